@@ -1,0 +1,1 @@
+"""dpverify: tell whether a differential-privacy claim is true."""

@@ -1,0 +1,127 @@
+"""From formulas to floats that are bounds: ball arithmetic at whatever precision it takes.
+
+A formula is written once, as the paper has it, on `flint.arb` balls. It is then evaluated at
+growing precision until both ends of its ball round to neighboring floats. Cancellation, overflow
+and underflow cost precision, never correctness: Arb's exponents are unbounded and its radius
+accounts for every rounding. So a result is exact to the last bit or two wherever the formula is
+right, from ε = 1e-300 to ε = 1e300.
+"""
+
+import math
+import struct
+from collections.abc import Callable
+from enum import Enum
+from fractions import Fraction
+
+from flint import arb, ctx, fmpq
+
+Formula = Callable[[], arb]
+
+_FIRST_BITS = 128
+_MOST_BITS = 1 << 14
+
+
+class Order(Enum):
+    """How an exact real compares with a float; UNDECIDED where even the last precision cannot say."""
+
+    BELOW = "below"
+    ABOVE = "above"
+    EQUAL = "equal"
+    UNDECIDED = "undecided"
+
+
+def ball(value: float | Fraction) -> arb:
+    """The number itself: exact for ints and floats, rounded at the working precision otherwise."""
+    if isinstance(value, Fraction):
+        return arb(fmpq(value.numerator, value.denominator))
+    return arb(value)
+
+
+def float_above(value: arb) -> float:
+    """The smallest float that is certainly not below the ball, or one next to it."""
+    nearest = float(value.upper())
+    if nearest == math.inf or arb(nearest) >= value:
+        return nearest
+    return math.nextafter(nearest, math.inf)
+
+
+def float_below(value: arb) -> float:
+    """The largest float that is certainly not above the ball, or one next to it."""
+    return 0.0 - float_above(-value)  # 0.0 - 0.0 is 0.0; -0.0 would print a sign
+
+
+def enclose(formula: Formula) -> tuple[float, float]:
+    """Floats lower ≤ value ≤ upper with nothing but the value between them.
+
+    >>> lower, upper = enclose(lambda: arb(2).sqrt())
+    >>> lower**2 < 2 < upper**2, math.nextafter(lower, 2) == upper
+    (True, True)
+    """
+    bits = _FIRST_BITS
+    while True:
+        with ctx.workprec(bits):
+            value = formula()
+            lower, upper = float_below(value), float_above(value)
+        if math.nextafter(lower, math.inf) >= upper or bits >= _MOST_BITS:
+            if math.isnan(lower) or math.isnan(upper):
+                raise ArithmeticError("the formula has no value here, at any precision")
+            return lower, upper
+        bits *= 2
+
+
+def compare(formula: Formula, target: arb | float) -> Order:
+    """How the formula's exact value compares with `target`, decided at growing precision."""
+    bits = _FIRST_BITS
+    while bits <= _MOST_BITS:
+        with ctx.workprec(bits):
+            value = formula()
+            if value < target:
+                return Order.BELOW
+            if value > target:
+                return Order.ABOVE
+            if value.is_exact() and value == target:
+                return Order.EQUAL
+        bits *= 2
+    return Order.UNDECIDED
+
+
+def at_most(formula: Formula, target: arb | float) -> bool:
+    """Whether the formula's exact value is certainly not above `target`."""
+    return compare(formula, target) in {Order.BELOW, Order.EQUAL}
+
+
+def at_least(formula: Formula, target: arb | float) -> bool:
+    """Whether the formula's exact value is certainly not below `target`."""
+    return compare(formula, target) in {Order.ABOVE, Order.EQUAL}
+
+
+def first_float(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The smallest float x in [low, high] with `holds(x)`, for 0 ≤ low and `holds` monotone.
+
+    Non-negative floats are ordered like the integers that store them, so bisection over those
+    integers ends after at most 64 steps whatever the scale. `high` is returned unasked: the
+    caller knows that it holds.
+
+    >>> first_float(lambda x: x * x >= 2, 0.0, math.inf)
+    1.4142135623730951
+    """
+    if holds(low):
+        return low
+    below, above = _code(low), _code(high)
+    while above - below > 1:
+        middle = (below + above) // 2
+        if holds(_decode(middle)):
+            above = middle
+        else:
+            below = middle
+    return _decode(above)
+
+
+def _code(value: float) -> int:
+    code: int = struct.unpack("<q", struct.pack("<d", value))[0]
+    return code
+
+
+def _decode(code: int) -> float:
+    value: float = struct.unpack("<d", struct.pack("<q", code))[0]
+    return value

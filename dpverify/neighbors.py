@@ -1,0 +1,29 @@
+"""When two datasets are neighbors: the relation is part of every claim, and never a default."""
+
+from enum import Enum
+
+from dpverify.errors import InvalidParameter
+
+
+class Relation(Enum):
+    """How one step between neighboring datasets changes the records.
+
+    ADD_REMOVE: one dataset is the other with one record more.
+    REPLACE_ONE: equally many records, one of them different.
+    """
+
+    ADD_REMOVE = "add-remove"
+    REPLACE_ONE = "replace-one"
+
+    @classmethod
+    def parse(cls, value: "Relation | str") -> "Relation":
+        """The relation itself, or the one of that name.
+
+        >>> Relation.parse("add-remove")
+        <Relation.ADD_REMOVE: 'add-remove'>
+        """
+        try:
+            return cls(value)
+        except ValueError:
+            names = ", ".join(relation.value for relation in cls)
+            raise InvalidParameter(f"relation={value!r} must be one of: {names}") from None

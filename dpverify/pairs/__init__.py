@@ -1,0 +1,19 @@
+"""Dominating pairs: every guarantee and every mechanism as two laws, left (P) and right (Q).
+
+P and Q are the outputs on two neighboring datasets in the worst case. All that privacy has to say
+is read off such a pair:
+
+- its *profile*, ε ↦ δ(ε) = sup over events E of P(E) − e^ε·Q(E), and the inverse δ ↦ ε(δ);
+- its *trade-off* curve, the least miss rate of a test between Q and P at each false-alarm rate;
+- its *Rényi divergences*, and the *privacy loss* ln(P/Q) as a random variable.
+
+The *simulation lemma* says which pair stands behind an (ε, δ) guarantee: leaky randomized
+response. *Composition* is the product of pairs. An *audit* is a test between the two laws.
+"""
+
+from dpverify.pairs.base import Pair
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.laplace import LaplacePair
+from dpverify.pairs.leaky_response import LeakyResponsePair
+
+__all__ = ["GaussianPair", "LaplacePair", "LeakyResponsePair", "Pair"]

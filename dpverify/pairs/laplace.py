@@ -1,0 +1,72 @@
+"""Laplace(Δ, b) against Laplace(0, b): the dominating pair of Laplace noise."""
+
+from dataclasses import dataclass
+
+from flint import arb
+
+from dpverify.balls import ball, enclose
+from dpverify.errors import check_positive
+from dpverify.pairs.base import Pair
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplacePair(Pair):
+    """Left Laplace(Δ, b), right Laplace(0, b); everything depends on a = Δ/b alone.
+
+    In one dimension it also dominates vectors of Laplace noise whose ℓ1 shift is Δ: the loss of
+    shifts s and t together is a − 2·W, and W is stochastically larger than for the one shift
+    s + t wherever the loss is positive.
+
+    >>> LaplacePair(scale=1.0, sensitivity=1.0).delta(0.0)  # 1 − exp(−1/2)
+    0.3934693402873666
+    """
+
+    scale: float
+    sensitivity: float
+
+    def __post_init__(self) -> None:
+        check_positive("scale", self.scale)
+        check_positive("sensitivity", self.sensitivity)
+
+    @property
+    def shift(self) -> arb:
+        """a = Δ/b, the largest privacy loss."""
+        return ball(self.sensitivity) / ball(self.scale)
+
+    @property
+    def reversed(self) -> "LaplacePair":
+        """Reflecting about Δ/2 exchanges the two laws."""
+        return self
+
+    @property
+    def singular_mass(self) -> float:
+        return 0.0
+
+    @property
+    def max_loss(self) -> float:
+        return enclose(lambda: self.shift)[1]
+
+    def profile_ball(self, epsilon: arb) -> arb:
+        """1 − e^((ε − a)/2) for |ε| ≤ a, and the greater of 0 and 1 − e^ε elsewhere."""
+        inside = -((epsilon - self.shift) / 2).expm1()
+        return inside.max(-epsilon.expm1()).max(arb(0))
+
+    def trade_off_ball(self, false_alarm: arb) -> arb:
+        """1 − e^a·α, then e^(−a)/(4α), then e^(−a)·(1 − α): tangent at α = e^(−a)/2 and 1/2."""
+        if false_alarm >= 0.5:
+            return (-self.shift).exp() * (1 - false_alarm)
+        edge = (-self.shift).exp() / 2
+        straight = 1 - self.shift.exp() * false_alarm
+        if false_alarm <= edge:
+            return straight
+        curved = edge / (2 * false_alarm)
+        return curved if false_alarm > edge else straight.union(curved)
+
+    def renyi_ball(self, order: arb) -> arb:
+        """[Mironov17 Prop. 6]"""
+        up, down = order, order - 1
+        moment = up * (down * self.shift).exp() + down * (-up * self.shift).exp()
+        return (moment / (2 * order - 1)).log() / (order - 1)
+
+    def kullback_leibler_ball(self) -> arb:
+        return self.shift + (-self.shift).expm1()

@@ -1,0 +1,85 @@
+"""Leaky randomized response: the pair behind every (ε, δ) guarantee."""
+
+import math
+from dataclasses import dataclass
+
+from flint import arb
+
+from dpverify.balls import ball
+from dpverify.guarantees import ApproxDP
+from dpverify.pairs.base import Pair
+
+
+@dataclass(frozen=True, slots=True)
+class LeakyResponsePair(Pair):
+    r"""Four outcomes: 0, 1, and two that give the side away.
+
+    ========  ===========================  ===========================
+    outcome   left (U)                     right (V)
+    ========  ===========================  ===========================
+    0         (1−δ)·e^ε/(1+e^ε)            (1−δ)·1/(1+e^ε)
+    1         (1−δ)·1/(1+e^ε)              (1−δ)·e^ε/(1+e^ε)
+    "U"       δ                            0
+    "V"       0                            δ
+    ========  ===========================  ===========================
+
+    Randomized response is the case δ = 0. [KOV15 Thm 2.5]
+
+    >>> LeakyResponsePair(ApproxDP(epsilon=math.log(3), delta=0.25)).delta(0.0)  # 1/4 + 3/4 · 1/2
+    0.625
+    """
+
+    worst: ApproxDP
+
+    @property
+    def reversed(self) -> "LeakyResponsePair":
+        """Renaming 0 ↔ 1 and "U" ↔ "V" exchanges the two laws."""
+        return self
+
+    @property
+    def reveals(self) -> bool:
+        """Whether the two laws share no outcome at all."""
+        return self.worst.epsilon == math.inf or self.worst.delta == 1
+
+    @property
+    def singular_mass(self) -> float:
+        return 1.0 if self.reveals else self.worst.delta
+
+    @property
+    def max_loss(self) -> float:
+        return 0.0 if self.reveals else self.worst.epsilon
+
+    @property
+    def truthful(self) -> arb:
+        """e^ε/(1+e^ε): the probability of the likelier answer, given that none leaks."""
+        return 1 / (1 + (-ball(self.worst.epsilon)).exp())
+
+    def profile_ball(self, epsilon: arb) -> arb:
+        """δ + (1−δ)·[(1 − e^(ε′−ε))₊·e^ε + (1 − e^(ε′+ε))₊] / (1+e^ε) at ε′. [KOV15 eq. 6]"""
+        if self.reveals:
+            return arb(1)
+        own = ball(self.worst.epsilon)
+        likely = (-(epsilon - own).expm1()).max(arb(0)) * self.truthful
+        unlikely = (-(epsilon + own).expm1()).max(arb(0)) * (1 - self.truthful)
+        leak = ball(self.worst.delta)
+        return leak + (1 - leak) * (likely + unlikely)
+
+    def trade_off_ball(self, false_alarm: arb) -> arb:
+        """max(0, 1 − δ − e^ε·α, e^(−ε)·(1 − δ − α)). [DRS22 eq. 5]"""
+        if self.reveals:
+            return arb(0)
+        own, unleaked = ball(self.worst.epsilon), 1 - ball(self.worst.delta)
+        steep = unleaked - own.exp() * false_alarm
+        flat = (-own).exp() * (unleaked - false_alarm)
+        return steep.max(flat).max(arb(0))
+
+    def renyi_ball(self, order: arb) -> arb:
+        """The moment is p·e^((α−1)ε) + (1−p)·e^(−(α−1)ε), for δ = 0."""
+        growth = (order - 1) * ball(self.worst.epsilon)
+        moment = self.truthful * growth.exp() + (1 - self.truthful) * (-growth).exp()
+        return moment.log() / (order - 1)
+
+    def kullback_leibler_ball(self) -> arb:
+        """ε·(e^ε − 1)/(e^ε + 1): the expected loss of one round."""
+        own = ball(self.worst.epsilon)
+        return own * (own / 2).tanh()

@@ -1,0 +1,205 @@
+"""Theorems as objects: what is true, who showed it, and the proof file that runs.
+
+Code that prints a number names one of these; `proofs/` executes them. `proof` is None for a
+theorem that is cited and not yet executed.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Evidence(Enum):
+    """How strong a check in a proof is, strongest first."""
+
+    SYMBOLIC = "symbolic"
+    EXACT = "exact"
+    CERTIFIED = "certified"
+    NUMERIC = "numeric"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One named check in a proof, the kind of evidence it gives, and whether it held."""
+
+    name: str
+    evidence: Evidence
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theorem:
+    """A citation that code and proofs share."""
+
+    name: str
+    statement: str
+    source: str
+    proof: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} [{self.source}]"
+
+
+LEAKY_RESPONSE = Theorem(
+    name="leaky-response",
+    statement="Leaky randomized response with parameters (ε, δ) is exactly (ε, δ)-DP.",
+    source="Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5",
+)
+SIMULATION_LEMMA = Theorem(
+    name="simulation-lemma",
+    statement=(
+        "Two laws are (ε, δ)-indistinguishable if and only if one kernel maps the two laws of "
+        "leaky randomized response to them."
+    ),
+    source="Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5; Murtagh, Vadhan, TCC 2016, Lemma 3.2",
+)
+BLACKWELL = Theorem(
+    name="blackwell",
+    statement=(
+        "One finite pair is a post-processing of another if and only if its profile lies nowhere "
+        "above the other's, for every ratio e^ε from 0 to ∞."
+    ),
+    source="Blackwell, Ann. Math. Stat. 24, 1953; Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5",
+)
+EXACT_PROFILE = Theorem(
+    name="exact-profile",
+    statement="The smallest δ at ε is sup over events E of P(E) − e^ε·Q(E) for a dominating pair.",
+    source="Zhu, Dong, Wang, AISTATS 2022, Def. 7 (arXiv 2106.08567v4)",
+)
+POST_PROCESSING = Theorem(
+    name="post-processing",
+    statement="A kernel applied to both laws of a pair increases its profile nowhere.",
+    source="Dwork, Roth, 2014, Prop. 2.1",
+)
+BASIC_COMPOSITION = Theorem(
+    name="basic-composition",
+    statement="Parts that are (εᵢ, δᵢ)-DP compose, adaptively, to (Σεᵢ, Σδᵢ)-DP.",
+    source="Dwork, Kenthapadi, McSherry, Mironov, Naor, EUROCRYPT 2006; Dwork, Roth, 2014, Thm 3.16",
+)
+ADVANCED_COMPOSITION = Theorem(
+    name="advanced-composition",
+    statement=(
+        "Parts that are (εᵢ, δᵢ)-DP compose, adaptively, to (Σεᵢ·tanh(εᵢ/2) + √(2·ln(1/δ′)·Σεᵢ²), "
+        "1 − (1−δ′)·Π(1−δᵢ))-DP, for every δ′ in (0, 1]."
+    ),
+    source="Kairouz, Oh, Viswanath, ICML 2015, Thm 3.5",
+)
+OPTIMAL_COMPOSITION = Theorem(
+    name="optimal-composition",
+    statement=(
+        "Among all adaptive compositions of k parts that are (ε, δ)-DP, k leaky randomized "
+        "responses have the largest profile."
+    ),
+    source="Kairouz, Oh, Viswanath, ICML 2015, Thm 3.3 (arXiv 1311.0776v4)",
+)
+UNEQUAL_COMPOSITION = Theorem(
+    name="unequal-composition",
+    statement=(
+        "Among all adaptive compositions of parts that are (εᵢ, δᵢ)-DP, the product of their leaky "
+        "randomized responses has the largest profile."
+    ),
+    source="Murtagh, Vadhan, TCC 2016, Thm 1.5 (arXiv 1507.03113v3)",
+)
+ANALYTIC_GAUSSIAN = Theorem(
+    name="analytic-gaussian",
+    statement=(
+        "N(μ, 1) against N(0, 1) has the profile Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ), and dominates "
+        "Gaussian noise of standard deviation σ on a query of ℓ2 sensitivity μσ."
+    ),
+    source="Balle, Wang, ICML 2018, Thm 8 (arXiv 1805.06530v2)",
+)
+GAUSSIAN_COMPOSITION = Theorem(
+    name="gaussian-composition",
+    statement="Parts that are μᵢ-GDP compose, adaptively, to √(Σμᵢ²)-GDP.",
+    source="Dong, Roth, Su, J. R. Stat. Soc. B 84, 2022, Cor. 2 (arXiv 1905.02383v3)",
+)
+PURE_TO_GDP = Theorem(
+    name="pure-to-gdp",
+    statement="ε-DP implies 2Φ⁻¹(e^ε/(1 + e^ε))-GDP.",
+    source=(
+        "the trade-off curve of randomized response consists of two chords of the Gaussian one: "
+        "Dong, Roth, Su, J. R. Stat. Soc. B 84, 2022, Prop. 3 and convexity"
+    ),
+)
+ZCDP_COMPOSITION = Theorem(
+    name="zcdp-composition",
+    statement="Parts that are ρᵢ-zCDP compose, adaptively, to (Σρᵢ)-zCDP.",
+    source="Bun, Steinke, TCC 2016, Lemma 1.7 (arXiv 1605.02065v1)",
+)
+PURE_TO_ZCDP = Theorem(
+    name="pure-to-zcdp",
+    statement="ε-DP implies (ε²/2)-zCDP.",
+    source="Bun, Steinke, TCC 2016, Prop. 1.4 (arXiv 1605.02065v1)",
+)
+GDP_TO_ZCDP = Theorem(
+    name="gdp-to-zcdp",
+    statement="μ-GDP implies (μ²/2)-zCDP.",
+    source="Dong, Roth, Su, J. R. Stat. Soc. B 84, 2022, Cor. B.6; Bun, Steinke, TCC 2016, Prop. 1.6",
+)
+RENYI_COMPOSITION = Theorem(
+    name="renyi-composition",
+    statement="Parts with Rényi divergence εᵢ at one order compose, adaptively, to Σεᵢ at it.",
+    source="Mironov, CSF 2017, Prop. 1 (arXiv 1702.07476v3)",
+)
+RENYI_TO_APPROX = Theorem(
+    name="renyi-to-approx",
+    statement=(
+        "Of all laws P, Q with Rényi divergence at most ε′ at one order, a pair on two outcomes "
+        "has the largest P(E) − e^ε·Q(E); so the best (ε, δ) is a convex program in one variable."
+    ),
+    source="Asoodeh, Liao, Calmon, Kosut, Sankar, IEEE JSAIT 2021, Thm 2 (arXiv 2008.06529v2)",
+)
+LAPLACE = Theorem(
+    name="laplace",
+    statement=(
+        "Laplace noise of scale b on a query of ℓ1 sensitivity Δ is (Δ/b)-DP, and is dominated by "
+        "Laplace(Δ, b) against Laplace(0, b) in one dimension, whatever the query's dimension."
+    ),
+    source="Dwork, McSherry, Nissim, Smith, TCC 2006, Prop. 1",
+)
+NORM_MECHANISM = Theorem(
+    name="norm-mechanism",
+    statement="Noise with density ∝ exp(−‖z‖/b) on a query of ‖·‖ sensitivity Δ is (Δ/b)-DP.",
+    source="Hardt, Talwar, STOC 2010, Sec. 4; Dwork, McSherry, Nissim, Smith, TCC 2006",
+)
+RANDOMIZED_RESPONSE = Theorem(
+    name="randomized-response",
+    statement="Telling the truth with odds e^ε : 1 is ε-DP.",
+    source="Warner, JASA 60, 1965; Dwork, Roth, 2014, Sec. 3.2",
+)
+EXPONENTIAL_MECHANISM = Theorem(
+    name="exponential-mechanism",
+    statement=(
+        "Choosing with probability ∝ exp(ε·score/(2Δ)) is ε-DP for scores of sensitivity Δ; "
+        "∝ exp(ε·score/Δ) if the scores are monotone in the data."
+    ),
+    source="McSherry, Talwar, FOCS 2007, Thm 6; Dwork, Roth, 2014, Thm 3.10",
+)
+NOISY_MAX = Theorem(
+    name="noisy-max",
+    statement=(
+        "Releasing the index alone of the largest score after adding exponential or Laplace noise "
+        "of scale 2Δ/ε to each is ε-DP; scale Δ/ε if the scores are monotone in the data."
+    ),
+    source="Dwork, Roth, 2014, Claim 3.9; Ding, Kifer, Steinke et al., 2021 (arXiv 2105.07260)",
+)
+SPARSE_VECTOR = Theorem(
+    name="sparse-vector",
+    statement=(
+        "AboveThreshold with noise Δ/ε₁ on the threshold and 2cΔ/ε₂ on the queries, stopping after "
+        "c answers above, is (ε₁ + ε₂)-DP."
+    ),
+    source="Lyu, Su, Li, PVLDB 10(6), 2017, Thm 4 (arXiv 1603.01699v4)",
+)
+POISSON_SUBSAMPLING = Theorem(
+    name="poisson-subsampling",
+    statement=(
+        "If (P, Q) dominates a mechanism when a record is removed, then ((1−q)·Q + q·P, Q) "
+        "dominates its Poisson-subsampled version when one is removed, and the exchanged pair "
+        "when one is added."
+    ),
+    source="Zhu, Dong, Wang, AISTATS 2022, Thm 11 (arXiv 2106.08567v4)",
+)
+
+REGISTRY: tuple[Theorem, ...] = tuple(
+    value for value in list(globals().values()) if isinstance(value, Theorem)
+)
