@@ -22,7 +22,7 @@ _MOST_BITS = 1 << 14
 
 
 class Order(Enum):
-    """How an exact real compares with a float; UNDECIDED where even the last precision cannot say."""
+    """How an exact real compares with a float; UNDECIDED where no precision could tell."""
 
     BELOW = "below"
     ABOVE = "above"
@@ -34,7 +34,7 @@ def ball(value: float | Fraction) -> arb:
     """The number itself: exact for ints and floats, rounded at the working precision otherwise."""
     if isinstance(value, Fraction):
         return arb(fmpq(value.numerator, value.denominator))
-    return arb(value)
+    return arb(value if isinstance(value, int) else float(value))
 
 
 def float_above(value: arb) -> float:

@@ -200,6 +200,26 @@ POISSON_SUBSAMPLING = Theorem(
     source="Zhu, Dong, Wang, AISTATS 2022, Thm 11 (arXiv 2106.08567v4)",
 )
 
+LECTURE_GAUSSIAN = Theorem(
+    name="lecture-gaussian",
+    statement=(
+        "k queries with Gaussian noise of variance Δ²/ρ each are (kρ + √(2kρ·ln(1/δ)), δ)-DP; "
+        "true and loose: they are (kρ/2)-zCDP and exactly √(kρ)-GDP."
+    ),
+    source="Nikolov, CSC2412 lecture on private gradient descent; implied by Bun, Steinke, TCC 2016",
+)
+NUMERICAL_COMPOSITION = Theorem(
+    name="numerical-composition",
+    statement=(
+        "A product of grid laws that dominate the parts has a profile above the composition's; of "
+        "grid laws that the parts dominate, one below it."
+    ),
+    source=(
+        "Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, PoPETs 2022 (arXiv 2207.04380v1), for the "
+        "upper end; Blackwell, 1953, for both"
+    ),
+)
+
 REGISTRY: tuple[Theorem, ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, Theorem)
 )

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 
 from flint import arb
 
-from dpverify.balls import at_least, at_most, enclose, first_float
+from dpverify.balls import Formula, at_least, at_most, ball, enclose, first_float
 from dpverify.errors import InvalidParameter, check_between, check_real
 from dpverify.guarantees import Bracket
 from dpverify.theorems import EXACT_PROFILE
@@ -34,9 +34,17 @@ class Pair(ABC):
     def max_loss(self) -> float:
         """An ε from which on the profile equals `singular_mass`; ∞ if there is none."""
 
+    def singular_mass_ball(self) -> arb:
+        """`singular_mass` before it is rounded up to a float."""
+        return ball(self.singular_mass)
+
+    def max_loss_ball(self) -> arb:
+        """`max_loss` before it is rounded up to a float."""
+        return ball(self.max_loss)
+
     @abstractmethod
     def profile_ball(self, epsilon: arb) -> arb:
-        """sup over events E of P(E) − e^ε·Q(E), for any finite ε, negative ones too."""
+        """The largest P(E) − e^ε·Q(E) over events E, for any finite ε, negative ones too."""
 
     @abstractmethod
     def trade_off_ball(self, false_alarm: arb) -> arb:
@@ -58,8 +66,8 @@ class Pair(ABC):
         """The profile between two neighboring floats."""
         check_between("epsilon", epsilon, 0.0, math.inf)
         if epsilon >= self.max_loss:
-            return Bracket(self.singular_mass, self.singular_mass, EXACT_PROFILE)
-        lower, upper = enclose(lambda: self.profile_ball(arb(epsilon)))
+            return Bracket(*enclose(self.singular_mass_ball), EXACT_PROFILE)
+        lower, upper = enclose(lambda: self.profile_ball(ball(epsilon)))
         return Bracket(max(lower, 0.0), min(upper, 1.0), EXACT_PROFILE)
 
     def epsilon(self, delta: float) -> float:
@@ -73,27 +81,26 @@ class Pair(ABC):
             return Bracket(math.inf, math.inf, EXACT_PROFILE)
         if delta == self.singular_mass:
             return self._epsilon_at_singular_mass()
-        target = arb(delta)
-        upper = first_float(
-            lambda epsilon: at_most(lambda: self.profile_ball(arb(epsilon)), target),
-            0.0,
-            self.max_loss,
-        )
+
+        def excess(epsilon: float) -> Formula:
+            return lambda: self.profile_ball(ball(epsilon)) - ball(delta)
+
+        upper = first_float(lambda epsilon: at_most(excess(epsilon), 0.0), 0.0, self.max_loss)
         if upper == 0.0:
             return Bracket(0.0, 0.0, EXACT_PROFILE)
         lower = math.nextafter(upper, 0.0)
-        while lower > 0.0 and not at_least(lambda: self.profile_ball(arb(lower)), target):
+        while lower > 0.0 and not at_least(excess(lower), 0.0):
             # Only where equality cannot be decided, so the step may grow quickly.
             lower -= 4.0 * (upper - lower)
         return Bracket(max(lower, 0.0), upper, EXACT_PROFILE)
 
     def _epsilon_at_singular_mass(self) -> Bracket:
-        return Bracket(self.max_loss, self.max_loss, EXACT_PROFILE)
+        return Bracket(*enclose(self.max_loss_ball), EXACT_PROFILE)
 
     def trade_off(self, false_alarm: float) -> float:
-        """The trade-off curve: the attacker's least miss rate at a false-alarm rate, rounded down."""
+        """The trade-off curve: the least miss rate at a false-alarm rate, rounded down."""
         check_between("false_alarm", false_alarm, 0.0, 1.0)
-        lower, _ = enclose(lambda: self.trade_off_ball(arb(false_alarm)))
+        lower, _ = enclose(lambda: self.trade_off_ball(ball(false_alarm)))
         return min(max(lower, 0.0), 1.0)
 
     def renyi(self, order: float) -> float:
@@ -105,5 +112,6 @@ class Pair(ABC):
             return math.inf
         if order == math.inf:
             return self.max_loss
-        ball = self.kullback_leibler_ball if order == 1.0 else lambda: self.renyi_ball(arb(order))
-        return max(enclose(ball)[1], 0.0)
+        if order == 1.0:
+            return max(enclose(self.kullback_leibler_ball)[1], 0.0)
+        return max(enclose(lambda: self.renyi_ball(ball(order)))[1], 0.0)

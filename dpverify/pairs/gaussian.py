@@ -60,14 +60,14 @@ class GaussianPair(Pair):
         center, half = epsilon / self.mu, self.mu / 2
         low, high = center - half, center + half
         if high > _FAR:
-            # Arb does not follow 1−Φ beyond 2^64; e^ε·(1−Φ(high)) = φ(low)·Mills(high) needs no help.
+            # Arb does not follow 1−Φ beyond 2^64; e^ε·(1−Φ(high)) = φ(low)·Mills(high) it does.
             density = (-low * low / 2).exp() / (2 * arb.pi()).sqrt()
             return upper_tail(low) - density * (high / (1 + high * high)).union(1 / high)
         return upper_tail(low) - epsilon.exp() * upper_tail(high)
 
     def trade_off_ball(self, false_alarm: arb) -> arb:
         """Φ(Φ⁻¹(1 − α) − μ). [DRS22 eq. 6]"""
-        if false_alarm == 0 or false_alarm == 1:
+        if not self.squared_mu or false_alarm.is_integer():
             return 1 - false_alarm
         threshold = arb(2).sqrt() * (2 * false_alarm).erfcinv()
         return upper_tail(self.mu - threshold)

@@ -18,7 +18,7 @@ class LaplacePair(Pair):
     s + t wherever the loss is positive.
 
     >>> LaplacePair(scale=1.0, sensitivity=1.0).delta(0.0)  # 1 − exp(−1/2)
-    0.3934693402873666
+    0.39346934028736663
     """
 
     scale: float
@@ -30,7 +30,7 @@ class LaplacePair(Pair):
 
     @property
     def shift(self) -> arb:
-        """a = Δ/b, the largest privacy loss."""
+        """The largest privacy loss, a = Δ/b."""
         return ball(self.sensitivity) / ball(self.scale)
 
     @property
@@ -44,7 +44,10 @@ class LaplacePair(Pair):
 
     @property
     def max_loss(self) -> float:
-        return enclose(lambda: self.shift)[1]
+        return enclose(self.max_loss_ball)[1]
+
+    def max_loss_ball(self) -> arb:
+        return self.shift
 
     def profile_ball(self, epsilon: arb) -> arb:
         """1 − e^((ε − a)/2) for |ε| ≤ a, and the greater of 0 and 1 − e^ε elsewhere."""
@@ -53,14 +56,18 @@ class LaplacePair(Pair):
 
     def trade_off_ball(self, false_alarm: arb) -> arb:
         """1 − e^a·α, then e^(−a)/(4α), then e^(−a)·(1 − α): tangent at α = e^(−a)/2 and 1/2."""
-        if false_alarm >= 0.5:
-            return (-self.shift).exp() * (1 - false_alarm)
         edge = (-self.shift).exp() / 2
+        flat = 2 * edge * (1 - false_alarm)
+        if false_alarm >= 0.5:
+            return flat
         straight = 1 - self.shift.exp() * false_alarm
         if false_alarm <= edge:
             return straight
         curved = edge / (2 * false_alarm)
-        return curved if false_alarm > edge else straight.union(curved)
+        if false_alarm > edge and false_alarm < 0.5:
+            return curved
+        # A ball across a joint: which piece applies is open, but not that one of them does.
+        return straight.union(curved).union(flat)
 
     def renyi_ball(self, order: arb) -> arb:
         """[Mironov17 Prop. 6]"""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from dpverify.balls import ball
+from dpverify.balls import ball, enclose
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs.base import Pair
 
@@ -26,7 +26,7 @@ class LeakyResponsePair(Pair):
     Randomized response is the case δ = 0. [KOV15 Thm 2.5]
 
     >>> LeakyResponsePair(ApproxDP(epsilon=math.log(3), delta=0.25)).delta(0.0)  # 1/4 + 3/4 · 1/2
-    0.625
+    0.6250000000000001
     """
 
     worst: ApproxDP
@@ -47,12 +47,20 @@ class LeakyResponsePair(Pair):
 
     @property
     def max_loss(self) -> float:
-        return 0.0 if self.reveals else self.worst.epsilon
+        return enclose(self.max_loss_ball)[1]
+
+    def max_loss_ball(self) -> arb:
+        return ball(0.0 if self.reveals else self.worst.epsilon)
 
     @property
     def truthful(self) -> arb:
         """e^ε/(1+e^ε): the probability of the likelier answer, given that none leaks."""
         return 1 / (1 + (-ball(self.worst.epsilon)).exp())
+
+    @property
+    def lying(self) -> arb:
+        """1/(1+e^ε): the probability of the other answer, given that none leaks."""
+        return 1 / (1 + ball(self.worst.epsilon).exp())
 
     def profile_ball(self, epsilon: arb) -> arb:
         """δ + (1−δ)·[(1 − e^(ε′−ε))₊·e^ε + (1 − e^(ε′+ε))₊] / (1+e^ε) at ε′. [KOV15 eq. 6]"""
@@ -60,7 +68,7 @@ class LeakyResponsePair(Pair):
             return arb(1)
         own = ball(self.worst.epsilon)
         likely = (-(epsilon - own).expm1()).max(arb(0)) * self.truthful
-        unlikely = (-(epsilon + own).expm1()).max(arb(0)) * (1 - self.truthful)
+        unlikely = (-(epsilon + own).expm1()).max(arb(0)) * self.lying
         leak = ball(self.worst.delta)
         return leak + (1 - leak) * (likely + unlikely)
 
@@ -76,7 +84,7 @@ class LeakyResponsePair(Pair):
     def renyi_ball(self, order: arb) -> arb:
         """The moment is p·e^((α−1)ε) + (1−p)·e^(−(α−1)ε), for δ = 0."""
         growth = (order - 1) * ball(self.worst.epsilon)
-        moment = self.truthful * growth.exp() + (1 - self.truthful) * (-growth).exp()
+        moment = self.truthful * growth.exp() + self.lying * (-growth).exp()
         return moment.log() / (order - 1)
 
     def kullback_leibler_ball(self) -> arb:

@@ -1,0 +1,157 @@
+"""The front door: what do these parts cost together?"""
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+
+from dpverify.accounting.comparison import Comparison, Row
+from dpverify.accounting.parts import (
+    Composable,
+    Part,
+    Parts,
+    gaussian_parts,
+    leaky_parts,
+    merged,
+    part_of,
+)
+from dpverify.accounting.rules import GDP, NUMERICAL, OPTIMAL, RULES, Question, Rule
+from dpverify.errors import InvalidParameter, check_between, check_count, check_positive
+from dpverify.guarantees import Bracket, RenyiDP, ZeroConcentratedDP
+from dpverify.neighbors import Relation
+from dpverify.pairs.base import Pair
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.theorems import EXACT_PROFILE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accountant:
+    """An immutable record of what was run; composing returns a new one.
+
+    Composition is adaptive: each part may be chosen after the outputs of the ones before it.
+
+    >>> from dpverify.guarantees import PureDP
+    >>> spent = Accountant(relation=Relation.ADD_REMOVE).compose(PureDP(epsilon=0.1), times=100)
+    >>> round(spent.epsilon(delta=1e-6).upper, 6)
+    4.774568
+    """
+
+    relation: Relation
+    parts: Parts = field(default=(), init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.parse(self.relation))
+
+    def compose(self, subject: "Composable | Accountant", *, times: int = 1) -> "Accountant":
+        """This accountant after `times` more runs of a mechanism, a guarantee or an accountant."""
+        check_count("times", times)
+        if isinstance(subject, Accountant):
+            if subject.relation is not self.relation:
+                raise InvalidParameter(
+                    f"relation={subject.relation.value!r} must be {self.relation.value!r}, "
+                    "the relation of the accountant it is composed with"
+                )
+            added = tuple(Part(p.seen, p.times * times, p.label) for p in subject.parts)
+        else:
+            added = (part_of(subject, times=times, relation=self.relation),)
+        grown = Accountant(relation=self.relation)
+        object.__setattr__(grown, "parts", merged((*self.parts, *added)))
+        return grown
+
+    def epsilon(self, delta: float, *, tolerance: float = 1e-3) -> Bracket:
+        """Bracket around the smallest ε that holds at δ.
+
+        As narrow as floats allow where a closed form is known, else no wider than `tolerance`.
+        Where a part is a zCDP or Rényi guarantee, which has no single worst pair, the upper end
+        is the best that the rules give and the lower end is attained by some mechanism.
+        """
+        check_between("delta", delta, 0.0, 1.0)
+        check_positive("tolerance", tolerance)
+        return _answer(self.parts, Question("epsilon", float(delta), tolerance))
+
+    def delta(self, epsilon: float, *, tolerance: float = 1e-3) -> Bracket:
+        """Bracket around the smallest δ that holds at ε; `tolerance` is relative to it."""
+        check_between("epsilon", epsilon, 0.0, math.inf)
+        check_positive("tolerance", tolerance)
+        return _answer(self.parts, Question("delta", float(epsilon), tolerance))
+
+    def compare(
+        self, *, delta: float | None = None, epsilon: float | None = None, tolerance: float = 1e-3
+    ) -> Comparison:
+        """Every rule that applies, side by side, at one δ or at one ε."""
+        if delta is None and epsilon is not None:
+            check_between("epsilon", epsilon, 0.0, math.inf)
+            question = Question("delta", float(epsilon), tolerance)
+        elif epsilon is None and delta is not None:
+            check_between("delta", delta, 0.0, 1.0)
+            question = Question("epsilon", float(delta), tolerance)
+        else:
+            raise InvalidParameter(
+                f"delta={delta!r} and epsilon={epsilon!r} must be given one without the other"
+            )
+        if not self.parts:
+            raise InvalidParameter("parts=() must not be empty: compose something first")
+        return Comparison(question.unknown, question.at, _rows(self.parts, question))
+
+
+def _rows(parts: Parts, question: Question) -> tuple[Row, ...]:
+    rows = []
+    for rule in RULES:
+        answer = rule.answer(parts, question)
+        match answer:
+            case None:
+                continue
+            case Bracket():
+                rows.append(Row(rule.name, answer.theorem or rule.theorem, answer, exact=True))
+            case upper:
+                bracket = Bracket(0.0, upper, rule.theorem)
+                rows.append(Row(rule.name, rule.theorem, bracket, exact=False))
+    return tuple(rows)
+
+
+@lru_cache(maxsize=256)
+def _answer(parts: Parts, question: Question) -> Bracket:
+    if not parts:
+        return Bracket(0.0, 0.0, EXACT_PROFILE)
+    if len(parts) == 1 and parts[0].times == 1 and isinstance(parts[0].seen, Pair):
+        return question.of(parts[0].seen)
+    rule = _exact_rule(parts)
+    if rule is not None:
+        found = rule.answer(parts, question)
+        if isinstance(found, Bracket):
+            return found
+    # Some part has no single worst pair: bound from above by the rules, from below by an instance.
+    best = min(_rows(parts, question), key=lambda row: row.upper, default=None)
+    lower = _answer(_instance(parts), question).lower
+    if best is None:
+        worst = math.inf if question.unknown == "epsilon" else 1.0
+        return Bracket(lower, worst)
+    return Bracket(min(lower, best.upper), best.upper, best.theorem)
+
+
+def _exact_rule(parts: Parts) -> Rule | None:
+    """The rule whose bracket is tight for these parts, if there is one."""
+    if gaussian_parts(parts) is not None:
+        return GDP
+    if leaky_parts(parts) is not None:
+        return OPTIMAL
+    return NUMERICAL if all(part.pair is not None for part in parts) else None
+
+
+def _instance(parts: Parts) -> Parts:
+    """A composition that satisfies all the guarantees: Gaussians for zCDP, nothing for Rényi."""
+    kept = []
+    for part in parts:
+        match part.seen:
+            case RenyiDP() | ZeroConcentratedDP(rho=math.inf):
+                continue
+            case ZeroConcentratedDP(rho=rho):
+                kept.append(Part(_gaussian_with(rho), part.times, part.label))
+            case Pair():
+                kept.append(part)
+    return merged(kept)
+
+
+def _gaussian_with(rho: float) -> GaussianPair:
+    """N(μ, 1) with μ² = 2ρ is exactly ρ-zCDP."""
+    return GaussianPair(2 * Fraction(rho))

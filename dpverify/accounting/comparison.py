@@ -1,0 +1,78 @@
+"""Rules side by side: what each says of the same composition, and which is tightest."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dpverify.errors import InvalidParameter
+from dpverify.guarantees import Bracket
+from dpverify.theorems import Theorem
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One rule's answer. `exact` says that its lower end is meant, not just a trivial 0."""
+
+    rule: str
+    theorem: Theorem
+    bracket: Bracket
+    exact: bool
+
+    @property
+    def upper(self) -> float:
+        return self.bracket.upper
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The rows of all rules that apply, for ε at a δ or for δ at an ε."""
+
+    unknown: Literal["epsilon", "delta"]
+    at: float
+    rows: tuple[Row, ...]
+
+    @property
+    def tightest(self) -> Row:
+        """The row with the smallest upper end; among equals an exact one, then the first."""
+        return min(self.rows, key=lambda row: (row.upper, not row.exact))
+
+    def __getitem__(self, rule: str) -> Row:
+        for row in self.rows:
+            if row.rule == rule:
+                return row
+        names = ", ".join(row.rule for row in self.rows)
+        raise InvalidParameter(f"rule={rule!r} must be one that applies here: {names}")
+
+    def __str__(self) -> str:
+        given = "delta" if self.unknown == "epsilon" else "epsilon"
+        head = f"{'rule':<26}{self.unknown + ' at ' + given + f' = {self.at:g}':<30}theorem"
+        lines = [
+            f"{row.rule:<26}{row.upper:<30.10g}{row.theorem.name}"
+            + ("  ← tightest" if row is self.tightest else "")
+            for row in self.rows
+        ]
+        return "\n".join([head, *lines])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; infinities as strings, trivial lower ends as None."""
+        return {
+            "unknown": self.unknown,
+            "at": self.at,
+            "tightest": self.tightest.rule,
+            "rows": [
+                {
+                    "rule": row.rule,
+                    "theorem": row.theorem.name,
+                    "source": row.theorem.source,
+                    "lower": plain(row.bracket.lower) if row.exact else None,
+                    "upper": plain(row.bracket.upper),
+                    "assumes": list(row.bracket.assumes),
+                }
+                for row in self.rows
+            ],
+        }
+
+
+def plain(value: float) -> float | str:
+    """A float as JSON can hold it."""
+    return value if math.isfinite(value) else str(value)

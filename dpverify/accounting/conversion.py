@@ -1,0 +1,116 @@
+"""From one guarantee to another, only where a theorem says so, and always an upper bound."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpverify.accounting.basic import round_up
+from dpverify.accounting.gdp import pure_mu
+from dpverify.accounting.renyi_conversion import renyi_epsilon
+from dpverify.accounting.zcdp import zcdp_epsilon
+from dpverify.balls import ball, enclose
+from dpverify.errors import NotSupported, check_between
+from dpverify.guarantees import (
+    ApproxDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.leaky_response import LeakyResponsePair
+from dpverify.theorems import (
+    ANALYTIC_GAUSSIAN,
+    GDP_TO_ZCDP,
+    LEAKY_RESPONSE,
+    PURE_TO_GDP,
+    PURE_TO_ZCDP,
+    RENYI_TO_APPROX,
+    Theorem,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """The guarantee that follows, and the theorem by which it does."""
+
+    guarantee: Guarantee
+    theorem: Theorem
+
+
+def to_approx(guarantee: Guarantee, *, delta: float) -> Conversion:
+    """The smallest ε at δ that the guarantee implies, rounded up.
+
+    >>> round(to_approx(ZeroConcentratedDP(rho=0.5), delta=1e-5).guarantee.epsilon, 4)
+    4.7284
+    """
+    check_between("delta", delta, 0.0, 1.0)
+    match guarantee:
+        case PureDP(epsilon=own):
+            pair = LeakyResponsePair(ApproxDP(epsilon=own))
+            epsilon, theorem = pair.epsilon(delta), LEAKY_RESPONSE
+        case ApproxDP():
+            epsilon, theorem = LeakyResponsePair(guarantee).epsilon(delta), LEAKY_RESPONSE
+        case GaussianDP(mu=math.inf):
+            epsilon, theorem = (0.0 if delta == 1 else math.inf), ANALYTIC_GAUSSIAN
+        case GaussianDP(mu=mu):
+            epsilon, theorem = GaussianPair(Fraction(mu) ** 2).epsilon(delta), ANALYTIC_GAUSSIAN
+        case ZeroConcentratedDP(rho=rho):
+            epsilon, theorem = zcdp_epsilon(rho, delta), RENYI_TO_APPROX
+        case RenyiDP(order=order, epsilon=divergence):
+            epsilon, theorem = renyi_epsilon(order, divergence, delta), RENYI_TO_APPROX
+    return Conversion(ApproxDP(epsilon=epsilon, delta=delta), theorem)
+
+
+def to_zcdp(guarantee: Guarantee) -> Conversion:
+    """ρ = ε²/2 for pure DP, μ²/2 for Gaussian DP, rounded up; nothing else implies zCDP."""
+    match guarantee:
+        case ZeroConcentratedDP():
+            return Conversion(guarantee, PURE_TO_ZCDP)
+        case PureDP(epsilon=value) | ApproxDP(epsilon=value, delta=0):
+            return Conversion(ZeroConcentratedDP(rho=_half_square(value)), PURE_TO_ZCDP)
+        case GaussianDP(mu=value):
+            return Conversion(ZeroConcentratedDP(rho=_half_square(value)), GDP_TO_ZCDP)
+        case _:
+            raise NotSupported(f"guarantee={guarantee!r} must be pure or Gaussian DP to imply zCDP")
+
+
+def to_gdp(guarantee: Guarantee) -> Conversion:
+    """μ = 2·Φ⁻¹(e^ε/(1+e^ε)) for pure DP, rounded up; nothing else implies Gaussian DP."""
+    match guarantee:
+        case GaussianDP():
+            return Conversion(guarantee, PURE_TO_GDP)
+        case PureDP(epsilon=value) | ApproxDP(epsilon=value, delta=0):
+            mu = math.inf if math.isinf(value) else pure_mu(value)
+            return Conversion(GaussianDP(mu=mu), PURE_TO_GDP)
+        case _:
+            raise NotSupported(f"guarantee={guarantee!r} must be pure DP to imply Gaussian DP")
+
+
+def to_renyi(guarantee: Guarantee, *, order: float) -> Conversion:
+    """The Rényi divergence at one order that the guarantee implies, rounded up."""
+    wanted = RenyiDP(order=order, epsilon=0.0).order
+    match guarantee:
+        case PureDP(epsilon=value) | ApproxDP(epsilon=value, delta=0):
+            divergence = LeakyResponsePair(ApproxDP(epsilon=value)).renyi(wanted)
+            theorem = LEAKY_RESPONSE
+        case ZeroConcentratedDP(rho=rho):
+            divergence, theorem = _product(rho, wanted), PURE_TO_ZCDP
+        case GaussianDP(mu=mu):
+            divergence, theorem = _product(_half_square(mu), wanted), GDP_TO_ZCDP
+        case RenyiDP(order=own, epsilon=value) if wanted <= own:
+            divergence, theorem = value, RENYI_TO_APPROX
+        case _:
+            raise NotSupported(f"guarantee={guarantee!r} must bound the divergence of order {order:g}")
+    return Conversion(RenyiDP(order=wanted, epsilon=divergence), theorem)
+
+
+def _half_square(value: float) -> float:
+    return math.inf if math.isinf(value) else round_up(Fraction(value) ** 2 / 2)
+
+
+def _product(rho: float, order: float) -> float:
+    if rho == 0 or math.isinf(rho) or math.isinf(order):
+        return 0.0 if rho == 0 else math.inf
+    return enclose(lambda: ball(rho) * ball(order))[1]

@@ -1,0 +1,54 @@
+"""Gaussian composition: the μ² add up, and the profile of the total is exact."""
+
+import math
+from fractions import Fraction
+
+from flint import arb
+
+from dpverify.accounting.parts import Part, Parts
+from dpverify.balls import ball, enclose
+from dpverify.guarantees import RenyiDP, ZeroConcentratedDP
+from dpverify.pairs.gaussian import GaussianPair
+
+
+def squared_mu_of(part: Part) -> Fraction | None:
+    """μ² of one run of a part, or None if no theorem gives it one: pure DP has one, δ > 0 none."""
+    match part.seen:
+        case RenyiDP() | ZeroConcentratedDP():
+            return None
+        case GaussianPair(squared_mu=squared_mu):
+            return squared_mu
+        case pair:
+            largest = max(pair.max_loss, pair.reversed.max_loss)
+            if pair.singular_mass > 0 or math.isinf(largest):
+                return None
+            return Fraction(pure_mu(largest)) ** 2
+
+
+def pure_mu(epsilon: float) -> float:
+    """The μ of ε-DP, 2·Φ⁻¹(e^ε/(1+e^ε)), rounded up.
+
+    The trade-off curve of randomized response is two chords of this Gaussian's convex one: both
+    pass through (1/(1+e^ε), 1/(1+e^ε)).
+
+    >>> round(pure_mu(1.0), 6)
+    1.232029
+    """
+    if epsilon == 0:
+        return 0.0
+
+    def formula() -> arb:
+        return 2 * arb(2).sqrt() * (2 / (1 + ball(epsilon).exp())).erfcinv()
+
+    return enclose(formula)[1]
+
+
+def gdp(parts: Parts) -> GaussianPair | None:
+    """The Gaussian pair that dominates the composition, if every part has a μ. [DRS22 Cor. 2]"""
+    total = Fraction()
+    for part in parts:
+        squared_mu = squared_mu_of(part)
+        if squared_mu is None:
+            return None
+        total += part.times * squared_mu
+    return GaussianPair(total)

@@ -1,0 +1,116 @@
+"""Optimal composition of k equal (ε, δ) guarantees, exactly."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from flint import arb
+
+from dpverify.accounting.advanced import leak
+from dpverify.balls import Order, at_most, ball, compare, enclose
+from dpverify.errors import check_between, check_count
+from dpverify.guarantees import ApproxDP, Bracket
+from dpverify.pairs.leaky_response import LeakyResponsePair
+from dpverify.theorems import OPTIMAL_COMPOSITION
+
+
+@dataclass(frozen=True, slots=True)
+class OptimalComposition:
+    r"""k leaky randomized responses: the worst among all compositions of k parts (ε, δ).
+
+    If none leaks, the loss is (2J − k)·ε with J ~ Binomial(k, e^ε/(1+e^ε)) on the left and
+    Binomial(k, 1/(1+e^ε)) on the right, so with j the first count whose loss exceeds ε′,
+
+    .. math:: δ(ε') = 1 - (1-δ)^k + (1-δ)^k (P_U(J ≥ j) - e^{ε'} P_V(J ≥ j)).
+
+    Binomial tails are regularized incomplete beta functions, evaluated on balls: exact to the last
+    bit for k in the millions. [KOV15 Thm 3.3]
+
+    >>> OptimalComposition(ApproxDP(epsilon=0.1), 100).epsilon(1e-6).upper
+    4.774567937129823
+    """
+
+    worst: ApproxDP
+    times: int
+
+    def __post_init__(self) -> None:
+        check_count("times", self.times)
+
+    def delta(self, epsilon: float) -> Bracket:
+        check_between("epsilon", epsilon, 0.0, math.inf)
+        if self._pair.reveals:
+            return Bracket(1.0, 1.0, OPTIMAL_COMPOSITION)
+        first = self._first_count_above(epsilon)
+
+        def formula() -> arb:
+            excess = self._left_tail(first)
+            if first <= self.times:  # otherwise ε may be ∞, and nothing exceeds it
+                excess -= ball(epsilon).exp() * self._right_tail(first)
+            return self._leak() + (1 - self._leak()) * excess
+
+        lower, upper = enclose(formula)
+        return Bracket(max(lower, 0.0), min(upper, 1.0), OPTIMAL_COMPOSITION)
+
+    def epsilon(self, delta: float) -> Bracket:
+        check_between("delta", delta, 0.0, 1.0)
+        if self.delta(0.0).upper <= delta:
+            return Bracket(0.0, 0.0, OPTIMAL_COMPOSITION)
+        if self._pair.reveals or compare(self._leak, delta) is Order.ABOVE:
+            return Bracket(math.inf, math.inf, OPTIMAL_COMPOSITION)
+        count = self._count_sufficient_at(delta)
+
+        def formula() -> arb:
+            """Between two counts δ is linear in e^ε, hence solved for it."""
+            slack = (ball(delta) - self._leak()) / (1 - self._leak())
+            return ((self._left_tail(count) - slack) / self._right_tail(count)).log()
+
+        lower, upper = enclose(formula)
+        highest = enclose(lambda: (2 * count - self.times) * ball(self.worst.epsilon))[1]
+        return Bracket(max(lower, 0.0), min(max(upper, 0.0), highest), OPTIMAL_COMPOSITION)
+
+    @property
+    def _pair(self) -> LeakyResponsePair:
+        return LeakyResponsePair(self.worst)
+
+    def _first_count_above(self, epsilon: float) -> int:
+        """Smallest j with (2j − k)·ε > epsilon, in exact arithmetic; k + 1 if there is none."""
+        own = Fraction(self.worst.epsilon)
+        if own == 0 or epsilon == math.inf or Fraction(epsilon) >= own * self.times:
+            return self.times + 1
+        return math.floor((Fraction(epsilon) / own + self.times) / 2) + 1
+
+    def _count_sufficient_at(self, delta: float) -> int:
+        """Smallest j in [k/2, k] with δ((2j − k)·ε) certainly at most `delta`."""
+        low, high = self.times // 2, self.times  # at k only the leak remains, and it fits
+
+        def enough(count: int) -> bool:
+            loss = (2 * count - self.times) * Fraction(self.worst.epsilon)
+
+            def formula() -> arb:
+                excess = self._left_tail(count + 1) - ball(loss).exp() * self._right_tail(count + 1)
+                return self._leak() + (1 - self._leak()) * excess
+
+            return loss >= 0 and at_most(formula, delta)
+
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if enough(middle) else (middle, high)
+        return high
+
+    def _leak(self) -> arb:
+        return leak(((self.worst, self.times),))
+
+    def _left_tail(self, count: int) -> arb:
+        return binomial_tail(count, self.times, self._pair.truthful)
+
+    def _right_tail(self, count: int) -> arb:
+        return binomial_tail(count, self.times, self._pair.lying)
+
+
+def binomial_tail(count: int, trials: int, probability: arb) -> arb:
+    """P(J ≥ count) for J ~ Binomial(trials, probability): the incomplete beta function."""
+    if count <= 0:
+        return arb(1)
+    if count > trials:
+        return arb(0)
+    return probability.beta_lower(arb(count), arb(trials - count + 1), regularized=True)

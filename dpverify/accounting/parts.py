@@ -1,0 +1,120 @@
+"""The parts of a composition: what is composed, seen as a pair or as a guarantee, and how often."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, TypeAlias, runtime_checkable
+
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter, check_count
+from dpverify.guarantees import (
+    ApproxDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
+from dpverify.neighbors import Relation
+from dpverify.pairs.base import Pair
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.leaky_response import LeakyResponsePair
+
+
+@runtime_checkable
+class HasPair(Protocol):
+    """A mechanism as an accountant sees it: its dominating pair, and nothing else."""
+
+    def pair(self, relation: Relation) -> Pair: ...
+
+
+@runtime_checkable
+class HasClaim(Protocol):
+    """A mechanism that only says what it promises."""
+
+    @property
+    def claim(self) -> Claim: ...
+
+
+Composable: TypeAlias = Guarantee | Claim | Pair | HasPair | HasClaim
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One element of a composition, run `times` times.
+
+    `seen` is a dominating pair wherever there is one. A zCDP or a Rényi guarantee has none: many
+    pairs satisfy it and no single one is the worst.
+    """
+
+    seen: Pair | ZeroConcentratedDP | RenyiDP
+    times: int
+    label: str
+
+    def __post_init__(self) -> None:
+        check_count("times", self.times)
+
+    @property
+    def pair(self) -> Pair | None:
+        return self.seen if isinstance(self.seen, Pair) else None
+
+
+Parts: TypeAlias = tuple[Part, ...]
+
+
+def part_of(subject: Composable, *, times: int, relation: Relation) -> Part:
+    """The part that `subject` stands for under `relation`."""
+    if isinstance(subject, HasPair):
+        return Part(subject.pair(relation), times, repr(subject))
+    if isinstance(subject, HasClaim):
+        return part_of(subject.claim, times=times, relation=relation)
+    if isinstance(subject, Claim):
+        if subject.relation not in {None, relation}:
+            stated = subject.relation.value if subject.relation else ""
+            raise InvalidParameter(
+                f"relation={relation.value!r} must be the one that the claim is made under: {stated!r}"
+            )
+        return Part(_seen(subject.guarantee), times, repr(subject.guarantee))
+    return Part(_seen(subject), times, repr(subject))
+
+
+def _seen(subject: Guarantee | Pair) -> Pair | ZeroConcentratedDP | RenyiDP:
+    match subject:
+        case RenyiDP(order=math.inf, epsilon=epsilon):
+            return LeakyResponsePair(ApproxDP(epsilon=epsilon))
+        case Pair() | ZeroConcentratedDP() | RenyiDP():
+            return subject
+        case ApproxDP():
+            return LeakyResponsePair(subject)
+        case PureDP(epsilon=epsilon):
+            return LeakyResponsePair(ApproxDP(epsilon=epsilon))
+        case GaussianDP(mu=math.inf):
+            return LeakyResponsePair(ApproxDP(epsilon=math.inf))
+        case GaussianDP(mu=mu):
+            return GaussianPair(Fraction(mu) ** 2)
+        case _:
+            raise InvalidParameter(
+                f"part={subject!r} must be a guarantee, a claim, a pair, or have pair(relation)"
+            )
+
+
+def leaky_parts(parts: Parts) -> tuple[tuple[ApproxDP, int], ...] | None:
+    """The parts as (ε, δ) guarantees, if every one is just that."""
+    found = [(p.seen.worst, p.times) for p in parts if isinstance(p.seen, LeakyResponsePair)]
+    return tuple(found) if len(found) == len(parts) else None
+
+
+def gaussian_parts(parts: Parts) -> GaussianPair | None:
+    """The one Gaussian pair that all parts amount to, if every one is Gaussian. [DRS22 Cor. 2]"""
+    found = [p.seen.squared_mu * p.times for p in parts if isinstance(p.seen, GaussianPair)]
+    return GaussianPair(sum(found, Fraction())) if len(found) == len(parts) else None
+
+
+def merged(parts: Iterable[Part]) -> Parts:
+    """The same composition with equal parts listed once, in order of first appearance."""
+    counts: dict[Pair | ZeroConcentratedDP | RenyiDP, Part] = {}
+    for part in parts:
+        known = counts.get(part.seen)
+        counts[part.seen] = Part(part.seen, part.times + (known.times if known else 0), part.label)
+    return tuple(counts.values())

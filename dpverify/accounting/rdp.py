@@ -1,0 +1,118 @@
+"""Rényi composition: divergences of one order add up; the best order is chosen at the end.
+
+Every order gives a valid bound, so the search for the best one may be sloppy; what is returned is
+then certified at the order found.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from dpverify.accounting.parts import Part, Parts
+from dpverify.accounting.renyi_conversion import (
+    approximate_epsilon,
+    approximate_log_delta,
+    renyi_delta,
+    renyi_epsilon,
+)
+from dpverify.balls import ball, enclose
+from dpverify.errors import check_between, check_nonempty
+from dpverify.guarantees import RenyiDP, ZeroConcentratedDP
+from dpverify.pairs.base import Pair
+from dpverify.pairs.leaky_response import LeakyResponsePair
+
+_GRID = 1.0 + np.logspace(-6, 9, 46)
+
+
+@dataclass(frozen=True)
+class RenyiComposition:
+    """Parts composed at every order where each has a finite Rényi divergence. [Mironov17 Prop. 1]"""
+
+    parts: Parts
+
+    def __post_init__(self) -> None:
+        check_nonempty("parts", self.parts)
+
+    def divergence(self, order: float) -> float:
+        """Σ kᵢ·γᵢ(α), rounded up; ∞ where a part says nothing of this order."""
+        terms = [(part.times, renyi_divergence(part, order)) for part in self.parts]
+        if any(math.isinf(value) for _, value in terms):
+            return math.inf
+        return enclose(lambda: sum((times * ball(value) for times, value in terms), ball(0)))[1]
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest ε over all orders at δ, by the lossless conversion."""
+        check_between("delta", delta, 0.0, 1.0)
+        if delta in {0, 1}:
+            return 0.0 if delta else self.divergence(math.inf)
+        order = self._best_order(lambda o, g: approximate_epsilon(o, g, delta))
+        return min(renyi_epsilon(order, self.divergence(order), delta), self.divergence(math.inf))
+
+    def delta(self, epsilon: float) -> float:
+        """Smallest δ over all orders at ε, by the lossless conversion."""
+        check_between("epsilon", epsilon, 0.0, math.inf)
+        if epsilon >= self.divergence(math.inf):
+            return 0.0
+        order = self._best_order(lambda o, g: approximate_log_delta(o, g, epsilon))
+        return renyi_delta(order, self.divergence(order), epsilon)
+
+    @property
+    def applies(self) -> bool:
+        """Whether any order has a finite divergence."""
+        return bool(self._grid)
+
+    @cached_property
+    def largest_order(self) -> float:
+        """Rényi guarantees say nothing of orders above their own."""
+        return min((p.seen.order for p in self.parts if isinstance(p.seen, RenyiDP)), default=math.inf)
+
+    @cached_property
+    def _grid(self) -> list[tuple[float, float]]:
+        orders = [float(o) for o in _GRID if o < self.largest_order]
+        if math.isfinite(self.largest_order):
+            orders.append(self.largest_order)
+        values = [(order, self.divergence(order)) for order in orders]
+        return [(order, value) for order, value in values if math.isfinite(value)]
+
+    def _best_order(self, cost: Callable[[float, float], float]) -> float:
+        """An order that (nearly) minimizes `cost(order, divergence)`."""
+        if not self._grid:
+            return 2.0
+        costs = [cost(order, value) for order, value in self._grid]
+        best = int(np.argmin(costs))
+        below, above = self._grid[max(best - 1, 0)][0], self._grid[min(best + 1, len(costs) - 1)][0]
+        if below == above:
+            return below
+
+        def at(log_order: float) -> float:
+            order = 1.0 + math.exp(log_order)
+            return cost(order, self.divergence(order))
+
+        ends = (math.log(below - 1.0), math.log(above - 1.0))
+        found = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-7})
+        refined = 1.0 + math.exp(float(found.x))
+        return refined if found.fun < costs[best] else self._grid[best][0]
+
+
+def renyi_divergence(part: Part, order: float) -> float:
+    """The larger of a part's two divergences at an order in (1, ∞], rounded up."""
+    match part.seen:
+        case ZeroConcentratedDP(rho=rho):
+            return math.inf if math.isinf(order) and rho > 0 else _times(rho, order)
+        case RenyiDP(order=own, epsilon=epsilon):
+            return epsilon if order <= own else math.inf
+        case LeakyResponsePair(worst=worst) if worst.delta > 0:
+            return math.inf
+        case Pair() as pair:
+            same = pair.reversed == pair
+            return pair.renyi(order) if same else max(pair.renyi(order), pair.reversed.renyi(order))
+
+
+def _times(rho: float, order: float) -> float:
+    if rho == 0 or math.isinf(rho):
+        return rho
+    return enclose(lambda: ball(rho) * ball(order))[1]

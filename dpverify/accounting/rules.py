@@ -1,0 +1,227 @@
+"""Every composition rule behind one interface: what it says of these parts, or that it does not apply."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+from dpverify.accounting.advanced import AdvancedComposition
+from dpverify.accounting.approximate import splits
+from dpverify.accounting.basic import basic
+from dpverify.accounting.gdp import gdp
+from dpverify.accounting.numerical import NumericalComposition
+from dpverify.accounting.optimal import OptimalComposition
+from dpverify.accounting.parts import Parts, gaussian_parts, leaky_parts
+from dpverify.accounting.rdp import RenyiComposition
+from dpverify.accounting.unequal import UnequalComposition
+from dpverify.accounting.zcdp import zcdp, zcdp_delta, zcdp_epsilon
+from dpverify.balls import ball, enclose
+from dpverify.guarantees import ApproxDP, Bracket
+from dpverify.pairs.base import Pair
+from dpverify.theorems import (
+    ADVANCED_COMPOSITION,
+    BASIC_COMPOSITION,
+    GAUSSIAN_COMPOSITION,
+    LECTURE_GAUSSIAN,
+    NUMERICAL_COMPOSITION,
+    OPTIMAL_COMPOSITION,
+    RENYI_COMPOSITION,
+    ZCDP_COMPOSITION,
+    Theorem,
+)
+
+Answer: TypeAlias = float | Bracket | None
+"""An upper bound; or both ends, where the rule is exact for these parts; or: does not apply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is ε at this δ, or δ at this ε? `tolerance` says how narrow a bracket should be."""
+
+    unknown: Literal["epsilon", "delta"]
+    at: float
+    tolerance: float = 1e-3
+
+    def of(self, pair: Pair) -> Bracket:
+        """The answer for one run of a pair, in the worse of its two directions."""
+        if self.unknown == "epsilon":
+            return _worse(side.epsilon_bracket(self.at) for side in (pair, pair.reversed))
+        return _worse(side.delta_bracket(self.at) for side in (pair, pair.reversed))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A composition rule: ε at a δ, and δ at an ε, for a tuple of parts."""
+
+    name: str
+    theorem: Theorem
+    epsilon: Callable[[Parts, float, float], Answer]
+    delta: Callable[[Parts, float, float], Answer]
+
+    def answer(self, parts: Parts, question: Question) -> Answer:
+        ask = self.epsilon if question.unknown == "epsilon" else self.delta
+        return ask(parts, question.at, question.tolerance)
+
+
+def _smallest(values: Iterable[float]) -> float | None:
+    return min(values, default=None)
+
+
+def _basic_epsilon(parts: Parts, delta: float, _: float) -> Answer:
+    totals = (basic(split) for split in splits(parts, delta))
+    return _smallest(total.epsilon if total.delta <= delta else math.inf for total in totals)
+
+
+def _basic_delta(parts: Parts, epsilon: float, _: float) -> Answer:
+    bounded = next(iter(splits(parts, 0.0)), None)
+    if bounded is None:
+        return None
+    total = basic(bounded)
+    return total.delta if total.epsilon <= epsilon else 1.0
+
+
+def _advanced_epsilon(parts: Parts, delta: float, _: float) -> Answer:
+    return _smallest(AdvancedComposition(split).epsilon(delta) for split in splits(parts, delta))
+
+
+def _advanced_delta(parts: Parts, epsilon: float, _: float) -> Answer:
+    bounded = next(iter(splits(parts, 0.0)), None)
+    return None if bounded is None else AdvancedComposition(bounded).delta(epsilon)
+
+
+def _leaky(parts: tuple[tuple[ApproxDP, int], ...]) -> OptimalComposition | UnequalComposition:
+    if len({part for part, _ in parts}) == 1:
+        return OptimalComposition(parts[0][0], sum(times for _, times in parts))
+    return UnequalComposition(parts)
+
+
+def _optimal_epsilon(parts: Parts, delta: float, tolerance: float) -> Answer:
+    exact = leaky_parts(parts)
+    if exact is not None:
+        return _bracket_epsilon(_leaky(exact), delta, tolerance)
+    found = (_bracket_epsilon(_leaky(split), delta, 0.1) for split in splits(parts, delta))
+    return _smallest(bracket.upper for bracket in found)
+
+
+def _bracket_epsilon(
+    composition: OptimalComposition | UnequalComposition, delta: float, tolerance: float
+) -> Bracket:
+    if isinstance(composition, OptimalComposition):
+        return composition.epsilon(delta)
+    return composition.epsilon(delta, tolerance=tolerance)
+
+
+def _optimal_delta(parts: Parts, epsilon: float, tolerance: float) -> Answer:
+    exact = leaky_parts(parts)
+    stated = exact or next(iter(splits(parts, 0.0)), None)
+    if stated is None:
+        return None
+    composition = _leaky(stated)
+    if isinstance(composition, OptimalComposition):
+        found = composition.delta(epsilon)
+    else:
+        found = composition.delta(epsilon, tolerance=tolerance)
+    return found if exact else found.upper
+
+
+def _zcdp_epsilon(parts: Parts, delta: float, _: float) -> Answer:
+    total = zcdp(parts)
+    return None if total is None else zcdp_epsilon(total.rho, delta)
+
+
+def _zcdp_delta(parts: Parts, epsilon: float, _: float) -> Answer:
+    total = zcdp(parts)
+    return None if total is None else zcdp_delta(total.rho, epsilon)
+
+
+def _rdp_epsilon(parts: Parts, delta: float, _: float) -> Answer:
+    found = RenyiComposition(parts)
+    return found.epsilon(delta) if found.applies else None
+
+
+def _rdp_delta(parts: Parts, epsilon: float, _: float) -> Answer:
+    found = RenyiComposition(parts)
+    return found.delta(epsilon) if found.applies else None
+
+
+def _gdp_epsilon(parts: Parts, delta: float, _: float) -> Answer:
+    total = gdp(parts)
+    if total is None:
+        return None
+    return _gaussian(parts, total.epsilon_bracket(delta))
+
+
+def _gdp_delta(parts: Parts, epsilon: float, _: float) -> Answer:
+    total = gdp(parts)
+    if total is None:
+        return None
+    return _gaussian(parts, total.delta_bracket(epsilon))
+
+
+def _gaussian(parts: Parts, found: Bracket) -> Answer:
+    """Both ends where every part is Gaussian; the upper one where some are only dominated by one."""
+    exact = gaussian_parts(parts) is not None
+    return Bracket(found.lower, found.upper, GAUSSIAN_COMPOSITION) if exact else found.upper
+
+
+def _lecture_epsilon(parts: Parts, delta: float, _: float) -> Answer:
+    """kρ + √(2kρ·ln(1/δ)) for σ² = Δ²/ρ, that is kρ = μ²."""
+    total = gaussian_parts(parts)
+    if total is None:
+        return None
+    if delta == 0:
+        return math.inf if total.squared_mu else 0.0
+    m = total.squared_mu
+    return enclose(lambda: ball(m) + (-2 * ball(m) * ball(delta).log()).sqrt())[1]
+
+
+def _lecture_delta(parts: Parts, epsilon: float, _: float) -> Answer:
+    total = gaussian_parts(parts)
+    if total is None:
+        return None
+    if epsilon == math.inf or not total.squared_mu:
+        return 0.0
+    if Fraction(epsilon) <= total.squared_mu:
+        return 1.0
+    m = total.squared_mu
+    return enclose(lambda: (-((ball(epsilon) - ball(m)) ** 2) / (2 * ball(m))).exp())[1]
+
+
+def _numerical(parts: Parts) -> list[NumericalComposition] | None:
+    pairs = tuple((part.pair, part.times) for part in parts if part.pair is not None)
+    if len(pairs) < len(parts):
+        return None
+    mirrored = tuple((pair.reversed, times) for pair, times in pairs)
+    return [NumericalComposition(sides) for sides in dict.fromkeys((pairs, mirrored))]
+
+
+def _worse(brackets: Iterable[Bracket]) -> Bracket:
+    """The larger of two numbers that are known by brackets."""
+    found = list(brackets)
+    assumes = tuple(dict.fromkeys(text for bracket in found for text in bracket.assumes))
+    lower, upper = max(b.lower for b in found), max(b.upper for b in found)
+    return Bracket(lower, upper, found[0].theorem, assumes)
+
+
+def _numerical_epsilon(parts: Parts, delta: float, tolerance: float) -> Answer:
+    sides = _numerical(parts)
+    return sides and _worse(side.epsilon(delta, tolerance=tolerance) for side in sides)
+
+
+def _numerical_delta(parts: Parts, epsilon: float, tolerance: float) -> Answer:
+    sides = _numerical(parts)
+    return sides and _worse(side.delta(epsilon, tolerance=tolerance) for side in sides)
+
+
+BASIC = Rule("basic", BASIC_COMPOSITION, _basic_epsilon, _basic_delta)
+ADVANCED = Rule("advanced", ADVANCED_COMPOSITION, _advanced_epsilon, _advanced_delta)
+OPTIMAL = Rule("optimal", OPTIMAL_COMPOSITION, _optimal_epsilon, _optimal_delta)
+LECTURE = Rule("gaussian (lecture notes)", LECTURE_GAUSSIAN, _lecture_epsilon, _lecture_delta)
+ZCDP = Rule("zcdp", ZCDP_COMPOSITION, _zcdp_epsilon, _zcdp_delta)
+RDP = Rule("rdp", RENYI_COMPOSITION, _rdp_epsilon, _rdp_delta)
+GDP = Rule("gdp", GAUSSIAN_COMPOSITION, _gdp_epsilon, _gdp_delta)
+NUMERICAL = Rule("numerical", NUMERICAL_COMPOSITION, _numerical_epsilon, _numerical_delta)
+
+RULES: tuple[Rule, ...] = (BASIC, ADVANCED, OPTIMAL, LECTURE, ZCDP, RDP, GDP, NUMERICAL)
+"""In the order in which a table shows them: from the oldest to the tightest."""

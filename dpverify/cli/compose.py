@@ -1,0 +1,110 @@
+"""`dpverify compose`: what do these parts cost together?"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.comparison import Comparison, plain
+from dpverify.cli.expression import parse
+from dpverify.cli.output import console, print_json, progress
+from dpverify.errors import InvalidParameter
+from dpverify.guarantees import Bracket
+from dpverify.neighbors import Relation
+
+EXAMPLE = (
+    'Example: dpverify compose "subsampled(gaussian(sigma=0.8), rate=0.004)*10000" '
+    "--delta 1e-5 --relation add-remove"
+)
+
+
+def compose(
+    expression: Annotated[
+        str, typer.Argument(help="Parts joined by + and repeated by *, e.g. gaussian(sigma=50)*1000.")
+    ],
+    relation: Annotated[str, typer.Option(help="Neighboring relation: add-remove or replace-one.")],
+    delta: Annotated[float | None, typer.Option(help="Ask for ε at this δ.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Ask for δ at this ε.")] = None,
+    tolerance: Annotated[float, typer.Option(help="How wide the bracket may be.")] = 1e-3,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the profile and the growth of ε to this file.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Show what a composition costs under every rule that applies, the tightest marked."""
+    if (delta is None) == (epsilon is None):
+        raise InvalidParameter(f"delta={delta} and epsilon={epsilon} must be given one without the other")
+    accountant = Accountant(relation=Relation.parse(relation))
+    for part, times in parse(expression):
+        accountant = accountant.compose(part, times=times)
+    with progress("composing"):
+        if delta is not None:
+            exact = accountant.epsilon(delta, tolerance=tolerance)
+            table = accountant.compare(delta=delta, tolerance=tolerance)
+        else:
+            exact = accountant.delta(float(epsilon or 0.0), tolerance=tolerance)
+            table = accountant.compare(epsilon=epsilon, tolerance=tolerance)
+    if plot is not None:
+        with progress(f"drawing {plot}"):
+            _draw(accountant, table, plot)
+    if json:
+        print_json(_answer(expression, accountant, exact, table))
+    else:
+        _show(accountant, exact, table)
+        if plot is not None:
+            console().print(f"\nplot: {plot}")
+
+
+def _draw(accountant: Accountant, table: Comparison, path: Path) -> None:
+    from dpverify.reporting.plots import draw_composition  # noqa: PLC0415  # matplotlib is slow to import
+
+    draw_composition(accountant, table, path)
+
+
+def _answer(
+    expression: str, accountant: Accountant, exact: Bracket, table: Comparison
+) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "expression": expression,
+        "relation": accountant.relation.value,
+        table.unknown: {
+            "lower": plain(exact.lower),
+            "upper": plain(exact.upper),
+            "theorem": exact.theorem.name if exact.theorem else None,
+            "assumes": list(exact.assumes),
+        },
+        "delta" if table.unknown == "epsilon" else "epsilon": plain(table.at),
+        "comparison": table.to_dict(),
+    }
+
+
+def _show(accountant: Accountant, exact: Bracket, table: Comparison) -> None:
+    screen = console()
+    symbol, given = ("ε", "δ") if table.unknown == "epsilon" else ("δ", "ε")
+    for part in accountant.parts:
+        screen.print(f"{part.times:>10,} × {part.label}", style="dim", markup=False)
+    screen.print(
+        f"[bold]{symbol} ≤ {_digits(exact.upper)}[/bold] at {given} = {table.at:g} "
+        f"({accountant.relation.value}); certainly not below {_digits(exact.lower)}"
+    )
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    grid.add_column("rule")
+    grid.add_column(f"{symbol} at most", justify="right")
+    grid.add_column("")
+    grid.add_column("theorem")
+    for row in table.rows:
+        best = row is table.tightest
+        style = "bold green" if best else ""
+        mark = "← tightest" if best else ""
+        grid.add_row(row.rule, _digits(row.upper), mark, row.theorem.name, style=style)
+    screen.print()
+    screen.print(grid)
+    for assumption in exact.assumes:
+        screen.print(f"assumes: {assumption}", style="dim", markup=False)
+
+
+def _digits(value: float) -> str:
+    return f"{value:.8g}" if value == 0 or value >= 1e-4 else f"{value:.6e}"

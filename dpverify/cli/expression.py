@@ -1,0 +1,160 @@
+"""The little language of `dpverify compose`: parts joined by +, repeated by *.
+
+    gaussian(sigma=50)*1000 + subsampled(laplace(scale=20), rate=0.01)*500 + approx(epsilon=0.1, delta=1e-8)
+
+It is read as Python's own grammar and walked by hand: nothing is ever evaluated.
+"""
+
+import ast
+import operator
+from collections.abc import Callable
+from inspect import signature
+from typing import Any, TypeAlias
+
+from dpverify.accounting.parts import Composable
+from dpverify.errors import InvalidParameter, check_count, check_real
+from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
+from dpverify.mechanisms import (
+    ExponentialMechanism,
+    Gaussian,
+    Laplace,
+    LeakyRandomizedResponse,
+    NormMechanism,
+    RandomizedResponse,
+    Subsampled,
+    SubsampledWithoutReplacement,
+)
+
+Parsed: TypeAlias = list[tuple[Composable, int]]
+
+NAMES: dict[str, Callable[..., Composable]] = {
+    "gaussian": Gaussian,
+    "laplace": Laplace,
+    "norm": NormMechanism,
+    "randomized_response": RandomizedResponse,
+    "leaky_response": LeakyRandomizedResponse,
+    "exponential": ExponentialMechanism,
+    "subsampled": Subsampled,
+    "subsampled_without_replacement": SubsampledWithoutReplacement,
+    "pure": PureDP,
+    "approx": ApproxDP,
+    "zcdp": ZeroConcentratedDP,
+    "gdp": GaussianDP,
+    "rdp": RenyiDP,
+}
+
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+
+
+def parse(text: str) -> Parsed:
+    """The parts that an expression lists, each with how often it runs.
+
+    >>> parse("2 * (pure(epsilon=0.5)*3 + gdp(mu=1))")
+    [(PureDP(epsilon=0.5), 6), (GaussianDP(mu=1), 2)]
+    """
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise InvalidParameter(
+            f"expression={text!r} must read like gaussian(sigma=50)*1000 + pure(epsilon=0.1)"
+        ) from None
+    return _parts(tree.body, text)
+
+
+def _parts(node: ast.expr, text: str) -> Parsed:
+    match node:
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return [*_parts(left, text), *_parts(right, text)]
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            body, count = (right, left) if _is_number(left) else (left, right)
+            times = _whole(_number(count, text))
+            check_count("times", times)
+            return [(part, own * int(times)) for part, own in _parts(body, text)]
+        case ast.Call():
+            return [(_call(node, text), 1)]
+        case _:
+            raise InvalidParameter(
+                f"expression={text!r} must be made of parts joined by + and repeated by *, "
+                f"not {ast.unparse(node)!r}"
+            )
+
+
+def _call(node: ast.Call, text: str) -> Composable:
+    name = ast.unparse(node.func)
+    if name not in NAMES:
+        raise InvalidParameter(f"name={name!r} must be one of: {', '.join(NAMES)}")
+    maker = NAMES[name]
+    accepted = list(signature(maker).parameters)
+    given: dict[str, Any] = {}
+    for position, argument in enumerate(node.args):
+        if position or not isinstance(argument, ast.Call):
+            raise InvalidParameter(
+                f"argument={ast.unparse(argument)!r} of {name} must be named, as in {accepted[0]}=…"
+            )
+        given[accepted[0]] = _call(argument, text)
+    for keyword in node.keywords:
+        if keyword.arg not in accepted:
+            raise InvalidParameter(
+                f"argument={keyword.arg!r} of {name} must be one of: {', '.join(accepted)}"
+            )
+        given[keyword.arg] = _value(keyword.value, text)
+    missing = [
+        parameter.name
+        for parameter in signature(maker).parameters.values()
+        if parameter.default is parameter.empty and parameter.name not in given
+    ]
+    if missing:
+        raise InvalidParameter(f"expression={text!r} must give {name} its {' and '.join(missing)}")
+    return maker(**given)
+
+
+def _value(node: ast.expr, text: str) -> object:
+    match node:
+        case ast.Call():
+            return _call(node, text)
+        case ast.Constant(value=bool() | str() as value):
+            return value
+        case _:
+            return _number(node, text)
+
+
+def _is_number(node: ast.expr) -> bool:
+    return not any(isinstance(part, ast.Call) for part in ast.walk(node))
+
+
+def _whole(number: float) -> float:
+    """1e4 is written as a float and means a count."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _number(node: ast.expr, text: str) -> float | int:
+    match node:
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return value
+        case ast.Name(id="inf"):
+            return float("inf")
+        case ast.Name(id="nan"):
+            return float("nan")
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_number(operand, text)
+        case ast.BinOp(left=left, op=kind, right=right) if type(kind) in _ARITHMETIC:
+            return _arithmetic(kind, _number(left, text), _number(right, text), text)
+        case _:
+            raise InvalidParameter(f"number={ast.unparse(node)!r} must be a real number")
+
+
+def _arithmetic(kind: ast.operator, left: float, right: float, text: str) -> float:
+    try:
+        # Powers in floats, so that no one can ask for an integer of a billion digits.
+        exact = (float(left), float(right)) if isinstance(kind, ast.Pow) else (left, right)
+        value: float = _ARITHMETIC[type(kind)](*exact)
+    except (ArithmeticError, ValueError):
+        value = float("nan")
+    check_real("number", value if isinstance(value, (int, float)) else text)
+    return value

@@ -1,0 +1,145 @@
+"""`dpverify noise`: how much noise does a budget need?"""
+
+import math
+from collections.abc import Callable
+from enum import Enum
+from typing import Annotated, Any
+
+import typer
+
+from dpverify.accounting.calibration import Calibration, Factory, calibration
+from dpverify.accounting.comparison import plain
+from dpverify.accounting.parts import Composable
+from dpverify.cli.output import console, print_json, progress
+from dpverify.errors import InvalidParameter, check_between
+from dpverify.guarantees import ApproxDP
+from dpverify.mechanisms import (
+    Gaussian,
+    Laplace,
+    NormMechanism,
+    RandomizedResponse,
+    Subsampled,
+)
+from dpverify.neighbors import Relation
+
+EXAMPLE = "Example: dpverify noise gaussian --epsilon 1 --delta 1e-6 --l2-sensitivity 1 --times 100"
+
+
+class Kind(str, Enum):
+    """The mechanisms whose noise can be computed."""
+
+    GAUSSIAN = "gaussian"
+    LAPLACE = "laplace"
+    NORM = "norm"
+    RANDOMIZED_RESPONSE = "randomized-response"
+
+
+def noise(  # noqa: PLR0913  # an option each
+    mechanism: Annotated[Kind, typer.Argument(help="Which noise.")],
+    epsilon: Annotated[float, typer.Option(help="The budget's ε, for all runs together.")],
+    delta: Annotated[float, typer.Option(help="The budget's δ, for all runs together.")] = 0.0,
+    times: Annotated[int, typer.Option(help="How many runs share the budget.")] = 1,
+    l2_sensitivity: Annotated[float | None, typer.Option(help="For gaussian.")] = None,
+    l1_sensitivity: Annotated[float | None, typer.Option(help="For laplace.")] = None,
+    sensitivity: Annotated[float | None, typer.Option(help="For norm, in that norm.")] = None,
+    norm: Annotated[float, typer.Option(help="For norm: p of the p-norm, 1 to inf.")] = 2.0,
+    rate: Annotated[float | None, typer.Option(help="Poisson sampling rate of each run.")] = None,
+    relation: Annotated[
+        str, typer.Option(help="add-remove or replace-one; matters with --rate.")
+    ] = Relation.ADD_REMOVE.value,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Find the smallest noise with which all runs together stay within (ε, δ)."""
+    given = {"l2-sensitivity": l2_sensitivity, "l1-sensitivity": l1_sensitivity, "sensitivity": sensitivity}
+    declared = _declared(mechanism, given)
+    budget = ApproxDP(epsilon=epsilon, delta=delta)
+    maker = _maker(mechanism, declared, norm)
+    if rate is not None:
+        check_between("rate", rate, 0.0, 1.0)
+        maker = _subsampled(mechanism, maker, rate)
+    with progress("calibrating"):
+        found = calibration(maker, budget=budget, times=times, relation=Relation.parse(relation))
+    answer = _answer(mechanism, found, budget, times)
+    if json:
+        print_json(answer | {"relation": relation, "rate": rate, "sensitivity": declared})
+    else:
+        _show(mechanism, answer, found, budget, times)
+
+
+def _declared(mechanism: Kind, given: dict[str, float | None]) -> float:
+    """The sensitivity in the mechanism's own norm; others are refused, not ignored."""
+    own = {
+        Kind.GAUSSIAN: "l2-sensitivity",
+        Kind.LAPLACE: "l1-sensitivity",
+        Kind.NORM: "sensitivity",
+        Kind.RANDOMIZED_RESPONSE: None,
+    }[mechanism]
+    for name, value in given.items():
+        if value is not None and name != own:
+            use = f"--{own}" if own else "no sensitivity"
+            raise InvalidParameter(f"{name}={value!r} must not be given: {mechanism.value} takes {use}")
+    value = given.get(own) if own else None
+    return 1.0 if value is None else value
+
+
+def _maker(mechanism: Kind, declared: float, norm: float) -> Factory:
+    makers: dict[Kind, Callable[[float], Composable]] = {
+        Kind.GAUSSIAN: lambda s: Gaussian(sigma=s, l2_sensitivity=declared),
+        Kind.LAPLACE: lambda s: Laplace(scale=s, l1_sensitivity=declared),
+        Kind.NORM: lambda s: NormMechanism(scale=s, sensitivity=declared, norm=norm),
+        # Here more "noise" is a smaller ε per answer; s is its inverse.
+        Kind.RANDOMIZED_RESPONSE: lambda s: RandomizedResponse(epsilon=1.0 / s),
+    }
+    return makers[mechanism]
+
+
+def _subsampled(mechanism: Kind, maker: Factory, rate: float) -> Factory:
+    if mechanism not in {Kind.GAUSSIAN, Kind.LAPLACE}:
+        raise InvalidParameter(f"rate={rate!r} must not be given: it is for gaussian and laplace")
+    return lambda s: Subsampled(maker(s), rate=rate)
+
+
+def _answer(mechanism: Kind, found: Calibration, budget: ApproxDP, times: int) -> dict[str, Any]:
+    name = {Kind.GAUSSIAN: "sigma", Kind.RANDOMIZED_RESPONSE: "epsilon_each"}.get(mechanism, "scale")
+    is_response = mechanism is Kind.RANDOMIZED_RESPONSE
+    value = 1.0 / found.noise if is_response else found.noise
+    answer: dict[str, Any] = {
+        "version": 1,
+        "mechanism": mechanism.value,
+        name: value,
+        "budget": {"epsilon": plain(budget.epsilon), "delta": budget.delta},
+        "times": times,
+        "spent": {"lower": plain(found.spent.lower), "upper": plain(found.spent.upper)},
+        "relative_gap": found.relative_gap,
+        "theorem": found.spent.theorem.name if found.spent.theorem else None,
+        "assumes": list(found.spent.assumes),
+    }
+    if is_response:
+        answer["truth_probability"] = 1.0 / (1.0 + math.exp(-value))
+    return answer
+
+
+def _show(
+    mechanism: Kind, answer: dict[str, Any], found: Calibration, budget: ApproxDP, times: int
+) -> None:
+    screen = console()
+    runs = "1 run" if times == 1 else f"{times:,} runs"
+    if mechanism is Kind.RANDOMIZED_RESPONSE:
+        headline = (
+            f"epsilon = {answer['epsilon_each']!r} each "
+            f"(the truth with probability {answer['truth_probability']:.8g})"
+        )
+    else:
+        name = "sigma" if mechanism is Kind.GAUSSIAN else "scale"
+        headline = f"{name} = {answer[name]!r}"
+    screen.print(f"[bold]{headline}[/bold]")
+    spent = "δ" if budget.epsilon == 0 else "ε"
+    screen.print(
+        f"{runs} within ε = {budget.epsilon:g}, δ = {budget.delta:g}: "
+        f"spends {spent} ≤ {found.spent.upper:.10g} [{answer['theorem']}]",
+        markup=False,
+    )
+    screen.print(
+        f"less noise by {max(found.relative_gap, 1e-15):.1g} of it certainly breaks the budget",
+        style="dim",
+    )

@@ -1,0 +1,55 @@
+"""What every verb shares: where output goes, how progress shows, how misuse is told."""
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+
+_PATIENCE = 2.0  # seconds before a verb says that it is still at work
+_REMINDER = 10.0
+
+
+def console() -> Console:
+    """Standard output; color only on a terminal."""
+    return Console(highlight=False, soft_wrap=False)
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """One JSON object on standard output, and nothing else there."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+@contextmanager
+def progress(what: str) -> Iterator[None]:
+    """Tell on standard error that work goes on, once it has taken two seconds.
+
+    A terminal gets one live line with the seconds; anything else a plain line now and then.
+    """
+    done = threading.Event()
+    live = sys.stderr.isatty()
+    teller = threading.Thread(target=_tell, args=(what, done, live), daemon=True)
+    teller.start()
+    try:
+        yield
+    finally:
+        done.set()
+        teller.join()
+
+
+def _tell(what: str, done: threading.Event, live: bool) -> None:  # noqa: FBT001
+    start = time.monotonic()
+    shown = False
+    wait = _PATIENCE
+    while not done.wait(wait):
+        text = f"dpverify: {what}, {time.monotonic() - start:.0f} s"
+        sys.stderr.write(f"\r{text} " if live else f"{text}\n")
+        sys.stderr.flush()
+        shown, wait = True, 0.5 if live else _REMINDER
+    if shown and live:
+        sys.stderr.write("\r\x1b[2K")
+        sys.stderr.flush()

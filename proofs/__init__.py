@@ -1,0 +1,1 @@
+"""Proofs that run, one file a theorem. Nothing is released here yet."""

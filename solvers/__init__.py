@@ -1,0 +1,1 @@
+"""Private empirical risk minimization. Nothing is released here yet."""
