@@ -1,0 +1,35 @@
+"""Mechanisms with claims, and samplers that keep them.
+
+Each is a frozen value with
+
+- `claim`: the guarantee, its theorem, and in words what it assumes beyond it;
+- `pair(relation)`: a dominating pair, all that an accountant sees;
+- `sample(data, size, *, rng)`: independent releases, vectorized;
+- `log_density(outputs, data)`, where there is a formula.
+
+`arithmetic="grid"`, the default, is float-safe: which outputs can occur does not depend on the
+data, and each occurs with exactly the probability that the claim's proof is about. Additive noise
+is moved to a grid (`grid`) and drawn there by inversion (`laws`, `inversion`, `norm_noise`);
+finite choices are drawn in `choice`. How long a draw takes depends on its noise, so a release
+should not be timed by an adversary. `arithmetic="real"` draws plain floats, for simulation, and
+its claim says so.
+"""
+
+from dpverify.mechanisms.exponential import ExponentialMechanism
+from dpverify.mechanisms.gaussian import Gaussian
+from dpverify.mechanisms.laplace import Laplace
+from dpverify.mechanisms.noisy_max import NoisyMax
+from dpverify.mechanisms.norm import NormMechanism
+from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
+from dpverify.mechanisms.sparse_vector import SparseVector
+
+__all__ = [
+    "ExponentialMechanism",
+    "Gaussian",
+    "Laplace",
+    "LeakyRandomizedResponse",
+    "NoisyMax",
+    "NormMechanism",
+    "RandomizedResponse",
+    "SparseVector",
+]

@@ -1,0 +1,114 @@
+"""Gaussian noise."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.balls import ball, enclose
+from dpverify.claims import Claim
+from dpverify.errors import check_count, check_positive
+from dpverify.guarantees import GaussianDP
+from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
+from dpverify.mechanisms.inputs import (
+    RANDOM_BITS,
+    REAL_ARITHMETIC,
+    Arithmetic,
+    check_arithmetic,
+    check_draw,
+    check_exponent,
+    outputs_of,
+    per_draw,
+    real_array,
+)
+from dpverify.mechanisms.inversion import nearest_steps
+from dpverify.mechanisms.laws import HALF_NORMAL, Floats
+from dpverify.neighbors import Relation
+from dpverify.pairs import GaussianPair
+from dpverify.theorems import ANALYTIC_GAUSSIAN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaussian:
+    """N(0, σ²) on every coordinate of an answer of declared ℓ2 sensitivity: (Δ/σ)-GDP.
+
+    `data` is the query's answer, a number or an array; neighboring datasets give answers within
+    `l2_sensitivity` of each other, as the floats that they are.
+
+    With arithmetic "grid", releases are multiples of a power of two, 2^`grid_exponent` or one
+    chosen from the parameters and the answer's shape; see `mechanisms/grid.py` for why the claim
+    is exact. With arithmetic "real", noise is a plain float: for simulation only.
+
+    >>> noise = Gaussian(sigma=2.0, l2_sensitivity=1.0)
+    >>> noise.claim.guarantee
+    GaussianDP(mu=0.5)
+    >>> noise.sample([0.0, 10.0], size=3, rng=np.random.default_rng(0)).shape
+    (3, 2)
+    """
+
+    sigma: float
+    l2_sensitivity: float = 1.0
+    arithmetic: Arithmetic = "grid"
+    grid_exponent: int | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("sigma", self.sigma)
+        check_positive("l2_sensitivity", self.l2_sensitivity)
+        check_arithmetic(self.arithmetic)
+        check_exponent("grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
+
+    @property
+    def claim(self) -> Claim:
+        ratio = exact(self.l2_sensitivity) / exact(self.sigma)
+        mu = enclose(lambda: ball(ratio))[1]
+        grid = (RANDOM_BITS, HALF_NORMAL.assumption)
+        assumes = grid if self.arithmetic == "grid" else (REAL_ARITHMETIC,)
+        return Claim(GaussianDP(mu=mu), None, ANALYTIC_GAUSSIAN, assumes)
+
+    def pair(self, relation: Relation) -> GaussianPair:
+        """N(Δ/σ, 1) against N(0, 1), for whichever relation the sensitivity was declared."""
+        Relation.parse(relation)
+        return GaussianPair.of(sigma=self.sigma, sensitivity=self.l2_sensitivity)
+
+    def noise_inflation(self, dimension: int = 1) -> float:
+        """How much larger than σ the standard deviation is that pays for rounding to the grid."""
+        return 1.0 if self.arithmetic == "real" else self._noise(dimension).inflation
+
+    def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Floats:
+        """`size` independent releases of the answer `data`: an array (size, *answer shape)."""
+        answer = real_array("data", data)
+        check_draw(size, rng)
+        shape = (size, *answer.shape)
+        if self.arithmetic == "real":
+            return answer + float(self.sigma) * rng.standard_normal(shape)
+        noise = self._noise(answer.size)
+        return noise.grid.release(
+            answer, nearest_steps(HALF_NORMAL, noise.scale_in_steps, shape, rng)
+        )
+
+    def log_density(self, outputs: ArrayLike, data: ArrayLike) -> Floats:
+        """For each output, its log probability (grid) or log density (real) on the answer `data`.
+
+        On the grid, −∞ for what is no multiple of the step.
+        """
+        answer = real_array("data", data)
+        draws = outputs_of(outputs, answer.shape).astype(np.float64)
+        if self.arithmetic == "real":
+            sigma = float(self.sigma)
+            logs = -0.5 * ((draws - answer) / sigma) ** 2 - np.log(sigma * np.sqrt(2.0 * np.pi))
+        else:
+            noise = self._noise(answer.size)
+            steps, reachable = noise.grid.noise_of(draws, answer)
+            masses = HALF_NORMAL.log_rounded_mass(steps, noise.scale_in_steps)
+            logs = np.where(reachable, masses, -np.inf)
+        return per_draw(logs)
+
+    def _noise(self, dimension: int) -> GridNoise:
+        check_count("dimension", dimension)
+        return GridNoise(
+            scale=self.sigma,
+            sensitivity=self.l2_sensitivity,
+            norm=2.0,
+            dimension=dimension,
+            exponent=self.grid_exponent,
+        )

@@ -1,0 +1,112 @@
+"""What mechanisms accept: checks of data, sizes, generators and options, in one place."""
+
+from numbers import Integral
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpverify.errors import InvalidParameter, check_count, check_member
+from dpverify.mechanisms.laws import Floats, Ints
+
+Arithmetic: TypeAlias = Literal["grid", "real"]
+
+RANDOM_BITS = "the generator's bits are uniform and independent"
+REAL_ARITHMETIC = "real arithmetic"
+
+_EXACT_INTEGERS = 1 << 53  # beyond, floats skip integers
+
+
+def check_arithmetic(arithmetic: object) -> None:
+    check_member("arithmetic", arithmetic, ("grid", "real"))
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise unless `value` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidParameter(f"{name}={value!r} must be True or False")
+
+
+def check_draw(size: object, rng: object) -> None:
+    """Raise unless `size` draws can be made from `rng`."""
+    check_count("size", size)
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidParameter(
+            f"rng={rng!r} must be a numpy.random.Generator, such as numpy.random.default_rng(7)"
+        )
+
+
+def real_array(name: str, value: ArrayLike) -> Floats:
+    """`value` as floats, exactly; refused unless all entries are real, finite and of float size.
+
+    Integers beyond ±2^53 are moved to the nearer of these two: a clamp, unlike the rounding to
+    floats, brings no two answers further apart.
+    """
+    array = np.asarray(value)
+    if array.size == 0:
+        raise InvalidParameter(f"{name}={value!r} must not be empty")
+    if array.dtype.kind in "iu":
+        # Clamped in its own type: mixing it with a signed bound could make floats of it.
+        info = np.iinfo(array.dtype)
+        low, high = max(info.min, -_EXACT_INTEGERS), min(info.max, _EXACT_INTEGERS)
+        clamped: Floats = np.clip(array, low, high).astype(np.float64)
+        return clamped
+    if array.dtype.kind not in "bf" or array.dtype.itemsize > 8:
+        raise InvalidParameter(f"{name}={value!r} must be real numbers, as integers or floats")
+    _refuse_where(~np.isfinite(array), name, array, "be finite")
+    return array.astype(np.float64)
+
+
+def real_vector(name: str, value: ArrayLike) -> Floats:
+    """`value` as a list of finite floats."""
+    array = real_array(name, value)
+    if array.ndim != 1:
+        raise InvalidParameter(f"{name}={value!r} must be a list of numbers")
+    return array
+
+
+def category_array(name: str, value: ArrayLike, categories: int) -> Ints:
+    """`value` as whole numbers from 0 to categories − 1."""
+    array = np.asarray(value)
+    if array.size == 0:
+        raise InvalidParameter(f"{name}={value!r} must not be empty")
+    allowed = f"be a whole number from 0 to {categories - 1}"
+    if array.dtype.kind not in "biu":
+        raise InvalidParameter(f"{name}={value!r} must {allowed}")
+    _refuse_where((array < 0) | (array >= categories), name, array, allowed)
+    return array.astype(np.int64)
+
+
+def check_exponent(name: str, value: object, low: int, high: int) -> None:
+    """Raise unless `value` is None or a whole number with low ≤ value ≤ high."""
+    if value is None:
+        return
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not low <= int(value) <= high:  # type: ignore[call-overload]  # it is Integral
+        raise InvalidParameter(
+            f"{name}={value!r} must be None or a whole number from {low} to {high}"
+        )
+
+
+def outputs_of(outputs: ArrayLike, answer_shape: tuple[int, ...]) -> NDArray[np.generic]:
+    """`outputs` as an array of draws, each of the answer's shape."""
+    array = np.asarray(outputs)
+    if array.ndim != 1 + len(answer_shape) or array.shape[1:] != answer_shape:
+        wanted = ", ".join(["size", *map(str, answer_shape)])
+        raise InvalidParameter(f"outputs of shape {array.shape} must have the shape ({wanted})")
+    return array
+
+
+def per_draw(logs: Floats) -> Floats:
+    """The sum over each draw's coordinates: the log of a product."""
+    totals: Floats = logs.reshape(len(logs), -1).sum(axis=1)
+    return totals
+
+
+def _refuse_where(
+    bad: NDArray[np.bool_], name: str, array: NDArray[np.generic], allowed: str
+) -> None:
+    if bad.any():
+        index = tuple(int(i) for i in np.argwhere(bad)[0])
+        label = f"{name}[{', '.join(map(str, index))}]" if index else name
+        raise InvalidParameter(f"{label}={array[index].item()!r} must {allowed}")

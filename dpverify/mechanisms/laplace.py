@@ -1,0 +1,111 @@
+"""Laplace noise."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.balls import ball, enclose
+from dpverify.claims import Claim
+from dpverify.errors import check_count, check_positive
+from dpverify.guarantees import PureDP
+from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
+from dpverify.mechanisms.inputs import (
+    RANDOM_BITS,
+    REAL_ARITHMETIC,
+    Arithmetic,
+    check_arithmetic,
+    check_draw,
+    check_exponent,
+    outputs_of,
+    per_draw,
+    real_array,
+)
+from dpverify.mechanisms.inversion import nearest_steps
+from dpverify.mechanisms.laws import EXPONENTIAL, Floats
+from dpverify.neighbors import Relation
+from dpverify.pairs import LaplacePair
+from dpverify.theorems import LAPLACE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laplace:
+    """Laplace noise of scale b on every coordinate of an answer of ℓ1 sensitivity Δ: (Δ/b)-DP.
+
+    `data` is the query's answer, a number or an array; neighboring datasets give answers within
+    `l1_sensitivity` of each other, as the floats that they are. `arithmetic` and `grid_exponent`
+    are those of `Gaussian`.
+
+    >>> noise = Laplace(scale=2.0, l1_sensitivity=1.0, grid_exponent=0)
+    >>> noise.claim.guarantee
+    PureDP(epsilon=0.5)
+    >>> noise.sample(10.0, size=5, rng=np.random.default_rng(0))
+    array([ 9.,  7., 16.,  2., 10.])
+    """
+
+    scale: float
+    l1_sensitivity: float = 1.0
+    arithmetic: Arithmetic = "grid"
+    grid_exponent: int | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("scale", self.scale)
+        check_positive("l1_sensitivity", self.l1_sensitivity)
+        check_arithmetic(self.arithmetic)
+        check_exponent("grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
+
+    @property
+    def claim(self) -> Claim:
+        ratio = exact(self.l1_sensitivity) / exact(self.scale)
+        epsilon = enclose(lambda: ball(ratio))[1]
+        grid = (RANDOM_BITS, EXPONENTIAL.assumption)
+        assumes = grid if self.arithmetic == "grid" else (REAL_ARITHMETIC,)
+        return Claim(PureDP(epsilon=epsilon), None, LAPLACE, assumes)
+
+    def pair(self, relation: Relation) -> LaplacePair:
+        """Laplace(Δ, b) against Laplace(0, b), for whichever relation Δ was declared."""
+        Relation.parse(relation)
+        return LaplacePair(scale=self.scale, sensitivity=self.l1_sensitivity)
+
+    def noise_inflation(self, dimension: int = 1) -> float:
+        """How much larger than b the scale is that pays for rounding to the grid."""
+        return 1.0 if self.arithmetic == "real" else self._noise(dimension).inflation
+
+    def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Floats:
+        """`size` independent releases of the answer `data`: an array (size, *answer shape)."""
+        answer = real_array("data", data)
+        check_draw(size, rng)
+        shape = (size, *answer.shape)
+        if self.arithmetic == "real":
+            return answer + rng.laplace(0.0, float(self.scale), shape)
+        noise = self._noise(answer.size)
+        return noise.grid.release(
+            answer, nearest_steps(EXPONENTIAL, noise.scale_in_steps, shape, rng)
+        )
+
+    def log_density(self, outputs: ArrayLike, data: ArrayLike) -> Floats:
+        """For each output, its log probability (grid) or log density (real) on the answer `data`.
+
+        On the grid, −∞ for what is no multiple of the step.
+        """
+        answer = real_array("data", data)
+        draws = outputs_of(outputs, answer.shape).astype(np.float64)
+        if self.arithmetic == "real":
+            scale = float(self.scale)
+            logs = -np.abs(draws - answer) / scale - np.log(2.0 * scale)
+        else:
+            noise = self._noise(answer.size)
+            steps, reachable = noise.grid.noise_of(draws, answer)
+            masses = EXPONENTIAL.log_rounded_mass(steps, noise.scale_in_steps)
+            logs = np.where(reachable, masses, -np.inf)
+        return per_draw(logs)
+
+    def _noise(self, dimension: int) -> GridNoise:
+        check_count("dimension", dimension)
+        return GridNoise(
+            scale=self.scale,
+            sensitivity=self.l1_sensitivity,
+            norm=1.0,
+            dimension=dimension,
+            exponent=self.grid_exponent,
+        )

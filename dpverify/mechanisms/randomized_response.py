@@ -1,0 +1,181 @@
+"""Randomized response, plain and leaky."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike
+
+from dpverify.balls import Formula, ball, enclose
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter, check_between, check_count
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms.choice import Cuts, at_precision
+from dpverify.mechanisms.grid import exact
+from dpverify.mechanisms.inputs import (
+    RANDOM_BITS,
+    REAL_ARITHMETIC,
+    Arithmetic,
+    category_array,
+    check_arithmetic,
+    check_draw,
+    outputs_of,
+    per_draw,
+)
+from dpverify.mechanisms.laws import Floats, Ints
+from dpverify.neighbors import Relation
+from dpverify.pairs import LeakyResponsePair
+from dpverify.theorems import LEAKY_RESPONSE, RANDOMIZED_RESPONSE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomizedResponse:
+    """The true one of k categories with odds e^ε against each other one: ε-DP.
+
+    `data` is a category, from 0 to k − 1, or an array of them, each answered independently:
+    neighboring datasets then differ in one entry.
+
+    With arithmetic "grid" probabilities are exact to the last digit, however small; with "real"
+    they are those of a 53-bit uniform.
+
+    >>> ask = RandomizedResponse(epsilon=math.log(3))
+    >>> np.exp(ask.log_density([1, 0], 1))
+    array([0.75, 0.25])
+    >>> ask.sample(1, size=8, rng=np.random.default_rng(0))
+    array([1, 1, 0, 0, 1, 1, 1, 1])
+    """
+
+    epsilon: float
+    categories: int = 2
+    arithmetic: Arithmetic = "grid"
+
+    def __post_init__(self) -> None:
+        check_between("epsilon", self.epsilon, 0.0, math.inf)
+        check_count("categories", self.categories)
+        if self.categories < 2:
+            raise InvalidParameter(f"categories={self.categories!r} must be at least 2")
+        check_arithmetic(self.arithmetic)
+
+    @property
+    def claim(self) -> Claim:
+        guarantee = PureDP(epsilon=self.epsilon)
+        return Claim(guarantee, None, RANDOMIZED_RESPONSE, _assumes(self.arithmetic))
+
+    def pair(self, relation: Relation) -> LeakyResponsePair:
+        """The two laws of binary randomized response; they dominate those of k > 2 categories."""
+        Relation.parse(relation)
+        return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
+
+    def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Ints:
+        """`size` independent responses to `data`: an array (size, *data shape)."""
+        truth = category_array("data", data, self.categories)
+        check_draw(size, rng)
+        shape = (size, *truth.shape)
+        if self.arithmetic == "real":
+            lies = (rng.random(shape) < enclose(self._lie)[1]).astype(np.int64)
+        else:
+            lies = 1 - _cuts([self._lie]).draw(shape, rng)
+        if self.categories > 2:
+            lies *= rng.integers(1, self.categories, shape)
+        return (truth + lies) % self.categories
+
+    def log_density(self, outputs: ArrayLike, data: ArrayLike) -> Floats:
+        """For each output, its log probability on `data`; −∞ where that is 0."""
+        truth = category_array("data", data, self.categories)
+        draws = outputs_of(outputs, truth.shape)
+        tail = (self.categories - 1) * math.exp(-float(self.epsilon))
+        honest = -math.log1p(tail)
+        logs = np.where(draws == truth, honest, honest - float(self.epsilon))
+        possible = np.isin(draws, np.arange(self.categories))
+        return per_draw(np.where(possible, logs, -np.inf))
+
+    def _lie(self) -> arb:
+        """(k − 1)/(e^ε + k − 1)."""
+        if self.epsilon == math.inf:
+            return arb(0)
+        others = (int(self.categories) - 1) * (-ball(exact(self.epsilon))).exp()
+        return others / (1 + others)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakyRandomizedResponse:
+    """A bit, given away with probability δ and put to randomized response otherwise: (ε, δ)-DP.
+
+    `data` is 0 or 1, or an array of them, each answered independently: neighboring datasets then
+    differ in one entry. Outputs 0 and 1 are responses; 2 and 3 give a 0 and a 1 away. No
+    (ε, δ)-DP mechanism is less private. [KOV15 Thm 2.5]
+
+    >>> ask = LeakyRandomizedResponse(epsilon=math.log(3), delta=0.5)
+    >>> np.exp(ask.log_density([0, 1, 2, 3], 0))
+    array([0.375, 0.125, 0.5  , 0.   ])
+    """
+
+    epsilon: float
+    delta: float
+    arithmetic: Arithmetic = "grid"
+
+    def __post_init__(self) -> None:
+        check_between("epsilon", self.epsilon, 0.0, math.inf)
+        check_between("delta", self.delta, 0.0, 1.0)
+        check_arithmetic(self.arithmetic)
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(self._guarantee, None, LEAKY_RESPONSE, _assumes(self.arithmetic))
+
+    def pair(self, relation: Relation) -> LeakyResponsePair:
+        """The two laws of the outputs themselves."""
+        Relation.parse(relation)
+        return LeakyResponsePair(self._guarantee)
+
+    def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Ints:
+        """`size` independent responses to `data`: an array (size, *data shape)."""
+        truth = category_array("data", data, 2)
+        check_draw(size, rng)
+        shape = (size, *truth.shape)
+        cuts = _cuts([self._leak, self._leak_or_lie])
+        if self.arithmetic == "real":
+            kinds = np.searchsorted(cuts.floats, rng.random(shape), side="right")
+        else:
+            kinds = cuts.draw(shape, rng)
+        return np.choose(kinds, [truth + 2, 1 - truth, truth])
+
+    def log_density(self, outputs: ArrayLike, data: ArrayLike) -> Floats:
+        """For each output, its log probability on `data`; −∞ where that is 0."""
+        truth = category_array("data", data, 2)
+        draws = outputs_of(outputs, truth.shape)
+        with np.errstate(divide="ignore"):
+            leak, rest = np.log(float(self.delta)), np.log1p(-float(self.delta))
+        honest = rest - math.log1p(math.exp(-float(self.epsilon)))
+        logs = np.select(
+            [draws == truth, draws == 1 - truth, draws == truth + 2],
+            [honest, honest - float(self.epsilon), leak],
+            -np.inf,
+        )
+        return per_draw(logs)
+
+    @property
+    def _guarantee(self) -> ApproxDP:
+        return ApproxDP(epsilon=self.epsilon, delta=self.delta)
+
+    def _leak(self) -> arb:
+        return ball(exact(self.delta))
+
+    def _leak_or_lie(self) -> arb:
+        """δ + (1 − δ)·e^(−ε)/(1 + e^(−ε))."""
+        leak = self._leak()
+        if self.epsilon == math.inf:
+            return leak
+        odds = (-ball(exact(self.epsilon))).exp()
+        return leak + (1 - leak) * odds / (1 + odds)
+
+
+def _assumes(arithmetic: Arithmetic) -> tuple[str, ...]:
+    return (RANDOM_BITS,) if arithmetic == "grid" else (REAL_ARITHMETIC,)
+
+
+def _cuts(formulas: list[Formula]) -> Cuts:
+    floats = np.array([enclose(formula)[1] for formula in formulas])
+    balls = at_precision(lambda: [formula() for formula in formulas])
+    return Cuts(floats=floats, error=2.0**-52, balls=balls)
