@@ -12,8 +12,31 @@ response. *Composition* is the product of pairs. An *audit* is a test between th
 """
 
 from dpverify.pairs.base import Pair
+from dpverify.pairs.domination import Dominates, NotDominates, dominates
+from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
+from dpverify.pairs.loss import LeakyLoss, PrivacyLoss, leaky_loss
+from dpverify.pairs.rationals import simplest_exponential, simplest_rational
+from dpverify.pairs.simulation import Kernel, LeakyKernel, NotIndistinguishable, simulate
 
-__all__ = ["GaussianPair", "LaplacePair", "LeakyResponsePair", "Pair"]
+__all__ = [
+    "Dominates",
+    "FinitePair",
+    "GaussianPair",
+    "Kernel",
+    "LaplacePair",
+    "LeakyKernel",
+    "LeakyLoss",
+    "LeakyResponsePair",
+    "NotDominates",
+    "NotIndistinguishable",
+    "Pair",
+    "PrivacyLoss",
+    "dominates",
+    "leaky_loss",
+    "simplest_exponential",
+    "simplest_rational",
+    "simulate",
+]

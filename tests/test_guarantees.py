@@ -1,0 +1,89 @@
+"""Guarantees are valid from birth, and brackets are ordered."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpverify.errors import InvalidParameter
+from dpverify.guarantees import (
+    ApproxDP,
+    Bracket,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
+from dpverify.theorems import LAPLACE
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        PureDP(epsilon=0.0),
+        PureDP(epsilon=math.inf),
+        ApproxDP(epsilon=0.0, delta=1.0),
+        ApproxDP(epsilon=math.inf),
+        ZeroConcentratedDP(rho=0.0),
+        RenyiDP(order=math.inf, epsilon=0.0),
+        GaussianDP(mu=math.inf),
+    ],
+)
+def test_limits_are_legal_and_values_are_frozen(guarantee: Guarantee) -> None:
+    field = dataclasses.fields(guarantee)[0].name
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(guarantee, field, 1.0)
+    assert guarantee == dataclasses.replace(guarantee)
+    assert hash(guarantee) == hash(dataclasses.replace(guarantee))
+
+
+def test_delta_defaults_to_zero() -> None:
+    assert ApproxDP(epsilon=1.0) == ApproxDP(epsilon=1.0, delta=0.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: PureDP(epsilon=-1.0), "epsilon=-1.0 must be at least 0"),
+        (lambda: PureDP(epsilon=math.nan), "epsilon=nan must be a real number"),
+        (lambda: ApproxDP(epsilon="1"), "epsilon='1' must be a real number"),  # type: ignore[arg-type]
+        (lambda: ApproxDP(epsilon=1.0, delta=1.5), "delta=1.5 must lie in [0, 1]"),
+        (lambda: ApproxDP(epsilon=1.0, delta=-0.1), "delta=-0.1 must lie in [0, 1]"),
+        (lambda: ZeroConcentratedDP(rho=-0.1), "rho=-0.1 must be at least 0"),
+        (lambda: GaussianDP(mu=-2), "mu=-2 must be at least 0"),
+        (lambda: RenyiDP(order=1.0, epsilon=1.0), "order=1.0 must be greater than 1"),
+        (lambda: RenyiDP(order=math.nan, epsilon=1.0), "order=nan must be a real number"),
+        (lambda: RenyiDP(order=2.0, epsilon=-1.0), "epsilon=-1.0 must be at least 0"),
+        (lambda: Bracket(2.0, 1.0), "lower=2.0 must not exceed upper=1.0"),
+        (lambda: Bracket(math.nan, 1.0), "lower=nan must not exceed upper=1.0"),
+    ],
+)
+def test_bad_parameters_are_named(make: Callable[[], object], message: str) -> None:
+    with pytest.raises(InvalidParameter) as error:
+        make()
+    assert str(error.value) == message
+
+
+@given(st.floats(-1e9, 1e9), st.floats(0.0, 1e9), st.floats(-2e9, 2e9))
+def test_brackets_contain_what_lies_between(lower: float, width: float, value: float) -> None:
+    bracket = Bracket(lower, lower + width)
+    assert (value in bracket) == (lower <= value <= lower + width)
+    assert bracket.lower in bracket
+    assert bracket.upper in bracket
+    assert bracket.width == bracket.upper - bracket.lower
+
+
+def test_brackets_print_and_serialize() -> None:
+    assert str(Bracket(1.0, 1.0)) == "1.0"
+    assert str(Bracket(1.0, 1.5)) == "[1.0, 1.5]"
+    assert Bracket(math.inf, math.inf).width == 0.0
+    fields = json.loads(Bracket(1.0, math.inf, LAPLACE, ("real arithmetic",)).to_json())
+    assert (fields["lower"], fields["upper"]) == (1.0, "inf")
+    assert fields["theorem"]["name"] == "laplace"
+    assert fields["assumes"] == ["real arithmetic"]
+    assert json.loads(Bracket(0.0, 1.0).to_json())["theorem"] is None
