@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
+from dpverify.accounting.basic import basic
 from dpverify.accounting.comparison import Comparison, Row
 from dpverify.accounting.parts import (
     Composable,
@@ -17,11 +18,11 @@ from dpverify.accounting.parts import (
 )
 from dpverify.accounting.rules import GDP, NUMERICAL, OPTIMAL, RULES, Question, Rule
 from dpverify.errors import InvalidParameter, check_between, check_count, check_positive
-from dpverify.guarantees import Bracket, RenyiDP, ZeroConcentratedDP
+from dpverify.guarantees import ApproxDP, Bracket, RenyiDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
-from dpverify.theorems import EXACT_PROFILE
+from dpverify.theorems import BASIC_COMPOSITION, EXACT_PROFILE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +55,10 @@ class Accountant:
             added = tuple(Part(p.seen, p.times * times, p.label) for p in subject.parts)
         else:
             added = (part_of(subject, times=times, relation=self.relation),)
+        return self.extended(*added)
+
+    def extended(self, *added: Part) -> "Accountant":
+        """This accountant with parts that are known already."""
         grown = Accountant(relation=self.relation)
         object.__setattr__(grown, "parts", merged((*self.parts, *added)))
         return grown
@@ -115,6 +120,9 @@ def _answer(parts: Parts, question: Question) -> Bracket:
         return Bracket(0.0, 0.0, EXACT_PROFILE)
     if len(parts) == 1 and parts[0].times == 1 and isinstance(parts[0].seen, Pair):
         return question.of(parts[0].seen)
+    pure = _pure(parts, question)
+    if pure is not None:
+        return pure
     rule = _exact_rule(parts)
     if rule is not None:
         found = rule.answer(parts, question)
@@ -127,6 +135,24 @@ def _answer(parts: Parts, question: Question) -> Bracket:
         worst = math.inf if question.unknown == "epsilon" else 1.0
         return Bracket(lower, worst)
     return Bracket(min(lower, best.upper), best.upper, best.theorem)
+
+
+def _pure(parts: Parts, question: Question) -> Bracket | None:
+    """At δ = 0 largest losses add up: the likeliest outcome of each pair may occur in every run."""
+    pairs = [(part.pair, part.times) for part in parts if part.pair is not None]
+    if question.unknown == "delta" or question.at > 0 or len(pairs) < len(parts):
+        return None
+    sides = [[pair for pair, _ in pairs], [pair.reversed for pair, _ in pairs]]
+    if any(pair.singular_mass > 0 for side in sides for pair in side):
+        return Bracket(math.inf, math.inf, EXACT_PROFILE)
+    totals = []
+    for side in sides:
+        worst = [(ApproxDP(epsilon=pair.max_loss), k) for pair, (_, k) in zip(side, pairs, strict=True)]
+        totals.append(basic(worst).epsilon)
+    upper = max(totals)
+    # Each largest loss is rounded up by less than one unit in the last place, and so is the sum.
+    lower = upper * (1 - 2.0**-51) if math.isfinite(upper) else upper
+    return Bracket(lower, upper, BASIC_COMPOSITION)
 
 
 def _exact_rule(parts: Parts) -> Rule | None:

@@ -72,6 +72,8 @@ def calibration(
     """`calibrate` with its evidence."""
     check_count("times", times)
     check_positive("precision", precision)
+    if budget.epsilon == math.inf:
+        raise InvalidParameter(f"budget={budget!r} must be finite: any noise is more than enough")
     search = _Search(factory, budget, Relation.parse(relation), times)
     low, high = search.narrowed(*search.start(), precision)
     high = search.rounded(low, high, precision)
@@ -93,6 +95,11 @@ class _Trial:
     @property
     def breaks(self) -> bool:
         return self.spent.lower > self.allowed
+
+    @property
+    def is_sharp(self) -> bool:
+        """Whether the cost is known as well as floats can say."""
+        return self.spent.width <= 1e-12 * self.allowed
 
     @property
     def excess(self) -> float:
@@ -146,19 +153,31 @@ class _Search:
 
     def narrowed(self, low: _Trial, high: _Trial, precision: float) -> tuple[_Trial, _Trial]:
         """The same two, closer than `precision`; to 12 digits where the cost is known exactly."""
-        asked = precision
-        stuck = 0
-        while high.noise - low.noise > self._goal(low, high, precision) * high.noise:
-            middle = self.trial(self._between(low, high, bisect=stuck > 1), asked)
-            gap = high.noise / low.noise - 1
+        asked, bisect = precision, False
+        while (gap := high.noise / low.noise - 1) > self._goal(low, high, precision):
+            middle = self.trial(self._between(low, high, bisect=bisect), asked)
             if middle.meets:
                 high = middle
             elif middle.breaks:
                 low = middle
+            elif middle.is_sharp or asked < precision / 256:
+                return self._beside(middle, low, high, asked)
             else:
                 asked /= 4  # the bracket straddles the budget: look closer
-            stuck = stuck + 1 if high.noise / low.noise - 1 > gap / 2 else 0
+            bisect = high.noise / low.noise - 1 > gap / 2
         return low, high
+
+    def _beside(
+        self, middle: _Trial, low: _Trial, high: _Trial, precision: float
+    ) -> tuple[_Trial, _Trial]:
+        """Where a trial spends the budget to the last digit, its two sides decide."""
+        nudge = max(middle.spent.width / middle.allowed if middle.allowed else 0.0, 2.0**-41)
+        more = self.trial(middle.noise * (1 + 2 * nudge), precision)
+        less = self.trial(middle.noise * (1 - 2 * nudge), precision)
+        return (
+            less if less.breaks and less.noise > low.noise else low,
+            more if more.meets and more.noise < high.noise else high,
+        )
 
     def rounded(self, low: _Trial, high: _Trial, precision: float) -> _Trial:
         """A number with fewer digits between the two, if one meets the budget as well."""
@@ -171,8 +190,7 @@ class _Search:
 
     @staticmethod
     def _goal(low: _Trial, high: _Trial, precision: float) -> float:
-        widths = (t.spent.width / t.allowed if t.allowed else 0.0 for t in (low, high))
-        return 1e-12 if max(widths) < 1e-12 else precision
+        return 1e-12 if low.is_sharp and high.is_sharp else precision
 
     @staticmethod
     def _between(low: _Trial, high: _Trial, *, bisect: bool) -> float:

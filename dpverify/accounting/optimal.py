@@ -4,7 +4,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 from flint import arb
+from scipy.special import gammaln
 
 from dpverify.accounting.advanced import leak
 from dpverify.balls import Order, at_most, ball, compare, enclose
@@ -80,22 +82,50 @@ class OptimalComposition:
         return math.floor((Fraction(epsilon) / own + self.times) / 2) + 1
 
     def _count_sufficient_at(self, delta: float) -> int:
-        """Smallest j in [k/2, k] with δ((2j − k)·ε) certainly at most `delta`."""
-        low, high = self.times // 2, self.times  # at k only the leak remains, and it fits
-
-        def enough(count: int) -> bool:
-            loss = (2 * count - self.times) * Fraction(self.worst.epsilon)
-
-            def formula() -> arb:
-                excess = self._left_tail(count + 1) - ball(loss).exp() * self._right_tail(count + 1)
-                return self._leak() + (1 - self._leak()) * excess
-
-            return loss >= 0 and at_most(formula, delta)
-
+        """Smallest j in (k/2, k] with δ((2j − k)·ε) certainly at most `delta`; at k it always is."""
+        low, high = self.times // 2, self.times
+        guess, reach = self._guessed_count(delta), 1
+        # Doubling steps away from the guess, then halving: two evaluations if it was right.
+        probe = min(max(guess, low + 1), high)
         while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if enough(middle) else (middle, high)
+            if self._is_enough(probe, delta):
+                high = probe
+                probe = max(high - reach, (low + high) // 2 if reach > high - low else low + 1)
+            else:
+                low = probe
+                probe = min(low + reach, high - 1)
+            reach *= 2
+            probe = min(max(probe, low + 1), max(high - 1, low + 1))
         return high
+
+    def _is_enough(self, count: int, delta: float) -> bool:
+        if count >= self.times:
+            return True
+        loss = (2 * count - self.times) * Fraction(self.worst.epsilon)
+
+        def formula() -> arb:
+            excess = self._left_tail(count + 1) - ball(loss).exp() * self._right_tail(count + 1)
+            return self._leak() + (1 - self._leak()) * excess
+
+        return loss >= 0 and at_most(formula, delta)
+
+    def _guessed_count(self, delta: float) -> int:
+        """The same count in plain floats: nearly always right, and never trusted."""
+        own, k = self.worst.epsilon, self.times
+        truthful = 1 / (1 + math.exp(-own))
+        spread = math.sqrt(k * truthful * math.exp(-own) * truthful)
+        last = min(k, math.ceil(k * truthful + 45 * spread) + 10)
+        counts = np.arange(max(k // 2, int(k * truthful - 45 * spread)), last + 1)
+        logs = gammaln(k + 1) - gammaln(counts + 1) - gammaln(k - counts + 1)
+        log_truth, log_lie = -math.log1p(math.exp(-own)), -float(np.logaddexp(0.0, own))
+        left = np.exp(logs + counts * log_truth + (k - counts) * log_lie)
+        right = np.exp(logs + counts * log_lie + (k - counts) * log_truth)
+        above_left, above_right = (m[::-1].cumsum()[::-1] - m for m in (left, right))
+        with np.errstate(divide="ignore"):
+            paid = np.exp(np.minimum((2.0 * counts - k) * own + np.log(np.maximum(above_right, 0.0)), 9))
+        slack = (delta - float(self._leak())) / max(1 - float(self._leak()), 1e-300)
+        enough = np.flatnonzero(above_left - paid <= slack)
+        return int(counts[enough[0]]) if enough.size else k
 
     def _leak(self) -> arb:
         return leak(((self.worst, self.times),))

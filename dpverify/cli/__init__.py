@@ -6,7 +6,6 @@ one line on standard error that names the argument, its value and what is allowe
 
 import sys
 
-import click
 import typer
 
 from dpverify.cli import compose, demo, noise
@@ -33,9 +32,9 @@ def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code; misuse is one line and 2."""
     try:
         code = app(arguments, prog_name="dpverify", standalone_mode=False)
-    except click.exceptions.Abort:
+    except typer.Abort:
         return _misuse("interrupted")
-    except click.ClickException as error:
+    except typer.TyperException as error:
         return _misuse(" ".join(error.format_message().split()))
     except DPVerifyError as error:
         return _misuse(str(error))

@@ -9,7 +9,7 @@ from rich.table import Table
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison, plain
 from dpverify.cli.expression import parse
-from dpverify.cli.output import console, print_json, progress
+from dpverify.cli.output import console, number, print_json, progress
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
@@ -25,9 +25,9 @@ def compose(
         str, typer.Argument(help="Parts joined by + and repeated by *, e.g. gaussian(sigma=50)*1000.")
     ],
     relation: Annotated[str, typer.Option(help="Neighboring relation: add-remove or replace-one.")],
-    delta: Annotated[float | None, typer.Option(help="Ask for ε at this δ.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Ask for δ at this ε.")] = None,
-    tolerance: Annotated[float, typer.Option(help="How wide the bracket may be.")] = 1e-3,
+    delta: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER", help="Ask for ε at this δ.")] = None,
+    epsilon: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER", help="Ask for δ at this ε.")] = None,
+    tolerance: Annotated[float, typer.Option(parser=number, metavar="NUMBER", help="How wide the bracket may be.")] = 1e-3,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw the profile and the growth of ε to this file.")
     ] = None,

@@ -10,7 +10,7 @@ import typer
 from dpverify.accounting.calibration import Calibration, Factory, calibration
 from dpverify.accounting.comparison import plain
 from dpverify.accounting.parts import Composable
-from dpverify.cli.output import console, print_json, progress
+from dpverify.cli.output import console, number, print_json, progress, whole_number
 from dpverify.errors import InvalidParameter, check_between
 from dpverify.guarantees import ApproxDP
 from dpverify.mechanisms import (
@@ -36,14 +36,14 @@ class Kind(str, Enum):
 
 def noise(  # noqa: PLR0913  # an option each
     mechanism: Annotated[Kind, typer.Argument(help="Which noise.")],
-    epsilon: Annotated[float, typer.Option(help="The budget's ε, for all runs together.")],
-    delta: Annotated[float, typer.Option(help="The budget's δ, for all runs together.")] = 0.0,
-    times: Annotated[int, typer.Option(help="How many runs share the budget.")] = 1,
-    l2_sensitivity: Annotated[float | None, typer.Option(help="For gaussian.")] = None,
-    l1_sensitivity: Annotated[float | None, typer.Option(help="For laplace.")] = None,
-    sensitivity: Annotated[float | None, typer.Option(help="For norm, in that norm.")] = None,
-    norm: Annotated[float, typer.Option(help="For norm: p of the p-norm, 1 to inf.")] = 2.0,
-    rate: Annotated[float | None, typer.Option(help="Poisson sampling rate of each run.")] = None,
+    epsilon: Annotated[float, typer.Option(parser=number, metavar="NUMBER", help="The budget's ε, for all runs together.")],
+    delta: Annotated[float, typer.Option(parser=number, metavar="NUMBER", help="The budget's δ, for all runs together.")] = 0.0,
+    times: Annotated[int, typer.Option(parser=whole_number, metavar="COUNT", help="How many runs share the budget.")] = 1,
+    l2_sensitivity: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER", help="For gaussian.")] = None,
+    l1_sensitivity: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER", help="For laplace.")] = None,
+    sensitivity: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER", help="For norm, in that norm.")] = None,
+    norm: Annotated[float, typer.Option(parser=number, metavar="NUMBER", help="For norm: p of the p-norm, 1 to inf.")] = 2.0,
+    rate: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER", help="Poisson sampling rate of each run.")] = None,
     relation: Annotated[
         str, typer.Option(help="add-remove or replace-one; matters with --rate.")
     ] = Relation.ADD_REMOVE.value,

@@ -8,10 +8,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import typer
 from rich.console import Console
 
 _PATIENCE = 2.0  # seconds before a verb says that it is still at work
 _REMINDER = 10.0
+
+
+def number(text: str) -> float:
+    """A float from the command line; NaN and infinity are left to the checks of what uses them."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} must be a real number") from None
+
+
+def whole_number(text: str) -> int:
+    """An int from the command line; 1e4 is one."""
+    value = number(text)
+    if not value.is_integer():
+        raise typer.BadParameter(f"{text!r} must be a whole number")
+    return int(value)
 
 
 def console() -> Console:

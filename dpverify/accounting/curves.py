@@ -1,0 +1,106 @@
+"""Curves of a composition as arrays, both certified ends: profile, trade-off, growth of ε."""
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.parts import Part
+from dpverify.errors import InvalidParameter, check_between, check_count
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """At every x the exact value lies between `lower` and `upper`."""
+
+    x: Floats
+    lower: Floats
+    upper: Floats
+
+
+def profile(accountant: Accountant, epsilons: ArrayLike, *, tolerance: float = 1e-2) -> Curve:
+    """δ at each ε; `tolerance` is relative.
+
+    >>> from dpverify.guarantees import PureDP
+    >>> from dpverify.neighbors import Relation
+    >>> one = Accountant(relation=Relation.ADD_REMOVE).compose(PureDP(epsilon=math.log(3)))
+    >>> profile(one, [0.0, math.log(2), 2.0]).upper.round(12).tolist()
+    [0.5, 0.25, 0.0]
+    """
+    x = _sorted("epsilons", epsilons)
+    found = [accountant.delta(float(epsilon), tolerance=tolerance) for epsilon in x]
+    return Curve(x, np.array([b.lower for b in found]), np.array([b.upper for b in found]))
+
+
+def trade_off(accountant: Accountant, false_alarms: ArrayLike, *, points: int = 200) -> Curve:
+    """The attacker's least miss rate at each false-alarm rate, in the worse direction.
+
+    By duality it is the supremum over ε ≥ 0 of 1 − δ(ε) − e^ε·α and of e^(−ε)·(1 − δ(ε) − α).
+    Every ε gives a lower bound; between two of a grid, δ is at least its value at the larger one,
+    which gives the upper bound. [DRS22 Prop. 6]
+    """
+    alpha = _sorted("false_alarms", false_alarms)
+    check_between("false_alarms", float(alpha[-1]), 0.0, 1.0)
+    check_count("points", points)
+    highest = min(accountant.epsilon(1e-9, tolerance=0.1).upper, 700.0)
+    grid = np.linspace(0.0, max(highest, 1e-9), points)
+    deltas = profile(accountant, grid)
+    lower = _supremum(grid, deltas.upper, alpha)
+    # The last cell reaches to infinity, where nothing is left but the singular mass.
+    rest = accountant.delta(math.inf).lower
+    upper = _supremum(grid, np.append(deltas.lower[1:], rest), alpha)
+    return Curve(alpha, np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0 - alpha))
+
+
+def _supremum(epsilon: Floats, delta: Floats, alpha: Floats) -> Floats:
+    """max over ε of both dual lines; both fall in ε and in δ."""
+    steep = 1.0 - delta[:, None] - np.exp(epsilon)[:, None] * alpha
+    flat = np.exp(-epsilon)[:, None] * np.maximum(1.0 - delta[:, None] - alpha, 0.0)
+    best: Floats = np.maximum(steep, flat).max(axis=0)
+    return best
+
+
+def growth(accountant: Accountant, delta: float, *, points: int = 12) -> dict[str, Curve]:
+    """ε at δ after ever more of the composition, for every rule that applies throughout.
+
+    Each part's count grows in proportion; x is the number of runs in all.
+    """
+    check_count("points", points)
+    largest = max(part.times for part in accountant.parts)
+    shares = np.unique(np.ceil(np.geomspace(1, largest, points))) / largest
+    tables = [
+        (_runs(grown), grown.compare(delta=delta, tolerance=1e-2))
+        for grown in (_share(accountant, float(share)) for share in shares)
+    ]
+    names = [row.rule for row in tables[0][1].rows]
+    x = np.array([runs for runs, _ in tables], dtype=float)
+    curves = {}
+    for name in names:
+        rows = [row for _, table in tables for row in table.rows if row.rule == name]
+        if len(rows) == len(tables):
+            lower = np.array([row.bracket.lower if row.exact else 0.0 for row in rows])
+            curves[name] = Curve(x, lower, np.array([row.upper for row in rows]))
+    return curves
+
+
+def _share(accountant: Accountant, share: float) -> Accountant:
+    grown = Accountant(relation=accountant.relation)
+    for part in accountant.parts:
+        grown = grown.extended(Part(part.seen, max(1, math.ceil(part.times * share)), part.label))
+    return grown
+
+
+def _runs(accountant: Accountant) -> int:
+    return sum(part.times for part in accountant.parts)
+
+
+def _sorted(name: str, values: ArrayLike) -> Floats:
+    array = np.atleast_1d(np.asarray(values, dtype=float))
+    if array.ndim != 1 or array.size == 0 or np.isnan(array).any() or (array < 0).any():
+        raise InvalidParameter(f"{name}={values!r} must be a list of non-negative numbers, not empty")
+    return np.sort(array)

@@ -1,0 +1,88 @@
+"""Plots, one style: legible in gray, for the color-blind, and in print."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.comparison import Comparison
+from dpverify.accounting.curves import Curve, growth, profile, trade_off
+from dpverify.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Okabe and Ito's palette, told apart by hue, and line styles, told apart without it.
+_COLORS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#D55E00", "#CC79A7", "#0072B2", "#999999")
+_STYLES = ("-", "--", "-.", ":")
+_FORMATS = (".png", ".svg", ".pdf")
+
+
+def draw_composition(accountant: Accountant, table: Comparison, path: Path) -> None:
+    """Profile, trade-off curve and growth of ε under every rule, side by side, to a file."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
+
+    if path.suffix.lower() not in _FORMATS:
+        raise InvalidParameter(f"plot={str(path)!r} must end in one of: {', '.join(_FORMATS)}")
+    if table.unknown == "epsilon":
+        delta, epsilon = table.at, accountant.epsilon(table.at).upper
+    else:
+        epsilon, delta = table.at, max(accountant.delta(table.at).upper, 1e-300)
+    figure = Figure(figsize=(13, 4.2), layout="constrained")
+    axes = figure.subplots(1, 3)
+    _profile(axes[0], accountant, epsilon, delta)
+    _trade_off(axes[1], accountant)
+    _growth(axes[2], accountant, delta)
+    figure.savefig(path, dpi=150)
+
+
+def _profile(axes: "Axes", accountant: Accountant, epsilon: float, delta: float) -> None:
+    highest = 1.5 * epsilon if np.isfinite(epsilon) and epsilon > 0 else 1.0
+    curve = profile(accountant, np.linspace(0.0, highest, 60))
+    shown = curve.upper > 0
+    axes.semilogy(curve.x[shown], curve.upper[shown], color=_COLORS[6], label="certified upper end")
+    _band(axes, curve, _COLORS[6])
+    if np.isfinite(epsilon) and delta > 0:
+        axes.plot([epsilon], [delta], "o", color=_COLORS[4], label=f"ε = {epsilon:.4g}, δ = {delta:.3g}")
+    axes.set(xlabel="ε", ylabel="δ(ε)", title="Privacy profile")
+    _finish(axes)
+
+
+def _trade_off(axes: "Axes", accountant: Accountant) -> None:
+    curve = trade_off(accountant, np.linspace(0.0, 1.0, 201), points=60)
+    axes.plot([0, 1], [1, 0], color=_COLORS[7], linestyle=":", label="nothing learned")
+    axes.plot(curve.x, curve.lower, color=_COLORS[6], label="best attack, certified")
+    _band(axes, curve, _COLORS[6])
+    axes.set(
+        xlabel="false-alarm rate", ylabel="miss rate", title="Trade-off curve", xlim=(0, 1), ylim=(0, 1)
+    )
+    axes.set_aspect("equal")
+    _finish(axes)
+
+
+def _growth(axes: "Axes", accountant: Accountant, delta: float) -> None:
+    curves = growth(accountant, delta)
+    for index, (name, curve) in enumerate(curves.items()):
+        finite = np.isfinite(curve.upper) & (curve.upper > 0)
+        if finite.any():
+            axes.loglog(
+                curve.x[finite],
+                curve.upper[finite],
+                color=_COLORS[index % len(_COLORS)],
+                linestyle=_STYLES[index % len(_STYLES)],
+                linewidth=2.2 if name == "numerical" else 1.4,
+                label=name,
+            )
+    axes.set(xlabel="runs", ylabel=f"ε at δ = {delta:.3g}", title="Growth of ε under every rule")
+    _finish(axes)
+
+
+def _band(axes: "Axes", curve: Curve, color: str) -> None:
+    axes.fill_between(curve.x, curve.lower, curve.upper, color=color, alpha=0.25, linewidth=0)
+
+
+def _finish(axes: "Axes") -> None:
+    axes.grid(visible=True, alpha=0.3)
+    axes.legend(fontsize=8, frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)

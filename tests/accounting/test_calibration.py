@@ -1,0 +1,76 @@
+"""Noise for a budget is the inverse of composition."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpverify as dpv
+
+ADD = dpv.Relation.ADD_REMOVE
+
+
+def gaussian(sigma: float) -> dpv.Gaussian:
+    return dpv.Gaussian(sigma=sigma)
+
+
+def test_the_analytic_gaussian() -> None:
+    """σ for (1, 1e-6) by the analytic Gaussian mechanism, and √100 times it for 100 queries."""
+    budget = dpv.ApproxDP(epsilon=1.0, delta=1e-6)
+    one = dpv.calibrate(gaussian, budget=budget, relation=ADD)
+    many = dpv.calibrate(gaussian, budget=budget, relation=ADD, times=100)
+    assert one == pytest.approx(4.2246788893, rel=1e-9)
+    assert many == pytest.approx(10 * one, rel=1e-11)
+
+
+def test_laplace_pure_budget_is_the_textbook() -> None:
+    found = dpv.calibration(
+        lambda s: dpv.Laplace(scale=s), times=7, budget=dpv.PureDP(epsilon=0.5), relation=ADD
+    )
+    assert found.noise == pytest.approx(14.0, rel=1e-9)
+    assert found.spent.upper <= 0.5
+
+
+@given(
+    st.floats(0.05, 20.0), st.sampled_from([1e-2, 1e-6, 1e-30]), st.integers(1, 10_000), st.booleans()
+)
+@settings(max_examples=25, deadline=None)
+def test_meets_the_budget_and_a_thousandth_less_does_not(
+    epsilon: float, delta: float, times: int, response: bool  # noqa: FBT001
+) -> None:
+    def maker(s: float) -> dpv.Gaussian | dpv.RandomizedResponse:
+        return dpv.RandomizedResponse(epsilon=1 / s) if response else dpv.Gaussian(sigma=s)
+
+    budget = dpv.ApproxDP(epsilon=epsilon, delta=delta)
+    noise = dpv.calibrate(maker, budget=budget, relation=ADD, times=times)
+    accountant = dpv.Accountant(relation=ADD)
+    assert accountant.compose(maker(noise), times=times).epsilon(delta).upper <= epsilon
+    less = accountant.compose(maker(noise * 0.999), times=times).epsilon(delta)
+    assert less.lower > epsilon
+
+
+def test_zero_epsilon_is_met_by_delta_alone() -> None:
+    budget = dpv.ApproxDP(epsilon=0.0, delta=1e-3)
+    sigma = dpv.calibrate(gaussian, budget=budget, relation=ADD)
+    assert dpv.Gaussian(sigma=sigma).pair(ADD).delta(0.0) <= 1e-3
+    # δ(0) = 2Φ(μ/2) − 1 ≈ μ/√(2π)
+    assert sigma == pytest.approx(1 / (1e-3 * math.sqrt(2 * math.pi)), rel=1e-5)
+
+
+@pytest.mark.parametrize("budget", [dpv.PureDP(epsilon=1.0), dpv.ApproxDP(epsilon=0.0)])
+def test_says_when_no_noise_is_enough(budget: dpv.PureDP | dpv.ApproxDP) -> None:
+    with pytest.raises(dpv.InvalidParameter, match="no noise is enough"):
+        dpv.calibrate(gaussian, budget=budget, relation=ADD)
+
+
+@pytest.mark.parametrize("budget", [dpv.PureDP(epsilon=math.inf), dpv.ApproxDP(epsilon=1.0, delta=1.0)])
+def test_says_when_any_noise_is_enough(budget: dpv.PureDP | dpv.ApproxDP) -> None:
+    with pytest.raises(dpv.InvalidParameter, match="more than enough"):
+        dpv.calibrate(gaussian, budget=budget, relation=ADD)
+
+
+@pytest.mark.parametrize(("name", "value"), [("times", 0), ("times", 1.5), ("precision", 0.0)])
+def test_refuses_bad_arguments(name: str, value: object) -> None:
+    with pytest.raises(dpv.InvalidParameter, match=f"{name}="):
+        dpv.calibrate(gaussian, budget=dpv.PureDP(epsilon=1.0), relation=ADD, **{name: value})  # type: ignore[arg-type]  # the point

@@ -1,0 +1,224 @@
+"""The command line as a user meets it: answers, JSON, exit codes, one line for misuse."""
+
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+
+import dpverify as dpv
+from dpverify.cli import run
+from dpverify.cli.expression import parse
+
+RELATION = ["--relation", "add-remove"]
+
+
+def answer(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+    assert run([*arguments, "--json"]) == 0
+    shown = capsys.readouterr()
+    result: dict[str, object] = json.loads(shown.out)
+    return result
+
+
+# compose
+
+
+def test_compose_shows_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compose", "pure(epsilon=0.1)*100", "--delta", "1e-6", *RELATION]) == 0
+    shown = capsys.readouterr().out
+    for rule in ("basic", "advanced", "optimal", "zcdp", "rdp", "gdp", "← tightest"):
+        assert rule in shown
+    assert "4.7745676" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "\x1b" not in shown
+
+
+def test_compose_json_agrees_with_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(["compose", "gaussian(sigma=50)*1000", "--delta", "1e-6", *RELATION], capsys)
+    exact = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(dpv.Gaussian(sigma=50), times=1000)
+    epsilon = found["epsilon"]
+    assert isinstance(epsilon, dict)
+    assert epsilon["upper"] == exact.epsilon(1e-6).upper
+    assert epsilon["lower"] == exact.epsilon(1e-6).lower
+    assert found["relation"] == "add-remove"
+
+
+def test_compose_for_delta(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(["compose", "pure(epsilon=1)", "--epsilon", "0", *RELATION], capsys)
+    delta = found["delta"]
+    assert isinstance(delta, dict)
+    assert delta["upper"] == pytest.approx(math.tanh(0.5), rel=1e-14)
+
+
+def test_infinite_answers_are_json(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(["compose", "gaussian(sigma=1)", "--delta", "0", *RELATION], capsys)
+    epsilon = found["epsilon"]
+    assert isinstance(epsilon, dict)
+    assert epsilon["upper"] == "inf"
+
+
+def test_compose_draws(tmp_path, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    target = tmp_path / "out.png"
+    arguments = ["compose", "pure(epsilon=0.1)*20", "--delta", "1e-6", *RELATION]
+    assert run([*arguments, "--plot", str(target)]) == 0
+    assert target.read_bytes().startswith(b"\x89PNG")
+    assert str(target) in capsys.readouterr().out.replace("\n", "")
+    assert run([*arguments, "--plot", str(tmp_path / "out.xyz")]) == 2
+    assert run([*arguments, "--plot", str(tmp_path / "no" / "where.png")]) == 2
+    assert "must be usable" in capsys.readouterr().err
+
+
+# the expression language
+
+
+def test_expression_by_example() -> None:
+    assert parse("gaussian(sigma=1/2)*1e4 + 2*(pure(epsilon=2**-1) + 3*zcdp(rho=0.1))") == [
+        (dpv.Gaussian(sigma=0.5), 10_000),
+        (dpv.PureDP(epsilon=0.5), 2),
+        (dpv.ZeroConcentratedDP(rho=0.1), 6),
+    ]
+    assert parse("subsampled(gaussian(sigma=0.8), rate=0.004)*10") == [
+        (dpv.Subsampled(dpv.Gaussian(sigma=0.8), rate=0.004), 10)
+    ]
+
+
+MISUSE = [
+    ("gauss(sigma=1)", "name='gauss' must be one of"),
+    ("gaussian(sigma=0)", "sigma=0 must be positive"),
+    ("gaussian(sigma=-1)", "sigma=-1 must be positive"),
+    ("gaussian(sigma=nan)", "sigma=nan must be a real number"),
+    ("gaussian(scale=1)", "argument='scale' of gaussian must be one of"),
+    ("gaussian()", "must give gaussian its sigma"),
+    ("gaussian(2)", "argument='2' of gaussian must be named"),
+    ("gaussian(sigma='a')", "sigma='a' must be a real number"),
+    ("pure(epsilon=-1)", "epsilon=-1 must be at least 0"),
+    ("approx(epsilon=1, delta=2)", "delta=2 must lie in [0, 1]"),
+    ("pure(epsilon=1)*0", "times=0 must be a whole number"),
+    ("pure(epsilon=1)*1.5", "times=1.5 must be a whole number"),
+    ("pure(epsilon=1)*-2", "times=-2 must be a whole number"),
+    ("", "must read like"),
+    ("pure(epsilon=1", "must read like"),
+    ("pure(epsilon=1) - pure(epsilon=1)", "must be made of parts"),
+    ("__import__('os')", "name='__import__' must be one of"),
+    ("pure(epsilon=10**10**10)", "number=nan must be a real number"),
+    ("pure(epsilon=1/0)", "number=nan must be a real number"),
+    ("pure(epsilon=x)", "number='x' must be a real number"),
+    ("subsampled(gaussian(sigma=1), rate=1.5)", "rate=1.5 must"),
+]
+
+
+@pytest.mark.parametrize(("expression", "message"), MISUSE)
+def test_misuse_of_an_expression(
+    expression: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compose", expression, "--delta", "1e-6", *RELATION]) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert shown.err.startswith("dpverify: ")
+    assert shown.err.count("\n") == 1
+    assert message in shown.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compose", "pure(epsilon=1)", *RELATION], "must be given one without the other"),
+        (["compose", "pure(epsilon=1)", "--delta", "2", *RELATION], "delta=2.0 must lie in [0, 1]"),
+        (["compose", "pure(epsilon=1)", "--delta", "nan", *RELATION], "delta=nan must be"),
+        (["compose", "pure(epsilon=1)", "--delta", "x", *RELATION], "'--delta': 'x' must be a real number"),
+        (["compose", "pure(epsilon=1)", "--delta", "0.1"], "--relation"),
+        (["compose", "pure(epsilon=1)", "--delta", "0.1", "--relation", "swap"], "relation='swap' must"),
+        (["compose", "pure(epsilon=1)", "--epsilon", "-1", *RELATION], "epsilon=-1.0 must be at least 0"),
+        (["noise", "gaussian", "--epsilon", "-1"], "epsilon=-1.0 must be at least 0"),
+        (["noise", "gaussian", "--epsilon", "1"], "no noise is enough"),
+        (["noise", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--times", "0"], "times=0 must"),
+        (["noise", "gaussian", "--epsilon", "1", "--l1-sensitivity", "2"], "gaussian takes --l2-sensitivity"),
+        (["noise", "laplace", "--epsilon", "1", "--l1-sensitivity", "0"], "l1_sensitivity=0.0 must be positive"),
+        (["noise", "gaussian", "--epsilon", "1", "--times", "2.5"], "'2.5' must be a whole number"),
+        (["noise", "poisson", "--epsilon", "1"], "'poisson' is not one of"),
+        (["noise", "norm", "--epsilon", "1", "--norm", "0.5"], "norm=0.5 must"),
+        (["noise", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--rate", "2"], "rate=2.0 must lie in [0, 1]"),
+        (["noise", "norm", "--epsilon", "1", "--rate", "0.1"], "it is for gaussian and laplace"),
+        (["frobnicate"], "No such command 'frobnicate'"),
+    ],
+)
+def test_misuse_is_one_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    shown = capsys.readouterr()
+    assert not shown.out
+    assert shown.err.startswith("dpverify: ")
+    assert shown.err.count("\n") == 1
+    assert message in shown.err
+
+
+# noise
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "part"),
+    [
+        ("gaussian", ["--l2-sensitivity", "2"], "gaussian(sigma={}, l2_sensitivity=2)"),
+        ("laplace", ["--l1-sensitivity", "3"], "laplace(scale={}, l1_sensitivity=3)"),
+        ("norm", ["--sensitivity", "0.5", "--norm", "inf"], "norm(scale={}, sensitivity=0.5, norm=inf)"),
+        ("randomized-response", [], "randomized_response(epsilon={})"),
+    ],
+)
+def test_noise_is_the_inverse_of_compose(
+    kind: str, options: list[str], part: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is printed meets the budget; a thousandth less noise does not."""
+    budget = ["--epsilon", "1", "--delta", "1e-6", "--times", "10"]
+    found = answer(["noise", kind, *budget, *options], capsys)
+    value = float(found.get("sigma") or found.get("scale") or found["epsilon_each"])  # type: ignore[arg-type]  # a number
+    less = value * (1.001 if kind == "randomized-response" else 0.999)
+    for number, meets in ((value, True), (less, False)):
+        expression = part.format(repr(number)) + "*10"
+        tight = ["--tolerance", "1e-5", "--delta", "1e-6", *RELATION]
+        spent = answer(["compose", expression, *tight], capsys)["epsilon"]
+        assert isinstance(spent, dict)
+        assert (spent["upper"] <= 1) is meets
+        assert (spent["lower"] <= 1) is meets
+
+
+def test_noise_prints_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["noise", "randomized-response", "--epsilon", "1", "--times", "4"]) == 0
+    shown = capsys.readouterr().out
+    assert "epsilon = 0.25 each" in shown
+    assert "4 runs within ε = 1, δ = 0" in shown
+
+
+# the whole
+
+
+def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("compose", "noise", "demo"):
+        assert run([verb, "--help"]) == 0
+        assert "Example: dpverify" in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_demo_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo"]) == 0
+    shown = capsys.readouterr().out
+    assert "residual 0" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_as_a_process() -> None:
+    """Exit code and streams of the real command; nothing but JSON on stdout."""
+    command = [sys.executable, "-c", "from dpverify.cli import main; main()"]
+    good = subprocess.run(
+        [*command, "compose", "pure(epsilon=1)*2", "--delta", "0", *RELATION, "--json"],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert good.returncode == 0
+    assert json.loads(good.stdout)["epsilon"]["upper"] == 2.0
+    assert not good.stderr
+    bad = subprocess.run([*command, "compose"], check=False, capture_output=True, text=True)
+    assert bad.returncode == 2
+    assert bad.stderr.count("\n") == 1
+    assert "Traceback" not in bad.stderr
