@@ -50,8 +50,11 @@ def float_below(value: arb) -> float:
     return 0.0 - float_above(-value)  # 0.0 - 0.0 is 0.0; -0.0 would print a sign
 
 
-def enclose(formula: Formula) -> tuple[float, float]:
-    """Floats lower ≤ value ≤ upper with nothing but the value between them.
+def enclose(formula: Formula, *, ulps: int = 1) -> tuple[float, float]:
+    """Floats lower ≤ value ≤ upper that are neighbors, or at most `ulps` apart.
+
+    A value next to a float takes any number of bits to tell from it: where formulas are slow at
+    high precision and that can happen, ask for two.
 
     >>> lower, upper = enclose(lambda: arb(2).sqrt())
     >>> lower**2 < 2 < upper**2, math.nextafter(lower, 2) == upper
@@ -62,11 +65,17 @@ def enclose(formula: Formula) -> tuple[float, float]:
         with ctx.workprec(bits):
             value = formula()
             lower, upper = float_below(value), float_above(value)
-        if math.nextafter(lower, math.inf) >= upper or bits >= _MOST_BITS:
+        if _later(lower, ulps) >= upper or bits >= _MOST_BITS:
             if math.isnan(lower) or math.isnan(upper):
                 raise ArithmeticError("the formula has no value here, at any precision")
             return lower, upper
         bits *= 2
+
+
+def _later(value: float, steps: int) -> float:
+    for _ in range(steps):
+        value = math.nextafter(value, math.inf)
+    return value
 
 
 def compare(formula: Formula, target: arb | float) -> Order:

@@ -65,15 +65,10 @@ EXACT_PROFILE = Theorem(
     statement="The smallest δ at ε is sup over events E of P(E) − e^ε·Q(E) for a dominating pair.",
     source="Zhu, Dong, Wang, AISTATS 2022, Def. 7 (arXiv 2106.08567v4)",
 )
-POST_PROCESSING = Theorem(
-    name="post-processing",
-    statement="A kernel applied to both laws of a pair increases its profile nowhere.",
-    source="Dwork, Roth, 2014, Prop. 2.1",
-)
 BASIC_COMPOSITION = Theorem(
     name="basic-composition",
     statement="Parts that are (εᵢ, δᵢ)-DP compose, adaptively, to (Σεᵢ, Σδᵢ)-DP.",
-    source="Dwork, Kenthapadi, McSherry, Mironov, Naor, EUROCRYPT 2006; Dwork, Roth, 2014, Thm 3.16",
+    source="Dwork, Kenthapadi et al., EUROCRYPT 2006; Dwork, Roth, 2014, Thm 3.16",
 )
 ADVANCED_COMPOSITION = Theorem(
     name="advanced-composition",
@@ -133,7 +128,7 @@ PURE_TO_ZCDP = Theorem(
 GDP_TO_ZCDP = Theorem(
     name="gdp-to-zcdp",
     statement="μ-GDP implies (μ²/2)-zCDP.",
-    source="Dong, Roth, Su, J. R. Stat. Soc. B 84, 2022, Cor. B.6; Bun, Steinke, TCC 2016, Prop. 1.6",
+    source="Dong, Roth, Su, JRSS B 84, 2022, Cor. B.6; Bun, Steinke, TCC 2016, Prop. 1.6",
 )
 RENYI_COMPOSITION = Theorem(
     name="renyi-composition",
@@ -200,13 +195,25 @@ POISSON_SUBSAMPLING = Theorem(
     source="Zhu, Dong, Wang, AISTATS 2022, Thm 11 (arXiv 2106.08567v4)",
 )
 
+WITHOUT_REPLACEMENT = Theorem(
+    name="without-replacement",
+    statement=(
+        "If (P, Q) dominates a mechanism when one record is replaced, then at every ε ≥ 0 the "
+        "mechanism on a batch that holds each record with probability q has a profile of at most "
+        "that of ((1−q)·Q + q·P, Q)."
+    ),
+    source=(
+        "Balle, Barthe, Gaboardi, NeurIPS 2018, Thm 11 (arXiv 1807.01647v2); "
+        "Zhu, Dong, Wang, AISTATS 2022, Thm 11 (arXiv 2106.08567v4)"
+    ),
+)
 LECTURE_GAUSSIAN = Theorem(
     name="lecture-gaussian",
     statement=(
         "k queries with Gaussian noise of variance Δ²/ρ each are (kρ + √(2kρ·ln(1/δ)), δ)-DP; "
         "true and loose: they are (kρ/2)-zCDP and exactly √(kρ)-GDP."
     ),
-    source="Nikolov, CSC2412 lecture on private gradient descent; implied by Bun, Steinke, TCC 2016",
+    source="Nikolov, CSC2412, lecture on private gradient descent; Bun, Steinke, TCC 2016",
 )
 NUMERICAL_COMPOSITION = Theorem(
     name="numerical-composition",

@@ -44,7 +44,7 @@ class Accountant:
         object.__setattr__(self, "relation", Relation.parse(self.relation))
 
     def compose(self, subject: "Composable | Accountant", *, times: int = 1) -> "Accountant":
-        """This accountant after `times` more runs of a mechanism, a guarantee or an accountant."""
+        """The accountant after `times` more runs of a mechanism, a guarantee or an accountant."""
         check_count("times", times)
         if isinstance(subject, Accountant):
             if subject.relation is not self.relation:
@@ -58,7 +58,7 @@ class Accountant:
         return self.extended(*added)
 
     def extended(self, *added: Part) -> "Accountant":
-        """This accountant with parts that are known already."""
+        """The accountant with parts that are known already."""
         grown = Accountant(relation=self.relation)
         object.__setattr__(grown, "parts", merged((*self.parts, *added)))
         return grown
@@ -147,7 +147,9 @@ def _pure(parts: Parts, question: Question) -> Bracket | None:
         return Bracket(math.inf, math.inf, EXACT_PROFILE)
     totals = []
     for side in sides:
-        worst = [(ApproxDP(epsilon=pair.max_loss), k) for pair, (_, k) in zip(side, pairs, strict=True)]
+        worst = [
+            (ApproxDP(epsilon=pair.max_loss), k) for pair, (_, k) in zip(side, pairs, strict=True)
+        ]
         totals.append(basic(worst).epsilon)
     upper = max(totals)
     # Each largest loss is rounded up by less than one unit in the last place, and so is the sum.

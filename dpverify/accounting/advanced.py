@@ -35,7 +35,9 @@ class AdvancedComposition:
         check_between("delta", delta, 0.0, 1.0)
         if self._hopeless or at_most(lambda: self._slack(delta), 0.0):
             return self._without_slack(delta)
-        return enclose(lambda: self._mean() + (-2 * self._slack(delta).log()).sqrt() * self._root())[1]
+        return enclose(
+            lambda: self._mean() + (-2 * self._slack(delta).log()).sqrt() * self._root()
+        )[1]
 
     def delta(self, epsilon: float) -> float:
         """δ for a total ε: 1 − (1−δ′)·Π(1−δᵢ) with δ′ = exp(−(ε−mean)²/(2Σεᵢ²)); rounded up."""
@@ -44,7 +46,7 @@ class AdvancedComposition:
             return 1.0
         if epsilon == math.inf:
             return min(enclose(lambda: leak(self.parts))[1], 1.0)
-        
+
         def formula() -> arb:
             tail = self._tail(epsilon)
             return tail + (1 - tail) * leak(self.parts)
@@ -65,7 +67,9 @@ class AdvancedComposition:
         return (ball(delta) - leak(self.parts)) / (1 - leak(self.parts))
 
     def _mean(self) -> arb:
-        return sum((k * ball(p.epsilon) * (ball(p.epsilon) / 2).tanh() for p, k in self.parts), arb(0))
+        return sum(
+            (k * ball(p.epsilon) * (ball(p.epsilon) / 2).tanh() for p, k in self.parts), arb(0)
+        )
 
     def _root(self) -> arb:
         return sum((k * ball(p.epsilon) ** 2 for p, k in self.parts), arb(0)).sqrt()

@@ -13,7 +13,7 @@ _SHARES = (0.5, 0.1, 0.9, 0.01, 0.99)  # of the spare δ, tried for the parts; a
 
 
 def splits(parts: Parts, delta: float) -> Iterator[tuple[tuple[ApproxDP, int], ...]]:
-    """Ways of stating each part as (εᵢ, δᵢ) such that Σkᵢδᵢ leaves something of `delta`, or all of it.
+    """Ways of stating each part as (εᵢ, δᵢ) such that Σkᵢδᵢ is at most `delta`.
 
     Parts whose loss is bounded have one natural statement; the others share what is left of δ.
     """

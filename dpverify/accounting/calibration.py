@@ -16,6 +16,10 @@ Factory: TypeAlias = Callable[[float], Composable]
 
 _FARTHEST = 2.0**200  # noise scales are searched between 2^-200 and 2^200
 _COARSE = 0.1  # precision asked for while looking for the order of magnitude
+_NEAR = 0.02  # how close the coarse search comes, in ln(spent/allowed)
+_SHARP = 2.0**-46
+_DIGITS = 1e-12
+_ATTEMPTS = 8
 _LARGE = 50.0
 
 
@@ -107,12 +111,14 @@ class _Trial:
         middle = (self.spent.lower + self.spent.upper) / 2
         if middle <= 0 or math.isinf(middle):
             return -_LARGE if middle <= 0 else _LARGE
-        return min(max(math.log(middle / self.allowed), -_LARGE), _LARGE) if self.allowed else _LARGE
+        return (
+            min(max(math.log(middle / self.allowed), -_LARGE), _LARGE) if self.allowed else _LARGE
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Search:
-    """Root search in ln(noise) for spent = allowed, keeping a trial that breaks and one that meets."""
+    """Root search in ln(noise), keeping a trial that breaks the budget and one that meets it."""
 
     factory: Factory
     budget: Budget
@@ -152,32 +158,46 @@ class _Search:
         return self.trial(noise, _COARSE)
 
     def narrowed(self, low: _Trial, high: _Trial, precision: float) -> tuple[_Trial, _Trial]:
-        """The same two, closer than `precision`; to 12 digits where the cost is known exactly."""
-        asked, bisect = precision, False
-        while (gap := high.noise / low.noise - 1) > self._goal(low, high, precision):
-            middle = self.trial(self._between(low, high, bisect=bisect), asked)
-            if middle.meets:
-                high = middle
-            elif middle.breaks:
-                low = middle
-            elif middle.is_sharp or asked < precision / 256:
-                return self._beside(middle, low, high, asked)
-            else:
-                asked /= 4  # the bracket straddles the budget: look closer
-            bisect = high.noise / low.noise - 1 > gap / 2
+        """A trial that breaks and one that meets, closer than `precision` wherever costs allow it.
+
+        First the root is estimated from the middle of the brackets; then one trial on either side
+        of it must prove it. Costs that are known exactly are followed to 12 digits.
+        """
+        root, slope = self._root(low, high, _NEAR)
+        last = self.trial(root, 2 * precision)
+        sharp = last.is_sharp
+        if sharp:
+            root, slope = self._root(low, high, _SHARP)
+        else:
+            root *= math.exp(-last.excess / slope)
+        goal, asked = (_DIGITS if sharp else precision), 2 * precision
+        for _ in range(_ATTEMPTS):
+            more = self.trial(root * (1 + 0.45 * goal), asked)
+            less = self.trial(root * (1 - 0.45 * goal), asked)
+            high = more if more.meets and more.noise < high.noise else high
+            low = less if less.breaks and less.noise > low.noise else low
+            if more.meets and less.breaks:
+                break
+            nearer = min(more, less, key=lambda trial: abs(trial.excess))
+            root, asked = nearer.noise * math.exp(-nearer.excess / slope), asked / 4
         return low, high
 
-    def _beside(
-        self, middle: _Trial, low: _Trial, high: _Trial, precision: float
-    ) -> tuple[_Trial, _Trial]:
-        """Where a trial spends the budget to the last digit, its two sides decide."""
-        nudge = max(middle.spent.width / middle.allowed if middle.allowed else 0.0, 2.0**-41)
-        more = self.trial(middle.noise * (1 + 2 * nudge), precision)
-        less = self.trial(middle.noise * (1 - 2 * nudge), precision)
-        return (
-            less if less.breaks and less.noise > low.noise else low,
-            more if more.meets and more.noise < high.noise else high,
-        )
+    def _root(self, low: _Trial, high: _Trial, accuracy: float) -> tuple[float, float]:
+        """Where ln(spent/allowed) vanishes, by the Illinois rule in ln(noise); and its slope there."""
+        x, y = [math.log(low.noise), math.log(high.noise)], [low.excess, high.excess]
+        kept, slope, at = -1, -1.0, x[1]
+        while x[1] - x[0] > accuracy / 4:
+            steep = (y[1] - y[0]) / (x[1] - x[0])
+            at = x[0] - y[0] / steep if steep < 0 else (x[0] + x[1]) / 2
+            at = at if x[0] < at < x[1] else (x[0] + x[1]) / 2
+            excess = self.trial(math.exp(at), _COARSE).excess
+            side = 0 if excess > 0 else 1
+            slope = (excess - y[side]) / (at - x[side]) if at != x[side] else slope
+            if abs(excess) <= accuracy or at in x:
+                break
+            y[1 - side] /= 2.0 if kept == side else 1.0
+            x[side], y[side], kept = at, excess, side
+        return math.exp(at), min(slope, -0.1)
 
     def rounded(self, low: _Trial, high: _Trial, precision: float) -> _Trial:
         """A number with fewer digits between the two, if one meets the budget as well."""
@@ -187,17 +207,3 @@ class _Search:
                 shorter = self.trial(noise, precision)
                 return shorter if shorter.meets else high
         return high
-
-    @staticmethod
-    def _goal(low: _Trial, high: _Trial, precision: float) -> float:
-        return 1e-12 if low.is_sharp and high.is_sharp else precision
-
-    @staticmethod
-    def _between(low: _Trial, high: _Trial, *, bisect: bool) -> float:
-        """Where the secant through both trials, in logarithms, crosses; the middle if asked."""
-        share = 0.5
-        if not bisect and low.excess > high.excess:
-            share = min(max(low.excess / (low.excess - high.excess), 1e-3), 1 - 1e-3)
-        log = math.log(low.noise) + share * (math.log(high.noise) - math.log(low.noise))
-        noise = math.exp(log)
-        return noise if low.noise < noise < high.noise else (low.noise + high.noise) / 2

@@ -45,10 +45,10 @@ class Comparison:
 
     def __str__(self) -> str:
         given = "delta" if self.unknown == "epsilon" else "epsilon"
-        head = f"{'rule':<26}{self.unknown + ' at ' + given + f' = {self.at:g}':<30}theorem"
+        head = f"{'rule':<26}{self.unknown + f' at {given} = {self.at:g}':<27}theorem"
+        marks = {id(self.tightest): " ← tightest"}
         lines = [
-            f"{row.rule:<26}{row.upper:<30.10g}{row.theorem.name}"
-            + ("  ← tightest" if row is self.tightest else "")
+            f"{row.rule:<26}{f'{row.upper:.7g}' + marks.get(id(row), ''):<27}{row.theorem.name}"
             for row in self.rows
         ]
         return "\n".join([head, *lines])

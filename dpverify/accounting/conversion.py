@@ -102,7 +102,9 @@ def to_renyi(guarantee: Guarantee, *, order: float) -> Conversion:
         case RenyiDP(order=own, epsilon=value) if wanted <= own:
             divergence, theorem = value, RENYI_TO_APPROX
         case _:
-            raise NotSupported(f"guarantee={guarantee!r} must bound the divergence of order {order:g}")
+            raise NotSupported(
+                f"guarantee={guarantee!r} must bound the divergence of order {order:g}"
+            )
     return Conversion(RenyiDP(order=wanted, epsilon=divergence), theorem)
 
 

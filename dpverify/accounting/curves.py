@@ -37,7 +37,13 @@ def profile(accountant: Accountant, epsilons: ArrayLike, *, tolerance: float = 1
     return Curve(x, np.array([b.lower for b in found]), np.array([b.upper for b in found]))
 
 
-def trade_off(accountant: Accountant, false_alarms: ArrayLike, *, points: int = 200) -> Curve:
+def trade_off(
+    accountant: Accountant,
+    false_alarms: ArrayLike,
+    *,
+    points: int = 200,
+    tolerance: float = 1e-2,
+) -> Curve:
     """The attacker's least miss rate at each false-alarm rate, in the worse direction.
 
     By duality it is the supremum over ε ≥ 0 of 1 − δ(ε) − e^ε·α and of e^(−ε)·(1 − δ(ε) − α).
@@ -48,8 +54,11 @@ def trade_off(accountant: Accountant, false_alarms: ArrayLike, *, points: int = 
     check_between("false_alarms", float(alpha[-1]), 0.0, 1.0)
     check_count("points", points)
     highest = min(accountant.epsilon(1e-9, tolerance=0.1).upper, 700.0)
-    grid = np.linspace(0.0, max(highest, 1e-9), points)
-    deltas = profile(accountant, grid)
+    # Most of the curve is decided at small ε, where δ is large.
+    middle = min(accountant.epsilon(0.02, tolerance=0.1).upper, highest)
+    near, far = np.linspace(0.0, middle, points), np.linspace(middle, highest, points // 4 + 1)
+    grid = np.unique(np.append(near, far))
+    deltas = profile(accountant, grid, tolerance=tolerance)
     lower = _supremum(grid, deltas.upper, alpha)
     # The last cell reaches to infinity, where nothing is left but the singular mass.
     rest = accountant.delta(math.inf).lower
@@ -58,14 +67,16 @@ def trade_off(accountant: Accountant, false_alarms: ArrayLike, *, points: int = 
 
 
 def _supremum(epsilon: Floats, delta: Floats, alpha: Floats) -> Floats:
-    """max over ε of both dual lines; both fall in ε and in δ."""
+    """Max over ε of both dual lines; both fall in ε and in δ."""
     steep = 1.0 - delta[:, None] - np.exp(epsilon)[:, None] * alpha
     flat = np.exp(-epsilon)[:, None] * np.maximum(1.0 - delta[:, None] - alpha, 0.0)
     best: Floats = np.maximum(steep, flat).max(axis=0)
     return best
 
 
-def growth(accountant: Accountant, delta: float, *, points: int = 12) -> dict[str, Curve]:
+def growth(
+    accountant: Accountant, delta: float, *, points: int = 12, tolerance: float = 1e-2
+) -> dict[str, Curve]:
     """ε at δ after ever more of the composition, for every rule that applies throughout.
 
     Each part's count grows in proportion; x is the number of runs in all.
@@ -74,7 +85,7 @@ def growth(accountant: Accountant, delta: float, *, points: int = 12) -> dict[st
     largest = max(part.times for part in accountant.parts)
     shares = np.unique(np.ceil(np.geomspace(1, largest, points))) / largest
     tables = [
-        (_runs(grown), grown.compare(delta=delta, tolerance=1e-2))
+        (_runs(grown), grown.compare(delta=delta, tolerance=tolerance))
         for grown in (_share(accountant, float(share)) for share in shares)
     ]
     names = [row.rule for row in tables[0][1].rows]
@@ -102,5 +113,7 @@ def _runs(accountant: Accountant) -> int:
 def _sorted(name: str, values: ArrayLike) -> Floats:
     array = np.atleast_1d(np.asarray(values, dtype=float))
     if array.ndim != 1 or array.size == 0 or np.isnan(array).any() or (array < 0).any():
-        raise InvalidParameter(f"{name}={values!r} must be a list of non-negative numbers, not empty")
+        raise InvalidParameter(
+            f"{name}={values!r} must be a list of non-negative numbers, not empty"
+        )
     return np.sort(array)

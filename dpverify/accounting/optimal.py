@@ -50,7 +50,7 @@ class OptimalComposition:
                 excess -= ball(epsilon).exp() * self._right_tail(first)
             return self._leak() + (1 - self._leak()) * excess
 
-        lower, upper = enclose(formula)
+        lower, upper = enclose(formula, ulps=2)
         return Bracket(max(lower, 0.0), min(upper, 1.0), OPTIMAL_COMPOSITION)
 
     def epsilon(self, delta: float) -> Bracket:
@@ -66,7 +66,7 @@ class OptimalComposition:
             slack = (ball(delta) - self._leak()) / (1 - self._leak())
             return ((self._left_tail(count) - slack) / self._right_tail(count)).log()
 
-        lower, upper = enclose(formula)
+        lower, upper = enclose(formula, ulps=2)
         highest = enclose(lambda: (2 * count - self.times) * ball(self.worst.epsilon))[1]
         return Bracket(max(lower, 0.0), min(max(upper, 0.0), highest), OPTIMAL_COMPOSITION)
 
@@ -82,7 +82,7 @@ class OptimalComposition:
         return math.floor((Fraction(epsilon) / own + self.times) / 2) + 1
 
     def _count_sufficient_at(self, delta: float) -> int:
-        """Smallest j in (k/2, k] with δ((2j − k)·ε) certainly at most `delta`; at k it always is."""
+        """Smallest j in (k/2, k] with δ((2j − k)·ε) certainly at most `delta`; k always is one."""
         low, high = self.times // 2, self.times
         guess, reach = self._guessed_count(delta), 1
         # Doubling steps away from the guess, then halving: two evaluations if it was right.
@@ -122,7 +122,9 @@ class OptimalComposition:
         right = np.exp(logs + counts * log_lie + (k - counts) * log_truth)
         above_left, above_right = (m[::-1].cumsum()[::-1] - m for m in (left, right))
         with np.errstate(divide="ignore"):
-            paid = np.exp(np.minimum((2.0 * counts - k) * own + np.log(np.maximum(above_right, 0.0)), 9))
+            paid = np.exp(
+                np.minimum((2.0 * counts - k) * own + np.log(np.maximum(above_right, 0.0)), 9)
+            )
         slack = (delta - float(self._leak())) / max(1 - float(self._leak()), 1e-300)
         enough = np.flatnonzero(above_left - paid <= slack)
         return int(counts[enough[0]]) if enough.size else k

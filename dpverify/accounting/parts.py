@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -66,17 +66,17 @@ Parts: TypeAlias = tuple[Part, ...]
 def part_of(subject: Composable, *, times: int, relation: Relation) -> Part:
     """The part that `subject` stands for under `relation`."""
     if isinstance(subject, HasPair):
-        return Part(subject.pair(relation), times, repr(subject))
+        return Part(subject.pair(relation), times, brief(subject))
     if isinstance(subject, HasClaim):
         return part_of(subject.claim, times=times, relation=relation)
     if isinstance(subject, Claim):
         if subject.relation not in {None, relation}:
-            stated = subject.relation.value if subject.relation else ""
+            stated = "" if subject.relation is None else subject.relation.value
             raise InvalidParameter(
-                f"relation={relation.value!r} must be the one that the claim is made under: {stated!r}"
+                f"relation={relation.value!r} must be that of the claim: {stated!r}"
             )
-        return Part(_seen(subject.guarantee), times, repr(subject.guarantee))
-    return Part(_seen(subject), times, repr(subject))
+        return Part(_seen(subject.guarantee), times, brief(subject.guarantee))
+    return Part(_seen(subject), times, brief(subject))
 
 
 def _seen(subject: Guarantee | Pair) -> Pair | ZeroConcentratedDP | RenyiDP:
@@ -97,6 +97,22 @@ def _seen(subject: Guarantee | Pair) -> Pair | ZeroConcentratedDP | RenyiDP:
             raise InvalidParameter(
                 f"part={subject!r} must be a guarantee, a claim, a pair, or have pair(relation)"
             )
+
+
+def brief(subject: object) -> str:
+    """A frozen value as one would write it: without the fields that were left at their default.
+
+    >>> brief(ApproxDP(epsilon=0.5))
+    'ApproxDP(epsilon=0.5)'
+    """
+    if not is_dataclass(subject) or isinstance(subject, type):
+        return repr(subject)
+    shown = (
+        f"{item.name}={brief(getattr(subject, item.name))}"
+        for item in fields(subject)
+        if getattr(subject, item.name) != item.default
+    )
+    return f"{type(subject).__name__}({', '.join(shown)})"
 
 
 def leaky_parts(parts: Parts) -> tuple[tuple[ApproxDP, int], ...] | None:

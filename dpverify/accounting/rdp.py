@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from flint import arb
 
 from dpverify.accounting.parts import Part, Parts
 from dpverify.accounting.renyi_conversion import (
@@ -23,14 +23,21 @@ from dpverify.balls import ball, enclose
 from dpverify.errors import check_between, check_nonempty
 from dpverify.guarantees import RenyiDP, ZeroConcentratedDP
 from dpverify.pairs.base import Pair
+from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
+from dpverify.pairs.subsampled import Mixed, SubsampledPair
 
-_GRID = 1.0 + np.logspace(-6, 9, 46)
+_ORDERS = tuple(float(order) for order in 1.0 + np.logspace(-6, 9, 46))
+# Mixtures have a closed form at whole orders only, and cost an integral elsewhere.
+_WHOLE_ORDERS = tuple(
+    float(order) for order in (*range(2, 33), *range(36, 65, 4), 80, 96, 128, 192, 256, 384, 512)
+)
+_FEW_ORDERS = _WHOLE_ORDERS[:15]
 
 
 @dataclass(frozen=True)
 class RenyiComposition:
-    """Parts composed at every order where each has a finite Rényi divergence. [Mironov17 Prop. 1]"""
+    """Parts composed at every order where all divergences are finite. [Mironov17 Prop. 1]"""
 
     parts: Parts
 
@@ -68,11 +75,21 @@ class RenyiComposition:
     @cached_property
     def largest_order(self) -> float:
         """Rényi guarantees say nothing of orders above their own."""
-        return min((p.seen.order for p in self.parts if isinstance(p.seen, RenyiDP)), default=math.inf)
+        return min(
+            (p.seen.order for p in self.parts if isinstance(p.seen, RenyiDP)), default=math.inf
+        )
+
+    @property
+    def _candidates(self) -> tuple[float, ...]:
+        mixed = [part.seen for part in self.parts if isinstance(part.seen, SubsampledPair)]
+        if not mixed:
+            return _ORDERS
+        # Where a record is replaced there is no closed form even there, and integrals add up.
+        return _FEW_ORDERS if any(pair.mixed is Mixed.BOTH for pair in mixed) else _WHOLE_ORDERS
 
     @cached_property
     def _grid(self) -> list[tuple[float, float]]:
-        orders = [float(o) for o in _GRID if o < self.largest_order]
+        orders = [o for o in self._candidates if o < self.largest_order]
         if math.isfinite(self.largest_order):
             orders.append(self.largest_order)
         values = [(order, self.divergence(order)) for order in orders]
@@ -85,8 +102,10 @@ class RenyiComposition:
         costs = [cost(order, value) for order, value in self._grid]
         best = int(np.argmin(costs))
         below, above = self._grid[max(best - 1, 0)][0], self._grid[min(best + 1, len(costs) - 1)][0]
-        if below == above:
-            return below
+        if below == above or self._candidates is not _ORDERS:
+            return self._grid[best][0]
+
+        from scipy.optimize import minimize_scalar  # noqa: PLC0415  # slow to import
 
         def at(log_order: float) -> float:
             order = 1.0 + math.exp(log_order)
@@ -107,9 +126,30 @@ def renyi_divergence(part: Part, order: float) -> float:
             return epsilon if order <= own else math.inf
         case LeakyResponsePair(worst=worst) if worst.delta > 0:
             return math.inf
+        case (
+            SubsampledPair(base=GaussianPair() as base, mixed=Mixed.LEFT | Mixed.RIGHT) as pair
+        ) if order <= _WHOLE_ORDERS[-1] and order.is_integer():
+            return _subsampled_gaussian(base, pair.rate, int(order))
         case Pair() as pair:
             same = pair.reversed == pair
             return pair.renyi(order) if same else max(pair.renyi(order), pair.reversed.renyi(order))
+
+
+def _subsampled_gaussian(base: GaussianPair, rate: float, order: int) -> float:
+    """ln Σⱼ C(α, j)·(1−q)^(α−j)·q^j·e^(j(j−1)μ²/2) / (α−1), for a record removed or added.
+
+    That is the divergence when one is removed, and it is the larger of the two. [MTZ19 v1 Thm 5]
+    """
+
+    def formula() -> arb:
+        q, square = ball(rate), ball(base.squared_mu)
+        terms = (
+            math.comb(order, j) * (1 - q) ** (order - j) * q**j * (j * (j - 1) * square / 2).exp()
+            for j in range(order + 1)
+        )
+        return sum(terms, arb(0)).log() / (order - 1)
+
+    return enclose(formula)[1]
 
 
 def _times(rho: float, order: float) -> float:

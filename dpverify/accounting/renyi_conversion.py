@@ -24,13 +24,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from flint import arb
-from scipy.optimize import brentq
 
 from dpverify.balls import at_least, at_most, ball, enclose, first_float
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs.leaky_response import LeakyResponsePair
 
-_NEAR = (2.0**-30, 2.0**-20, 2.0**-10)  # relative widths tried to enclose the minimizer; squares cost
+_NEAR = (
+    2.0**-30,
+    2.0**-20,
+    2.0**-10,
+)  # relative widths tried to enclose the minimizer; squares cost
 _LOGITS = (-690.0, 36.0)
 _TINY = math.exp(_LOGITS[0])  # a smaller share cannot be told from 0 in floats, and need not be
 
@@ -82,14 +85,21 @@ def approximate_epsilon(order: float, divergence: float, delta: float) -> float:
 
 
 def approximate_log_delta(order: float, divergence: float, epsilon: float) -> float:
-    """ln of `renyi_delta` in plain floats, for searching over orders only."""
+    """Ln of `renyi_delta` in plain floats, for searching over orders only."""
     return _zero(lambda log: _Line(order, epsilon, math.exp(log)).gap(divergence), -740.0, -1e-9)
 
 
 def _zero(rising: Callable[[float], float], low: float, high: float) -> float:
     if rising(low) >= 0:
         return low
-    return float(brentq(rising, low, high, xtol=1e-12)) if rising(high) > 0 else high
+    return brent(rising, low, high, 1e-12) if rising(high) > 0 else high
+
+
+def brent(function: Callable[[float], float], low: float, high: float, accuracy: float) -> float:
+    """A zero between two ends of opposite sign."""
+    from scipy.optimize import brentq  # noqa: PLC0415  # slow to import
+
+    return float(brentq(function, low, high, xtol=accuracy, rtol=1e-14))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +111,7 @@ class _Line:
     delta: float
 
     def gap(self, divergence: float) -> float:
-        """ln of the least moment minus what the divergence allows, in floats; rises in ε and δ."""
+        """Ln of the least moment minus what the divergence allows, in floats; rises in ε and δ."""
         allowed = (self.order - 1) * divergence
         noise = 2.0**-48 * (1 + allowed)  # an order that wins by rounding alone must not win
         return self.log_moment(self.minimizer()) - allowed - noise
@@ -173,10 +183,10 @@ class _Line:
             return _TINY
         if sign(high) <= 0:
             return 1 / (1 + math.exp(-high))
-        return 1 / (1 + math.exp(-brentq(sign, low, high, xtol=1e-12, rtol=1e-14)))
+        return 1 / (1 + math.exp(-brent(sign, low, high, 1e-12)))
 
     def log_moment(self, share: float) -> float:
-        """ln m in floats."""
+        """Ln m in floats."""
         room = 1 - self.order * self.delta
         s = (self.order - 1) * self.delta + room * share if room > 0 else 1 - self.delta
         first = self.order * math.log(s + self.delta) + (1 - self.order) * (

@@ -1,10 +1,12 @@
-"""Every composition rule behind one interface: what it says of these parts, or that it does not apply."""
+"""Every composition rule behind one interface: what it says of these parts, if it applies."""
 
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, TypeAlias
+from typing import Literal, Protocol, TypeAlias
+
+from flint import arb
 
 from dpverify.accounting.advanced import AdvancedComposition
 from dpverify.accounting.approximate import splits
@@ -30,6 +32,8 @@ from dpverify.theorems import (
     ZCDP_COMPOSITION,
     Theorem,
 )
+
+_ROUGH = 0.1  # tolerance at which two directions are told apart
 
 Answer: TypeAlias = float | Bracket | None
 """An upper bound; or both ends, where the rule is exact for these parts; or: does not apply."""
@@ -73,8 +77,13 @@ def _basic_epsilon(parts: Parts, delta: float, _: float) -> Answer:
     return _smallest(total.epsilon if total.delta <= delta else math.inf for total in totals)
 
 
+def _bounded(parts: Parts) -> tuple[tuple[ApproxDP, int], ...] | None:
+    """The parts as (ε, δ) guarantees if each has a natural one: its largest loss, and its leak."""
+    return next(iter(splits(parts, 0.0)), None)
+
+
 def _basic_delta(parts: Parts, epsilon: float, _: float) -> Answer:
-    bounded = next(iter(splits(parts, 0.0)), None)
+    bounded = _bounded(parts)
     if bounded is None:
         return None
     total = basic(bounded)
@@ -86,7 +95,7 @@ def _advanced_epsilon(parts: Parts, delta: float, _: float) -> Answer:
 
 
 def _advanced_delta(parts: Parts, epsilon: float, _: float) -> Answer:
-    bounded = next(iter(splits(parts, 0.0)), None)
+    bounded = _bounded(parts)
     return None if bounded is None else AdvancedComposition(bounded).delta(epsilon)
 
 
@@ -98,10 +107,11 @@ def _leaky(parts: tuple[tuple[ApproxDP, int], ...]) -> OptimalComposition | Uneq
 
 def _optimal_epsilon(parts: Parts, delta: float, tolerance: float) -> Answer:
     exact = leaky_parts(parts)
-    if exact is not None:
-        return _bracket_epsilon(_leaky(exact), delta, tolerance)
-    found = (_bracket_epsilon(_leaky(split), delta, 0.1) for split in splits(parts, delta))
-    return _smallest(bracket.upper for bracket in found)
+    stated = exact or _bounded(parts)
+    if stated is None:
+        return None
+    found = _bracket_epsilon(_leaky(stated), delta, tolerance)
+    return found if exact else found.upper
 
 
 def _bracket_epsilon(
@@ -114,7 +124,7 @@ def _bracket_epsilon(
 
 def _optimal_delta(parts: Parts, epsilon: float, tolerance: float) -> Answer:
     exact = leaky_parts(parts)
-    stated = exact or next(iter(splits(parts, 0.0)), None)
+    stated = exact or _bounded(parts)
     if stated is None:
         return None
     composition = _leaky(stated)
@@ -160,7 +170,7 @@ def _gdp_delta(parts: Parts, epsilon: float, _: float) -> Answer:
 
 
 def _gaussian(parts: Parts, found: Bracket) -> Answer:
-    """Both ends where every part is Gaussian; the upper one where some are only dominated by one."""
+    """Both ends where every part is Gaussian; the upper one where some are only dominated."""
     exact = gaussian_parts(parts) is not None
     return Bracket(found.lower, found.upper, GAUSSIAN_COMPOSITION) if exact else found.upper
 
@@ -185,7 +195,12 @@ def _lecture_delta(parts: Parts, epsilon: float, _: float) -> Answer:
     if Fraction(epsilon) <= total.squared_mu:
         return 1.0
     m = total.squared_mu
-    return enclose(lambda: (-((ball(epsilon) - ball(m)) ** 2) / (2 * ball(m))).exp())[1]
+
+    def formula() -> arb:
+        beyond = ball(epsilon) - ball(m)
+        return (-beyond * beyond / (2 * ball(m))).exp()
+
+    return enclose(formula)[1]
 
 
 def _numerical(parts: Parts) -> list[NumericalComposition] | None:
@@ -204,14 +219,31 @@ def _worse(brackets: Iterable[Bracket]) -> Bracket:
     return Bracket(lower, upper, found[0].theorem, assumes)
 
 
+class _Asked(Protocol):
+    def __call__(self, at: float, /, *, tolerance: float) -> Bracket: ...
+
+
+def _worst_side(sides: list[_Asked], at: float, tolerance: float) -> Bracket:
+    """The larger of the two directions; the one that cannot be it is not looked at closely."""
+    if len(sides) == 1:
+        return sides[0](at, tolerance=tolerance)
+    rough = [side(at, tolerance=max(tolerance, _ROUGH)) for side in sides]
+    floor = max(bracket.lower for bracket in rough)
+    close = [
+        side(at, tolerance=tolerance) if bracket.upper > floor else bracket
+        for side, bracket in zip(sides, rough, strict=True)
+    ]
+    return _worse(close)
+
+
 def _numerical_epsilon(parts: Parts, delta: float, tolerance: float) -> Answer:
     sides = _numerical(parts)
-    return sides and _worse(side.epsilon(delta, tolerance=tolerance) for side in sides)
+    return None if sides is None else _worst_side([s.epsilon for s in sides], delta, tolerance)
 
 
 def _numerical_delta(parts: Parts, epsilon: float, tolerance: float) -> Answer:
     sides = _numerical(parts)
-    return sides and _worse(side.delta(epsilon, tolerance=tolerance) for side in sides)
+    return None if sides is None else _worst_side([s.delta for s in sides], epsilon, tolerance)
 
 
 BASIC = Rule("basic", BASIC_COMPOSITION, _basic_epsilon, _basic_delta)

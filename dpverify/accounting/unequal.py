@@ -103,19 +103,21 @@ class LossLaw:
         ahead = self.losses - cells * step
         share = np.clip(np.expm1(-ahead) / math.expm1(-step), 0.0, 1.0)
         size = int(cells.max()) - first + 2
-        masses = np.bincount(cells - first, self.masses * (1 - share), size)
+        masses: Floats = np.bincount(cells - first, self.masses * (1 - share), size).astype(float)
         masses += np.bincount(cells - first + 1, self.masses * share, size)
-        return (np.arange(size) + first) * step, masses
+        return (np.arange(size, dtype=float) + first) * step, masses
 
     def _merged(self, step: float, cells: NDArray[np.int64], first: int) -> tuple[Floats, Floats]:
         size = int(cells.max()) - first + 1
         ahead = self.losses - cells * step
-        masses = np.bincount(cells - first, self.masses, size)
+        masses: Floats = np.bincount(cells - first, self.masses, size).astype(float)
         right = np.bincount(cells - first, self.masses * -np.expm1(-ahead), size)
         inside = masses > 0
         masses, right = masses[inside], right[inside]
         # ln of the merged ratio: the left mass over the right one, relative to the cell's edge.
-        return (np.arange(size)[inside] + first) * step - np.log1p(-right / masses), masses
+        return (np.arange(size, dtype=float)[inside] + first) * step - np.log1p(
+            -right / masses
+        ), masses
 
     @staticmethod
     def _crowd(cells: NDArray[np.int64]) -> float:
@@ -266,5 +268,5 @@ def _binomial(epsilon: float, times: int) -> LossLaw:
     down = np.cumprod(counts[mode:0:-1] / (times - counts[mode:0:-1] + 1.0) * math.exp(-epsilon))
     relative = np.concatenate([down[::-1], [1.0], up])
     masses = relative / math.fsum(relative)
-    losses = (2.0 * counts - times) * epsilon
+    losses: Floats = (2.0 * counts.astype(float) - times) * epsilon
     return LossLaw(losses, masses, _UNIT * abs(times * epsilon), (8 * times + 16) * _UNIT)

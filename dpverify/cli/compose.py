@@ -22,12 +22,19 @@ EXAMPLE = (
 
 def compose(
     expression: Annotated[
-        str, typer.Argument(help="Parts joined by + and repeated by *, e.g. gaussian(sigma=50)*1000.")
+        str,
+        typer.Argument(help="Parts joined by + and repeated by *, e.g. gaussian(sigma=50)*1000."),
     ],
     relation: Annotated[str, typer.Option(help="Neighboring relation: add-remove or replace-one.")],
-    delta: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER", help="Ask for ε at this δ.")] = None,
-    epsilon: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER", help="Ask for δ at this ε.")] = None,
-    tolerance: Annotated[float, typer.Option(parser=number, metavar="NUMBER", help="How wide the bracket may be.")] = 1e-3,
+    delta: Annotated[
+        float | None, typer.Option(parser=number, metavar="NUMBER", help="Ask for ε at this δ.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(parser=number, metavar="NUMBER", help="Ask for δ at this ε.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(parser=number, metavar="NUMBER", help="How wide the bracket may be.")
+    ] = 1e-3,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw the profile and the growth of ε to this file.")
     ] = None,
@@ -35,7 +42,9 @@ def compose(
 ) -> None:
     """Show what a composition costs under every rule that applies, the tightest marked."""
     if (delta is None) == (epsilon is None):
-        raise InvalidParameter(f"delta={delta} and epsilon={epsilon} must be given one without the other")
+        raise InvalidParameter(
+            f"delta={delta} and epsilon={epsilon} must be given one without the other"
+        )
     accountant = Accountant(relation=Relation.parse(relation))
     for part, times in parse(expression):
         accountant = accountant.compose(part, times=times)

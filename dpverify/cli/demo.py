@@ -30,7 +30,9 @@ def _title(screen: Console, text: str) -> None:
 
 def _composition(screen: Console) -> None:
     _title(screen, "1. What do 100 randomized responses of ε = 0.1 cost together, at δ = 1e-6?")
-    spent = Accountant(relation=Relation.REPLACE_ONE).compose(RandomizedResponse(epsilon=0.1), times=100)
+    spent = Accountant(relation=Relation.REPLACE_ONE).compose(
+        RandomizedResponse(epsilon=0.1), times=100
+    )
     screen.print(str(spent.compare(delta=1e-6)), markup=False)
 
 
@@ -39,7 +41,9 @@ def _training(screen: Console) -> None:
     step = Subsampled(Gaussian(sigma=0.8), rate=0.004)
     with progress("composing"):
         found = Accountant(relation=Relation.ADD_REMOVE).compose(step, times=10_000).epsilon(1e-5)
-    screen.print(f"at δ = 1e-5 the exact ε lies in [{found.lower:.6f}, {found.upper:.6f}]", markup=False)
+    screen.print(
+        f"at δ = 1e-5 the exact ε lies in [{found.lower:.6f}, {found.upper:.6f}]", markup=False
+    )
 
 
 def _calibration(screen: Console) -> None:
@@ -50,7 +54,9 @@ def _calibration(screen: Console) -> None:
         budget=ApproxDP(epsilon=1.0, delta=1e-6),
         relation=Relation.ADD_REMOVE,
     )
-    screen.print(f"sigma = {found.noise:.10g}; it spends ε ≤ {found.spent.upper:.10g}", markup=False)
+    screen.print(
+        f"sigma = {found.noise:.10g}; it spends ε ≤ {found.spent.upper:.10g}", markup=False
+    )
 
 
 def _simulation(screen: Console) -> None:

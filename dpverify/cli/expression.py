@@ -1,6 +1,6 @@
 """The little language of `dpverify compose`: parts joined by +, repeated by *.
 
-    gaussian(sigma=50)*1000 + subsampled(laplace(scale=20), rate=0.01)*500 + approx(epsilon=0.1, delta=1e-8)
+    gaussian(sigma=50)*1000 + subsampled(laplace(scale=20), rate=0.01)*500 + pure(epsilon=0.1)
 
 It is read as Python's own grammar and walked by hand: nothing is ever evaluated.
 """

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -25,7 +25,7 @@ from dpverify.neighbors import Relation
 EXAMPLE = "Example: dpverify noise gaussian --epsilon 1 --delta 1e-6 --l2-sensitivity 1 --times 100"
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     """The mechanisms whose noise can be computed."""
 
     GAUSSIAN = "gaussian"
@@ -34,23 +34,52 @@ class Kind(str, Enum):
     RANDOMIZED_RESPONSE = "randomized-response"
 
 
-def noise(  # noqa: PLR0913  # an option each
+def noise(
     mechanism: Annotated[Kind, typer.Argument(help="Which noise.")],
-    epsilon: Annotated[float, typer.Option(parser=number, metavar="NUMBER", help="The budget's ε, for all runs together.")],
-    delta: Annotated[float, typer.Option(parser=number, metavar="NUMBER", help="The budget's δ, for all runs together.")] = 0.0,
-    times: Annotated[int, typer.Option(parser=whole_number, metavar="COUNT", help="How many runs share the budget.")] = 1,
-    l2_sensitivity: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER", help="For gaussian.")] = None,
-    l1_sensitivity: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER", help="For laplace.")] = None,
-    sensitivity: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER", help="For norm, in that norm.")] = None,
-    norm: Annotated[float, typer.Option(parser=number, metavar="NUMBER", help="For norm: p of the p-norm, 1 to inf.")] = 2.0,
-    rate: Annotated[float | None, typer.Option(parser=number, metavar="NUMBER", help="Poisson sampling rate of each run.")] = None,
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            parser=number, metavar="NUMBER", help="The budget's ε, for all runs together."
+        ),
+    ],
+    delta: Annotated[
+        float,
+        typer.Option(
+            parser=number, metavar="NUMBER", help="The budget's δ, for all runs together."
+        ),
+    ] = 0.0,
+    times: Annotated[
+        int,
+        typer.Option(parser=whole_number, metavar="COUNT", help="How many runs share the budget."),
+    ] = 1,
+    l2_sensitivity: Annotated[
+        float | None, typer.Option(parser=number, metavar="NUMBER", help="For gaussian.")
+    ] = None,
+    l1_sensitivity: Annotated[
+        float | None, typer.Option(parser=number, metavar="NUMBER", help="For laplace.")
+    ] = None,
+    sensitivity: Annotated[
+        float | None, typer.Option(parser=number, metavar="NUMBER", help="For norm, in that norm.")
+    ] = None,
+    norm: Annotated[
+        float,
+        typer.Option(parser=number, metavar="NUMBER", help="For norm: p of the p-norm, 1 to inf."),
+    ] = 2.0,
+    rate: Annotated[
+        float | None,
+        typer.Option(parser=number, metavar="NUMBER", help="Poisson sampling rate of each run."),
+    ] = None,
     relation: Annotated[
         str, typer.Option(help="add-remove or replace-one; matters with --rate.")
     ] = Relation.ADD_REMOVE.value,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Find the smallest noise with which all runs together stay within (ε, δ)."""
-    given = {"l2-sensitivity": l2_sensitivity, "l1-sensitivity": l1_sensitivity, "sensitivity": sensitivity}
+    given = {
+        "l2-sensitivity": l2_sensitivity,
+        "l1-sensitivity": l1_sensitivity,
+        "sensitivity": sensitivity,
+    }
     declared = _declared(mechanism, given)
     budget = ApproxDP(epsilon=epsilon, delta=delta)
     maker = _maker(mechanism, declared, norm)
@@ -77,7 +106,9 @@ def _declared(mechanism: Kind, given: dict[str, float | None]) -> float:
     for name, value in given.items():
         if value is not None and name != own:
             use = f"--{own}" if own else "no sensitivity"
-            raise InvalidParameter(f"{name}={value!r} must not be given: {mechanism.value} takes {use}")
+            raise InvalidParameter(
+                f"{name}={value!r} must not be given: {mechanism.value} takes {use}"
+            )
     value = given.get(own) if own else None
     return 1.0 if value is None else value
 
@@ -100,7 +131,9 @@ def _subsampled(mechanism: Kind, maker: Factory, rate: float) -> Factory:
 
 
 def _answer(mechanism: Kind, found: Calibration, budget: ApproxDP, times: int) -> dict[str, Any]:
-    name = {Kind.GAUSSIAN: "sigma", Kind.RANDOMIZED_RESPONSE: "epsilon_each"}.get(mechanism, "scale")
+    name = {Kind.GAUSSIAN: "sigma", Kind.RANDOMIZED_RESPONSE: "epsilon_each"}.get(
+        mechanism, "scale"
+    )
     is_response = mechanism is Kind.RANDOMIZED_RESPONSE
     value = 1.0 / found.noise if is_response else found.noise
     answer: dict[str, Any] = {

@@ -22,6 +22,7 @@ from dpverify.mechanisms.noisy_max import NoisyMax
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
 from dpverify.mechanisms.sparse_vector import SparseVector
+from dpverify.mechanisms.subsampled import Subsampled, SubsampledWithoutReplacement
 
 __all__ = [
     "ExponentialMechanism",
@@ -32,4 +33,6 @@ __all__ = [
     "NormMechanism",
     "RandomizedResponse",
     "SparseVector",
+    "Subsampled",
+    "SubsampledWithoutReplacement",
 ]

@@ -11,7 +11,7 @@ linear while that of `weak` is convex, so `weak` cannot rise above inside; both 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from dpverify.errors import NotSupported
 from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.simulation import Kernel
+from dpverify.theorems import BLACKWELL, Theorem
 
 _MOST_VARIABLES = 200_000  # of the linear program: about a minute
 
@@ -29,6 +30,8 @@ class Dominates:
 
     The decision is exact. `kernel` is a second opinion that shares nothing with it.
     """
+
+    theorem: ClassVar[Theorem] = BLACKWELL
 
     strong: FinitePair
     weak: FinitePair
@@ -46,6 +49,8 @@ class Dominates:
 @dataclass(frozen=True, kw_only=True)
 class NotDominates:
     """No kernel maps strong to weak: at this e^ε the profile of weak is larger by `gap`."""
+
+    theorem: ClassVar[Theorem] = BLACKWELL
 
     ratio: Fraction
     gap: Fraction

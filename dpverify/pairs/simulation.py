@@ -25,7 +25,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,7 @@ from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.rationals import simplest_exponential, simplest_rational
 from dpverify.pairs.vectors import Law, Probabilities
+from dpverify.theorems import SIMULATION_LEMMA, Theorem
 
 Number: TypeAlias = Fraction | float
 Array: TypeAlias = NDArray[Any]  # of Fractions or of floats
@@ -92,6 +93,8 @@ class Kernel:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LeakyKernel(Kernel):
     """A kernel from leaky randomized response with the e^ε and δ that were used."""
+
+    theorem: ClassVar[Theorem] = SIMULATION_LEMMA
 
     ratio: Number
     delta: Number

@@ -15,7 +15,17 @@ if TYPE_CHECKING:
 
 # Okabe and Ito's palette, told apart by hue, and line styles, told apart without it.
 _COLORS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#D55E00", "#CC79A7", "#0072B2", "#999999")
-_STYLES = ("-", "--", "-.", ":")
+_STYLES = {
+    "basic": (_COLORS[7], ":"),
+    "advanced": (_COLORS[1], "--"),
+    "optimal": (_COLORS[3], "-"),
+    "gaussian (lecture notes)": (_COLORS[5], ":"),
+    "zcdp": (_COLORS[2], "-."),
+    "rdp": (_COLORS[4], "--"),
+    "gdp": (_COLORS[0], "-."),
+    "numerical": (_COLORS[6], "-"),
+}
+_COARSE = 0.05  # the width of a bracket that no eye can see on these axes
 _FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -39,39 +49,46 @@ def draw_composition(accountant: Accountant, table: Comparison, path: Path) -> N
 
 def _profile(axes: "Axes", accountant: Accountant, epsilon: float, delta: float) -> None:
     highest = 1.5 * epsilon if np.isfinite(epsilon) and epsilon > 0 else 1.0
-    curve = profile(accountant, np.linspace(0.0, highest, 60))
+    curve = profile(accountant, np.linspace(0.0, highest, 25), tolerance=_COARSE)
     shown = curve.upper > 0
     axes.semilogy(curve.x[shown], curve.upper[shown], color=_COLORS[6], label="certified upper end")
     _band(axes, curve, _COLORS[6])
     if np.isfinite(epsilon) and delta > 0:
-        axes.plot([epsilon], [delta], "o", color=_COLORS[4], label=f"ε = {epsilon:.4g}, δ = {delta:.3g}")
+        axes.plot(
+            [epsilon], [delta], "o", color=_COLORS[4], label=f"ε = {epsilon:.4g}, δ = {delta:.3g}"
+        )
     axes.set(xlabel="ε", ylabel="δ(ε)", title="Privacy profile")
     _finish(axes)
 
 
 def _trade_off(axes: "Axes", accountant: Accountant) -> None:
-    curve = trade_off(accountant, np.linspace(0.0, 1.0, 201), points=60)
+    curve = trade_off(accountant, np.linspace(0.0, 1.0, 201), points=40, tolerance=_COARSE)
     axes.plot([0, 1], [1, 0], color=_COLORS[7], linestyle=":", label="nothing learned")
     axes.plot(curve.x, curve.lower, color=_COLORS[6], label="best attack, certified")
     _band(axes, curve, _COLORS[6])
     axes.set(
-        xlabel="false-alarm rate", ylabel="miss rate", title="Trade-off curve", xlim=(0, 1), ylim=(0, 1)
+        xlabel="false-alarm rate",
+        ylabel="miss rate",
+        title="Trade-off curve",
+        xlim=(0, 1),
+        ylim=(0, 1),
     )
     axes.set_aspect("equal")
     _finish(axes)
 
 
 def _growth(axes: "Axes", accountant: Accountant, delta: float) -> None:
-    curves = growth(accountant, delta)
-    for index, (name, curve) in enumerate(curves.items()):
+    curves = growth(accountant, delta, points=9, tolerance=_COARSE)
+    for name, curve in curves.items():
+        color, style = _STYLES[name]
         finite = np.isfinite(curve.upper) & (curve.upper > 0)
         if finite.any():
             axes.loglog(
                 curve.x[finite],
                 curve.upper[finite],
-                color=_COLORS[index % len(_COLORS)],
-                linestyle=_STYLES[index % len(_STYLES)],
-                linewidth=2.2 if name == "numerical" else 1.4,
+                color=color,
+                linestyle=style,
+                linewidth=2.4 if name in {"numerical", "optimal"} else 1.5,
                 label=name,
             )
     axes.set(xlabel="runs", ylabel=f"ε at δ = {delta:.3g}", title="Growth of ε under every rule")

@@ -33,14 +33,28 @@ def test_the_contract_of_the_design() -> None:
 @pytest.mark.parametrize(
     ("parts", "names"),
     [
-        ([(dpv.PureDP(epsilon=0.1), 100)], {"basic", "advanced", "optimal", "zcdp", "rdp", "gdp", "numerical"}),
-        ([(dpv.ApproxDP(epsilon=0.1, delta=1e-9), 100)], {"basic", "advanced", "optimal", "numerical"}),
+        (
+            [(dpv.PureDP(epsilon=0.1), 100)],
+            {"basic", "advanced", "optimal", "zcdp", "rdp", "gdp", "numerical"},
+        ),
+        (
+            [(dpv.ApproxDP(epsilon=0.1, delta=1e-9), 100)],
+            {"basic", "advanced", "optimal", "numerical"},
+        ),
         (
             [(dpv.Gaussian(sigma=20.0), 100)],
-            {"basic", "advanced", "optimal", "gaussian (lecture notes)", "zcdp", "rdp", "gdp", "numerical"},
+            {
+                "basic",
+                "advanced",
+                "gaussian (lecture notes)",
+                "zcdp",
+                "rdp",
+                "gdp",
+                "numerical",
+            },
         ),
-        ([(dpv.ZeroConcentratedDP(rho=0.01), 10)], {"basic", "advanced", "optimal", "zcdp", "rdp"}),
-        ([(dpv.RenyiDP(order=8.0, epsilon=0.01), 10)], {"basic", "advanced", "optimal", "rdp"}),
+        ([(dpv.ZeroConcentratedDP(rho=0.01), 10)], {"basic", "advanced", "zcdp", "rdp"}),
+        ([(dpv.RenyiDP(order=8.0, epsilon=0.01), 10)], {"basic", "advanced", "rdp"}),
     ],
 )
 def test_which_rules_apply(parts: list[tuple[object, int]], names: set[str]) -> None:
@@ -92,7 +106,10 @@ def test_guarantees_without_a_worst_pair_get_both_ends() -> None:
     assert 0 < found.lower < found.upper < math.inf
     alone = spent((dpv.RenyiDP(order=8.0, epsilon=0.1), 1)).epsilon(1e-6)
     assert alone.lower == 0
-    assert alone.upper == dpv.to_approx(dpv.RenyiDP(order=8.0, epsilon=0.1), delta=1e-6).guarantee.epsilon  # type: ignore[union-attr]  # ApproxDP
+    assert (
+        alone.upper
+        == dpv.to_approx(dpv.RenyiDP(order=8.0, epsilon=0.1), delta=1e-6).guarantee.epsilon
+    )  # type: ignore[union-attr]  # ApproxDP
 
 
 @pytest.mark.parametrize(
@@ -132,7 +149,9 @@ def test_lecture_notes_line() -> None:
 
 def test_claims_carry_their_relation() -> None:
     claim = dpv.Claim(dpv.PureDP(epsilon=1.0), dpv.Relation.REPLACE_ONE, dpv.theorems.LAPLACE)
-    assert dpv.Accountant(relation=dpv.Relation.REPLACE_ONE).compose(claim).epsilon(0.0).upper == 1.0
+    assert (
+        dpv.Accountant(relation=dpv.Relation.REPLACE_ONE).compose(claim).epsilon(0.0).upper == 1.0
+    )
     with pytest.raises(dpv.InvalidParameter, match="relation='add-remove' must be"):
         dpv.Accountant(relation=ADD).compose(claim)
     with pytest.raises(dpv.InvalidParameter, match="relation='replace-one' must be 'add-remove'"):

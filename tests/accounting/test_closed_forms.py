@@ -73,7 +73,9 @@ def test_round_up_of_what_no_float_holds() -> None:
 
 def test_advanced_is_the_formula_of_the_notes() -> None:
     epsilon, k, slack = 0.1, 100, 1e-6
-    by_hand = epsilon * math.sqrt(2 * k * math.log(1 / slack)) + k * epsilon * math.tanh(epsilon / 2)
+    by_hand = epsilon * math.sqrt(2 * k * math.log(1 / slack)) + k * epsilon * math.tanh(
+        epsilon / 2
+    )
     found = AdvancedComposition(((ApproxDP(epsilon=epsilon), k),)).epsilon(slack)
     assert found == pytest.approx(by_hand, rel=1e-14)
     assert found >= by_hand * (1 - 1e-15)
@@ -127,7 +129,9 @@ def test_advanced_bounds_the_tail_of_the_loss() -> None:
         (((ApproxDP(epsilon=math.inf), 2),), 0.5, math.inf),
     ],
 )
-def test_advanced_limits(parts: tuple[tuple[ApproxDP, int], ...], delta: float, expected: float) -> None:
+def test_advanced_limits(
+    parts: tuple[tuple[ApproxDP, int], ...], delta: float, expected: float
+) -> None:
     assert AdvancedComposition(parts).epsilon(delta) == pytest.approx(expected, rel=1e-14)
 
 
@@ -144,7 +148,9 @@ def test_advanced_delta_limits() -> None:
 def test_zcdp_beats_the_shortcut_and_covers_the_gaussian() -> None:
     """At kρ = 1 of the notes (ρ = 1/2 in zCDP) and δ = 1e-5: 5.80, 5.30 by shortcut, 4.38 exact."""
     found = zcdp_epsilon(0.5, 1e-5)
-    assert GaussianPair(Fraction(1)).epsilon(1e-5) < found < 0.5 + 2 * math.sqrt(0.5 * math.log(1e5))
+    assert (
+        GaussianPair(Fraction(1)).epsilon(1e-5) < found < 0.5 + 2 * math.sqrt(0.5 * math.log(1e5))
+    )
     assert found == pytest.approx(4.7284, abs=1e-4)
 
 
@@ -159,7 +165,9 @@ def test_zcdp_covers_every_gaussian_and_every_pure_mechanism(rho: float, delta: 
 
 
 def test_zcdp_adds_up_and_refuses_what_has_no_rho() -> None:
-    mixed = parts_of((PureDP(epsilon=0.5), 4), (GaussianDP(mu=0.5), 2), (ZeroConcentratedDP(rho=1.0), 1))
+    mixed = parts_of(
+        (PureDP(epsilon=0.5), 4), (GaussianDP(mu=0.5), 2), (ZeroConcentratedDP(rho=1.0), 1)
+    )
     assert zcdp(mixed) == ZeroConcentratedDP(rho=4 * 0.125 + 2 * 0.125 + 1.0)
     assert zcdp(parts_of((ApproxDP(epsilon=0.5, delta=1e-9), 1))) is None
     assert zcdp(parts_of((RenyiDP(order=2.0, epsilon=1.0), 1))) is None
@@ -182,7 +190,9 @@ def test_repeating_equals_listing(own: float, times: int, order: float) -> None:
 
 
 def test_rdp_respects_the_order_of_a_renyi_guarantee() -> None:
-    composition = RenyiComposition(parts_of((RenyiDP(order=8.0, epsilon=0.1), 10), (PureDP(epsilon=0.1), 1)))
+    composition = RenyiComposition(
+        parts_of((RenyiDP(order=8.0, epsilon=0.1), 10), (PureDP(epsilon=0.1), 1))
+    )
     assert composition.largest_order == 8.0
     assert math.isinf(composition.divergence(8.5))
     assert math.isfinite(composition.epsilon(1e-6))
@@ -221,7 +231,9 @@ def test_pure_mu_against_mpmath_and_dominates(epsilon: float) -> None:
 def test_pure_dp_is_dominated_by_its_gaussian(epsilon: float, share: float) -> None:
     gaussian = GaussianPair(Fraction(pure_mu(epsilon)) ** 2)
     at = share * epsilon
-    assert LeakyResponsePair(ApproxDP(epsilon=epsilon)).delta(at) <= gaussian.delta(at) * (1 + 1e-15)
+    assert LeakyResponsePair(ApproxDP(epsilon=epsilon)).delta(at) <= gaussian.delta(at) * (
+        1 + 1e-15
+    )
 
 
 def test_gdp_refuses_what_has_no_mu() -> None:

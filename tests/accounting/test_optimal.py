@@ -39,7 +39,7 @@ def test_by_hand(delta: float, times: int, at: float, expected: float) -> None:
 @pytest.mark.parametrize("times", [1, 2, 5, 12])
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 1000)])
 def test_equals_exact_enumeration(times: int, delta: Fraction) -> None:
-    """e^ε = 2 is a rational, so the product of finite pairs is exact; ln 2 is off by half an ulp."""
+    """e^ε = 2 is rational, so the product of finite pairs is exact; ln 2 is off by half an ulp."""
     truth = FinitePair.leaky_response(Fraction(2), delta).power(times)
     ours = OptimalComposition(ApproxDP(epsilon=math.log(2), delta=float(delta)), times)
     for ratio in (Fraction(1), Fraction(3, 2), Fraction(7, 3), Fraction(9)):
@@ -104,7 +104,10 @@ def test_monotone_in_every_parameter(own: float, times: int, at: float) -> None:
         OptimalComposition(ApproxDP(epsilon=own, delta=1e-9), times + 1).delta(at),
     ]
     assert all(here.lower <= other.upper for other in more)
-    assert OptimalComposition(ApproxDP(epsilon=own, delta=1e-9), times).delta(at + 0.1).lower <= here.upper
+    assert (
+        OptimalComposition(ApproxDP(epsilon=own, delta=1e-9), times).delta(at + 0.1).lower
+        <= here.upper
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,5 +138,5 @@ def test_a_billion_parts() -> None:
 
 @pytest.mark.parametrize("times", [0, -1, 1.5, True, "3", math.nan])
 def test_refuses_what_is_no_count(times: object) -> None:
-    with pytest.raises(InvalidParameter, match="times=.* must be a whole number, at least 1"):
+    with pytest.raises(InvalidParameter, match=r"times=.* must be a whole number, at least 1"):
         OptimalComposition(ApproxDP(epsilon=1.0), times)  # type: ignore[arg-type]  # the point

@@ -1,25 +1,30 @@
 """One Rényi divergence to (ε, δ): valid for every pair on two outcomes, and attained by one."""
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from dpverify.accounting.renyi_conversion import renyi_delta, renyi_epsilon, simple_epsilon
 from dpverify.pairs import GaussianPair, LaplacePair
+
+Floats: TypeAlias = NDArray[np.float64]
 
 orders = st.floats(1.01, 200.0)
 divergences = st.floats(1e-4, 20.0)
 deltas = st.floats(1e-12, 0.9)
 
 
-def log_moment(order: float, p: np.ndarray, q: np.ndarray) -> np.ndarray:
+def log_moment(order: float, p: Floats, q: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
         first = order * np.log(p) + (1 - order) * np.log(q)
         second = order * np.log1p(-p) + (1 - order) * np.log1p(-q)
-    return np.logaddexp(first, np.where(p < 1, second, -np.inf))
+    total: Floats = np.logaddexp(first, np.where(p < 1, second, -np.inf))
+    return total
 
 
 def largest_excess(order: float, divergence: float, epsilon: float) -> float:

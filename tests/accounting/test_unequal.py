@@ -34,7 +34,7 @@ def test_small_compositions_are_exact(parts: list[tuple[float, float]], at: floa
 @given(st.lists(epsilons, min_size=2, max_size=8), st.floats(0.01, 0.9), st.floats(1e-9, 0.5))
 @settings(max_examples=60, deadline=None)
 def test_compressed_laws_bracket_the_truth(own: list[float], coarse: float, delta: float) -> None:
-    """The same small compositions on a deliberately coarse grid: wide brackets, never wrong ones."""
+    """Small compositions on a deliberately coarse grid: wide brackets, never wrong ones."""
     parts = tuple((ApproxDP(epsilon=e), 1) for e in own)
     at = sum(own) * 0.4
     truth = leaky_delta([(e, 0.0) for e in own], at)
@@ -61,11 +61,15 @@ def test_compression_error_is_second_order() -> None:
     assert widths[1] / widths[2] == pytest.approx(4, rel=0.5)
 
 
-@pytest.mark.parametrize(("own", "times", "delta"), [(0.1, 100, 1e-6), (0.02, 3000, 1e-9), (1.0, 40, 0.1)])
+@pytest.mark.parametrize(
+    ("own", "times", "delta"), [(0.1, 100, 1e-6), (0.02, 3000, 1e-9), (1.0, 40, 0.1)]
+)
 def test_equal_parts_agree_with_the_exact_rule(own: float, times: int, delta: float) -> None:
     exact = OptimalComposition(ApproxDP(epsilon=own), times).epsilon(delta)
     listed = composed([(own, 0.0)] * min(times, 100) + [(own * (1 + 1e-15), 0.0)] * 0)
-    grouped = UnequalComposition(((ApproxDP(epsilon=own), times // 2), (ApproxDP(epsilon=own), times - times // 2)))
+    grouped = UnequalComposition(
+        ((ApproxDP(epsilon=own), times // 2), (ApproxDP(epsilon=own), times - times // 2))
+    )
     found = grouped.epsilon(delta)
     assert found.lower <= exact.upper
     assert exact.lower <= found.upper

@@ -7,7 +7,7 @@ import mpmath as mp
 
 
 def leaky_delta(parts: Sequence[tuple[float, float]], epsilon: float, digits: int = 60) -> mp.mpf:
-    """δ at ε of a product of leaky responses, summed over all answers. Exponential in their number."""
+    """δ at ε of a product of leaky responses, summed over all answers: exponential."""
     with mp.workdps(digits):
         unleaked = mp.mpf(1)
         for _, delta in parts:

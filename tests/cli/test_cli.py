@@ -36,7 +36,9 @@ def test_compose_shows_every_rule(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_compose_json_agrees_with_the_library(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(["compose", "gaussian(sigma=50)*1000", "--delta", "1e-6", *RELATION], capsys)
-    exact = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(dpv.Gaussian(sigma=50), times=1000)
+    exact = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(
+        dpv.Gaussian(sigma=50), times=1000
+    )
     epsilon = found["epsilon"]
     assert isinstance(epsilon, dict)
     assert epsilon["upper"] == exact.epsilon(1e-6).upper
@@ -126,19 +128,40 @@ def test_misuse_of_an_expression(
         (["compose", "pure(epsilon=1)", *RELATION], "must be given one without the other"),
         (["compose", "pure(epsilon=1)", "--delta", "2", *RELATION], "delta=2.0 must lie in [0, 1]"),
         (["compose", "pure(epsilon=1)", "--delta", "nan", *RELATION], "delta=nan must be"),
-        (["compose", "pure(epsilon=1)", "--delta", "x", *RELATION], "'--delta': 'x' must be a real number"),
+        (
+            ["compose", "pure(epsilon=1)", "--delta", "x", *RELATION],
+            "'--delta': 'x' must be a real number",
+        ),
         (["compose", "pure(epsilon=1)", "--delta", "0.1"], "--relation"),
-        (["compose", "pure(epsilon=1)", "--delta", "0.1", "--relation", "swap"], "relation='swap' must"),
-        (["compose", "pure(epsilon=1)", "--epsilon", "-1", *RELATION], "epsilon=-1.0 must be at least 0"),
+        (
+            ["compose", "pure(epsilon=1)", "--delta", "0.1", "--relation", "swap"],
+            "relation='swap' must",
+        ),
+        (
+            ["compose", "pure(epsilon=1)", "--epsilon", "-1", *RELATION],
+            "epsilon=-1.0 must be at least 0",
+        ),
         (["noise", "gaussian", "--epsilon", "-1"], "epsilon=-1.0 must be at least 0"),
         (["noise", "gaussian", "--epsilon", "1"], "no noise is enough"),
-        (["noise", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--times", "0"], "times=0 must"),
-        (["noise", "gaussian", "--epsilon", "1", "--l1-sensitivity", "2"], "gaussian takes --l2-sensitivity"),
-        (["noise", "laplace", "--epsilon", "1", "--l1-sensitivity", "0"], "l1_sensitivity=0.0 must be positive"),
+        (
+            ["noise", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--times", "0"],
+            "times=0 must",
+        ),
+        (
+            ["noise", "gaussian", "--epsilon", "1", "--l1-sensitivity", "2"],
+            "gaussian takes --l2-sensitivity",
+        ),
+        (
+            ["noise", "laplace", "--epsilon", "1", "--l1-sensitivity", "0"],
+            "l1_sensitivity=0.0 must be positive",
+        ),
         (["noise", "gaussian", "--epsilon", "1", "--times", "2.5"], "'2.5' must be a whole number"),
         (["noise", "poisson", "--epsilon", "1"], "'poisson' is not one of"),
         (["noise", "norm", "--epsilon", "1", "--norm", "0.5"], "norm=0.5 must"),
-        (["noise", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--rate", "2"], "rate=2.0 must lie in [0, 1]"),
+        (
+            ["noise", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--rate", "2"],
+            "rate=2.0 must lie in [0, 1]",
+        ),
         (["noise", "norm", "--epsilon", "1", "--rate", "0.1"], "it is for gaussian and laplace"),
         (["frobnicate"], "No such command 'frobnicate'"),
     ],
@@ -162,7 +185,11 @@ def test_misuse_is_one_line(
     [
         ("gaussian", ["--l2-sensitivity", "2"], "gaussian(sigma={}, l2_sensitivity=2)"),
         ("laplace", ["--l1-sensitivity", "3"], "laplace(scale={}, l1_sensitivity=3)"),
-        ("norm", ["--sensitivity", "0.5", "--norm", "inf"], "norm(scale={}, sensitivity=0.5, norm=inf)"),
+        (
+            "norm",
+            ["--sensitivity", "0.5", "--norm", "inf"],
+            "norm(scale={}, sensitivity=0.5, norm=inf)",
+        ),
         ("randomized-response", [], "randomized_response(epsilon={})"),
     ],
 )

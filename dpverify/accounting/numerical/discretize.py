@@ -1,0 +1,192 @@
+"""One part on the grid: a law that dominates it and a law that it dominates.
+
+*Upper.* The mass of each cell is split between its two nodes so that both P and Q keep theirs:
+the profile is replaced by its chords. [Doroshenko et al., PoPETs 2022(4), "connect the dots"]
+
+*Lower.* The tangents of the profile f at the middle of every cell lie below it. Their values at
+node i are f(xᵢ) − ∫(x−xᵢ)dQ over the half-cell above and f(xᵢ) − ∫(xᵢ−x)dQ over the one below. The
+chords of v = f − g, with gᵢ the larger of the two integrals, lie below all tangents; where v is
+convex it is the profile of a grid law, and its convex minorant serves elsewhere.
+
+Both ends are second order in the step, and neither is the difference of two large numbers.
+Domination between measures is the order of their profiles over all x ≥ 0, and products keep it:
+∫ r·f(x·s/r) only grows with f. No measure need have total mass 1, so every doubt is settled by
+making single masses larger (upper) or smaller (lower).
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpverify.accounting.numerical.atoms import place
+from dpverify.accounting.numerical.cells import UNIT, Cells, Tilt, integrate
+from dpverify.accounting.numerical.hull import convex_minorant
+from dpverify.accounting.numerical.laws import CutLaw
+from dpverify.accounting.numerical.profiles import tail_profile
+from dpverify.accounting.numerical.ramps import Floats
+
+_FLOOR = 1e-290  # times what a step weighs, added to every upper mass: covers all that underflows
+_LEAST = 1e-270  # times the same: cells with less are left out of the lower law
+_WIDEST_EXPONENT = 300.0
+_SAFE = 1.0 - 1e-9  # a comparison with this margin is right although both sides are rounded
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Losses offset + i·step for whole i."""
+
+    step: float
+    offset: float
+
+    def losses(self, first: int, last: int) -> Floats:
+        return self.offset + self.step * np.arange(first, last + 1, dtype=np.float64)
+
+    def span(self, low: float, high: float) -> tuple[int, int]:
+        """Nodes at or beyond both ends, and at least one cell between them."""
+        first = math.floor((low - self.offset) / self.step - 1e-9)
+        last = math.ceil((high - self.offset) / self.step + 1e-9)
+        return first, max(last, first + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GridLaw:
+    """Tilted masses at the nodes first, first + 1, … of a dominating and of a dominated law.
+
+    `loss_error` bounds how far the losses that the masses stand for may be from the nodes'.
+    """
+
+    first: int
+    upper: Floats
+    lower: Floats
+    loss_error: float
+
+
+def discretize(law: CutLaw, grid: Grid, tilt: Tilt) -> GridLaw:
+    """Both ends of `law` on the grid, with masses weighted by `tilt`; mass at ∞ is not included."""
+    low, high = law.loss_range()
+    first, last = grid.span(low, high)
+    nodes = grid.losses(first, last)
+    parts = [integrate(ramp, nodes, tilt) for ramp in law.ramps]
+    if len(law.losses):
+        parts.append(place(law, nodes, grid.step, tilt))
+    largest = max(abs(low), abs(high))
+    error = max((ramp.loss_error(largest) for ramp in law.ramps), default=0.0)
+    error = max(error, law.loss_error + 16.0 * UNIT * (1.0 + largest))
+    # Parts that meet in a cell may differ by the loss error in where they see its nodes.
+    slack = 4.0 * error / grid.step if len(parts) > 1 else 0.0
+    return GridLaw(
+        first=first,
+        upper=_upper(parts, law, nodes, grid.step, tilt),
+        lower=_lower(parts, grid.step, tilt.rate, slack, error),
+        loss_error=error,
+    )
+
+
+def _upper(parts: list[Cells], law: CutLaw, nodes: Floats, step: float, tilt: Tilt) -> Floats:
+    growth = math.exp(tilt.rate * step)
+    masses = np.full(len(nodes), _FLOOR * max(growth, 1.0))
+    for part in parts:
+        masses += _split(part, growth) * (1.0 + _node_errors(part))
+    for loss in law.below:
+        node = min(int(np.searchsorted(nodes, loss + 1e-9 * step)), len(nodes) - 1)
+        masses[node] += math.exp(law.log_below + float(tilt.exponent(nodes[node])))
+    return masses
+
+
+def _lower(parts: list[Cells], step: float, rate: float, slack: float, near: float) -> Floats:
+    growth = math.exp(rate * step)
+    parts = _without_traces(parts, _LEAST * max(growth, 1.0))
+    split = np.add.reduce([_split(part, growth) for part in parts])
+    errors = np.maximum.reduce([_node_errors(part) for part in parts])
+    gaps = _tangent_gaps(parts, split, step, rate)
+    # The second divided difference of the gaps, as masses under P.
+    inverse = 1.0 / parts[0].step_ratio
+    own, others = np.zeros_like(split), np.zeros_like(split)
+    own[:-1] += gaps[:-1] * inverse
+    own[1:] += gaps[1:] * (1.0 + inverse)
+    others[:-1] += gaps[1:] * inverse / growth
+    others[1:] += gaps[:-1] * (1.0 + inverse) * growth
+    doubt = errors * (split + own + others) + slack * (own + others)
+    masses = split + own - others - doubt
+    # The topmost mass is v at the node below it over the step, and v is never negative.
+    top = int(np.flatnonzero(split)[-1])
+    masses[top] = max(masses[top], 0.0)
+    return _better(
+        convex_minorant(masses, step, rate, slack),
+        _single_atom(split, step, rate, float(errors.max()), near),
+    )
+
+
+def _single_atom(split: Floats, step: float, rate: float, error: float, near: float) -> Floats:
+    """Everything merged into one outcome, on the node at or below its loss.
+
+    It serves parts so narrow that the grid cannot resolve them at all.
+    """
+    result = np.zeros_like(split)
+    ahead = step * (np.arange(len(split)) - len(split) // 2)
+    if abs(rate) * ahead[-1] > _WIDEST_EXPONENT:
+        return result
+    left = split * np.exp(-rate * ahead)
+    right = float((left * np.exp(-ahead)).sum())
+    place = (math.log(float(left.sum()) / right) + near - ahead[0]) / step
+    node = min(math.floor(place), len(split) - 1)
+    if node >= 0:
+        mass = right * (1.0 - 2.0 * error) * math.exp((1.0 + rate) * ahead[node])
+        result[node] = mass
+    return result
+
+
+def _better(first: Floats, second: Floats) -> Floats:
+    """Of two lower laws the one that keeps more of the tilted mass."""
+    return first if first.sum() >= second.sum() else second
+
+
+def _split(part: Cells, growth: float) -> Floats:
+    """Masses at the nodes when each cell is split between its two ends."""
+    masses = part.on_node.copy()
+    masses[1:] += part.lift * (1.0 + 1.0 / part.step_ratio) * growth
+    masses[:-1] += part.drop / (part.step_ratio * growth)
+    return masses
+
+
+def _node_errors(part: Cells) -> Floats:
+    """The largest relative error among the cells that touch each node or a neighbor of it."""
+    errors = np.pad(part.errors, 2, mode="edge")
+    return np.maximum.reduce([errors[i : len(errors) - 3 + i] for i in range(4)])
+
+
+def _without_traces(parts: list[Cells], least: float) -> list[Cells]:
+    """The parts without the cells and nodes in which underflow may have cost accuracy."""
+    kept = np.add.reduce([part.lift + part.drop for part in parts]) >= least
+    return [
+        replace(
+            part,
+            lift_left=part.lift_left * kept,
+            lift_right=part.lift_right * kept,
+            drop_left=part.drop_left * kept,
+            drop_right=part.drop_right * kept,
+            on_node=part.on_node * (part.on_node >= least),
+        )
+        for part in parts
+    ]
+
+
+def _tangent_gaps(parts: list[Cells], split: Floats, step: float, rate: float) -> Floats:
+    """How far below the profile the lower of the two tangents at each node runs.
+
+    A tangent that would fall below 0 at the cell's upper node is replaced by the one at that
+    node, so that v is never negative; one that would fall below P − x·Q of everything at the
+    cell's lower node is replaced likewise where possible, so that both laws keep their mass.
+    """
+    above = np.add.reduce([part.lift_left for part in parts])
+    below = np.add.reduce([part.drop_right for part in parts])
+    from_top = tail_profile(split, step, rate)
+    from_bottom = tail_profile(split[::-1], step, -1.0 - rate)[::-1]
+    lift = np.add.reduce([part.lift for part in parts])
+    drop = np.add.reduce([part.drop for part in parts])
+    at_bottom = (above > _SAFE * from_bottom[:-1]) & (drop <= _SAFE * from_top[1:])
+    at_top = (below > _SAFE * from_top[1:]) & ~at_bottom
+    above = np.where(at_top, lift, np.where(at_bottom, 0.0, above))
+    below = np.where(at_top, 0.0, np.where(at_bottom, drop, below))
+    return np.maximum(np.append(above, 0.0), np.insert(below, 0, 0.0))

@@ -1,0 +1,189 @@
+"""One tilted composition on one grid: both ends of the profile, certified."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpverify.accounting.numerical.cells import UNIT, Tilt
+from dpverify.accounting.numerical.discretize import Grid, discretize
+from dpverify.accounting.numerical.evaluation import Composed
+from dpverify.accounting.numerical.fourier import Convolver, window_length
+from dpverify.accounting.numerical.grids import grid_for
+from dpverify.accounting.numerical.laws import CutLaw
+from dpverify.accounting.numerical.ramps import Floats
+from dpverify.accounting.numerical.sketch import Saddle, Sketch
+
+CutParts = Sequence[tuple[CutLaw, int]]
+
+_PLAIN = 300.0  # exponents below which nothing overflows or is lost
+_SLACK = 1e-6  # relative rounding of a bound that is itself far below what matters
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """The losses that a composition is computed on, and the exponents that bound the rest."""
+
+    low: float
+    high: float
+    below: float
+    above: float
+
+    @property
+    def width(self) -> float:
+        return self.high - self.low
+
+
+def window_for(sketch: Sketch, saddle: Saddle, precision: float) -> Window:
+    """A window that leaves out about the share `precision` of what the profile is made of.
+
+    It is found by Chernoff's bound on the tilted law, never by a normal approximation, so that a
+    rare large loss is inside it.
+    """
+    moment = sketch.log_moment(saddle.tilt)
+    signal = saddle.log_delta - moment + saddle.tilt * saddle.epsilon
+    log_mass = min(signal, 0.0) + math.log(precision)
+    high, above = sketch.upper_exponent(saddle.tilt, log_mass)
+    low, below = sketch.lower_exponent(saddle.tilt, log_mass)
+    margin = 0.02 * (high - low)
+    return Window(low=low - margin, high=high + margin, below=below, above=above)
+
+
+def compose(
+    parts: CutParts, sketch: Sketch, saddle: Saddle, window: Window, step: float
+) -> tuple[Composed, Composed]:
+    """The dominating and the dominated composition, in this order."""
+    grids = [grid_for(law, step) for law, _ in parts]
+    work = _Work(window, _Frame.of(parts, grids, window), saddle.tilt)
+    scales = sketch.log_moments(saddle.tilt)
+    for (law, times), grid, log_scale in zip(parts, grids, scales, strict=True):
+        work.add(law, times, grid, Tilt(rate=saddle.tilt, log_scale=float(log_scale)))
+    return work.upper(), work.lower()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Frame:
+    """The nodes of the window, by index, and how far those of the whole sum reach."""
+
+    step: float
+    offset: float
+    offset_error: float
+    first: int
+    last: int
+    start: int
+    length: int
+
+    @classmethod
+    def of(cls, parts: CutParts, grids: Sequence[Grid], window: Window) -> "_Frame":
+        step = grids[0].step
+        first = last = 0
+        for (law, times), grid in zip(parts, grids, strict=True):
+            low, high = grid.span(*law.loss_range())
+            first, last = first + times * low, last + times * high
+        offsets = [times * grid.offset for (_, times), grid in zip(parts, grids, strict=True)]
+        offset = math.fsum(offsets)
+        start = max(math.floor((window.low - offset) / step), first)
+        end = min(math.ceil((window.high - offset) / step), last)
+        return cls(
+            step=step,
+            offset=offset,
+            offset_error=4.0 * UNIT * math.fsum(map(abs, offsets)),
+            first=first,
+            last=last,
+            start=start,
+            length=window_length(end - start + 1),
+        )
+
+    @property
+    def low(self) -> float:
+        return self.offset + self.start * self.step
+
+    @property
+    def high(self) -> float:
+        """The first loss beyond the window."""
+        return self.offset + (self.start + self.length) * self.step
+
+
+class _End:
+    """One end's transforms, and the sums that bound what lies beyond the window."""
+
+    def __init__(self, length: int) -> None:
+        self.convolver = Convolver(length)
+        self.log_above = 0.0
+        self.log_below = 0.0
+
+    def add(self, masses: Floats, first: int, times: int, window: Window, losses: Floats) -> None:
+        self.convolver.add(masses, first, times)
+        self.log_above += times * _log_moment(masses, window.above * losses)
+        self.log_below += times * _log_moment(masses, -window.below * losses)
+
+
+class _Work:
+    """Running totals over the parts."""
+
+    def __init__(self, window: Window, frame: _Frame, rate: float) -> None:
+        self.window, self.frame, self.rate = window, frame, rate
+        self.ends = (_End(frame.length), _End(frame.length))
+        self.log_scales: list[float] = []
+        self.loss_error = frame.offset_error
+        self.log_infinite = -math.inf
+
+    def add(self, law: CutLaw, times: int, grid: Grid, tilt: Tilt) -> None:
+        found = discretize(law, grid, tilt)
+        losses = grid.losses(found.first, found.first + len(found.upper) - 1)
+        for end, masses in zip(self.ends, (found.upper, found.lower), strict=True):
+            end.add(masses, found.first, times, self.window, losses)
+        self.log_scales.append(times * tilt.log_scale)
+        self.loss_error += times * found.loss_error
+        cut = law.log_above + math.log(times) + _SLACK
+        self.log_infinite = float(np.logaddexp(self.log_infinite, cut))
+
+    def upper(self) -> Composed:
+        """What wraps around only adds to the window; what lies above it has to be added."""
+        above, _ = self._outside(self.ends[0])
+        return self._composed(self.ends[0], above, self.log_infinite)
+
+    def lower(self) -> Composed:
+        """All that may have wrapped around has to be taken away."""
+        above, below = self._outside(self.ends[1])
+        return self._composed(self.ends[1], above + below, -math.inf)
+
+    def _outside(self, end: _End) -> tuple[float, float]:
+        """Bounds on the tilted mass above and below the window. [Chernoff]"""
+        frame, above, below = self.frame, 0.0, 0.0
+        if frame.last >= frame.start + frame.length:
+            above = _exp(end.log_above - self.window.above * frame.high)
+        if frame.first < frame.start:
+            below = _exp(end.log_below + self.window.below * frame.low)
+        return above, below
+
+    def _composed(self, end: _End, outside: float, log_infinite: float) -> Composed:
+        frame, convolution = self.frame, end.convolver.result()
+        masses = np.roll(convolution.masses, -(frame.start % frame.length))
+        return Composed(
+            masses=np.maximum(masses, 0.0),
+            start=frame.low,
+            step=frame.step,
+            rate=self.rate,
+            log_scale=math.fsum(self.log_scales),
+            scale_error=4.0 * UNIT * math.fsum(map(abs, self.log_scales)),
+            error=convolution.error,
+            outside=outside,
+            log_infinite=log_infinite,
+            loss_error=self.loss_error + 8.0 * UNIT * max(abs(frame.low), abs(frame.high)),
+        )
+
+
+def _log_moment(masses: Floats, exponents: Floats) -> float:
+    """ln Σ m·e^exponent, whatever the range of the exponents."""
+    if np.abs(exponents[[0, -1]]).max() < _PLAIN:
+        total = float((masses * np.exp(exponents)).sum())
+        return math.log(total) if total > 0.0 else -math.inf
+    with np.errstate(divide="ignore"):
+        return float(np.logaddexp.reduce(np.log(masses) + exponents))
+
+
+def _exp(exponent: float) -> float:
+    """e^exponent, rounded up; ∞ where that overflows or is not a number."""
+    return math.exp(exponent + _SLACK) if exponent < 700.0 else math.inf

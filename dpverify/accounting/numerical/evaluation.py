@@ -1,0 +1,116 @@
+"""Reading the profile off a tilted, composed grid law, with everything that may be wrong charged.
+
+With masses W tilted by e^(rate·s) and rescaled by e^−log_scale,
+
+    δ(ε) = e^(log_scale − rate·ε) · Σ over s > ε of W(s)·ψ(s − ε),   ψ(d) = e^(−rate·d)·(1 − e^(−d)).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpverify.accounting.numerical.cells import UNIT
+from dpverify.accounting.numerical.ramps import Floats
+
+_UNDERFLOW = 1e-200  # far above all that can have been lost below the smallest float
+_FAR = 36.0  # exponent beyond which the kernel is bounded instead of summed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Composed:
+    """One end of a composition: masses at losses start + i·step, and what they may be off by.
+
+    `error` bounds the ℓ2 norm of the error of the masses, `outside` the tilted mass beyond the
+    window that a bound has to allow for, `log_infinite` the mass under P at ∞, `loss_error` the
+    error of the losses.
+    """
+
+    masses: Floats
+    start: float
+    step: float
+    rate: float
+    log_scale: float
+    scale_error: float
+    error: float
+    outside: float
+    log_infinite: float
+    loss_error: float
+
+    def log_upper(self, epsilon: float) -> float:
+        """A number not below ln δ(ε) of what the masses stand for."""
+        return self.upper(epsilon)[0]
+
+    def log_lower(self, epsilon: float) -> float:
+        """A number not above ln δ(ε) of what the masses stand for; −∞ if nothing is certain."""
+        return self.lower(epsilon)[0]
+
+    def upper(self, epsilon: float) -> tuple[float, float]:
+        """`log_upper`, and roughly d ln δ/dε."""
+        epsilon -= self.loss_error
+        total, shrunk = self._sums(epsilon)
+        slope = _slope(total, shrunk)
+        total = total * (1.0 + self._rounding) + self._charge + math.exp(-_FAR)
+        finite = math.log(total) + self.log_scale - self.rate * epsilon + self._log_rounding(epsilon)
+        return float(np.logaddexp(finite, self.log_infinite)), slope
+
+    def lower(self, epsilon: float) -> tuple[float, float]:
+        """`log_lower`, and roughly d ln δ/dε."""
+        epsilon += self.loss_error
+        total, shrunk = self._sums(epsilon)
+        slope = _slope(total, shrunk)
+        total = total * (1.0 - self._rounding) - self._charge
+        if total <= 0.0:
+            return -math.inf, slope
+        finite = math.log(total) + self.log_scale - self.rate * epsilon
+        return finite - self._log_rounding(epsilon), slope
+
+    def slope(self, epsilon: float) -> float:
+        """d ln δ/dε, roughly."""
+        return _slope(*self._sums(epsilon))
+
+    def noise(self, epsilon: float) -> float:
+        """What errors of the masses may add up to, as a share of the profile."""
+        total, _ = self._sums(epsilon)
+        return self._charge / total if total > 0.0 else math.inf
+
+    def _sums(self, epsilon: float) -> tuple[float, float]:
+        """Σ W·ψ, and Σ W·e^(−(rate+1)·d), over the losses s = ε + d above ε."""
+        first = max(math.ceil((epsilon - self.start) / self.step), 0)
+        reach = len(self.masses)
+        if self.rate > 0.0:
+            reach = min(reach, first + math.ceil(_FAR / (self.rate * self.step)) + 1)
+        masses = self.masses[first:reach]
+        distance = (self.start - epsilon) + self.step * np.arange(first, first + len(masses))
+        distance = np.maximum(distance, 0.0)
+        weighted = masses * np.exp(-self.rate * distance)
+        total = float((weighted * -np.expm1(-distance)).sum())
+        return total, float((weighted * np.exp(-distance)).sum())
+
+    @property
+    def _rounding(self) -> float:
+        """Relative error of a sum of positive terms, each an exponential of at most `_FAR`."""
+        return UNIT * (64.0 + 4.0 * _FAR + 2.0 * math.log2(len(self.masses)))
+
+    def _log_rounding(self, epsilon: float) -> float:
+        return self.scale_error + 8.0 * UNIT * (abs(self.log_scale) + self.rate * abs(epsilon) + 1.0)
+
+    @property
+    def _charge(self) -> float:
+        """What errors of the masses may add to the sum.
+
+        ψ has one maximum, at d = ln(1 + 1/rate), so Σψ² is at most ∫ψ²/step + 2·max ψ².
+        """
+        rate = self.rate
+        peak = 1.0
+        square = float(len(self.masses))
+        if rate > 0.0:
+            peak = math.exp(-rate * math.log1p(1.0 / rate)) / (1.0 + rate)
+            integral = 2.0 / (2.0 * rate * (2.0 * rate + 1.0) * (2.0 * rate + 2.0))
+            square = min(square, integral / self.step + 2.0 * peak * peak)
+        masses = self.error * math.sqrt(square) + self.outside * peak
+        return masses * (1.0 + 2.0**-40) + _UNDERFLOW
+
+
+def _slope(total: float, shrunk: float) -> float:
+    return -shrunk / total if total > 0.0 else -math.inf

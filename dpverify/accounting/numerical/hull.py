@@ -1,0 +1,107 @@
+"""From a signed grid law to a positive one that it dominates: the convex minorant of its profile.
+
+A grid law with masses qᵢ under Q at ratios xᵢ has the profile Σ qᵢ·(xᵢ − x)₊. Where some qᵢ is
+negative the profile is not convex, and no pair has it. Cutting the corner at xᵢ, that is handing
+qᵢ to the neighbors so that total and mean stay, lowers the profile; repeating this ends at its
+largest convex minorant. Every step here errs towards a lower profile.
+"""
+
+import math
+
+import numpy as np
+
+from dpverify.accounting.numerical.ramps import Floats
+
+_MARGIN = 2.0**-40  # what is taken away is taken away in full, however it was rounded
+_LARGEST_EXPONENT = 700.0
+
+
+def convex_minorant(masses: Floats, step: float, rate: float, margin: float = 0.0) -> Floats:
+    """Non-negative masses whose profile lies nowhere above that of `masses`.
+
+    Masses are those under P at losses i·step, multiplied by e^(rate·i·step). `margin` covers what
+    is uncertain in the distance of two nodes, relative to it.
+
+    >>> convex_minorant(np.array([1.0, -0.5, 1.0]), math.log(2.0), 0.0).round(3).tolist()
+    [0.667, 0.0, 0.333]
+    """
+    bad = np.flatnonzero(masses < 0.0)
+    if not len(bad):
+        return masses
+    chain = _Chain(masses.copy(), step, rate, 1.0 + _MARGIN + margin)
+    chain.straighten([int(index) for index in bad])
+    return chain.masses
+
+
+class _Chain:
+    """The nodes with a kink, linked to their neighbors among these; −1 is no neighbor."""
+
+    def __init__(self, masses: Floats, step: float, rate: float, margin: float) -> None:
+        self.masses, self.step, self.rate, self.margin = masses, step, rate, margin
+        kinks = np.flatnonzero(masses)
+        self.before = np.full(len(masses), -1)
+        self.after = np.full(len(masses), -1)
+        self.before[kinks[1:]] = kinks[:-1]
+        self.after[kinks[:-1]] = kinks[1:]
+
+    def straighten(self, pending: list[int]) -> None:
+        while pending:
+            node = pending.pop()
+            if self.masses[node] < 0.0:
+                pending.extend(self._cut(node))
+
+    def _cut(self, node: int) -> tuple[int, ...]:
+        """Take the kink at `node` away; return the neighbors that may have become negative."""
+        left, right = int(self.before[node]), int(self.after[node])
+        if right < 0:
+            self._drop_top(node)
+            return ()
+        amount = self.margin * float(self.masses[node])
+        up = (right - node) * self.step
+        if left < 0:
+            # Nothing stands below: all of it moves up, which lowers the profile further.
+            self.masses[right] += amount * _exp((1.0 + self.rate) * up)
+            self._remove(node)
+            return (right,)
+        down = (node - left) * self.step
+        whole = math.expm1(-(up + down))
+        to_right = math.expm1(-down) / whole * _exp(self.rate * up)
+        to_left = math.expm1(-up) / whole * _exp(-(1.0 + self.rate) * down)
+        self.masses[right] += amount * to_right
+        self.masses[left] += amount * to_left
+        self._remove(node)
+        return (left, right)
+
+    def _drop_top(self, node: int) -> None:
+        """Drop nodes from the top until the profile of what is dropped is non-negative below.
+
+        `left` and `right` are what is dropped under P and x·Q, in units of the current node.
+        """
+        left = right = 0.0
+        while node >= 0:
+            mass = float(self.masses[node])
+            mass *= self.margin if mass < 0.0 else 1.0 / self.margin
+            left, right = left + mass, right + mass
+            below = int(self.before[node])
+            self._remove(node)
+            if below < 0:
+                return
+            gap = (node - below) * self.step
+            shrunk = right * math.exp(-gap)
+            if left >= shrunk >= 0.0:
+                return
+            weight = _exp(-self.rate * gap)
+            left, right, node = left * weight, shrunk * weight, below
+
+    def _remove(self, node: int) -> None:
+        self.masses[node] = 0.0
+        left, right = int(self.before[node]), int(self.after[node])
+        if left >= 0:
+            self.after[left] = right
+        if right >= 0:
+            self.before[right] = left
+
+
+def _exp(exponent: float) -> float:
+    """e^exponent, and something enormous where that would overflow."""
+    return math.exp(min(exponent, _LARGEST_EXPONENT))

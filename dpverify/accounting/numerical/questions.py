@@ -1,0 +1,108 @@
+"""The two questions that a composed law answers: ε at a δ, and δ at an ε."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dpverify.accounting.numerical.evaluation import Composed
+from dpverify.accounting.numerical.roots import largest_epsilon, smallest_epsilon
+from dpverify.accounting.numerical.sketch import Saddle, Sketch
+
+LEAST_LOG = -745.0  # of the smallest positive float
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """Both certified ends of one number, the ε near which it was read, and the part of rounding.
+
+    `noise` is what rounding and the window may have added to the width.
+    """
+
+    lower: float
+    upper: float
+    epsilon: float
+    noise: float
+
+
+class Question(ABC):
+    """What is asked of a composition, without the mass at ∞."""
+
+    @abstractmethod
+    def log_delta(self, sketch: Callable[[], Sketch]) -> float:
+        """About how large the profile is where it will be read."""
+
+    @abstractmethod
+    def saddle(self, sketch: Sketch) -> Saddle:
+        """Where to tilt at first."""
+
+    @abstractmethod
+    def cost(self, tilt: float) -> float:
+        """By how much the answer changes, on the scale of its width, per unit of added variance."""
+
+    @abstractmethod
+    def width(self, lower: float, upper: float) -> float:
+        """How far apart two ends count."""
+
+    @abstractmethod
+    def read(self, upper: Composed, lower: Composed, guess: float) -> Ends:
+        """Both ends of the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpsilonAt(Question):
+    """The smallest ε ≥ 0 with profile at most δ; ln δ is known to lie between `low` and `high`.
+
+    No loss exceeds `most`, so an ε that is closer to it than `tolerance` need not be found.
+    """
+
+    low: float
+    high: float
+    most: float
+    tolerance: float
+
+    def log_delta(self, sketch: Callable[[], Sketch]) -> float:  # noqa: ARG002  # it is given
+        return self.low
+
+    def saddle(self, sketch: Sketch) -> Saddle:
+        found = sketch.saddle_at_delta(self.low)
+        limit = self.most - self.tolerance / 4.0
+        return found if found.epsilon <= limit else sketch.saddle_at_epsilon(max(limit, 0.0))
+
+    def cost(self, tilt: float) -> float:
+        return (1.0 + tilt) / 2.0
+
+    def width(self, lower: float, upper: float) -> float:
+        return 0.0 if lower == upper else upper - lower
+
+    def read(self, upper: Composed, lower: Composed, guess: float) -> Ends:
+        high = min(smallest_epsilon(upper, self.low, guess), self.most)
+        low = min(largest_epsilon(lower, self.high, high if high < math.inf else guess), high)
+        middle = (low + high) / 2.0 if high < math.inf else low
+        noise = upper.noise(middle) + lower.noise(middle)
+        return Ends(low, high, middle, noise / max(-upper.slope(middle), 1e-3))
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaAt(Question):
+    """ln of the profile at ε; its width is relative to δ."""
+
+    epsilon: float
+
+    def log_delta(self, sketch: Callable[[], Sketch]) -> float:
+        return max(sketch().saddle_at_epsilon(self.epsilon).log_delta, LEAST_LOG)
+
+    def saddle(self, sketch: Sketch) -> Saddle:
+        return sketch.saddle_at_epsilon(self.epsilon)
+
+    def cost(self, tilt: float) -> float:
+        return tilt * (1.0 + tilt) / 2.0
+
+    def width(self, lower: float, upper: float) -> float:
+        """Below the smallest float there is nothing to tell apart."""
+        return 0.0 if upper <= LEAST_LOG else -math.expm1(lower - upper)
+
+    def read(self, upper: Composed, lower: Composed, guess: float) -> Ends:  # noqa: ARG002
+        high = min(upper.log_upper(self.epsilon), 0.0)
+        low = min(lower.log_lower(self.epsilon), high)
+        return Ends(low, high, self.epsilon, upper.noise(self.epsilon) + lower.noise(self.epsilon))

@@ -1,0 +1,145 @@
+"""Finer and finer grids until a bracket is as narrow as asked, or a limit is met."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dpverify.accounting.numerical.engine import CutParts, Window, compose, window_for
+from dpverify.accounting.numerical.preparation import Prepared
+from dpverify.accounting.numerical.questions import Question
+from dpverify.accounting.numerical.sketch import Saddle, Sketch
+
+Progress = Callable[[str], None]
+
+_MOST_NODES = 1 << 22  # of a window; with the next, keeps all arrays together below 2 GiB
+_MOST_CELLS = 1 << 21  # of one part
+_MOST_ATTEMPTS = 8
+_AIM = 0.5  # share of the tolerance that the first grid is chosen for
+_MOST_TILT_PER_STEP = 50.0  # neighboring nodes need not differ by more in the exponent
+_CUT = -20.0  # logarithm of the share of δ that may be cut off at the top
+
+ENOUGH = ""
+GRID_LIMIT = (
+    f"a finer grid would need more than {_MOST_NODES} nodes or {_MOST_CELLS} cells a part, which "
+    "limits the width"
+)
+ROUNDING_LIMIT = "floating-point rounding, not the grid, limits the width"
+NO_PROGRESS = "refining the grid further does not narrow the ends"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Both ends, and a sentence on what kept them apart if they are wider than asked."""
+
+    lower: float
+    upper: float
+    limit: str
+
+
+def refine(
+    prepared: Prepared, question: Question, tolerance: float, progress: Progress | None = None
+) -> Found:
+    """The answer to `question` between two certified ends, `tolerance` apart if that can be had."""
+    log_delta = question.log_delta(lambda: Sketch(_cut(prepared, -700.0)))
+    parts = _cut(prepared, log_delta)
+    sketch = Sketch(parts, _most_tilt(prepared, log_delta, tolerance))
+    state = _State.start(sketch, question, tolerance)
+    lower, upper = -math.inf, math.inf
+    for _ in range(_MOST_ATTEMPTS):
+        saddle = state.saddle
+        if saddle.tilt * state.step > _MOST_TILT_PER_STEP:
+            saddle = sketch.saddle(_MOST_TILT_PER_STEP / state.step)
+        precision = 1e-3 * min(1.0, tolerance * question.cost(saddle.tilt))
+        window = window_for(sketch, saddle, precision)
+        finest = _finest(parts, window)
+        step = max(prepared.step(state.step), finest)
+        if progress is not None:
+            progress(f"grid of {window.width / step:.0f} nodes, step {step:.3g}")
+        ends = question.read(*compose(parts, sketch, saddle, window, step), saddle.epsilon)
+        lower, upper = max(lower, ends.lower), min(upper, ends.upper)
+        if question.width(lower, upper) <= tolerance:
+            return Found(lower, upper, ENOUGH)
+        width = question.width(ends.lower, ends.upper)
+        tilted = sketch.saddle_at_epsilon(ends.epsilon)
+        same = abs(tilted.tilt - saddle.tilt) < 0.2 * saddle.tilt
+        if same and (ends.noise > width / 2.0 or prepared.is_lattice):
+            return Found(lower, upper, ROUNDING_LIMIT)
+        if same and step == finest:
+            return Found(lower, upper, GRID_LIMIT)
+        if same and step < 0.8 * state.last_step and width > 0.95 * state.last_width:
+            break
+        state = state.following(step, width, tolerance, tilted)
+    return Found(lower, upper, NO_PROGRESS)
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What the next attempt uses, and what the last one gave."""
+
+    step: float
+    saddle: Saddle
+    last_step: float = math.inf
+    last_width: float = math.inf
+
+    @classmethod
+    def start(cls, sketch: Sketch, question: Question, tolerance: float) -> "_State":
+        saddle = question.saddle(sketch)
+        return cls(_first_step(sketch, _AIM * tolerance / question.cost(saddle.tilt)), saddle)
+
+    def following(self, step: float, width: float, tolerance: float, saddle: Saddle) -> "_State":
+        """A step that should do, by the order of convergence seen so far."""
+        order = 2.0
+        if self.last_step < math.inf and step < self.last_step and width < self.last_width:
+            order = math.log(self.last_width / width) / math.log(self.last_step / step)
+        ratio = (0.6 * tolerance / width) ** (1.0 / min(max(order, 0.8), 2.0))
+        return _State(step * min(max(ratio, 0.05), 0.7), saddle, step, width)
+
+
+def _cut(prepared: Prepared, log_delta: float) -> CutParts:
+    """The laws without what is certainly too rare to matter at this δ."""
+    log_runs = math.log(prepared.runs)
+    above, below = log_delta - log_runs + _CUT, 1.5 * _CUT - log_runs
+    return [(law.cut(above, below), times) for law, times in prepared.laws]
+
+
+def _most_tilt(prepared: Prepared, log_delta: float, tolerance: float) -> float:
+    """A tilt beyond which nothing is gained.
+
+    Chernoff's bound at tilt t is off by at most ln(1/δ)/t.
+    """
+    most = 4.0 * (10.0 - log_delta) / min(tolerance, 1.0)
+    if prepared.gap and prepared.is_lattice:
+        return min(most, _MOST_TILT_PER_STEP / prepared.gap)
+    return most
+
+
+def _first_step(sketch: Sketch, variance: float) -> float:
+    """The step at which the two ends differ by about this much in variance.
+
+    A cell adds h²/6 at the upper end and takes h²/12 at the lower one; less if the part is
+    narrower than the cell.
+    """
+    deviations = np.maximum(sketch.deviations(), 1e-300)
+    times = sketch.times
+
+    def excess(log_step: float) -> float:
+        step = math.exp(log_step)
+        added = times @ np.minimum(step * step / 4.0, 0.8 * step * deviations)
+        return math.log(float(added)) - math.log(variance)
+
+    guess = 0.5 * math.log(4.0 * variance / float(times.sum()))
+    high = guess
+    while excess(high) < 0.0 and high < guess + 40.0:
+        high += 2.0
+    if high == guess or excess(high) < 0.0:
+        return math.exp(high)
+    return math.exp(brentq(excess, guess, high, xtol=1e-3))
+
+
+def _finest(parts: CutParts, window: Window) -> float:
+    """The smallest step that the limits on memory allow."""
+    widest = max(high - low for low, high in (law.loss_range() for law, _ in parts))
+    return max(window.width / _MOST_NODES, widest / _MOST_CELLS)

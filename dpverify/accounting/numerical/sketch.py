@@ -1,0 +1,160 @@
+"""A cheap picture of a composition: where to tilt, and how wide a window to take.
+
+Nothing here is certified and nothing needs to be: any tilt and any window give valid bounds, and
+the bounds are evaluated on the discretized laws themselves. The sketch makes them good ones.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import brentq
+
+from dpverify.accounting.numerical.laws import CutLaw
+from dpverify.accounting.numerical.ramps import Floats, Ramp
+
+_POINTS = 320  # outcomes per ramp
+_MOST_POINTS = 4000
+_LEAST_TILT = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Saddle:
+    """A tilt, the loss at which it is best, and the profile's logarithm there."""
+
+    tilt: float
+    epsilon: float
+    log_delta: float
+
+
+class Sketch:
+    """Each part's law as a few hundred atoms, and its moments."""
+
+    def __init__(self, parts: Sequence[tuple[CutLaw, int]], most_tilt: float = 1e6) -> None:
+        self.most_tilt = max(most_tilt, 1.0)
+        losses, masses = zip(*(_points(law) for law, _ in parts), strict=True)
+        self.starts = np.cumsum([0, *(len(part) for part in losses[:-1])])
+        self.sizes = np.array([len(part) for part in losses])
+        self.losses: Floats = np.concatenate(losses)
+        self.log_masses: Floats = np.concatenate(masses)
+        self.times: Floats = np.array([float(times) for _, times in parts])
+
+    def log_moments(self, tilt: float) -> Floats:
+        """ln E[e^(tilt·loss)] of each part."""
+        exponents = self.log_masses + tilt * self.losses
+        tops = np.maximum.reduceat(exponents, self.starts)
+        sums = np.add.reduceat(np.exp(exponents - np.repeat(tops, self.sizes)), self.starts)
+        return tops + np.log(sums)
+
+    def log_moment(self, tilt: float) -> float:
+        """ln E[e^(tilt·loss)] of the whole."""
+        return float(self.times @ self.log_moments(tilt))
+
+    def cumulants(self, tilt: float) -> tuple[float, float, float]:
+        """The logarithm of the moment, and mean and variance of the tilted law."""
+        exponents = self.log_masses + tilt * self.losses
+        tops = np.maximum.reduceat(exponents, self.starts)
+        weights = np.exp(exponents - np.repeat(tops, self.sizes))
+        sums = np.add.reduceat(weights, self.starts)
+        means = np.add.reduceat(weights * self.losses, self.starts) / sums
+        centered = self.losses - np.repeat(means, self.sizes)
+        variances = np.add.reduceat(weights * centered * centered, self.starts) / sums
+        return (
+            float(self.times @ (tops + np.log(sums))),
+            float(self.times @ means),
+            float(self.times @ variances),
+        )
+
+    def deviations(self) -> Floats:
+        """Standard deviation of each part's loss."""
+        weights = np.exp(self.log_masses)
+        sums = np.add.reduceat(weights, self.starts)
+        means = np.add.reduceat(weights * self.losses, self.starts) / sums
+        centered = self.losses - np.repeat(means, self.sizes)
+        return np.sqrt(np.add.reduceat(weights * centered * centered, self.starts) / sums)
+
+    def saddle(self, tilt: float) -> Saddle:
+        """The point that a tilt is best for: δ(ε) ≈ e^F/√(2π·F″), F = K(λ) − λε − ln λ(1+λ)."""
+        moment, mean, variance = self.cumulants(tilt)
+        epsilon = mean - 1.0 / tilt - 1.0 / (1.0 + tilt)
+        curvature = variance + tilt**-2 + (1.0 + tilt) ** -2
+        height = moment - tilt * epsilon - math.log(tilt) - math.log1p(tilt)
+        return Saddle(tilt, epsilon, height - 0.5 * math.log(2.0 * math.pi * curvature))
+
+    def saddle_at_delta(self, log_delta: float) -> Saddle:
+        """The saddle whose profile is δ; at ε = 0 if δ is larger than the profile there."""
+        found = self._search(lambda saddle: saddle.log_delta - log_delta)
+        return found if found.epsilon > 0.0 else self.saddle_at_epsilon(0.0)
+
+    def saddle_at_epsilon(self, epsilon: float) -> Saddle:
+        return self._search(lambda saddle: epsilon - saddle.epsilon)
+
+    def _search(self, falling: Callable[[Saddle], float]) -> Saddle:
+        """The tilt where `falling` crosses 0, or the end of the range nearest to that."""
+        saddles: dict[float, Saddle] = {}
+
+        def at(log_tilt: float) -> float:
+            saddles[log_tilt] = self.saddle(math.exp(log_tilt))
+            return falling(saddles[log_tilt])
+
+        # From 1 outwards, so that extreme tilts are not tried without need.
+        low, high = math.log(_LEAST_TILT), math.log(self.most_tilt)
+        here, step = 0.0, 1.5 if at(0.0) > 0.0 else -1.5
+        while True:
+            there = min(max(here + step, low), high)
+            if (at(there) > 0.0) != (step > 0.0):
+                break
+            if there in {low, high}:
+                return saddles[there]
+            here = there
+        return self.saddle(math.exp(brentq(at, here, there, xtol=1e-3)))
+
+    def upper_exponent(self, tilt: float, log_mass: float) -> tuple[float, float]:
+        """The least loss beyond which the tilted law has mass e^log_mass by Chernoff's bound.
+
+        Returned with the exponent t that shows it.
+        """
+        base = self.log_moment(tilt)
+        return _best(lambda t: (self.log_moment(tilt + t) - base - log_mass) / t, self._scale(tilt))
+
+    def lower_exponent(self, tilt: float, log_mass: float) -> tuple[float, float]:
+        """The greatest loss below which the tilted law has mass e^log_mass, likewise."""
+        base = self.log_moment(tilt)
+        end, t = _best(
+            lambda t: (self.log_moment(tilt - t) - base - log_mass) / t, self._scale(tilt)
+        )
+        return -end, t
+
+    def _scale(self, tilt: float) -> float:
+        """The exponent that a normal law of the same variance would ask for."""
+        return 6.0 / math.sqrt(max(self.cumulants(tilt)[2], 1e-300))
+
+
+def _best(objective: Callable[[float], float], scale: float) -> tuple[float, float]:
+    """The least value over t > 0 of a function with one minimum, by a search in ln t."""
+    ratio, t = 2.0, scale
+    best = objective(t)
+    for direction in (1.0 / ratio, ratio):
+        while (value := objective(t * direction)) < best:
+            best, t = value, t * direction
+    for factor in (0.8, 1.25, 0.9, 1.1):
+        if (value := objective(t * factor)) < best:
+            best, t = value, t * factor
+    return best, t
+
+
+def _points(law: CutLaw) -> tuple[Floats, Floats]:
+    pieces = [_ramp_points(ramp) for ramp in law.ramps]
+    pieces.append((law.losses, law.log_masses))
+    losses, masses = zip(*pieces, strict=True)
+    return np.concatenate(losses), np.concatenate(masses)
+
+
+def _ramp_points(ramp: Ramp) -> tuple[Floats, Floats]:
+    length = ramp.high - ramp.low
+    count = int(min(max(_POINTS, length * 5.0), _MOST_POINTS))
+    width = length / count
+    outcomes = ramp.low + width * (np.arange(count) + 0.5)
+    log_masses = ramp.noise.log_density(outcomes) + ramp.log_left(outcomes) + math.log(width)
+    return ramp.loss(outcomes), log_masses

@@ -1,0 +1,245 @@
+"""Poisson-subsampled noise: pairs in which one law, or both, mix shifted noise into the unshifted.
+
+With B the noise of the inner mechanism, B(±s) the same moved by its sensitivity, and q the rate:
+
+- *a record is removed*: (1−q)·B + q·B(s) against B, and exchanged when one is added. [ZDW22 Thm 11]
+- *a record is replaced*: (1−q)·B + q·B(s) against (1−q)·B + q·B(−s).
+
+The second needs a word. Given which other records are drawn, the two outputs are
+(1−q)·A + q·A(v) and (1−q)·A + q·A(w), where v and w, the contributions of the old and of the new
+record, are at most s. Under A the profile at x is E[(1−q)(1−x) + q·Y − x·q·Z]₊ with Y and Z the
+likelihood ratios of A(v) and A(w). A convex function of Y − x·Z is largest when Y and Z are coupled
+oppositely, and then grows with either in convex order [Dhaene et al., Insur. Math. Econ. 31, 2002,
+Thm 6]; Y and Z are below the ratios of B(s) and B(−s) in that order because those dominate, and in
+one dimension those two are opposite monotone functions of z. So the pair dominates, whatever the
+dimension; and a sum whose old and new record pull in opposite directions attains it.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from flint import acb, arb, ctx
+
+from dpverify.balls import ball, enclose
+from dpverify.errors import NotSupported, check_between
+from dpverify.pairs.base import Pair
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.laplace import LaplacePair
+from dpverify.pairs.shifts import Shift, shift_of
+
+_FAR = 2.0**30  # outcomes beyond are bounded, not computed: their probability is below e^(−2^58)
+
+
+class Mixed(Enum):
+    """Which law is a mixture: the left (a record is removed), the right (added), both (replaced)."""
+
+    LEFT = "left"
+    RIGHT = "right"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class SubsampledPair(Pair):
+    """The dominating pair of Gaussian or Laplace noise on a Poisson sample of rate `rate`.
+
+    `base` is the pair of the inner mechanism when one record is present or absent.
+
+    >>> base = GaussianPair.of(sigma=1.0, sensitivity=1.0)
+    >>> SubsampledPair(base, 0.5).delta(0.0) == 0.5 * base.delta(0.0)
+    True
+    """
+
+    base: GaussianPair | LaplacePair
+    rate: float
+    mixed: Mixed = Mixed.LEFT
+
+    def __post_init__(self) -> None:
+        check_base(self.base)
+        check_between("rate", self.rate, 0.0, 1.0)
+
+    @property
+    def reversed(self) -> "SubsampledPair":
+        """Exchanging the laws exchanges the sides that are mixed; both by reflecting outcomes."""
+        other = {Mixed.LEFT: Mixed.RIGHT, Mixed.RIGHT: Mixed.LEFT, Mixed.BOTH: Mixed.BOTH}
+        return replace(self, mixed=other[self.mixed])
+
+    @property
+    def singular_mass(self) -> float:
+        return 0.0
+
+    @property
+    def left_rate(self) -> float:
+        """The share of B(s) in the left law."""
+        return 0.0 if self.mixed is Mixed.RIGHT else self.rate
+
+    @property
+    def right_rate(self) -> float:
+        """The share of B(−s) in the right law, after reflection where only that law is mixed."""
+        return 0.0 if self.mixed is Mixed.LEFT else self.rate
+
+    @property
+    def shift(self) -> Shift:
+        return shift_of(self.base)
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the two laws are the same."""
+        return self.rate == 0 or self.base.max_loss == 0.0
+
+    @property
+    def unmixed(self) -> GaussianPair | LaplacePair | None:
+        """The same pair without a mixture if every record is sampled, else None."""
+        if self.rate != 1:
+            return None
+        if self.mixed is not Mixed.BOTH:
+            return self.base
+        if isinstance(self.base, GaussianPair):
+            return GaussianPair(4 * self.base.squared_mu)
+        return replace(self.base, sensitivity=2.0 * self.base.sensitivity)
+
+    @property
+    def max_loss(self) -> float:
+        return enclose(self.max_loss_ball)[1]
+
+    def max_loss_ball(self) -> arb:
+        """The loss where the shifted noise is likeliest; its limit there for Gaussian noise."""
+        if self.is_trivial:
+            return arb(0)
+        if isinstance(self.base, GaussianPair):
+            return arb(math.inf) if self.left_rate or self.rate == 1 else -(1 - ball(self.rate)).log()
+        most = self.base.shift.exp()
+        return (_mixture(self.left_rate, most) / _mixture(self.right_rate, 1 / most)).log()
+
+    def profile_ball(self, epsilon: arb) -> arb:
+        """q·δ(ln((e^ε − 1 + q)/q)) of the base if the left law is mixed. [ZDW22 Thm 11]
+
+        (1 − (1−q)·e^ε)·δ(ln(q·e^ε/(1 − (1−q)·e^ε))) of the reversed base if the right one is.
+        """
+        if self.is_trivial:
+            return (-epsilon.expm1()).max(arb(0))
+        if self.unmixed:
+            return self.unmixed.profile_ball(epsilon)
+        if self.mixed is Mixed.BOTH:
+            return self._profile_of_both(epsilon)
+        x, q = epsilon.exp(), ball(self.rate)
+        if self.mixed is Mixed.LEFT:
+            moved = epsilon.expm1() + q
+            if moved > 0:
+                return q * self.base.profile_ball((moved / q).log())
+            return 1 - x if moved <= 0 else (1 - x).union(q)
+        share = q * x - epsilon.expm1()
+        if share > 0:
+            return share * self.base.reversed.profile_ball((q * x / share).log())
+        return arb(0) if share <= 0 else arb(0).union(share.max(arb(0)))
+
+    def _profile_of_both(self, epsilon: arb) -> arb:
+        """P(z > t) − e^ε·Q(z > t) at the outcome t whose loss is ε."""
+        x = epsilon.exp()
+        if not epsilon >= 0:
+            # The pair is its own mirror image: δ(ε) = 1 − e^ε + e^ε·δ(−ε).
+            below = -epsilon.expm1() + x * self._profile_of_both((-epsilon).max(arb(0)))
+            return below if epsilon < 0 else below.union(self._profile_of_both(epsilon.max(arb(0))))
+        if epsilon > self.max_loss_ball():
+            return arb(0)
+        shift, q = self.shift, ball(self.rate)
+        size, cut = shift.size, self._outcome_of_both(epsilon)
+        if cut > _FAR:
+            return arb(0).union(q * shift.tail(arb(_FAR) / 2))
+        gain = q * shift.tail(cut - size) - x * q * shift.tail(cut + size)
+        excess = gain - (1 - q) * epsilon.expm1() * shift.tail(cut)
+        # A ball across the greatest loss: nothing is left there, and the formula gives below 0.
+        return excess.max(arb(0))
+
+    def _outcome_of_both(self, epsilon: arb) -> arb:
+        """Where the loss is ε ≥ 0: a quadratic in e^(s·t) for the normal, linear for the Laplace."""
+        x, q, size = epsilon.exp(), ball(self.rate), self.shift.size
+        if isinstance(self.base, LaplacePair):
+            right = _mixture(self.rate, (-size).exp())
+            return (((x * right - 1 + q) / q).log() + size) / 2
+        shrink = q * (-size * size / 2).exp()
+        flat = (1 - q) * epsilon.expm1() / 2
+        return ((flat + (flat * flat + x * shrink * shrink).sqrt()) / shrink).log() / size
+
+    def trade_off_ball(self, false_alarm: arb) -> arb:
+        """P(z ≤ t) at the outcome t with Q(z > t) = α; q·f(α) + (1−q)·(1−α) if only P is mixed."""
+        if false_alarm == 0 or false_alarm == 1 or self.is_trivial:
+            return 1 - false_alarm
+        if self.unmixed:
+            return self.unmixed.trade_off_ball(false_alarm)
+        if self.mixed is Mixed.LEFT:
+            q = ball(self.rate)
+            return q * self.base.trade_off_ball(false_alarm) + (1 - q) * (1 - false_alarm)
+        shift = self.shift
+
+        def alarm(outcome: arb) -> arb:
+            return _mix(self.right_rate, shift.tail(outcome), shift.tail(outcome + shift.size))
+
+        # The unmixed law alone would put the outcome at the right end, the shifted one at the left.
+        high = shift.quantile(false_alarm)
+        cut = falling_root(alarm, false_alarm, high - shift.size, high)
+        return _mix(self.left_rate, shift.tail(-cut), shift.tail(shift.size - cut))
+
+    def renyi_ball(self, order: arb) -> arb:
+        """ln E[(dP/dB)^α·(dQ/dB)^(1−α)]/(α−1) under the unshifted noise B."""
+        if self.is_trivial:
+            return arb(0)
+        if self.unmixed:
+            return self.unmixed.renyi_ball(order)
+        a, b = ball(self.left_rate), ball(self.right_rate)
+
+        def moment(up: acb, down: acb, analytic: bool) -> acb:  # noqa: FBT001  # flint calls it
+            left, right = (1 - a + a * up).log(analytic), (1 - b + b * down).log(analytic)
+            return (order * left + (1 - order) * right).exp()
+
+        size = self.shift.size
+        growth = (2 * order - 1) * size + (order - 1) * size * size / 2
+        return self.shift.expectation(moment, growth).log() / (order - 1)
+
+    def kullback_leibler_ball(self) -> arb:
+        """E[(dP/dB)·ln(dP/dQ)] under the unshifted noise B."""
+        if self.is_trivial:
+            return arb(0)
+        if self.unmixed:
+            return self.unmixed.kullback_leibler_ball()
+        a, b = ball(self.left_rate), ball(self.right_rate)
+
+        def mean(up: acb, down: acb, analytic: bool) -> acb:  # noqa: FBT001  # flint calls it
+            left, right = 1 - a + a * up, 1 - b + b * down
+            return left * (left.log(analytic) - right.log(analytic))
+
+        size = self.shift.size
+        return self.shift.expectation(mean, 3 * size + size * size)
+
+
+def check_base(base: object) -> None:
+    """Raise unless `base` is a pair whose subsampled versions are known."""
+    if not isinstance(base, (GaussianPair, LaplacePair)):
+        raise NotSupported(f"base={base!r} must be a Gaussian or Laplace pair to be subsampled")
+
+
+def falling_root(function: Callable[[arb], arb], target: arb, low: arb, high: arb) -> arb:
+    """A ball around the root of function = target, for a falling function and low ≤ root ≤ high.
+
+    Halves as long as the working precision tells the two sides of the root apart.
+    """
+    low, high = low.lower(), high.upper()
+    for _ in range(2 * ctx.prec):
+        quarters = [((4 - k) * low + k * high) / 4 for k in (1, 2, 3)]
+        above = [point.mid() for point in quarters if function(point.mid()) > target]
+        below = [point.mid() for point in quarters if function(point.mid()) < target]
+        if not above and not below:
+            break
+        low, high = (above or [low])[-1], (below or [high])[0]
+    return low.union(high)
+
+
+def _mixture(rate: float, ratio: arb) -> arb:
+    """1 − q + q·r."""
+    return 1 - ball(rate) + ball(rate) * ratio
+
+
+def _mix(rate: float, plain: arb, shifted: arb) -> arb:
+    """(1−q)·plain + q·shifted."""
+    return (1 - ball(rate)) * plain + ball(rate) * shifted

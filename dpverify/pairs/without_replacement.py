@@ -1,0 +1,121 @@
+"""Noise on a batch drawn without replacement, when one record is replaced by another."""
+
+from dataclasses import dataclass
+
+from flint import acb, arb
+
+from dpverify.balls import ball, enclose
+from dpverify.errors import check_between
+from dpverify.pairs.base import Pair
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.laplace import LaplacePair
+from dpverify.pairs.shifts import Shift, shift_of
+from dpverify.pairs.subsampled import Mixed, SubsampledPair, check_base
+
+
+@dataclass(frozen=True, slots=True)
+class WithoutReplacementPair(Pair):
+    """A pair that dominates noise on a batch that holds each record with probability `rate`.
+
+    `base` is the pair of the inner mechanism when one record of the batch is replaced. The profile
+    is that of (1−q)·B + q·B(s) against B for ε ≥ 0, and follows for ε < 0 since old and new record
+    may be exchanged. [ZDW22 Thm 11; BBG18 Thm 11] So the loss has the law of that pair above 0,
+    mirrored below 0, and an atom at 0.
+
+    For a single step it is attained. `attained` lists pairs of actual instances, which bound what
+    several steps lose from below: all other records alike, the new one like them.
+    """
+
+    base: GaussianPair | LaplacePair
+    rate: float
+
+    def __post_init__(self) -> None:
+        check_base(self.base)
+        check_between("rate", self.rate, 0.0, 1.0)
+
+    @property
+    def attained(self) -> tuple[SubsampledPair, SubsampledPair]:
+        """Replacing the odd record out by a common one, and the reverse."""
+        removed = self.removed
+        return removed, removed.reversed
+
+    @property
+    def removed(self) -> SubsampledPair:
+        return SubsampledPair(self.base, self.rate, Mixed.LEFT)
+
+    @property
+    def shift(self) -> Shift:
+        return shift_of(self.base)
+
+    @property
+    def reversed(self) -> "WithoutReplacementPair":
+        """Exchanging old and new record exchanges the two laws."""
+        return self
+
+    @property
+    def singular_mass(self) -> float:
+        return 0.0
+
+    @property
+    def max_loss(self) -> float:
+        return enclose(self.max_loss_ball)[1]
+
+    def max_loss_ball(self) -> arb:
+        return self.removed.max_loss_ball()
+
+    def profile_ball(self, epsilon: arb) -> arb:
+        above = self.removed.profile_ball(epsilon.max(arb(0)))
+        if epsilon >= 0:
+            return above
+        below = self.removed.reversed.profile_ball(epsilon.min(arb(0)))
+        return below if epsilon <= 0 else below.union(above)
+
+    def trade_off_ball(self, false_alarm: arb) -> arb:
+        """The removed pair's curve down to slope −1, a segment of slope −1, the mirror image.
+
+        [DRS22 Def. 6: the sampling operator]
+        """
+        removed = self.removed
+        start = self.shift.tail(self.shift.size / 2)
+        end = removed.trade_off_ball(start)
+        steep = removed.trade_off_ball(false_alarm)
+        if false_alarm <= start:
+            return steep
+        line = start + end - false_alarm
+        flat = removed.reversed.trade_off_ball(false_alarm)
+        if false_alarm >= end:
+            return flat
+        if false_alarm > start and false_alarm < end:
+            return line
+        return steep.union(line).union(flat)
+
+    def renyi_ball(self, order: arb) -> arb:
+        """ln(E[ρ^α + ρ^(1−α)] over ρ > 1, plus the atom at 0)/(α−1), with ρ = 1 − q + q·r under B."""
+        if self.removed.is_trivial or self.rate == 1:
+            return self.removed.renyi_ball(order)
+        q = ball(self.rate)
+
+        def moment(up: acb, down: acb, analytic: bool) -> acb:  # noqa: ARG001, FBT001  # flint calls it
+            loss = (1 - q + q * up).log(analytic)
+            return (order * loss).exp() + ((1 - order) * loss).exp()
+
+        size = self.shift.size
+        total = self.shift.expectation(moment, (order + 1) * (1 + size), above=True)
+        return (total + self.atom_ball()).log() / (order - 1)
+
+    def kullback_leibler_ball(self) -> arb:
+        """E[(ρ − 1)·ln ρ] over ρ > 1 under B."""
+        if self.removed.is_trivial or self.rate == 1:
+            return self.removed.kullback_leibler_ball()
+        q = ball(self.rate)
+
+        def mean(up: acb, down: acb, analytic: bool) -> acb:  # noqa: ARG001, FBT001  # flint calls it
+            ratio = 1 - q + q * up
+            return (ratio - 1) * ratio.log(analytic)
+
+        size = self.shift.size
+        return self.shift.expectation(mean, 2 * size + 1, above=True)
+
+    def atom_ball(self) -> arb:
+        """The mass of both laws at loss 0: (1−q)·(1 − 2·B(z > s/2))."""
+        return (1 - ball(self.rate)) * (1 - 2 * self.shift.tail(self.shift.size / 2))
