@@ -1,0 +1,72 @@
+"""The measuring frame that every tool runs in: one case in on stdin, JSON out on stdout.
+
+A request is `{"case": …, "setting": …}`. An answer is one JSON object a line; later lines add
+fields, so that what was found before a time limit is not lost. Only the computation is timed, not
+the imports; fast ones are repeated and the best time counts.
+"""
+
+import contextlib
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TextIO, TypeAlias
+
+Answer: TypeAlias = dict[str, Any]
+Solver: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], Answer]
+
+REPEATS = 3
+FAST = 2.0  # seconds: what takes longer is measured once
+MEMORY = 12 << 30  # bytes: no tool may bring the machine down
+
+
+def nothing() -> None:
+    """There is nothing to forget between two runs."""
+
+
+def serve(
+    solve: Solver, *, then: Solver | None = None, forget: Callable[[], None] = nothing
+) -> None:
+    """Answer the request on stdin; `then` adds what is not timed, `forget` clears caches."""
+    request = json.load(sys.stdin)
+    with contextlib.suppress(ValueError, OSError):  # some systems do not know this limit
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    answers = sys.stdout
+    with contextlib.redirect_stdout(sys.stderr):  # some libraries print while they compute
+        _emit(measured(solve, request["case"], request["setting"], forget=forget), answers)
+        if then is not None:
+            _emit(guarded(then, request["case"], request["setting"]), answers)
+
+
+def measured(
+    solve: Solver, case: dict[str, Any], setting: dict[str, Any], *, forget: Callable[[], None]
+) -> Answer:
+    """The answer with its best time and the peak memory of the process."""
+    walls: list[float] = []
+    answer: Answer = {}
+    while len(walls) < REPEATS and sum(walls) < FAST:
+        forget()
+        start = time.perf_counter()
+        answer = guarded(solve, case, setting)
+        walls.append(time.perf_counter() - start)
+        if "error" in answer:
+            break
+    return answer | {"seconds": min(walls), "runs": walls, "peak_megabytes": peak_megabytes()}
+
+
+def guarded(solve: Solver, case: dict[str, Any], setting: dict[str, Any]) -> Answer:
+    """The answer, or the error as text: a tool that fails is a result too."""
+    try:
+        return solve(case, setting)
+    except Exception as error:  # noqa: BLE001 - whatever a library raises is reported
+        return {"error": f"{type(error).__name__}: {error}"}
+
+
+def peak_megabytes() -> float:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def _emit(answer: Answer, stream: TextIO) -> None:
+    print(json.dumps(answer), file=stream, flush=True)
