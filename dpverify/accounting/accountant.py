@@ -16,7 +16,7 @@ from dpverify.accounting.parts import (
     merged,
     part_of,
 )
-from dpverify.accounting.rules import GDP, NUMERICAL, OPTIMAL, RULES, Question, Rule
+from dpverify.accounting.rules import BASIC, GDP, NUMERICAL, OPTIMAL, RDP, RULES, Question, Rule
 from dpverify.errors import InvalidParameter, check_between, check_count, check_positive
 from dpverify.guarantees import ApproxDP, Bracket, RenyiDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
@@ -99,9 +99,9 @@ class Accountant:
         return Comparison(question.unknown, question.at, _rows(self.parts, question))
 
 
-def _rows(parts: Parts, question: Question) -> tuple[Row, ...]:
+def _rows(parts: Parts, question: Question, rules: tuple[Rule, ...] = RULES) -> tuple[Row, ...]:
     rows = []
-    for rule in RULES:
+    for rule in rules:
         answer = rule.answer(parts, question)
         match answer:
             case None:
@@ -129,7 +129,8 @@ def _answer(parts: Parts, question: Question) -> Bracket:
         if isinstance(found, Bracket):
             return found
     # Some part has no single worst pair: bound from above by the rules, from below by an instance.
-    best = min(_rows(parts, question), key=lambda row: row.upper, default=None)
+    found = _rows(parts, question, (RDP, BASIC))
+    best = min(found, key=lambda row: row.upper, default=None)
     lower = _answer(_instance(parts), question).lower
     if best is None:
         worst = math.inf if question.unknown == "epsilon" else 1.0

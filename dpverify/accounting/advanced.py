@@ -22,7 +22,7 @@ class AdvancedComposition:
     """The rule for parts (εᵢ, δᵢ) run kᵢ times, unequal and adaptive. [KOV15 Thm 3.5]
 
     >>> AdvancedComposition(((ApproxDP(epsilon=0.1), 100),)).epsilon(1e-6)
-    5.755944480371967
+    5.7561055193357324
     """
 
     parts: tuple[tuple[ApproxDP, int], ...]

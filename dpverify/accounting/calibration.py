@@ -183,7 +183,7 @@ class _Search:
         return low, high
 
     def _root(self, low: _Trial, high: _Trial, accuracy: float) -> tuple[float, float]:
-        """Where ln(spent/allowed) vanishes, by the Illinois rule in ln(noise); and its slope there."""
+        """Where ln(spent/allowed) vanishes, by the Illinois rule in ln(noise); and its slope."""
         x, y = [math.log(low.noise), math.log(high.noise)], [low.excess, high.excess]
         kept, slope, at = -1, -1.0, x[1]
         while x[1] - x[0] > accuracy / 4:

@@ -111,7 +111,11 @@ def _runs(accountant: Accountant) -> int:
 
 
 def _sorted(name: str, values: ArrayLike) -> Floats:
-    array = np.atleast_1d(np.asarray(values, dtype=float))
+    """The values as a sorted array, or one sentence on what is wrong with them."""
+    try:
+        array = np.atleast_1d(np.asarray(values, dtype=float))
+    except (TypeError, ValueError):
+        array = np.empty(0)
     if array.ndim != 1 or array.size == 0 or np.isnan(array).any() or (array < 0).any():
         raise InvalidParameter(
             f"{name}={values!r} must be a list of non-negative numbers, not empty"

@@ -32,7 +32,7 @@ def pure_mu(epsilon: float) -> float:
     pass through (1/(1+e^ε), 1/(1+e^ε)).
 
     >>> round(pure_mu(1.0), 6)
-    1.232029
+    1.232035
     """
     if epsilon == 0:
         return 0.0

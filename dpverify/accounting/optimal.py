@@ -29,7 +29,7 @@ class OptimalComposition:
     bit for k in the millions. [KOV15 Thm 3.3]
 
     >>> OptimalComposition(ApproxDP(epsilon=0.1), 100).epsilon(1e-6).upper
-    4.774567937129823
+    4.7745675881079865
     """
 
     worst: ApproxDP

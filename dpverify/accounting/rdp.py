@@ -136,9 +136,10 @@ def renyi_divergence(part: Part, order: float) -> float:
 
 
 def _subsampled_gaussian(base: GaussianPair, rate: float, order: int) -> float:
-    """ln Σⱼ C(α, j)·(1−q)^(α−j)·q^j·e^(j(j−1)μ²/2) / (α−1), for a record removed or added.
+    """The divergence for a record removed or added, at a whole order.
 
-    That is the divergence when one is removed, and it is the larger of the two. [MTZ19 v1 Thm 5]
+    ln Σⱼ C(α, j)·(1−q)^(α−j)·q^j·e^(j(j−1)μ²/2) / (α−1) is that when one is removed, and it is
+    the larger of the two. [MTZ19 v1 Thm 5]
     """
 
     def formula() -> arb:

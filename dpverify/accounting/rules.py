@@ -73,8 +73,11 @@ def _smallest(values: Iterable[float]) -> float | None:
 
 
 def _basic_epsilon(parts: Parts, delta: float, _: float) -> Answer:
-    totals = (basic(split) for split in splits(parts, delta))
-    return _smallest(total.epsilon if total.delta <= delta else math.inf for total in totals)
+    stated = next(iter(splits(parts, delta)), None)
+    if stated is None:
+        return None
+    total = basic(stated)
+    return total.epsilon if total.delta <= delta else math.inf
 
 
 def _bounded(parts: Parts) -> tuple[tuple[ApproxDP, int], ...] | None:

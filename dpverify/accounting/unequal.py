@@ -17,7 +17,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from dpverify.accounting.advanced import leak
 from dpverify.accounting.basic import basic
-from dpverify.balls import Order, ball, compare, enclose
+from dpverify.balls import Order, compare, enclose
 from dpverify.errors import InvalidParameter, check_between, check_nonempty, check_positive
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs.leaky_response import LeakyResponsePair
@@ -37,7 +37,7 @@ Parts: TypeAlias = tuple[tuple[ApproxDP, int], ...]
 _UNIT = 2.0**-53
 _MOST_OUTCOMES = 1 << 21  # kept without compression, and the largest grid: some 100 MB
 _FINEST = 1 << 20  # cells across the spread of the law: where refinement ends
-_SMALLEST = 1e-305
+_SMALLEST = 1e-305  # far above what underflow loses, far below any δ asked for
 _TRIMMED = 2.0**-50  # of δ: how much mass of the far tails may be moved aside in all
 
 
@@ -221,8 +221,16 @@ class UnequalComposition:
     def _delta(self, epsilon: float, step: float | None, end: End, floor: float) -> float:
         """δ(ε) of the compressed law, rounded towards `end`."""
         excess = _law(self.parts, step, end, floor).excess(epsilon, end)
-        lower, upper = enclose(lambda: leak(self.parts) + (1 - leak(self.parts)) * ball(excess))
-        return min(upper, 1.0) if end is End.UPPER else max(lower, 0.0)
+        least, most = self._leak
+        # Three roundings, each of at most one unit, whichever way they go.
+        if end is End.UPPER:
+            return min((most + (1 - least) * excess) * (1 + 8 * _UNIT) + _SMALLEST, 1.0)
+        return max((least + (1 - most) * excess) * (1 - 8 * _UNIT) - _SMALLEST, 0.0)
+
+    @cached_property
+    def _leak(self) -> tuple[float, float]:
+        lower, upper = enclose(lambda: leak(self.parts))
+        return max(lower, 0.0), min(upper, 1.0)
 
 
 def _outcomes(parts: Parts) -> int:

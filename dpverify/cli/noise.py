@@ -85,7 +85,7 @@ def noise(
     maker = _maker(mechanism, declared, norm)
     if rate is not None:
         check_between("rate", rate, 0.0, 1.0)
-        maker = _subsampled(mechanism, maker, rate)
+        maker = _subsampled(mechanism, declared, rate)
     with progress("calibrating"):
         found = calibration(maker, budget=budget, times=times, relation=Relation.parse(relation))
     answer = _answer(mechanism, found, budget, times)
@@ -124,10 +124,16 @@ def _maker(mechanism: Kind, declared: float, norm: float) -> Factory:
     return makers[mechanism]
 
 
-def _subsampled(mechanism: Kind, maker: Factory, rate: float) -> Factory:
-    if mechanism not in {Kind.GAUSSIAN, Kind.LAPLACE}:
-        raise InvalidParameter(f"rate={rate!r} must not be given: it is for gaussian and laplace")
-    return lambda s: Subsampled(maker(s), rate=rate)
+def _subsampled(mechanism: Kind, declared: float, rate: float) -> Factory:
+    match mechanism:
+        case Kind.GAUSSIAN:
+            return lambda s: Subsampled(Gaussian(sigma=s, l2_sensitivity=declared), rate=rate)
+        case Kind.LAPLACE:
+            return lambda s: Subsampled(Laplace(scale=s, l1_sensitivity=declared), rate=rate)
+        case _:
+            raise InvalidParameter(
+                f"rate={rate!r} must not be given: only gaussian and laplace take it"
+            )
 
 
 def _answer(mechanism: Kind, found: Calibration, budget: ApproxDP, times: int) -> dict[str, Any]:

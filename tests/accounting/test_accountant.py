@@ -104,12 +104,12 @@ def test_guarantees_without_a_worst_pair_get_both_ends() -> None:
     accountant = spent((dpv.ZeroConcentratedDP(rho=0.01), 50), (dpv.PureDP(epsilon=0.1), 3))
     found = accountant.epsilon(1e-6)
     assert 0 < found.lower < found.upper < math.inf
-    alone = spent((dpv.RenyiDP(order=8.0, epsilon=0.1), 1)).epsilon(1e-6)
+    guarantee = dpv.RenyiDP(order=8.0, epsilon=0.1)
+    alone = spent((guarantee, 1)).epsilon(1e-6)
     assert alone.lower == 0
-    assert (
-        alone.upper
-        == dpv.to_approx(dpv.RenyiDP(order=8.0, epsilon=0.1), delta=1e-6).guarantee.epsilon
-    )  # type: ignore[union-attr]  # ApproxDP
+    assert dpv.to_approx(guarantee, delta=1e-6).guarantee == dpv.ApproxDP(
+        epsilon=alone.upper, delta=1e-6
+    )
 
 
 @pytest.mark.parametrize(

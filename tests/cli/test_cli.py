@@ -162,7 +162,7 @@ def test_misuse_of_an_expression(
             ["noise", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--rate", "2"],
             "rate=2.0 must lie in [0, 1]",
         ),
-        (["noise", "norm", "--epsilon", "1", "--rate", "0.1"], "it is for gaussian and laplace"),
+        (["noise", "norm", "--epsilon", "1", "--rate", "0.1"], "only gaussian and laplace take it"),
         (["frobnicate"], "No such command 'frobnicate'"),
     ],
 )

@@ -50,37 +50,51 @@ class NumericalComposition:
             check_count(f"parts[{index}].times", times)
 
     def epsilon(
-        self, delta: float, *, tolerance: float = 1e-3, progress: Progress | None = None
+        self,
+        delta: float,
+        *,
+        tolerance: float = 1e-3,
+        enough: float = -math.inf,
+        progress: Progress | None = None,
     ) -> Bracket:
-        """Bracket around the smallest ε ≥ 0 at δ, no wider than `tolerance` unless a limit is met."""
+        """Bracket around the smallest ε ≥ 0 at δ, no wider than `tolerance` unless a limit is met.
+
+        Once the upper end is known to be at most `enough`, the bracket is returned as it is: of
+        two directions only the worse one need be known well.
+        """
         check_between("delta", delta, 0.0, 1.0)
         check_positive("tolerance", tolerance)
-        upper = _epsilon(self.parts, delta, tolerance, progress)
-        if not self._is_bounded_only:
-            return upper
-        lowers = [_epsilon(parts, delta, tolerance, progress) for parts in self._instances]
-        return _joined(max(bracket.lower for bracket in lowers), upper)
+        found = _epsilon(self.parts, delta, _Ask(tolerance, enough, progress))
+        for parts in self._instances:
+            ask = _Ask(tolerance, max(enough, found.lower), progress)
+            found = _raised(found, _epsilon(parts, delta, ask))
+        return found
 
     def delta(
-        self, epsilon: float, *, tolerance: float = 1e-3, progress: Progress | None = None
+        self,
+        epsilon: float,
+        *,
+        tolerance: float = 1e-3,
+        enough: float = -math.inf,
+        progress: Progress | None = None,
     ) -> Bracket:
         """Bracket around the profile at ε; its width is at most `tolerance` times its upper end."""
         check_between("epsilon", epsilon, 0.0, math.inf)
         check_positive("tolerance", tolerance)
-        upper = _delta(self.parts, epsilon, tolerance, progress)
-        if not self._is_bounded_only:
-            return upper
-        lowers = [_delta(parts, epsilon, tolerance, progress) for parts in self._instances]
-        return _joined(max(bracket.lower for bracket in lowers), upper)
+        found = _delta(self.parts, epsilon, _Ask(tolerance, enough, progress))
+        for parts in self._instances:
+            ask = _Ask(tolerance, max(enough, found.lower), progress)
+            found = _raised(found, _delta(parts, epsilon, ask))
+        return found
 
     @property
-    def _is_bounded_only(self) -> bool:
-        """Whether some part is a pair that dominates a mechanism without being attained by it."""
-        return any(isinstance(pair, WithoutReplacementPair) for pair, _ in self.parts)
+    def _instances(self) -> tuple[PairParts, ...]:
+        """Compositions that occur, if some part dominates a mechanism without being attained by it.
 
-    @property
-    def _instances(self) -> tuple[PairParts, PairParts]:
-        """Compositions that occur: the odd record out is replaced, or takes another's place."""
+        All odd records out are replaced by common ones, or all take the place of common ones.
+        """
+        if not any(isinstance(pair, WithoutReplacementPair) for pair, _ in self.parts):
+            return ()
 
         def instance(side: int) -> PairParts:
             return tuple(
@@ -91,13 +105,24 @@ class NumericalComposition:
         return instance(0), instance(1)
 
 
-def _joined(lower: float, upper: Bracket) -> Bracket:
-    return Bracket(min(lower, upper.upper), upper.upper, upper.theorem, (*upper.assumes, INSTANCE))
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """How well an answer should be known, and whom to tell how it goes."""
+
+    tolerance: float
+    enough: float
+    progress: Progress | None
 
 
-def _epsilon(
-    parts: PairParts, delta: float, tolerance: float, progress: Progress | None
-) -> Bracket:
+def _raised(bound: Bracket, instance: Bracket) -> Bracket:
+    """The upper end of a bound and the better lower end of instances."""
+    known = bound.lower if INSTANCE in bound.assumes else 0.0
+    assumes = tuple(dict.fromkeys((*bound.assumes, INSTANCE)))
+    lower = min(max(known, instance.lower), bound.upper)
+    return Bracket(lower, bound.upper, bound.theorem, assumes)
+
+
+def _epsilon(parts: PairParts, delta: float, ask: _Ask) -> Bracket:
     if delta == 1:
         return Bracket(0.0, 0.0, NUMERICAL_COMPOSITION)
     most = enclose(lambda: max_loss(parts))
@@ -109,19 +134,22 @@ def _epsilon(
     if low == high == 0.0:
         # Nothing but the mass at infinity is allowed, so every other outcome counts.
         return Bracket(max(most[0], 0.0), most[1], NUMERICAL_COMPOSITION)
-    question = EpsilonAt(_log(low), _log(high), most[1], tolerance)
-    found = refine(prepare(parts), question, tolerance, progress)
+    question = EpsilonAt(_log(low), _log(high), most[1], ask.tolerance)
+    found = refine(
+        prepare(parts), question, ask.tolerance, enough=ask.enough, progress=ask.progress
+    )
     upper = min(found.upper, most[1]) if low >= 0.0 else math.inf
     return _bracket(Found(max(found.lower, 0.0), upper, found.limit))
 
 
-def _delta(
-    parts: PairParts, epsilon: float, tolerance: float, progress: Progress | None
-) -> Bracket:
+def _delta(parts: PairParts, epsilon: float, ask: _Ask) -> Bracket:
     singular = enclose(lambda: singular_mass(parts))
     if epsilon >= enclose(lambda: max_loss(parts))[1]:
         return Bracket(max(singular[0], 0.0), min(singular[1], 1.0), NUMERICAL_COMPOSITION)
-    found = refine(prepare(parts), DeltaAt(epsilon), tolerance, progress)
+    enough = _log(ask.enough - singular[1])
+    found = refine(
+        prepare(parts), DeltaAt(epsilon), ask.tolerance, enough=enough, progress=ask.progress
+    )
     # Two units in the last place cover exp and the sum.
     lower = (singular[0] + math.exp(found.lower)) * (1.0 - 2.0**-50)
     upper = (singular[1] + max(math.exp(found.upper), 5e-324)) * (1.0 + 2.0**-50)

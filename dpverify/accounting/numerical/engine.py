@@ -54,7 +54,7 @@ def compose(
     parts: CutParts, sketch: Sketch, saddle: Saddle, window: Window, step: float
 ) -> tuple[Composed, Composed]:
     """The dominating and the dominated composition, in this order."""
-    grids = [grid_for(law, step) for law, _ in parts]
+    grids = [grid_for(law, step, saddle.tilt) for law, _ in parts]
     work = _Work(window, _Frame.of(parts, grids, window), saddle.tilt)
     scales = sketch.log_moments(saddle.tilt)
     for (law, times), grid, log_scale in zip(parts, grids, scales, strict=True):

@@ -65,14 +65,15 @@ class Composed:
         finite = math.log(total) + self.log_scale - self.rate * epsilon
         return finite - self._log_rounding(epsilon), slope
 
-    def slope(self, epsilon: float) -> float:
-        """d ln δ/dε, roughly."""
-        return _slope(*self._sums(epsilon))
-
-    def noise(self, epsilon: float) -> float:
-        """What errors of the masses may add up to, as a share of the profile."""
+    def delta_noise(self, epsilon: float) -> float:
+        """What errors of the masses may add up to, as a share of δ(ε)."""
         total, _ = self._sums(epsilon)
-        return self._charge / total if total > 0.0 else math.inf
+        return self._charge / total if total > 0.0 else 0.0
+
+    def epsilon_noise(self, epsilon: float) -> float:
+        """By how much they may move the ε at which the profile takes its value at `epsilon`."""
+        _, shrunk = self._sums(epsilon)
+        return self._charge / shrunk if shrunk > 0.0 else 0.0
 
     def _sums(self, epsilon: float) -> tuple[float, float]:
         """Σ W·ψ, and Σ W·e^(−(rate+1)·d), over the losses s = ε + d above ε."""

@@ -55,11 +55,12 @@ def _divisor(a: float, b: float, least: float) -> float:
     return a
 
 
-def grid_for(law: CutLaw, step: float) -> Grid:
-    """The grid of this step with the offset that suits the law."""
+def grid_for(law: CutLaw, step: float, rate: float) -> Grid:
+    """The grid of this step with the offset that suits the law when tilted at this rate."""
     low, high = law.loss_range()
     if len(law.losses) and high - low > step / 2.0:
-        return Grid(step, float(law.losses[int(np.argmax(law.log_masses))]))
+        heaviest = int(np.argmax(law.log_masses + rate * law.losses))
+        return Grid(step, float(law.losses[heaviest]))
     if len(law.ramps) == 1 and not len(law.losses):
         return Grid(step, _barycenter(law.ramps[0], step))
     return Grid(step, 0.0)

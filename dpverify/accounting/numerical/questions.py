@@ -33,6 +33,10 @@ class Question(ABC):
         """About how large the profile is where it will be read."""
 
     @abstractmethod
+    def most_tilt(self, log_delta: float) -> float:
+        """A tilt beyond which nothing is gained."""
+
+    @abstractmethod
     def saddle(self, sketch: Sketch) -> Saddle:
         """Where to tilt at first."""
 
@@ -64,6 +68,10 @@ class EpsilonAt(Question):
     def log_delta(self, sketch: Callable[[], Sketch]) -> float:  # noqa: ARG002  # it is given
         return self.low
 
+    def most_tilt(self, log_delta: float) -> float:
+        """Chernoff's bound at tilt t is off by at most ln(1/δ)/t."""
+        return 4.0 * (10.0 - log_delta) / min(self.tolerance, 1.0)
+
     def saddle(self, sketch: Sketch) -> Saddle:
         found = sketch.saddle_at_delta(self.low)
         limit = self.most - self.tolerance / 4.0
@@ -79,8 +87,7 @@ class EpsilonAt(Question):
         high = min(smallest_epsilon(upper, self.low, guess), self.most)
         low = min(largest_epsilon(lower, self.high, high if high < math.inf else guess), high)
         middle = (low + high) / 2.0 if high < math.inf else low
-        noise = upper.noise(middle) + lower.noise(middle)
-        return Ends(low, high, middle, noise / max(-upper.slope(middle), 1e-3))
+        return Ends(low, high, middle, upper.epsilon_noise(high) + lower.epsilon_noise(low))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +98,9 @@ class DeltaAt(Question):
 
     def log_delta(self, sketch: Callable[[], Sketch]) -> float:
         return max(sketch().saddle_at_epsilon(self.epsilon).log_delta, LEAST_LOG)
+
+    def most_tilt(self, log_delta: float) -> float:  # noqa: ARG002
+        return 1e9
 
     def saddle(self, sketch: Sketch) -> Saddle:
         return sketch.saddle_at_epsilon(self.epsilon)
@@ -105,4 +115,5 @@ class DeltaAt(Question):
     def read(self, upper: Composed, lower: Composed, guess: float) -> Ends:  # noqa: ARG002
         high = min(upper.log_upper(self.epsilon), 0.0)
         low = min(lower.log_lower(self.epsilon), high)
-        return Ends(low, high, self.epsilon, upper.noise(self.epsilon) + lower.noise(self.epsilon))
+        noise = upper.delta_noise(self.epsilon) + lower.delta_noise(self.epsilon)
+        return Ends(low, high, self.epsilon, noise)

@@ -18,6 +18,7 @@ _MOST_NODES = 1 << 22  # of a window; with the next, keeps all arrays together b
 _MOST_CELLS = 1 << 21  # of one part
 _MOST_ATTEMPTS = 8
 _AIM = 0.5  # share of the tolerance that the first grid is chosen for
+_COARSEST = 2.0  # steps over which the tilt changes by more in the exponent see too little
 _MOST_TILT_PER_STEP = 50.0  # neighboring nodes need not differ by more in the exponent
 _CUT = -20.0  # logarithm of the share of δ that may be cut off at the top
 
@@ -40,12 +41,23 @@ class Found:
 
 
 def refine(
-    prepared: Prepared, question: Question, tolerance: float, progress: Progress | None = None
+    prepared: Prepared,
+    question: Question,
+    tolerance: float,
+    *,
+    enough: float = -math.inf,
+    progress: Progress | None = None,
 ) -> Found:
-    """The answer to `question` between two certified ends, `tolerance` apart if that can be had."""
+    """The answer to `question` between two certified ends, `tolerance` apart if that can be had.
+
+    An answer that is certainly not above `enough` need not be known better.
+    """
     log_delta = question.log_delta(lambda: Sketch(_cut(prepared, -700.0)))
     parts = _cut(prepared, log_delta)
-    sketch = Sketch(parts, _most_tilt(prepared, log_delta, tolerance))
+    most_tilt = question.most_tilt(log_delta)
+    if prepared.gap and prepared.is_lattice:
+        most_tilt = min(most_tilt, _MOST_TILT_PER_STEP / prepared.gap)
+    sketch = Sketch(parts, most_tilt)
     state = _State.start(sketch, question, tolerance)
     lower, upper = -math.inf, math.inf
     for _ in range(_MOST_ATTEMPTS):
@@ -60,7 +72,7 @@ def refine(
             progress(f"grid of {window.width / step:.0f} nodes, step {step:.3g}")
         ends = question.read(*compose(parts, sketch, saddle, window, step), saddle.epsilon)
         lower, upper = max(lower, ends.lower), min(upper, ends.upper)
-        if question.width(lower, upper) <= tolerance:
+        if question.width(lower, upper) <= tolerance or upper <= enough:
             return Found(lower, upper, ENOUGH)
         width = question.width(ends.lower, ends.upper)
         tilted = sketch.saddle_at_epsilon(ends.epsilon)
@@ -69,8 +81,6 @@ def refine(
             return Found(lower, upper, ROUNDING_LIMIT)
         if same and step == finest:
             return Found(lower, upper, GRID_LIMIT)
-        if same and step < 0.8 * state.last_step and width > 0.95 * state.last_width:
-            break
         state = state.following(step, width, tolerance, tilted)
     return Found(lower, upper, NO_PROGRESS)
 
@@ -87,7 +97,8 @@ class _State:
     @classmethod
     def start(cls, sketch: Sketch, question: Question, tolerance: float) -> "_State":
         saddle = question.saddle(sketch)
-        return cls(_first_step(sketch, _AIM * tolerance / question.cost(saddle.tilt)), saddle)
+        step = _first_step(sketch, _AIM * tolerance / question.cost(saddle.tilt))
+        return cls(min(step, _COARSEST / saddle.tilt), saddle)
 
     def following(self, step: float, width: float, tolerance: float, saddle: Saddle) -> "_State":
         """A step that should do, by the order of convergence seen so far."""
@@ -95,7 +106,8 @@ class _State:
         if self.last_step < math.inf and step < self.last_step and width < self.last_width:
             order = math.log(self.last_width / width) / math.log(self.last_step / step)
         ratio = (0.6 * tolerance / width) ** (1.0 / min(max(order, 0.8), 2.0))
-        return _State(step * min(max(ratio, 0.05), 0.7), saddle, step, width)
+        smaller = step * min(max(ratio, 0.05), 0.7)
+        return _State(min(smaller, _COARSEST / saddle.tilt), saddle, step, width)
 
 
 def _cut(prepared: Prepared, log_delta: float) -> CutParts:
@@ -103,17 +115,6 @@ def _cut(prepared: Prepared, log_delta: float) -> CutParts:
     log_runs = math.log(prepared.runs)
     above, below = log_delta - log_runs + _CUT, 1.5 * _CUT - log_runs
     return [(law.cut(above, below), times) for law, times in prepared.laws]
-
-
-def _most_tilt(prepared: Prepared, log_delta: float, tolerance: float) -> float:
-    """A tilt beyond which nothing is gained.
-
-    Chernoff's bound at tilt t is off by at most ln(1/δ)/t.
-    """
-    most = 4.0 * (10.0 - log_delta) / min(tolerance, 1.0)
-    if prepared.gap and prepared.is_lattice:
-        return min(most, _MOST_TILT_PER_STEP / prepared.gap)
-    return most
 
 
 def _first_step(sketch: Sketch, variance: float) -> float:
