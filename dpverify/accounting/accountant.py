@@ -129,12 +129,12 @@ def _answer(parts: Parts, question: Question) -> Bracket:
         if isinstance(found, Bracket):
             return found
     # Some part has no single worst pair: bound from above by the rules, from below by an instance.
-    found = _rows(parts, question, (RDP, BASIC))
-    best = min(found, key=lambda row: row.upper, default=None)
+    rows = _rows(parts, question, (RDP, BASIC))
     lower = _answer(_instance(parts), question).lower
-    if best is None:
+    if not rows:
         worst = math.inf if question.unknown == "epsilon" else 1.0
         return Bracket(lower, worst)
+    best = min(rows, key=lambda row: row.upper)
     return Bracket(min(lower, best.upper), best.upper, best.theorem)
 
 

@@ -11,6 +11,7 @@ from flint import arb
 from dpverify.accounting.advanced import AdvancedComposition
 from dpverify.accounting.approximate import splits
 from dpverify.accounting.basic import basic
+from dpverify.accounting.extremes import LARGEST_LOSS, NOTE, End, is_extreme, tamed
 from dpverify.accounting.gdp import gdp
 from dpverify.accounting.numerical import NumericalComposition
 from dpverify.accounting.optimal import OptimalComposition
@@ -34,6 +35,7 @@ from dpverify.theorems import (
 )
 
 _ROUGH = 0.1  # tolerance at which two directions are told apart
+_VERY_ROUGH = 20.0
 
 Answer: TypeAlias = float | Bracket | None
 """An upper bound; or both ends, where the rule is exact for these parts; or: does not apply."""
@@ -206,8 +208,9 @@ def _lecture_delta(parts: Parts, epsilon: float, _: float) -> Answer:
     return enclose(formula)[1]
 
 
-def _numerical(parts: Parts) -> list[NumericalComposition] | None:
-    pairs = tuple((part.pair, part.times) for part in parts if part.pair is not None)
+def _numerical(parts: Parts, end: End) -> list[NumericalComposition] | None:
+    """Both directions of the composition, parts out of reach replaced towards `end`."""
+    pairs = tuple((tamed(part.pair, end), part.times) for part in parts if part.pair is not None)
     if len(pairs) < len(parts):
         return None
     mirrored = tuple((pair.reversed, times) for pair, times in pairs)
@@ -240,13 +243,44 @@ def _worst_side(sides: list[_Asked], at: float, tolerance: float) -> Bracket:
 
 
 def _numerical_epsilon(parts: Parts, delta: float, tolerance: float) -> Answer:
-    sides = _numerical(parts)
-    return None if sides is None else _worst_side([s.epsilon for s in sides], delta, tolerance)
+    def ask(end: End, width: float) -> Bracket | None:
+        sides = _numerical(parts, end)
+        return None if sides is None else _worst_side([s.epsilon for s in sides], delta, width)
+
+    if not any(part.pair is not None and is_extreme(part.pair) for part in parts):
+        return ask(End.UPPER, tolerance)
+    # What is out of reach is bounded, not approached: narrow brackets would be wasted on it.
+    lower, upper = ask(End.LOWER, _VERY_ROUGH), ask(End.UPPER, tolerance)
+    if lower is None or upper is None:
+        return None
+    simple = _basic_epsilon(parts, delta, tolerance)
+    most = upper.upper if not isinstance(simple, float) else min(upper.upper, simple)
+    return Bracket(min(lower.lower, most), most, NUMERICAL_COMPOSITION, (*upper.assumes, NOTE))
 
 
 def _numerical_delta(parts: Parts, epsilon: float, tolerance: float) -> Answer:
-    sides = _numerical(parts)
-    return None if sides is None else _worst_side([s.delta for s in sides], epsilon, tolerance)
+    within = min(epsilon, LARGEST_LOSS)
+
+    def ask(end: End) -> Bracket | None:
+        sides = _numerical(parts, end)
+        return (
+            None
+            if sides is None
+            else _worst_side([side.delta for side in sides], within, tolerance)
+        )
+
+    reachable = epsilon in {within, math.inf}
+    if reachable and not any(part.pair is not None and is_extreme(part.pair) for part in parts):
+        within = epsilon
+        return ask(End.UPPER)
+    lower, upper = ask(End.LOWER), ask(End.UPPER)
+    if lower is None or upper is None:
+        return None
+    # δ falls in ε: beyond reach its value at the edge is an upper bound, and 0 a lower one.
+    least = lower.lower if within == epsilon else 0.0
+    return Bracket(
+        min(least, upper.upper), upper.upper, NUMERICAL_COMPOSITION, (*upper.assumes, NOTE)
+    )
 
 
 BASIC = Rule("basic", BASIC_COMPOSITION, _basic_epsilon, _basic_delta)

@@ -40,7 +40,7 @@ class Subsampled:
         _base(self.mechanism, Relation.ADD_REMOVE)
 
     def pair(self, relation: Relation) -> SubsampledPair:
-        """[ZDW22 Thm 11] for a record removed or added; both laws are mixtures if one is replaced."""
+        """[ZDW22 Thm 11] if a record is removed or added; mixtures on both sides if replaced."""
         replaced = Relation.parse(relation) is Relation.REPLACE_ONE
         base = _base(self.mechanism, Relation.ADD_REMOVE)
         return SubsampledPair(base, float(self.rate), Mixed.BOTH if replaced else Mixed.LEFT)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpverify.accounting.numerical.cells import UNIT, Tilt
+from dpverify.accounting.numerical.direct import DirectConvolver
 from dpverify.accounting.numerical.discretize import Grid, discretize
 from dpverify.accounting.numerical.evaluation import Composed
 from dpverify.accounting.numerical.fourier import Convolver, window_length
@@ -17,6 +18,7 @@ from dpverify.accounting.numerical.sketch import Saddle, Sketch
 
 CutParts = Sequence[tuple[CutLaw, int]]
 
+_DIRECT = 1 << 12  # sums with fewer nodes are not worth a transform
 _PLAIN = 300.0  # exponents below which nothing overflows or is lost
 _SLACK = 1e-6  # relative rounding of a bound that is itself far below what matters
 
@@ -73,6 +75,7 @@ class _Frame:
     last: int
     start: int
     length: int
+    is_direct: bool
 
     @classmethod
     def of(cls, parts: CutParts, grids: Sequence[Grid], window: Window) -> "_Frame":
@@ -83,8 +86,12 @@ class _Frame:
             first, last = first + times * low, last + times * high
         offsets = [times * grid.offset for (_, times), grid in zip(parts, grids, strict=True)]
         offset = math.fsum(offsets)
-        start = max(math.floor((window.low - offset) / step), first)
-        end = min(math.ceil((window.high - offset) / step), last)
+        is_direct = last - first < _DIRECT or sum(times for _, times in parts) == 1
+        start, length = first, last - first + 1
+        if not is_direct:
+            start = max(math.floor((window.low - offset) / step), first)
+            end = min(math.ceil((window.high - offset) / step), last)
+            length = window_length(end - start + 1)
         return cls(
             step=step,
             offset=offset,
@@ -92,7 +99,8 @@ class _Frame:
             first=first,
             last=last,
             start=start,
-            length=window_length(end - start + 1),
+            length=length,
+            is_direct=is_direct,
         )
 
     @property
@@ -108,8 +116,8 @@ class _Frame:
 class _End:
     """One end's transforms, and the sums that bound what lies beyond the window."""
 
-    def __init__(self, length: int) -> None:
-        self.convolver = Convolver(length)
+    def __init__(self, frame: _Frame) -> None:
+        self.convolver = DirectConvolver() if frame.is_direct else Convolver(frame.length)
         self.log_above = 0.0
         self.log_below = 0.0
 
@@ -124,7 +132,7 @@ class _Work:
 
     def __init__(self, window: Window, frame: _Frame, rate: float) -> None:
         self.window, self.frame, self.rate = window, frame, rate
-        self.ends = (_End(frame.length), _End(frame.length))
+        self.ends = (_End(frame), _End(frame))
         self.log_scales: list[float] = []
         self.loss_error = frame.offset_error
         self.log_infinite = -math.inf
@@ -160,7 +168,9 @@ class _Work:
 
     def _composed(self, end: _End, outside: float, log_infinite: float) -> Composed:
         frame, convolution = self.frame, end.convolver.result()
-        masses = np.roll(convolution.masses, -(frame.start % frame.length))
+        masses = convolution.masses
+        if not frame.is_direct:
+            masses = np.roll(masses, -(frame.start % frame.length))
         return Composed(
             masses=np.maximum(masses, 0.0),
             start=frame.low,
@@ -169,6 +179,7 @@ class _Work:
             log_scale=math.fsum(self.log_scales),
             scale_error=4.0 * UNIT * math.fsum(map(abs, self.log_scales)),
             error=convolution.error,
+            relative_error=convolution.relative_error,
             outside=outside,
             log_infinite=log_infinite,
             loss_error=self.loss_error + 8.0 * UNIT * max(abs(frame.low), abs(frame.high)),

@@ -21,9 +21,9 @@ _FAR = 36.0  # exponent beyond which the kernel is bounded instead of summed
 class Composed:
     """One end of a composition: masses at losses start + i·step, and what they may be off by.
 
-    `error` bounds the ℓ2 norm of the error of the masses, `outside` the tilted mass beyond the
-    window that a bound has to allow for, `log_infinite` the mass under P at ∞, `loss_error` the
-    error of the losses.
+    `error` bounds the ℓ2 norm of the error of the masses, `relative_error` a further error relative
+    to each, `outside` the tilted mass beyond the window that a bound has to allow for,
+    `log_infinite` the mass under P at ∞, `loss_error` the error of the losses.
     """
 
     masses: Floats
@@ -33,6 +33,7 @@ class Composed:
     log_scale: float
     scale_error: float
     error: float
+    relative_error: float
     outside: float
     log_infinite: float
     loss_error: float
@@ -50,7 +51,7 @@ class Composed:
         epsilon -= self.loss_error
         total, shrunk = self._sums(epsilon)
         slope = _slope(total, shrunk)
-        total = total * (1.0 + self._rounding) + self._charge + math.exp(-_FAR)
+        total = total * (1.0 + self._rounding) + self._charge
         finite = math.log(total) + self.log_scale - self.rate * epsilon + self._log_rounding(epsilon)
         return float(np.logaddexp(finite, self.log_infinite)), slope
 
@@ -66,22 +67,19 @@ class Composed:
         return finite - self._log_rounding(epsilon), slope
 
     def delta_noise(self, epsilon: float) -> float:
-        """What errors of the masses may add up to, as a share of δ(ε)."""
-        total, _ = self._sums(epsilon)
-        return self._charge / total if total > 0.0 else 0.0
+        """What errors may add up to, as a share of δ(ε)."""
+        total, shrunk = self._sums(epsilon)
+        return (self._charge + self.loss_error * shrunk) / total if total > 0.0 else 0.0
 
     def epsilon_noise(self, epsilon: float) -> float:
         """By how much they may move the ε at which the profile takes its value at `epsilon`."""
         _, shrunk = self._sums(epsilon)
-        return self._charge / shrunk if shrunk > 0.0 else 0.0
+        return self.loss_error + (self._charge / shrunk if shrunk > 0.0 else 0.0)
 
     def _sums(self, epsilon: float) -> tuple[float, float]:
         """Σ W·ψ, and Σ W·e^(−(rate+1)·d), over the losses s = ε + d above ε."""
         first = max(math.ceil((epsilon - self.start) / self.step), 0)
-        reach = len(self.masses)
-        if self.rate > 0.0:
-            reach = min(reach, first + math.ceil(_FAR / (self.rate * self.step)) + 1)
-        masses = self.masses[first:reach]
+        masses = self.masses[first : first + self._reach]
         distance = (self.start - epsilon) + self.step * np.arange(first, first + len(masses))
         distance = np.maximum(distance, 0.0)
         weighted = masses * np.exp(-self.rate * distance)
@@ -89,9 +87,18 @@ class Composed:
         return total, float((weighted * np.exp(-distance)).sum())
 
     @property
+    def _reach(self) -> int:
+        """How many nodes are summed: as far as the kernel counts beside the error of the masses."""
+        if self.error == 0.0 or self.rate == 0.0:
+            return len(self.masses)
+        return min(len(self.masses), math.ceil(_FAR / (self.rate * self.step)) + 1)
+
+    @property
     def _rounding(self) -> float:
-        """Relative error of a sum of positive terms, each an exponential of at most `_FAR`."""
-        return UNIT * (64.0 + 4.0 * _FAR + 2.0 * math.log2(len(self.masses)))
+        """Relative error of a sum of positive terms, each with an exponential in it."""
+        exponent = (1.0 + self.rate) * self.step * self._reach
+        rounding = UNIT * (64.0 + 4.0 * exponent + 2.0 * math.log2(len(self.masses)))
+        return rounding + self.relative_error
 
     def _log_rounding(self, epsilon: float) -> float:
         return self.scale_error + 8.0 * UNIT * (abs(self.log_scale) + self.rate * abs(epsilon) + 1.0)
@@ -110,7 +117,8 @@ class Composed:
             integral = 2.0 / (2.0 * rate * (2.0 * rate + 1.0) * (2.0 * rate + 2.0))
             square = min(square, integral / self.step + 2.0 * peak * peak)
         masses = self.error * math.sqrt(square) + self.outside * peak
-        return masses * (1.0 + 2.0**-40) + _UNDERFLOW
+        beyond = 0.0 if self._reach == len(self.masses) else math.exp(-_FAR)
+        return (masses + beyond) * (1.0 + 2.0**-40) + _UNDERFLOW
 
 
 def _slope(total: float, shrunk: float) -> float:

@@ -31,10 +31,14 @@ def window_length(count: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Convolution:
-    """Masses at indices 0 … n−1 modulo n, and a bound on the ℓ2 norm of their error."""
+    """Masses at indices 0 … n−1, the ℓ2 norm of their error, and the relative error of each.
+
+    Both errors are bounds, and add up.
+    """
 
     masses: Floats
     error: float
+    relative_error: float
 
 
 class Convolver:
@@ -52,7 +56,7 @@ class Convolver:
     def add(self, masses: Floats, first: int, times: int) -> None:
         """Take the law with these masses at first, first + 1, … another `times` times."""
         folded = _fold(masses, first, self.length)
-        norm = float(np.linalg.norm(folded))
+        norm = _norm(folded)
         error = self._transform_unit * norm
         self._transform_error += times * error
         total = float(folded.sum())
@@ -71,11 +75,16 @@ class Convolver:
         spectrum[self._active] = self._product
         masses = irfft(spectrum, self.length)
         growth = math.exp(min(self._log_growth, 700.0))
-        norm = float(np.linalg.norm(masses))
+        norm = _norm(masses)
         rounding = _PRODUCT_ROUNDINGS * UNIT * self._products + self._transform_unit
         dropped = math.exp(_NEGLIGIBLE) * math.sqrt(self.length)
         error = growth * (self._transform_error + dropped) + 2.0 * rounding * norm
-        return Convolution(masses, error)
+        return Convolution(masses, error, 0.0)
+
+
+def _norm(values: Floats) -> float:
+    """The ℓ2 norm, without waking up the threads of a linear-algebra library."""
+    return math.sqrt(float(np.square(values).sum()))
 
 
 def _fold(masses: Floats, first: int, length: int) -> Floats:

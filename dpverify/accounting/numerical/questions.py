@@ -33,10 +33,6 @@ class Question(ABC):
         """About how large the profile is where it will be read."""
 
     @abstractmethod
-    def most_tilt(self, log_delta: float) -> float:
-        """A tilt beyond which nothing is gained."""
-
-    @abstractmethod
     def saddle(self, sketch: Sketch) -> Saddle:
         """Where to tilt at first."""
 
@@ -68,10 +64,6 @@ class EpsilonAt(Question):
     def log_delta(self, sketch: Callable[[], Sketch]) -> float:  # noqa: ARG002  # it is given
         return self.low
 
-    def most_tilt(self, log_delta: float) -> float:
-        """Chernoff's bound at tilt t is off by at most ln(1/δ)/t."""
-        return 4.0 * (10.0 - log_delta) / min(self.tolerance, 1.0)
-
     def saddle(self, sketch: Sketch) -> Saddle:
         found = sketch.saddle_at_delta(self.low)
         limit = self.most - self.tolerance / 4.0
@@ -98,9 +90,6 @@ class DeltaAt(Question):
 
     def log_delta(self, sketch: Callable[[], Sketch]) -> float:
         return max(sketch().saddle_at_epsilon(self.epsilon).log_delta, LEAST_LOG)
-
-    def most_tilt(self, log_delta: float) -> float:  # noqa: ARG002
-        return 1e9
 
     def saddle(self, sketch: Sketch) -> Saddle:
         return sketch.saddle_at_epsilon(self.epsilon)

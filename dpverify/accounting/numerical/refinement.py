@@ -16,7 +16,9 @@ Progress = Callable[[str], None]
 
 _MOST_NODES = 1 << 22  # of a window; with the next, keeps all arrays together below 2 GiB
 _MOST_CELLS = 1 << 21  # of one part
-_MOST_ATTEMPTS = 8
+_MOST_ATTEMPTS = 10
+_MOST_STALLS = 1  # attempts in a row that may gain less than a tenth
+_CHEAP = 1 << 17  # grids with fewer nodes may always be refined
 _AIM = 0.5  # share of the tolerance that the first grid is chosen for
 _COARSEST = 2.0  # steps over which the tilt changes by more in the exponent see too little
 _MOST_TILT_PER_STEP = 50.0  # neighboring nodes need not differ by more in the exponent
@@ -54,20 +56,18 @@ def refine(
     """
     log_delta = question.log_delta(lambda: Sketch(_cut(prepared, -700.0)))
     parts = _cut(prepared, log_delta)
-    most_tilt = question.most_tilt(log_delta)
-    if prepared.gap and prepared.is_lattice:
-        most_tilt = min(most_tilt, _MOST_TILT_PER_STEP / prepared.gap)
-    sketch = Sketch(parts, most_tilt)
+    sketch = Sketch(parts)
     state = _State.start(sketch, question, tolerance)
     lower, upper = -math.inf, math.inf
     for _ in range(_MOST_ATTEMPTS):
         saddle = state.saddle
-        if saddle.tilt * state.step > _MOST_TILT_PER_STEP:
-            saddle = sketch.saddle(_MOST_TILT_PER_STEP / state.step)
         precision = 1e-3 * min(1.0, tolerance * question.cost(saddle.tilt))
         window = window_for(sketch, saddle, precision)
         finest = _finest(parts, window)
         step = max(prepared.step(state.step), finest)
+        if saddle.tilt * step > _MOST_TILT_PER_STEP:
+            saddle = sketch.saddle(_MOST_TILT_PER_STEP / step)
+            window = window_for(sketch, saddle, precision)
         if progress is not None:
             progress(f"grid of {window.width / step:.0f} nodes, step {step:.3g}")
         ends = question.read(*compose(parts, sketch, saddle, window, step), saddle.epsilon)
@@ -82,6 +82,8 @@ def refine(
         if same and step == finest:
             return Found(lower, upper, GRID_LIMIT)
         state = state.following(step, width, tolerance, tilted)
+        if state.stalls > _MOST_STALLS and window.width > _CHEAP * step:
+            break
     return Found(lower, upper, NO_PROGRESS)
 
 
@@ -93,6 +95,7 @@ class _State:
     saddle: Saddle
     last_step: float = math.inf
     last_width: float = math.inf
+    stalls: int = 0
 
     @classmethod
     def start(cls, sketch: Sketch, question: Question, tolerance: float) -> "_State":
@@ -107,7 +110,8 @@ class _State:
             order = math.log(self.last_width / width) / math.log(self.last_step / step)
         ratio = (0.6 * tolerance / width) ** (1.0 / min(max(order, 0.8), 2.0))
         smaller = step * min(max(ratio, 0.05), 0.7)
-        return _State(min(smaller, _COARSEST / saddle.tilt), saddle, step, width)
+        stalls = self.stalls + 1 if width > 0.9 * self.last_width else 0
+        return _State(min(smaller, _COARSEST / saddle.tilt), saddle, step, width, stalls)
 
 
 def _cut(prepared: Prepared, log_delta: float) -> CutParts:

@@ -17,6 +17,8 @@ from dpverify.accounting.numerical.ramps import Floats, Ramp
 _POINTS = 320  # outcomes per ramp
 _MOST_POINTS = 4000
 _LEAST_TILT = 1e-4
+_MOST_TILT = 1e3  # over the standard deviation of the whole
+_MOST_TILT_PER_POINT = 100.0  # over the distance of two points of a sketch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,9 +33,12 @@ class Saddle:
 class Sketch:
     """Each part's law as a few hundred atoms, and its moments."""
 
-    def __init__(self, parts: Sequence[tuple[CutLaw, int]], most_tilt: float = 1e6) -> None:
-        self.most_tilt = max(most_tilt, 1.0)
+    def __init__(self, parts: Sequence[tuple[CutLaw, int]]) -> None:
         losses, masses = zip(*(_points(law) for law, _ in parts), strict=True)
+        self.spacing = max(
+            (float(np.diff(_ramp_points(ramp)[0]).max()) for law, _ in parts for ramp in law.ramps),
+            default=0.0,
+        )
         self.starts = np.cumsum([0, *(len(part) for part in losses[:-1])])
         self.sizes = np.array([len(part) for part in losses])
         self.losses: Floats = np.concatenate(losses)
@@ -74,6 +79,15 @@ class Sketch:
         centered = self.losses - np.repeat(means, self.sizes)
         return np.sqrt(np.add.reduceat(weights * centered * centered, self.starts) / sums)
 
+    def most_tilt(self) -> float:
+        """A tilt that would look a thousandth of the standard deviation away from the top.
+
+        Only an ε next to the greatest loss asks for more, and only if losses are bounded.
+        """
+        deviation = math.sqrt(float(self.times @ self.deviations() ** 2))
+        sharpest = _MOST_TILT / max(deviation, 1e-300)
+        return max(min(sharpest, _MOST_TILT_PER_POINT / max(self.spacing, 1e-300)), 2.0)
+
     def saddle(self, tilt: float) -> Saddle:
         """The point that a tilt is best for: δ(ε) ≈ e^F/√(2π·F″), F = K(λ) − λε − ln λ(1+λ)."""
         moment, mean, variance = self.cumulants(tilt)
@@ -99,7 +113,7 @@ class Sketch:
             return falling(saddles[log_tilt])
 
         # From 1 outwards, so that extreme tilts are not tried without need.
-        low, high = math.log(_LEAST_TILT), math.log(self.most_tilt)
+        low, high = math.log(_LEAST_TILT), math.log(self.most_tilt())
         here, step = 0.0, 1.5 if at(0.0) > 0.0 else -1.5
         while True:
             there = min(max(here + step, low), high)

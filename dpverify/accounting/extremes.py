@@ -1,0 +1,83 @@
+"""Parts whose privacy loss is out of a grid's reach, replaced by parts within it.
+
+Noise thirty times smaller than the sensitivity protects nothing, and asks a grid for losses in the
+thousands. For each end such a pair is replaced by one on the safe side: for the upper end it gives
+away whatever it can, for the lower end it is a little more private than it is.
+"""
+
+import math
+from dataclasses import replace
+from enum import Enum
+from fractions import Fraction
+
+from dpverify.guarantees import ApproxDP
+from dpverify.pairs.base import Pair
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.laplace import LaplacePair
+from dpverify.pairs.leaky_response import LeakyResponsePair
+from dpverify.pairs.subsampled import SubsampledPair
+from dpverify.pairs.without_replacement import WithoutReplacementPair
+
+LARGEST_SQUARED_MU = Fraction(625)
+LARGEST_LOSS = 500.0
+LARGEST_SHIFT = 2000.0  # of plain Laplace noise, whose losses have two atoms at the ends
+NOTE = "losses beyond a grid's reach are bounded: nothing is assumed private about such a part"
+
+
+class End(Enum):
+    """Which way the replacement may err."""
+
+    UPPER = "upper"
+    LOWER = "lower"
+
+
+def is_extreme(pair: Pair) -> bool:
+    """Whether a pair's loss is out of reach."""
+    match pair:
+        case (
+            SubsampledPair(base=LaplacePair() as base)
+            | WithoutReplacementPair(base=LaplacePair() as base)
+        ):
+            return base.max_loss > LARGEST_LOSS
+        case SubsampledPair(base=base) | WithoutReplacementPair(base=base):
+            return is_extreme(base)
+        case GaussianPair(squared_mu=squared_mu):
+            return squared_mu > LARGEST_SQUARED_MU
+        case LaplacePair():
+            return pair.max_loss > LARGEST_SHIFT
+        case LeakyResponsePair(worst=worst):
+            return LARGEST_LOSS < worst.epsilon < math.inf
+        case _:
+            return False
+
+
+def tamed(pair: Pair, end: End) -> Pair:
+    """The pair itself, or one within reach that dominates it, or that it dominates.
+
+    A Poisson sample or a batch gives away at most whether the record is in it, that is with
+    probability q: leaky randomized response with ε = 0 and δ = q.
+    """
+    if not is_extreme(pair):
+        return pair
+    if end is End.UPPER:
+        match pair:
+            case SubsampledPair(rate=rate) | WithoutReplacementPair(rate=rate):
+                return LeakyResponsePair(ApproxDP(epsilon=0.0, delta=rate))
+            case _:
+                return LeakyResponsePair(ApproxDP(epsilon=math.inf))
+    match pair:
+        case SubsampledPair(base=base) | WithoutReplacementPair(base=base):
+            return replace(pair, base=_weaker(base))
+        case GaussianPair() | LaplacePair():
+            return _weaker(pair)
+        case LeakyResponsePair(worst=worst):
+            return LeakyResponsePair(replace(worst, epsilon=LARGEST_LOSS))
+        case _:
+            raise AssertionError(pair)  # pragma: no cover - is_extreme knows no others
+
+
+def _weaker(base: GaussianPair | LaplacePair) -> GaussianPair | LaplacePair:
+    """The same noise, as much larger as it takes."""
+    if isinstance(base, GaussianPair):
+        return GaussianPair(LARGEST_SQUARED_MU)
+    return replace(base, scale=base.sensitivity * 1.01 / LARGEST_LOSS)
