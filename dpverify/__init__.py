@@ -11,6 +11,7 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.calibration import Calibration, calibrate, calibration
 from dpverify.accounting.comparison import Comparison
 from dpverify.accounting.conversion import Conversion, to_approx, to_gdp, to_renyi, to_zcdp
+from dpverify.auditing import NotRefuted, Refuted, Verdict, Witness, audit
 from dpverify.claims import Claim, Mechanism
 from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
 from dpverify.guarantees import (
@@ -71,10 +72,12 @@ __all__ = [
     "NoisyMax",
     "NormMechanism",
     "NotIndistinguishable",
+    "NotRefuted",
     "NotSupported",
     "PrivacyLoss",
     "PureDP",
     "RandomizedResponse",
+    "Refuted",
     "Relation",
     "RenyiDP",
     "SparseVector",
@@ -82,7 +85,10 @@ __all__ = [
     "Subsampled",
     "SubsampledWithoutReplacement",
     "Theorem",
+    "Verdict",
+    "Witness",
     "ZeroConcentratedDP",
+    "audit",
     "calibrate",
     "calibration",
     "dominates",

@@ -19,11 +19,15 @@ class Evidence(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One named check in a proof, the kind of evidence it gives, and whether it held."""
+    """One named check in a proof, the kind of evidence it gives, and whether it held.
+
+    `scope` says for which parameters, or on how many instances, it was checked.
+    """
 
     name: str
     evidence: Evidence
     holds: bool
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,7 @@ LEAKY_RESPONSE = Theorem(
     name="leaky-response",
     statement="Leaky randomized response with parameters (ε, δ) is exactly (ε, δ)-DP.",
     source="Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5",
+    proof="proofs/leaky_response.py",
 )
 SIMULATION_LEMMA = Theorem(
     name="simulation-lemma",
@@ -51,6 +56,7 @@ SIMULATION_LEMMA = Theorem(
         "leaky randomized response to them."
     ),
     source="Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5; Murtagh, Vadhan, TCC 2016, Lemma 3.2",
+    proof="proofs/simulation_lemma.py",
 )
 BLACKWELL = Theorem(
     name="blackwell",
@@ -59,16 +65,19 @@ BLACKWELL = Theorem(
         "above the other's, for every ratio e^ε from 0 to ∞."
     ),
     source="Blackwell, Ann. Math. Stat. 24, 1953; Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5",
+    proof="proofs/blackwell.py",
 )
 EXACT_PROFILE = Theorem(
     name="exact-profile",
     statement="The smallest δ at ε is sup over events E of P(E) − e^ε·Q(E) for a dominating pair.",
     source="Zhu, Dong, Wang, AISTATS 2022, Def. 7 (arXiv 2106.08567v4)",
+    proof="proofs/exact_profile.py",
 )
 BASIC_COMPOSITION = Theorem(
     name="basic-composition",
     statement="Parts that are (εᵢ, δᵢ)-DP compose, adaptively, to (Σεᵢ, Σδᵢ)-DP.",
     source="Dwork, Kenthapadi et al., EUROCRYPT 2006; Dwork, Roth, 2014, Thm 3.16",
+    proof="proofs/basic_composition.py",
 )
 ADVANCED_COMPOSITION = Theorem(
     name="advanced-composition",
@@ -77,6 +86,7 @@ ADVANCED_COMPOSITION = Theorem(
         "1 − (1−δ′)·Π(1−δᵢ))-DP, for every δ′ in (0, 1]."
     ),
     source="Kairouz, Oh, Viswanath, ICML 2015, Thm 3.5",
+    proof="proofs/advanced_composition.py",
 )
 OPTIMAL_COMPOSITION = Theorem(
     name="optimal-composition",
@@ -85,6 +95,7 @@ OPTIMAL_COMPOSITION = Theorem(
         "responses have the largest profile."
     ),
     source="Kairouz, Oh, Viswanath, ICML 2015, Thm 3.3 (arXiv 1311.0776v4)",
+    proof="proofs/optimal_composition.py",
 )
 UNEQUAL_COMPOSITION = Theorem(
     name="unequal-composition",
@@ -93,6 +104,7 @@ UNEQUAL_COMPOSITION = Theorem(
         "randomized responses has the largest profile."
     ),
     source="Murtagh, Vadhan, TCC 2016, Thm 1.5 (arXiv 1507.03113v3)",
+    proof="proofs/unequal_composition.py",
 )
 ANALYTIC_GAUSSIAN = Theorem(
     name="analytic-gaussian",
@@ -101,11 +113,13 @@ ANALYTIC_GAUSSIAN = Theorem(
         "Gaussian noise of standard deviation σ on a query of ℓ2 sensitivity μσ."
     ),
     source="Balle, Wang, ICML 2018, Thm 8 (arXiv 1805.06530v2)",
+    proof="proofs/analytic_gaussian.py",
 )
 GAUSSIAN_COMPOSITION = Theorem(
     name="gaussian-composition",
     statement="Parts that are μᵢ-GDP compose, adaptively, to √(Σμᵢ²)-GDP.",
     source="Dong, Roth, Su, J. R. Stat. Soc. B 84, 2022, Cor. 2 (arXiv 1905.02383v3)",
+    proof="proofs/gaussian_composition.py",
 )
 PURE_TO_GDP = Theorem(
     name="pure-to-gdp",
@@ -114,26 +128,31 @@ PURE_TO_GDP = Theorem(
         "the trade-off curve of randomized response consists of two chords of the Gaussian one: "
         "Dong, Roth, Su, J. R. Stat. Soc. B 84, 2022, Prop. 3 and convexity"
     ),
+    proof="proofs/pure_to_gdp.py",
 )
 ZCDP_COMPOSITION = Theorem(
     name="zcdp-composition",
     statement="Parts that are ρᵢ-zCDP compose, adaptively, to (Σρᵢ)-zCDP.",
     source="Bun, Steinke, TCC 2016, Lemma 1.7 (arXiv 1605.02065v1)",
+    proof="proofs/zcdp_composition.py",
 )
 PURE_TO_ZCDP = Theorem(
     name="pure-to-zcdp",
     statement="ε-DP implies (ε²/2)-zCDP.",
     source="Bun, Steinke, TCC 2016, Prop. 1.4 (arXiv 1605.02065v1)",
+    proof="proofs/pure_to_zcdp.py",
 )
 GDP_TO_ZCDP = Theorem(
     name="gdp-to-zcdp",
     statement="μ-GDP implies (μ²/2)-zCDP.",
     source="Dong, Roth, Su, JRSS B 84, 2022, Cor. B.6; Bun, Steinke, TCC 2016, Prop. 1.6",
+    proof="proofs/gdp_to_zcdp.py",
 )
 RENYI_COMPOSITION = Theorem(
     name="renyi-composition",
     statement="Parts with Rényi divergence εᵢ at one order compose, adaptively, to Σεᵢ at it.",
     source="Mironov, CSF 2017, Prop. 1 (arXiv 1702.07476v3)",
+    proof="proofs/renyi_composition.py",
 )
 RENYI_TO_APPROX = Theorem(
     name="renyi-to-approx",
@@ -142,6 +161,7 @@ RENYI_TO_APPROX = Theorem(
         "has the largest P(E) − e^ε·Q(E); so the best (ε, δ) is a convex program in one variable."
     ),
     source="Asoodeh, Liao, Calmon, Kosut, Sankar, IEEE JSAIT 2021, Thm 2 (arXiv 2008.06529v2)",
+    proof="proofs/renyi_to_approx.py",
 )
 LAPLACE = Theorem(
     name="laplace",
@@ -150,16 +170,19 @@ LAPLACE = Theorem(
         "Laplace(Δ, b) against Laplace(0, b) in one dimension, whatever the query's dimension."
     ),
     source="Dwork, McSherry, Nissim, Smith, TCC 2006, Prop. 1",
+    proof="proofs/laplace.py",
 )
 NORM_MECHANISM = Theorem(
     name="norm-mechanism",
     statement="Noise with density ∝ exp(−‖z‖/b) on a query of ‖·‖ sensitivity Δ is (Δ/b)-DP.",
     source="Hardt, Talwar, STOC 2010, Sec. 4; Dwork, McSherry, Nissim, Smith, TCC 2006",
+    proof="proofs/norm_mechanism.py",
 )
 RANDOMIZED_RESPONSE = Theorem(
     name="randomized-response",
     statement="Telling the truth with odds e^ε : 1 is ε-DP.",
     source="Warner, JASA 60, 1965; Dwork, Roth, 2014, Sec. 3.2",
+    proof="proofs/randomized_response.py",
 )
 EXPONENTIAL_MECHANISM = Theorem(
     name="exponential-mechanism",
@@ -168,6 +191,7 @@ EXPONENTIAL_MECHANISM = Theorem(
         "∝ exp(ε·score/Δ) if the scores are monotone in the data."
     ),
     source="McSherry, Talwar, FOCS 2007, Thm 6; Dwork, Roth, 2014, Thm 3.10",
+    proof="proofs/exponential_mechanism.py",
 )
 NOISY_MAX = Theorem(
     name="noisy-max",
@@ -176,6 +200,7 @@ NOISY_MAX = Theorem(
         "of scale 2Δ/ε to each is ε-DP; scale Δ/ε if the scores are monotone in the data."
     ),
     source="Dwork, Roth, 2014, Claim 3.9; Ding, Kifer, Steinke et al., 2021 (arXiv 2105.07260)",
+    proof="proofs/noisy_max.py",
 )
 SPARSE_VECTOR = Theorem(
     name="sparse-vector",
@@ -184,6 +209,7 @@ SPARSE_VECTOR = Theorem(
         "c answers above, is (ε₁ + ε₂)-DP."
     ),
     source="Lyu, Su, Li, PVLDB 10(6), 2017, Thm 4 (arXiv 1603.01699v4)",
+    proof="proofs/sparse_vector.py",
 )
 POISSON_SUBSAMPLING = Theorem(
     name="poisson-subsampling",
@@ -193,6 +219,7 @@ POISSON_SUBSAMPLING = Theorem(
         "when one is added."
     ),
     source="Zhu, Dong, Wang, AISTATS 2022, Thm 11 (arXiv 2106.08567v4)",
+    proof="proofs/poisson_subsampling.py",
 )
 
 WITHOUT_REPLACEMENT = Theorem(
@@ -206,6 +233,7 @@ WITHOUT_REPLACEMENT = Theorem(
         "Balle, Barthe, Gaboardi, NeurIPS 2018, Thm 11 (arXiv 1807.01647v2); "
         "Zhu, Dong, Wang, AISTATS 2022, Thm 11 (arXiv 2106.08567v4)"
     ),
+    proof="proofs/without_replacement.py",
 )
 LECTURE_GAUSSIAN = Theorem(
     name="lecture-gaussian",
@@ -214,6 +242,7 @@ LECTURE_GAUSSIAN = Theorem(
         "true and loose: they are (kρ/2)-zCDP and exactly √(kρ)-GDP."
     ),
     source="Nikolov, CSC2412, lecture on private gradient descent; Bun, Steinke, TCC 2016",
+    proof="proofs/lecture_gaussian.py",
 )
 NUMERICAL_COMPOSITION = Theorem(
     name="numerical-composition",
@@ -225,6 +254,7 @@ NUMERICAL_COMPOSITION = Theorem(
         "Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, PoPETs 2022 (arXiv 2207.04380v1), for the "
         "upper end; Blackwell, 1953, for both"
     ),
+    proof="proofs/numerical_composition.py",
 )
 
 REGISTRY: tuple[Theorem, ...] = tuple(

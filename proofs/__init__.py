@@ -1,1 +1,5 @@
-"""Proofs that run, one file a theorem. Nothing is released here yet."""
+"""Proofs that run: one file a theorem, `refuted/` for what the lecture notes have wrong.
+
+`support/` says how a proof is written and finds them all; every other file is one theorem. The map
+from the notes to the files is README.md, and `dpverify prove` runs everything.
+"""

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from dpverify.cli import compose, demo, noise
+from dpverify.cli import audit, compose, demo, noise, prove
 from dpverify.errors import DPVerifyError
 
 app = typer.Typer(
@@ -20,6 +20,8 @@ app = typer.Typer(
 )
 app.command(epilog=compose.EXAMPLE)(compose.compose)
 app.command(epilog=noise.EXAMPLE)(noise.noise)
+app.command(epilog=audit.EXAMPLE)(audit.audit)
+app.command(epilog=prove.EXAMPLE)(prove.prove)
 app.command(epilog="Example: dpverify demo")(demo.demo)
 
 

@@ -221,7 +221,7 @@ def test_noise_prints_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for verb in ("compose", "noise", "demo"):
+    for verb in ("compose", "noise", "audit", "prove", "demo"):
         assert run([verb, "--help"]) == 0
         assert "Example: dpverify" in capsys.readouterr().out.replace("\n", " ")
 

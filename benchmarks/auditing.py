@@ -1,0 +1,232 @@
+"""How much of the truth an audit certifies, beside baselines and the oracle; and how fast.
+
+    python benchmarks/auditing.py [--seeds 3] [--sizes 10000 100000]
+
+For every case of the battery and every size, at level 0.05, the mean over seeds of
+
+- `ours`: the lower bound of `audit(method="fixed")`;
+- `Bonferroni`: Clopper–Pearson at each of 50 thresholds on a score, the level shared among them;
+  the score is the output itself where it is one number, else a classifier from half of the draws;
+- `boosted`: boosted trees from a quarter of the draws, the threshold chosen on another quarter,
+  Clopper–Pearson on the rest;
+- `oracle`: the best event known in advance, Clopper–Pearson on all draws (its counts are drawn from
+  the event's true chances).
+
+All see the same draws but the oracle. Then the draws a side that refute Laplace claims, and the
+time of an audit against that of its draws alone.
+"""
+
+import argparse
+import cProfile
+import io
+import pstats
+import time
+
+import numpy as np
+from battery import Case, battery
+
+from dpverify.auditing import audit
+from dpverify.auditing.attacks import Draws, Explore, numeric_features
+from dpverify.auditing.classifiers import boosted
+from dpverify.auditing.confidence import Counts, split_epsilon_lower
+from dpverify.auditing.outputs import Outputs
+from dpverify.auditing.sampling import Sampler, Side
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms import Laplace
+
+LEVEL = 0.05
+THRESHOLDS = 50
+
+
+def bound(hits: int, other: int, size: int, delta: float, level: float = LEVEL) -> float:
+    counts = Counts(hits=hits, trials=size, other_hits=other, other_trials=size)
+    return split_epsilon_lower(counts, delta=delta, level=level)
+
+
+def ours(case: Case, size: int, seed: int) -> float:
+    claim = ApproxDP(epsilon=20.0, delta=case.delta)
+    verdict = audit(
+        case.mechanism,
+        left=case.left,
+        right=case.right,
+        claim=claim,
+        level=LEVEL,
+        seed=seed,
+        samples=size,
+        method="fixed",
+    )
+    return verdict.epsilon_lower
+
+
+def oracle(case: Case, size: int, rng: np.random.Generator) -> float:
+    def expected(chances: tuple[float, float]) -> float:
+        p, q = chances
+        return bound(min(size, round(p * size)), min(size, round(q * size)), size, case.delta)
+
+    p, q = max(case.nested(), key=expected)
+    draws = [
+        bound(*rng.binomial(size, [min(p, 1.0), min(q, 1.0)]).tolist(), size, case.delta)
+        for _ in range(20)
+    ]
+    return float(np.mean(draws))
+
+
+def drawn(case: Case, size: int, seed: int) -> Draws:
+    sampler = Sampler(mechanism=case.mechanism, left=case.left, right=case.right, seed=seed)
+    return Draws(*(sampler.draw(side, 0, size) for side in Side))
+
+
+def scores(draws: Draws, start: int, stop: int, fit: int) -> tuple[np.ndarray, np.ndarray]:
+    """A score of draws start…stop: the output, or what trees learned from the first `fit`."""
+    part = [side.between(start, stop) for side in (draws.left, draws.right)]
+    names = numeric_features(Explore(draws))
+    if names == ["output"]:
+        return part[0].column("output"), part[1].column("output")
+    first = [side.between(0, fit) for side in (draws.left, draws.right)]
+    event = boosted(*first, names)
+    return event.score(part[0]), event.score(part[1])
+
+
+def best_cut(
+    left: np.ndarray, right: np.ndarray, delta: float, level: float
+) -> tuple[float, tuple]:
+    """The largest bound over thresholds, tails and directions, each at this level."""
+    pooled = np.sort(np.concatenate([left, right]))
+    best: tuple[float, tuple] = (0.0, (0.0, True, True))
+    for cut in np.unique(pooled[np.linspace(0, len(pooled) - 1, THRESHOLDS).astype(int)]):
+        for upper in (True, False):
+            hits = [int((s >= cut).sum() if upper else (s <= cut).sum()) for s in (left, right)]
+            for swap in (False, True):
+                a, b = hits[::-1] if swap else hits
+                value = bound(a, b, len(left), delta, level)
+                if value > best[0]:
+                    best = (value, (float(cut), upper, swap))
+    return best
+
+
+def bonferroni(case: Case, size: int, draws: Draws) -> float:
+    scalar = numeric_features(Explore(draws)) == ["output"]
+    start = 0 if scalar else size // 2
+    left, right = scores(draws, start, size, size // 2)
+    return best_cut(left, right, case.delta, LEVEL / (4 * THRESHOLDS))[0]
+
+
+def boosted_baseline(case: Case, size: int, draws: Draws) -> float:
+    names = numeric_features(Explore(draws))
+    quarter, half = size // 4, size // 2
+    event = boosted(draws.left.between(0, quarter), draws.right.between(0, quarter), names)
+
+    def part(side: Outputs, a: int, b: int) -> np.ndarray:
+        return event.score(side.between(a, b))
+
+    chosen = best_cut(
+        part(draws.left, quarter, half), part(draws.right, quarter, half), case.delta, LEVEL
+    )
+    cut, upper, swap = chosen[1]
+    fresh = [part(side, half, size) for side in (draws.left, draws.right)]
+    hits = [int((s >= cut).sum() if upper else (s <= cut).sum()) for s in fresh]
+    a, b = hits[::-1] if swap else hits
+    return bound(a, b, size - half, case.delta)
+
+
+def power(sizes: list[int], seeds: int) -> None:
+    for size in sizes:
+        print(f"\n{size:,} draws a side, {1 - LEVEL:.0%} lower bounds, mean of {seeds} seeds")
+        print(
+            f"{'case':40}{'truth':>8}{'ours':>8}{'Bonf.':>8}"
+            f"{'boosted':>9}{'oracle':>8}{'ours/oracle':>13}"
+        )
+        ratios = []
+        for case in battery():
+            rng = np.random.default_rng(0)
+            best = oracle(case, size, rng)
+            rows = []
+            for seed in range(seeds):
+                draws = drawn(case, size, seed)
+                rows.append(
+                    (
+                        ours(case, size, seed),
+                        bonferroni(case, size, draws),
+                        boosted_baseline(case, size, draws),
+                    )
+                )
+            mine, shared, trees = np.mean(rows, axis=0)
+            ratios.append([mine / best, shared / best, trees / best])
+            print(
+                f"{case.name:40}{case.truth:8.3f}{mine:8.3f}{shared:8.3f}"
+                f"{trees:9.3f}{best:8.3f}{mine / best:13.3f}",
+                flush=True,
+            )
+        means = np.mean(ratios, axis=0)
+        print(
+            f"mean share of the oracle: ours {means[0]:.3f}, "
+            f"Bonferroni {means[1]:.3f}, boosted {means[2]:.3f}"
+        )
+
+
+def samples_to_refute(seeds: int) -> None:
+    print("\ndraws a side until a claim on Laplace noise (true ε = 1) is refuted, level 0.01")
+    case = battery()[0]
+    for method in ("both", "anytime"):
+        for claimed in (0.5, 0.9):
+            used = [
+                audit(
+                    case.mechanism,
+                    left=0.0,
+                    right=1.0,
+                    claim=PureDP(epsilon=claimed),
+                    level=0.01,
+                    seed=seed,
+                    samples=60_000,
+                    method=method,
+                ).samples
+                for seed in range(seeds)
+            ]
+            print(
+                f"method {method:8} claimed {claimed}: "
+                f"median {np.median(used):,.0f}, largest {max(used):,}"
+            )
+
+
+def speed() -> None:
+    print("\ntime of an audit that runs to its end, against drawing its samples alone")
+    plain, safe = battery()[0].mechanism, Laplace(scale=1.0)
+    rows = (
+        ("numpy Laplace", plain, 300_000),
+        ("numpy Laplace", plain, 1_000_000),
+        ("dpverify.Laplace", safe, 300_000),
+        ("dpverify.Laplace", safe, 1_000_000),
+    )
+    for name, mechanism, size in rows:
+        claim = PureDP(epsilon=1.0)
+        audit(mechanism, left=0.0, right=1.0, claim=claim, samples=2_000)
+        start = time.perf_counter()
+        for data in (0.0, 1.0):
+            mechanism.sample(data, size, rng=np.random.default_rng(0))
+        alone = time.perf_counter() - start
+        profile = cProfile.Profile()
+        start = time.perf_counter()
+        audit(mechanism, left=0.0, right=1.0, claim=claim, samples=size)
+        whole = time.perf_counter() - start
+        print(
+            f"{name}: {size:,} draws a side, drawing {alone:.3f} s, "
+            f"audit {whole:.3f} s, ratio {whole / alone:.1f}"
+        )
+        profile.runcall(audit, mechanism, left=0.0, right=1.0, claim=claim, samples=size)
+        text = io.StringIO()
+        pstats.Stats(profile, stream=text).sort_stats("tottime").print_stats(6)
+        print("\n".join(line for line in text.getvalue().splitlines()[6:] if line.strip()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 100_000])
+    chosen = parser.parse_args()
+    power(chosen.sizes, chosen.seeds)
+    samples_to_refute(21)
+    speed()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""A leak through the bits of floats, looked for apart from outputs as real numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpverify.auditing.attacks import Confirm, Explore, Families, propose
+from dpverify.auditing.confidence import Chain, critical
+from dpverify.auditing.goals import Bound
+from dpverify.auditing.outputs import WHOLE
+from dpverify.auditing.points import Point
+from dpverify.auditing.sampling import Sampler
+from dpverify.auditing.verdict import Witness, counts_of
+from dpverify.guarantees import Guarantee
+
+_LEAST = 128  # draws a side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BitSearch:
+    """What is to be refuted through bits, and the probability of erring."""
+
+    point: Point
+    claim: Guarantee
+    level: float
+
+    def leak(self, explore: Explore, confirm: Confirm, sampler: Sampler) -> Witness | None:
+        """A witness about bits that refutes the claim, or None.
+
+        Whole numbers have no bits to leak, so outputs must have fractions.
+        """
+        names = [n for n in explore.left.columns if n.startswith(WHOLE)]
+        size = min(explore.left.size, confirm.left.size)
+        if size < _LEAST or not any(_fractional(explore.left.column(name)) for name in names):
+            return None
+        point = self.point
+        goal = Bound(delta=point.delta, z=critical(self.level), planned=confirm.left.size)
+        found = propose(explore, goal, Families(only_bits=True)).values()
+        best = max(found, key=lambda proposal: proposal.merit, default=None)
+        if best is None:
+            return None
+        counts = counts_of(best.event, best.favors, confirm)
+        if not Chain((counts,), (1.0,)).rejects([(point.epsilon, point.delta)], level=self.level):
+            return None
+        return Witness(
+            claim=self.claim,
+            left=sampler.left,
+            right=sampler.right,
+            event=best.event,
+            favors=best.favors,
+            counts=counts,
+            delta=point.delta,
+            level=self.level,
+            seed=sampler.seed,
+        )
+
+
+def _fractional(column: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bool:
+    finite = column[np.isfinite(column)]
+    return bool(finite.size) and bool((finite != np.floor(finite)).any())

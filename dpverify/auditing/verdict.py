@@ -1,0 +1,237 @@
+"""What an audit found: refuted, with a witness; or not refuted, which is no proof of privacy."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from dpverify.auditing.attacks import Confirm, Draws
+from dpverify.auditing.confidence import Counts, epsilon_lower
+from dpverify.auditing.events import Event, event_from_dict
+from dpverify.auditing.outputs import canonical
+from dpverify.auditing.sampling import Sampler, Side, Target
+from dpverify.errors import InvalidParameter, check_count
+from dpverify.guarantees import (
+    ApproxDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
+
+_GUARANTEES = {
+    kind.__name__: kind for kind in (PureDP, ApproxDP, ZeroConcentratedDP, RenyiDP, GaussianDP)
+}
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Witness:
+    """An event that is too likely on one side: all it takes to refute the claim again.
+
+    `counts` are of draws that had no part in choosing the event. `epsilon_lower` is what they
+    alone show at δ = `delta`, at level `level`.
+    """
+
+    claim: Guarantee
+    left: Any
+    right: Any
+    event: Event
+    favors: Side
+    counts: Counts
+    delta: float
+    level: float
+    seed: int
+
+    @property
+    def epsilon_lower(self) -> float:
+        return epsilon_lower(self.counts, delta=self.delta, level=self.level)
+
+    def replay(
+        self, mechanism: Target, *, samples: int = 10_000, seed: int, level: float | None = None
+    ) -> "Verdict":
+        """Judge the same event on fresh draws: `samples` on each side."""
+        from dpverify.auditing.auditor import judge  # noqa: PLC0415  # it imports this module
+
+        check_count("samples", samples)
+        sampler = Sampler(mechanism=mechanism, left=self.left, right=self.right, seed=seed)
+        return judge(self, sampler, samples=samples, level=self.level if level is None else level)
+
+    def __str__(self) -> str:
+        c = self.counts
+        names = {Side.LEFT: "left", Side.RIGHT: "right"}
+        return (
+            f"event: {self.event}\n"
+            f"{names[self.favors]}: {c.hits:,} of {c.trials:,} draws; "
+            f"{names[self.favors.other]}: {c.other_hits:,} of {c.other_trials:,}\n"
+            f"so ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}, level {self.level:g}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it; data that JSON cannot hold is kept as text and not loaded again."""
+        return {
+            "version": _FORMAT,
+            "claim": {"kind": type(self.claim).__name__} | _fields(self.claim),
+            "left": _data(self.left),
+            "right": _data(self.right),
+            "event": self.event.to_dict(),
+            "event_in_words": str(self.event),
+            "favors": self.favors.name.lower(),
+            "counts": _fields(self.counts),
+            "delta": self.delta,
+            "level": self.level,
+            "seed": self.seed,
+            "epsilon_lower": self.epsilon_lower,
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the witness to a JSON file."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Witness":
+        """The witness that `save` wrote."""
+        try:
+            fields = json.loads(Path(path).read_text(encoding="utf-8"))
+            claim = dict(fields["claim"])
+            kind = _GUARANTEES[claim.pop("kind")]
+            return cls(
+                claim=kind(**{name: float(value) for name, value in claim.items()}),
+                left=_loaded(fields["left"]),
+                right=_loaded(fields["right"]),
+                event=event_from_dict(fields["event"]),
+                favors=Side[fields["favors"].upper()],
+                counts=Counts(**fields["counts"]),
+                delta=float(fields["delta"]),
+                level=float(fields["level"]),
+                seed=int(fields["seed"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidParameter(
+                f"path={str(path)!r} must hold a saved witness: {error}"
+            ) from None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Finding:
+    """What both verdicts tell.
+
+    `claim` was tested, and if honest is refuted with probability at most `level`. The truth of the
+    pair at `delta` is at least `epsilon_lower`; this too errs with probability at most `level`.
+    `samples` counts draws on each side until the decision; `tried` says what was looked for.
+    `float_leak` is a witness that the bits of the outputs break the claim, where outputs are judged
+    as real numbers; `notes` hold what else the reader should know.
+    """
+
+    claim: Guarantee
+    level: float
+    epsilon_lower: float
+    delta: float
+    samples: int
+    seconds: float
+    tried: tuple[str, ...]
+    float_leak: Witness | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        witness = getattr(self, "witness", None)
+        return {
+            "version": _FORMAT,
+            "refuted": isinstance(self, Refuted),
+            "claim": {"kind": type(self.claim).__name__} | _fields(self.claim),
+            "level": self.level,
+            "epsilon_lower": self.epsilon_lower,
+            "delta": self.delta,
+            "samples": self.samples,
+            "seconds": self.seconds,
+            "tried": list(self.tried),
+            "witness": None if witness is None else witness.to_dict(),
+            "float_leak": None if self.float_leak is None else self.float_leak.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def _tail(self) -> str:
+        lines = [f"note: {note}" for note in self.notes]
+        if self.float_leak is not None:
+            shown = str(self.float_leak).replace("\n", "\n  ")
+            lines.insert(
+                0, f"FLOATING-POINT LEAK: the bits of the outputs break the claim\n  {shown}"
+            )
+        return "".join(f"\n{line}" for line in lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refuted(_Finding):
+    """The claim is false, or something of probability at most `level` happened."""
+
+    witness: Witness
+
+    @property
+    def refuted(self) -> bool:
+        return True
+
+    def __str__(self) -> str:
+        return (
+            f"refuted: {self.claim} does not hold (level {self.level:g}); "
+            f"ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}, "
+            f"{self.samples:,} draws a side, {self.seconds:.2f} s\n{self.witness}{self._tail()}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotRefuted(_Finding):
+    """Nothing that was tried refutes the claim. This does not show that it is true."""
+
+    @property
+    def refuted(self) -> bool:
+        return False
+
+    @property
+    def witness(self) -> None:
+        return None
+
+    def __str__(self) -> str:
+        return (
+            f"not refuted: {self.claim} survived {self.samples:,} draws a side "
+            f"(level {self.level:g}, {self.seconds:.2f} s); this is no proof of it\n"
+            f"shown: ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}\n"
+            f"tried: {', '.join(self.tried)}{self._tail()}"
+        )
+
+
+Verdict: TypeAlias = Refuted | NotRefuted
+
+
+def counts_of(event: Event, favors: Side, fresh: Confirm | Draws) -> Counts:
+    """How often the event happened on draws that did not choose it."""
+    favored, other = fresh.on(favors), fresh.on(favors.other)
+    return Counts(
+        hits=int(event.happens(favored).sum()),
+        trials=favored.size,
+        other_hits=int(event.happens(other).sum()),
+        other_trials=other.size,
+    )
+
+
+def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401  # a slotted dataclass
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
+def _data(data: object) -> dict[str, Any]:
+    plain = data.tolist() if hasattr(data, "tolist") else data
+    try:
+        json.dumps(plain, allow_nan=False)
+    except (TypeError, ValueError):
+        return {"text": canonical(data)}
+    kind = "array" if hasattr(data, "tolist") and not isinstance(plain, (int, float)) else "json"
+    return {kind: plain}
+
+
+def _loaded(fields: dict[str, Any]) -> Any:  # noqa: ANN401  # whatever the mechanism takes
+    if "array" in fields:
+        import numpy as np  # noqa: PLC0415
+
+        return np.array(fields["array"])
+    return fields["json"] if "json" in fields else fields["text"]

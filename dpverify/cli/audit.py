@@ -1,0 +1,145 @@
+"""`dpverify audit`: is the claimed ε true of this callable?"""
+
+import json as json_module
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dpverify.auditing.auditor import Progress
+from dpverify.auditing.auditor import audit as run_audit
+from dpverify.auditing.verdict import Verdict, Witness
+from dpverify.cli.output import console, print_json
+from dpverify.errors import InvalidParameter
+from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, RenyiDP, ZeroConcentratedDP
+
+_CLEAR = "\r\x1b[2K"
+EXAMPLE = (
+    "Example: dpverify audit package.module:callable --left D.json --right D2.json "
+    "--epsilon 1 --level 0.01"
+)
+
+
+def audit(
+    target: Annotated[str, typer.Argument(help="package.module:name of a mechanism.")],
+    left: Annotated[Path | None, typer.Option(help="JSON file with one dataset.")] = None,
+    right: Annotated[Path | None, typer.Option(help="JSON file with its neighbor.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Claimed ε.")] = None,
+    delta: Annotated[float, typer.Option(help="Claimed δ.")] = 0.0,
+    rho: Annotated[float | None, typer.Option(help="Claimed ρ of zCDP.")] = None,
+    mu: Annotated[float | None, typer.Option(help="Claimed μ of Gaussian DP.")] = None,
+    order: Annotated[float | None, typer.Option(help="Rényi order at which ε is claimed.")] = None,
+    level: Annotated[
+        float, typer.Option(help="Probability of refuting an honest mechanism.")
+    ] = 0.01,
+    samples: Annotated[int | None, typer.Option(help="Most draws on each side.")] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same verdict.")] = 0,
+    method: Annotated[str, typer.Option(help="both, anytime or fixed.")] = "both",
+    arithmetic: Annotated[
+        str, typer.Option(help="real, or float to judge the bits of outputs too.")
+    ] = "real",
+    timeout: Annotated[float | None, typer.Option(help="Seconds for one call.")] = None,
+    save_witness: Annotated[
+        Path | None, typer.Option(help="Write the witness of a refutation to this file.")
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(help="Judge the event of a saved witness on fresh draws.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> int:
+    """Try to refute a claim with samples; exit code 1 if it is refuted."""
+    mechanism = load_target(target)
+    if replay is not None:
+        verdict = Witness.load(replay).replay(mechanism, samples=samples or 10_000, seed=seed)
+    else:
+        verdict = run_audit(
+            mechanism,
+            left=_data("left", left),
+            right=_data("right", right),
+            claim=_claim(epsilon, delta, rho, mu, order),
+            level=level,
+            seed=seed,
+            samples=samples,
+            method=method,  # type: ignore[arg-type]  # checked by the audit
+            arithmetic=arithmetic,  # type: ignore[arg-type]
+            timeout=timeout,
+            progress=_teller(),
+        )
+    if sys.stderr.isatty():
+        sys.stderr.write(_CLEAR)
+    _show(verdict, json=json)
+    if save_witness is not None and verdict.witness is not None:
+        verdict.witness.save(save_witness)
+    return 1 if verdict.refuted else 0
+
+
+def load_target(target: str) -> Any:  # noqa: ANN401  # a mechanism of any kind
+    """The object that `package.module:name` names; the working directory is searched first."""
+    module_name, colon, name = target.partition(":")
+    if not colon or not module_name or not name:
+        raise InvalidParameter(f"target={target!r} must look like package.module:name")
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))
+    try:
+        found: Any = import_module(module_name)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:  # noqa: BLE001  # a module may fail in any way while it is imported
+        reason = f"{type(error).__name__}: {error}"
+        raise InvalidParameter(f"target={target!r} must be importable: {reason}") from None
+    return found
+
+
+def _data(name: str, path: Path | None) -> Any:  # noqa: ANN401  # whatever JSON holds
+    if path is None:
+        raise InvalidParameter(f"{name}=None must be a JSON file with a dataset")
+    try:
+        return json_module.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidParameter(f"{name}={str(path)!r} must hold JSON: {error}") from None
+
+
+def _claim(
+    epsilon: float | None, delta: float, rho: float | None, mu: float | None, order: float | None
+) -> Guarantee | None:
+    given = [
+        name
+        for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu))
+        if value is not None
+    ]
+    if len(given) > 1:
+        raise InvalidParameter(
+            f"{' and '.join(given)} must not be given together: one claim at a time"
+        )
+    if rho is not None:
+        return ZeroConcentratedDP(rho=rho)
+    if mu is not None:
+        return GaussianDP(mu=mu)
+    if epsilon is None:
+        return None
+    if order is not None:
+        return RenyiDP(order=order, epsilon=epsilon)
+    return ApproxDP(epsilon=epsilon, delta=delta)
+
+
+def _show(verdict: Verdict, *, json: bool) -> None:
+    if json:
+        print_json(verdict.to_dict())
+    else:
+        console().print(str(verdict), markup=False)
+
+
+def _teller() -> Callable[[Progress], None] | None:
+    """A live line on a terminal; nothing elsewhere, since audits are short."""
+    if not sys.stderr.isatty():
+        return None
+
+    def tell(now: Progress) -> None:
+        draws = f"{now.samples:,} of {now.budget:,} draws a side"
+        sys.stderr.write(f"{_CLEAR}dpverify: {draws}, log wealth {now.log_wealth:.1f}")
+        sys.stderr.flush()
+
+    return tell

@@ -1,0 +1,160 @@
+"""`dpverify prove`: run the theorems that every number rests on."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from dpverify.cli.output import console, print_json, progress
+
+if TYPE_CHECKING:
+    from proofs.support.form import Run, Verdict
+
+EXAMPLE = "Example: dpverify prove simulation-lemma"
+
+_STYLES = {"proved": "green", "cited": "yellow", "refuted": "magenta", "failed": "bold red"}
+
+
+def prove(
+    name: Annotated[
+        str | None, typer.Argument(help="A theorem, e.g. simulation-lemma; all of them if omitted.")
+    ] = None,
+    mutations: Annotated[
+        bool, typer.Option("--mutations", help="Also check that wrong constants are rejected.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Run the proofs, or one with its steps: proved, cited, refuted with a counterexample, failed."""
+    # The proofs import sympy, which is slow; no other verb needs them.
+    from proofs.support.catalog import find, proofs, run_with_uses  # noqa: PLC0415
+
+    with progress("loading the proofs"):
+        names = [find(name).theorem.name] if name is not None else list(proofs())
+    done: dict[Any, Any] = {}
+    results: list[tuple[Run, Verdict, tuple[str, ...]]] = []
+    for index, each in enumerate(names):
+        with _at_work(f"proving {each} ({index + 1} of {len(names)})"):
+            run, verdict = next(run_with_uses([each], done))
+            accepted = run.proof.accepted_mutations() if mutations else ()
+        results.append((run, verdict, accepted))
+    failed = any(verdict.value == "failed" or accepted for _, verdict, accepted in results)
+    if json:
+        print_json({"version": 1, "theorems": [_answer(*result) for result in results]})
+    elif name is None:
+        _show_all(results)
+    else:
+        _show_one(*results[0])
+    if failed:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _at_work(what: str) -> Iterator[None]:
+    """On a terminal say at once what is being proved; elsewhere only if it takes long."""
+    live = sys.stderr.isatty()
+    if live:
+        sys.stderr.write(f"\r\x1b[2Kdpverify: {what}")
+        sys.stderr.flush()
+    try:
+        with progress(what):
+            yield
+    finally:
+        if live:
+            sys.stderr.write("\r\x1b[2K")
+            sys.stderr.flush()
+
+
+def _answer(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> dict[str, Any]:
+    proof, theorem = run.proof, run.proof.theorem
+    counterexample = proof.counterexample
+    return {
+        "name": theorem.name,
+        "verdict": verdict.value,
+        "statement": theorem.statement,
+        "source": theorem.source,
+        "file": theorem.proof,
+        "evidence": [kind.value for kind in run.evidence],
+        "seconds": round(run.seconds, 3),
+        "uses": [used.name for used in proof.uses],
+        "cites": list(proof.cites),
+        "steps": [
+            {
+                "name": shown.step.name,
+                "evidence": shown.step.evidence.value,
+                "holds": shown.step.holds,
+                "scope": shown.step.scope,
+                "formula": shown.formula,
+            }
+            for shown in run.shown
+        ],
+        "counterexample": None
+        if counterexample is None
+        else {
+            "claimed": counterexample.claimed,
+            "instance": list(counterexample.instance),
+            "truth": counterexample.truth,
+            "correction": counterexample.correction,
+        },
+        "accepted_mutations": list(accepted),
+    }
+
+
+def _show_all(results: list[tuple["Run", "Verdict", tuple[str, ...]]]) -> None:
+    screen = console()
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    grid.add_column("theorem", no_wrap=True)
+    grid.add_column("verdict", no_wrap=True)
+    grid.add_column("evidence")
+    grid.add_column("s", justify="right", no_wrap=True)
+    for run, verdict, accepted in results:
+        evidence = ", ".join(kind.value for kind in run.evidence)
+        if accepted:
+            evidence += f"; lets pass: {', '.join(accepted)}"
+        style = _STYLES["failed" if accepted else verdict.value]
+        shown = f"[{style}]{verdict.value}[/{style}]"
+        grid.add_row(run.proof.theorem.name, shown, evidence, f"{run.seconds:.1f}")
+    screen.print(grid)
+    counts = [verdict.value for _, verdict, _ in results]
+    summary = ", ".join(f"{counts.count(kind)} {kind}" for kind in _STYLES if kind in counts)
+    screen.print(f"\n{summary}; {sum(run.seconds for run, _, _ in results):.0f} s")
+
+
+def _show_one(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> None:
+    screen = console()
+    proof, theorem = run.proof, run.proof.theorem
+    style = _STYLES[verdict.value]
+    screen.print(f"[bold]{theorem.name}[/bold]: [{style}]{verdict.value}[/{style}]")
+    screen.print(theorem.statement, markup=False)
+    screen.print(f"[{theorem.source}] {theorem.proof}", style="dim", markup=False)
+    for shown in run.shown:
+        step = shown.step
+        mark = "holds" if step.holds else "FAILS"
+        screen.print()
+        screen.print(
+            f"{mark}  {step.name}  ({step.evidence.value}; {step.scope})",
+            style="bold" if step.holds else "bold red",
+            markup=False,
+        )
+        screen.print(f"       {shown.formula}", markup=False)
+    if proof.counterexample is not None:
+        found = proof.counterexample
+        screen.print()
+        for label, text in (
+            ("claimed", found.claimed),
+            ("instance", "\n         ".join(found.instance)),
+            ("truth", found.truth),
+            ("instead", found.correction),
+        ):
+            screen.print(f"{label + ':':<9}{text}", markup=False)
+    screen.print()
+    for label, listed in (
+        ("uses", [used.name for used in proof.uses]),
+        ("cites", list(proof.cites)),
+        ("lets pass", list(accepted)),
+    ):
+        if listed:
+            screen.print(f"{label}: {', '.join(listed)}", style="dim", markup=False)
+    screen.print(f"{run.seconds:.1f} s", style="dim")

@@ -1,0 +1,119 @@
+"""Numerical composition: grid laws above and below, and products that keep both.
+
+Above: the mass of a cell is split between its nodes so that P and Q keep theirs (a step of unequal
+composition). The original is a post-processing of the split law, so the split law dominates: its
+profile is the chord. Below: tangents of a convex profile lie below it; if both values at the ends of a
+cell are at most those of a tangent, so is the chord between them, and a convex chain of such chords is
+the profile of a grid law. Products keep both orders by adaptive domination, and nothing there needs
+total mass 1: the profile of a product is Σ p·f(x·q/p), which grows with f for any masses.
+"""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import sympy as sp
+from flint import arb, ctx
+
+from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.numerical.cells import Tilt
+from dpverify.accounting.numerical.discretize import Grid, GridLaw, discretize
+from dpverify.accounting.numerical.parts import loss_law
+from dpverify.balls import ball
+from dpverify.mechanisms import Gaussian, Laplace
+from dpverify.neighbors import Relation
+from dpverify.pairs import GaussianPair, LaplacePair, Pair
+from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.theorems import EXACT_PROFILE, NUMERICAL_COMPOSITION, Evidence, Step
+from proofs.adaptive_domination import ADAPTIVE_DOMINATION
+from proofs.post_processing import POST_PROCESSING
+from proofs.support.form import Proof
+from proofs.support.symbolic import nonnegative
+from proofs.unequal_composition import spreading_keeps_both_masses
+
+_LOG_CUT = -80.0
+_RATE = 2.0  # masses at loss l carry the weight e^(2l), as in a composition
+
+
+def splitting_a_cell() -> Step:
+    """The split keeps P and Q of every outcome; the step of unequal composition."""
+    return spreading_keeps_both_masses()
+
+
+def chords_below_a_tangent(sign: int = 1) -> Step:
+    """Values v₀ ≤ τ(x₀) and v₁ ≤ τ(x₁) give a chord below τ, which lies below the convex profile."""
+    left, right, gap0, gap1 = sp.symbols("left right gap0 gap1", nonnegative=True)
+    t0, slope = sp.symbols("t0 slope", real=True)
+    share = left / (left + right)
+    tangent = t0 + slope * left  # τ at x₀ + left, with x₁ = x₀ + left + right
+    v0, v1 = t0 - sign * gap0, t0 + slope * (left + right) - sign * gap1
+    chord = (1 - share) * v0 + share * v1
+    holds = nonnegative(sp.simplify(tangent - chord), (left, right, gap0, gap1))
+    return Step("chords below a tangent", Evidence.SYMBOLIC, holds, "all tangents, all cells")
+
+
+def grid_laws_enclose_the_profile(*, swapped: bool = False) -> Step:
+    """`discretize`: upper ≥ `profile_ball` ≥ lower at the nodes and between them, and both are close."""
+    pairs: tuple[Pair, ...] = (
+        GaussianPair(Fraction(1, 4)),
+        LaplacePair(scale=2.0, sensitivity=1.0),
+        SubsampledPair(GaussianPair(Fraction(1)), 0.25, Mixed.LEFT),
+        SubsampledPair(GaussianPair(Fraction(1)), 0.25, Mixed.RIGHT),
+        SubsampledPair(LaplacePair(scale=1.0, sensitivity=1.0), 0.5, Mixed.BOTH),
+    )
+    grid = Grid(step=0.0625, offset=0.0)
+    holds, count = True, 0
+    with ctx.workprec(128):
+        for pair in pairs:
+            law = loss_law(pair).cut(_LOG_CUT, _LOG_CUT)
+            found = discretize(law, grid, Tilt(rate=_RATE, log_scale=0.0))
+            for at in np.arange(-0.4, 1.2, 0.155).tolist():
+                upper = _profile(found.upper, found, grid, at - found.loss_error)
+                upper += arb(law.log_above).exp() if math.isfinite(law.log_above) else 0
+                lower = _profile(found.lower, found, grid, at + found.loss_error)
+                if swapped:
+                    upper, lower = lower, upper
+                exact = pair.profile_ball(ball(at))
+                holds &= bool(lower <= exact and exact <= upper)
+                holds &= bool(swapped or upper - lower < 0.01)
+                count += 1
+    return Step("`discretize`", Evidence.CERTIFIED, holds, f"{count} points of {len(pairs)} pairs")
+
+
+def _profile(masses: np.ndarray, law: GridLaw, grid: Grid, at: float) -> arb:
+    """Σ mass·(1 − e^(ε−loss))₊ of a grid law, on balls."""
+    total = arb(0)
+    for index, mass in enumerate(masses.tolist()):
+        loss = ball(grid.offset) + (law.first + index) * ball(grid.step)
+        weight = (-ball(_RATE) * loss).exp()
+        total += ball(mass) * weight * (1 - (ball(at) - loss).exp()).max(arb(0))
+    return total
+
+
+def brackets_hold_the_truth(factor: int = 1) -> Step:
+    """`Accountant.epsilon` of Gaussians brackets the closed form, and of Laplace noise the exact product."""
+    spent = Accountant(relation=Relation.ADD_REMOVE)
+    many = spent.compose(Gaussian(sigma=10.0), times=100 * factor)
+    mixed = many.compose(Laplace(scale=1e4))  # keeps the rule from the closed form
+    exact = GaussianPair(Fraction(1)).epsilon_bracket(1e-5)
+    bracket = mixed.epsilon(1e-5)
+    holds = bracket.lower <= exact.upper + 1e-4 and exact.lower <= bracket.upper
+    holds &= bracket.width < 1e-3
+    return Step("`Accountant.epsilon`", Evidence.CERTIFIED, holds, "101 parts, δ = 1e-5")
+
+
+PROOF = Proof(
+    theorem=NUMERICAL_COMPOSITION,
+    steps=(
+        splitting_a_cell,
+        chords_below_a_tangent,
+        grid_laws_enclose_the_profile,
+        brackets_hold_the_truth,
+    ),
+    uses=(EXACT_PROFILE, POST_PROCESSING, ADAPTIVE_DOMINATION),
+    mutations={
+        "values above the tangent": lambda: chords_below_a_tangent(sign=-1),
+        "upper and lower exchanged": lambda: grid_laws_enclose_the_profile(swapped=True),
+        "200 parts": lambda: brackets_hold_the_truth(factor=2),
+    },
+)

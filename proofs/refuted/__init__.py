@@ -1,0 +1,1 @@
+"""Statements of the lecture notes that are false, each with an exact counterexample."""

@@ -1,0 +1,74 @@
+"""The lemma on the slides has ln(1/δ) where advanced composition has ln(1/δ′).
+
+Then δ′ may be chosen as small as one likes at no cost in ε. At ε = 0.2, δ = 1e-8, k = 1000 the exact δ of the
+composition at the stated ε̃ exceeds kδ by more than 1e-10; so any δ′ ≤ 1e-10 refutes it.
+"""
+
+import math
+
+from dpverify.accounting.advanced import AdvancedComposition
+from dpverify.accounting.optimal import OptimalComposition
+from dpverify.balls import ball, enclose
+from dpverify.guarantees import ApproxDP
+from dpverify.theorems import ADVANCED_COMPOSITION, OPTIMAL_COMPOSITION, Evidence, Step, Theorem
+from proofs.support.form import Counterexample, Proof
+
+ADVANCED_COMPOSITION_WITHOUT_PRIME = Theorem(
+    name="notes-advanced-composition-lemma",
+    statement=(
+        "k parts that are (ε, δ)-DP compose to (ε·√(2k·ln(1/δ)) + k·ε·(e^ε−1)/(e^ε+1), kδ + δ′)-DP for "
+        "every δ′ in (0, 1)."
+    ),
+    source="slides of lecture 12, lemma on (U₁, …, U_k)",
+    proof="proofs/refuted/advanced_composition_without_prime.py",
+)
+_PART, _TIMES, _SLACK = ApproxDP(epsilon=0.2, delta=1e-8), 1000, 1e-10
+
+
+def stated_epsilon(log_of: float) -> float:
+    """The stated ε̃ with ln(1/log_of), rounded up."""
+
+    def formula() -> object:
+        e = ball(_PART.epsilon)
+        root = (-2 * _TIMES * ball(log_of).log()).sqrt()
+        return e * root + _TIMES * e * (e / 2).tanh()
+
+    return enclose(formula)[1]  # type: ignore[arg-type]  # an arb
+
+
+def delta_exceeds_the_claim(log_of: float = 1e-8) -> Step:
+    """`OptimalComposition.delta(ε̃)` > kδ + 1e-10, certified, at ε̃ = 58.3218."""
+    at = stated_epsilon(log_of)
+    exact = OptimalComposition(_PART, _TIMES).delta(at)
+    claimed = math.nextafter(_TIMES * _PART.delta + _SLACK, math.inf)
+    holds = exact.lower > claimed and (log_of != 1e-8 or abs(at - 58.3218) < 1e-4)
+    return Step("δ at the claimed ε", Evidence.CERTIFIED, holds, "ε = 0.2, δ = 1e-8, k = 1000")
+
+
+def the_prime_repairs_it(log_of: float = 1e-10) -> Step:
+    """With ln(1/δ′) the exact δ at ε̃ is below kδ + δ′, and `AdvancedComposition` agrees."""
+    at = stated_epsilon(log_of)
+    exact = OptimalComposition(_PART, _TIMES).delta(at)
+    holds = exact.upper <= _TIMES * _PART.delta + _SLACK
+    holds &= AdvancedComposition(((_PART, _TIMES),)).delta(at) <= _TIMES * _PART.delta + _SLACK
+    return Step("ln(1/δ′)", Evidence.CERTIFIED, holds, "δ′ = 1e-10")
+
+
+PROOF = Proof(
+    theorem=ADVANCED_COMPOSITION_WITHOUT_PRIME,
+    steps=(delta_exceeds_the_claim, the_prime_repairs_it),
+    uses=(OPTIMAL_COMPOSITION, ADVANCED_COMPOSITION),
+    mutations={
+        "ln(1/δ′) is no counterexample": lambda: delta_exceeds_the_claim(1e-10),
+        "ln(1/δ) is repaired": lambda: the_prime_repairs_it(1e-8),
+    },
+    counterexample=Counterexample(
+        claimed="(58.3218, 1000·1e-8 + 1e-10)-DP",
+        instance=(
+            "k = 1000 leaky randomized responses at ε = 0.2, δ = 1e-8; δ′ = 1e-10",
+            "event: some response leaks, or more than 645 of the 1000 answers are 0",
+        ),
+        truth="δ exceeds 1e-5 + 1e-10 at ε̃ = 58.3218",
+        correction="√(2k·ln(1/δ′))",
+    ),
+)

@@ -1,0 +1,59 @@
+"""The notes on machine learning print exp(−(εn/2Δ)·(Σℓ − R)) for the exponential mechanism.
+
+The sum must be the mean: with Σℓ and the factor n one record moves the exponent by n·ε/2, not ε/2. And
+the regularizer enters with the wrong sign, which costs utility only. Two candidates, n = 3, e^(ε/2) = 2.
+"""
+
+from fractions import Fraction
+
+from dpverify.pairs import FinitePair
+from dpverify.theorems import EXPONENTIAL_MECHANISM, Evidence, Step, Theorem
+from proofs.support.form import Counterexample, Proof
+
+EXPONENTIAL_MECHANISM_EXPONENT = Theorem(
+    name="notes-exponential-mechanism-exponent",
+    statement="Choosing θ with probability ∝ exp(−(εn/(2Δ))·(Σℓ(θ; xᵢ) − R(θ))) is ε-DP.",
+    source="lecture on machine learning with DP, Sec. 4.3",
+    proof="proofs/refuted/exponential_mechanism_exponent.py",
+)
+_RATIO = Fraction(4)  # e^ε
+
+
+def law(records: tuple[int, ...], factor: int) -> list[Fraction]:
+    """Weights 2^(−factor·Σ1[θ ≠ x]) for θ = 0, 1: ℓ = 1[θ ≠ x], Δ = 1, R = 0, e^(ε/2) = 2."""
+    weights = [Fraction(1, 2) ** (factor * sum(w != x for x in records)) for w in (0, 1)]
+    return [weight / sum(weights) for weight in weights]
+
+
+def the_ratio_exceeds(factor: int = 3, expected: Fraction = Fraction(8)) -> Step:
+    """P(θ = 1) is 8/9 on the left and 1/9 on the right: the ratio 8 is above e^ε = 4."""
+    pair = FinitePair(left=law((0, 1, 1), factor), right=law((0, 0, 1), factor))
+    top = max(pair.corners)
+    holds = top > _RATIO and top == expected
+    return Step("the ratio", Evidence.EXACT, holds, "n = 3, e^ε = 4")
+
+
+def the_mean_repairs_it(factor: int = 1) -> Step:
+    """With the mean the factor n cancels, and no ratio exceeds e^ε = 4."""
+    pair = FinitePair(left=law((0, 1, 1), factor), right=law((0, 0, 1), factor))
+    return Step("the mean", Evidence.EXACT, max(pair.corners) <= _RATIO, "n = 3, e^ε = 4")
+
+
+PROOF = Proof(
+    theorem=EXPONENTIAL_MECHANISM_EXPONENT,
+    steps=(the_ratio_exceeds, the_mean_repairs_it),
+    uses=(EXPONENTIAL_MECHANISM,),
+    mutations={
+        "the mean is no counterexample": lambda: the_ratio_exceeds(factor=1),
+        "the sum is repaired": lambda: the_mean_repairs_it(factor=3),
+    },
+    counterexample=Counterexample(
+        claimed="ε-DP with e^ε = 4",
+        instance=(
+            "θ and x in {0, 1}, ℓ = 1[θ ≠ x], Δ = 1, R = 0, n = 3",
+            "left: x = (0, 1, 1), right: x = (0, 0, 1); event: θ = 1",
+        ),
+        truth="P(θ = 1) is 8/9 on the left and 1/9 on the right: the ratio is 8",
+        correction="exp(−(εn/(2Δ))·[(1/n)·Σℓ + R])",
+    ),
+)

@@ -1,0 +1,58 @@
+"""The proof of Theorem 2.5 puts a ball of radius r/2 at ((R−r)/R)·w*. It reaches beyond distance r of w*.
+
+For w* on the boundary the center is r away from it, so the ball has points at distance 3r/2. With the
+center ((R − r/2)/R)·w* it lies inside C and within r of w*, as the proof needs.
+"""
+
+from fractions import Fraction
+
+import sympy as sp
+
+from dpverify.theorems import Evidence, Step, Theorem
+from proofs.support.form import Counterexample, Proof
+from proofs.support.symbolic import same
+
+INNER_BALL_CENTER = Theorem(
+    name="notes-inner-ball",
+    statement=(
+        "The ball of radius r/2 around ((R−r)/R)·w* lies within distance r of w*, for ‖w*‖ = R ≥ r."
+    ),
+    source="Smith, Ullman, notes on private ERM, proof of Thm 2.5",
+    proof="proofs/refuted/inner_ball_center.py",
+)
+
+
+def farthest(share: Fraction) -> Fraction:
+    """The largest distance to w* = R of the ball around (R − share·r)·w*/R, at R = 1, r = 1/2."""
+    r = Fraction(1, 2)
+    return share * r + r / 2
+
+
+def a_point_is_too_far(share: Fraction = Fraction(1)) -> Step:
+    """R = 1, r = 1/2, w* = 1: the ball is [1/4, 3/4], and 1 − 1/4 = 3/4 > r."""
+    holds = farthest(share) == Fraction(3, 4) > Fraction(1, 2)
+    return Step("a point too far", Evidence.EXACT, holds, "R = 1, r = 1/2")
+
+
+def the_right_center(half: int = 2) -> Step:
+    """Center R − r/2: distances r/2 + r/2 = r to w*, and R − r/2 + r/2 = R to 0."""
+    size, r = sp.symbols("R r", positive=True)
+    center = size - r / half
+    holds = same(size - (center - r / 2), r) and same(center + r / 2, size)
+    return Step("the right center", Evidence.SYMBOLIC, holds, "all r ≤ R")
+
+
+PROOF = Proof(
+    theorem=INNER_BALL_CENTER,
+    steps=(a_point_is_too_far, the_right_center),
+    mutations={
+        "R − r/2 is no counterexample": lambda: a_point_is_too_far(Fraction(1, 2)),
+        "R − r": lambda: the_right_center(half=1),
+    },
+    counterexample=Counterexample(
+        claimed="within r = 1/2 of w*",
+        instance=("d = 1, R = 1, r = 1/2, w* = 1: the ball is [1/4, 3/4]",),
+        truth="the point 1/4 is 3/4 away",
+        correction="((R − r/2)/R)·w*",
+    ),
+)

@@ -1,0 +1,66 @@
+"""Every proof there is, by the name of its theorem."""
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from dpverify.errors import InvalidParameter
+from dpverify.theorems import REGISTRY, Theorem
+from proofs.support.form import Proof, Run, Verdict
+
+ROOT = Path(__file__).parents[2]
+
+
+def files() -> list[Path]:
+    """The proof files: whatever lies in proofs/ and is not support."""
+    found = [*(ROOT / "proofs").glob("*.py"), *(ROOT / "proofs" / "refuted").glob("*.py")]
+    return sorted(path for path in found if path.name != "__init__.py")
+
+
+@cache
+def proofs() -> dict[str, Proof]:
+    """Proofs by name: the library's theorems in their order, then the rest by file."""
+    listed = [_proof(path.relative_to(ROOT).as_posix()) for path in files()]
+    order = {theorem.name: i for i, theorem in enumerate(REGISTRY)}
+    listed.sort(key=lambda p: (p.counterexample is not None, order.get(p.theorem.name, len(order))))
+    return {proof.theorem.name: proof for proof in listed}
+
+
+def find(name: str) -> Proof:
+    """The proof of one theorem; raises with the names there are."""
+    if name not in proofs():
+        raise InvalidParameter(f"name={name!r} must be one of: {', '.join(proofs())}")
+    return proofs()[name]
+
+
+def run_with_uses(
+    names: Iterator[str] | list[str], done: dict[Theorem, tuple[Run, Verdict]]
+) -> Iterator[tuple[Run, Verdict]]:
+    """Run proofs and, before each, those it uses; `done` remembers what ran already."""
+    for name in names:
+        proof = find(name)
+        if proof.theorem not in done:
+            for _ in run_with_uses([used.name for used in proof.uses], done):
+                pass
+            run = proof.run()
+            verdict = run.verdict({used: done[used][1] for used in proof.uses})
+            done[proof.theorem] = run, verdict
+        yield done[proof.theorem]
+
+
+def standing(proof: Proof) -> Verdict:
+    """The verdict if every step holds, without running it; what the map of the notes shows."""
+    if proof.counterexample is not None:
+        return Verdict.REFUTED
+    used = (standing(find(theorem.name)) for theorem in proof.uses)
+    borrowed = bool(proof.cites) or any(verdict is not Verdict.PROVED for verdict in used)
+    return Verdict.CITED if borrowed else Verdict.PROVED
+
+
+def _proof(path: str) -> Proof:
+    module = import_module(path.removesuffix(".py").replace("/", "."))
+    proof = module.PROOF
+    if not isinstance(proof, Proof) or proof.theorem.proof != path:
+        raise InvalidParameter(f"PROOF={proof!r} must be the proof of a theorem that names {path}")
+    return proof

@@ -1,0 +1,36 @@
+"""What sympy is asked: whether two expressions are the same, whether one has a plain sign."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import sympy as sp
+
+Expression: TypeAlias = Any  # sympy has no types
+
+
+def same(left: Expression, right: Expression) -> bool:
+    """Whether left − right simplifies to 0, wherever both are defined."""
+    gap = sp.simplify(sp.expand(left - right))
+    if gap != 0:
+        gap = sp.simplify(sp.expand(sp.powsimp(sp.expand_log(gap.rewrite(sp.exp), force=True))))
+    return bool(gap == 0)
+
+
+def nonnegative(expression: Expression, variables: Sequence[Expression]) -> bool:
+    """Whether a rational expression is ≥ 0 for all variables ≥ 0, as seen from its signs.
+
+    Written as one fraction, every coefficient of its expanded numerator and denominator is
+    non-negative. That is enough, and fails without harm where it is not necessary.
+    """
+    numerator, denominator = sp.fraction(sp.cancel(sp.together(expression)))
+    top, bottom = (sp.Poly(part, *variables) for part in (numerator, denominator))
+    if bottom.LC() < 0:
+        top, bottom = -top, -bottom
+    return all(c.is_nonnegative for c in top.coeffs()) and all(
+        c.is_positive for c in bottom.coeffs()
+    )
+
+
+def positive_part(expression: Expression) -> Expression:
+    """(x)₊ = max(x, 0)."""
+    return sp.Max(expression, 0)

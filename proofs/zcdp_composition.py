@@ -1,0 +1,44 @@
+"""ρ adds up: at every order α the divergences α·ρᵢ do, and α·Σρᵢ is what Σρᵢ asks for."""
+
+from fractions import Fraction
+
+import sympy as sp
+
+from dpverify.accounting.parts import Part
+from dpverify.accounting.zcdp import zcdp
+from dpverify.guarantees import ApproxDP, ZeroConcentratedDP
+from dpverify.pairs import GaussianPair, LeakyResponsePair
+from dpverify.theorems import RENYI_COMPOSITION, ZCDP_COMPOSITION, Evidence, Step
+from proofs.support.form import Proof
+from proofs.support.symbolic import same
+
+
+def linear_in_the_order(power: int = 1) -> Step:
+    """α·ρ₁ + α·ρ₂ = α·(ρ₁ + ρ₂)."""
+    order, one, two = sp.symbols("alpha rho1 rho2", positive=True)
+    holds = same(order * one + order * two, order * (one**power + two**power))
+    return Step("α·ρ is linear in ρ", Evidence.SYMBOLIC, holds, "all orders, all ρ")
+
+
+def the_library_adds(factor: Fraction = Fraction(1)) -> Step:
+    """`zcdp`: given ρ, Gaussian μ²/2 and pure ε²/2, added exactly."""
+    parts = (
+        Part(ZeroConcentratedDP(rho=0.25), 3, "given"),
+        Part(GaussianPair(Fraction(1, 4)), 8, "gaussian"),
+        Part(LeakyResponsePair(ApproxDP(epsilon=0.5)), 2, "pure"),
+    )
+    found = zcdp(parts)
+    expected = factor * (Fraction(3, 4) + 8 * Fraction(1, 8) + 2 * Fraction(1, 8))
+    holds = found is not None and Fraction(found.rho) == expected
+    return Step("`zcdp`", Evidence.EXACT, holds, "one composition")
+
+
+PROOF = Proof(
+    theorem=ZCDP_COMPOSITION,
+    steps=(linear_in_the_order, the_library_adds),
+    uses=(RENYI_COMPOSITION,),
+    mutations={
+        "ρ² add up": lambda: linear_in_the_order(power=2),
+        "the library halves": lambda: the_library_adds(Fraction(1, 2)),
+    },
+)
