@@ -193,7 +193,7 @@ def from_objects(outputs: Sequence[object]) -> Outputs:
     )
 
 
-def canonical(output: object) -> str:  # noqa: C901, PLR0911  # one case a kind
+def canonical(output: object) -> str:  # noqa: C901  # one case a kind
     """A text that equal outputs share; 3 and 3.0 are equal, 1 and True are not.
 
     >>> canonical((1, None, [True, 2.5]))

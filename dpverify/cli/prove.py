@@ -27,7 +27,7 @@ def prove(
     ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
-    """Run the proofs, or one with its steps: proved, cited, refuted with a counterexample, failed."""
+    """Run the proofs, or one with its steps: proved, cited, refuted by counterexample, failed."""
     # The proofs import sympy, which is slow; no other verb needs them.
     from proofs.support.catalog import find, proofs, run_with_uses  # noqa: PLC0415
 

@@ -33,7 +33,7 @@ _FAR = 2.0**30  # outcomes beyond are bounded, not computed: their probability i
 
 
 class Mixed(Enum):
-    """Which law is a mixture: the left (a record is removed), the right (added), both (replaced)."""
+    """Which law is a mixture: the left (record removed), the right (added), both (replaced)."""
 
     LEFT = "left"
     RIGHT = "right"
@@ -108,7 +108,9 @@ class SubsampledPair(Pair):
         if self.is_trivial:
             return arb(0)
         if isinstance(self.base, GaussianPair):
-            return arb(math.inf) if self.left_rate or self.rate == 1 else -(1 - ball(self.rate)).log()
+            return (
+                arb(math.inf) if self.left_rate or self.rate == 1 else -(1 - ball(self.rate)).log()
+            )
         most = self.base.shift.exp()
         return (_mixture(self.left_rate, most) / _mixture(self.right_rate, 1 / most)).log()
 
@@ -153,7 +155,7 @@ class SubsampledPair(Pair):
         return excess.max(arb(0))
 
     def _outcome_of_both(self, epsilon: arb) -> arb:
-        """Where the loss is ε ≥ 0: a quadratic in e^(s·t) for the normal, linear for the Laplace."""
+        """Where the loss is ε ≥ 0: quadratic in e^(s·t) for the normal, linear for the Laplace."""
         x, q, size = epsilon.exp(), ball(self.rate), self.shift.size
         if isinstance(self.base, LaplacePair):
             right = _mixture(self.rate, (-size).exp())
@@ -164,7 +166,7 @@ class SubsampledPair(Pair):
 
     def trade_off_ball(self, false_alarm: arb) -> arb:
         """P(z ≤ t) at the outcome t with Q(z > t) = α; q·f(α) + (1−q)·(1−α) if only P is mixed."""
-        if false_alarm == 0 or false_alarm == 1 or self.is_trivial:
+        if self.is_trivial or false_alarm in (0, 1):  # balls do not hash
             return 1 - false_alarm
         if self.unmixed:
             return self.unmixed.trade_off_ball(false_alarm)

@@ -90,12 +90,12 @@ class WithoutReplacementPair(Pair):
         return steep.union(line).union(flat)
 
     def renyi_ball(self, order: arb) -> arb:
-        """ln(E[ρ^α + ρ^(1−α)] over ρ > 1, plus the atom at 0)/(α−1), with ρ = 1 − q + q·r under B."""
+        """ln(E[ρ^α + ρ^(1−α)] over ρ > 1, plus the atom at 0)/(α−1), ρ = 1 − q + q·r under B."""
         if self.removed.is_trivial or self.rate == 1:
             return self.removed.renyi_ball(order)
         q = ball(self.rate)
 
-        def moment(up: acb, down: acb, analytic: bool) -> acb:  # noqa: ARG001, FBT001  # flint calls it
+        def moment(up: acb, down: acb, analytic: bool) -> acb:  # noqa: ARG001, FBT001
             loss = (1 - q + q * up).log(analytic)
             return (order * loss).exp() + ((1 - order) * loss).exp()
 
@@ -109,7 +109,7 @@ class WithoutReplacementPair(Pair):
             return self.removed.kullback_leibler_ball()
         q = ball(self.rate)
 
-        def mean(up: acb, down: acb, analytic: bool) -> acb:  # noqa: ARG001, FBT001  # flint calls it
+        def mean(up: acb, down: acb, analytic: bool) -> acb:  # noqa: ARG001, FBT001
             ratio = 1 - q + q * up
             return (ratio - 1) * ratio.log(analytic)
 

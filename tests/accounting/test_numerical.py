@@ -73,18 +73,12 @@ def test_unequal_responses(own: list[float], delta: float) -> None:
     assert meet(found, truth)
 
 
-@given(st.sampled_from(list(Mixed)), sigmas, rates, st.booleans(), deltas, st.floats(0.0, 5.0))
-@settings(max_examples=60, deadline=None)
-def test_one_subsampled_step(
-    mixed: Mixed,
-    sigma: float,
-    rate: float,
-    is_laplace: bool,
-    delta: float,
-    at: float,  # noqa: FBT001
-) -> None:
-    base = LaplacePair(scale=sigma, sensitivity=1.0) if is_laplace else gaussian(sigma)
-    pair = SubsampledPair(base, rate, mixed)
+bases = sigmas.map(gaussian) | sigmas.map(lambda s: LaplacePair(scale=s, sensitivity=1.0))
+
+
+@given(st.builds(SubsampledPair, bases, rates, st.sampled_from(Mixed)), deltas, st.floats(0.0, 5.0))
+@settings(max_examples=50, deadline=None)
+def test_one_subsampled_step(pair: SubsampledPair, delta: float, at: float) -> None:
     one = NumericalComposition(((pair, 1),))
     assert meet(one.epsilon(delta), pair.epsilon_bracket(delta))
     assert meet(one.delta(at), pair.delta_bracket(at))
@@ -109,7 +103,7 @@ def test_gaussian_with_responses(sigma: float, own: float, times: int, at: float
     found = NumericalComposition(parts).delta(at)
     assert found.lower <= total * (1 + 1e-11)
     assert total * (1 - 1e-11) <= found.upper
-    assert found.width <= 1e-3 * found.upper
+    assert found.width <= 1e-3 * found.upper or found.upper <= 1e-300
 
 
 @given(st.floats(0.5, 5.0), rates, st.booleans(), st.floats(0.0, 2.0))

@@ -25,7 +25,7 @@ def place(law: CutLaw, nodes: Floats, step: float, tilt: Tilt) -> Cells:
     drop = weights * growth * np.expm1(step - above) * between
 
     def gather(amounts: Floats) -> Floats:
-        return np.bincount(cell, amounts, minlength=count)
+        return np.bincount(cell, amounts, minlength=count).astype(float)
 
     on_node = np.zeros(count + 1)
     on_node[:-1] += gather(weights * at_low)

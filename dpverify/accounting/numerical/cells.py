@@ -190,7 +190,7 @@ def _gaps(ramp: Ramp, losses: Floats, outcomes: Floats) -> Floats:
     cells at the ends see their nodes exactly where the cells inside see them.
     """
     low, high = ramp.loss(np.array([ramp.low, ramp.high]))
-    gaps = np.maximum(np.maximum(low - losses, losses - high), 0.0)
+    gaps: Floats = np.maximum(np.maximum(low - losses, losses - high), 0.0)
     inside = np.flatnonzero(gaps == 0.0)
     step = losses[1] - losses[0]
     ends = np.array([ramp.low, ramp.high])
@@ -247,5 +247,5 @@ def _add(sums: Floats, frame: _Frame, panels: _Panels, rule: tuple[Floats, Float
             if fall > -np.inf:
                 lift += up * np.exp(density + fall_a)
                 drop += down * np.exp(density - slope * z + fall_b)
-    for row, amount in zip(sums, (lift * radius, drop * radius), strict=True):
-        row += np.bincount(panels.half, amount, minlength=len(row))
+    for row, amount in enumerate((lift * radius, drop * radius)):
+        sums[row] += np.bincount(panels.half, amount, minlength=sums.shape[1])

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from dpverify.accounting.numerical.fourier import TRANSFORM_ROUNDINGS
 from dpverify.accounting.numerical.preparation import PairParts, max_loss, prepare, singular_mass
@@ -15,10 +16,13 @@ from dpverify.pairs.without_replacement import WithoutReplacementPair
 from dpverify.theorems import NUMERICAL_COMPOSITION
 
 ASSUMES = (
-    f"an FFT of n numbers is off by at most {TRANSFORM_ROUNDINGS:g}·log2(n) units of 2^-53, "
-    "relative, in the ℓ2 norm [Higham 2002, Thm 24.2]",
+    (
+        f"an FFT of n numbers is off by at most {TRANSFORM_ROUNDINGS:g}·log2(n) units of 2^-53, "
+        "relative, in the ℓ2 norm [Higham 2002, Thm 24.2]"
+    ),
     "numpy's exp, log and expm1 are off by at most 4 units in the last place",
 )
+LEAST_DELTA = 1e-300
 INSTANCE = (
     "sampling without replacement: the upper end is of a pair that dominates every step, the lower "
     "end of an instance of the mechanism"
@@ -34,7 +38,8 @@ class NumericalComposition:
     asked, if one did.
 
     >>> from dpverify.pairs import LaplacePair
-    >>> found = NumericalComposition(((LaplacePair(scale=20.0, sensitivity=1.0), 500),)).epsilon(1e-6)
+    >>> laplace = LaplacePair(scale=20.0, sensitivity=1.0)
+    >>> found = NumericalComposition(((laplace, 500),)).epsilon(1e-6)
     >>> round(found.upper, 2), found.width < 1e-3
     (5.47, True)
     """
@@ -146,6 +151,8 @@ def _delta(parts: PairParts, epsilon: float, ask: _Ask) -> Bracket:
     singular = enclose(lambda: singular_mass(parts))
     if epsilon >= enclose(lambda: max_loss(parts))[1]:
         return Bracket(max(singular[0], 0.0), min(singular[1], 1.0), NUMERICAL_COMPOSITION)
+    if singular[1] == 0.0 and epsilon >= _edge(parts):
+        return Bracket(0.0, LEAST_DELTA, NUMERICAL_COMPOSITION, ASSUMES)
     enough = _log(ask.enough - singular[1])
     found = refine(
         prepare(parts), DeltaAt(epsilon), ask.tolerance, enough=enough, progress=ask.progress
@@ -154,6 +161,12 @@ def _delta(parts: PairParts, epsilon: float, ask: _Ask) -> Bracket:
     lower = (singular[0] + math.exp(found.lower)) * (1.0 - 2.0**-50)
     upper = (singular[1] + max(math.exp(found.upper), 5e-324)) * (1.0 + 2.0**-50)
     return _bracket(Found(max(lower, 0.0), min(upper, 1.0), found.limit))
+
+
+@lru_cache(maxsize=64)
+def _edge(parts: PairParts) -> float:
+    """An ε beyond which the profile is below what is asked of floats."""
+    return _epsilon(parts, LEAST_DELTA, _Ask(1.0, 0.0, None)).upper
 
 
 def _log(value: float) -> float:

@@ -153,7 +153,8 @@ def _split(part: Cells, growth: float) -> Floats:
 def _node_errors(part: Cells) -> Floats:
     """The largest relative error among the cells that touch each node or a neighbor of it."""
     errors = np.pad(part.errors, 2, mode="edge")
-    return np.maximum.reduce([errors[i : len(errors) - 3 + i] for i in range(4)])
+    largest: Floats = np.maximum.reduce([errors[i : len(errors) - 3 + i] for i in range(4)])
+    return largest
 
 
 def _without_traces(parts: list[Cells], least: float) -> list[Cells]:
@@ -189,4 +190,5 @@ def _tangent_gaps(parts: list[Cells], split: Floats, step: float, rate: float) -
     at_top = (below > _SAFE * from_top[1:]) & ~at_bottom
     above = np.where(at_top, lift, np.where(at_bottom, 0.0, above))
     below = np.where(at_top, 0.0, np.where(at_bottom, drop, below))
-    return np.maximum(np.append(above, 0.0), np.insert(below, 0, 0.0))
+    gaps: Floats = np.maximum(np.append(above, 0.0), np.insert(below, 0, 0.0))
+    return gaps

@@ -2,7 +2,7 @@
 
 With masses W tilted by e^(rate·s) and rescaled by e^−log_scale,
 
-    δ(ε) = e^(log_scale − rate·ε) · Σ over s > ε of W(s)·ψ(s − ε),   ψ(d) = e^(−rate·d)·(1 − e^(−d)).
+    δ(ε) = e^(log_scale − rate·ε) · Σ over s > ε of W(s)·ψ(s − ε), ψ(d) = e^(−rate·d)·(1 − e^(−d)).
 """
 
 import math
@@ -52,7 +52,9 @@ class Composed:
         total, shrunk = self._sums(epsilon)
         slope = _slope(total, shrunk)
         total = total * (1.0 + self._rounding) + self._charge
-        finite = math.log(total) + self.log_scale - self.rate * epsilon + self._log_rounding(epsilon)
+        finite = (
+            math.log(total) + self.log_scale - self.rate * epsilon + self._log_rounding(epsilon)
+        )
         return float(np.logaddexp(finite, self.log_infinite)), slope
 
     def lower(self, epsilon: float) -> tuple[float, float]:
@@ -101,7 +103,9 @@ class Composed:
         return rounding + self.relative_error
 
     def _log_rounding(self, epsilon: float) -> float:
-        return self.scale_error + 8.0 * UNIT * (abs(self.log_scale) + self.rate * abs(epsilon) + 1.0)
+        return self.scale_error + 8.0 * UNIT * (
+            abs(self.log_scale) + self.rate * abs(epsilon) + 1.0
+        )
 
     @property
     def _charge(self) -> float:

@@ -93,7 +93,8 @@ def _fold(masses: Floats, first: int, length: int) -> Floats:
     size = -(-(start + len(masses)) // length) * length
     padded = np.zeros(size)
     padded[start : start + len(masses)] = masses
-    return padded.reshape(-1, length).sum(axis=0)
+    folded: Floats = padded.reshape(-1, length).sum(axis=0)
+    return folded
 
 
 def _power(values: NDArray[np.complex128], times: int) -> NDArray[np.complex128]:

@@ -23,7 +23,7 @@ def convex_minorant(masses: Floats, step: float, rate: float, margin: float = 0.
     is uncertain in the distance of two nodes, relative to it.
 
     >>> convex_minorant(np.array([1.0, -0.5, 1.0]), math.log(2.0), 0.0).round(3).tolist()
-    [0.667, 0.0, 0.333]
+    [0.833, 0.0, 0.667]
     """
     bad = np.flatnonzero(masses < 0.0)
     if not len(bad):

@@ -76,7 +76,7 @@ def _laplace(base: LaplacePair, *, left: float, right: float) -> LossLaw:
     least = math.exp(-shift)
     left_end, right_end = (_rest(rate) + float(rate) * least for rate in (left, right))
     rise, fall = Fraction(left), Fraction(right)
-    ramps, atoms = [], []
+    ramps = []
     if rise:
         ramps.append(
             Ramp(
@@ -176,7 +176,7 @@ def _finite(pair: FinitePair) -> LossLaw:
 
 
 def _log_entries(law: tuple[Fraction, ...] | Floats) -> Floats:
-    """Logarithms of the probabilities, each right to a few units in the last place of 1 or itself."""
+    """Logarithms of the probabilities, each right to a few units in the last place."""
     if isinstance(law, tuple):
         return np.array([_log_fraction(entry) for entry in law])
     with np.errstate(divide="ignore"):

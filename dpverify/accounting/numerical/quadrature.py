@@ -54,4 +54,3 @@ def _log_truncation(theta: float, count: int, rho: float) -> float:
     growth = 2.0 * wide * theta + theta * theta * (high * high + 1.0) / 2.0
     tail = -2.0 * count * math.log(rho) - math.log1p(-(rho**-2))
     return math.log(64.0 / 15.0) + tail + math.log1p(wide) + growth
-

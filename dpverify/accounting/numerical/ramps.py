@@ -3,7 +3,8 @@
 Every pair of additive noise, subsampled or not, is made of such ramps and of atoms. With base
 noise w, outcome z and x = dP/dQ,
 
-    dP = (left_flat + left_rise·e^(slope·z))·w dz,   dQ = (right_flat + right_fall·e^(−slope·z))·w dz,
+    dP = (left_flat + left_rise·e^(slope·z))·w dz,
+    dQ = (right_flat + right_fall·e^(−slope·z))·w dz,
 
 so that for any node i with loss ln(xᵢ) at zᵢ
 

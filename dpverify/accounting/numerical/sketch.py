@@ -169,6 +169,6 @@ def _ramp_points(ramp: Ramp) -> tuple[Floats, Floats]:
     length = ramp.high - ramp.low
     count = int(min(max(_POINTS, length * 5.0), _MOST_POINTS))
     width = length / count
-    outcomes = ramp.low + width * (np.arange(count) + 0.5)
+    outcomes: Floats = ramp.low + width * (np.arange(count, dtype=float) + 0.5)
     log_masses = ramp.noise.log_density(outcomes) + ramp.log_left(outcomes) + math.log(width)
     return ramp.loss(outcomes), log_masses
