@@ -10,6 +10,7 @@ if every f_h is replaced by a profile f that lies above all of them: then the pa
 independent, and exchanging the order of summation lets the first part be replaced in the same way.
 """
 
+from fractions import Fraction
 from itertools import product
 
 import sympy as sp
@@ -44,8 +45,8 @@ def the_profile_of_a_product(power: int = 1) -> Step:
 
 def adaptive_parts_are_dominated(*, second_too: bool = True) -> Step:
     """`joint(first, parts by history)` against `strong₁.product(strong₂)`, by `dominates`."""
-    parts = [pair for pair in rational_pairs(2, 3) if len(set(pair.corners)) > 1]
-    strong = FinitePair.leaky_response(2, 0)
+    parts = [pair for pair in rational_pairs(2, 6) if len(set(pair.corners)) > 1]
+    strong = FinitePair.leaky_response(Fraction(2), Fraction(0))
     weak = [pair for pair in parts if isinstance(dominates(strong, pair), Dominates)]
     bound = strong.product(strong) if second_too else strong
     holds, count = True, 0

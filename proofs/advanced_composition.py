@@ -60,10 +60,10 @@ def tail_of_the_sum(two: int = 2) -> Step:
     return Step("Chernoff", Evidence.SYMBOLIC, holds, "all variances, all δ′ in (0, 1]")
 
 
-def the_two_bad_events() -> Step:
+def the_two_bad_events(sign: int = 1) -> Step:
     """Leak, or no leak and large loss: L + (1−L)·δ′ = 1 − (1−δ′)·(1−L), at most kδ + δ′."""
     leak, slack = sp.symbols("L slack", nonnegative=True)
-    holds = same(leak + (1 - leak) * slack, 1 - (1 - slack) * (1 - leak))
+    holds = same(leak + (1 - leak) * slack, 1 - (1 - slack) * (1 - sign * leak))
     holds &= same(leak + slack - (leak + (1 - leak) * slack), leak * slack)
     return Step("two bad events", Evidence.SYMBOLIC, holds, "all L, δ′ in [0, 1]")
 
@@ -117,6 +117,7 @@ PROOF = Proof(
     ),
     uses=(SIMULATION_LEMMA, ADAPTIVE_DOMINATION),
     mutations={
+        "1 + L": lambda: the_two_bad_events(sign=-1),
         "mean ε·tanh(ε/3)": lambda: mean_of_one_round(half=3),
         "variance 9/10": lambda: moments_of_one_round(Fraction(9, 10)),
         "√ln(1/δ′) without the 2": lambda: tail_of_the_sum(two=1),

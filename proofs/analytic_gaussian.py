@@ -12,7 +12,7 @@ from flint import acb, arb, ctx
 from dpverify.balls import ball
 from dpverify.pairs import GaussianPair
 from dpverify.theorems import ANALYTIC_GAUSSIAN, EXACT_PROFILE, Evidence, Step
-from proofs.support.boxes import integral, overlaps
+from proofs.support.enclosures import integral, overlaps
 from proofs.support.form import Proof
 from proofs.support.symbolic import Expression, same
 
@@ -50,7 +50,9 @@ def the_best_event(half: int = 2) -> Step:
     rises = bool(sp.diff(m * x - m**2 / 2, x).is_positive)
     left = normal_cdf(m - threshold)  # 1 − Φ(t − m) = Φ(m − t)
     right = normal_cdf(-threshold)
-    value = normal_cdf(m / half - epsilon / m) - sp.exp(epsilon) * normal_cdf(-m / half - epsilon / m)
+    value = normal_cdf(m / half - epsilon / m) - sp.exp(epsilon) * normal_cdf(
+        -m / half - epsilon / m
+    )
     holds = rises and same(left - sp.exp(epsilon) * right, value)
     holds &= same(normal_cdf(x) + normal_cdf(-x), 1)
     return Step("best event", Evidence.SYMBOLIC, holds, "all ε, all m > 0")

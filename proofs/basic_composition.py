@@ -22,6 +22,7 @@ from proofs.leaky_response import table
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
 
+_RATIOS = (Fraction(1), Fraction(3), Fraction(5, 2))
 _DELTAS = (Fraction(0), Fraction(1, 20), Fraction(1, 3))
 
 
@@ -45,13 +46,16 @@ def two_leaky_responses(power: int = 1) -> Step:
 def the_library_adds_up(share: Fraction = Fraction(1)) -> Step:
     """`basic` gives kδ, and k exact responses have `delta_at_ratio(r^k)` ≤ kδ, also unequal ones."""
     holds, count = True, 0
-    for r1, r2, d1, d2 in product((1, 2, Fraction(5, 2)), (1, 3), _DELTAS, _DELTAS):
+    for r1, r2, d1, d2 in product(_RATIOS, _RATIOS[:2], _DELTAS, _DELTAS):
         pairs = FinitePair.leaky_response(r1, d1), FinitePair.leaky_response(r2, d2)
         for k1, k2 in ((1, 1), (3, 2)):
             both = pairs[0].power(k1).product(pairs[1].power(k2))
-            parts = [(ApproxDP(epsilon=log(r), delta=float(d)), k) for r, d, k in ((r1, d1, k1), (r2, d2, k2))]
+            parts = [
+                (ApproxDP(epsilon=log(r), delta=float(d)), k)
+                for r, d, k in ((r1, d1, k1), (r2, d2, k2))
+            ]
             added = k1 * d1 + k2 * d2
-            holds &= both.delta_at_ratio(Fraction(r1) ** k1 * Fraction(r2) ** k2) <= share * added
+            holds &= both.delta_at_ratio(r1**k1 * r2**k2) <= share * added
             promised = basic(parts)
             holds &= promised.delta >= min(sum(k * Fraction(p.delta) for p, k in parts), 1)
             holds &= Fraction(promised.epsilon) >= sum(k * Fraction(p.epsilon) for p, k in parts)

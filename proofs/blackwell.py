@@ -11,7 +11,7 @@ become max(g, g′) = g′. So `weak` is a union of parts of outcomes of `strong
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import sympy as sp
 
@@ -34,23 +34,24 @@ def splitting_keeps_weight_and_mean(swap: int = 0) -> Step:
     return Step("a kink splits", Evidence.SYMBOLIC, holds, "all a < s < b, all weights")
 
 
-def splitting_raises_to_the_line() -> Step:
+def splitting_raises_to_the_line(swap: int = 0) -> Step:
     """On (a, b) the split kinks leave a line: Σ w·(s−c)₊ becomes the chord from a to b."""
     a, low, high, before, weight = sp.symbols("a low high before w", positive=True)
     s, b, c = a + low, a + low + high, a + before
-    at_a, at_b = weight * high / (low + high), weight * low / (low + high)
+    shares = (high / (low + high), low / (low + high))
+    at_a, at_b = weight * shares[swap], weight * shares[1 - swap]
     # A kink at s contributes w·(s−a) at a and 0 at b; its chord at c between them:
     chord = weight * (s - a) * (b - c) / (b - a)
     holds = same(at_b * (b - c), chord) and same(at_a + at_b, weight)
     return Step("to the chord", Evidence.SYMBOLIC, holds, "all a < c < b")
 
 
-def corners_decide() -> Step:
+def corners_decide(sign: int = 1) -> Step:
     """Between corners x₀ < x₁ of strong, a convex profile below it at both is below it inside."""
     x0, left, right, f0, f1, gap0, gap1 = sp.symbols("x0 l r f0 f1 g0 g1", nonnegative=True)
     share = left / (left + right)
     chord = (1 - share) * f0 + share * f1
-    convex_bound = (1 - share) * (f0 - gap0) + share * (f1 - gap1)
+    convex_bound = (1 - share) * (f0 - sign * gap0) + share * (f1 - gap1)
     holds = nonnegative(chord - convex_bound, (x0, left, right, gap0, gap1, f0, f1))
     return Step("corners decide", Evidence.SYMBOLIC, holds, "all profiles")
 
@@ -68,7 +69,9 @@ class _Kinks:
 
     def value(self, c: Fraction) -> Fraction:
         """g(c)."""
-        return sum((sum(w.values()) * max(s - c, Fraction(0)) for s, w in self.at.items()), Fraction(0))
+        return sum(
+            (sum(w.values()) * max(s - c, Fraction(0)) for s, w in self.at.items()), Fraction(0)
+        )
 
     def raise_to(self, start: Fraction, end: Fraction, goal: "_Kinks") -> None:
         """max(g, ℓ) for the line ℓ of `goal` between two of its kinks."""
@@ -110,7 +113,7 @@ def exact_kernel(strong: FinitePair, weak: FinitePair) -> bool:
     """Whether the construction ends in a kernel that maps strong to weak, exactly."""
     kinks, goal = _kinks(weak), _kinks(strong)
     nodes = sorted({Fraction(0), Fraction(1), *goal.at})
-    for start, end in zip(nodes, nodes[1:], strict=False):
+    for start, end in pairwise(nodes):
         kinks.raise_to(start, end, goal)
     totals = {s: sum(w.values(), Fraction(0)) for s, w in goal.at.items()}
     if {s: sum(w.values(), Fraction(0)) for s, w in kinks.at.items()} != totals:
@@ -125,7 +128,8 @@ def exact_kernel(strong: FinitePair, weak: FinitePair) -> bool:
 
 def the_library_decides(*, strictly: bool = True) -> Step:
     """`dominates` says yes exactly where the construction ends in a kernel of residual 0."""
-    strong_pairs, weak_pairs = list(rational_pairs(3, 3)), list(rational_pairs(2, 4))
+    strong_pairs = list(rational_pairs(3, 3))
+    weak_pairs = [*rational_pairs(2, 4), *list(rational_pairs(3, 4))[::11]]
     holds, yes, count = True, 0, 0
     for strong, weak in product(strong_pairs, weak_pairs):
         says = isinstance(dominates(strong, weak), Dominates)
@@ -146,6 +150,8 @@ PROOF = Proof(
     ),
     uses=(POST_PROCESSING,),
     mutations={
+        "above at one corner": lambda: corners_decide(sign=-1),
+        "chord to the wrong end": lambda: splitting_raises_to_the_line(swap=1),
         "weights exchanged": lambda: splitting_keeps_weight_and_mean(swap=1),
         "a kernel always exists": lambda: the_library_decides(strictly=False),
     },

@@ -59,12 +59,12 @@ def constants_for_large_c(factor: str = "1.25") -> Step:
     return Step("c ≥ 1.02, constant", Evidence.CERTIFIED, holds, "c = 1.02; monotone beyond")
 
 
-def the_profile_falls_with_epsilon() -> Step:
+def the_profile_falls_with_epsilon(sign: int = -1) -> Step:
     """∂H/∂ε = −e^ε·Φ(−μ/2 − ε/μ) < 0."""
     epsilon = sp.Symbol("epsilon", real=True)
     mu = sp.Symbol("mu", positive=True)
     slope = sp.diff(profile(epsilon, mu), epsilon)
-    holds = same(slope, -sp.exp(epsilon) * normal_cdf(-mu / 2 - epsilon / mu))
+    holds = same(slope, sign * sp.exp(epsilon) * normal_cdf(-mu / 2 - epsilon / mu))
     return Step("H falls with ε", Evidence.SYMBOLIC, holds, "all ε, all μ > 0")
 
 
@@ -88,6 +88,7 @@ PROOF = Proof(
     ),
     uses=(ANALYTIC_GAUSSIAN,),
     mutations={
+        "H rises with ε": lambda: the_profile_falls_with_epsilon(sign=1),
         "Mills with the wrong sign": lambda: mills_inequality(sign=-1),
         "1/(4c²) in the exponent": lambda: exponents_for_large_c(eighth=4),
         "ln(1.2/δ)": lambda: constants_for_large_c("1.2"),

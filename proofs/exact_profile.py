@@ -35,7 +35,10 @@ def the_library_takes_the_best_event(scale: Fraction = Fraction(1)) -> Step:
         masses = list(pair.masses())
         for ratio in _RATIOS:
             best = max(
-                sum((p - ratio * q for (p, q), k in zip(masses, event, strict=True) if k), Fraction(0))
+                sum(
+                    (p - ratio * q for (p, q), k in zip(masses, event, strict=True) if k),
+                    Fraction(0),
+                )
                 for event in product((False, True), repeat=len(masses))
             )
             holds &= scale * pair.delta_at_ratio(ratio) == best

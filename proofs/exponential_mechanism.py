@@ -72,13 +72,19 @@ def the_library_has_this_law(factor: int = 2) -> Step:
     """`ExponentialMechanism` cuts the unit interval at the sums of e^(ε·score/(2Δ)), normalized."""
     holds, count = True, 0
     with ctx.workprec(128):
-        for epsilon, sensitivity, monotone in ((1.0, 2.0, False), (0.5, 1.0, True), (4.0, 0.5, False)):
+        for epsilon, sensitivity, monotone in (
+            (1.0, 2.0, False),
+            (0.5, 1.0, True),
+            (4.0, 0.5, False),
+        ):
             pick = ExponentialMechanism(
                 epsilon=epsilon, score_sensitivity=sensitivity, monotone=monotone
             )
             cuts = pick._cut_balls(np.array([0.0, 1.0, 3.0, -2.0]))  # noqa: SLF001  # the law that draws are made from
             reach = 1 if monotone else factor
-            weights = [(ball(epsilon) * s / (reach * ball(sensitivity))).exp() for s in (0, 1, 3, -2)]
+            weights = [
+                (ball(epsilon) * s / (reach * ball(sensitivity))).exp() for s in (0, 1, 3, -2)
+            ]
             for index, cut in enumerate(cuts):
                 expected = sum(weights[: index + 1], ball(0)) / sum(weights, ball(0))
                 holds &= bool(cut.overlaps(expected) and cut.rad() < 1e-30)

@@ -16,7 +16,7 @@ from dpverify.guarantees import GaussianDP, ZeroConcentratedDP
 from dpverify.pairs import GaussianPair
 from dpverify.theorems import GAUSSIAN_COMPOSITION, GDP_TO_ZCDP, Evidence, Step
 from proofs.renyi_from_profile import RENYI_FROM_PROFILE
-from proofs.support.boxes import integral, overlaps
+from proofs.support.enclosures import integral, overlaps
 from proofs.support.form import Proof
 from proofs.support.symbolic import same
 
@@ -49,7 +49,9 @@ def the_library_agrees(factor: Fraction = Fraction(1)) -> Step:
                 found = GaussianPair(Fraction(mu) ** 2).renyi_ball(a)
                 holds &= overlaps(((a - 1) * found).exp(), area)
                 count += 1
-    return Step("`GaussianPair.renyi_ball`", Evidence.CERTIFIED, holds, f"{count} points, 20 digits")
+    return Step(
+        "`GaussianPair.renyi_ball`", Evidence.CERTIFIED, holds, f"{count} points, 20 digits"
+    )
 
 
 PROOF = Proof(

@@ -21,7 +21,7 @@ from dpverify.neighbors import Relation
 from dpverify.pairs import LaplacePair
 from dpverify.theorems import EXACT_PROFILE, LAPLACE, Evidence, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
-from proofs.support.boxes import integral, overlaps
+from proofs.support.enclosures import integral, overlaps
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
 
@@ -47,14 +47,12 @@ def the_profile_in_one_dimension(half: int = 2) -> Step:
     return Step("profile", Evidence.SYMBOLIC, holds, "all |ε| ≤ a")
 
 
-def tail_before_the_smaller_shift() -> Step:
+def tail_before_the_smaller_shift(quarters: int = 3) -> Step:
     """P(W > w) = e^(−w)·(3/4 + w/4) for w < min(s, t): at least e^(−w)/2."""
     w, u = sp.symbols("w u", positive=True)
     one_only = 2 * sp.Rational(1, 4) * sp.exp(-w)
-    both = sp.Rational(1, 4) * (
-        sp.exp(-w) + sp.integrate(sp.exp(-u) * sp.exp(-(w - u)), (u, 0, w))
-    )
-    factor = sp.Rational(3, 4) + w / 4
+    both = sp.Rational(1, 4) * (sp.exp(-w) + sp.integrate(sp.exp(-u) * sp.exp(-(w - u)), (u, 0, w)))
+    factor = sp.Rational(quarters, 4) + w / 4
     holds = same(one_only + both, sp.exp(-w) * factor)
     holds &= nonnegative(factor - sp.Rational(1, 2), (w,))
     return Step("w < min(s, t)", Evidence.SYMBOLIC, holds, "all s, t > 0")
@@ -80,10 +78,10 @@ def only_small_w_matters(sign: int = 1) -> Step:
     return Step("w < (a−ε)/2 suffices", Evidence.SYMBOLIC, holds, "all ε ≥ 0, all s, t")
 
 
-def the_profile_rises_with_the_shift() -> Step:
+def the_profile_rises_with_the_shift(sign: int = 1) -> Step:
     """∂/∂a (1 − e^((ε−a)/2)) = e^((ε−a)/2)/2 > 0."""
     epsilon, a = sp.symbols("epsilon a", real=True)
-    slope = sp.diff(1 - sp.exp((epsilon - a) / 2), a)
+    slope = sp.diff(1 - sp.exp(sign * (epsilon - a) / 2), a)
     return Step("rises with a", Evidence.SYMBOLIC, bool(slope.is_positive), "all ε, a")
 
 
@@ -122,6 +120,8 @@ PROOF = Proof(
     ),
     uses=(EXACT_PROFILE, ADAPTIVE_DOMINATION),
     mutations={
+        "falls with a": lambda: the_profile_rises_with_the_shift(sign=-1),
+        "tail with 2/4": lambda: tail_before_the_smaller_shift(quarters=2),
         "loss ≤ 0": lambda: the_loss_is_at_most_the_shift(slope=0),
         "profile 1 − e^(ε−a)": lambda: the_profile_in_one_dimension(half=1),
         "tail with t/2": lambda: tail_before_the_larger_shift(share=2),

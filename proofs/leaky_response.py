@@ -16,7 +16,6 @@ from dpverify.balls import ball
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs import FinitePair, LeakyResponsePair
 from dpverify.theorems import LEAKY_RESPONSE, Evidence, Step
-from proofs.support.boxes import grid
 from proofs.support.form import Proof
 from proofs.support.symbolic import Expression, nonnegative, same
 
@@ -57,25 +56,27 @@ def no_event_exceeds_delta(share: Fraction = Fraction(1)) -> Step:
     return Step("no event exceeds δ", Evidence.SYMBOLIC, holds, _ALL)
 
 
-def _both(left: tuple[Expression, ...], right: tuple[Expression, ...]) -> Iterator[tuple[Expression, ...]]:
+def _both(
+    left: tuple[Expression, ...], right: tuple[Expression, ...]
+) -> Iterator[tuple[Expression, ...]]:
     yield left, right
     yield right, left
 
 
-def smaller_ratios_do_not_suffice() -> Step:
+def smaller_ratios_do_not_suffice(shift: int = 1) -> Step:
     """P{0, U} − r′·Q{0, U} − δ = (1−δ)·(r − r′)/(1 + r): positive for r′ < r and δ < 1."""
     ratio, delta, _ = _symbols()
     smaller = sp.Symbol("r_prime", positive=True)
     left, right = table(ratio, delta)
     excess = left[0] + left[2] - smaller * (right[0] + right[2]) - delta
-    holds = same(excess, (1 - delta) * (ratio - smaller) / (1 + ratio))
+    holds = same(excess, (1 - delta) * (ratio - smaller) / (shift + ratio))
     return Step("{0, U} attains it", Evidence.SYMBOLIC, holds, _ALL)
 
 
 def the_library_has_this_table(factor: Fraction = Fraction(1)) -> Step:
     """`FinitePair.leaky_response(r, δ)`: its entries, `delta_at_ratio(r)` = δ and its inverse."""
     holds, count = True, 0
-    for ratio, delta in grid(_RATIOS, _DELTAS):
+    for ratio, delta in product(_RATIOS, _DELTAS):
         pair = FinitePair.leaky_response(ratio, delta)
         holds &= (pair.left, pair.right) == table(ratio, delta)
         holds &= pair.delta_at_ratio(ratio) == factor * delta
@@ -85,19 +86,22 @@ def the_library_has_this_table(factor: Fraction = Fraction(1)) -> Step:
     return Step("the library's table", Evidence.EXACT, holds, f"{count} rational (e^ε, δ)")
 
 
-def the_library_has_this_profile() -> Step:
+def the_library_has_this_profile(scale: int = 1) -> Step:
     """`LeakyResponsePair.profile_ball` at ln x holds the exact `delta_at_ratio(x)`."""
     holds, count = True, 0
     with ctx.workprec(200):
-        for ratio, delta in grid(_RATIOS[1:], _DELTAS):
+        for ratio, delta in product(_RATIOS[1:], _DELTAS):
             pair = LeakyResponsePair(ApproxDP(epsilon=log(ratio), delta=float(delta)))
             same_epsilon = ball(pair.worst.epsilon).exp()
             for at in (Fraction(1, 3), Fraction(1), Fraction(3, 2), Fraction(50)):
                 # Only the table is at stake, so it is evaluated at the float ε that the pair has.
                 left, right = table(same_epsilon, ball(pair.worst.delta))
-                exact = sum((max(p - ball(at) * q, ball(0)) for p, q in zip(left, right, strict=True)), ball(0))
+                exact = sum(
+                    (max(p - ball(at) * q, ball(0)) for p, q in zip(left, right, strict=True)),
+                    ball(0),
+                )
                 value = pair.profile_ball(ball(at).log())
-                holds &= bool(value.overlaps(exact) and value.rad() < 1e-40)
+                holds &= bool(value.overlaps(scale * exact) and value.rad() < 1e-40)
                 count += 1
     return Step("the library's profile", Evidence.CERTIFIED, holds, f"{count} points, 40 digits")
 
@@ -112,6 +116,8 @@ PROOF = Proof(
         the_library_has_this_profile,
     ),
     mutations={
+        "twice the profile": lambda: the_library_has_this_profile(scale=2),
+        "excess over 2 + r": lambda: smaller_ratios_do_not_suffice(shift=2),
         "leak twice": lambda: rows_sum_to_one(extra=1),
         "δ/2 suffices": lambda: no_event_exceeds_delta(Fraction(1, 2)),
         "the library leaks 2δ": lambda: the_library_has_this_table(Fraction(2)),

@@ -8,6 +8,7 @@ e^(−(ε−m)²/(4m)), which bounds δ; that is δ at ε = m + 2√(m·ln(1/δ)
 from fractions import Fraction
 
 import sympy as sp
+from flint import arb
 
 from dpverify.balls import ball, enclose
 from dpverify.pairs import GaussianPair
@@ -16,6 +17,10 @@ from proofs.support.form import Proof
 from proofs.support.symbolic import same
 
 _CASES = ((1.0, 1e-5), (0.01, 1e-9), (25.0, 1e-3), (1e-4, 0.5), (4.0, 1e-30))
+
+
+def _root() -> arb:
+    return (-2 * ball(1e-5).log()).sqrt()
 
 
 def best_order(four: int = 4) -> Step:
@@ -40,10 +45,10 @@ def solved_for_epsilon(two: int = 2) -> Step:
     return Step("solved for ε", Evidence.SYMBOLIC, holds, "all kρ > 0, all δ in (0, 1)")
 
 
-def tail_bounds_delta() -> Step:
+def tail_bounds_delta(times: int = 1) -> Step:
     """p·(1 − e^(ε−loss))₊ ≤ p·1[loss > ε]: δ(ε) is at most P(loss > ε)."""
     above = sp.Symbol("above", positive=True)  # loss − ε where it is positive
-    holds = bool((1 - (1 - sp.exp(-above))).is_positive)
+    holds = bool((1 - times * (1 - sp.exp(-above))).is_positive)
     return Step("δ ≤ P(loss > ε)", Evidence.SYMBOLIC, holds, "all losses")
 
 
@@ -58,7 +63,7 @@ def three_certified_values(scale: Fraction = Fraction(1)) -> Step:
         root = enclose(lambda t=total, d=delta: (-2 * ball(t) * ball(d).log()).sqrt())  # type: ignore[misc]
         holds &= Fraction(exact.upper) <= scale * (Fraction(total) / 2 + Fraction(root[0]))
     first = GaussianPair(Fraction(1)).epsilon_bracket(1e-5)
-    root = enclose(lambda: (-2 * ball(1e-5).log()).sqrt())
+    root = enclose(_root)
     digits = (first.lower, root[0] + 0.5, root[0] + 1.0)
     holds &= tuple(round(value, 4) for value in digits) == (4.3772, 5.2985, 5.7985)
     return Step("exact value", Evidence.CERTIFIED, holds, f"{len(_CASES)} cases")
@@ -69,6 +74,7 @@ PROOF = Proof(
     steps=(best_order, solved_for_epsilon, tail_bounds_delta, three_certified_values),
     uses=(GAUSSIAN_COMPOSITION, GDP_TO_ZCDP),
     mutations={
+        "half of the tail": lambda: tail_bounds_delta(times=2),
         "exponent over 3m": lambda: best_order(four=3),
         "√(kρ·ln 1/δ)": lambda: solved_for_epsilon(two=1),
         "four fifths of it": lambda: three_certified_values(Fraction(4, 5)),

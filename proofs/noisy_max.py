@@ -61,10 +61,13 @@ def law(scores: tuple[int, ...], noise: Noise) -> list[Fraction]:
         total = inner_sum(term, low, high)
         beyond = [noise.above(high + 1 - bar) for bar in bars]
         total += outer_sum(
-            [noise.point(high + 1 - own)] + [type(d)(d.value, d.base, complement=True) for d in beyond]
+            [noise.point(high + 1 - own)]
+            + [type(d)(d.value, d.base, complement=True) for d in beyond]
         )
         if noise.two_sided:
-            total += outer_sum([noise.point(low - 1 - own), *(noise.below(low - 1 - bar) for bar in bars)])
+            total += outer_sum(
+                [noise.point(low - 1 - own), *(noise.below(low - 1 - bar) for bar in bars)]
+            )
         result.append(total)
     return result
 

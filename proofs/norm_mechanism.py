@@ -22,7 +22,7 @@ def the_loss_is_bounded(share: Fraction = Fraction(1)) -> Step:
     near, distance, room, scale = sp.symbols("N distance room b", positive=True)
     slack = sp.Symbol("slack", nonnegative=True)
     far = near + distance - slack
-    loss = sp.expand_log(sp.log(sp.exp(-near / scale) / sp.exp(-far / scale)), force=True)
+    loss = sp.expand_log(sp.log(sp.exp(-near / scale) / sp.exp(-far / scale)))
     holds = same(loss, (far - near) / scale)
     bound = sp.Rational(share) * (distance + room) / scale  # Δ = distance + room
     holds &= nonnegative(bound - (far - near) / scale, (distance, room, slack, scale))

@@ -19,7 +19,7 @@ from dpverify.pairs import Dominates, FinitePair, GaussianPair, dominates
 from dpverify.pairs.subsampled import Mixed, SubsampledPair
 from dpverify.theorems import EXACT_PROFILE, POISSON_SUBSAMPLING, Evidence, Step
 from proofs.post_processing import POST_PROCESSING
-from proofs.support.boxes import integral, overlaps
+from proofs.support.enclosures import integral, overlaps
 from proofs.support.form import Proof
 from proofs.support.laws import rational_laws
 from proofs.support.symbolic import nonnegative, same
@@ -77,7 +77,9 @@ def _mixed(base: FinitePair, rate: Fraction) -> FinitePair:
 
 
 def _average(weights: list[Fraction], laws: list[tuple[Fraction, ...]]) -> list[Fraction]:
-    return [sum((w * law[i] for w, law in zip(weights, laws, strict=True)), Fraction(0)) for i in (0, 1)]
+    return [
+        sum((w * law[i] for w, law in zip(weights, laws, strict=True)), Fraction(0)) for i in (0, 1)
+    ]
 
 
 def the_library_has_this_profile(factor: float = 1.0) -> Step:

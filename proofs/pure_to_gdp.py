@@ -27,12 +27,13 @@ def the_middle_point_is_on_the_curve(double: int = 2) -> Step:
     return Step("(a, a) is on G", Evidence.SYMBOLIC, holds, "all ε > 0")
 
 
-def segments_of_randomized_response() -> Step:
+def segments_of_randomized_response(power: int = 1) -> Step:
     """1 − r·α joins (0, 1) to (a, a), and (1 − α)/r joins (a, a) to (1, 0)."""
     r = sp.Symbol("r", positive=True)
     a = 1 / (1 + r)
-    steep, flat = (lambda alarm: 1 - r * alarm), (lambda alarm: (1 - alarm) / r)
-    holds = same(steep(0), 1) and same(steep(a), a) and same(flat(a), a) and same(flat(1), 0)
+    steep = [1 - r**power * alarm for alarm in (sp.Integer(0), a)]
+    flat = [(1 - alarm) / r for alarm in (a, sp.Integer(1))]
+    holds = all(same(*both) for both in zip(steep + flat, (1, a, a, 0), strict=True))
     return Step("two segments", Evidence.SYMBOLIC, holds, "all r > 0")
 
 
@@ -55,7 +56,8 @@ def the_library_touches_the_curve(factor: float = 1.0) -> Step:
             corner = LeakyResponsePair(ApproxDP(epsilon=epsilon)).lying
             mu = Fraction(factor * pure_mu(epsilon))
             enough, short = (
-                GaussianPair(m**2).trade_off_ball(corner) for m in (mu, mu * (1 - Fraction(1, 10**9)))
+                GaussianPair(m**2).trade_off_ball(corner)
+                for m in (mu, mu * (1 - Fraction(1, 10**9)))
             )
             holds &= bool(enough <= corner and short > corner)
             count += 1
@@ -72,6 +74,7 @@ PROOF = Proof(
     ),
     uses=(SIMULATION_LEMMA, ANALYTIC_GAUSSIAN),
     mutations={
+        "slope r²": lambda: segments_of_randomized_response(power=2),
         "μ = Φ⁻¹ without the 2": lambda: the_middle_point_is_on_the_curve(double=1),
         "curve reflected": lambda: the_gaussian_curve_is_convex(sign=-1),
         "the library 1 % smaller": lambda: the_library_touches_the_curve(factor=0.99),

@@ -30,9 +30,9 @@ def the_moment_of_randomized_response(shift: int = 1) -> Step:
     return Step("moment", Evidence.SYMBOLIC, same(moment, closed.rewrite(sp.exp)), "all ε, α > 1")
 
 
-def hoeffdings_lemma() -> Step:
+def hoeffdings_lemma(variance: Fraction = Fraction(1)) -> Step:
     """ln cosh(s+a) − ln cosh a − s·tanh a ≤ s²/2; the step of advanced composition."""
-    return moments_of_one_round()
+    return moments_of_one_round(variance)
 
 
 def tanh_is_below_its_argument(slope: Fraction = Fraction(1)) -> Step:
@@ -79,6 +79,7 @@ PROOF = Proof(
     ),
     uses=(SIMULATION_LEMMA, RENYI_FROM_PROFILE),
     mutations={
+        "variance 9/10": lambda: hoeffdings_lemma(Fraction(9, 10)),
         "cosh with ε": lambda: the_moment_of_randomized_response(shift=2),
         "tanh a ≤ 9a/10": lambda: tanh_is_below_its_argument(Fraction(9, 10)),
         "ρ = ε²/3": lambda: the_exponents_add_up(factor=3),

@@ -4,7 +4,6 @@ Answers of one person are independent of all others, so neighboring datasets dif
 only. The binary pair dominates that of k categories by the simulation lemma.
 """
 
-import math
 from fractions import Fraction
 
 import sympy as sp
@@ -51,7 +50,7 @@ def the_binary_pair_dominates(ratio: Fraction = Fraction(3)) -> Step:
         rest = [lie] * (k - 2)
         many = FinitePair(left=[truth, lie, *rest], right=[lie, truth, *rest])
         holds &= isinstance(dominates(binary, many), Dominates)
-        holds &= math.isclose(many.max_loss, math.log(3), rel_tol=1e-15)
+        holds &= max(many.corners) == 3
     return Step("binary dominates", Evidence.EXACT, holds, "k from 2 to 8, e^ε = 3")
 
 

@@ -7,6 +7,7 @@ both sides are ∞.
 """
 
 from fractions import Fraction
+from itertools import pairwise
 
 import sympy as sp
 
@@ -49,7 +50,7 @@ def the_library_agrees(factor: int = 2) -> Step:
         nodes = sorted({Fraction(0), *pair.corners})
         area = sum(
             (b - a) * (pair.delta_at_ratio(a) + pair.delta_at_ratio(b)) / 2
-            for a, b in zip(nodes, nodes[1:], strict=False)
+            for a, b in pairwise(nodes)
         )
         holds &= pair.renyi_moment(2) == factor * area
         count += 1
@@ -61,7 +62,9 @@ def moments_grow_with_the_profile(order: int = 3) -> Step:
     holds, count = True, 0
     for pair in rational_pairs(3, 4):
         left, right = pair.left, pair.right
-        merged = FinitePair(left=[left[0] + left[1], left[2]], right=[right[0] + right[1], right[2]])
+        merged = FinitePair(
+            left=[left[0] + left[1], left[2]], right=[right[0] + right[1], right[2]]
+        )
         for each in (2, order):
             holds &= merged.renyi_moment(each) <= pair.renyi_moment(3 if each == order else each)
             count += 1

@@ -29,17 +29,17 @@ from proofs.support.symbolic import nonnegative, same
 _ALL = "all masses, all r > 1, all δ in [0, 1)"
 
 
-def kept_masses() -> Step:
-    """For p ≥ q: min(p, r·q) = q + (r−1)·d with 0 ≤ d ≤ q, where d = (p−q)/(r−1) or d = q."""
-    t, q, gap = sp.symbols("t q gap", nonnegative=True)
-    r = 1 + t
-    d = sp.Symbol("d", nonnegative=True)
-    near = same(q + (r - 1) * d, q + t * d)  # p ≤ r·q, p = q + t·d: kept whole, d ≤ q
-    far = same(q + (r - 1) * q, r * q)  # p = r·q + gap: kept up to r·q, d = q
-    cut_off = same((r * q + gap) - (q + (r - 1) * q), gap)
-    # The other law keeps q: q ≤ r·p because q ≤ p.
-    other = nonnegative(r * (q + t * d) - q, (t, q, d))
-    return Step("kept masses", Evidence.SYMBOLIC, near and far and cut_off and other, _ALL)
+def kept_masses(step: int = 1) -> Step:
+    """For p ≥ q: min(p, r·q) = q + (r−1)·d with 0 ≤ d ≤ q, d = (p−q)/(r−1), or q if p > r·q."""
+    t, share, rest, gap = sp.symbols("t share rest gap", nonnegative=True)
+    r, q = 1 + t, share + rest  # q in two parts, so that d = share lies in [0, q]
+    within = q + t * share  # p, somewhere in [q, r·q]
+    holds = same((within - q) / (r - step), share) and nonnegative(r * q - within, (t, share, rest))
+    beyond = r * q + gap  # p > r·q: kept up to r·q, which is d = q
+    holds &= same(q + (r - step) * q, r * q) and same(beyond - (q + (r - step) * q), gap)
+    # The other law keeps all of q, as q ≤ r·p.
+    holds &= nonnegative(r * within - q, (t, share, rest))
+    return Step("kept masses", Evidence.SYMBOLIC, holds, _ALL)
 
 
 def rows_are_nonnegative(slope: int = 1) -> Step:
@@ -52,10 +52,10 @@ def rows_are_nonnegative(slope: int = 1) -> Step:
     return Step("F(0) and F(1) are non-negative", Evidence.SYMBOLIC, holds, _ALL)
 
 
-def rows_have_sum_one() -> Step:
+def rows_have_sum_one(step: int = 1) -> Step:
     """Σ(M + r·d − e) = ΣM + (r−1)·Σd = m if Σd = Σe; and P − (1−δ)·P₁/m sums to δ."""
     total, moved, r, delta = sp.symbols("M D r delta", positive=True)
-    mass = total + (r - 1) * moved
+    mass = total + (r - step) * moved
     answers = same((total + r * moved - moved) / mass, 1)
     leaks = same((1 - (1 - delta) * mass / mass) / delta, 1)
     return Step("rows sum to 1", Evidence.SYMBOLIC, answers and leaks, _ALL)
@@ -130,6 +130,8 @@ PROOF = Proof(
     ),
     uses=(POST_PROCESSING, LEAKY_RESPONSE),
     mutations={
+        "mass M + (r−2)·D": lambda: rows_have_sum_one(step=2),
+        "r − 2 instead of r − 1": lambda: kept_masses(step=2),
         "F(0) with r + 1": lambda: the_table_gives_both_laws(twist=1),
         "F(0) with 2e": lambda: rows_are_nonnegative(slope=2),
         "mass may fall below 1 − δ": lambda: leaks_are_nonnegative(least=0),

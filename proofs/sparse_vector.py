@@ -24,9 +24,9 @@ _REACH = 6
 _ROW_LENGTH = 3
 
 
-def tails_of_the_noise() -> Step:
+def tails_of_the_noise(middle: int = 2) -> Step:
     """P(ν ≥ t+n) ≥ e^(−n/scale)·P(ν ≥ t) for Laplace noise on integers; the step of noisy max."""
-    return tails_of_laplace_noise()
+    return tails_of_laplace_noise(middle)
 
 
 def the_costs_add_up(reach: int = 2) -> Step:
@@ -37,7 +37,9 @@ def the_costs_add_up(reach: int = 2) -> Step:
     return Step("ε₁ + ε₂", Evidence.SYMBOLIC, holds, "all ε₁, ε₂, c, D")
 
 
-def probability(row: tuple[int, ...], answers: tuple[int, ...], bar: Noise, query: Noise) -> Fraction:
+def probability(
+    row: tuple[int, ...], answers: tuple[int, ...], bar: Noise, query: Noise
+) -> Fraction:
     """Of a row of ones, zeros and −1 for "not answered", at threshold 0; exactly."""
     asked = [(bit, a) for bit, a in zip(row, answers, strict=True) if bit >= 0]
     low, high = min(answers) - _REACH, max(answers) + _REACH
@@ -119,6 +121,7 @@ PROOF = Proof(
         the_library_has_these_scales,
     ),
     mutations={
+        "tails with 1/(3w)": lambda: tails_of_the_noise(middle=3),
         "c·D/scale₂ without the 2": lambda: the_costs_add_up(reach=1),
         "ones are free": lambda: all_neighbors_of_small_answers(reach=0),
         "the library counts 3": lambda: the_library_has_these_scales(factor=3),

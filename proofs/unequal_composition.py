@@ -29,7 +29,9 @@ def spreading_keeps_both_masses(sign: int = 1) -> Step:
     kept_right = (1 - share) / 1 + share * step ** (-sign)  # Q = P·e^(−loss), from the edge below
     holds = same(kept_right, 1 / here) and nonnegative(share, (low, gap))
     holds &= nonnegative(1 - share, (low, gap))
-    return Step("spreading keeps P and Q", Evidence.SYMBOLIC, holds, "all steps h > 0, all 0 < u < h")
+    return Step(
+        "spreading keeps P and Q", Evidence.SYMBOLIC, holds, "all steps h > 0, all 0 < u < h"
+    )
 
 
 def the_library_has_the_exact_profile(less: int = 0) -> Step:
@@ -46,10 +48,12 @@ def the_library_has_the_exact_profile(less: int = 0) -> Step:
             for at in (0.0, 0.35, 1.3):
                 bracket = UnequalComposition(tuple((p, 1) for p in parts)).delta(at)
                 exact = brute_force(parts[less:], at)
-                holds &= bool(ball(bracket.lower) <= exact and exact <= ball(bracket.upper))
+                holds &= bool(ball(bracket.lower) <= exact <= ball(bracket.upper))
                 holds &= bracket.width <= 1e-12 * bracket.upper
                 count += 1
-    return Step("`UnequalComposition`", Evidence.CERTIFIED, holds, f"{count} values of δ, 12 digits")
+    return Step(
+        "`UnequalComposition`", Evidence.CERTIFIED, holds, f"{count} values of δ, 12 digits"
+    )
 
 
 def compressed_laws_err_to_their_side(*, swapped: bool = False) -> Step:
@@ -71,7 +75,7 @@ def compressed_laws_err_to_their_side(*, swapped: bool = False) -> Step:
                 ball(0),
             )
             high, low = upper.excess(at, End.UPPER), lower.excess(at, End.LOWER)
-            holds &= bool(ball(low) <= exact and exact <= ball(high))
+            holds &= bool(ball(low) <= exact <= ball(high))
             apart += high > 1.0001 * low
     return Step("compression", Evidence.CERTIFIED, holds and apart > 20, "40 losses, one law")
 

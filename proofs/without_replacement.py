@@ -21,9 +21,15 @@ from dpverify.balls import ball
 from dpverify.pairs import Dominates, FinitePair, GaussianPair, dominates
 from dpverify.pairs.subsampled import SubsampledPair
 from dpverify.pairs.without_replacement import WithoutReplacementPair
-from dpverify.theorems import EXACT_PROFILE, POISSON_SUBSAMPLING, WITHOUT_REPLACEMENT, Evidence, Step
+from dpverify.theorems import (
+    EXACT_PROFILE,
+    POISSON_SUBSAMPLING,
+    WITHOUT_REPLACEMENT,
+    Evidence,
+    Step,
+)
 from proofs.post_processing import POST_PROCESSING
-from proofs.support.boxes import overlaps
+from proofs.support.enclosures import overlaps
 from proofs.support.form import Proof
 from proofs.support.laws import rational_laws
 from proofs.support.symbolic import nonnegative, same
@@ -68,11 +74,16 @@ def small_datasets(slack: Fraction = Fraction(1)) -> Step:
         bound = FinitePair(left=left, right=base.right)
         for by_sum in product(laws, repeat=3):  # the law for a batch with sum 0, 1, 2
             # One record replaced moves the sum by at most 1.
-            steps = [FinitePair(left=by_sum[i], right=by_sum[j]) for i, j in ((0, 1), (1, 0), (1, 2), (2, 1))]
+            steps = [
+                FinitePair(left=by_sum[i], right=by_sum[j])
+                for i, j in ((0, 1), (1, 0), (1, 2), (2, 1))
+            ]
             if not all(isinstance(dominates(base, pair), Dominates) for pair in steps):
                 continue
             for others in product((0, 1), repeat=2):
-                made = FinitePair(left=_output(by_sum, (*others, 0)), right=_output(by_sum, (*others, 1)))
+                made = FinitePair(
+                    left=_output(by_sum, (*others, 0)), right=_output(by_sum, (*others, 1))
+                )
                 for side in (made, made.reversed):
                     at = {Fraction(1), *(c for c in (*bound.corners, *side.corners) if c > 1)}
                     holds &= all(side.delta_at_ratio(x) <= bound.delta_at_ratio(x) for x in at)

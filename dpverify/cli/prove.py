@@ -144,11 +144,11 @@ def _show_one(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> None
         screen.print()
         for label, text in (
             ("claimed", found.claimed),
-            ("instance", "\n         ".join(found.instance)),
+            ("instance", "\n          ".join(found.instance)),
             ("truth", found.truth),
             ("instead", found.correction),
         ):
-            screen.print(f"{label + ':':<9}{text}", markup=False)
+            screen.print(f"{label + ':':<10}{text}", markup=False)
     screen.print()
     for label, listed in (
         ("uses", [used.name for used in proof.uses]),

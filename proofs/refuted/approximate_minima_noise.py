@@ -30,7 +30,7 @@ APPROXIMATE_MINIMA_NOISE = Theorem(
 _TINY = Fraction(1, 10**9)  # ε₁ and δ₁ of the instance; L is chosen so that σ₁ is as small
 
 
-def where_a_solver_may_stop() -> Step:
+def where_a_solver_may_stop(two: int = 2) -> Step:
     """∇ = (Λ/n)·θ + b₁ has norm γ at θ* ± nγ/Λ, θ* = −n·b₁/Λ, for losses that are 0."""
     theta, noise = sp.symbols("theta b", real=True)
     size, n, gamma = sp.symbols("Lambda n gamma", positive=True)
@@ -39,7 +39,7 @@ def where_a_solver_may_stop() -> Step:
     stops = (best + n * gamma / size, best - n * gamma / size)
     holds = same(best, -n * noise / size)
     holds &= all(same(gradient.subs(theta, stop) ** 2, gamma**2) for stop in stops)
-    holds &= same(stops[0] - stops[1], 2 * n * gamma / size)
+    holds &= same(stops[0] - stops[1], two * n * gamma / size)
     return Step("where a solver may stop", Evidence.SYMBOLIC, holds, "all n, Λ, γ > 0")
 
 
@@ -70,6 +70,7 @@ PROOF = Proof(
     steps=(where_a_solver_may_stop, delta_exceeds_the_claim, twice_the_noise_repairs_it),
     uses=(ANALYTIC_GAUSSIAN,),
     mutations={
+        "nγ/Λ apart at most": lambda: where_a_solver_may_stop(two=1),
         "nγ/Λ apart is no counterexample": lambda: delta_exceeds_the_claim(apart=1),
         "digits 1.3e-4": lambda: delta_exceeds_the_claim(printed="1.30000e-4"),
         "not repaired": lambda: twice_the_noise_repairs_it(doubled=2),

@@ -54,12 +54,14 @@ def where_it_starts_to_fail(shift: str = "0") -> Step:
             epsilon = arb(printed) + arb(shift)
             holds &= bool(true_delta(epsilon, delta) < arb(delta))
             holds &= bool(true_delta(epsilon + arb("1e-4"), delta) > arb(delta))
-    return Step("where it starts to fail", Evidence.CERTIFIED, holds, f"{len(_FIRST_FAILURES)} values of δ")
+    return Step(
+        "where it starts to fail", Evidence.CERTIFIED, holds, f"{len(_FIRST_FAILURES)} values of δ"
+    )
 
 
-def mills() -> Step:
+def mills(sign: int = 1) -> Step:
     """1 − Φ(x) < φ(x)/x; the step of the classical Gaussian mechanism."""
-    return mills_inequality()
+    return mills_inequality(sign)
 
 
 def it_fails_for_every_small_delta(largest: str = "0.1") -> Step:
@@ -72,7 +74,12 @@ def it_fails_for_every_small_delta(largest: str = "0.1") -> Step:
     with ctx.workprec(128):
         least = (2 * (arb("1.25") / arb(largest)).log()).sqrt()
         holds &= bool(ball(0.5) - 1 / (2 * least * (2 * arb.pi()).sqrt()) > arb(largest))
-    return Step("fails for every δ ≤ 0.1", Evidence.CERTIFIED, holds, "all δ in (0, 0.1], at ε = 4·ln(1.25/δ)")
+    return Step(
+        "fails for every δ ≤ 0.1",
+        Evidence.CERTIFIED,
+        holds,
+        "all δ in (0, 0.1], at ε = 4·ln(1.25/δ)",
+    )
 
 
 PROOF = Proof(
@@ -80,6 +87,7 @@ PROOF = Proof(
     steps=(two_violations, where_it_starts_to_fail, mills, it_fails_for_every_small_delta),
     uses=(ANALYTIC_GAUSSIAN, CLASSICAL_GAUSSIAN),
     mutations={
+        "Mills with the wrong sign": lambda: mills(sign=-1),
         "ε = 1 is no counterexample": lambda: two_violations(at=1),
         "digits 0.0179": lambda: two_violations(printed="0.017900"),
         "it starts 1/100 later": lambda: where_it_starts_to_fail("0.01"),

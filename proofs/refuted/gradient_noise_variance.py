@@ -46,10 +46,10 @@ def squared_shift() -> arb:
     return sum(((a - b) ** 2 for a, b in zip(one, other, strict=True)), arb(0))
 
 
-def the_gradient_of_the_loss() -> Step:
+def the_gradient_of_the_loss(sign: int = -1) -> Step:
     """d/dm ln(1 + e^(−m)) = −1/(1 + e^m), so the gradient is −v/(1 + e^⟨v, θ⟩) for a record y·x = v."""
     m = sp.Symbol("m", real=True)
-    holds = same(sp.diff(sp.log(1 + sp.exp(-m)), m), -1 / (1 + sp.exp(m)))
+    holds = same(sp.diff(sp.log(1 + sp.exp(-m)), m), sign / (1 + sp.exp(m)))
     holds &= all(abs(x) <= 1 for record in _RECORDS for x in record)
     return Step("gradient", Evidence.SYMBOLIC, holds, "all margins")
 
@@ -76,6 +76,7 @@ PROOF = Proof(
     steps=(the_gradient_of_the_loss, the_gradients_differ_by_more, delta_exceeds_the_claim),
     uses=(ANALYTIC_GAUSSIAN, LECTURE_GAUSSIAN),
     mutations={
+        "gradient uphill": lambda: the_gradient_of_the_loss(sign=1),
         "more than 4(d + 1)": lambda: the_gradients_differ_by_more(stated=8),
         "4(d + 1) is no counterexample": lambda: delta_exceeds_the_claim(variance=8),
         "digits 1.7e-6": lambda: delta_exceeds_the_claim(printed="1.7000e-6"),

@@ -5,9 +5,8 @@ itself: μ² = η²·ρ. For η > 1, that is R > B·√T, it is less private tha
 large by 1/η. The instance is that of the noise's variance, with the right variance 4(d+1)/(n²ρ) and η = 2.
 """
 
-from flint import arb, ctx
-
 import sympy as sp
+from flint import arb, ctx
 
 from dpverify.theorems import ANALYTIC_GAUSSIAN, Evidence, Step, Theorem
 from proofs.refuted.gradient_noise_variance import squared_shift
@@ -26,12 +25,12 @@ NOISE_OUTSIDE_THE_STEP = Theorem(
 )
 
 
-def steps_scale_the_shift() -> Step:
+def steps_scale_the_shift(power: int = 1) -> Step:
     """(θ − η·g + Z) − (θ − η·g′ + Z) = −η·(g − g′), while θ − η·(g + Z) has noise and shift scaled alike."""
     theta, g, other, z, eta = sp.symbols("theta g g_other z eta", real=True)
     outside = (theta - eta * g + z) - (theta - eta * other + z)
     inside = (theta - eta * (g + z)) - (theta - eta * (other + z))
-    holds = same(outside, -eta * (g - other)) and same(inside, outside)
+    holds = same(outside, -(eta**power) * (g - other)) and same(inside, outside)
     holds &= same(sp.diff(theta - eta * (g + z), z), -eta)
     return Step("shift η·Δ", Evidence.SYMBOLIC, holds, "all η")
 
@@ -50,6 +49,7 @@ PROOF = Proof(
     steps=(steps_scale_the_shift, delta_exceeds_the_claim),
     uses=(ANALYTIC_GAUSSIAN,),
     mutations={
+        "shift η²·Δ": lambda: steps_scale_the_shift(power=2),
         "η = 1 is no counterexample": lambda: delta_exceeds_the_claim(eta=1),
         "digits 0.0130": lambda: delta_exceeds_the_claim(printed="0.013000"),
     },

@@ -24,12 +24,12 @@ OBJECTIVE_PERTURBATION_GAUSSIAN = Theorem(
 )
 
 
-def the_output_is_a_gaussian_release() -> Step:
+def the_output_is_a_gaussian_release(sign: int = 1) -> Step:
     """0 = Σx + λθ + b has the one solution θ = −(Σx + b)/λ: b is shifted by at most 2L, then rescaled."""
     theta, total, other, noise = sp.symbols("theta total other b", real=True)
     scale = sp.Symbol("lambda", positive=True)
     found = sp.solve(total + scale * theta + noise, theta)
-    holds = len(found) == 1 and same(found[0], -(total + noise) / scale)
+    holds = len(found) == 1 and same(found[0], -(total + sign * noise) / scale)
     holds &= same(sp.diff(total * theta, theta, 2), 0)  # β = 0: the determinant term is ln 1 = 0
     moved = sp.solve(other + scale * theta + noise, theta)[0]
     holds &= same((found[0] - moved) * -scale, total - other)
@@ -41,7 +41,9 @@ def squared_mu(epsilon: int, tenfold: int) -> arb:
     return 4 * arb(epsilon) ** 2 / (tenfold * arb(10**6).log())
 
 
-def delta_exceeds_the_claim(epsilon: int = 1, printed: str = "1.0326e-4", tenfold: int = 10) -> Step:
+def delta_exceeds_the_claim(
+    epsilon: int = 1, printed: str = "1.0326e-4", tenfold: int = 10
+) -> Step:
     """At ε = 1, δ = 1e-6: δ(0.5) = 1.0326e-4, a hundred times the claim."""
     with ctx.workprec(128):
         delta = gaussian_profile(squared_mu(epsilon, tenfold), ball(epsilon) / 2)
@@ -49,9 +51,9 @@ def delta_exceeds_the_claim(epsilon: int = 1, printed: str = "1.0326e-4", tenfol
     return Step("δ at the claimed ε", Evidence.CERTIFIED, holds, f"ε = {epsilon}, δ = 1e-6")
 
 
-def delta_at_four() -> Step:
+def delta_at_four(tenfold: int = 10) -> Step:
     """At ε = 4 the claim is (2, 1e-6), and δ(2) = 8.3448e-4."""
-    return delta_exceeds_the_claim(4, "8.3448e-4")
+    return delta_exceeds_the_claim(4, "8.3448e-4", tenfold)
 
 
 def true_epsilons(first: str = "0.7011984", second: str = "3.1698716") -> Step:
@@ -71,8 +73,12 @@ def the_tail_of_the_notes(root: int = 2) -> Step:
     The notes have √2 where 2√2 belongs. Its main term at their σ is 2√2/√10 = 0.894 of ε, not 1/2.
     """
     size, sigma, log_inverse, epsilon = sp.symbols("L sigma log_inverse epsilon", positive=True)
-    exponent = ((2 * size) ** 2 + 2 * 2 * size * sigma * sp.sqrt(root * log_inverse)) / (2 * sigma**2)
-    holds = same(exponent, 2 * size**2 / sigma**2 + 2 * sp.sqrt(2) * size * sp.sqrt(log_inverse) / sigma)
+    exponent = ((2 * size) ** 2 + 2 * 2 * size * sigma * sp.sqrt(root * log_inverse)) / (
+        2 * sigma**2
+    )
+    holds = same(
+        exponent, 2 * size**2 / sigma**2 + 2 * sp.sqrt(2) * size * sp.sqrt(log_inverse) / sigma
+    )
     main = 2 * sp.sqrt(2) * size * sp.sqrt(log_inverse) / sigma
     at = main.subs(sigma, sp.sqrt(10 * size**2 * log_inverse) / epsilon)
     holds &= same(at, 2 * epsilon / sp.sqrt(5)) and sp.Rational(4, 5) > sp.Rational(1, 4)
@@ -90,7 +96,11 @@ PROOF = Proof(
     ),
     uses=(ANALYTIC_GAUSSIAN,),
     mutations={
-        "σ² with 40 instead of 10 is no counterexample": lambda: delta_exceeds_the_claim(tenfold=40),
+        "σ² with 40 at ε = 4": lambda: delta_at_four(tenfold=40),
+        "noise subtracted": lambda: the_output_is_a_gaussian_release(sign=-1),
+        "σ² with 40 instead of 10 is no counterexample": lambda: delta_exceeds_the_claim(
+            tenfold=40
+        ),
         "digits 1.04e-4": lambda: delta_exceeds_the_claim(printed="1.0400e-4"),
         "ε = 0.5 is enough": lambda: true_epsilons(first="0.5000000"),
         "tail √(ln 1/δ)": lambda: the_tail_of_the_notes(root=1),

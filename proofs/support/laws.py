@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 
 from dpverify.pairs import FinitePair
 
@@ -13,7 +13,7 @@ def rational_laws(outcomes: int, denominator: int) -> list[tuple[Fraction, ...]]
     laws = []
     for bars in combinations(slots, outcomes - 1):
         ends = (-1, *bars, denominator + outcomes - 1)
-        counts = (b - a - 1 for a, b in zip(ends, ends[1:], strict=False))
+        counts = (b - a - 1 for a, b in pairwise(ends))
         laws.append(tuple(Fraction(count, denominator) for count in counts))
     return laws
 

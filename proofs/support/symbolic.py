@@ -12,7 +12,7 @@ def same(left: Expression, right: Expression) -> bool:
     """Whether left − right simplifies to 0, wherever both are defined."""
     gap = sp.simplify(sp.expand(left - right))
     if gap != 0:
-        gap = sp.simplify(sp.expand(sp.powsimp(sp.expand_log(gap.rewrite(sp.exp), force=True))))
+        gap = sp.simplify(sp.expand(sp.powsimp(sp.expand_log(gap.rewrite(sp.exp)))))
     return bool(gap == 0)
 
 

@@ -88,7 +88,7 @@ def test_one_subsampled_step(pair: SubsampledPair, delta: float, at: float) -> N
 
 
 @given(sigmas, st.floats(0.01, 2.0), st.integers(1, 30), st.floats(0.0, 4.0))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_gaussian_with_responses(sigma: float, own: float, times: int, at: float) -> None:
     """The responses' loss is binomial: δ(ε) = Σ P(j)·δ_G(ε − (2j − k)·ε₀), a finite sum."""
     truthful = 1 / (1 + math.exp(-own))

@@ -125,7 +125,7 @@ def _single_atom(split: Floats, step: float, rate: float, error: float, near: fl
     """
     result = np.zeros_like(split)
     ahead = step * (np.arange(len(split)) - len(split) // 2)
-    if abs(rate) * ahead[-1] > _WIDEST_EXPONENT:
+    if (1.0 + abs(rate)) * -ahead[0] > _WIDEST_EXPONENT:
         return result
     left = split * np.exp(-rate * ahead)
     right = float((left * np.exp(-ahead)).sum())

@@ -120,11 +120,17 @@ class _End:
         self.convolver = DirectConvolver() if frame.is_direct else Convolver(frame.length)
         self.log_above = 0.0
         self.log_below = 0.0
+        self.log_scales: list[float] = []
 
     def add(self, masses: Floats, first: int, times: int, window: Window, losses: Floats) -> None:
         self.convolver.add(masses, first, times)
         self.log_above += times * _log_moment(masses, window.above * losses)
         self.log_below += times * _log_moment(masses, -window.below * losses)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether some part has no mass at all, as a lower end may."""
+        return -math.inf in self.log_scales
 
 
 class _Work:
@@ -133,16 +139,20 @@ class _Work:
     def __init__(self, window: Window, frame: _Frame, rate: float) -> None:
         self.window, self.frame, self.rate = window, frame, rate
         self.ends = (_End(frame), _End(frame))
-        self.log_scales: list[float] = []
         self.loss_error = frame.offset_error
         self.log_infinite = -math.inf
 
     def add(self, law: CutLaw, times: int, grid: Grid, tilt: Tilt) -> None:
         found = discretize(law, grid, tilt)
         losses = grid.losses(found.first, found.first + len(found.upper) - 1)
-        for end, masses in zip(self.ends, (found.upper, found.lower), strict=True):
-            end.add(masses, found.first, times, self.window, losses)
-        self.log_scales.append(times * tilt.log_scale)
+        for end, masses, sign in zip(self.ends, (found.upper, found.lower), (4, -4), strict=True):
+            total = float(masses.sum())
+            if total > 0.0:
+                # Rounding the quotient is covered by a few units towards the safe side.
+                shares = masses / total * (1.0 + sign * UNIT)
+                end.add(shares, found.first, times, self.window, losses)
+            log_total = math.log(total) if total > 0.0 else -math.inf
+            end.log_scales += [times * tilt.log_scale, times * log_total]
         self.loss_error += times * found.loss_error
         cut = law.log_above + math.log(times) + _SLACK
         self.log_infinite = float(np.logaddexp(self.log_infinite, cut))
@@ -169,6 +179,8 @@ class _Work:
     def _composed(self, end: _End, outside: float, log_infinite: float) -> Composed:
         frame, convolution = self.frame, end.convolver.result()
         masses = convolution.masses
+        if end.is_empty:
+            masses, end.log_scales = np.zeros(frame.length), []
         if not frame.is_direct:
             masses = np.roll(masses, -(frame.start % frame.length))
         return Composed(
@@ -176,8 +188,8 @@ class _Work:
             start=frame.low,
             step=frame.step,
             rate=self.rate,
-            log_scale=math.fsum(self.log_scales),
-            scale_error=4.0 * UNIT * math.fsum(map(abs, self.log_scales)),
+            log_scale=math.fsum(end.log_scales),
+            scale_error=4.0 * UNIT * math.fsum(map(abs, end.log_scales)),
             error=convolution.error,
             relative_error=convolution.relative_error,
             outside=outside,

@@ -80,6 +80,8 @@ class Composed:
 
     def _sums(self, epsilon: float) -> tuple[float, float]:
         """Σ W·ψ, and Σ W·e^(−(rate+1)·d), over the losses s = ε + d above ε."""
+        if epsilon >= self.start + self.step * len(self.masses):
+            return 0.0, 0.0
         first = max(math.ceil((epsilon - self.start) / self.step), 0)
         masses = self.masses[first : first + self._reach]
         distance = (self.start - epsilon) + self.step * np.arange(first, first + len(masses))

@@ -1,0 +1,120 @@
+"""The auditor's wealth is a supermartingale under the claim, so it rarely grows large.
+
+Under (ε, δ), an event E fixed before the pair (x, y) is drawn has the payoff 1_E(x) − e^ε·1_E(y) − δ of mean
+P(E) − e^ε·Q(E) − δ ≤ 0, and never below −(e^ε + δ). So with λ ≥ 0 fixed before and λ·(e^ε + δ) < 1 the factor
+1 + λ·payoff is positive and of mean at most 1, given the past. Stop at the first time the wealth W reaches c: by
+induction over the pairs the stopped wealth has mean at most 1, and it is c where W got there; so P(W ever ≥ c) ≤ 1/c
+for every number of pairs, hence for all (Ville).
+"""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import sympy as sp
+
+from dpverify.auditing.betting import Bet, Stake
+from dpverify.auditing.points import Point
+from dpverify.auditing.sampling import Side
+from dpverify.pairs import FinitePair
+from dpverify.theorems import Evidence, Step, Theorem
+from proofs.support.form import Proof
+from proofs.support.laws import rational_pairs
+from proofs.support.symbolic import nonnegative, same
+
+BETTING = Theorem(
+    name="betting",
+    statement=(
+        "Under the claim, wealth that multiplies by 1 + λ·(1_E(x) − e^ε·1_E(y) − δ), with E and λ chosen from "
+        "the past, ever reaches 1/level with probability at most level."
+    ),
+    source="Ville, 1939; Shafer, JRSS A 184, 2021; Shekhar, Ramdas, IEEE Trans. Inf. Theory 70, 2024",
+    proof="proofs/betting.py",
+)
+_LEVEL = Fraction(1, 4)
+
+
+def payoffs_have_no_positive_mean(share: int = 1) -> Step:
+    """E[1 + λ·payoff] = 1 + λ·(P(E) − e^ε·Q(E) − δ) ≤ 1, and 1 + λ·payoff > 0."""
+    lam, q, t, delta, room = sp.symbols("lambda q t delta room", nonnegative=True)
+    r = 1 + t
+    p = r * q + share * delta - room  # the claim: P(E) ≤ r·Q(E) + δ
+    holds = nonnegative(1 - (1 + lam * (p - r * q - delta)), (lam, q, t, delta, room))
+    stake, rest = sp.symbols("stake rest", positive=True)
+    worst = 1 - stake / (stake + rest)  # λ·(r + δ) = stake/(stake + rest) < 1
+    holds &= bool(worst.simplify().is_positive)
+    return Step("a fair bet at best", Evidence.SYMBOLIC, holds, "all ε, δ, λ, E")
+
+
+def markov_at_the_stopping_time(power: int = 1) -> Step:
+    """E[W stopped] ≥ c·P(reached), as W ≥ 0 elsewhere: P(reached) ≤ 1/c."""
+    chance, c, rest = sp.symbols("chance c rest", positive=True)
+    mean = chance * c + rest  # what was reached, and what was not
+    holds = same(mean / c - chance, rest / c**power)
+    return Step("Markov", Evidence.SYMBOLIC, holds, "all c > 0")
+
+
+def the_library_bets_fairly(margin: Fraction = Fraction(0)) -> Step:
+    """`Bet.payoffs`: the mean over the four cases (x ∈ E, y ∈ E) is ≤ 0 for all pairs within the claim."""
+    holds, count = True, 0
+    for ratio, delta in ((1, 0.0), (2, 0.0), (2, 0.25)):
+        point = Point(epsilon=math.log(ratio), delta=delta)
+        for favors in Side:
+            stake = Stake(event=None, favors=favors, point=point)  # type: ignore[arg-type]  # not asked
+            table = Bet((stake,)).payoffs(np.zeros(1))[0]
+            for pair in rational_pairs(2, 4):
+                own = pair if favors is Side.LEFT else pair.reversed
+                p, q = own.left[0], own.right[0]
+                if p - ratio * q > Fraction(delta):
+                    continue
+                # Bit 0: the event happened on the left; bit 2: on the right.
+                hits = (pair.left[0], pair.right[0])
+                mean = sum(
+                    Fraction(float(table[a + 4 * b]))
+                    * (hits[0] if a else 1 - hits[0])
+                    * (hits[1] if b else 1 - hits[1])
+                    for a, b in product((0, 1), repeat=2)
+                )
+                holds &= mean <= margin
+                holds &= min(table) >= -1
+                count += 1
+    return Step("`Bet.payoffs`", Evidence.EXACT, holds and count > 50, f"{count} pairs and claims")
+
+
+def whole_games(level: Fraction = _LEVEL) -> Step:
+    """All games of 8 pairs against (ln 2, 0) at its worst pair, λ = 2/5: P(W ever ≥ 4) ≤ 1/4, exactly."""
+    pair = FinitePair.leaky_response(2, 0)
+    p, q = pair.left[0], pair.right[0]
+    factors = []
+    for x, y in product((0, 1), repeat=2):
+        chance = (p if x else 1 - p) * (q if y else 1 - q)
+        factors.append((chance, 1 + Fraction(2, 5) * (x - 2 * y)))
+    alive, reached = {Fraction(1): Fraction(1)}, Fraction(0)
+    for _ in range(8):
+        after: dict[Fraction, Fraction] = {}
+        for (wealth, chance), (share, factor) in product(alive.items(), factors):
+            value = wealth * factor
+            if value >= 1 / _LEVEL:
+                reached += chance * share
+            else:
+                after[value] = after.get(value, Fraction(0)) + chance * share
+        alive = after
+    return Step("whole games", Evidence.EXACT, 0 < reached <= level, "8 pairs, level 1/4")
+
+
+PROOF = Proof(
+    theorem=BETTING,
+    steps=(
+        payoffs_have_no_positive_mean,
+        markov_at_the_stopping_time,
+        the_library_bets_fairly,
+        whole_games,
+    ),
+    mutations={
+        "P(E) up to e^ε·Q(E) + 2δ": lambda: payoffs_have_no_positive_mean(share=2),
+        "1/c²": lambda: markov_at_the_stopping_time(power=2),
+        "means below −1/10": lambda: the_library_bets_fairly(Fraction(-1, 10)),
+        "level 1/1000": lambda: whole_games(Fraction(1, 1000)),
+    },
+)

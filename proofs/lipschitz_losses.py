@@ -1,0 +1,76 @@
+"""Lipschitz losses are bounded on bounded sets, averages keep the constant, and least squares has both.
+
+A G-Lipschitz loss on a set of diameter D varies by at most G·D; subtracting its least value, on which no
+release depends, puts it in [0, G·D]. For least squares with ‖w‖ ≤ R, ‖x‖ ≤ r, |y| ≤ s, the inner product lies
+in [−rR, rR] (Cauchy and Schwarz, a statement about the plane of w and x), so the residual m = ⟨w, x⟩ − y has
+|m| ≤ rR + s; the loss is m² and its gradient has the norm 2·|m|·‖x‖.
+"""
+
+import sympy as sp
+
+from dpverify.theorems import Evidence, Step, Theorem
+from proofs.support.form import Proof
+from proofs.support.symbolic import nonnegative, same
+
+LIPSCHITZ_LOSSES = Theorem(
+    name="lipschitz-losses",
+    statement=(
+        "A G-Lipschitz loss on a set of diameter D varies by at most G·D; averages of G-Lipschitz losses "
+        "are G-Lipschitz; least squares with ‖w‖ ≤ R, ‖x‖ ≤ r, |y| ≤ s has G = 2r(rR + s) and lies in "
+        "[0, (rR + s)²]."
+    ),
+    source="Smith, Ullman, notes on private ERM, Exercises 2.1, 2.2 and 2.3",
+    proof="proofs/lipschitz_losses.py",
+)
+
+
+def bounded_on_a_bounded_set(share: int = 1) -> Step:
+    """|ℓ(v) − ℓ(w)| ≤ G·‖v − w‖ ≤ G·D."""
+    g, distance, room = sp.symbols("G distance room", nonnegative=True)
+    diameter = distance + room
+    holds = nonnegative(share * g * diameter - g * distance, (g, distance, room))
+    return Step("varies by at most G·D", Evidence.SYMBOLIC, holds, "all G, D")
+
+
+def averages(count: int = 2) -> Step:
+    """|mean of (ℓᵢ(v) − ℓᵢ(w))| ≤ mean of G·‖v−w‖: for two losses, and so for any number by induction."""
+    g, d, a, b, m = sp.symbols("G d a b m", nonnegative=True)
+    # ℓ₁ moves by at most G·d = a + first gap, the mean of m losses by at most G·d as well.
+    first, rest = g * d - a, g * d - b
+    mean = (first + m * rest) / (m + count - 1)
+    holds = nonnegative(sp.expand((g * d - mean) * (m + 1)), (g, d, a, b, m))
+    return Step("averages", Evidence.SYMBOLIC, holds, "any number of losses")
+
+
+def cauchy_and_schwarz(power: int = 2) -> Step:
+    """‖w‖²·‖x‖² − ⟨w, x⟩² = (w₁x₂ − w₂x₁)² in the plane of w and x."""
+    w1, w2, x1, x2 = sp.symbols("w1 w2 x1 x2", real=True)
+    gap = (w1**2 + w2**2) * (x1**2 + x2**2) - (w1 * x1 + w2 * x2) ** 2
+    holds = same(gap, (w1 * x2 - w2 * x1) ** power)
+    return Step("Cauchy and Schwarz", Evidence.SYMBOLIC, holds, "all w, x")
+
+
+def least_squares(square: int = 2) -> Step:
+    """(rR + s)² − m² ≥ 0 and 2r(rR + s) − 2|m|·‖x‖ ≥ 0, attained at ⟨w, x⟩ = rR, y = −s."""
+    r, big, s, u, v = sp.symbols("r R s u v", nonnegative=True)
+    bound = r * big + s
+    size = bound * u / (u + v)  # every |m| in [0, rR + s]
+    norm = r / (1 + v)  # every ‖x‖ in (0, r]
+    variables = (r, big, s, u, v)
+    holds = nonnegative(bound**square - size**2, variables)
+    holds &= nonnegative(2 * r * bound - 2 * size * norm, variables)
+    m = sp.Symbol("m", real=True)
+    holds &= same(sp.diff(m**2, m), 2 * m)
+    return Step("least squares", Evidence.SYMBOLIC, holds, "all R, r, s")
+
+
+PROOF = Proof(
+    theorem=LIPSCHITZ_LOSSES,
+    steps=(bounded_on_a_bounded_set, averages, cauchy_and_schwarz, least_squares),
+    mutations={
+        "varies by 0": lambda: bounded_on_a_bounded_set(share=0),
+        "mean over m − 1": lambda: averages(count=0),
+        "cubes": lambda: cauchy_and_schwarz(power=3),
+        "bound rR + s": lambda: least_squares(square=1),
+    },
+)

@@ -1,0 +1,59 @@
+"""Output perturbation: how far one record moves the minimizer of (1/n)·Σℓ + (λ/2)·‖θ‖².
+
+Let θ minimize J on the one dataset and θ′ minimize J′ on the other. Then ∇J(θ′) = ∇J(θ′) − ∇J′(θ′), the
+difference of two gradients of length at most L, over n: at most 2L/n when a record is replaced, L/n when its
+loss is added to or taken from a sum with fixed n. As J is λ-strongly convex, ‖θ − θ′‖ ≤ ‖∇J(θ′)‖/λ. Linear
+losses attain it. Without strong convexity there is no bound: a linear loss of slope ±1/n has no minimum.
+"""
+
+from fractions import Fraction
+
+import sympy as sp
+
+from dpverify.theorems import Evidence, Step, Theorem
+from proofs.perturbed_minimum import PERTURBED_MINIMUM
+from proofs.support.form import Proof
+from proofs.support.symbolic import nonnegative
+
+MINIMIZER_SENSITIVITY = Theorem(
+    name="minimizer-sensitivity",
+    statement=(
+        "The minimizer of (1/n)·Σℓ + (λ/2)·‖θ‖² for L-Lipschitz convex ℓ moves by at most 2L/(nλ) when one "
+        "record is replaced, and by L/(nλ) when one loss is added or removed at fixed n; both are attained."
+    ),
+    source="Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Cor. 8; lecture on machine learning with DP",
+    proof="proofs/minimizer_sensitivity.py",
+)
+
+
+def the_gradients_differ(two: int = 2) -> Step:
+    """‖∇ℓ − ∇ℓ′‖/n ≤ 2L/n, for lengths L − a and L − b; one gradient alone is ≤ L/n."""
+    length, a, b, n = sp.symbols("L a b n", nonnegative=True)
+    holds = nonnegative((two * length - ((length - a) + (length - b))) / (n + 1), (length, a, b, n))
+    holds &= nonnegative((length - (length - a)) / (n + 1), (length, a, n))
+    return Step("gradients differ", Evidence.SYMBOLIC, holds, "all L, n")
+
+
+def linear_losses_attain_it(bound: Fraction = Fraction(1)) -> Step:
+    """θ = −mean(x)/λ for ℓ = θ·x, |x| ≤ L: one x from L to −L moves it by exactly 2L/(nλ), to 0 by half."""
+    holds, count = True, 0
+    for n in (1, 2, 10):
+        for length, lam in ((Fraction(1), Fraction(1)), (Fraction(3), Fraction(1, 7))):
+            minimum = [
+                -(length * (n - 1) + last) / n / lam for last in (length, -length, Fraction(0))
+            ]
+            holds &= abs(minimum[0] - minimum[1]) == bound * 2 * length / (n * lam)
+            holds &= abs(minimum[0] - minimum[2]) == bound * length / (n * lam)
+            count += 1
+    return Step("attained", Evidence.EXACT, holds, f"{count} problems")
+
+
+PROOF = Proof(
+    theorem=MINIMIZER_SENSITIVITY,
+    steps=(the_gradients_differ, linear_losses_attain_it),
+    uses=(PERTURBED_MINIMUM,),
+    mutations={
+        "L/n when replaced": lambda: the_gradients_differ(two=1),
+        "half of it": lambda: linear_losses_attain_it(Fraction(1, 2)),
+    },
+)

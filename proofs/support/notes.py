@@ -1,0 +1,177 @@
+"""The statements of the five lecture notes, and the theorem that settles each."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Status(Enum):
+    """What was found of a statement: right, right and not tight, false, or no claim."""
+
+    RIGHT = "right"
+    LOOSE = "loose"
+    WRONG = "wrong"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement of the notes; `theorems` are the names of those that settle it.
+
+    Without any, `remark` says why: a name or a notation that is wrong has no proof.
+    """
+
+    text: str
+    status: Status
+    theorems: tuple[str, ...] = ()
+    remark: str = ""
+
+
+RIGHT, LOOSE, WRONG, OPEN = Status.RIGHT, Status.LOOSE, Status.WRONG, Status.OPEN
+
+NOTES: dict[str, tuple[Statement, ...]] = {
+    "002: composition and the simulation lemma": (
+        Statement("basic composition, (kε, kδ)", LOOSE, ("basic-composition",)),
+        Statement(
+            "advanced composition, ε√(2k·ln 1/δ′) + kε(e^ε−1)/(e^ε+1)",
+            LOOSE,
+            ("advanced-composition",),
+        ),
+        Statement(
+            "the lemma on the slide, with ln(1/δ)", WRONG, ("notes-advanced-composition-lemma",)
+        ),
+        Statement(
+            "the privacy loss lies in [−ε, ε], with mean ε(e^ε−1)/(e^ε+1) a round",
+            RIGHT,
+            ("advanced-composition",),
+        ),
+        Statement("the table of leaky randomized response", RIGHT, ("leaky-response",)),
+        Statement("simulation lemma; and its converse", RIGHT, ("simulation-lemma", "blackwell")),
+        Statement(
+            "F* simulates the composition; the tight rule",
+            RIGHT,
+            ("adaptive-domination", "optimal-composition", "unequal-composition"),
+        ),
+        Statement("post-processing", RIGHT, ("post-processing",)),
+        Statement("two bad events, Chernoff e^(−t²/2)", RIGHT, ("advanced-composition",)),
+        Statement(
+            "the exponential mechanism is (ε, Δ)-DP", WRONG, ("notes-exponential-mechanism-delta",)
+        ),
+        Statement("EM with Δ = G·R on the ball of radius R", WRONG, ("notes-erm-radius",)),
+    ),
+    "000: ERM and the exponential mechanism": (
+        Statement(
+            "misclassification loss, 1 if y⟨w, x⟩ > 0", WRONG, ("notes-misclassification-loss",)
+        ),
+        Statement(
+            "population loss E[L(w; x)]", WRONG, remark="notation: E[ℓ(w; x)] over one record x"
+        ),
+        Statement(
+            "Exercise 2.1: Lipschitz on a diameter R ⇒ bounded by G·R", RIGHT, ("lipschitz-losses",)
+        ),
+        Statement("Exercise 2.2: least squares, on which C and U", OPEN, ("lipschitz-losses",)),
+        Statement("Exercise 2.3: averages of Lipschitz losses", RIGHT, ("lipschitz-losses",)),
+        Statement(
+            "Lemma 2.4: ExpMech-ERM is ε-DP for ℓ in [0, Δ]", RIGHT, ("exponential-mechanism",)
+        ),
+        Statement("Theorem 2.5: Δ = G·R on the ball of radius R", WRONG, ("notes-erm-radius",)),
+        Statement("its inner ball, centered at ((R−r)/R)·w*", WRONG, ("notes-inner-ball",)),
+        Statement(
+            "its bound on the excess risk, 'with probability at most β'",
+            WRONG,
+            remark="a misprint: at least 1 − β; and 2RG doubles with Δ = 2GR",
+        ),
+        Statement("the same with Δ = 2GR and at least 1 − β", RIGHT, ("erm-utility",)),
+        Statement("ln(x) is convex", WRONG, ("notes-logarithm-convex",)),
+        Statement(
+            "Lemma 3.3, subgradients, Jensen", RIGHT, remark="textbook; nothing here rests on it"
+        ),
+    ),
+    "001: private gradient descent": (
+        Statement("uniform convergence, n ≥ ln(|C|/β)/(2α²)", RIGHT, ("uniform-convergence",)),
+        Statement(
+            "logistic gradient ≤ √(d+1), sensitivity 2√(d+1)/n", RIGHT, ("logistic-gradient",)
+        ),
+        Statement("k Gaussian queries: kρ + √(2kρ·ln 1/δ)", LOOSE, ("lecture-gaussian",)),
+        Statement(
+            "the exact rule: √(kρ)-GDP", RIGHT, ("gaussian-composition", "analytic-gaussian")
+        ),
+        Statement("Z_t ~ N(0, (4d+1)/(n²ρ)·I)", WRONG, ("notes-gradient-noise",)),
+        Statement(
+            "Z_t outside of η(·) in the second listing", WRONG, ("notes-noise-outside-step",)
+        ),
+        Statement("ρ² ≈ dT·log(1/δ)/(ε²n²)", WRONG, remark="a misprint: that is σ²"),
+        Statement("E‖∇L + Z‖² ≤ (d+1)/ε² + σ²(d+1)", WRONG, ("notes-gradient-second-moment",)),
+        Statement("excess risk ≤ R·B/√T", RIGHT, ("gradient-descent",)),
+    ),
+    "003: objective perturbation": (
+        Statement(
+            "Theorem 14.3, pure: ln(1+2β/λ) + ε",
+            LOOSE,
+            ("objective-perturbation", "determinant-ratio"),
+        ),
+        Statement(
+            "Theorem 14.3, Gaussian: σ² = 10·L²·ln(1/δ)/ε²",
+            WRONG,
+            ("notes-objective-perturbation-gaussian",),
+        ),
+        Statement(
+            "Gaussian noise from the exact profile, generalized linear losses",
+            RIGHT,
+            ("objective-perturbation-gaussian",),
+            "beyond the notes",
+        ),
+        Statement("⟨b, g⟩ ~ N(0, ‖g‖²σ²)", WRONG, ("notes-noise-independent-of-gradient",)),
+        Statement(
+            "'sample b from the Gamma distribution'",
+            LOOSE,
+            ("norm-mechanism",),
+            "‖b‖ is Gamma(d, 2L/ε), the direction uniform",
+        ),
+        Statement("Lemma 14.4 for a surjective map", WRONG, ("notes-change-of-variables",)),
+        Statement(
+            "Lemma 14.5, determinants after a change of rank 2", RIGHT, ("determinant-ratio",)
+        ),
+        Statement("(14.7): 2‖b‖/λ and ‖b‖²/(nλ)", LOOSE, ("perturbed-minimum",)),
+        Statement(
+            "Theorem 14.6's λ",
+            WRONG,
+            remark="dimension: λ lacks the factor L/ε and the floor β/(e^(ε/2)−1); no counterexample run",
+        ),
+        Statement("AMP: σ₂ made for nγ/Λ", WRONG, ("notes-approximate-minima",)),
+        Statement("AMP: an approximate minimum is within nγ/Λ", RIGHT, ("perturbed-minimum",)),
+        Statement(
+            "AMP: Λ ≥ rβ/(ε₁−ε₃) and σ₁",
+            LOOSE,
+            remark="cited: Iyengar et al., IEEE S&P 2019, Thm 1; not run here",
+        ),
+        Statement(
+            "any bounded convex C, non-smooth r(θ)",
+            RIGHT,
+            remark="cited: Kifer, Smith, Thakurta, COLT 2012; not run here",
+        ),
+    ),
+    "004: machine learning with DP": (
+        Statement("'(This is called LASSO)'", WRONG, remark="a name: it is ridge regression"),
+        Statement(
+            "output perturbation: sensitivity of the minimizer", RIGHT, ("minimizer-sensitivity",)
+        ),
+        Statement(
+            "exponential mechanism ∝ exp(−(εn/2Δ)(Σℓ − R))",
+            WRONG,
+            ("notes-exponential-mechanism-exponent",),
+        ),
+        Statement("norm mechanism, density e^(ε‖z‖/(2GS))", WRONG, ("notes-norm-mechanism-sign",)),
+        Statement(
+            "Gaussian mechanism, 2(GS/ε)²·ln(1.25/δ), for ε ≤ 1", RIGHT, ("classical-gaussian",)
+        ),
+        Statement("the same without a bound on ε", WRONG, ("notes-gaussian-any-epsilon",)),
+        Statement("convex ⇒ unique minimum", WRONG, ("notes-convex-one-minimum",)),
+        Statement("sufficient statistics with Laplace noise", RIGHT, ("laplace",)),
+        Statement(
+            "DP-SGD with batches",
+            RIGHT,
+            ("poisson-subsampling", "without-replacement", "numerical-composition"),
+            "the notes do not say which batches",
+        ),
+    ),
+}

@@ -1,0 +1,81 @@
+"""Every theorem that code names has a file that runs, and that rejects wrong constants."""
+
+import pytest
+
+from dpverify.theorems import REGISTRY, Evidence, Theorem
+from proofs.support.catalog import ROOT, files, find, proofs, run_with_uses, standing
+from proofs.support.form import Run, Verdict
+from proofs.support.notes import NOTES, Statement, Status
+from proofs.support.readme import README, render
+
+NAMES = list(proofs())
+STATEMENTS = [statement for listed in NOTES.values() for statement in listed]
+DONE: dict[Theorem, tuple[Run, Verdict]] = {}
+
+
+@pytest.mark.parametrize("theorem", REGISTRY, ids=lambda t: t.name)
+def test_each_registered_theorem_has_its_proof(theorem: Theorem) -> None:
+    assert find(theorem.name).theorem is theorem
+    assert standing(find(theorem.name)) is not Verdict.REFUTED
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_proof_comes_to_its_verdict(name: str) -> None:
+    run, verdict = next(run_with_uses([name], DONE))
+    assert [shown.step for shown in run.shown if not shown.step.holds] == []
+    assert verdict is standing(find(name))
+    assert all(shown.formula and shown.step.scope for shown in run.shown)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_mutation_is_rejected(name: str) -> None:
+    proof = find(name)
+    assert proof.mutations
+    assert proof.accepted_mutations() == ()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_step_has_a_mutation(name: str) -> None:
+    """A step that no wrong constant can break would prove nothing."""
+    proof = find(name)
+    mutated = {called for wrong in proof.mutations.values() for called in wrong.__code__.co_names}
+    assert {step.__name__ for step in proof.steps} <= mutated
+
+
+def test_no_step_is_numeric() -> None:
+    """Nothing rests on floats: a theorem that needed them would have to say so in `cites`."""
+    for name in NAMES:
+        run, _ = next(run_with_uses([name], DONE))
+        assert Evidence.NUMERIC not in run.evidence, name
+
+
+def test_one_file_a_theorem() -> None:
+    assert len(files()) == len(NAMES) >= 50
+    paths = {path.relative_to(ROOT).as_posix() for path in files()}
+    assert {find(name).theorem.proof for name in NAMES} == paths
+
+
+def test_the_headline_errors_are_refuted() -> None:
+    refuted = [name for name in NAMES if standing(find(name)) is Verdict.REFUTED]
+    assert {"notes-erm-radius", "notes-objective-perturbation-gaussian"} <= set(refuted)
+    assert all(name.startswith("notes-") for name in refuted)
+
+
+@pytest.mark.parametrize("statement", STATEMENTS, ids=lambda s: s.text)
+def test_each_statement_of_the_notes_is_settled_or_says_why_not(statement: Statement) -> None:
+    verdicts = [standing(find(name)) for name in statement.theorems]
+    assert verdicts or statement.remark
+    if statement.status in {Status.RIGHT, Status.LOOSE}:
+        assert Verdict.REFUTED not in verdicts
+    if statement.status is Status.WRONG and verdicts:
+        assert verdicts == [Verdict.REFUTED]
+
+
+def test_every_refutation_is_on_the_map() -> None:
+    mapped = {name for statement in STATEMENTS for name in statement.theorems}
+    assert {name for name in NAMES if standing(find(name)) is Verdict.REFUTED} <= mapped
+
+
+def test_the_map_is_up_to_date() -> None:
+    """`python -m proofs.support.readme` writes it."""
+    assert README.read_text(encoding="utf-8") == render()
