@@ -1,6 +1,11 @@
-"""Mechanisms on a random part of the data, as things that are composed."""
+"""A mechanism run on a random sample of the records, as an accountant sees it.
+
+These hold no sampler: which records are drawn is the caller's business. They give the dominating
+pair of one run, and the accountant does the rest.
+"""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Protocol
 
 from dpverify.errors import InvalidParameter, NotSupported, check_between, check_count
@@ -19,11 +24,12 @@ class HasPair(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Subsampled:
-    """A mechanism run on a Poisson sample: every record takes part with probability `rate`.
+    """`mechanism` on a Poisson sample: every record is drawn independently with probability `rate`.
 
-    The inner mechanism's declared sensitivity is that of *adding or removing* one record of the
-    sample, under either relation: with a record replaced, the old one may be left out and the new
-    one taken in. This is an accounting object: it draws no samples.
+    The sensitivity that the inner mechanism declares is, under either relation, the most by which
+    *one record's presence* changes its query: the clipping norm of a sum, not twice that. Under
+    REPLACE_ONE the old record may be drawn where the new one would be, so the two outputs differ
+    by up to twice as much; the pair accounts for that.
 
     >>> from dpverify.mechanisms.gaussian import Gaussian
     >>> Subsampled(Gaussian(sigma=1.0), rate=0.5).pair(Relation.ADD_REMOVE).delta(0.0)
@@ -40,19 +46,24 @@ class Subsampled:
         _base(self.mechanism, Relation.ADD_REMOVE)
 
     def pair(self, relation: Relation) -> SubsampledPair:
-        """[ZDW22 Thm 11] if a record is removed or added; mixtures on both sides if replaced."""
+        """(1−q)·B + q·B(s) against B, or against (1−q)·B + q·B(−s) if a record is replaced."""
         replaced = Relation.parse(relation) is Relation.REPLACE_ONE
         base = _base(self.mechanism, Relation.ADD_REMOVE)
-        return SubsampledPair(base, float(self.rate), Mixed.BOTH if replaced else Mixed.LEFT)
+        return SubsampledPair(base, self.rate, Mixed.BOTH if replaced else Mixed.LEFT)
 
 
 @dataclass(frozen=True, slots=True)
 class SubsampledWithoutReplacement:
-    """A mechanism run on `batch` of the `population` records, all such batches equally likely.
+    """`mechanism` on `batch` of the `population` records, all such batches equally likely.
 
-    The size of the data is public, so one record is replaced, never added or removed; the inner
-    mechanism's declared sensitivity is that of replacing one record of the batch. This is an
-    accounting object: it draws no samples.
+    The size of the population is public, so neighboring datasets have equally many records:
+    REPLACE_ONE only. The sensitivity that the inner mechanism declares is the most by which
+    replacing one record of a batch changes its query: for a sum, twice the clipping norm.
+
+    >>> from dpverify.mechanisms.gaussian import Gaussian
+    >>> noise = Gaussian(sigma=1.0, l2_sensitivity=2.0)
+    >>> SubsampledWithoutReplacement(noise, batch=10, population=1000).rate
+    Fraction(1, 100)
     """
 
     theorem: ClassVar[Theorem] = WITHOUT_REPLACEMENT
@@ -65,21 +76,29 @@ class SubsampledWithoutReplacement:
         check_count("batch", self.batch)
         check_count("population", self.population)
         if self.batch > self.population:
-            raise InvalidParameter(f"batch={self.batch!r} must not exceed {self.population!r}")
+            raise InvalidParameter(
+                f"batch={self.batch!r} must not exceed population={self.population!r}"
+            )
         _base(self.mechanism, Relation.REPLACE_ONE)
+
+    @property
+    def rate(self) -> Fraction:
+        """The probability that a given record is in the batch."""
+        return Fraction(self.batch, self.population)
 
     def pair(self, relation: Relation) -> WithoutReplacementPair:
         if Relation.parse(relation) is not Relation.REPLACE_ONE:
             raise NotSupported(
-                f"relation={relation.value!r} must be 'replace-one': a batch of fixed size shows "
-                "how many records there are"
+                f"relation={Relation.parse(relation).value!r} must be "
+                f"{Relation.REPLACE_ONE.value!r}: a batch of fixed size shows how many records "
+                "there are"
             )
         base = _base(self.mechanism, Relation.REPLACE_ONE)
-        return WithoutReplacementPair(base, self.batch / self.population)
+        return WithoutReplacementPair(base, self.rate)  # type: ignore[arg-type]  # exact, so no float
 
 
 def _base(mechanism: HasPair, relation: Relation) -> GaussianPair | LaplacePair:
-    if not hasattr(mechanism, "pair"):
+    if not callable(getattr(mechanism, "pair", None)):
         raise InvalidParameter(f"mechanism={mechanism!r} must have pair(relation)")
     pair = mechanism.pair(relation)
     if not isinstance(pair, GaussianPair | LaplacePair):

@@ -20,6 +20,8 @@ from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.pairs.loss import LeakyLoss, PrivacyLoss, leaky_loss
 from dpverify.pairs.rationals import simplest_exponential, simplest_rational
 from dpverify.pairs.simulation import Kernel, LeakyKernel, NotIndistinguishable, simulate
+from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.pairs.without_replacement import WithoutReplacementPair
 
 __all__ = [
     "Dominates",
@@ -30,10 +32,13 @@ __all__ = [
     "LeakyKernel",
     "LeakyLoss",
     "LeakyResponsePair",
+    "Mixed",
     "NotDominates",
     "NotIndistinguishable",
     "Pair",
     "PrivacyLoss",
+    "SubsampledPair",
+    "WithoutReplacementPair",
     "dominates",
     "leaky_loss",
     "simplest_exponential",

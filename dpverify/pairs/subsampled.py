@@ -7,12 +7,16 @@ With B the noise of the inner mechanism, B(±s) the same moved by its sensitivit
 
 The second needs a word. Given which other records are drawn, the two outputs are
 (1−q)·A + q·A(v) and (1−q)·A + q·A(w), where v and w, the contributions of the old and of the new
-record, are at most s. Under A the profile at x is E[(1−q)(1−x) + q·Y − x·q·Z]₊ with Y and Z the
-likelihood ratios of A(v) and A(w). A convex function of Y − x·Z is largest when Y and Z are coupled
-oppositely, and then grows with either in convex order [Dhaene et al., Insur. Math. Econ. 31, 2002,
-Thm 6]; Y and Z are below the ratios of B(s) and B(−s) in that order because those dominate, and in
-one dimension those two are opposite monotone functions of z. So the pair dominates, whatever the
-dimension; and a sum whose old and new record pull in opposite directions attains it.
+record, are at most s. Let Y and Z be the likelihood ratios of A(v) and A(w) to A, and Y*, Z* those
+of B(s) and B(−s) to B; A(v) against A is dominated by B(s) against B, so E h(Y) ≤ E h(Y*) for every
+convex h, and likewise for Z. With c = (1−q)·(1−x), the profile at x is, for every number a,
+
+    E(c + q·Y − x·q·Z)₊ ≤ E(q·Y − a)₊ + E(a + c − x·q·Z)₊ ≤ E(q·Y* − a)₊ + E(a + c − x·q·Z*)₊.
+
+In one dimension Y* rises with z and Z* falls. At a = q·Y*(t), where c + q·Y* − x·q·Z* changes sign
+at t, both terms on the right are positive exactly above t: their sum is E(c + q·Y* − x·q·Z*)₊. So
+the pair dominates, whatever the dimension; and a sum to which the old and the new record contribute
+with opposite signs attains it.
 """
 
 import math
@@ -107,10 +111,10 @@ class SubsampledPair(Pair):
         """The loss where the shifted noise is likeliest; its limit there for Gaussian noise."""
         if self.is_trivial:
             return arb(0)
+        if self.unmixed:
+            return self.unmixed.max_loss_ball()
         if isinstance(self.base, GaussianPair):
-            return (
-                arb(math.inf) if self.left_rate or self.rate == 1 else -(1 - ball(self.rate)).log()
-            )
+            return arb(math.inf) if self.left_rate else -(1 - ball(self.rate)).log()
         most = self.base.shift.exp()
         return (_mixture(self.left_rate, most) / _mixture(self.right_rate, 1 / most)).log()
 

@@ -37,12 +37,11 @@ def place(law: CutLaw, nodes: Floats, step: float, tilt: Tilt) -> Cells:
         drop_right=gather(drop * ~left),
         on_node=on_node,
         step_ratio=np.full(count, math.expm1(step)),
-        errors=_errors(law, tilt.exponent(nodes)),
+        errors=_errors(law, tilt.size(nodes)),
     )
 
 
-def _errors(law: CutLaw, exponents: Floats) -> Floats:
-    size = np.abs(exponents)
-    largest = np.maximum(size[1:], size[:-1]) + float(np.abs(law.log_masses).max())
+def _errors(law: CutLaw, sizes: Floats) -> Floats:
+    largest = np.maximum(sizes[1:], sizes[:-1]) + float(np.abs(law.log_masses).max())
     # Atoms that share a cell are added up one by one.
     return law.mass_error + UNIT * (ROUNDINGS + 4.0 * largest + len(law.losses))

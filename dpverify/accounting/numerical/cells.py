@@ -21,7 +21,7 @@ from dpverify.accounting.numerical.ramps import Floats, Noise, Ramp
 Indices: TypeAlias = NDArray[np.int64]
 
 UNIT = 2.0**-53
-ROUNDINGS = 64.0  # relative roundings, in units of `UNIT`, of one integral beyond its exponent's
+ROUNDINGS = 128.0  # relative roundings, in units of `UNIT`, of one integral beyond its exponent's
 
 _CHUNK = 1 << 14
 _FINE = 1e-2  # panels below this θ take a shorter rule than the rest
@@ -36,6 +36,10 @@ class Tilt:
 
     def exponent(self, losses: Floats) -> Floats:
         return self.rate * losses - self.log_scale
+
+    def size(self, losses: Floats) -> Floats:
+        """The largest number that enters the exponent, and so sets its rounding."""
+        return self.rate * np.abs(losses) + abs(self.log_scale)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -146,10 +150,12 @@ class _Frame:
     outcomes: Floats
     gaps: Floats
     exponents: Floats
+    sizes: Floats
 
     @classmethod
     def of(cls, ramp: Ramp, losses: Floats, outcomes: Floats, tilt: Tilt) -> "_Frame":
-        return cls(ramp, losses, outcomes, _gaps(ramp, losses, outcomes), tilt.exponent(losses))
+        gaps = _gaps(ramp, losses, outcomes)
+        return cls(ramp, losses, outcomes, gaps, tilt.exponent(losses), tilt.size(losses))
 
     def step_ratio(self) -> Floats:
         """x_b/x_a − 1: from the outcomes themselves, so that it cannot cancel, inside the ramp."""
@@ -177,7 +183,7 @@ class _Frame:
         """Relative error of a cell's integrals: that of the exponents, and a few roundings."""
         ramp = self.ramp
         sizes = np.abs(ramp.noise.log_density(self.outcomes)) + np.abs(ramp.slope * self.outcomes)
-        sizes += 2.0 * np.abs(self.losses) + np.abs(self.exponents)
+        sizes += 2.0 * np.abs(self.losses) + self.sizes
         constants = sum(abs(t) for t in (ramp.log_left_rise, ramp.log_right_fall) if t > -np.inf)
         largest: Floats = np.maximum(sizes[:-1], sizes[1:])
         return UNIT * (ROUNDINGS + 4.0 * (largest + constants))

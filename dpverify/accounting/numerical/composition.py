@@ -139,7 +139,7 @@ def _epsilon(parts: PairParts, delta: float, ask: _Ask) -> Bracket:
     if low == high == 0.0:
         # Nothing but the mass at infinity is allowed, so every other outcome counts.
         return Bracket(max(most[0], 0.0), most[1], NUMERICAL_COMPOSITION)
-    question = EpsilonAt(_log(low), _log(high), most[1], ask.tolerance)
+    question = EpsilonAt(_log_below(low), _log_above(high), most[1], ask.tolerance)
     found = refine(
         prepare(parts), question, ask.tolerance, enough=ask.enough, progress=ask.progress
     )
@@ -149,11 +149,13 @@ def _epsilon(parts: PairParts, delta: float, ask: _Ask) -> Bracket:
 
 def _delta(parts: PairParts, epsilon: float, ask: _Ask) -> Bracket:
     singular = enclose(lambda: singular_mass(parts))
+    if singular[0] >= 1.0:
+        return Bracket(1.0, 1.0, NUMERICAL_COMPOSITION)
     if epsilon >= enclose(lambda: max_loss(parts))[1]:
         return Bracket(max(singular[0], 0.0), min(singular[1], 1.0), NUMERICAL_COMPOSITION)
     if singular[1] == 0.0 and epsilon >= _edge(parts):
         return Bracket(0.0, LEAST_DELTA, NUMERICAL_COMPOSITION, ASSUMES)
-    enough = _log(ask.enough - singular[1])
+    enough = _log_below(ask.enough - singular[1])
     found = refine(
         prepare(parts), DeltaAt(epsilon), ask.tolerance, enough=enough, progress=ask.progress
     )
@@ -169,8 +171,16 @@ def _edge(parts: PairParts) -> float:
     return _epsilon(parts, LEAST_DELTA, _Ask(1.0, 0.0, None)).upper
 
 
-def _log(value: float) -> float:
-    return math.log(value) if value > 0.0 else LEAST_LOG
+def _log_below(value: float) -> float:
+    """A number not above the logarithm."""
+    logarithm = math.log(value) if value > 0.0 else LEAST_LOG
+    return logarithm - 2.0**-50 * abs(logarithm)
+
+
+def _log_above(value: float) -> float:
+    """A number not below the logarithm."""
+    logarithm = math.log(value) if value > 0.0 else LEAST_LOG
+    return logarithm + 2.0**-50 * abs(logarithm)
 
 
 def _bracket(found: Found) -> Bracket:

@@ -29,7 +29,7 @@ from dpverify.accounting.numerical.ramps import Floats
 _FLOOR = 1e-290  # times what a step weighs, added to every upper mass: covers all that underflows
 _LEAST = 1e-270  # times the same: cells with less are left out of the lower law
 _WIDEST_EXPONENT = 300.0
-_SAFE = 1.0 - 1e-9  # a comparison with this margin is right although both sides are rounded
+_SAFE = 1.0 - 1e-9  # a comparison with this margin is right although sums are rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,13 @@ def discretize(law: CutLaw, grid: Grid, tilt: Tilt) -> GridLaw:
     error = max((ramp.loss_error(largest) for ramp in law.ramps), default=0.0)
     error = max(error, law.loss_error + 16.0 * UNIT * (1.0 + largest))
     # Parts that meet in a cell may differ by the loss error in where they see its nodes.
-    slack = 4.0 * error / grid.step if len(parts) > 1 else 0.0
+    doubt = 4.0 * error / grid.step
+    meeting = sum(bool(part.lift.any() or part.drop.any()) for part in parts) > 1
+    slack = _Slack(nodes=doubt, parts=doubt if meeting else 0.0, loss=error)
     return GridLaw(
         first=first,
         upper=_upper(parts, law, nodes, grid.step, tilt),
-        lower=_lower(parts, grid.step, tilt.rate, slack, error),
+        lower=_lower(parts, grid.step, tilt.rate, slack),
         loss_error=error,
     )
 
@@ -94,12 +96,23 @@ def _upper(parts: list[Cells], law: CutLaw, nodes: Floats, step: float, tilt: Ti
     return masses
 
 
-def _lower(parts: list[Cells], step: float, rate: float, slack: float, near: float) -> Floats:
+@dataclass(frozen=True, slots=True)
+class _Slack:
+    """How well the nodes are known: relative to a step, between parts of a law, and as losses."""
+
+    nodes: float
+    parts: float
+    loss: float
+
+
+def _lower(parts: list[Cells], step: float, rate: float, slack: _Slack) -> Floats:
     growth = math.exp(rate * step)
     parts = _without_traces(parts, _LEAST * max(growth, 1.0))
-    split = np.add.reduce([_split(part, growth) for part in parts])
+    split: Floats = np.add.reduce([_split(part, growth) for part in parts])
+    if not split.any():
+        return split
     errors = np.maximum.reduce([_node_errors(part) for part in parts])
-    gaps = _tangent_gaps(parts, split, step, rate)
+    gaps = _tangent_gaps(parts, split, step, rate, _SAFE - 8.0 * float(errors.max()))
     # The second divided difference of the gaps, as masses under P.
     inverse = 1.0 / parts[0].step_ratio
     own, others = np.zeros_like(split), np.zeros_like(split)
@@ -107,14 +120,14 @@ def _lower(parts: list[Cells], step: float, rate: float, slack: float, near: flo
     own[1:] += gaps[1:] * (1.0 + inverse)
     others[:-1] += gaps[1:] * inverse / growth
     others[1:] += gaps[:-1] * (1.0 + inverse) * growth
-    doubt = errors * (split + own + others) + slack * (own + others)
+    doubt = errors * (split + own + others) + slack.parts * (own + others)
     masses = split + own - others - doubt
     # The topmost mass is v at the node below it over the step, and v is never negative.
     top = int(np.flatnonzero(split)[-1])
     masses[top] = max(masses[top], 0.0)
     return _better(
-        convex_minorant(masses, step, rate, slack),
-        _single_atom(split, step, rate, float(errors.max()), near),
+        convex_minorant(masses, step, rate, slack.nodes),
+        _single_atom(split, step, rate, float(errors.max()), slack.loss),
     )
 
 
@@ -173,22 +186,31 @@ def _without_traces(parts: list[Cells], least: float) -> list[Cells]:
     ]
 
 
-def _tangent_gaps(parts: list[Cells], split: Floats, step: float, rate: float) -> Floats:
+def _tangent_gaps(
+    parts: list[Cells], split: Floats, step: float, rate: float, safe: float
+) -> Floats:
     """How far below the profile the lower of the two tangents at each node runs.
 
-    A tangent that would fall below 0 at the cell's upper node is replaced by the one at that
-    node, so that v is never negative; one that would fall below P − x·Q of everything at the
-    cell's lower node is replaced likewise where possible, so that both laws keep their mass.
+    A tangent that would fall below 0 at the cell's upper node is mixed with the one at that node,
+    so that v is never negative; one that would fall below P − x·Q of everything at the cell's lower
+    node is mixed with the one there, if that is possible, so that both laws keep their mass.
     """
-    above = np.add.reduce([part.lift_left for part in parts])
-    below = np.add.reduce([part.drop_right for part in parts])
-    from_top = tail_profile(split, step, rate)
-    from_bottom = tail_profile(split[::-1], step, -1.0 - rate)[::-1]
+    above: Floats = np.add.reduce([part.lift_left for part in parts])
+    below: Floats = np.add.reduce([part.drop_right for part in parts])
     lift = np.add.reduce([part.lift for part in parts])
     drop = np.add.reduce([part.drop for part in parts])
-    at_bottom = (above > _SAFE * from_bottom[:-1]) & (drop <= _SAFE * from_top[1:])
-    at_top = (below > _SAFE * from_top[1:]) & ~at_bottom
-    above = np.where(at_top, lift, np.where(at_bottom, 0.0, above))
-    below = np.where(at_top, 0.0, np.where(at_bottom, drop, below))
+    top = safe * tail_profile(split, step, rate)[1:]
+    bottom = safe * tail_profile(split[::-1], step, -1.0 - rate)[::-1][:-1]
+    share = _share(bottom, above)
+    raised = share * below + (1.0 - share) * drop
+    possible = raised <= top
+    above, below = np.where(possible, share * above, above), np.where(possible, raised, below)
+    share = _share(top, below)
+    above, below = share * above + (1.0 - share) * lift, share * below
     gaps: Floats = np.maximum(np.append(above, 0.0), np.insert(below, 0, 0.0))
     return gaps
+
+
+def _share(most: Floats, wanted: Floats) -> Floats:
+    """The largest share of what is wanted that does not exceed `most`."""
+    return np.divide(most, wanted, out=np.ones_like(wanted), where=wanted > most)

@@ -37,15 +37,18 @@ class Window:
         return self.high - self.low
 
 
-def window_for(sketch: Sketch, saddle: Saddle, precision: float) -> Window:
-    """A window that leaves out about the share `precision` of what the profile is made of.
-
-    It is found by Chernoff's bound on the tilted law, never by a normal approximation, so that a
-    rare large loss is inside it.
-    """
+def log_signal(sketch: Sketch, saddle: Saddle) -> float:
+    """About how much of the tilted mass the profile is made of, as a logarithm."""
     moment = sketch.log_moment(saddle.tilt)
-    signal = saddle.log_delta - moment + saddle.tilt * saddle.epsilon
-    log_mass = min(signal, 0.0) + math.log(precision)
+    return min(saddle.log_delta - moment + saddle.tilt * saddle.epsilon, 0.0)
+
+
+def window_for(sketch: Sketch, saddle: Saddle, log_mass: float) -> Window:
+    """A window that leaves out at most about e^log_mass of the tilted law.
+
+    It is found by Chernoff's bound, never by a normal approximation, so that a rare large loss is
+    inside it.
+    """
     high, above = sketch.upper_exponent(saddle.tilt, log_mass)
     low, below = sketch.lower_exponent(saddle.tilt, log_mass)
     margin = 0.02 * (high - low)

@@ -68,6 +68,11 @@ class Composed:
         finite = math.log(total) + self.log_scale - self.rate * epsilon
         return finite - self._log_rounding(epsilon), slope
 
+    def log_signal(self, epsilon: float) -> float:
+        """The logarithm of the tilted mass that δ(ε) is read from."""
+        total, _ = self._sums(epsilon)
+        return math.log(total) if total > 0.0 else -math.inf
+
     def delta_noise(self, epsilon: float) -> float:
         """What errors may add up to, as a share of δ(ε)."""
         total, shrunk = self._sums(epsilon)

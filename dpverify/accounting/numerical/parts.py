@@ -8,6 +8,7 @@ import numpy as np
 from dpverify.accounting.numerical.cells import UNIT
 from dpverify.accounting.numerical.laws import LossLaw
 from dpverify.accounting.numerical.ramps import Floats, Noise, Ramp
+from dpverify.balls import ball
 from dpverify.errors import NotSupported, as_float
 from dpverify.pairs import FinitePair, GaussianPair, LaplacePair, LeakyResponsePair, Pair
 from dpverify.pairs.subsampled import SubsampledPair
@@ -130,16 +131,18 @@ def _spliced(pair: WithoutReplacementPair) -> LossLaw:
         return above
     half = float(pair.shift.size) / 2.0
     up, down = above.ramps[0], below.ramps[0]
-    kept = above.losses > 0.0, below.losses < 0.0
-    losses = (above.losses[kept[0]], np.zeros(1), below.losses[kept[1]])
-    atom = np.array([math.log(float(pair.atom_ball()))])
-    log_masses = (above.log_masses[kept[0]], atom, below.log_masses[kept[1]])
+    # Of the two atoms that Laplace noise has at the ends, each side keeps the one beyond 0.
+    losses = (above.losses[:1], np.zeros(1), below.losses[1:])
+    atom = float(pair.atom_ball())
+    atoms = np.array([math.log(atom)])
+    log_masses = (above.log_masses[:1], atoms, below.log_masses[1:])
     return LossLaw(
         ramps=(up.cut(half, math.inf), down.cut(-math.inf, -half)),
         losses=np.concatenate(losses),
         log_masses=np.concatenate(log_masses),
         loss_error=above.loss_error,
-        mass_error=above.mass_error + 16.0 * UNIT,
+        # Where the ramps end is rounded, and the atom has to make up for it.
+        mass_error=above.mass_error + 16.0 * UNIT * (1.0 + 1.0 / atom),
     )
 
 
@@ -187,6 +190,4 @@ def _log_fraction(value: Fraction) -> float:
     if not value:
         return -math.inf
     nearest = float(value)
-    if nearest > 1e-300:
-        return math.log(nearest)
-    return math.log(value.numerator) - math.log(value.denominator)
+    return math.log(nearest) if nearest > 1e-300 else float(ball(value).log())

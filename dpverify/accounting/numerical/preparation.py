@@ -12,6 +12,8 @@ from dpverify.accounting.numerical.laws import LossLaw
 from dpverify.accounting.numerical.parts import loss_law
 from dpverify.accounting.numerical.products import multiply_out
 from dpverify.pairs import GaussianPair, Pair
+from dpverify.pairs.subsampled import SubsampledPair
+from dpverify.pairs.without_replacement import WithoutReplacementPair
 
 PairParts = Sequence[tuple[Pair, int]]
 
@@ -49,13 +51,23 @@ def merge(parts: PairParts) -> list[tuple[Pair, int]]:
     """Equal parts counted together; all Gaussian parts as one. [DRS22 Cor. 2]"""
     squared_mu = Fraction(0)
     counts: dict[Pair, int] = {}
-    for pair, times in parts:
+    for given, times in parts:
+        pair = _simplest(given)
+        if pair.max_loss == 0.0 and pair.singular_mass == 0.0:
+            continue
         if isinstance(pair, GaussianPair):
             squared_mu += pair.squared_mu * times
         else:
             counts[pair] = counts.get(pair, 0) + times
     merged = list(counts.items())
     return [(GaussianPair(squared_mu), 1), *merged] if squared_mu else merged
+
+
+def _simplest(pair: Pair) -> Pair:
+    """The same pair without sampling, if everything is sampled."""
+    if isinstance(pair, WithoutReplacementPair) and pair.rate == 1:
+        return pair.base
+    return (pair.unmixed or pair) if isinstance(pair, SubsampledPair) else pair
 
 
 def prepare(parts: PairParts) -> Prepared:

@@ -39,7 +39,8 @@ def _rule(exponent: int) -> tuple[Floats, Floats]:
 
 def truncation(theta: float, count: int) -> float:
     """The bound above for `count` nodes, at the best of a few ρ."""
-    return math.exp(min(_log_truncation(theta, count, 1.25**power) for power in range(8, 40)))
+    least = min(_log_truncation(theta, count, 1.25**power) for power in range(8, 40))
+    return math.exp(least) if least < 0.0 else math.inf  # a bound of 1 or more bounds nothing
 
 
 def _nodes_needed(theta: float) -> int:

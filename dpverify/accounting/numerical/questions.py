@@ -16,13 +16,17 @@ LEAST_LOG = -745.0  # of the smallest positive float
 class Ends:
     """Both certified ends of one number, the ε near which it was read, and the part of rounding.
 
-    `noise` is what rounding and the window may have added to the width.
+    `noise` is what rounding and the window may have added to the width, and `log_signal` the
+    logarithm of the tilted mass that the profile was read from. `is_cut` says that too much was cut
+    off at the top for a number this small.
     """
 
     lower: float
     upper: float
     epsilon: float
     noise: float
+    log_signal: float
+    is_cut: bool = False
 
 
 class Question(ABC):
@@ -79,7 +83,8 @@ class EpsilonAt(Question):
         high = min(smallest_epsilon(upper, self.low, guess), self.most)
         low = min(largest_epsilon(lower, self.high, high if high < math.inf else guess), high)
         middle = (low + high) / 2.0 if high < math.inf else low
-        return Ends(low, high, middle, upper.epsilon_noise(high) + lower.epsilon_noise(low))
+        noise = upper.epsilon_noise(high) + (lower.epsilon_noise(low) if low > 0.0 else 0.0)
+        return Ends(low, high, middle, noise, upper.log_signal(high))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,4 +110,5 @@ class DeltaAt(Question):
         high = min(upper.log_upper(self.epsilon), 0.0)
         low = min(lower.log_lower(self.epsilon), high)
         noise = upper.delta_noise(self.epsilon) + lower.delta_noise(self.epsilon)
-        return Ends(low, high, self.epsilon, noise)
+        is_cut = upper.log_infinite > high - 4.0
+        return Ends(low, high, self.epsilon, noise, upper.log_signal(self.epsilon), is_cut)

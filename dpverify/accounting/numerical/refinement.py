@@ -7,15 +7,21 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from dpverify.accounting.numerical.engine import CutParts, Window, compose, window_for
+from dpverify.accounting.numerical.engine import (
+    CutParts,
+    Window,
+    compose,
+    log_signal,
+    window_for,
+)
 from dpverify.accounting.numerical.preparation import Prepared
-from dpverify.accounting.numerical.questions import Question
+from dpverify.accounting.numerical.questions import LEAST_LOG, Ends, Question
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
 
 Progress = Callable[[str], None]
 
-_MOST_NODES = 1 << 22  # of a window; with the next, keeps all arrays together below 2 GiB
-_MOST_CELLS = 1 << 21  # of one part
+_MOST_NODES = 1 << 23  # of a window; with the next, keeps all arrays together below 2 GiB
+_MOST_CELLS = 1 << 22  # of one part
 _MOST_ATTEMPTS = 10
 _MOST_STALLS = 1  # attempts in a row that may gain less than a tenth
 _CHEAP = 1 << 17  # grids with fewer nodes may always be refined
@@ -54,37 +60,75 @@ def refine(
 
     An answer that is certainly not above `enough` need not be known better.
     """
-    log_delta = question.log_delta(lambda: Sketch(_cut(prepared, -700.0)))
-    parts = _cut(prepared, log_delta)
-    sketch = Sketch(parts)
-    state = _State.start(sketch, question, tolerance)
+    log_delta = question.log_delta(lambda: Sketch(_cut(prepared, LEAST_LOG)))
+    attempts = _Attempts(prepared, question, tolerance, log_delta)
     lower, upper = -math.inf, math.inf
     for _ in range(_MOST_ATTEMPTS):
-        saddle = state.saddle
-        precision = 1e-3 * min(1.0, tolerance * question.cost(saddle.tilt))
-        window = window_for(sketch, saddle, precision)
-        finest = _finest(parts, window)
-        step = max(prepared.step(state.step), finest)
-        if saddle.tilt * step > _MOST_TILT_PER_STEP:
-            saddle = sketch.saddle(_MOST_TILT_PER_STEP / step)
-            window = window_for(sketch, saddle, precision)
-        if progress is not None:
-            progress(f"grid of {window.width / step:.0f} nodes, step {step:.3g}")
-        ends = question.read(*compose(parts, sketch, saddle, window, step), saddle.epsilon)
+        ends, limit = attempts.next(progress)
         lower, upper = max(lower, ends.lower), min(upper, ends.upper)
         if question.width(lower, upper) <= tolerance or upper <= enough:
             return Found(lower, upper, ENOUGH)
-        width = question.width(ends.lower, ends.upper)
-        tilted = sketch.saddle_at_epsilon(ends.epsilon)
-        same = abs(tilted.tilt - saddle.tilt) < 0.2 * saddle.tilt
-        if same and (ends.noise > width / 2.0 or prepared.is_lattice):
-            return Found(lower, upper, ROUNDING_LIMIT)
-        if same and step == finest:
-            return Found(lower, upper, GRID_LIMIT)
-        state = state.following(step, width, tolerance, tilted)
-        if state.stalls > _MOST_STALLS and window.width > _CHEAP * step:
-            break
+        if limit:
+            return Found(lower, upper, limit)
     return Found(lower, upper, NO_PROGRESS)
+
+
+class _Attempts:
+    """One grid after another, each chosen by what the last one showed."""
+
+    def __init__(
+        self, prepared: Prepared, question: Question, tolerance: float, log_delta: float
+    ) -> None:
+        self.prepared, self.question, self.tolerance = prepared, question, tolerance
+        self._start(log_delta)
+
+    def _start(self, log_delta: float) -> None:
+        self.log_delta = log_delta
+        self.parts = _cut(self.prepared, log_delta)
+        self.sketch = Sketch(self.parts)
+        self.state = _State.start(self.sketch, self.question, self.tolerance)
+        self.log_signal = log_signal(self.sketch, self.state.saddle)
+
+    def next(self, progress: Progress | None) -> tuple[Ends, str]:
+        """Both ends on the next grid, and the limit that makes further ones useless, if any."""
+        saddle, window, step = self._plan()
+        if progress is not None:
+            progress(f"grid of {window.width / step:.0f} nodes, step {step:.3g}")
+        composed = compose(self.parts, self.sketch, saddle, window, step)
+        ends = self.question.read(*composed, saddle.epsilon)
+        if ends.is_cut and self.log_delta > LEAST_LOG:
+            self._start(max(self.log_delta - 100.0, LEAST_LOG))
+            return ends, ""
+        width = self.question.width(ends.lower, ends.upper)
+        if width <= self.tolerance:
+            return ends, ""
+        if ends.noise > width / 2.0 and -600.0 < ends.log_signal < self.log_signal - 0.5:
+            # There is less to see than was thought: the window has to leave out less.
+            self.log_signal = ends.log_signal
+            return ends, ""
+        tilted = self.sketch.saddle_at_epsilon(ends.epsilon)
+        self.state = self.state.following(step, width, self.tolerance, tilted)
+        if abs(tilted.tilt - saddle.tilt) >= 0.2 * saddle.tilt:
+            return ends, ""
+        if ends.noise > width / 2.0 or self.prepared.is_lattice:
+            return ends, ROUNDING_LIMIT
+        if step == _finest(self.parts, window):
+            return ends, GRID_LIMIT
+        stuck = self.state.stalls > _MOST_STALLS and window.width > _CHEAP * step
+        return ends, NO_PROGRESS if stuck else ""
+
+    def _plan(self) -> tuple[Saddle, Window, float]:
+        """Where to tilt, the window around it, and a step that memory allows."""
+        saddle = self.state.saddle
+        precision = 1e-3 * min(1.0, self.tolerance * self.question.cost(saddle.tilt))
+        log_mass = self.log_signal + math.log(precision)
+        window = window_for(self.sketch, saddle, log_mass)
+        step = max(self.prepared.step(self.state.step), _finest(self.parts, window))
+        if saddle.tilt * step > _MOST_TILT_PER_STEP:
+            saddle = self.sketch.saddle(_MOST_TILT_PER_STEP / step)
+            window = window_for(self.sketch, saddle, log_mass)
+            step = max(step, _finest(self.parts, window))
+        return saddle, window, step
 
 
 @dataclass(frozen=True, slots=True)
