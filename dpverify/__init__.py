@@ -22,7 +22,10 @@ from dpverify.guarantees import (
     PureDP,
     RenyiDP,
     ZeroConcentratedDP,
+    from_dict,
+    to_dict,
 )
+from dpverify.interop import from_dp_event, from_opacus
 from dpverify.mechanisms import (
     ExponentialMechanism,
     Gaussian,
@@ -92,9 +95,13 @@ __all__ = [
     "calibrate",
     "calibration",
     "dominates",
+    "from_dict",
+    "from_dp_event",
+    "from_opacus",
     "leaky_loss",
     "simulate",
     "to_approx",
+    "to_dict",
     "to_gdp",
     "to_renyi",
     "to_zcdp",

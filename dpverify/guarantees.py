@@ -4,6 +4,7 @@ Every guarantee is a statement about all neighboring laws P and Q. Parameters ar
 birth: a guarantee that exists is meaningful. ε = 0, δ = 0, δ = 1 and ε = ∞ are legal limits.
 """
 
+import html
 import json
 import math
 from dataclasses import asdict, dataclass
@@ -102,10 +103,57 @@ class Bracket:
         return f"[{self.lower!r}, {self.upper!r}]"
 
     def to_json(self) -> str:
-        """One JSON object with both ends and the theorem's name; infinities as strings."""
-        ends = {"lower": self.lower, "upper": self.upper}
-        fields: dict[str, Any] = {
-            name: value if math.isfinite(value) else str(value) for name, value in ends.items()
-        }
-        fields["theorem"] = None if self.theorem is None else asdict(self.theorem)
-        return json.dumps(fields | {"assumes": list(self.assumes)}, ensure_ascii=False)
+        """One JSON object with both ends and the theorem; infinities as strings."""
+        return json.dumps(to_dict(self), ensure_ascii=False)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: both ends, and on hovering the theorem."""
+        why = "" if self.theorem is None else html.escape(str(self.theorem), quote=True)
+        return f'<code title="{why}">{html.escape(str(self))}</code>'
+
+
+_FORMAT = 1
+_GUARANTEES = (PureDP, ApproxDP, ZeroConcentratedDP, RenyiDP, GaussianDP)
+
+
+def to_dict(value: Guarantee | Bracket) -> dict[str, Any]:
+    """Plain values with a version, as JSON can hold them; `from_dict` is the inverse.
+
+    >>> to_dict(PureDP(epsilon=1.0))
+    {'version': 1, 'kind': 'PureDP', 'epsilon': 1.0}
+    """
+    shown = {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    return {"version": _FORMAT, "kind": type(value).__name__} | shown
+
+
+def from_dict(fields: dict[str, Any]) -> Guarantee | Bracket:
+    """The guarantee or bracket that `to_dict` told."""
+    try:
+        kept = dict(fields)
+        version, kind = kept.pop("version"), kept.pop("kind")
+        if version != _FORMAT:
+            raise InvalidParameter(f"version={version!r} must be {_FORMAT}")
+        if kind == Bracket.__name__:
+            theorem = kept.pop("theorem")
+            return Bracket(
+                float(kept["lower"]),
+                float(kept["upper"]),
+                None if theorem is None else Theorem(**theorem),
+                tuple(kept["assumes"]),
+            )
+        made = next(each for each in _GUARANTEES if each.__name__ == kind)
+        return made(**{name: float(number) for name, number in kept.items()})
+    except (AttributeError, KeyError, StopIteration, TypeError, ValueError) as error:
+        if isinstance(error, InvalidParameter):
+            raise
+        raise InvalidParameter(f"fields={fields!r} must be what to_dict returns") from None
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Theorem):
+        return asdict(value)
+    if isinstance(value, tuple):
+        return list(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value

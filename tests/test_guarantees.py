@@ -18,6 +18,8 @@ from dpverify.guarantees import (
     PureDP,
     RenyiDP,
     ZeroConcentratedDP,
+    from_dict,
+    to_dict,
 )
 from dpverify.theorems import LAPLACE
 
@@ -87,3 +89,45 @@ def test_brackets_print_and_serialize() -> None:
     assert fields["theorem"]["name"] == "laplace"
     assert fields["assumes"] == ["real arithmetic"]
     assert json.loads(Bracket(0.0, 1.0).to_json())["theorem"] is None
+
+
+# plain values
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        PureDP(epsilon=math.inf),
+        ApproxDP(epsilon=1.0, delta=1e-300),
+        ZeroConcentratedDP(rho=0.1),
+        RenyiDP(order=8.0, epsilon=0.1),
+        GaussianDP(mu=0.0),
+        Bracket(0.1, math.inf, LAPLACE, ("an assumption",)),
+        Bracket(0.0, 0.0),
+    ],
+)
+def test_plain_values_survive_json(value: Guarantee | Bracket) -> None:
+    text = json.dumps(to_dict(value), allow_nan=False)
+    assert from_dict(json.loads(text)) == value
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"version": 1, "kind": "Gauss", "mu": 1.0},
+        {"version": 1, "kind": "PureDP", "rho": 1.0},
+        {"version": 1, "kind": "Bracket", "lower": 0.0},
+        {"version": 1, "kind": "PureDP", "epsilon": "many"},
+        {"version": 2, "kind": "PureDP", "epsilon": 1.0},
+    ],
+)
+def test_refuses_other_plain_values(fields: dict[str, object]) -> None:
+    with pytest.raises(InvalidParameter, match="must be"):
+        from_dict(fields)
+
+
+def test_notebooks_show_a_bracket_with_its_theorem() -> None:
+    shown = Bracket(1.0, 2.0, LAPLACE)._repr_html_()
+    assert "[1.0, 2.0]" in shown
+    assert 'title="laplace' in shown

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Literal
 
 from dpverify.errors import InvalidParameter
@@ -53,9 +54,22 @@ class Comparison:
         ]
         return "\n".join([head, *lines])
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the table, the tightest rule in bold."""
+        given = "δ" if self.unknown == "epsilon" else "ε"
+        symbol = "ε" if self.unknown == "epsilon" else "δ"
+        rows = "".join(
+            f"<tr><td>{row.rule}</td><td>{'<b>' if row is self.tightest else ''}{row.upper:.7g}"
+            f"{'</b>' if row is self.tightest else ''}</td><td>{escape(str(row.theorem))}</td></tr>"
+            for row in self.rows
+        )
+        head = f"<tr><th>rule</th><th>{symbol} at {given} = {self.at:g}</th><th>theorem</th></tr>"
+        return f"<table><thead>{head}</thead><tbody>{rows}</tbody></table>"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; infinities as strings, trivial lower ends as None."""
         return {
+            "version": 1,
             "unknown": self.unknown,
             "at": self.at,
             "tightest": self.tightest.rule,
