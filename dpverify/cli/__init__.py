@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from dpverify.cli import audit, compose, demo, noise, prove
+from dpverify.cli import audit, compose, demo, noise, output, prove
 from dpverify.errors import DPVerifyError
 
 app = typer.Typer(
@@ -32,6 +32,7 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code; misuse is one line and 2."""
+    output.arguments.set(tuple(arguments))
     try:
         code = app(arguments, prog_name="dpverify", standalone_mode=False)
     except typer.Abort:

@@ -9,7 +9,7 @@ from rich.table import Table
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison, plain
 from dpverify.cli.expression import parse
-from dpverify.cli.output import console, number, print_json, progress
+from dpverify.cli.output import command_line, console, number, print_json, progress
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
@@ -38,6 +38,9 @@ def compose(
     plot: Annotated[
         Path | None, typer.Option(help="Also draw the profile and the growth of ε to this file.")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write a page with pictures to this .html file.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Show what a composition costs under every rule that applies, the tightest marked."""
@@ -45,6 +48,7 @@ def compose(
         raise InvalidParameter(
             f"delta={delta} and epsilon={epsilon} must be given one without the other"
         )
+    _check_files(plot, report)
     accountant = Accountant(relation=Relation.parse(relation))
     for part, times in parse(expression):
         accountant = accountant.compose(part, times=times)
@@ -58,18 +62,62 @@ def compose(
     if plot is not None:
         with progress(f"drawing {plot}"):
             _draw(accountant, table, plot)
+    answer = _answer(expression, accountant, exact, table)
+    if report is not None:
+        with progress(f"writing {report}"):
+            _report(accountant, exact, table, answer, report)
     if json:
-        print_json(_answer(expression, accountant, exact, table))
-    else:
-        _show(accountant, exact, table)
-        if plot is not None:
-            console().print(f"\nplot: {plot}")
+        print_json(answer)
+        return
+    _show(accountant, exact, table)
+    for name, path in (("plot", plot), ("report", report)):
+        if path is not None:
+            console().print(f"\n{name}: {path}", markup=False)
 
 
 def _draw(accountant: Accountant, table: Comparison, path: Path) -> None:
     from dpverify.reporting.plots import draw_composition  # noqa: PLC0415  # matplotlib is slow to import
 
     draw_composition(accountant, table, path)
+
+
+def _check_files(plot: Path | None, report: Path | None) -> None:
+    if plot is not None:
+        from dpverify.reporting.plots import check_plot  # noqa: PLC0415  # slow to import
+
+        check_plot(plot)
+    if report is not None:
+        from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
+
+        check_report(report)
+
+
+def _report(
+    accountant: Accountant, exact: Bracket, table: Comparison, answer: dict[str, Any], path: Path
+) -> None:
+    # Slow to import, and needed for pages only.
+    from dpverify.cli.prove import steps_of  # noqa: PLC0415
+    from dpverify.reporting.page import write_page  # noqa: PLC0415
+    from dpverify.reporting.pages.composition import composition_page  # noqa: PLC0415
+    from dpverify.reporting.picture import picture  # noqa: PLC0415
+    from dpverify.reporting.plots import composition_figure  # noqa: PLC0415
+
+    drawing = picture(
+        composition_figure(accountant, table),
+        "Left: the privacy profile, the smallest δ at each ε, with its certified band. Middle: the "
+        "trade-off between false alarms and misses of the best attack. Right: ε against the number "
+        "of runs under every rule that applies.",
+    )
+    page = composition_page(
+        accountant,
+        exact,
+        table,
+        pictures=(drawing,),
+        proof=None if exact.theorem is None else steps_of(exact.theorem),
+        command=command_line(),
+        data=answer,
+    )
+    write_page(page, path)
 
 
 def _answer(

@@ -1,11 +1,13 @@
 """What every verb shares: where output goes, how progress shows, how misuse is told."""
 
 import json
+import shlex
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import typer
@@ -13,6 +15,13 @@ from rich.console import Console
 
 _PATIENCE = 2.0  # seconds before a verb says that it is still at work
 _REMINDER = 10.0
+
+arguments: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
+
+
+def command_line() -> str:
+    """The command that is running, as a shell takes it."""
+    return shlex.join(["dpverify", *arguments.get()])
 
 
 def number(text: str) -> float:

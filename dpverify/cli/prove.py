@@ -9,6 +9,7 @@ import typer
 from rich.table import Table
 
 from dpverify.cli.output import console, print_json, progress
+from dpverify.theorems import Theorem
 
 if TYPE_CHECKING:
     from proofs.support.form import Run, Verdict
@@ -158,3 +159,13 @@ def _show_one(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> None
         if listed:
             screen.print(f"{label}: {', '.join(listed)}", style="dim", markup=False)
     screen.print(f"{run.seconds:.1f} s", style="dim")
+
+
+def steps_of(theorem: Theorem) -> dict[str, Any] | None:
+    """The run of a theorem's proof as `--json` tells it; None if it has no proof that runs."""
+    from proofs.support.catalog import find, run_with_uses  # noqa: PLC0415  # sympy is slow
+
+    if theorem.proof is None:
+        return None
+    run, verdict = next(run_with_uses([find(theorem.name).theorem.name], {}))
+    return _answer(run, verdict, ())

@@ -12,6 +12,7 @@ from dpverify.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, told apart by hue, and line styles, told apart without it.
 _COLORS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#D55E00", "#CC79A7", "#0072B2", "#999999")
@@ -29,12 +30,22 @@ _COARSE = 0.05  # the width of a bracket that no eye can see on these axes
 _FORMATS = (".png", ".svg", ".pdf")
 
 
-def draw_composition(accountant: Accountant, table: Comparison, path: Path) -> None:
-    """Profile, trade-off curve and growth of ε under every rule, side by side, to a file."""
-    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
-
+def check_plot(path: Path) -> None:
+    """Refuse a file that no plot can be saved to before the work is done, not after."""
     if path.suffix.lower() not in _FORMATS:
         raise InvalidParameter(f"plot={str(path)!r} must end in one of: {', '.join(_FORMATS)}")
+
+
+def draw_composition(accountant: Accountant, table: Comparison, path: Path) -> None:
+    """Profile, trade-off curve and growth of ε under every rule, side by side, to a file."""
+    check_plot(path)
+    composition_figure(accountant, table).savefig(path, dpi=150)
+
+
+def composition_figure(accountant: Accountant, table: Comparison) -> "Figure":
+    """Profile, trade-off curve and growth of ε under every rule, side by side."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
+
     if table.unknown == "epsilon":
         delta, epsilon = table.at, accountant.epsilon(table.at).upper
     else:
@@ -44,7 +55,7 @@ def draw_composition(accountant: Accountant, table: Comparison, path: Path) -> N
     _profile(axes[0], accountant, epsilon, delta)
     _trade_off(axes[1], accountant)
     _growth(axes[2], accountant, delta)
-    figure.savefig(path, dpi=150)
+    return figure
 
 
 def _profile(axes: "Axes", accountant: Accountant, epsilon: float, delta: float) -> None:

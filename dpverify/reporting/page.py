@@ -1,0 +1,89 @@
+"""The report: one HTML file that needs no network, verdict first."""
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from dpverify.errors import InvalidParameter
+from dpverify.reporting.picture import Picture
+
+Tone = Literal["good", "bad", "plain"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of text under a caption; `marked` is the row that matters most."""
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    marked: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A heading and, in this order, what stands under it; all of it optional."""
+
+    title: str
+    text: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    items: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """A verdict in one line, a sentence that says what it means, and the sections that show why.
+
+    `data` is embedded as JSON, so that a program can read what a person sees.
+    """
+
+    title: str
+    verdict: str
+    tone: Tone
+    lead: str
+    sections: tuple[Section, ...]
+    command: str = ""
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def check_report(path: Path) -> None:
+    """Refuse a path that no report can be written to before the work is done, not after."""
+    if path.suffix.lower() not in {".html", ".htm"}:
+        raise InvalidParameter(f"report={str(path)!r} must end in .html")
+    if path.is_dir() or not path.resolve().parent.is_dir():
+        raise InvalidParameter(f"report={str(path)!r} must be a file in a folder that exists")
+    if not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
+        raise InvalidParameter(f"report={str(path)!r} must be writable")
+
+
+def write_page(page: Page, path: Path) -> None:
+    """Write the page; everything that comes from a user is escaped."""
+    path.write_text(render(page), encoding="utf-8")
+
+
+def render(page: Page) -> str:
+    """The page as one HTML document."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  # slow to import
+
+    environment = Environment(
+        loader=PackageLoader("dpverify.reporting"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    template = environment.get_template("page.html")
+    return template.render(page=page, embedded=_embedded)
+
+
+def _embedded(value: Any) -> str:  # noqa: ANN401  # whatever JSON holds
+    """JSON inside a script element: no `<` that could end it, no line separators."""
+    from markupsafe import Markup  # noqa: PLC0415
+
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704  # escaped here

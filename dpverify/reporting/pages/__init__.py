@@ -1,0 +1,1 @@
+"""The pages that verbs write: one file a verb."""

@@ -1,0 +1,108 @@
+"""The page of `dpverify audit`: the verdict, the witness, what was tried and how to replay it."""
+
+from dpverify.auditing.verdict import Verdict, Witness
+from dpverify.reporting.page import Page, Section, Table
+from dpverify.reporting.picture import Picture
+
+
+def audit_page(
+    verdict: Verdict, *, target: str, pictures: tuple[Picture, ...], command: str
+) -> Page:
+    """`target` names the mechanism as the reader knows it."""
+    sections = [_claim(verdict, target)]
+    if verdict.witness is not None:
+        sections.append(_witness(verdict.witness, "The witness"))
+    if verdict.float_leak is not None:
+        sections.append(_witness(verdict.float_leak, "A leak through the bits of floats"))
+    if pictures:
+        sections.append(Section(title="In pictures", pictures=pictures))
+    sections += [
+        Section(title="What was tried", items=verdict.tried),
+        Section(title="What this means", text=_meaning(verdict), items=verdict.notes),
+    ]
+    return Page(
+        title=f"Audit of {target}",
+        verdict="Refuted" if verdict.refuted else "Not refuted",
+        tone="bad" if verdict.refuted else "plain",
+        lead=_lead(verdict),
+        sections=tuple(sections),
+        command=command,
+        data=verdict.to_dict(),
+    )
+
+
+def _lead(verdict: Verdict) -> str:
+    shown = f"ε ≥ {verdict.epsilon_lower:.3f} at δ = {verdict.delta:g}"
+    if verdict.refuted:
+        return f"The claim {verdict.claim} does not hold: {shown}."
+    return f"The claim {verdict.claim} survived {verdict.samples:,} draws a side; shown: {shown}."
+
+
+def _claim(verdict: Verdict, target: str) -> Section:
+    return Section(
+        title="The claim",
+        facts=(
+            ("mechanism", target),
+            ("claimed", str(verdict.claim)),
+            ("lower bound on ε", f"{verdict.epsilon_lower:.4f} at δ = {verdict.delta:g}"),
+            ("level", f"{verdict.level:g}"),
+            ("draws on each side", f"{verdict.samples:,}"),
+            ("seconds", f"{verdict.seconds:.2f}"),
+        ),
+    )
+
+
+def _witness(witness: Witness, title: str) -> Section:
+    counts = witness.counts
+    favored, other = witness.favors.name.lower(), witness.favors.other.name.lower()
+    return Section(
+        title=title,
+        text=(f"The event: {witness.event}",),
+        facts=(
+            ("left data", _short(witness.left)),
+            ("right data", _short(witness.right)),
+            ("seed", str(witness.seed)),
+            ("shown by these counts", f"ε ≥ {witness.epsilon_lower:.4f} at δ = {witness.delta:g}"),
+        ),
+        tables=(
+            Table(
+                caption="How often the event happened, on draws that had no part in choosing it",
+                header=("data", "times", "of", "share"),
+                rows=(
+                    _row(favored, counts.hits, counts.trials),
+                    _row(other, counts.other_hits, counts.other_trials),
+                ),
+            ),
+        ),
+    )
+
+
+def _row(side: str, hits: int, trials: int) -> tuple[str, ...]:
+    share = hits / trials if trials else 0.0
+    return side, f"{hits:,}", f"{trials:,}", f"{share:.4%}"
+
+
+def _meaning(verdict: Verdict) -> tuple[str, ...]:
+    if verdict.refuted:
+        return (
+            (
+                f"Were the claim true, an audit like this would refute it with probability at most "
+                f"{verdict.level:g}, whatever was tried and whenever it stopped."
+            ),
+            (
+                "The witness can be judged again on fresh samples: save it with --save-witness and "
+                "run the audit with --replay."
+            ),
+        )
+    return (
+        (
+            "Nothing that was tried refutes the claim. This does not show that it is true: another "
+            "pair of datasets, another event or more samples may refute it."
+        ),
+        f"The lower bound on ε holds with probability at least {1 - verdict.level:g}.",
+    )
+
+
+def _short(data: object, most: int = 300) -> str:
+    text = repr(data)
+    return text if len(text) <= most else f"{text[:most]} … ({len(text):,} characters)"

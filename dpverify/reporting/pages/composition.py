@@ -1,0 +1,71 @@
+"""The page of `dpverify compose`: what the parts cost together, and by which theorem."""
+
+from typing import Any
+
+from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.comparison import Comparison
+from dpverify.guarantees import Bracket
+from dpverify.reporting.page import Page, Section, Table
+from dpverify.reporting.pages.theorem import theorem_section
+from dpverify.reporting.picture import Picture
+
+
+def composition_page(  # noqa: PLR0913  # all that a page shows
+    accountant: Accountant,
+    exact: Bracket,
+    table: Comparison,
+    *,
+    pictures: tuple[Picture, ...],
+    proof: dict[str, Any] | None,
+    command: str,
+    data: dict[str, Any],
+) -> Page:
+    """`proof` is the run of `exact.theorem`'s proof, `data` what `--json` prints."""
+    symbol, given = ("ε", "δ") if table.unknown == "epsilon" else ("δ", "ε")
+    sections = [
+        Section(
+            title="What was composed",
+            facts=(("neighboring relation", accountant.relation.value),),
+            tables=(
+                Table(
+                    caption="Parts",
+                    header=("times", "part"),
+                    rows=tuple((f"{part.times:,}", part.label) for part in accountant.parts),
+                ),
+            ),
+        ),
+        Section(title="In pictures", pictures=pictures),
+        Section(title="Under every rule that applies", tables=(_rules(table, symbol),)),
+    ]
+    if exact.assumes:
+        sections.append(Section(title="What is assumed", items=exact.assumes))
+    if exact.theorem is not None:
+        sections.append(theorem_section(exact.theorem, proof))
+    return Page(
+        title="What a composition costs",
+        verdict=f"{symbol} ≤ {_digits(exact.upper)} at {given} = {table.at:g}",
+        tone="plain",
+        lead=(
+            f"The exact {symbol} lies between {_digits(exact.lower)} and {_digits(exact.upper)}, "
+            "rounding included."
+        ),
+        sections=tuple(sections),
+        command=command,
+        data=data,
+    )
+
+
+def _rules(table: Comparison, symbol: str) -> Table:
+    return Table(
+        caption=f"Upper bounds on {symbol}; the smallest is marked",
+        header=("rule", f"{symbol} at most", "theorem", "source"),
+        rows=tuple(
+            (row.rule, _digits(row.upper), row.theorem.name, row.theorem.source)
+            for row in table.rows
+        ),
+        marked=table.rows.index(table.tightest),
+    )
+
+
+def _digits(value: float) -> str:
+    return f"{value:.8g}" if value == 0 or value >= 1e-4 else f"{value:.6e}"

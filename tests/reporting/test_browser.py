@@ -1,0 +1,104 @@
+"""Reports in a real browser: no errors, controls that work, nothing fetched."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpverify.cli import run
+
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield opened
+        opened.close()
+
+
+class Opened:
+    """A page and everything that went wrong on it."""
+
+    def __init__(self, browser: Any, path: Path, width: int = 1200) -> None:  # noqa: ANN401
+        self.page = browser.new_page(viewport={"width": width, "height": 900})
+        self.troubles: list[str] = []
+        self.page.on("console", lambda message: self.troubles.append(message.text))
+        self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
+        self.page.on("request", lambda asked: self.requests.append(asked.url))
+        self.requests: list[str] = []
+        self.page.goto(path.as_uri())
+
+
+@pytest.fixture(scope="module")
+def composed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path: Path = tmp_path_factory.mktemp("report") / "compose.html"
+    arguments = ["compose", "gaussian(sigma=5)*10", "--delta", "1e-6", "--relation", "add-remove"]
+    assert run([*arguments, "--report", str(path)]) == 0
+    return path
+
+
+def test_opens_without_errors_and_fetches_nothing(browser: Any, composed: Path) -> None:  # noqa: ANN401
+    opened = Opened(browser, composed)
+    assert opened.troubles == []
+    assert opened.requests == [composed.as_uri()]
+    assert opened.page.locator("h1").inner_text().startswith("ε ≤ 2.9216")
+
+
+def test_dragging_epsilon_reads_delta(browser: Any, composed: Path) -> None:  # noqa: ANN401
+    page = Opened(browser, composed).page
+    slider, told = page.locator("#slider-0"), page.locator("output").first
+    deltas = []
+    for position in (100, 400, 700):
+        slider.fill(str(position))
+        epsilon, delta = told.inner_text().split(": certified upper end ≈ ")
+        assert float(epsilon.removeprefix("ε = ")) > 0
+        deltas.append(float(delta))
+    assert deltas == sorted(deltas, reverse=True)
+    assert deltas[0] > 100 * deltas[2]
+
+
+def test_sliders_answer_to_the_keyboard(browser: Any, composed: Path) -> None:  # noqa: ANN401
+    page = Opened(browser, composed).page
+    before = page.locator("output").first.inner_text()
+    page.locator("#slider-0").focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("output").first.inner_text() != before
+    assert page.locator("#slider-0").get_attribute("aria-valuetext")
+
+
+def test_hovering_moves_the_cursor_line(browser: Any, composed: Path) -> None:  # noqa: ANN401
+    page = Opened(browser, composed).page
+    box = page.locator("figure svg").bounding_box()
+    line = page.locator("line.cursor").first
+    before = line.get_attribute("x1")
+    page.mouse.move(box["x"] + 0.12 * box["width"], box["y"] + 0.5 * box["height"])
+    assert line.get_attribute("x1") != before
+
+
+def test_fits_a_narrow_screen(browser: Any, composed: Path) -> None:  # noqa: ANN401
+    page = Opened(browser, composed, width=360).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_programs_find_the_data(browser: Any, composed: Path) -> None:  # noqa: ANN401
+    page = Opened(browser, composed).page
+    page.locator("summary").click()
+    assert '"expression": "gaussian(sigma=5)*10"' in page.locator("#shown").inner_text()
+
+
+def test_words_have_contrast_and_pictures_have_words(browser: Any, composed: Path) -> None:  # noqa: ANN401
+    page = Opened(browser, composed).page
+    assert page.locator("html").get_attribute("lang") == "en"
+    assert page.locator('[role="img"]:not([aria-label])').count() == 0
+    assert page.locator("input").count() == page.locator("label[for]").count() == 3
