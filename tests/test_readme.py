@@ -1,9 +1,22 @@
-"""The README is true: every Python block runs and prints what follows it; every command works."""
+"""README and guides are true: blocks run and print what follows them, commands do what is shown.
+
+A document runs from top to bottom in a folder of its own:
+
+- a Python block is executed, and prints the text block right after it;
+- a block titled `title=name` is written to a file of that name;
+- in a console block every `$ ` line is run, exits with the code in `# exit N`, 0 if there is none,
+  and prints the lines below it, if there are any.
+"""
 
 import io
+import os
 import re
 import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
 from contextlib import redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,32 +24,89 @@ import pytest
 from dpverify.cli import run
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", README, re.DOTALL)
-COMMANDS = re.findall(r"^\$ (dpverify .*)$", README, re.MULTILINE)
-TARGETS = re.findall(r"^\$ make (\w+)", README, re.MULTILINE)
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
-def test_no_block_is_left_out() -> None:
-    assert README.count("```python") == len(BLOCKS) >= 3
-    assert len(COMMANDS) >= 2
+@dataclass(frozen=True)
+class Block:
+    language: str
+    title: str
+    text: str
 
 
-@pytest.mark.parametrize(("code", "printed"), BLOCKS, ids=range(len(BLOCKS)))
-def test_python_blocks_print_what_they_say(code: str, printed: str) -> None:
+def blocks(path: Path) -> list[Block]:
+    found = FENCE.findall(path.read_text(encoding="utf-8"))
+    return [
+        Block(language, attributes.strip().removeprefix("title="), text)
+        for language, attributes, text in found
+    ]
+
+
+def commands(block: Block) -> Iterator[tuple[str, int, str]]:
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        line, _, shown = part.partition("\n")
+        command, _, note = line.partition("  # ")
+        code = re.search(r"exit (\d)", note)
+        yield command.strip(), int(code[1]) if code else 0, shown.strip()
+
+
+def printed(code: str, where: Path) -> str:
     shown = io.StringIO()
     with redirect_stdout(shown):
-        exec(compile(code, "README.md", "exec"), {})  # noqa: S102  # our own README
-    assert shown.getvalue() == printed
+        exec(compile(code, str(where), "exec"), {"__name__": "__main__"})  # noqa: S102  # our own
+    return shown.getvalue()
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_commands_work(command: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(shlex.split(command)[1:]) == 0
-    assert capsys.readouterr().out
+def check_command(command: str, code: int, shown: str, capfd: pytest.CaptureFixture[str]) -> None:
+    program, *arguments = shlex.split(command)
+    if program == "dpverify":
+        found = run(arguments)
+        told = capfd.readouterr()
+        assert found == code, told.err
+        assert told.out or "--replay" in command
+        if shown:
+            assert told.out.strip() == shown
+    elif program == "pytest":
+        module = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments]
+        finished = subprocess.run(module, check=False, capture_output=True, text=True)
+        assert finished.returncode == code, finished.stdout
+    elif program == "make":
+        makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+        assert re.search(rf"^{arguments[0]}:", makefile, re.MULTILINE)
+    else:
+        assert program in {"pip", "python", "git"}, f"{command!r} is not checked by anything"
 
 
-def test_make_targets_exist() -> None:
-    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert TARGETS
-    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in TARGETS)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_document_is_true(
+    path: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(tmp_path)]))
+    found = blocks(path)
+    ran = 0
+    for block, following in zip(found, [*found[1:], Block("", "", "")], strict=True):
+        if block.title:
+            Path(block.title).write_text(block.text, encoding="utf-8")
+        elif block.language == "python":
+            assert following.language == "text", f"what does this print?\n{block.text}"
+            assert printed(block.text, path) == following.text
+            ran += 1
+        elif block.language == "console":
+            capfd.readouterr()
+            for command, code, shown in commands(block):
+                check_command(command, code, shown, capfd)
+                ran += 1
+    assert ran
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: p.name)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in LINK.findall(path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
