@@ -1,5 +1,6 @@
 """Plots, one style: legible in gray, for the color-blind, and in print."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,9 @@ import numpy as np
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.accounting.curves import Curve, growth, profile, trade_off
-from dpverify.errors import InvalidParameter
+from dpverify.auditing.progress import Progress
+from dpverify.errors import InvalidParameter, check_between
+from dpverify.pairs.loss import LeakyLoss
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,6 +58,106 @@ def composition_figure(accountant: Accountant, table: Comparison) -> "Figure":
     _profile(axes[0], accountant, epsilon, delta)
     _trade_off(axes[1], accountant)
     _growth(axes[2], accountant, delta)
+    return figure
+
+
+def wealth_figure(history: Sequence[Progress], level: float) -> "Figure":
+    """The wealth of the bets against a claim over the draws; at 1/level the claim is refuted."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
+
+    if not history:
+        raise InvalidParameter("history=() must hold what an audit told as it went on")
+    figure = Figure(figsize=(6.5, 4.0), layout="constrained")
+    axes = figure.subplots()
+    draws = [each.samples for each in history]
+    wealth = [each.log_wealth / np.log(10.0) for each in history]
+    axes.plot(
+        draws,
+        wealth,
+        color=_COLORS[6],
+        drawstyle="steps-post",
+        marker="o",
+        markersize=3,
+        label="wealth of the bets",
+    )
+    axes.axhline(
+        -np.log10(level),
+        color=_COLORS[4],
+        linestyle="--",
+        label=f"refuted: {1 / level:g} times the stake",
+    )
+    axes.set(
+        xlabel="draws on each side",
+        ylabel="powers of ten won against the claim",
+        title="Betting against the claim",
+    )
+    _finish(axes)
+    return figure
+
+
+def loss_figure(loss: LeakyLoss, slack: float) -> "Figure":
+    """The privacy loss of k leaky responses, and the two bad events of advanced composition.
+
+    `slack` is δ′: the second bad event, a loss beyond the advanced bound, has at most this
+    probability.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
+
+    check_between("slack", slack, 0.0, 1.0)
+    if slack == 0.0 or loss.worst.epsilon == 0.0 or not loss.losses.size:
+        raise InvalidParameter(f"slack={slack!r} must be above 0, and the loss random and finite")
+    worst = loss.worst
+    edge = loss.threshold(float(np.sqrt(-2.0 * np.log(slack))))
+    figure = Figure(figsize=(6.5, 4.0), layout="constrained")
+    axes = figure.subplots()
+    likely = loss.masses > 1e-12
+    losses, masses = loss.losses[likely], loss.masses[likely]
+    beyond = losses > edge
+    width = 1.6 * worst.epsilon
+    axes.bar(losses[~beyond], masses[~beyond], width, color=_COLORS[2], label="loss of the walk")
+    if beyond.any():
+        axes.bar(losses[beyond], masses[beyond], width, color=_COLORS[4], hatch="///")
+    axes.axvline(
+        edge,
+        color=_COLORS[4],
+        linestyle="--",
+        label=f"beyond: bad event 2, probability {loss.tail(edge) - loss.infinite_mass:.2g}",
+    )
+    if loss.infinite_mass > 0.0:
+        axes.plot(
+            [],
+            [],
+            "^",
+            color=_COLORS[0],
+            label=f"∞: bad event 1, probability {loss.infinite_mass:.2g}",
+        )
+        axes.annotate("∞ ▸", (1.0, 0.02), xycoords="axes fraction", ha="right", fontsize=11)
+    axes.axvline(loss.times * loss.round_mean, color=_COLORS[0], linestyle=":", label="mean")
+    axes.set_ylim(0.0, 1.4 * float(masses.max()))  # room for the legend
+    axes.set(
+        xlabel="privacy loss",
+        ylabel="probability",
+        title=f"Loss of {loss.times:,} leaky responses, ε = {worst.epsilon:g}, δ = {worst.delta:g}",
+    )
+    _finish(axes)
+    return figure
+
+
+def risk_figure(measured: Mapping[str, Sequence[tuple[float, float, float]]]) -> "Figure":
+    """Excess risk against its bound: for each label, triples (ε, measured, bound)."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
+
+    if not measured:
+        raise InvalidParameter("measured={} must hold at least one series of (ε, risk, bound)")
+    figure = Figure(figsize=(6.5, 4.0), layout="constrained")
+    axes = figure.subplots()
+    for index, (name, triples) in enumerate(measured.items()):
+        color = _COLORS[(6, 4, 3, 1, 5, 2)[index % 6]]
+        epsilon, risk, bound = zip(*sorted(triples), strict=True)
+        axes.loglog(epsilon, risk, "o-", color=color, label=f"{name}: measured")
+        axes.loglog(epsilon, bound, linestyle="--", color=color, label=f"{name}: bound")
+    axes.set(xlabel="ε", ylabel="excess empirical risk", title="Excess risk against its bound")
+    _finish(axes)
     return figure
 
 

@@ -2,10 +2,12 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import dpverify as dpv
-from dpverify.reporting.plots import draw_composition
+from dpverify.auditing import Progress
+from dpverify.reporting.plots import draw_composition, loss_figure, risk_figure, wealth_figure
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,36 @@ def test_refuses_an_unknown_format(tmp_path: Path) -> None:
     accountant = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(dpv.PureDP(epsilon=1.0))
     with pytest.raises(dpv.InvalidParameter, match="must end in one of"):
         draw_composition(accountant, accountant.compare(delta=0.1), tmp_path / "plot.bmp")
+
+
+# pictures of audits, of losses and of risk
+
+
+def test_wealth_is_drawn_in_powers_of_ten() -> None:
+    history = [Progress(10, 0.0, 100), Progress(20, np.log(1000.0), 100)]
+    (axes,) = wealth_figure(history, 0.01).axes
+    drawn, bar = axes.get_lines()
+    assert np.allclose(np.asarray(drawn.get_ydata(), dtype=float), [0.0, 3.0])
+    assert np.allclose(np.asarray(bar.get_ydata(), dtype=float), 2.0)
+    with pytest.raises(dpv.InvalidParameter, match="history"):
+        wealth_figure([], 0.01)
+
+
+def test_loss_shows_both_bad_events() -> None:
+    loss = dpv.leaky_loss(dpv.ApproxDP(epsilon=0.1, delta=1e-5), times=100)
+    (axes,) = loss_figure(loss, 1e-3).axes
+    _, labels = axes.get_legend_handles_labels()
+    assert any("bad event 1" in label and "0.001" in label for label in labels)
+    assert any("bad event 2" in label for label in labels)
+    assert sum(bar.get_height() for bar in axes.patches) == pytest.approx(0.999, abs=1e-6)
+    with pytest.raises(dpv.InvalidParameter, match="slack"):
+        loss_figure(loss, 0.0)
+
+
+def test_risk_is_drawn_with_its_bound() -> None:
+    (axes,) = risk_figure({"n = 10": [(1.0, 0.1, 0.2), (0.1, 1.0, 2.0)]}).axes
+    measured, bound = axes.get_lines()
+    assert list(np.asarray(measured.get_xdata(), dtype=float)) == [0.1, 1.0]
+    assert list(np.asarray(bound.get_ydata(), dtype=float)) == [2.0, 0.2]
+    with pytest.raises(dpv.InvalidParameter, match="measured"):
+        risk_figure({})

@@ -1,0 +1,100 @@
+"""What draws show of a mechanism against what is claimed: profile and trade-off, with bands."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.auditing.bands import ProfileBand, TradeOffBand, claimed_trade_off
+from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of, claimed_delta
+from dpverify.reporting.plots import _COLORS, _finish, check_plot
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats: TypeAlias = NDArray[np.float64]
+
+_CLAIM: dict[str, Any] = {"color": _COLORS[4], "linestyle": "--", "linewidth": 2.0}
+_SHOWN: dict[str, Any] = {"color": _COLORS[6], "linewidth": 2.0}
+_BAND: dict[str, Any] = {"color": _COLORS[2], "alpha": 0.3, "linewidth": 0}
+
+
+def draw_band(band: ProfileBand, claim: Claimable, path: Path) -> None:
+    """`band_figure` to a file: .png, .svg or .pdf."""
+    check_plot(path)
+    band_figure(band, claim).savefig(path, dpi=150)
+
+
+def band_figure(band: ProfileBand, claim: Claimable) -> "Figure":
+    """Profile and trade-off curve side by side: the claim, and the band of what was drawn.
+
+    The claim is refuted where its curve lies below the certified line of the profile, and above
+    that of the trade-off.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
+
+    promised = claim_of(claim)
+    figure = Figure(figsize=(10.5, 4.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    _profile(left, band, promised)
+    _trade_off(right, band.trade_off(), promised)
+    figure.suptitle(
+        f"{band.draws:,} draws a side, score: {band.score}; the bands hold everywhere at once, "
+        f"level {band.level:g}",
+        fontsize=10,
+    )
+    return figure
+
+
+def _profile(axes: "Axes", band: ProfileBand, claim: AuditClaim) -> None:
+    x = band.epsilons
+    claimed = np.array([claimed_delta(claim, float(e)) for e in x])
+    floor = 0.5 / band.draws
+    axes.fill_between(
+        x,
+        np.maximum(band.lower, floor),
+        np.maximum(band.upper, floor),
+        label="band of this score's thresholds",
+        **_BAND,
+    )
+    shown, stated = band.lower > floor, claimed > floor
+    axes.semilogy(x[shown], band.lower[shown], label="shown: δ is at least this", **_SHOWN)
+    axes.semilogy(x[stated], claimed[stated], label="claimed: δ is at most this", **_CLAIM)
+    excess = band.refutes(claim)
+    if excess is not None:
+        axes.plot(
+            [excess.epsilon] * 2,
+            [max(excess.claimed, floor), excess.shown],
+            color=_COLORS[0],
+            marker="o",
+            markersize=4,
+            label=f"refuted {excess}",
+        )
+    axes.set(xlabel="ε", ylabel="δ(ε)", title="Privacy profile", ylim=(floor, 1.0))
+    axes.set_xlim(0.0, _last(x, np.maximum(band.upper, claimed), floor))
+    _finish(axes)
+
+
+def _trade_off(axes: "Axes", band: TradeOffBand, claim: AuditClaim) -> None:
+    x = band.false_alarm
+    axes.plot([0, 1], [1, 0], color=_COLORS[7], linestyle=":", label="nothing learned")
+    axes.fill_between(x, band.lower, band.upper, label="band of this score's thresholds", **_BAND)
+    axes.plot(x, band.upper, label="shown: a test is at least as good", **_SHOWN)
+    axes.plot(x, claimed_trade_off(claim, x), label="claimed: no test is better", **_CLAIM)
+    axes.set(
+        xlabel="false-alarm rate",
+        ylabel="miss rate",
+        title="Trade-off curve",
+        xlim=(0, 1),
+        ylim=(0, 1),
+    )
+    axes.set_aspect("equal")
+    _finish(axes)
+
+
+def _last(x: Floats, height: Floats, floor: float) -> float:
+    """Where the last curve leaves the picture."""
+    seen = np.flatnonzero(height > floor)
+    return float(x[min(seen[-1] + 1, len(x) - 1)]) if seen.size else float(x[-1])
