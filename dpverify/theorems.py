@@ -257,6 +257,66 @@ NUMERICAL_COMPOSITION = Theorem(
     proof="proofs/numerical_composition.py",
 )
 
+BETTING = Theorem(
+    name="betting",
+    statement=(
+        "Under the claim, wealth that multiplies by 1 + λ·(1_E(x) − e^ε·1_E(y) − δ), with E and λ "
+        "chosen from the past, ever reaches 1/level with probability at most level."
+    ),
+    source=(
+        "Ville, 1939; Shafer, JRSS A 184, 2021; Shekhar, Ramdas, IEEE Trans. Inf. Theory 70, 2024"
+    ),
+    proof="proofs/betting.py",
+)
+CLOPPER_PEARSON = Theorem(
+    name="clopper-pearson",
+    statement=(
+        "The limit L(a), the p with P(Bin(n, p) ≥ a) = level, exceeds the true p with probability "
+        "at most level."
+    ),
+    source="Clopper, Pearson, Biometrika 26, 1934",
+    proof="proofs/clopper_pearson.py",
+)
+STOUFFER = Theorem(
+    name="stouffer",
+    statement=(
+        "For independent A ~ Bin(n, p) and B ~ Bin(m, q) with tails u = P(Bin(n, p) ≥ A) and "
+        "v = P(Bin(m, q) ≤ B), the sum w₁·Φ⁻¹(1−u) + w₂·Φ⁻¹(1−v), w₁² + w₂² = 1, exceeds "
+        "Φ⁻¹(1 − level) with probability at most level; so P(E) ≤ e^ε·Q(E) + δ, if true, is "
+        "rejected at all its (p, q) with probability at most level."
+    ),
+    source="Stouffer et al., The American Soldier, 1949; Clopper, Pearson, Biometrika 26, 1934",
+    proof="proofs/stouffer.py",
+)
+
+ONE_RUN = Theorem(
+    name="one-run",
+    statement=(
+        "If each of m canaries is included by its own fair coin and r of them are guessed after "
+        "one (ε, δ)-DP run, then P(at least v guesses are right) ≤ β + mδ·β(1−β)/(v·P(W = v)), "
+        "with W ~ Bin(r, e^ε/(1+e^ε)) and β = P(W ≥ v); where this is at most 1, it is attained."
+    ),
+    source=(
+        "Steinke, Nasr, Jagielski, NeurIPS 2023, Thm 5.2 (arXiv 2305.08846v1), for δ = 0; "
+        "Stein's equation of the binomial law for δ > 0"
+    ),
+    proof="proofs/one_run.py",
+)
+
+CDF_BAND = Theorem(
+    name="cdf-band",
+    statement=(
+        "If lo_i ≤ #{U_j ≤ t_i} ≤ hi_i for all i has probability 1 − level for n uniform draws, "
+        "then for n draws of any law, with that probability and for all i and x at once, "
+        "P(S < x) ≤ t_i where x ≤ S_(lo_i), and P(S ≤ x) ≥ t_i where x ≥ S_(hi_i + 1)."
+    ),
+    source=(
+        "Berk, Jones, Z. Wahrscheinlichkeitstheorie 47, 1979; "
+        "Moscovich, Nadler, Statist. Probab. Lett. 123, 2017 (arXiv 1503.04363)"
+    ),
+    proof="proofs/cdf_band.py",
+)
+
 REGISTRY: tuple[Theorem, ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, Theorem)
 )

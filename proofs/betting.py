@@ -18,20 +18,11 @@ from dpverify.auditing.betting import Bet, Stake
 from dpverify.auditing.points import Point
 from dpverify.auditing.sampling import Side
 from dpverify.pairs import FinitePair
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import BETTING, Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.laws import rational_pairs
 from proofs.support.symbolic import nonnegative, same
 
-BETTING = Theorem(
-    name="betting",
-    statement=(
-        "Under the claim, wealth that multiplies by 1 + λ·(1_E(x) − e^ε·1_E(y) − δ), with E and λ chosen from "
-        "the past, ever reaches 1/level with probability at most level."
-    ),
-    source="Ville, 1939; Shafer, JRSS A 184, 2021; Shekhar, Ramdas, IEEE Trans. Inf. Theory 70, 2024",
-    proof="proofs/betting.py",
-)
 _LEVEL = Fraction(1, 4)
 
 
@@ -83,13 +74,16 @@ def the_library_bets_fairly(margin: Fraction = Fraction(0)) -> Step:
 
 
 def whole_games(level: Fraction = _LEVEL) -> Step:
-    """All games of 8 pairs against (ln 2, 0) at its worst pair, λ = 2/5: P(W ever ≥ 4) ≤ 1/4, exactly."""
+    """All games of 8 pairs against (ln 2, 0) at its worst pair, by `Bet.payoffs`, λ = 2/5: P(W ever ≥ 4) ≤ 1/4, exactly."""
     pair = FinitePair.leaky_response(2, 0)
     p, q = pair.left[0], pair.right[0]
+    stake = Stake(event=None, favors=Side.LEFT, point=Point(epsilon=math.log(2), delta=0.0))  # type: ignore[arg-type]  # not asked
+    shares = Bet((stake,)).payoffs(np.zeros(1))[0]
     factors = []
     for x, y in product((0, 1), repeat=2):
         chance = (p if x else 1 - p) * (q if y else 1 - q)
-        factors.append((chance, 1 + Fraction(2, 5) * (x - 2 * y)))
+        # The share is of the risk e^ε = 2, so λ = 2/5 stakes 4/5 of it.
+        factors.append((chance, 1 + Fraction(4, 5) * Fraction(float(shares[x + 4 * y]))))
     alive, reached = {Fraction(1): Fraction(1)}, Fraction(0)
     for _ in range(8):
         after: dict[Fraction, Fraction] = {}

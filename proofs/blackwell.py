@@ -128,7 +128,7 @@ def exact_kernel(strong: FinitePair, weak: FinitePair) -> bool:
 
 def the_library_decides(*, strictly: bool = True) -> Step:
     """`dominates` says yes exactly where the construction ends in a kernel of residual 0."""
-    strong_pairs = list(rational_pairs(3, 3))
+    strong_pairs = list(rational_pairs(3, 3))[::2]
     weak_pairs = [*rational_pairs(2, 4), *list(rational_pairs(3, 4))[::11]]
     holds, yes, count = True, 0, 0
     for strong, weak in product(strong_pairs, weak_pairs):

@@ -11,16 +11,9 @@ from math import comb
 import sympy as sp
 
 from dpverify.auditing.confidence import lower_limit, upper_limit
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import CLOPPER_PEARSON, Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import same
-
-CLOPPER_PEARSON = Theorem(
-    name="clopper-pearson",
-    statement="The limit L(a), the p with P(Bin(n, p) ≥ a) = level, exceeds the true p with probability at most level.",
-    source="Clopper, Pearson, Biometrika 26, 1934",
-    proof="proofs/clopper_pearson.py",
-)
 
 
 def the_tail_rises(shift: int = 1) -> Step:

@@ -4,9 +4,11 @@ Let M = Σ of the other Hessians + λI, so M ≥ λI. With the record's Hessian 
 
     det(M + t·u·uᵀ) = det(M)·(1 + t·uᵀM⁻¹u),
 
-as the determinant is multilinear and all 2×2 minors of u·uᵀ vanish, so that it is affine in t. Replacing the
+as M + t·u·uᵀ = M^(1/2)·(I + t·w·wᵀ)·M^(1/2) with w = M^(−1/2)u, and I + t·w·wᵀ has the eigenvalue 1 + t·‖w‖² along w and 1
+across. (Or: the determinant is multilinear and all 2×2 minors of u·uᵀ vanish, so that it is affine in t.) Replacing the
 record changes the determinant by (1 + f″·xᵀM⁻¹x)/(1 + f″′·x′ᵀM⁻¹x′) ≤ 1 + β/λ, since M⁻¹ ≤ I/λ. The pair "Hessian
-β against 0" with all others 0 attains it. Two records of the notes' Lemma 14.5 (rank 2) give the product.
+β against 0" with all others 0 attains it. The notes' Lemma 14.5, for a change E of rank 2, is det(I + U·Vᵀ) = det(I₂ + VᵀU)
+with A⁻¹E = U·Vᵀ; the eigenvalues of VᵀU are the two of A⁻¹E that may differ from 0.
 """
 
 from fractions import Fraction
@@ -33,6 +35,26 @@ def minors_of_rank_one_vanish(sign: int = 1) -> Step:
     a, b, c, d = sp.symbols("u_i u_j u_k u_l", real=True)
     holds = same((a * b) * (c * d) - sign * (a * d) * (c * b), 0)
     return Step("2×2 minors vanish", Evidence.SYMBOLIC, holds, "all indices, all dimensions")
+
+
+def eigenvectors(square: int = 2) -> Step:
+    """(I + t·w·wᵀ)w = (1 + t‖w‖²)w, and (I + t·w·wᵀ)z = z for z ⟂ w; coordinate by coordinate."""
+    t, own, rest, z, inner = sp.symbols("t w_i rest z_i inner", real=True)
+    length = own**square + rest  # ‖w‖² = wᵢ² + the other squares
+    holds = same(own + t * own * (own * own + rest), (1 + t * length) * own)
+    holds &= same((z + t * own * inner).subs(inner, 0), z)
+    return Step("eigenvectors", Evidence.SYMBOLIC, holds, "all dimensions")
+
+
+def lemma_of_rank_two(largest: int = 4, sign: int = 1) -> Step:
+    """det(I + U·Vᵀ) = 1 + tr(VᵀU) + det(VᵀU) = 1 + λ₁ + λ₂ + λ₁λ₂, for U and V of two columns, written out."""
+    holds = True
+    for d in range(2, largest + 1):
+        left, right = (sp.Matrix(d, 2, lambda i, j, n=n: sp.Symbol(f"{n}{i}{j}")) for n in "uv")
+        small = right.T * left
+        made = (sp.eye(d) + left * right.T).det(method="berkowitz")
+        holds &= sp.expand(made - (1 + small.trace() + sign * small.det())) == 0
+    return Step("Lemma 14.5", Evidence.SYMBOLIC, bool(holds), f"d = 2 … {largest}, all entries")
 
 
 def the_determinant_lemma(largest: int = 3, power: int = 1) -> Step:
@@ -75,8 +97,17 @@ def it_is_attained(factor: int = 1) -> Step:
 
 PROOF = Proof(
     theorem=DETERMINANT_RATIO,
-    steps=(minors_of_rank_one_vanish, the_determinant_lemma, the_ratio_is_bounded, it_is_attained),
+    steps=(
+        eigenvectors,
+        minors_of_rank_one_vanish,
+        the_determinant_lemma,
+        the_ratio_is_bounded,
+        it_is_attained,
+        lemma_of_rank_two,
+    ),
     mutations={
+        "‖w‖³": lambda: eigenvectors(square=3),
+        "1 + λ₁ + λ₂ − λ₁λ₂": lambda: lemma_of_rank_two(sign=-1),
         "minors with a plus": lambda: minors_of_rank_one_vanish(sign=-1),
         "quadratic in t": lambda: the_determinant_lemma(power=2),
         "1 + β/(2λ)": lambda: the_ratio_is_bounded(two=2),

@@ -6,7 +6,10 @@ radius r/2: around (1 − r/(2R))·w*, it lies in C and within r of w*. So the v
     P(BAD) ≤ P(BAD)/P(GOOD) ≤ (2R/r)^d·e^(−εn·t/(2Δ)).
 
 With t = (2Δ/(εn))·(d·ln(2R/r) + ln(1/β)) this is β; with r = 2R·d/(εn) and Δ = 2GR the excess is, with probability
-at least 1 − β, at most 2RG·d/(εn) + (4RG/(εn))·(d·ln(εn/d) + ln(1/β)).
+at least 1 − β, at most 2RG·d/(εn) + (4RG/(εn))·(d·ln(εn/d) + ln(1/β)). A variable that stays below a + c·ln(1/β) with
+probability at least 1 − β for every β has an expectation of at most a + c·∫₀¹ ln(1/β) dβ = a + c.
+Privacy: a loss that varies by at most Δ over C can be shifted into [0, Δ], which leaves the law as it is; then one record
+moves Σℓ by at most Δ, and the exponential mechanism with the score −Σℓ applies, sums over C being integrals.
 """
 
 import sympy as sp
@@ -21,12 +24,32 @@ from proofs.support.symbolic import nonnegative, same
 ERM_UTILITY = Theorem(
     name="erm-utility",
     statement=(
-        "ExpMech-ERM with Δ = 2GR on the ball of radius R has, with probability at least 1 − β, an excess risk "
-        "of at most 2RG·d/(εn) + (4RG/(εn))·(d·ln(εn/d) + ln(1/β)), for d ≤ εn."
+        "ExpMech-ERM with Δ = 2GR on the ball of radius R is ε-DP when one record is replaced and has, with probability at "
+        "least 1 − β, an excess risk of at most 2RG·d/(εn) + (4RG/(εn))·(d·ln(εn/d) + ln(1/β)), for d ≤ εn; its expectation is "
+        "at most that with 1 for ln(1/β)."
     ),
     source="Smith, Ullman, notes on private ERM, Thm 2.5, with the diameter for Δ",
     proof="proofs/erm_utility.py",
 )
+
+
+def one_record_moves_the_score(share: int = 1) -> Step:
+    """ℓ(w; x′) − ℓ(w; x) ≤ Δ for two values in [0, Δ], and G·2R is the Δ of a ball of radius R; a shift cancels."""
+    size, u, v, x, y, g, radius = sp.symbols("Delta u v x y G R", nonnegative=True)
+    before, after = size * u / (u + v), size * x / (x + y)
+    holds = nonnegative(share * size - (after - before), (size, u, v, x, y))
+    distance = 2 * radius * u / (u + v)  # between two points of the ball
+    holds &= nonnegative(2 * g * radius - g * distance, (g, radius, u, v))
+    weight, shift = sp.symbols("weight shift", real=True)
+    holds &= same(sp.exp(weight + shift) / sp.exp(shift), sp.exp(weight))
+    return Step("Σℓ moves by Δ", Evidence.SYMBOLIC, holds, "all losses in [0, Δ]")
+
+
+def the_expectation(rate: int = 1) -> Step:
+    """∫₀¹ ln(1/β) dβ = 1."""
+    beta = sp.Symbol("beta", positive=True)
+    area = sp.integrate(-sp.log(beta), (beta, 0, 1))
+    return Step("expectation", Evidence.SYMBOLIC, bool(area == rate), "all a, c")
 
 
 def the_inner_ball(half: int = 2) -> Step:
@@ -36,8 +59,8 @@ def the_inner_ball(half: int = 2) -> Step:
     far = r * norm / (half * size) + r / 2
     out = (1 - r / (half * size)) * norm + r / 2
     holds = nonnegative(r - far, (norm, room, r))
-    holds &= same(size - out, (room + 1) * (1 - r / (2 * size)))  # ≥ 0 as r ≤ R
-    return Step("the inner ball", Evidence.SYMBOLIC, holds, "all w* in C, all r ≤ R")
+    holds &= same(size - out, (room + 1) * (1 - r / (2 * size)))  # ≥ 0 as r ≤ 2R, that is d ≤ εn
+    return Step("the inner ball", Evidence.SYMBOLIC, holds, "all w* in C, all r ≤ 2R")
 
 
 def the_probability_of_bad(factor: int = 2) -> Step:
@@ -79,9 +102,18 @@ def an_exact_instance(shrink: str = "1") -> Step:
 
 PROOF = Proof(
     theorem=ERM_UTILITY,
-    steps=(the_inner_ball, the_probability_of_bad, the_excess, an_exact_instance),
+    steps=(
+        one_record_moves_the_score,
+        the_inner_ball,
+        the_probability_of_bad,
+        the_excess,
+        the_expectation,
+        an_exact_instance,
+    ),
     uses=(EXPONENTIAL_MECHANISM, LIPSCHITZ_LOSSES),
     mutations={
+        "Σℓ does not move": lambda: one_record_moves_the_score(share=0),
+        "∫ ln(1/β) = 2": lambda: the_expectation(rate=2),
         "center (R−r)/R": lambda: the_inner_ball(half=1),
         "weights e^(−εn·L/(3Δ))": lambda: the_probability_of_bad(factor=3),
         "the notes' 2RG": lambda: the_excess(multiple=2),

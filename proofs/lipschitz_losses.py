@@ -17,7 +17,7 @@ LIPSCHITZ_LOSSES = Theorem(
     statement=(
         "A G-Lipschitz loss on a set of diameter D varies by at most G·D; averages of G-Lipschitz losses "
         "are G-Lipschitz; least squares with ‖w‖ ≤ R, ‖x‖ ≤ r, |y| ≤ s has G = 2r(rR + s) and lies in "
-        "[0, (rR + s)²]."
+        "[0, (rR + s)²]; the absolute loss is 1-Lipschitz, the hinge loss ‖x‖-Lipschitz; the mean minimizes squares."
     ),
     source="Smith, Ullman, notes on private ERM, Exercises 2.1, 2.2 and 2.3",
     proof="proofs/lipschitz_losses.py",
@@ -64,10 +64,49 @@ def least_squares(square: int = 2) -> Step:
     return Step("least squares", Evidence.SYMBOLIC, holds, "all R, r, s")
 
 
+def absolute_and_hinge(steep: int = 1) -> Step:
+    """|h(a) − h(b)| ≤ |a − b| for h = |·| and h = (1 − ·)₊, in all cases of signs; times ‖x‖ by Cauchy and Schwarz."""
+    near, far, gap = sp.symbols("near far gap", nonnegative=True)
+    # |·|: both on one side of 0, or 0 between −near and far.
+    distances = [(near + gap, near, gap), (near, far, near + far)]
+    holds = all(
+        nonnegative(distance - sign * steep * (a - b), (near, far, gap))
+        for a, b, distance in distances
+        for sign in (1, -1)
+    )
+    # (1 − ·)₊: both below 1, 1 between 1 − near and 1 + far, both above.
+    ramps = [(near + gap, near, gap), (near, 0, near + far), (0, 0, gap)]
+    holds &= all(
+        nonnegative(distance - sign * steep * (a - b), (near, far, gap))
+        for a, b, distance in ramps
+        for sign in (1, -1)
+    )
+    return Step("absolute and hinge loss", Evidence.SYMBOLIC, holds, "all arguments")
+
+
+def the_mean_minimizes_squares(two: int = 2) -> Step:
+    """(w − x)² + m·(w − y)² has the slope 2(w − x) + 2m(w − y), 0 at the mean (x + m·y)/(1 + m); and is convex."""
+    w, x, y = sp.symbols("w x y", real=True)
+    m = sp.Symbol("m", positive=True)  # m records of mean y, whose spread does not depend on w
+    risk = (w - x) ** two + m * (w - y) ** 2
+    mean = (x + m * y) / (1 + m)
+    holds = same(sp.diff(risk, w).subs(w, mean), 0) and bool(sp.diff(risk, w, 2).is_positive)
+    return Step("the mean", Evidence.SYMBOLIC, holds, "any number of records, by induction")
+
+
 PROOF = Proof(
     theorem=LIPSCHITZ_LOSSES,
-    steps=(bounded_on_a_bounded_set, averages, cauchy_and_schwarz, least_squares),
+    steps=(
+        bounded_on_a_bounded_set,
+        averages,
+        cauchy_and_schwarz,
+        least_squares,
+        absolute_and_hinge,
+        the_mean_minimizes_squares,
+    ),
     mutations={
+        "twice as steep": lambda: absolute_and_hinge(steep=2),
+        "fourth powers": lambda: the_mean_minimizes_squares(two=4),
         "varies by 0": lambda: bounded_on_a_bounded_set(share=0),
         "mean over m − 1": lambda: averages(count=0),
         "cubes": lambda: cauchy_and_schwarz(power=3),

@@ -3,27 +3,20 @@
 Let θ minimize J on the one dataset and θ′ minimize J′ on the other. Then ∇J(θ′) = ∇J(θ′) − ∇J′(θ′), the
 difference of two gradients of length at most L, over n: at most 2L/n when a record is replaced, L/n when its
 loss is added to or taken from a sum with fixed n. As J is λ-strongly convex, ‖θ − θ′‖ ≤ ‖∇J(θ′)‖/λ. Linear
-losses attain it. Without strong convexity there is no bound: a linear loss of slope ±1/n has no minimum.
+losses attain it. Without strong convexity there is no bound: least squares with |x|, |y| ≤ 1 has its minimum at Σxy/Σx².
 """
 
 from fractions import Fraction
 
 import sympy as sp
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Evidence, Step
 from proofs.perturbed_minimum import PERTURBED_MINIMUM
 from proofs.support.form import Proof
-from proofs.support.symbolic import nonnegative
+from proofs.support.symbolic import nonnegative, same
+from solvers.theorems import MINIMIZER_SENSITIVITY
 
-MINIMIZER_SENSITIVITY = Theorem(
-    name="minimizer-sensitivity",
-    statement=(
-        "The minimizer of (1/n)·Σℓ + (λ/2)·‖θ‖² for L-Lipschitz convex ℓ moves by at most 2L/(nλ) when one "
-        "record is replaced, and by L/(nλ) when one loss is added or removed at fixed n; both are attained."
-    ),
-    source="Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Cor. 8; lecture on machine learning with DP",
-    proof="proofs/minimizer_sensitivity.py",
-)
+__all__ = ["MINIMIZER_SENSITIVITY", "PROOF"]
 
 
 def the_gradients_differ(two: int = 2) -> Step:
@@ -48,11 +41,22 @@ def linear_losses_attain_it(bound: Fraction = Fraction(1)) -> Step:
     return Step("attained", Evidence.EXACT, holds, f"{count} problems")
 
 
+def no_bound_for_least_squares(power: int = 1) -> Step:
+    """One record x = η: the minimum y/x is 1/η for y = 1 and 0 for y = 0, 1/η apart: ∞ as η → 0."""
+    theta, label = sp.symbols("theta y", real=True)
+    eta = sp.Symbol("eta", positive=True)
+    [best] = sp.solve(sp.diff((eta * theta - label) ** 2, theta), theta)
+    apart = best.subs(label, 1) - best.subs(label, 0)
+    holds = same(apart, eta**-power) and sp.limit(apart, eta, 0, "+") == sp.oo
+    return Step("no bound without λ", Evidence.SYMBOLIC, bool(holds), "all η > 0")
+
+
 PROOF = Proof(
     theorem=MINIMIZER_SENSITIVITY,
-    steps=(the_gradients_differ, linear_losses_attain_it),
+    steps=(the_gradients_differ, linear_losses_attain_it, no_bound_for_least_squares),
     uses=(PERTURBED_MINIMUM,),
     mutations={
+        "1/η² apart": lambda: no_bound_for_least_squares(power=2),
         "L/n when replaced": lambda: the_gradients_differ(two=1),
         "half of it": lambda: linear_losses_attain_it(Fraction(1, 2)),
     },

@@ -10,20 +10,13 @@ import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import NORM_MECHANISM, Evidence, Step, Theorem
+from dpverify.theorems import NORM_MECHANISM, Evidence, Step
 from proofs.determinant_ratio import DETERMINANT_RATIO
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
+from solvers.theorems import OBJECTIVE_PERTURBATION
 
-OBJECTIVE_PERTURBATION = Theorem(
-    name="objective-perturbation",
-    statement=(
-        "Objective perturbation with noise ∝ e^(−ε‖b‖/(2L)) and losses that are L-Lipschitz, β-smooth, convex "
-        "and have Hessians of rank at most one is (ε + ln(1 + β/λ))-DP when one record is replaced."
-    ),
-    source="Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Thm 9; Wang, CS 325, lecture 14, Thm 14.3",
-    proof="proofs/objective_perturbation.py",
-)
+__all__ = ["OBJECTIVE_PERTURBATION", "PROOF"]
 
 
 def the_map_is_injective(sign: int = 1) -> Step:

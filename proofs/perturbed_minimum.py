@@ -8,19 +8,12 @@ minimum has ‖∇J‖ ≤ γ and m = Λ/n. Quadratic objectives attain both.
 
 import sympy as sp
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
+from solvers.theorems import PERTURBED_MINIMUM
 
-PERTURBED_MINIMUM = Theorem(
-    name="perturbed-minimum",
-    statement=(
-        "For an m-strongly convex objective, ‖∇J(θ)‖ = g implies ‖θ − θ*‖ ≤ g/m and J(θ) − J(θ*) ≤ g²/(2m): "
-        "‖b‖/λ and ‖b‖²/(2nλ) for objective perturbation, nγ/Λ for an approximate minimum; both are attained."
-    ),
-    source="Wang, CS 325, lecture 14, (14.7), without its factors 2; Polyak, 1963",
-    proof="proofs/perturbed_minimum.py",
-)
+__all__ = ["PERTURBED_MINIMUM", "PROOF"]
 
 
 def the_distance(two: int = 1) -> Step:

@@ -44,11 +44,14 @@ def the_slope_of_the_moment(extra: int = 0) -> Step:
     second = order * (1 - q) - (order - 1) * shrink * (1 - p)
     holds = same(first, shrink * (s - (order - 1) * delta))
     holds &= same(second, order - shrink * (s + (order - 1 + extra) * (1 - delta)))
-    # dm/ds = p^(α−1)·q^(−α)·first − (1−p)^(α−1)·(1−q)^(−α)·second
-    m = p**order * q ** (1 - order) + (1 - p) ** order * (1 - q) ** (1 - order)
-    slope = p ** (order - 1) * q ** (-order) * first
-    slope -= (1 - p) ** (order - 1) * (1 - q) ** (-order) * second
-    holds &= same(sp.diff(m, s), slope)
+    # d/dt (a + t·u)^α·(b + t·v)^(1−α) = a^(α−1)·b^(−α)·(α·u·b − (α−1)·v·a) at t = 0. So, with u = 1 and v = e^(−ε) for
+    # (p, q) and the opposite for (1−p, 1−q), dm/ds = p^(α−1)·q^(−α)·first − (1−p)^(α−1)·(1−q)^(−α)·second.
+    a, b, u, v, t = sp.symbols("a b u v t", positive=True)
+    moved = sp.diff((a + t * u) ** order * (b + t * v) ** (1 - order), t).subs(t, 0)
+    inner = order * u * b - (order - 1) * v * a
+    holds &= same(moved / (a ** (order - 1) * b ** (-order)), inner)
+    holds &= same(inner.subs({a: p, b: q, u: 1, v: shrink}), first)
+    holds &= same(inner.subs({a: 1 - p, b: 1 - q, u: -1, v: -shrink}), -second)
     return Step("slope of m", Evidence.SYMBOLIC, holds, "all α, δ, ε, s")
 
 

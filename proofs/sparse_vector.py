@@ -18,7 +18,7 @@ from dpverify.theorems import SPARSE_VECTOR, Evidence, Step
 from proofs.noisy_max import tails_of_laplace_noise
 from proofs.support.form import Proof
 from proofs.support.geometric import Decay, Noise, inner_sum, outer_sum
-from proofs.support.symbolic import same
+from proofs.support.symbolic import nonnegative, same
 
 _REACH = 6
 _ROW_LENGTH = 3
@@ -27,6 +27,24 @@ _ROW_LENGTH = 3
 def tails_of_the_noise(middle: int = 2) -> Step:
     """P(ν ≥ t+n) ≥ e^(−n/scale)·P(ν ≥ t) for Laplace noise on integers; the step of noisy max."""
     return tails_of_laplace_noise(middle)
+
+
+def the_threshold_pays(squares: int = 2) -> Step:
+    """P(ρ=z) ≤ e^(1/scale)·P(ρ=z+1), with w = e^(−1/(2·scale)): masses 1 − w at 0 and w^(2|z|−1)·(1 − w²)/2 elsewhere.
+
+    Away from 0 the ratio is w² or 1/w². From 0 to 1 it is 2/(w(1+w)) ≤ 1/w², as 1/w² − 2/(w(1+w)) = (1−w)/(w²(1+w)).
+    """
+    gap, z = sp.symbols("gap z", positive=True)
+    w = 1 / (1 + gap)  # every w in (0, 1)
+    away = w ** (2 * z - 1) * (1 - w**2) / 2
+    further = away.subs(z, z + 1)
+    paid = w ** (-squares)
+    holds = same(sp.powsimp(away / further), w**-2)
+    first = (1 - w) / away.subs(z, 1)
+    holds &= same(first, 2 / (w * (1 + w))) and nonnegative(paid - first, (gap,))
+    # The mass is symmetric, so towards 0 the ratios are these inverted, all ≤ 1 ≤ 1/w².
+    holds &= nonnegative(paid - w**-2, (gap,)) and nonnegative(paid - 1 / first, (gap,))
+    return Step("threshold pays ε₁", Evidence.SYMBOLIC, holds, "all scales, all z")
 
 
 def the_costs_add_up(reach: int = 2) -> Step:
@@ -116,12 +134,14 @@ PROOF = Proof(
     theorem=SPARSE_VECTOR,
     steps=(
         tails_of_the_noise,
+        the_threshold_pays,
         the_costs_add_up,
         all_neighbors_of_small_answers,
         the_library_has_these_scales,
     ),
     mutations={
         "tails with 1/(3w)": lambda: tails_of_the_noise(middle=3),
+        "the threshold pays half": lambda: the_threshold_pays(squares=1),
         "c·D/scale₂ without the 2": lambda: the_costs_add_up(reach=1),
         "ones are free": lambda: all_neighbors_of_small_answers(reach=0),
         "the library counts 3": lambda: the_library_has_these_scales(factor=3),

@@ -1,6 +1,6 @@
 """n ≥ ln(|C|/β)/(2α²) records suffice for |C| losses in [0, 1], one-sided.
 
-For X in [0, 1] with mean p, e^(sX) ≤ 1 − X + X·e^s, so E e^(s(X−p)) ≤ e^(g(s)) with g(s) = ln(1−p+p·e^s) − p·s.
+With X = 1 − loss the statement is about empirical means that exceed their expectations. For X in [0, 1] with mean p, e^(sX) ≤ 1 − X + X·e^s, so E e^(s(X−p)) ≤ e^(g(s)) with g(s) = ln(1−p+p·e^s) − p·s.
 g(0) = g′(0) = 0 and g″ = u(1−u) ≤ 1/4, so g ≤ s²/8. Markov at s = 4α gives P(mean − p ≥ α) ≤ e^(−2nα²) for one
 loss; |C| of them have at most |C|·e^(−2nα²) ≤ β together.
 """
@@ -15,7 +15,7 @@ UNIFORM_CONVERGENCE = Theorem(
     name="uniform-convergence",
     statement=(
         "With n ≥ ln(|C|/β)/(2α²) independent records, with probability at least 1 − β no one of |C| losses "
-        "in [0, 1] has an empirical mean that exceeds its expectation by α."
+        "in [0, 1] has an expectation that exceeds its empirical mean by α."
     ),
     source="Hoeffding, JASA 58, 1963, Thm 1; Nikolov, CSC2412, private gradient descent",
     proof="proofs/uniform_convergence.py",

@@ -3,11 +3,15 @@
 from fractions import Fraction
 
 from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.calibration import calibration
+from dpverify.auditing import Verdict
+from dpverify.cli.headlines import LEVEL_RESTS_ON, Headline, headlines
 from dpverify.cli.output import console, progress
-from dpverify.guarantees import ApproxDP
+from dpverify.guarantees import ApproxDP, Guarantee
 from dpverify.mechanisms import Gaussian, RandomizedResponse, Subsampled
 from dpverify.neighbors import Relation
 from dpverify.pairs import simulate
@@ -15,12 +19,18 @@ from dpverify.pairs.simulation import NotIndistinguishable
 
 
 def demo() -> None:
-    """Compose, calibrate and simulate: what the toolkit answers, on small examples."""
+    """Compose, calibrate, simulate; and refute two theorems of lecture notes, and mend them."""
     screen = console()
     _composition(screen)
     _training(screen)
     _calibration(screen)
     _simulation(screen)
+    with progress("auditing"):
+        stories = list(headlines())
+    for number, story in enumerate(stories, start=5):
+        _headline(screen, number, story)
+    names = ", ".join(theorem.name for theorem in LEVEL_RESTS_ON)
+    screen.print(f"\nThe level of a verdict is a theorem, too: {names}", markup=False)
 
 
 def _title(screen: Console, text: str) -> None:
@@ -73,3 +83,34 @@ def _simulation(screen: Console) -> None:
         simulate(left=left, right=right, guarantee=ApproxDP(epsilon=0.5))
     except NotIndistinguishable as refusal:
         screen.print(f"And not at (1/2, 0): {refusal}", markup=False)
+
+
+def _headline(screen: Console, number: int, story: Headline) -> None:
+    _title(screen, f"{number}. {story.title}: is it true?")
+    shown, again, mended = story.verdict, story.replayed, story.repaired
+    refuted = f"REFUTED at level {shown.level:g}: ε ≥ {shown.epsilon_lower:.3f}"
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="dim")
+    grid.add_column()
+    for label, text in (
+        ("printed", f"{story.printed} [{story.source}]"),
+        ("proof", f"{story.counterexample} (dpverify prove {story.refutation})"),
+        ("audited", story.pair),
+        ("claimed", _words(story.claim)),
+        ("exact", f"{story.truth}; the exact ε is {story.true_epsilon.upper:.6f}"),
+        ("verdict", f"{refuted}, {shown.samples:,} draws a side"),
+        ("witness", str(shown.witness)),
+        ("replay", f"{_outcome(again)} on fresh draws: ε ≥ {again.epsilon_lower:.3f}"),
+        ("instead", f"{story.correction} [{story.theorem.name}]"),
+        ("verdict", f"{_outcome(mended)} by the same audit: ε ≥ {mended.epsilon_lower:.3f}"),
+    ):
+        grid.add_row(label, Text(text))
+    screen.print(grid)
+
+
+def _outcome(verdict: Verdict) -> str:
+    return "refuted" if verdict.refuted else "not refuted"
+
+
+def _words(claim: Guarantee) -> str:
+    return ", ".join(f"{name} = {getattr(claim, name):g}" for name in claim.__dataclass_fields__)

@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from dpverify.cli.output import console, print_json, progress
 from dpverify.theorems import Theorem
@@ -80,7 +82,7 @@ def _answer(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> dict[s
         "evidence": [kind.value for kind in run.evidence],
         "seconds": round(run.seconds, 3),
         "uses": [used.name for used in proof.uses],
-        "cites": list(proof.cites),
+        "cites": _cited(run, verdict),
         "steps": [
             {
                 "name": shown.step.name,
@@ -101,6 +103,13 @@ def _answer(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> dict[s
         },
         "accepted_mutations": list(accepted),
     }
+
+
+def _cited(run: "Run", verdict: "Verdict") -> list[str]:
+    """What a theorem that is not proved here still rests on."""
+    from proofs.support.catalog import citations  # noqa: PLC0415  # as above
+
+    return citations(run.proof) if verdict.value == "cited" else list(run.proof.cites)
 
 
 def _show_all(results: list[tuple["Run", "Verdict", tuple[str, ...]]]) -> None:
@@ -134,30 +143,27 @@ def _show_one(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> None
         step = shown.step
         mark = "holds" if step.holds else "FAILS"
         screen.print()
-        screen.print(
-            f"{mark}  {step.name}  ({step.evidence.value}; {step.scope})",
-            style="bold" if step.holds else "bold red",
-            markup=False,
-        )
-        screen.print(f"       {shown.formula}", markup=False)
+        style = "bold" if step.holds else "bold red"
+        _print(screen, mark, f"{step.name}  ({step.evidence.value}; {step.scope})", style=style)
+        _print(screen, "", shown.formula)
     if proof.counterexample is not None:
         found = proof.counterexample
         screen.print()
         for label, text in (
-            ("claimed", found.claimed),
-            ("instance", "\n          ".join(found.instance)),
-            ("truth", found.truth),
-            ("instead", found.correction),
+            ("claimed:", found.claimed),
+            ("instance:", "\n".join(found.instance)),
+            ("truth:", found.truth),
+            ("instead:", found.correction),
         ):
-            screen.print(f"{label + ':':<10}{text}", markup=False)
+            _print(screen, label, text, width=10)
     screen.print()
     for label, listed in (
         ("uses", [used.name for used in proof.uses]),
-        ("cites", list(proof.cites)),
+        ("cites", _cited(run, verdict)),
         ("lets pass", list(accepted)),
     ):
         if listed:
-            screen.print(f"{label}: {', '.join(listed)}", style="dim", markup=False)
+            _print(screen, f"{label}:", ", ".join(listed), width=len(label) + 2, style="dim")
     screen.print(f"{run.seconds:.1f} s", style="dim")
 
 
@@ -169,3 +175,12 @@ def steps_of(theorem: Theorem) -> dict[str, Any] | None:
         return None
     run, verdict = next(run_with_uses([find(theorem.name).theorem.name], {}))
     return _answer(run, verdict, ())
+
+
+def _print(screen: Console, label: str, text: str, *, width: int = 7, style: str = "") -> None:
+    """A label and a text whose further lines are indented like its first."""
+    grid = Table.grid()
+    grid.add_column(width=width, no_wrap=True)
+    grid.add_column()
+    grid.add_row(Text(label), Text(text), style=style)
+    screen.print(grid)

@@ -5,10 +5,12 @@ function is a global one; that it is unique needs strict convexity.
 """
 
 from fractions import Fraction
-from itertools import product
+
+import sympy as sp
 
 from dpverify.theorems import Evidence, Step, Theorem
 from proofs.support.form import Counterexample, Proof
+from proofs.support.symbolic import nonnegative, same
 
 CONVEX_HAS_ONE_MINIMUM = Theorem(
     name="notes-convex-one-minimum",
@@ -24,14 +26,18 @@ def basin(x: Fraction) -> Fraction:
     return max(abs(x) - 1, Fraction(0))
 
 
-def it_is_convex(sign: int = 1) -> Step:
-    """t·f(x) + (1−t)·f(y) − f(t·x + (1−t)·y) ≥ 0: a maximum of the affine x−1, −x−1 and 0."""
-    holds, count = True, 0
-    for x, y, t in product(_POINTS, _POINTS, (Fraction(1, 3), Fraction(1, 2))):
-        gap = t * basin(x) + (1 - t) * basin(y) - basin(t * x + (1 - t) * y)
-        holds &= sign * gap >= 0
-        count += 1
-    return Step("convex", Evidence.EXACT, holds, f"{count} chords; a maximum of affine functions")
+def it_is_convex(total: int = 1) -> Step:
+    """f is the largest of x−1, −x−1 and 0: the piece that is largest at z = t·x + (1−t)·y is affine and ≤ f at x and y."""
+    x, y = sp.symbols("x y", real=True)
+    above_x, above_y, u, v = sp.symbols("above_x above_y u v", nonnegative=True)
+    t = u / (u + v)
+    holds = True
+    for slope, level in ((1, -1), (-1, -1), (0, 0)):
+        at_x, at_y, at_z = (slope * w + level for w in (x, y, t * x + (total - t) * y))
+        gap = t * (at_x + above_x) + (1 - t) * (at_y + above_y) - at_z
+        holds &= same(gap, t * above_x + (1 - t) * above_y)
+    holds &= nonnegative(t * above_x + (1 - t) * above_y, (above_x, above_y, u, v))
+    return Step("convex", Evidence.SYMBOLIC, holds, "all x, y, all t in [0, 1]")
 
 
 def two_minima(second: int = 1) -> Step:
@@ -45,7 +51,7 @@ PROOF = Proof(
     theorem=CONVEX_HAS_ONE_MINIMUM,
     steps=(it_is_convex, two_minima),
     mutations={
-        "concave": lambda: it_is_convex(sign=-1),
+        "weights that do not sum to 1": lambda: it_is_convex(total=2),
         "x = 2": lambda: two_minima(second=2),
     },
     counterexample=Counterexample(

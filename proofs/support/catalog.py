@@ -1,6 +1,7 @@
 """Every proof there is, by the name of its theorem."""
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -28,9 +29,13 @@ def proofs() -> dict[str, Proof]:
 
 
 def find(name: str) -> Proof:
-    """The proof of one theorem; raises with the names there are."""
+    """The proof of one theorem; raises with the names that come closest."""
     if name not in proofs():
-        raise InvalidParameter(f"name={name!r} must be one of: {', '.join(proofs())}")
+        near = get_close_matches(name, proofs(), n=3, cutoff=0.4)
+        closest = f"; closest: {', '.join(near)}" if near else ""
+        raise InvalidParameter(
+            f"name={name!r} must be one of the {len(proofs())} theorems in proofs/README.md{closest}"
+        )
     return proofs()[name]
 
 
@@ -56,6 +61,21 @@ def standing(proof: Proof) -> Verdict:
     used = (standing(find(theorem.name)) for theorem in proof.uses)
     borrowed = bool(proof.cites) or any(verdict is not Verdict.PROVED for verdict in used)
     return Verdict.CITED if borrowed else Verdict.PROVED
+
+
+def borrowed(proof: Proof) -> dict[str, str]:
+    """What a proof takes from the literature, by itself or by what it uses, and who cites it."""
+    found = dict.fromkeys(proof.cites, proof.theorem.name)
+    for theorem in proof.uses:
+        for cited, name in borrowed(find(theorem.name)).items():
+            found.setdefault(cited, name)
+    return found
+
+
+def citations(proof: Proof) -> list[str]:
+    """`borrowed` in words: what others cite is marked with their name."""
+    own = proof.theorem.name
+    return [cited if by == own else f"{by}: {cited}" for cited, by in borrowed(proof).items()]
 
 
 def _proof(path: str) -> Proof:

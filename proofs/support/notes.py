@@ -60,6 +60,9 @@ NOTES: dict[str, tuple[Statement, ...]] = {
     ),
     "000: ERM and the exponential mechanism": (
         Statement(
+            "mean, median, least squares, SVM as decomposable losses", RIGHT, ("lipschitz-losses",)
+        ),
+        Statement(
             "misclassification loss, 1 if y⟨w, x⟩ > 0", WRONG, ("notes-misclassification-loss",)
         ),
         Statement(
@@ -71,20 +74,21 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement("Exercise 2.2: least squares, on which C and U", OPEN, ("lipschitz-losses",)),
         Statement("Exercise 2.3: averages of Lipschitz losses", RIGHT, ("lipschitz-losses",)),
         Statement(
-            "Lemma 2.4: ExpMech-ERM is ε-DP for ℓ in [0, Δ]", RIGHT, ("exponential-mechanism",)
+            "Lemma 2.4: ExpMech-ERM is ε-DP for ℓ in [0, Δ]",
+            RIGHT,
+            ("exponential-mechanism", "erm-utility"),
         ),
         Statement("Theorem 2.5: Δ = G·R on the ball of radius R", WRONG, ("notes-erm-radius",)),
         Statement("its inner ball, centered at ((R−r)/R)·w*", WRONG, ("notes-inner-ball",)),
         Statement(
             "its bound on the excess risk, 'with probability at most β'",
             WRONG,
-            remark="a misprint: at least 1 − β; and 2RG doubles with Δ = 2GR",
+            ("notes-erm-probability",),
         ),
         Statement("the same with Δ = 2GR and at least 1 − β", RIGHT, ("erm-utility",)),
         Statement("ln(x) is convex", WRONG, ("notes-logarithm-convex",)),
-        Statement(
-            "Lemma 3.3, subgradients, Jensen", RIGHT, remark="textbook; nothing here rests on it"
-        ),
+        Statement("Lemma 3.3, support at every point of C", WRONG, ("notes-supporting-lines",)),
+        Statement("tangents, and Exercise 3.4: Jensen", RIGHT, ("convexity",)),
     ),
     "001: private gradient descent": (
         Statement("uniform convergence, n ≥ ln(|C|/β)/(2α²)", RIGHT, ("uniform-convergence",)),
@@ -99,7 +103,7 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement(
             "Z_t outside of η(·) in the second listing", WRONG, ("notes-noise-outside-step",)
         ),
-        Statement("ρ² ≈ dT·log(1/δ)/(ε²n²)", WRONG, remark="a misprint: that is σ²"),
+        Statement("ρ² ≈ dT·log(1/δ)/(ε²n²)", WRONG, ("notes-squared-rho",)),
         Statement("E‖∇L + Z‖² ≤ (d+1)/ε² + σ²(d+1)", WRONG, ("notes-gradient-second-moment",)),
         Statement("excess risk ≤ R·B/√T", RIGHT, ("gradient-descent",)),
     ),
@@ -107,7 +111,7 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement(
             "Theorem 14.3, pure: ln(1+2β/λ) + ε",
             LOOSE,
-            ("objective-perturbation", "determinant-ratio"),
+            ("objective-perturbation", "determinant-ratio", "chaudhuri-monteleoni-sarwate"),
         ),
         Statement(
             "Theorem 14.3, Gaussian: σ² = 10·L²·ln(1/δ)/ε²",
@@ -133,25 +137,29 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         ),
         Statement("(14.7): 2‖b‖/λ and ‖b‖²/(nλ)", LOOSE, ("perturbed-minimum",)),
         Statement(
-            "Theorem 14.6's λ",
-            WRONG,
-            remark="dimension: λ lacks the factor L/ε and the floor β/(e^(ε/2)−1); no counterexample run",
+            "Theorem 14.6's λ = O(p·ln p/‖θ*‖)", WRONG, ("notes-objective-perturbation-lambda",)
         ),
         Statement("AMP: σ₂ made for nγ/Λ", WRONG, ("notes-approximate-minima",)),
         Statement("AMP: an approximate minimum is within nγ/Λ", RIGHT, ("perturbed-minimum",)),
         Statement(
-            "AMP: Λ ≥ rβ/(ε₁−ε₃) and σ₁",
+            "AMP: Λ ≥ rβ/(ε₁−ε₃) and σ₁, for ε₃ ≤ 2(1 + √(2·ln 1/δ₁))",
             LOOSE,
-            remark="cited: Iyengar et al., IEEE S&P 2019, Thm 1; not run here",
+            ("approximate-minima",),
+            "generalized linear losses; no proof is known here for others",
+        ),
+        Statement("the same for any ε₃", WRONG, ("notes-approximate-minima-any-epsilon",)),
+        Statement(
+            "any bounded convex C, non-smooth r(θ)", RIGHT, ("objective-perturbation-limit",)
         ),
         Statement(
-            "any bounded convex C, non-smooth r(θ)",
-            RIGHT,
-            remark="cited: Kifer, Smith, Thakurta, COLT 2012; not run here",
+            "the published rules for Gaussian noise",
+            LOOSE,
+            ("kifer-smith-thakurta", "redberg-koskela-wang"),
+            "beyond the notes",
         ),
     ),
     "004: machine learning with DP": (
-        Statement("'(This is called LASSO)'", WRONG, remark="a name: it is ridge regression"),
+        Statement("'(This is called LASSO)'", WRONG, ("notes-ridge-is-lasso",)),
         Statement(
             "output perturbation: sensitivity of the minimizer", RIGHT, ("minimizer-sensitivity",)
         ),
@@ -166,7 +174,14 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         ),
         Statement("the same without a bound on ε", WRONG, ("notes-gaussian-any-epsilon",)),
         Statement("convex ⇒ unique minimum", WRONG, ("notes-convex-one-minimum",)),
-        Statement("sufficient statistics with Laplace noise", RIGHT, ("laplace",)),
+        Statement(
+            "sufficient statistics with Laplace noise", RIGHT, ("sufficient-statistics", "laplace")
+        ),
+        Statement(
+            "DP gradient descent with clipping",
+            RIGHT,
+            ("clipped-gradients", "gaussian-composition"),
+        ),
         Statement(
             "DP-SGD with batches",
             RIGHT,

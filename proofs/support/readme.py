@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from proofs.support.catalog import ROOT, proofs, standing
-from proofs.support.form import Proof
+from proofs.support.catalog import ROOT, citations, proofs, standing
+from proofs.support.form import Proof, Verdict
 from proofs.support.notes import NOTES, Statement
 
 README: Path = ROOT / "proofs" / "README.md"
@@ -62,8 +62,8 @@ def _settling(statement: Statement) -> list[Proof]:
 
 def _theorem(proof: Proof) -> str:
     verdict = standing(proof).value
-    if proof.cites:
-        verdict += f" ({'; '.join(proof.cites)})"
+    if standing(proof) is Verdict.CITED:
+        verdict += f" ({'; '.join(citations(proof))})"
     return f"| {_link(proof)} | {_cell(verdict)} | {_cell(proof.theorem.statement)} |"
 
 

@@ -1,0 +1,48 @@
+"""The published rule for the pure case, with the determinant charged twice: true, as once is enough.
+
+`objective-perturbation` at e^(−‖b‖/τ), that is ε = 2L/τ, has 2L/τ + ln(1 + β/λ); the published rule adds ln(1 + β/λ) ≥ 0.
+The notes' Theorem 14.3, ln(1 + 2β/λ) + ε, lies between: (1 + x)² ≥ 1 + 2x ≥ 1 + x.
+"""
+
+import sympy as sp
+
+from dpverify.theorems import Evidence, Step, Theorem
+from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
+from proofs.support.form import Proof
+from proofs.support.symbolic import nonnegative, same
+
+PUBLISHED_PURE = Theorem(
+    name="chaudhuri-monteleoni-sarwate",
+    statement=(
+        "Objective perturbation with noise ∝ e^(−‖b‖/τ) and Hessians of rank at most one is (2L/τ + 2·ln(1 + β/λ))-DP when "
+        "one record is replaced."
+    ),
+    source="Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Thm 9",
+    proof="proofs/chaudhuri_monteleoni_sarwate.py",
+)
+
+
+def the_noise_has_this_scale(two: int = 2) -> Step:
+    """ε/(2L) = 1/τ at ε = 2L/τ."""
+    size, tau = sp.symbols("L tau", positive=True)
+    holds = same((two * size / tau) / (2 * size), 1 / tau)
+    return Step("ε = 2L/τ", Evidence.SYMBOLIC, holds, "all L, τ")
+
+
+def twice_is_more_than_once(power: int = 2) -> Step:
+    """(1+x)² − (1+2x) = x² ≥ 0 and (1+2x) − (1+x) = x ≥ 0, for x = β/λ: the logarithms are in that order."""
+    x = sp.Symbol("x", nonnegative=True)
+    holds = nonnegative((1 + x) ** power - (1 + 2 * x), (x,))
+    holds &= nonnegative((1 + 2 * x) - (1 + x), (x,))
+    return Step("2·ln(1+x) ≥ ln(1+2x) ≥ ln(1+x)", Evidence.SYMBOLIC, holds, "all β, λ")
+
+
+PROOF = Proof(
+    theorem=PUBLISHED_PURE,
+    steps=(the_noise_has_this_scale, twice_is_more_than_once),
+    uses=(OBJECTIVE_PERTURBATION,),
+    mutations={
+        "ε = L/τ": lambda: the_noise_has_this_scale(two=1),
+        "ln(1+x) ≥ ln(1+2x)": lambda: twice_is_more_than_once(power=1),
+    },
+)

@@ -1,0 +1,95 @@
+"""Supporting lines, tangents and Jensen's inequality: what of Lemma 3.3 is true, and what convergence proofs use.
+
+*Support ⇒ convex*: let g be affine, g ≤ f, with equality at z = t·x + (1−t)·y; then f(z) = t·g(x) + (1−t)·g(y) ≤ t·f(x) +
+(1−t)·f(y). *Convex ⇒ tangents*, for f differentiable at x: f(x + t·(y−x)) ≤ f(x) + t·(f(y) − f(x)), so the difference quotient
+at t is at most f(y) − f(x), and so is its limit as t → 0, ⟨∇f(x), y − x⟩. *Jensen*: with support g at E X, E f(X) ≥ E g(X) =
+g(E X) = f(E X). At a point on the boundary there may be no support: see notes-supporting-lines.
+"""
+
+from fractions import Fraction
+from itertools import product
+
+import sympy as sp
+
+from dpverify.theorems import Evidence, Step, Theorem
+from proofs.support.form import Proof
+from proofs.support.laws import rational_laws
+from proofs.support.symbolic import Expression, nonnegative, same
+
+CONVEXITY = Theorem(
+    name="convexity",
+    statement=(
+        "A function with an affine lower bound that touches it at every point is convex; a convex function lies above its "
+        "tangent wherever it is differentiable; and E f(X) ≥ f(E X) if f has such a bound at E X."
+    ),
+    source="Smith, Ullman, notes on private ERM, Lemma 3.3 and Exercise 3.4",
+    proof="proofs/convexity.py",
+)
+
+
+def support_makes_convex(total: int = 1) -> Step:
+    """t·f(x) + (1−t)·f(y) − f(z) = t·(f−g)(x) + (1−t)·(f−g)(y) ≥ 0, as f(z) = g(z) and g is affine."""
+    x, y, slope, level = sp.symbols("x y slope level", real=True)
+    above_x, above_y, u, v = sp.symbols("above_x above_y u v", nonnegative=True)
+    t = u / (u + v)
+    z = t * x + (total - t) * y
+
+    def line(at: Expression) -> Expression:
+        return slope * at + level
+
+    gap = t * (line(x) + above_x) + (1 - t) * (line(y) + above_y) - line(z)
+    holds = same(gap, t * above_x + (1 - t) * above_y)
+    holds &= nonnegative(t * above_x + (1 - t) * above_y, (above_x, above_y, u, v))
+    return Step("support ⇒ convex", Evidence.SYMBOLIC, holds, "all x, y, all t in [0, 1]")
+
+
+def convex_lies_above_tangents(power: int = 1) -> Step:
+    """(f(x + t(y−x)) − f(x))/t = f(y) − f(x) − slack/t ≤ f(y) − f(x), for every t in (0, 1]."""
+    here, there = sp.symbols("f_x f_y", real=True)
+    t, slack = sp.symbols("t slack", positive=True)
+    between = (1 - t) * here + t**power * there - slack  # convexity, with its slack
+    quotient = (between - here) / t
+    holds = same(there - here - quotient, slack / t) and bool((slack / t).is_positive)
+    return Step("convex ⇒ tangents", Evidence.SYMBOLIC, holds, "all t in (0, 1]")
+
+
+def jensen_for_finite_laws(power: int = 2) -> Step:
+    """Σ pᵢ·xᵢ² ≥ (Σ pᵢ·xᵢ)², by the support 2m·x − m² at m = E X: (x − m)² ≥ 0; in rationals."""
+    points = (Fraction(-2), Fraction(1, 3), Fraction(5))
+    holds, count = True, 0
+    x, m = sp.symbols("x m", real=True)
+    holds &= same(x**2 - (2 * m * x - m**2), (x - m) ** 2)
+    for law in rational_laws(3, 8):
+        mean = sum((p * at for p, at in zip(law, points, strict=True)), Fraction(0))
+        moment = sum((p * at**power for p, at in zip(law, points, strict=True)), Fraction(0))
+        holds &= moment >= mean**power
+        count += 1
+    return Step("Jensen", Evidence.EXACT, holds, f"f(x) = x², {count} laws on three points")
+
+
+def averages_of_iterates(sign: int = 1) -> Step:
+    """f(mean of w) ≤ mean of f(w) for f = |·| and f = x², on all of three weights in {−2, …, 2}: what averaging relies on."""
+    holds, count = True, 0
+    for weights in product(range(-2, 3), repeat=3):
+        mean = Fraction(sum(weights), 3)
+        holds &= sign * abs(mean) <= sign * Fraction(sum(map(abs, weights)), 3)
+        holds &= sign * mean**2 <= sign * Fraction(sum(w * w for w in weights), 3)
+        count += 1
+    return Step("averages", Evidence.EXACT, holds, f"{count} triples")
+
+
+PROOF = Proof(
+    theorem=CONVEXITY,
+    steps=(
+        support_makes_convex,
+        convex_lies_above_tangents,
+        jensen_for_finite_laws,
+        averages_of_iterates,
+    ),
+    mutations={
+        "weights that do not sum to 1": lambda: support_makes_convex(total=2),
+        "t² in the chord": lambda: convex_lies_above_tangents(power=2),
+        "cubes are convex": lambda: jensen_for_finite_laws(power=3),
+        "averages are worse": lambda: averages_of_iterates(sign=-1),
+    },
+)
