@@ -1,1 +1,61 @@
-"""Private empirical risk minimization. Nothing is released here yet."""
+"""Private empirical risk minimization, with claims that include the solver's own error.
+
+Losses and domains declare their constants under declared `Bounds` on the data. A mechanism here is
+a frozen value like those of `dpverify.mechanisms`: it has a `claim`, a vectorized
+`sample(data, size, *, rng)`, and a `log_density` where there is a formula; `data` is a pair of
+arrays, features and labels.
+
+Names are loaded when they are first used: cvxpy and scikit-learn take a second each.
+"""
+
+from importlib import import_module
+from typing import Any
+
+# One line a name, so that a new module adds lines and changes none.
+_MODULES = {
+    "Bounds": "solvers.bounds",
+    "Loss": "solvers.losses",
+    "Logistic": "solvers.losses",
+    "HuberHinge": "solvers.losses",
+    "Hinge": "solvers.losses",
+    "Squared": "solvers.losses",
+    "Absolute": "solvers.losses",
+    "Quantile": "solvers.losses",
+    "Softmax": "solvers.losses",
+    "Domain": "solvers.domains",
+    "Ball": "solvers.domains",
+    "Box": "solvers.domains",
+    "Simplex": "solvers.domains",
+    "WholeSpace": "solvers.domains",
+    "PrivateLogisticRegression": "solvers.estimators",
+    "PrivateSVM": "solvers.estimators",
+    "PrivateLinearRegression": "solvers.estimators",
+    "PrivateMedian": "solvers.estimators",
+    "PrivateSelection": "solvers.selection",
+    "Regularizer": "solvers.regularizers",
+    "Ridge": "solvers.regularizers",
+    "Lasso": "solvers.regularizers",
+    "ElasticNet": "solvers.regularizers",
+    "NoRegularizer": "solvers.regularizers",
+    "Problem": "solvers.problem",
+    "Solution": "solvers.problem",
+    "Certificate": "solvers.certificate",
+    "NotSolved": "solvers.certificate",
+    "OutputPerturbation": "solvers.output_perturbation",
+    "ObjectivePerturbation": "solvers.objective_perturbation",
+    "ApproximateMinima": "solvers.approximate_minima",
+    "Rule": "solvers.objective_rules",
+    "Setting": "solvers.objective_rules",
+}
+
+__all__ = list(_MODULES)
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever the module has under that name
+    if name not in _MODULES:
+        raise AttributeError(f"module 'solvers' has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,133 @@
+"""Approximate minima perturbation: objective perturbation by a solver that may stop early."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from flint import arb
+
+from dpverify.balls import ball, enclose
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter, NotSupported, check_between, check_positive
+from dpverify.guarantees import ApproxDP
+from dpverify.mechanisms.inputs import check_draw
+from dpverify.neighbors import Relation
+from solvers.bounds import Data, Floats
+from solvers.certificate import EXPONENTIAL_ACCURACY
+from solvers.linear_noise import LastNoise, LinearNoise
+from solvers.objective_perturbation import ObjectivePerturbation
+from solvers.objective_rules import Rule
+from solvers.output_perturbation import SOLVED, noise_multiplier
+from solvers.problem import Problem, Solution
+from solvers.theorems import APPROXIMATE_MINIMUM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApproximateMinima:
+    """θ with ‖∇J(θ)‖ ≤ `gradient_tolerance` for J = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩, plus normal noise.
+
+    b is normal, and so is the last noise, of sensitivity 2·gradient_tolerance/λ: each of two
+    approximate minima may be off by half of that. `share` of ε and δ is spent on the last noise.
+    The rule decides what b costs: the tight one of `ObjectivePerturbation`, or the published one,
+    σ = 2L(1 + √(2·ln(1/δ₁)))/ε₃ with λ ≥ 2β/(ε₁ − ε₃), and (1 + √(2·ln(1/δ₂)))/ε₂ for the last.
+
+    >>> from solvers import Bounds, Logistic, Ridge
+    >>> problem = Problem(
+    ...     loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)), regularizer=Ridge(2.0)
+    ... )
+    >>> private = ApproximateMinima(
+    ...     problem=problem,
+    ...     budget=ApproxDP(epsilon=1.0, delta=1e-5),
+    ...     relation=Relation.REPLACE_ONE,
+    ...     gradient_tolerance=1e-3,
+    ... )
+    >>> round(private.noise.scale, 2), round(private.last_noise(1).ratio, 1)
+    (9.11, 36.3)
+    """
+
+    problem: Problem
+    budget: ApproxDP
+    relation: Relation
+    gradient_tolerance: float
+    share: float = 0.1
+    rule: Rule = Rule.TIGHT
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.parse(self.relation))
+        check_positive("gradient_tolerance", self.gradient_tolerance)
+        check_between("share", self.share, 2.0**-30, 1.0 - 2.0**-30)
+        if not isinstance(self.budget, ApproxDP) or not 0.0 < self.budget.delta < 1.0:
+            raise InvalidParameter(f"budget={self.budget!r} must be ApproxDP with 0 < delta < 1")
+        check_positive("epsilon", self.budget.epsilon)
+        if not self.problem.plain:
+            raise NotSupported(
+                "approximate minima are told by their gradients: the problem must be smooth and "
+                "unconstrained"
+            )
+        if self.rule is Rule.KIFER:
+            raise NotSupported(f"rule={self.rule.value!r} is for exact minima")
+        if self.rule is Rule.PUBLISHED and self.relation is not Relation.REPLACE_ONE:
+            raise NotSupported("the published rule is for relation='replace-one' only")
+        _ = self.noise  # refuse a hopeless budget at birth
+
+    def _part(self, share: float) -> ApproxDP:
+        """That share of the budget, rounded down."""
+        epsilon, delta = share * self.budget.epsilon, share * self.budget.delta
+        return ApproxDP(epsilon=math.nextafter(epsilon, 0.0), delta=math.nextafter(delta, 0.0))
+
+    @property
+    def noise(self) -> LinearNoise:
+        """The law of b, which may spend 1 − share of the budget."""
+        part = self._part(1.0 - self.share)
+        if self.rule is Rule.PUBLISHED:
+            return LinearNoise(scale=self._published_sigma(part), gaussian=True)
+        exact = ObjectivePerturbation(
+            problem=self.problem, budget=part, relation=self.relation, arithmetic="real"
+        )
+        return exact.noise()
+
+    def _published_sigma(self, part: ApproxDP) -> float:
+        beta = self.problem.loss.smoothness(self.problem.bounds)
+        left = part.epsilon - 2.0 * beta / self.problem.ridge * (1.0 + 2.0**-50)
+        if not left > 0.0:
+            raise InvalidParameter(
+                f"ridge={self.problem.ridge!r} must be more than {2.0 * beta / part.epsilon:.6g} "
+                f"for the {part.epsilon:.6g} of epsilon that is left for b"
+            )
+        length = self.problem.lipschitz()
+        return enclose(lambda: 2 * ball(length) * _classical(part.delta, left))[1]
+
+    def last_noise(self, dimension: int) -> LastNoise:
+        """Normal noise for approximate minima, b's rounding to its grid included."""
+        off = self.gradient_tolerance + self.noise.rounding(dimension)
+        part = self._part(self.share)
+        if self.rule is Rule.PUBLISHED:
+            ratio = enclose(lambda: _classical(part.delta, part.epsilon))[1]
+        else:
+            ratio = noise_multiplier(part)
+        return LastNoise(
+            error=off / self.problem.ridge * (1.0 + 2.0**-40), ratio=ratio, gaussian=True
+        )
+
+    @property
+    def claim(self) -> Claim:
+        assumes = (*self.noise.assumes, EXPONENTIAL_ACCURACY, SOLVED)
+        return Claim(self.budget, self.relation, APPROXIMATE_MINIMUM, assumes)
+
+    def solve(self, data: Data, linear: Floats) -> Solution:
+        """Minima for given b, with gradients that are certified to be short enough."""
+        allowed = self.gradient_tolerance / self.problem.ridge
+        return self.problem.minimize(data, linear).within(allowed)
+
+    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+        """`size` independent private fits: an array (size, d)."""
+        check_draw(size, rng)
+        prepared = self.problem.prepare(data)
+        d = prepared[0].shape[1]
+        points = self.solve(prepared, self.noise.draw(size, d, rng)).points
+        return self.last_noise(d).release(points, rng)
+
+
+def _classical(delta: float, epsilon: float) -> arb:
+    """(1 + √(2·ln(1/δ)))/ε, the published ratio of σ to sensitivity."""
+    return (1 + (-2 * ball(delta).log()).sqrt()) / ball(epsilon)

@@ -1,0 +1,173 @@
+"""What the data must satisfy, as the caller declares it; never read off the data."""
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpverify.errors import InvalidParameter, check_positive, check_real
+
+Floats: TypeAlias = NDArray[np.float64]
+Data: TypeAlias = tuple[ArrayLike, ArrayLike]  # features (n, d) and labels (n)
+
+_SLACK = 2.0**-40  # rows scaled to a norm in floats are off by less, and are scaled back
+_UNIT = 2.0**-53
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """‖x‖₂ ≤ `norm` for every row x, and labels from the set `labels` or within ±`label_bound`.
+
+    Privacy constants are computed from these three numbers and nothing else.
+
+    >>> bounds = Bounds(norm=1.0, labels=(-1, 1))
+    >>> X, y = bounds.clip([[3.0, 4.0], [0.0, 1.0]], [1, -1])
+    >>> X.round(9).tolist()
+    [[0.6, 0.8], [0.0, 1.0]]
+    """
+
+    norm: float
+    labels: tuple[float, ...] | None = None
+    label_bound: float | None = None
+
+    def __post_init__(self) -> None:
+        check_positive("norm", self.norm)
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(self.labels))
+            for label in self.labels:
+                check_real("label", label)
+            if len(set(self.labels)) < 2:
+                raise InvalidParameter(f"labels={self.labels!r} must be at least two numbers")
+        if self.label_bound is not None:
+            check_positive("label_bound", self.label_bound)
+        if self.labels is not None and self.label_bound is not None:
+            raise InvalidParameter(
+                f"label_bound={self.label_bound!r} must not be given with labels={self.labels!r}"
+            )
+
+    @property
+    def largest_label(self) -> float:
+        """A bound on |y|; ∞ if none was declared."""
+        if self.labels is not None:
+            return max(abs(float(label)) for label in self.labels)
+        return math.inf if self.label_bound is None else float(self.label_bound)
+
+    def with_intercept(self) -> "Bounds":
+        """The bounds of rows to which a 1 is appended: their squared norm grows by one."""
+        norm = math.nextafter(math.hypot(self.norm, 1.0), math.inf)
+        return Bounds(norm=norm, labels=self.labels, label_bound=self.label_bound)
+
+    def check(self, X: ArrayLike, y: ArrayLike) -> None:  # noqa: N803
+        """Refuse data outside the bounds, in one sentence."""
+        self.prepare(X, y)
+
+    def clip(self, X: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:  # noqa: N803
+        """The data with long rows scaled to the norm, and labels moved into ±`label_bound`.
+
+        Clipping looks at one record at a time, so it changes nothing about neighbors. Labels
+        outside a declared set have no nearest allowed value, and are refused.
+        """
+        return self.prepare(X, y, clip=True)
+
+    def prepare(
+        self,
+        X: ArrayLike,  # noqa: N803
+        y: ArrayLike,
+        *,
+        clip: bool = False,
+    ) -> tuple[Floats, Floats]:
+        """Features (n, d) and labels (n) as floats that obey the bounds exactly; or refuse.
+
+        Rows that exceed the norm by a rounding error (2^-40 of it) are scaled back, clip or not.
+        """
+        rows, labels = _matrix(X), _vector(y)
+        if len(rows) != len(labels):
+            raise InvalidParameter(
+                f"y has {len(labels)} labels and X {len(rows)} rows; there must be equally many"
+            )
+        return self._rows(rows, clip=clip), self._labels(labels, clip=clip)
+
+    def _rows(self, rows: Floats, *, clip: bool) -> Floats:
+        lengths = _norms(rows)
+        bound = float(self.norm)
+        if not clip and (lengths > bound * (1.0 + _SLACK)).any():
+            worst = int(np.argmax(lengths))
+            raise InvalidParameter(
+                f"row {worst} of X has norm {lengths[worst]:.6g}; every row's norm must be at most "
+                f"norm={self.norm!r}, or be clipped (clip=True)"
+            )
+        # The computed norm is within (d + 4) units in the last place of the true one, and so is
+        # a scaled row of what it should be: twice that below the bound is certainly inside.
+        certain = bound * (1.0 - 2 * (rows.shape[1] + 4) * _UNIT)
+        long = lengths > certain
+        if not long.any():
+            return rows
+        scaled = rows.copy()
+        scaled[long] *= (certain / lengths[long])[:, None]
+        return scaled
+
+    def _labels(self, labels: Floats, *, clip: bool) -> Floats:
+        if self.labels is not None:
+            outside = ~np.isin(labels, self.labels)
+            if outside.any():
+                listed = ", ".join(f"{label:g}" for label in self.labels)
+                raise InvalidParameter(
+                    f"label {labels[outside][0]:g} in y must be one of: {listed}"
+                )
+        if self.label_bound is None:
+            return labels
+        bound = float(self.label_bound)
+        if not clip and (np.abs(labels) > bound).any():
+            worst = labels[np.argmax(np.abs(labels))]
+            raise InvalidParameter(
+                f"label {worst:.6g} in y must lie within ±{bound:g}, or be clipped (clip=True)"
+            )
+        return np.clip(labels, -bound, bound)
+
+
+def with_intercept(X: ArrayLike) -> Floats:  # noqa: N803
+    """The rows with a 1 appended; `Bounds.with_intercept` bounds them."""
+    rows = _matrix(X)
+    return np.hstack([rows, np.ones((len(rows), 1))])
+
+
+def _norms(rows: Floats) -> Floats:
+    """‖row‖₂ of each row, without overflow or underflow."""
+    largest = np.abs(rows).max(axis=1)
+    # A power of two, so that scaling is exact; tiny rows may underflow and be taken for shorter.
+    scale = np.ldexp(1.0, np.frexp(np.where(largest > 0.0, largest, 1.0))[1] - 1)
+    shares = rows / scale[:, None]
+    lengths: Floats = np.sqrt(np.einsum("ij,ij->i", shares, shares)) * scale
+    return lengths
+
+
+def _matrix(X: ArrayLike) -> Floats:  # noqa: N803
+    rows = _real("X", X)
+    if rows.ndim != 2:
+        raise InvalidParameter(f"X of shape {rows.shape} must be a matrix: one row a record")
+    if rows.shape[0] == 0:
+        raise InvalidParameter(f"X of shape {rows.shape} must have at least one row")
+    if rows.shape[1] == 0:
+        raise InvalidParameter(f"X of shape {rows.shape} must have at least one column")
+    return rows
+
+
+def _vector(y: ArrayLike) -> Floats:
+    labels = _real("y", y)
+    if labels.ndim != 1:
+        raise InvalidParameter(f"y of shape {labels.shape} must be a list of labels")
+    return labels
+
+
+def _real(name: str, value: ArrayLike) -> Floats:
+    array = np.asarray(value)
+    if array.dtype.kind not in "biuf":
+        raise InvalidParameter(f"{name} of type {array.dtype} must hold real numbers")
+    floats = array.astype(np.float64, copy=False)
+    if not np.isfinite(floats).all():
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(floats))[0])
+        where = ", ".join(map(str, index))
+        raise InvalidParameter(f"{name}[{where}]={float(floats[index])!r} must be finite")
+    return floats

@@ -1,0 +1,145 @@
+"""Sums of clipped gradients whose sensitivity holds for the floats that are computed.
+
+In floats a sum depends on its order, and an inner product on how a library splits it, so one
+record more could move the others' share by rounding errors that no theorem charges for. Here
+features, parameters and slopes are rounded to multiples of powers of two that are coarse enough
+for every sum of products to be exact. A record's share is then a function of that record and the
+parameters alone, as long as elementwise functions are (`ELEMENTWISE`), and its length is at most
+the clipping norm.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.errors import InvalidParameter, NotSupported, check_positive
+from dpverify.mechanisms.laws import Ints
+from solvers.bounds import Floats
+from solvers.losses import Loss, Softmax
+
+ELEMENTWISE = "elementwise float functions depend on their arguments alone"
+MOST_RECORDS = 1 << 21
+
+_FEATURE_BITS = 20
+_SLOPE_BITS = 20
+_PARAMETER_BITS = 31
+_BLOCK = 1 << 12  # records: block·2^(20 + 20) ≤ 2^53
+_INSIDE = 1.0 - 2.0**-30  # covers the rounding of a computed norm in up to 2^20 dimensions
+_CELLS = 1 << 16  # scores per pass, so that they stay in cache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClippedSums:
+    """Σᵢ gᵢ(θ) over records, gᵢ = f′(⟨θ, xᵢ⟩; yᵢ)·xᵢ scaled down to length at most `clip`.
+
+    Results are whole multiples of 2^`exponent`, which depends on `clip` alone. Adding or removing
+    a record changes a sum by at most `clip` in ℓ2, replacing one by at most twice that: exactly.
+    """
+
+    loss: Loss
+    rows: Floats  # whole numbers, features in units of 2^feature_exponent
+    labels: Floats
+    limits: Floats  # whole numbers, what slopes may be in units of 2^(exponent − feature_exponent)
+    exponent: int
+    feature_exponent: int
+
+    @classmethod
+    def of(
+        cls,
+        loss: Loss,
+        data: tuple[Floats, Floats],
+        *,
+        norm: float,
+        clip: float,
+    ) -> "ClippedSums":
+        """For rows of length at most `norm`."""
+        check_positive("clip", clip)
+        if isinstance(loss, Softmax):
+            raise NotSupported("loss=softmax must have one score a record for clipped gradients")
+        rows, labels = data
+        if len(rows) > MOST_RECORDS:
+            raise InvalidParameter(f"X has {len(rows)} rows; there must be at most {MOST_RECORDS}")
+        feature = _ceil_log2(norm) - _FEATURE_BITS
+        exponent = _ceil_log2(clip) - _FEATURE_BITS - _SLOPE_BITS
+        # Towards zero, so that no row becomes longer.
+        whole = np.trunc(np.ldexp(rows, -feature))
+        lengths = np.linalg.norm(whole, axis=1)
+        longest = math.ldexp(clip * _INSIDE, -exponent)
+        return cls(
+            loss=loss,
+            rows=whole,
+            labels=labels,
+            limits=np.floor(longest / np.where(lengths > 0.0, lengths, np.inf)),
+            exponent=exponent,
+            feature_exponent=feature,
+        )
+
+    @property
+    def records(self) -> int:
+        return len(self.rows)
+
+    @property
+    def dimension(self) -> int:
+        return int(self.rows.shape[1])
+
+    def total(self, parameters: Floats, chosen: NDArray[np.bool_] | None = None) -> Ints:
+        """The sum for each row of `parameters` (m, d), in units; over the `chosen` (m, n) only."""
+        rounded = self._rounded(parameters)
+        result = np.zeros((len(rounded), self.dimension), np.int64)
+        for start in range(0, self.records, _BLOCK):
+            block = slice(start, min(start + _BLOCK, self.records))
+            rows = self.rows[block]
+            for few in _slices(len(rounded), _CELLS // len(rows)):
+                scores = rounded[few] @ rows.T
+                slopes = self._clipped(scores, self.labels[block], self.limits[block])
+                if chosen is not None:
+                    slopes *= chosen[few, block]
+                result[few] += (slopes @ rows).astype(np.int64)  # exact: at most 2^53
+        return result
+
+    def total_of_batches(self, parameters: Floats, batches: Ints) -> Ints:
+        """The sum for each row of `parameters` over its row of record numbers in `batches`."""
+        if batches.shape[1] > _BLOCK:
+            halves = np.array_split(batches, 2, axis=1)
+            first, second = (self.total_of_batches(parameters, half) for half in halves)
+            return first + second
+        rounded = self._rounded(parameters)
+        result = np.empty((len(rounded), self.dimension), np.int64)
+        for few in _slices(len(rounded), _CELLS // (batches.shape[1] * self.dimension)):
+            rows, picked = self.rows[batches[few]], batches[few]
+            scores = np.matmul(rows, rounded[few, :, None])[..., 0]
+            slopes = self._clipped(scores, self.labels[picked], self.limits[picked])
+            result[few] = np.matmul(slopes[:, None, :], rows)[:, 0].astype(np.int64)
+        return result
+
+    def _clipped(self, scores: Floats, labels: Floats, limits: Floats) -> Floats:
+        """The slopes in whole units; to nearest, so without bias, and within whole limits."""
+        slopes = self.loss.slopes(scores, labels)
+        slopes *= math.ldexp(1.0, self.feature_exponent - self.exponent)
+        np.clip(slopes, -limits, limits, out=slopes)
+        np.rint(slopes, out=slopes)
+        return slopes
+
+    def _rounded(self, parameters: Floats) -> Floats:
+        """Parameters in reverse units of the rows, cut off so that inner products are exact.
+
+        Each row becomes multiples of about 2^-31 of its length. It is public, and so is that.
+        """
+        lengths = np.linalg.norm(parameters, axis=1)
+        exponents = (np.frexp(lengths)[1] + 1 - _PARAMETER_BITS)[:, None]
+        whole = np.trunc(np.ldexp(parameters, -exponents))
+        rounded: Floats = np.ldexp(whole, exponents + self.feature_exponent)
+        return rounded
+
+
+def _slices(count: int, most: int) -> list[slice]:
+    step = max(1, most)
+    return [slice(start, start + step) for start in range(0, count, step)]
+
+
+def _ceil_log2(value: float) -> int:
+    """The least n with value ≤ 2^n."""
+    mantissa, exponent = math.frexp(value)
+    return exponent - 1 if mantissa == 0.5 else exponent

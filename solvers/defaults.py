@@ -1,0 +1,131 @@
+"""Hyper-parameters from declared numbers alone: dimension, bounds and budget, never the data.
+
+A prior says what a good linear model looks like: coefficients of about 1/R each, so that a record
+of norm R, spread over its features, can move a score by about one; ‖θ‖² = d/R². All else is what
+minimizes a bound on the excess risk under it.
+
+- Ridge. The sum of losses at the private minimum exceeds its least value by at most
+  d·s²/(8λ) + (λ/2)·‖θ‖² to second order: noise of standard deviation s a coordinate moves a
+  direction of curvature h by s/(h + λ), which costs h·s²/(2(h + λ)²) ≤ s²/(8λ). The minimum is at
+  λ = R·s/2. It does not depend on how many records there are, which is private where records are
+  added or removed.
+- Intercept. A constant feature c·R lengthens every record to R·√(1 + c²), and c = 1/4 costs 3 %.
+
+The factor 1/2 and c = 1/4 were compared with 1/4, 1 and with 1/2, 1 on drawn categorical and
+Gaussian data and on the data sets of scikit-learn; the differences are below one percent.
+"""
+
+import math
+
+import numpy as np
+
+from dpverify.errors import InvalidParameter, check_count, check_positive
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.neighbors import Relation
+from solvers.gradient_descent import noise_ratio
+
+INTERCEPT = 0.25  # the constant feature, in norm bounds
+
+_MOST_STEPS = 200
+_DETERMINANT = 0.25  # the share of ε that the determinant of a loss other than logistic may cost
+
+
+def coordinate_noise(budget: PureDP | ApproxDP, relation: Relation, dimension: int) -> float:
+    """The standard deviation a coordinate of the noise that a sum of unit vectors needs.
+
+    Density ∝ exp(−‖z‖·ε) has √(d + 1)/ε; Gaussian noise has the analytic σ. Replacing a record
+    moves the sum twice as far as adding one.
+
+    >>> coordinate_noise(PureDP(epsilon=0.5), Relation.ADD_REMOVE, 8)
+    6.0
+    """
+    check_count("dimension", dimension)
+    reach = 2.0 if relation is Relation.REPLACE_ONE else 1.0
+    spread = math.sqrt(dimension + 1.0) if isinstance(budget, PureDP) else 1.0
+    return reach * spread * noise_ratio(budget, 1)
+
+
+def ridge(
+    budget: PureDP | ApproxDP,
+    relation: Relation,
+    *,
+    dimension: int,
+    norm: float,
+    smoothness: float = 0.0,
+) -> float:
+    """λ of the sum Σℓ + (λ/2)‖θ‖²: R·s/2, s the noise that gradients of length R need.
+
+    Losses whose theorem charges ln(1 + β/λ) in full give their β as `smoothness`; λ is then large
+    enough for that to cost no more than a quarter of ε.
+
+    >>> ridge(PureDP(epsilon=0.5), Relation.ADD_REMOVE, dimension=8, norm=1.0)
+    3.0
+    >>> quarter = PureDP(epsilon=4 * math.log(2.0))
+    >>> round(ridge(quarter, Relation.ADD_REMOVE, dimension=1, norm=1.0, smoothness=5.0), 9)
+    5.0
+    """
+    check_positive("norm", norm)
+    balanced = norm * norm * coordinate_noise(budget, relation, dimension) / 2.0
+    part = _DETERMINANT * budget.epsilon
+    least = smoothness * math.exp(-part) / -math.expm1(-part)  # β/(e^part − 1), for any ε
+    return max(balanced, least)
+
+
+def output_ridge(
+    budget: PureDP | ApproxDP, relation: Relation, *, dimension: int, norm: float, records: int
+) -> float:
+    """λ of the sum where noise is added to the minimum itself: R²·(n·s²/(4d))^(1/3).
+
+    Noise of standard deviation R·s/λ a coordinate costs (n·R²/8)·(R·s/λ)²/2 on curvatures of n/8
+    times R² together, the prior (λ/2)·d/R²; their sum is least there. Unlike for noise in the
+    objective, n plays a part, so it must be public.
+
+    >>> output_ridge(PureDP(epsilon=1.0), Relation.ADD_REMOVE, dimension=1, norm=1.0, records=16)
+    2.0
+    """
+    check_count("records", records)
+    check_positive("norm", norm)
+    noise = coordinate_noise(budget, relation, dimension)
+    return norm * norm * float(np.cbrt(records * noise**2 / (4.0 * dimension)))
+
+
+def radius(*, dimension: int, norm: float) -> float:
+    """Of the ball that gradient methods stay in: √d/R, the prior's ‖θ‖.
+
+    >>> radius(dimension=9, norm=1.0)
+    3.0
+    """
+    check_count("dimension", dimension)
+    check_positive("norm", norm)
+    return math.sqrt(dimension) / norm
+
+
+def steps(budget: PureDP | ApproxDP, relation: Relation, *, dimension: int, records: int) -> int:
+    """Noisy gradients to take: as many as leave their noise no longer than the gradients.
+
+    With k steps the noise of a mean gradient has length √(d·k)·s/n (k·√d·s/n for pure budgets,
+    where ε is shared out evenly); more steps than make that one do not lower R·B/√k.
+
+    >>> steps(PureDP(epsilon=1.0), Relation.ADD_REMOVE, dimension=3, records=100)
+    28
+    """
+    check_count("records", records)
+    noise = coordinate_noise(budget, relation, dimension) * math.sqrt(dimension) / records
+    most = 1.0 / noise if isinstance(budget, PureDP) else 1.0 / noise**2
+    return max(1, min(_MOST_STEPS, math.floor(most)))
+
+
+def public_records(records: int | None, relation: Relation, present: int) -> int:
+    """How many records gradients are averaged over: a public number.
+
+    Where records are replaced, those present; where they are added or removed, a declared number.
+    """
+    if relation is Relation.REPLACE_ONE:
+        return present
+    if records is None:
+        raise InvalidParameter(
+            "records=None must be declared for gradient methods: where records are added or "
+            "removed, how many there are is private"
+        )
+    check_count("records", records)
+    return int(records)

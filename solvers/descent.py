@@ -1,0 +1,236 @@
+"""What noisy gradient methods share: the setting, the path of iterates, and what is released."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.claims import Claim
+from dpverify.errors import (
+    InvalidParameter,
+    check_between,
+    check_count,
+    check_member,
+    check_positive,
+)
+from dpverify.mechanisms.inputs import Arithmetic, check_arithmetic, check_draw, check_flag
+from dpverify.mechanisms.laws import Ints
+from dpverify.neighbors import Relation
+from solvers.bounds import Bounds, Data, Floats
+from solvers.clipped_sums import ELEMENTWISE, ClippedSums
+from solvers.domains import Domain
+from solvers.losses import Loss
+from solvers.step_noise import Kind, StepNoise
+
+Output: TypeAlias = Literal["average", "last"]
+
+_CELLS = 1 << 22  # floats of transcripts held at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """min over θ in `domain` of (1/n)·Σ ℓ(θ; xᵢ, yᵢ) + (`ridge`/2)·‖θ‖², by noisy gradients.
+
+    `records` is the public number that sums are divided by. Under REPLACE_ONE the data must have
+    just as many; under ADD_REMOVE how many there are is private, so `records` is a declared guess
+    and the data may have more or fewer. `clip` bounds the length of each record's gradient; by
+    default it is the loss's Lipschitz constant, and nothing is changed.
+    """
+
+    loss: Loss
+    bounds: Bounds
+    domain: Domain
+    relation: Relation
+    records: int
+    clip: float | None = None
+    ridge: float = 0.0
+    clip_records: bool = False
+    arithmetic: Arithmetic = "grid"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.parse(self.relation))
+        self.loss.check_bounds(self.bounds)
+        check_count("records", self.records)
+        if self.clip is not None:
+            check_positive("clip", self.clip)
+        check_between("ridge", self.ridge, 0.0, math.inf)
+        check_flag("clip_records", self.clip_records)
+        check_arithmetic(self.arithmetic)
+
+    def clipping_norm(self, dimension: int) -> float:
+        """The length that no record's gradient exceeds; refused if there is none."""
+        if self.clip is not None:
+            return float(self.clip)
+        length = self.loss.lipschitz(self.bounds, self.domain, dimension)
+        if length == math.inf:
+            raise InvalidParameter(
+                f"clip=None must be a number: gradients of the {self.loss.name} loss have no bound "
+                "on this domain, so their sum has infinite sensitivity"
+            )
+        return length
+
+    def sums(self, data: Data) -> ClippedSums:
+        """The data, checked, as sums of clipped gradients."""
+        X, y = self.bounds.prepare(*features_and_labels(data), clip=self.clip_records)  # noqa: N806
+        if self.relation is Relation.REPLACE_ONE and len(X) != self.records:
+            raise InvalidParameter(
+                f"records={self.records!r} must be the {len(X)} rows of X: where records are "
+                "replaced, how many there are is public"
+            )
+        dimension = X.shape[1]
+        self.domain.check_dimension(dimension)
+        clip = self.clipping_norm(dimension)
+        return ClippedSums.of(self.loss, (X, y), norm=float(self.bounds.norm), clip=clip)
+
+    def radius(self, dimension: int) -> float:
+        """How far the domain reaches from the start, which is θ = 0 or else its projection."""
+        zero = np.zeros(dimension)
+        if (self.domain.project(zero) == zero).all():
+            return self.domain.largest_norm(dimension)
+        return self.domain.diameter(dimension)
+
+
+class Method(Protocol):
+    """A noisy gradient method, as the path needs it."""
+
+    @property
+    def setting(self) -> Setting: ...
+    @property
+    def steps(self) -> int: ...
+    @property
+    def claim(self) -> Claim: ...
+    def noise(self, dimension: int) -> StepNoise: ...
+    def divisor(self) -> float: ...
+    def rate(self, dimension: int) -> float: ...
+    def gradient_sums(
+        self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator
+    ) -> Ints: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """The iterates that noisy gradient sums lead through: post-processing, without the data."""
+
+    setting: Setting
+    learning_rate: float
+    divisor: float
+
+    def start(self, count: int, dimension: int) -> Floats:
+        return self.setting.domain.project(np.zeros((count, dimension)))
+
+    def after(self, parameters: Floats, released: Floats) -> Floats:
+        """The projection of θ − η·(released/n + ridge·θ)."""
+        gradient = released / self.divisor + float(self.setting.ridge) * parameters
+        return self.setting.domain.project(parameters - self.learning_rate * gradient)
+
+    def result(self, gradients: Floats, output: Output) -> Floats:
+        """The last iterate, or the average of all from the start on."""
+        count, steps, dimension = gradients.shape
+        parameters = self.start(count, dimension)
+        total = parameters.copy()
+        for step in range(steps):
+            parameters = self.after(parameters, gradients[:, step])
+            total += parameters
+        return parameters if output == "last" else total / (steps + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """All noisy gradient sums of a method, an array (size, steps, d): its iterates follow from it.
+
+    The claim is the method's own: this is what its theorem is about.
+    """
+
+    method: Method
+
+    @property
+    def claim(self) -> Claim:
+        return self.method.claim
+
+    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+        """`size` independent runs."""
+        sums, noise = _prepared(self.method, data, size, rng)
+        path, steps = path_of(self.method, sums.dimension), int(self.method.steps)
+        result = np.empty((size, steps, sums.dimension))
+        parameters = path.start(size, sums.dimension)
+        for step in range(steps):
+            totals = self.method.gradient_sums(sums, parameters, rng)
+            result[:, step] = noise.release(totals, sums.exponent, rng)
+            parameters = path.after(parameters, result[:, step])
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class FullTranscript(Transcript):
+    """The transcript of a method that uses every record at every step, with its density."""
+
+    def log_density(self, outputs: ArrayLike, data: Data) -> Floats:
+        """For each run, the log of the product of its noises' densities."""
+        sums = self.method.setting.sums(data)
+        noise, path = self.method.noise(sums.dimension), path_of(self.method, sums.dimension)
+        runs = np.asarray(outputs, np.float64)
+        wanted = (int(self.method.steps), sums.dimension)
+        if runs.ndim != 3 or runs.shape[1:] != wanted:
+            shape = f"(size, {wanted[0]}, {wanted[1]})"
+            raise InvalidParameter(f"outputs of shape {runs.shape} must have the shape {shape}")
+        logs = np.zeros(len(runs))
+        parameters = path.start(len(runs), sums.dimension)
+        for step in range(wanted[0]):
+            logs += noise.log_density(runs[:, step], sums.total(parameters), sums.exponent)
+            parameters = path.after(parameters, runs[:, step])
+        return logs
+
+
+def path_of(method: Method, dimension: int) -> Path:
+    return Path(method.setting, method.rate(dimension), method.divisor())
+
+
+def released(
+    method: Method, data: Data, size: int, rng: np.random.Generator, output: Output
+) -> Floats:
+    """`size` private fits (size, d), in blocks that bound memory."""
+    sums, _ = _prepared(method, data, size, rng)
+    path = path_of(method, sums.dimension)
+    result = np.empty((size, sums.dimension))
+    block = max(1, _CELLS // (int(method.steps) * sums.dimension))
+    transcript = Transcript(method)
+    for start in range(0, size, block):
+        stop = min(start + block, size)
+        gradients = transcript.sample(data, stop - start, rng=rng)
+        result[start:stop] = path.result(gradients, output)
+    return result
+
+
+def check_output(output: object) -> None:
+    check_member("output", output, ("average", "last"))
+
+
+def assumptions(setting: Setting, kind: Kind) -> tuple[str, ...]:
+    """What a claim rests on beyond its theorem, for noise of that kind."""
+    drawn = StepNoise(
+        kind=kind, scale=1.0, sensitivity=1.0, dimension=2, arithmetic=setting.arithmetic
+    ).assumes
+    return drawn if setting.arithmetic == "real" else (*drawn, ELEMENTWISE)
+
+
+def above(value: float) -> float:
+    """The next float: not below a product that was rounded to `value`."""
+    return math.nextafter(value, math.inf)
+
+
+def _prepared(
+    method: Method, data: Data, size: int, rng: np.random.Generator
+) -> tuple[ClippedSums, StepNoise]:
+    check_draw(size, rng)
+    sums = method.setting.sums(data)
+    return sums, method.noise(sums.dimension)
+
+
+def features_and_labels(data: Data) -> tuple[ArrayLike, ArrayLike]:
+    try:
+        X, y = data  # noqa: N806
+    except (TypeError, ValueError):
+        raise InvalidParameter("data must be a pair (X, y) of features and labels") from None
+    return X, y

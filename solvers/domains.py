@@ -1,0 +1,221 @@
+"""Where the parameters live: convex sets with their projection and their cvxpy constraints."""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpverify.errors import InvalidParameter, check_count, check_positive, check_real
+from solvers.bounds import Floats
+
+_TOLERANCE = 2.0**-30  # `contains` allows for the rounding of a projection
+
+
+class Domain(ABC):
+    """A closed convex set of parameter vectors, in any dimension or a declared one."""
+
+    @property
+    @abstractmethod
+    def bounded(self) -> bool: ...
+
+    @abstractmethod
+    def diameter(self, dimension: int) -> float:
+        """The largest ℓ2 distance of two of its points, not rounded down."""
+
+    @abstractmethod
+    def largest_norm(self, dimension: int | None = None) -> float:
+        """The largest ℓ2 norm of its points, not rounded down."""
+
+    @abstractmethod
+    def project(self, points: ArrayLike) -> Floats:
+        """The nearest points of the domain, for an array (…, d)."""
+
+    @abstractmethod
+    def constraints(self, variable: Any) -> list[Any]:  # noqa: ANN401  # cvxpy has no types here
+        """The domain as constraints on a cvxpy variable."""
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Which points of an array (…, d) lie in the domain, up to rounding."""
+        array = np.asarray(points, np.float64)
+        away = np.linalg.norm(array - self.project(array), axis=-1)
+        inside: NDArray[np.bool_] = away <= _TOLERANCE * (1.0 + np.linalg.norm(array, axis=-1))
+        return inside
+
+    def check_dimension(self, dimension: int) -> None:
+        """Refuse a dimension that the domain cannot have."""
+        check_count("dimension", dimension)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeSpace(Domain):
+    """No constraint."""
+
+    @property
+    def bounded(self) -> bool:
+        return False
+
+    def diameter(self, dimension: int) -> float:
+        self.check_dimension(dimension)
+        return math.inf
+
+    def largest_norm(self, dimension: int | None = None) -> float:  # noqa: ARG002
+        return math.inf
+
+    def project(self, points: ArrayLike) -> Floats:
+        return np.array(points, np.float64)
+
+    def constraints(self, variable: Any) -> list[Any]:  # noqa: ANN401, ARG002
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class Ball(Domain):
+    """‖θ‖₂ ≤ radius.
+
+    >>> Ball(2.0).project([[3.0, 4.0], [0.0, 1.0]]).round(9).tolist()
+    [[1.2, 1.6], [0.0, 1.0]]
+    """
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        check_positive("radius", self.radius)
+
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    def diameter(self, dimension: int) -> float:
+        self.check_dimension(dimension)
+        return 2.0 * float(self.radius)
+
+    def largest_norm(self, dimension: int | None = None) -> float:  # noqa: ARG002
+        return float(self.radius)
+
+    def project(self, points: ArrayLike) -> Floats:
+        array = np.asarray(points, np.float64)
+        norms = np.linalg.norm(array, axis=-1, keepdims=True)
+        radius = float(self.radius)
+        return np.where(norms > radius, array * (radius / np.maximum(norms, radius)), array)
+
+    def constraints(self, variable: Any) -> list[Any]:  # noqa: ANN401
+        import cvxpy as cp  # noqa: PLC0415
+
+        return [cp.norm(cp.vec(variable, order="F"), 2) <= float(self.radius)]
+
+
+@dataclass(frozen=True, slots=True)
+class Box(Domain):
+    """low ≤ θ ≤ high in every coordinate; numbers, or one number a coordinate.
+
+    >>> Box(-1.0, 1.0).project([2.0, 0.5]).tolist()
+    [1.0, 0.5]
+    """
+
+    low: float | tuple[float, ...]
+    high: float | tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            value = getattr(self, name)
+            if np.ndim(value) == 1:
+                object.__setattr__(self, name, tuple(float(v) for v in value))
+            for entry in np.ravel(np.asarray(value, object)):
+                check_real(name, entry)
+                if not math.isfinite(entry):
+                    raise InvalidParameter(f"{name}={entry!r} must be finite")
+        try:
+            empty = bool((self._low > self._high).any())
+        except ValueError:
+            raise InvalidParameter(
+                f"low={self.low!r} must have as many entries as high={self.high!r}"
+            ) from None
+        if empty:
+            raise InvalidParameter(
+                f"low={self.low!r} must not exceed high={self.high!r}: the box is empty"
+            )
+
+    @property
+    def _low(self) -> Floats:
+        return np.asarray(self.low, np.float64)
+
+    @property
+    def _high(self) -> Floats:
+        return np.asarray(self.high, np.float64)
+
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    def check_dimension(self, dimension: int) -> None:
+        check_count("dimension", dimension)
+        declared = np.broadcast(self._low, self._high).shape
+        if declared not in {(), (dimension,)}:
+            raise InvalidParameter(
+                f"dimension={dimension!r} must be {declared[0]}, as the box declares"
+            )
+
+    def diameter(self, dimension: int) -> float:
+        self.check_dimension(dimension)
+        return _length(np.broadcast_to(self._high - self._low, dimension))
+
+    def largest_norm(self, dimension: int | None = None) -> float:
+        corners = np.maximum(np.abs(self._low), np.abs(self._high))
+        if dimension is None and corners.ndim == 0:
+            raise InvalidParameter(
+                f"dimension=None must be given for a box {self.low!r} to {self.high!r}"
+            )
+        if dimension is not None:
+            self.check_dimension(dimension)
+            corners = np.broadcast_to(corners, dimension)
+        return _length(corners)
+
+    def project(self, points: ArrayLike) -> Floats:
+        return np.clip(np.asarray(points, np.float64), self._low, self._high)
+
+    def constraints(self, variable: Any) -> list[Any]:  # noqa: ANN401
+        return [variable >= self._low, variable <= self._high]
+
+
+@dataclass(frozen=True, slots=True)
+class Simplex(Domain):
+    """θ ≥ 0 with sum 1.
+
+    >>> Simplex().project([0.5, 0.9, -3.0]).round(9).tolist()
+    [0.3, 0.7, 0.0]
+    """
+
+    @property
+    def bounded(self) -> bool:
+        return True
+
+    def diameter(self, dimension: int) -> float:
+        self.check_dimension(dimension)
+        return 0.0 if dimension == 1 else math.nextafter(math.sqrt(2.0), math.inf)
+
+    def largest_norm(self, dimension: int | None = None) -> float:  # noqa: ARG002
+        return 1.0
+
+    def project(self, points: ArrayLike) -> Floats:
+        """θ = max(point − t, 0) with t such that the sum is 1; sorting finds t. [Held 1974]"""
+        array = np.asarray(points, np.float64)
+        ordered = -np.sort(-array, axis=-1)
+        counts = np.arange(1, array.shape[-1] + 1)
+        levels = (np.cumsum(ordered, axis=-1) - 1.0) / counts
+        kept = np.count_nonzero(ordered > levels, axis=-1, keepdims=True)
+        level = np.take_along_axis(levels, kept - 1, axis=-1)
+        return np.maximum(array - level, 0.0)
+
+    def constraints(self, variable: Any) -> list[Any]:  # noqa: ANN401
+        import cvxpy as cp  # noqa: PLC0415
+
+        return [variable >= 0, cp.sum(variable) == 1]
+
+
+def _length(vector: Floats) -> float:
+    """‖vector‖₂ of exact floats, rounded up."""
+    length = float(np.linalg.norm(vector))
+    return length * (1.0 + (len(np.atleast_1d(vector)) + 4) * 2.0**-52)

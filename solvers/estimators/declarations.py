@@ -1,0 +1,107 @@
+"""What a caller declares, checked before any data is looked at; and how a budget is shared out."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter, NotSupported, check_count
+from dpverify.guarantees import ApproxDP, Guarantee, PureDP
+from dpverify.neighbors import Relation
+from dpverify.theorems import BASIC_COMPOSITION
+
+Budget: TypeAlias = PureDP | ApproxDP
+RandomState: TypeAlias = "int | np.random.Generator | np.random.RandomState | None"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """A budget that noise can meet, and the relation that it is for."""
+
+    budget: Budget
+    relation: Relation
+
+    @classmethod
+    def of(cls, budget: object, relation: object) -> "Declaration":
+        """Both, or a refusal; (ε, 0)-DP is ε-DP.
+
+        >>> Declaration.of(ApproxDP(epsilon=1.0), "add-remove").budget
+        PureDP(epsilon=1.0)
+        """
+        if not isinstance(budget, PureDP | ApproxDP):
+            raise InvalidParameter(f"budget={budget!r} must be declared: PureDP or ApproxDP")
+        if not 0.0 < budget.epsilon < math.inf:
+            raise InvalidParameter(f"epsilon={budget.epsilon!r} must be positive and finite")
+        if isinstance(budget, ApproxDP):
+            if budget.delta == 0.0:
+                budget = PureDP(epsilon=budget.epsilon)
+            elif not budget.delta < 1.0:
+                raise InvalidParameter(f"delta={budget.delta!r} must be below 1")
+        if not isinstance(relation, Relation | str):
+            names = ", ".join(each.value for each in Relation)
+            raise InvalidParameter(f"relation={relation!r} must be declared, one of: {names}")
+        return cls(budget=budget, relation=Relation.parse(relation))
+
+    def share(self, parts: int) -> "Declaration":
+        """One of `parts` equal shares: all of them together keep to the budget."""
+        return self if parts == 1 else replace(self, budget=fraction(self.budget, 1.0 / parts))
+
+
+def fraction(budget: Budget, part: float) -> Budget:
+    """So much of ε and δ, each rounded down.
+
+    >>> fraction(ApproxDP(epsilon=1.0, delta=1e-6), 0.5)
+    ApproxDP(epsilon=0.4999999999999998, delta=4.999999999999998e-07)
+    """
+    scaled = part * (1.0 - 2.0**-51)  # below the exact share, and so is its sum over the parts
+    if isinstance(budget, PureDP):
+        return PureDP(epsilon=budget.epsilon * scaled)
+    return ApproxDP(epsilon=budget.epsilon * scaled, delta=budget.delta * scaled)
+
+
+def together(claims: Sequence[Claim], declared: Declaration) -> Claim:
+    """The claim of several releases whose budgets add up to the declared one. [BASIC_COMPOSITION]
+
+    What each of them assumes is assumed by all.
+    """
+    check_count("claims", len(claims))
+    if len(claims) == 1:
+        return claims[0]
+    _check_sum([claim.guarantee for claim in claims], declared.budget)
+    assumes = dict.fromkeys(text for claim in claims for text in claim.assumes)
+    rests = dict.fromkeys(f"each part rests on {claim.theorem}" for claim in claims)
+    return Claim(declared.budget, declared.relation, BASIC_COMPOSITION, (*rests, *assumes))
+
+
+def _check_sum(parts: Sequence[Guarantee], budget: Budget) -> None:
+    """A claim that was not earned is a defect of this library, and never gets out."""
+    pairs = [_spent(part) for part in parts]
+    spent = math.fsum(epsilon for epsilon, _ in pairs), math.fsum(delta for _, delta in pairs)
+    allowed = _spent(budget)
+    if spent[0] > allowed[0] or spent[1] > allowed[1]:
+        raise InvalidParameter(f"parts={spent!r} must not exceed budget={budget!r}")
+
+
+def _spent(guarantee: Guarantee) -> tuple[float, float]:
+    match guarantee:
+        case PureDP(epsilon=epsilon):
+            return epsilon, 0.0
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            return epsilon, delta
+        case _:
+            raise NotSupported(f"guarantee={guarantee!r} has no ε and δ to add up")
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
+    """The source of noise: fresh for None; whoever knows a seed can subtract the noise."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**32, size=4, dtype=np.uint32))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InvalidParameter(
+            f"random_state={random_state!r} must be None, a whole number or a generator"
+        ) from None

@@ -1,0 +1,192 @@
+"""Noisy projected gradient descent, with every record in every step."""
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+
+from dpverify.accounting.calibration import calibrate
+from dpverify.balls import ball, enclose
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter, check_count, check_positive
+from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, ZeroConcentratedDP
+from dpverify.mechanisms import Gaussian
+from dpverify.mechanisms.laws import Ints
+from dpverify.neighbors import Relation
+from dpverify.theorems import BASIC_COMPOSITION, GAUSSIAN_COMPOSITION, Theorem
+from solvers.bounds import Data, Floats
+from solvers.clipped_sums import ClippedSums
+from solvers.descent import (
+    FullTranscript,
+    Output,
+    Setting,
+    above,
+    assumptions,
+    check_output,
+    released,
+)
+from solvers.step_noise import Kind, StepNoise
+
+Budget: TypeAlias = PureDP | ApproxDP | ZeroConcentratedDP | GaussianDP
+
+
+@dataclass(frozen=True, slots=True)
+class GradientDescent:
+    """`steps` noisy gradients from θ = 0; the averaged (or last) iterate is released.
+
+    Each sum of clipped gradients has ℓ2 sensitivity C where a record is added or removed, 2C where
+    one is replaced, and so has every step, whatever came out before it. The noise is Gaussian, its
+    μ such that √steps·μ-GDP is the budget; for a PureDP budget it has density ∝ exp(−‖z‖₂/b) and
+    each step takes ε/steps. Iterates and their average are post-processing: with k noisy
+    gradients there are k + 1 iterates, the start among them. [proofs/gaussian_composition.py]
+
+    The default learning rate, R/(B·√(k + 1)), gives the averaged iterate an expected excess risk of
+    at most R·B/√(k + 1), B² bounding the second moment of a noisy mean gradient
+    (`utility.descent_excess`). Clipping below the Lipschitz constant voids that bound, never the
+    claim.
+
+    >>> from solvers import Ball, Bounds, Logistic
+    >>> setting = Setting(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),
+    ...                   domain=Ball(5.0), relation=Relation.REPLACE_ONE, records=2)
+    >>> fit = GradientDescent(setting, budget=ApproxDP(epsilon=1.0, delta=1e-6), steps=10)
+    >>> data = [[1.0, 0.0], [0.0, 1.0]], [1, -1]
+    >>> fit.sample(data, size=3, rng=np.random.default_rng(0)).shape
+    (3, 2)
+    """
+
+    setting: Setting
+    _: KW_ONLY
+    budget: Budget
+    steps: int
+    learning_rate: float | None = None
+    output: Output = "average"
+
+    def __post_init__(self) -> None:
+        check_count("steps", self.steps)
+        check_output(self.output)
+        if self.learning_rate is not None:
+            check_positive("learning_rate", self.learning_rate)
+        elif not self.setting.domain.bounded:
+            raise InvalidParameter(
+                "learning_rate=None must be a number: only a bounded domain has a default"
+            )
+        check_budget(self.budget)
+
+    @property
+    def claim(self) -> Claim:
+        assumes = assumptions(self.setting, kind_of(self.budget))
+        return Claim(self.budget, self.setting.relation, self.theorem, assumes)
+
+    @property
+    def theorem(self) -> Theorem:
+        return BASIC_COMPOSITION if isinstance(self.budget, PureDP) else GAUSSIAN_COMPOSITION
+
+    @property
+    def transcript(self) -> FullTranscript:
+        """All noisy gradients, from which the release follows, as a mechanism with a density."""
+        return FullTranscript(self)
+
+    def sensitivity(self, dimension: int) -> float:
+        """Of one sum of gradients, in ℓ2."""
+        clip = self.setting.clipping_norm(dimension)
+        return clip if self.setting.relation is Relation.ADD_REMOVE else 2.0 * clip
+
+    def noise(self, dimension: int) -> StepNoise:
+        """What is added to each sum of gradients."""
+        reach = self.sensitivity(dimension)
+        return StepNoise(
+            kind=kind_of(self.budget),
+            scale=above(noise_ratio(self.budget, int(self.steps)) * reach),
+            sensitivity=reach,
+            dimension=dimension,
+            arithmetic=self.setting.arithmetic,
+        )
+
+    def divisor(self) -> float:
+        return float(self.setting.records)
+
+    def second_moment(self, dimension: int) -> float:
+        """B²: what E‖noisy mean gradient + ridge·θ‖² does not exceed."""
+        setting, n = self.setting, float(self.setting.records)
+        pull = float(setting.ridge) * setting.radius(dimension) if setting.ridge else 0.0
+        moment = self.noise(dimension).second_moment * 1.0625  # room for the grid's inflation
+        return (setting.clipping_norm(dimension) + pull) ** 2 + moment / n**2
+
+    def rate(self, dimension: int) -> float:
+        """The learning rate, R/(B·√(k + 1)) if none was given."""
+        if self.learning_rate is not None:
+            return float(self.learning_rate)
+        iterates = int(self.steps) + 1
+        return self.setting.radius(dimension) / math.sqrt(self.second_moment(dimension) * iterates)
+
+    def gradient_sums(
+        self,
+        sums: ClippedSums,
+        parameters: Floats,
+        rng: np.random.Generator,  # noqa: ARG002  # no batch to draw
+    ) -> Ints:
+        return sums.total(parameters)
+
+    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+        """`size` independent private fits: an array (size, d)."""
+        return released(self, data, size, rng, self.output)
+
+
+def kind_of(budget: object) -> Kind:
+    """Norm noise keeps a pure budget, Gaussian noise every other."""
+    return "norm" if isinstance(budget, PureDP) else "gaussian"
+
+
+def check_budget(budget: object) -> None:
+    """Refuse budgets that no amount of noise, or any, would meet."""
+    match budget:
+        case ApproxDP(delta=0.0):
+            raise InvalidParameter(
+                f"budget={budget!r} must have delta > 0 for Gaussian noise; PureDP takes another"
+            )
+        case ApproxDP(delta=delta) if delta >= 1:
+            raise InvalidParameter(f"budget={budget!r} must have delta < 1")
+        case PureDP(epsilon=size) | ApproxDP(epsilon=size):
+            name = "epsilon"
+        case ZeroConcentratedDP(rho=size):
+            name = "rho"
+        case GaussianDP(mu=size):
+            name = "mu"
+        case _:
+            raise InvalidParameter(
+                f"budget={budget!r} must be PureDP, ApproxDP, ZeroConcentratedDP or GaussianDP"
+            )
+    if not 0 < size < math.inf:
+        raise InvalidParameter(f"{name}={size!r} must be positive and finite: no noise would fit")
+
+
+@lru_cache(maxsize=256)
+def noise_ratio(budget: Budget, steps: int) -> float:
+    """The scale of each step's noise over its sensitivity, not rounded down.
+
+    ε/k a step for pure budgets; μ/√k a step otherwise, with ρ = μ²/2 for zCDP.
+
+    >>> noise_ratio(GaussianDP(mu=0.5), 4)
+    4.0
+    """
+    match budget:
+        case PureDP(epsilon=epsilon):
+            return enclose(lambda: steps / ball(epsilon))[1]
+        case GaussianDP(mu=mu):
+            return enclose(lambda: ball(steps).sqrt() / ball(mu))[1]
+        case ZeroConcentratedDP(rho=rho):
+            return enclose(lambda: ball(Fraction(steps, 2)).sqrt() / ball(rho).sqrt())[1]
+        case ApproxDP():
+            unit = _gaussian_ratio(budget)
+            return enclose(lambda: ball(steps).sqrt() * ball(unit))[1]
+
+
+@lru_cache(maxsize=256)
+def _gaussian_ratio(budget: ApproxDP) -> float:
+    """1/μ for the largest μ whose profile meets the budget; the relation plays no part."""
+    return calibrate(
+        lambda ratio: Gaussian(sigma=ratio), budget=budget, relation=Relation.ADD_REMOVE
+    )

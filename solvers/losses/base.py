@@ -1,0 +1,144 @@
+"""What a loss declares."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.balls import Formula, ball, enclose
+from dpverify.errors import InvalidParameter, NotSupported
+from solvers.bounds import Bounds, Floats
+from solvers.domains import Domain
+
+UNIT = 2.0**-53  # half a unit in the last place: the relative error of one rounding
+TINY = 2.0**-1000  # what may be lost where numbers are too small to have all their digits
+
+
+class Loss(ABC):
+    """ℓ(θ; x, y) = f(⟨θ, x⟩; y), f convex in its first argument.
+
+    Methods take scores ⟨θ, x⟩ of any shape (…, n) and labels that broadcast against them.
+    """
+
+    @property
+    @abstractmethod
+    def name(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def monotone(self) -> bool:
+        """Whether f′ never changes sign, for each label."""
+
+    @property
+    def smooth(self) -> bool:
+        """Whether f′ is Lipschitz; f″ then exists except at finitely many scores."""
+        return True
+
+    @abstractmethod
+    def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        """f itself."""
+
+    @abstractmethod
+    def slopes(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        """f′; a subgradient where f has a corner."""
+
+    @abstractmethod
+    def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        """f″, where it exists; 0 at corners and jumps."""
+
+    def derivatives(self, scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
+        """f′ and f″ together, where that is cheaper."""
+        return self.slopes(scores, labels), self.curvatures(scores, labels)
+
+    def conjugates(
+        self,
+        slopes: Floats,  # noqa: ARG002
+        labels: ArrayLike,  # noqa: ARG002
+    ) -> tuple[Floats, Floats]:
+        """The nearest slopes that f can have, and the conjugate f* there; for duality gaps."""
+        raise NotSupported(f"loss={self.name!r} has no conjugate here: its gradient is certified")
+
+    @abstractmethod
+    def slope_bound(
+        self, bounds: Bounds, domain: Domain | None = None, dimension: int | None = None
+    ) -> float:
+        """A bound on |f′| over the scores that can occur; ∞ if there is none."""
+
+    @property
+    @abstractmethod
+    def sharpness(self) -> float:
+        """The largest f″ over all scores: f′ is Lipschitz with this constant; ∞ if it jumps."""
+
+    def curvature_bound(self, bounds: Bounds) -> float:
+        """`sharpness`, for bounds whose labels are those of the loss."""
+        self.check_bounds(bounds)
+        return self.sharpness
+
+    @abstractmethod
+    def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401
+        """The vector of losses as a cvxpy expression of the vector of scores."""
+
+    @abstractmethod
+    def check_bounds(self, bounds: Bounds) -> None:
+        """Refuse bounds whose labels are not those of the loss."""
+
+    def lipschitz(
+        self, bounds: Bounds, domain: Domain | None = None, dimension: int | None = None
+    ) -> float:
+        """A bound L on ‖∇ℓ‖₂ = |f′|·‖x‖: how far one record can move the gradient of the sum.
+
+        >>> from solvers.losses import Logistic, Squared
+        >>> from solvers.domains import Ball
+        >>> Logistic().lipschitz(Bounds(norm=2.0, labels=(-1, 1)))
+        2.0
+        >>> Squared().lipschitz(Bounds(norm=1.0, label_bound=2.0), Ball(3.0))  # 2r(rR + s)
+        10.0
+        """
+        slope = self.slope_bound(bounds, domain, dimension)
+        return rounded_up(lambda: ball(slope) * ball(bounds.norm), slope)
+
+    def smoothness(self, bounds: Bounds) -> float:
+        """A bound β on f″·‖x‖²: the norm of one record's Hessian.
+
+        >>> from solvers.losses import Logistic
+        >>> Logistic().smoothness(Bounds(norm=2.0, labels=(-1, 1)))
+        1.0
+        """
+        curvature = self.curvature_bound(bounds)
+        return rounded_up(lambda: ball(curvature) * ball(bounds.norm) ** 2, curvature)
+
+    def slope_errors(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        """Bounds on the rounding errors of `slopes` and `derivatives`, for exact scores.
+
+        Assumes that NumPy's exponential is within 4 units in the last place: a slope is at most
+        eight roundings away from it, and its argument was exact.
+        """
+        errors: Floats = 16.0 * UNIT * np.abs(self.slopes(scores, labels)) + TINY
+        return errors
+
+
+def rounded_up(formula: Formula, factor: float) -> float:
+    """The formula's value, rounded up; ∞ if `factor` is."""
+    return math.inf if factor == math.inf else enclose(formula)[1]
+
+
+def margins(scores: ArrayLike, labels: ArrayLike) -> Floats:
+    """Label times score, for labels ±1."""
+    product: Floats = np.asarray(scores, np.float64) * np.asarray(labels, np.float64)
+    return product
+
+
+def check_signs(bounds: Bounds, name: str) -> None:
+    """Refuse bounds that do not declare labels −1 and 1."""
+    if bounds.labels is None or set(bounds.labels) != {-1.0, 1.0}:
+        raise InvalidParameter(f"labels={bounds.labels!r} must be (-1, 1) for the {name} loss")
+
+
+def check_label_bound(bounds: Bounds, name: str) -> None:
+    """Refuse bounds that leave labels unbounded."""
+    if not math.isfinite(bounds.largest_label):
+        raise InvalidParameter(
+            f"label_bound={bounds.label_bound!r} must be declared for the {name} loss"
+        )

@@ -1,0 +1,150 @@
+"""The hinge loss of support vector machines, and its smoothed form."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.balls import ball, enclose
+from dpverify.errors import check_positive
+from solvers.bounds import Bounds, Floats
+from solvers.domains import Domain
+from solvers.losses.base import UNIT, Loss, check_signs, margins
+
+
+@dataclass(frozen=True, slots=True)
+class Hinge(Loss):
+    """max(0, 1 − y·s) for y = ±1: 1-Lipschitz with a corner at ys = 1.
+
+    >>> Hinge().values([0.5, 2.0], [1, 1]).tolist()
+    [0.5, 0.0]
+    """
+
+    @property
+    def name(self) -> str:
+        return "hinge"
+
+    @property
+    def monotone(self) -> bool:
+        return True
+
+    @property
+    def smooth(self) -> bool:
+        return False
+
+    def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        values: Floats = np.maximum(0.0, 1.0 - margins(scores, labels))
+        return values
+
+    def slopes(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        slopes: Floats = np.where(
+            margins(scores, labels) < 1.0, -np.asarray(labels, np.float64), 0.0
+        )
+        return slopes
+
+    def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        return np.zeros_like(margins(scores, labels))
+
+    def conjugates(self, slopes: Floats, labels: ArrayLike) -> tuple[Floats, Floats]:
+        """f*(−ya) = −a for a in [0, 1]."""
+        signs = np.asarray(labels, np.float64)
+        share = np.clip(-signs * slopes, 0.0, 1.0)
+        return -signs * share, -share
+
+    def slope_bound(
+        self,
+        bounds: Bounds,
+        domain: Domain | None = None,  # noqa: ARG002
+        dimension: int | None = None,  # noqa: ARG002
+    ) -> float:
+        self.check_bounds(bounds)
+        return 1.0
+
+    @property
+    def sharpness(self) -> float:
+        return math.inf
+
+    def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401
+        import cvxpy as cp  # noqa: PLC0415
+
+        return cp.pos(1 - cp.multiply(np.asarray(labels, np.float64), scores))
+
+    def check_bounds(self, bounds: Bounds) -> None:
+        check_signs(bounds, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class HuberHinge(Loss):
+    """The hinge loss with its corner rounded off between ys = 1 − h and 1 + h, h = `width`.
+
+    (1 + h − ys)²/(4h) in between: |f′| ≤ 1 and f″ = 1/(2h) there, 0 outside. [CMS11 Sec. 3.4.3]
+
+    >>> HuberHinge(width=0.5).values([2.0, 1.0, 0.0], [1, 1, 1]).tolist()
+    [0.0, 0.125, 1.0]
+    """
+
+    width: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_positive("width", self.width)
+
+    @property
+    def name(self) -> str:
+        return "huber-hinge"
+
+    @property
+    def monotone(self) -> bool:
+        return True
+
+    def _depth(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        """1 + h − ys: the loss is 0 below 0, quadratic up to 2h, linear beyond."""
+        depth: Floats = (1.0 + float(self.width)) - margins(scores, labels)
+        return depth
+
+    def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        h, depth = float(self.width), self._depth(scores, labels)
+        bend = np.clip(depth, 0.0, 2.0 * h)
+        values: Floats = bend * (bend / (4.0 * h)) + np.maximum(depth - 2.0 * h, 0.0)
+        return values
+
+    def slopes(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        share = np.clip(self._depth(scores, labels) / (2.0 * float(self.width)), 0.0, 1.0)
+        slopes: Floats = -np.asarray(labels, np.float64) * share
+        return slopes
+
+    def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        h, depth = float(self.width), self._depth(scores, labels)
+        inside = (depth > 0.0) & (depth < 2.0 * h)
+        return np.where(inside, 0.5 / h, 0.0)
+
+    def slope_bound(
+        self,
+        bounds: Bounds,
+        domain: Domain | None = None,  # noqa: ARG002
+        dimension: int | None = None,  # noqa: ARG002
+    ) -> float:
+        self.check_bounds(bounds)
+        return 1.0
+
+    @property
+    def sharpness(self) -> float:
+        return enclose(lambda: 1 / (2 * ball(self.width)))[1]
+
+    def slope_errors(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        """1 + h − ys cancels near 0, so its error is one of |1 + h| + |ys|."""
+        size = 1.0 + float(self.width) + np.abs(margins(scores, labels))
+        errors: Floats = 4.0 * UNIT * (size * self.sharpness + 1.0)
+        return errors
+
+    def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401
+        import cvxpy as cp  # noqa: PLC0415
+
+        h = float(self.width)
+        depth = (1.0 + h) - cp.multiply(np.asarray(labels, np.float64), scores)
+        # The threshold is annotated as an int in cvxpy, and taken as a number: scaled to 1 here.
+        return h * cp.huber(cp.pos(depth) / (2.0 * h), 1)
+
+    def check_bounds(self, bounds: Bounds) -> None:
+        check_signs(bounds, self.name)

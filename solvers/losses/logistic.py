@@ -1,0 +1,70 @@
+"""The logistic loss."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from solvers.bounds import Bounds, Floats
+from solvers.domains import Domain
+from solvers.losses.base import Loss, check_signs, margins
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic(Loss):
+    """ln(1 + e^(−y·s)) for y = ±1: |f′| = p < 1 and f″ = p(1 − p) ≤ 1/4, p = 1/(1 + e^(ys)).
+
+    >>> Logistic().slopes([0.0, 800.0], [1, -1]).tolist()
+    [-0.5, 1.0]
+    """
+
+    @property
+    def name(self) -> str:
+        return "logistic"
+
+    @property
+    def monotone(self) -> bool:
+        return True
+
+    def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        values: Floats = np.logaddexp(0.0, -margins(scores, labels))
+        return values
+
+    def slopes(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        return self.derivatives(scores, labels)[0]
+
+    def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        return self.derivatives(scores, labels)[1]
+
+    def derivatives(self, scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
+        """One exponential for both, e^(−|ys|), which cannot overflow."""
+        z = margins(scores, labels)
+        small = np.exp(-np.abs(z))
+        large = 1.0 / (1.0 + small)
+        small *= large
+        slopes: Floats = np.where(z > 0.0, small, large)
+        slopes *= -np.asarray(labels, np.float64)
+        small *= large
+        return slopes, small
+
+    def slope_bound(
+        self,
+        bounds: Bounds,
+        domain: Domain | None = None,  # noqa: ARG002
+        dimension: int | None = None,  # noqa: ARG002
+    ) -> float:
+        self.check_bounds(bounds)
+        return 1.0
+
+    @property
+    def sharpness(self) -> float:
+        return 0.25
+
+    def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401
+        import cvxpy as cp  # noqa: PLC0415
+
+        return cp.logistic(-cp.multiply(np.asarray(labels, np.float64), scores))
+
+    def check_bounds(self, bounds: Bounds) -> None:
+        check_signs(bounds, self.name)

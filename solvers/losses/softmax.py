@@ -1,0 +1,100 @@
+"""The multiclass logistic loss."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import log_softmax, softmax
+
+from dpverify.balls import ball, enclose
+from dpverify.errors import InvalidParameter, check_count
+from solvers.bounds import Bounds, Floats
+from solvers.domains import Domain
+from solvers.losses.base import UNIT, Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Softmax(Loss):
+    """−ln of the y-th of the probabilities p ∝ e^s, for labels 0 … classes − 1.
+
+    Scores are a matrix (…, n, classes), one column a class, and θ is a matrix (d, classes). The
+    gradient in s is p − e_y, of length at most √2; the Hessian diag(p) − p·pᵀ has norm at most
+    1/2 and rank up to classes − 1, so theorems for rank one do not apply.
+
+    >>> Softmax(2).values([[0.0, 0.0]], [1]).round(6).tolist()
+    [0.693147]
+    """
+
+    classes: int
+
+    def __post_init__(self) -> None:
+        check_count("classes", self.classes)
+        if self.classes < 2:
+            raise InvalidParameter(f"classes={self.classes!r} must be at least 2")
+
+    @property
+    def name(self) -> str:
+        return "softmax"
+
+    @property
+    def monotone(self) -> bool:
+        return False
+
+    def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        logs = log_softmax(np.asarray(scores, np.float64), axis=-1)
+        values: Floats = -(logs * self._indicators(labels)).sum(axis=-1)
+        return values
+
+    def slopes(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        """The gradient in the scores, of their shape."""
+        slopes: Floats = softmax(np.asarray(scores, np.float64), axis=-1) - self._indicators(labels)
+        return slopes
+
+    def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:  # noqa: ARG002
+        """The Hessian in the scores: an array (…, n, classes, classes)."""
+        p = softmax(np.asarray(scores, np.float64), axis=-1)
+        curvatures: Floats = p[..., :, None] * (np.eye(self.classes) - p[..., None, :])
+        return curvatures
+
+    def slope_bound(
+        self,
+        bounds: Bounds,
+        domain: Domain | None = None,  # noqa: ARG002
+        dimension: int | None = None,  # noqa: ARG002
+    ) -> float:
+        """√2: (1 − p_y)² + Σ of the other p² ≤ 2·(1 − p_y)²."""
+        self.check_bounds(bounds)
+        return _ROOT_TWO
+
+    @property
+    def sharpness(self) -> float:
+        """1/2: row sums of |diag(p) − p·pᵀ| are 2·p(1 − p)."""
+        return 0.5
+
+    def slope_errors(self, scores: ArrayLike, labels: ArrayLike) -> Floats:  # noqa: ARG002
+        """Each entry of p is a quotient of exponentials and their sum."""
+        p = softmax(np.asarray(scores, np.float64), axis=-1)
+        spread = np.ptp(np.asarray(scores, np.float64), axis=-1, keepdims=True)
+        errors: Floats = (32.0 + 2.0 * self.classes + 2.0 * spread) * UNIT * p + UNIT
+        return errors
+
+    def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401
+        import cvxpy as cp  # noqa: PLC0415
+
+        chosen = cp.sum(cp.multiply(self._indicators(labels), scores), axis=1)
+        return cp.log_sum_exp(scores, axis=1) - chosen
+
+    def check_bounds(self, bounds: Bounds) -> None:
+        wanted = set(range(self.classes))
+        if bounds.labels is None or {float(label) for label in bounds.labels} != wanted:
+            raise InvalidParameter(
+                f"labels={bounds.labels!r} must be 0 to {self.classes - 1} for the softmax loss"
+            )
+
+    def _indicators(self, labels: ArrayLike) -> Floats:
+        indicators: Floats = np.eye(self.classes)[np.asarray(labels).astype(np.int64)]
+        return indicators
+
+
+_ROOT_TWO = enclose(lambda: ball(2).sqrt())[1]

@@ -1,0 +1,153 @@
+"""The formulas of objective perturbation, on balls: what a rule charges, rounded up.
+
+L and β are the Lipschitz and smoothness constants of one record's loss, λ the ridge, σ or τ the
+noise. For the logistic loss R is the bound on ‖x‖ and κ = R²/λ.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+
+from flint import arb, ctx
+
+from dpverify.balls import ball, float_above
+from dpverify.pairs.gaussian import GaussianPair, upper_tail
+
+_BITS = 192
+_CUTS = (
+    (Fraction(0), Fraction(1)),
+    tuple(Fraction(i, 8) for i in range(9)),
+    (Fraction(0), Fraction(3, 5), Fraction(4, 5), Fraction(9, 10), Fraction(1)),
+    (Fraction(0), *(1 - Fraction(7, 10) ** j for j in range(1, 10)), Fraction(1)),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constants:
+    """What the formulas know of a problem."""
+
+    lipschitz: float
+    smoothness: float
+    ridge: float
+
+    def determinant(self) -> arb:
+        """ln(1 + β/λ). [proofs/determinant_ratio.py]"""
+        return (1 + ball(self.smoothness) / ball(self.ridge)).log()
+
+    def pair(self, sigma: float) -> GaussianPair:
+        return GaussianPair.of(sigma=sigma, sensitivity=self.lipschitz)
+
+
+def logistic_epsilon(*, norm: float, ridge: float, scale: float, replaced: bool) -> float:
+    """max over p of qR/τ + ln(1 + κp(1−p)), a concave function of p.
+
+    At any p its tangent bounds it; at the float nearest the maximum the tangent is nearly level.
+    """
+    a, k = norm / scale, norm**2 / ridge
+    # The root of a·(1 + κp(1−p)) + κ·(1 − 2p) in (0, 1], written so that nothing cancels.
+    half = (a - 2.0) * k / 2.0
+    root = math.sqrt(half * half + a * k * (a + k))
+    best = (half + root) / (a * k) if half > 0.0 else (a + k) / (root - half)
+    p = ball(min(1.0, best))
+
+    def bound() -> arb:
+        slope = ball(norm) / ball(scale)
+        bend = ball(norm) ** 2 / ball(ridge)
+        inside = 1 + bend * p * (1 - p)
+        q = 1 + p if replaced else p
+        tangent = slope + bend * (1 - 2 * p) / inside
+        return slope * q + inside.log() + (tangent * (1 - p)).max(-tangent * p)
+
+    with ctx.workprec(_BITS):
+        return float_above(bound())
+
+
+def one_sided_delta(constants: Constants, sigma: float, epsilon: float) -> float:
+    """H(ε̃, L/σ) for ε̃ = ε − ln(1 + β/λ) ≥ 0; beyond, no more than 1 is claimed."""
+    with ctx.workprec(_BITS):
+        left = ball(epsilon) - constants.determinant()
+        profile = constants.pair(sigma).profile_ball(left)
+        return min(1.0, float_above(profile)) if left >= 0 else 1.0
+
+
+def two_sided_delta(
+    constants: Constants, sigma: float, epsilon: float, *, published: bool
+) -> float:
+    """2·H(ε̃, L/σ), or 1 − e^ε̂ + 2·e^ε̂·H(L²/(2σ²), L/σ) where ε̂ = ε̃ − L²/(2σ²) < 0.
+
+    The published rule has ε̃ = ε − |ln(1 − β/λ)| and needs λ > β.
+    """
+    pair = constants.pair(sigma)
+    with ctx.workprec(_BITS):
+        ratio = ball(constants.smoothness) / ball(constants.ridge)
+        paid = -(1 - ratio).log() if published else (1 + ratio).log()
+        half = (ball(constants.lipschitz) / ball(sigma)) ** 2 / 2
+        left = ball(epsilon) - paid
+        rest = left - half
+        near = 1 - rest.exp() + 2 * rest.exp() * pair.profile_ball(half)
+        if rest < 0:
+            return _probability(near)
+        far = 2 * pair.profile_ball(left)
+        return _probability(far if rest >= 0 else far.max(near))
+
+
+def united_delta(
+    constants: Constants, sigma: float, epsilon: float, *, norm: float | None = None
+) -> float:
+    """The sum over cuts 0 = p₀ < … < 1 and q = pⱼ, 1 + pⱼ of H(ε − lⱼ, qL/σ); the best of a few.
+
+    lⱼ bounds the log determinant ratio over the cells that touch pⱼ: ln(1 + β/λ), and then one
+    cell is best; for the logistic loss, whose `norm` R is given, the largest ln(1 + p(1−p)R²/λ).
+    """
+    several = _CUTS[:1] if norm is None else _CUTS
+    with ctx.workprec(_BITS):
+        bend = arb(0) if norm is None else ball(norm) ** 2 / ball(constants.ridge)
+        return min(_united(constants, sigma, ball(epsilon), bend, cuts) for cuts in several)
+
+
+def _united(
+    constants: Constants, sigma: float, epsilon: arb, bend: arb, cuts: tuple[Fraction, ...]
+) -> float:
+    whole = constants.determinant()
+    half = Fraction(1, 2)
+    logs = [(1 + bend * ball(p * (1 - p))).log() for p in cuts]
+    cells = [
+        whole if len(cuts) == 2 or low <= half <= high else logs[i].max(logs[i + 1])
+        for i, (low, high) in enumerate(pairwise(cuts))
+    ]
+    squared = (Fraction(constants.lipschitz) / Fraction(sigma)) ** 2
+    total = arb(0)
+    for j, p in enumerate(cuts):
+        touching = cells[max(j - 1, 0) : j + 1]
+        left = epsilon - touching[0].max(touching[-1])
+        if not left >= 0:
+            return 1.0
+        for q in (p, 1 + p):
+            total += GaussianPair(squared * q * q).profile_ball(left)
+    return _probability(total)
+
+
+def rayleigh_delta(constants: Constants, sigma: float, epsilon: float) -> float:
+    """(1 − e^c)₊ + a·e^ε̃·√(2π)·Φ(−a − max(c/a, 0)) for a = 2L/σ and c = ε̃ − a²/2."""
+    with ctx.workprec(_BITS):
+        a = 2 * ball(constants.lipschitz) / ball(sigma)
+        left = ball(epsilon) - constants.determinant()
+        c = left - a * a / 2
+        start = (c / a).max(arb(0))
+        tail = a * left.exp() * (2 * arb.pi()).sqrt() * upper_tail(a + start)
+        return _probability((1 - c.exp()).max(arb(0)) + tail)
+
+
+def kifer_delta(constants: Constants, sigma: float, epsilon: float) -> float:
+    """The δ for which σ = L·√(8·ln(2/δ) + 4ε)/ε; 1 if λ < 2β/ε."""
+    if constants.ridge * epsilon < 2.0 * constants.smoothness or epsilon == 0.0:
+        return 1.0
+    with ctx.workprec(_BITS):
+        ratio = ball(epsilon) * ball(sigma) / ball(constants.lipschitz)
+        return _probability(2 * (-(ratio**2 - 4 * ball(epsilon)) / 8).exp())
+
+
+def _probability(value: arb) -> float:
+    """Rounded up, and cut to [0, 1]."""
+    return min(1.0, max(0.0, float_above(value)))

@@ -1,0 +1,199 @@
+"""Objective perturbation: the minimum of an objective with random linear part."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter, NotSupported, check_between
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms.inputs import (
+    REAL_ARITHMETIC,
+    Arithmetic,
+    check_arithmetic,
+    check_draw,
+    outputs_of,
+)
+from dpverify.neighbors import Relation
+from solvers.bounds import Data, Floats
+from solvers.certificate import EXPONENTIAL_ACCURACY, Certificate
+from solvers.domains import WholeSpace
+from solvers.linear_noise import LastNoise, LinearNoise
+from solvers.objective import Objective
+from solvers.objective_rules import Charge, Rule, Setting
+from solvers.output_perturbation import SOLVED
+from solvers.problem import Problem, Solution
+from solvers.theorems import OBJECTIVE_PERTURBATION_LIMIT as LIMIT
+
+Budget: TypeAlias = PureDP | ApproxDP
+
+EXACT_MINIMUM = "the minimum is exact; the certificate bounds how far it is not"
+
+_SOLVER_ERROR = 2.0**-26  # of the noise's effect on the minimum: what solves must reach
+_BLOCK = 4096  # outputs whose Hessians are held at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectivePerturbation:
+    """argmin of Σℓ + penalty + ⟨b, θ⟩, b of density ∝ e^(−‖b‖/τ) or, if δ > 0, normal.
+
+    With arithmetic "grid" the noise b is drawn exactly, and a last small noise, worth `share` of ε,
+    hides how far the solver and the grid are from the ideal minimum; the claim counts it all. With
+    "real" the claim assumes real arithmetic and exact minima: for simulation only.
+
+    >>> from solvers import Bounds, Logistic, Ridge
+    >>> problem = Problem(
+    ...     loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)), regularizer=Ridge(2.0)
+    ... )
+    >>> private = ObjectivePerturbation(
+    ...     problem=problem, budget=PureDP(epsilon=1.0), relation=Relation.ADD_REMOVE
+    ... )
+    >>> data = ([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    >>> private.sample(data, size=3, rng=np.random.default_rng(0)).shape
+    (3, 2)
+    """
+
+    problem: Problem
+    budget: Budget
+    relation: Relation
+    rule: Rule = Rule.TIGHT
+    share: float = 2.0**-10
+    arithmetic: Arithmetic = "grid"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.parse(self.relation))
+        check_arithmetic(self.arithmetic)
+        check_between("share", self.share, 2.0**-30, 0.5)
+        if not isinstance(self.budget, (PureDP, ApproxDP)):
+            raise InvalidParameter(f"budget={self.budget!r} must be PureDP or ApproxDP")
+        if not self.problem.ridge > 0.0:
+            raise InvalidParameter(
+                f"regularizer={self.problem.regularizer!r} must have a ridge for objective "
+                "perturbation"
+            )
+        if not 0.0 < self.budget.epsilon < math.inf:
+            raise InvalidParameter(f"epsilon={self.budget.epsilon!r} must be positive and finite")
+        if isinstance(self.problem.domain, WholeSpace):
+            _noise(self.setting(None), self._first)  # refuse a hopeless budget at birth
+
+    @property
+    def _gaussian(self) -> bool:
+        return isinstance(self.budget, ApproxDP) and self.budget.delta > 0.0
+
+    @property
+    def _first(self) -> Budget:
+        """What the noise b may spend: all but the share of the last noise."""
+        epsilon = self.budget.epsilon
+        if self.arithmetic == "grid":
+            epsilon = math.nextafter(epsilon - self.share * epsilon, 0.0)
+        if isinstance(self.budget, ApproxDP) and self._gaussian:
+            return ApproxDP(epsilon=epsilon, delta=self.budget.delta)
+        return PureDP(epsilon=epsilon)
+
+    def setting(self, dimension: int | None) -> Setting:
+        """All that the privacy of b depends on."""
+        return Setting(
+            loss=self.problem.loss,
+            bounds=self.problem.bounds,
+            ridge=self.problem.ridge,
+            relation=self.relation,
+            rule=self.rule,
+            domain=self.problem.domain,
+            dimension=dimension,
+        )
+
+    def noise(self, dimension: int | None = None) -> LinearNoise:
+        """The law of b."""
+        scale = _noise(self.setting(dimension), self._first)
+        return LinearNoise(scale=scale, gaussian=self._gaussian)
+
+    def charge(self, dimension: int | None = None) -> Charge:
+        """What b alone costs, and by which theorem."""
+        setting, scale = self.setting(dimension), self.noise(dimension).scale
+        if self._gaussian:
+            return setting.gaussian(scale, self._first.epsilon)
+        return setting.pure(scale)
+
+    @property
+    def claim(self) -> Claim:
+        dimension = None if isinstance(self.problem.domain, WholeSpace) else 1
+        charge = self.charge(dimension)
+        if self.arithmetic == "real":
+            assumes = (REAL_ARITHMETIC, EXACT_MINIMUM, *charge.assumes)
+        else:
+            drawn = self.noise(dimension).assumes
+            assumes = (*drawn, *charge.assumes, EXPONENTIAL_ACCURACY, SOLVED)
+        if not self.problem.plain:
+            assumes = (*assumes, f"{charge.theorem.name}, in the limit: {LIMIT.name}")
+        return Claim(self.budget, self.relation, charge.theorem, assumes)
+
+    def tolerance(self, dimension: int) -> float:
+        """η: how far from its ideal minimum a point may be, b's rounding included."""
+        noise, ridge = self.noise(dimension), self.problem.ridge
+        solver = _SOLVER_ERROR * noise.scale / ridge
+        return (solver + noise.rounding(dimension) / ridge) * (1.0 + 2.0**-40)
+
+    def solve(self, data: Data, linear: Floats) -> Solution:
+        """The minima for given b, each certified to be near enough."""
+        allowed = _SOLVER_ERROR * self.noise(linear.shape[1]).scale / self.problem.ridge
+        return self.problem.minimize(data, linear).within(allowed)
+
+    def certificate(self, data: Data, *, rng: np.random.Generator) -> Certificate:
+        """What is known about a solve on this dataset, with a fresh b that is thrown away."""
+        d = self.problem.prepare(data)[0].shape[1]
+        return self.solve(data, self.noise(d).draw_real(1, d, rng)).certificate
+
+    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+        """`size` independent private fits: an array (size, d)."""
+        check_draw(size, rng)
+        prepared = self.problem.prepare(data)
+        d = prepared[0].shape[1]
+        noise = self.noise(d)
+        if self.arithmetic == "real":
+            return self.solve(prepared, noise.draw_real(size, d, rng)).points
+        points = self.solve(prepared, noise.draw(size, d, rng)).points
+        return self.last_noise(d).release(points, rng)
+
+    def last_noise(self, dimension: int) -> LastNoise:
+        """The noise that pays for everything that is not ideal: `share`·ε-DP."""
+        epsilon = self.share * self.budget.epsilon
+        return LastNoise(
+            error=self.tolerance(dimension),
+            ratio=math.nextafter(1.0 / epsilon, math.inf),
+            gaussian=False,
+        )
+
+    def log_density(self, outputs: ArrayLike, data: Data) -> Floats:
+        """The log density of the ideal minimum at each output: b's density times |det ∇²J|.
+
+        On the grid the last noise is left out, which is a ten-thousandth of the noise or less: the
+        density then ranks outputs, and is not their exact probability.
+        """
+        problem = self.problem
+        if not problem.plain:
+            raise NotSupported(
+                "minima on a domain or with an ℓ1 norm have no density: faces have mass"
+            )
+        features, labels = problem.prepare(data)
+        points = outputs_of(outputs, (features.shape[1],)).astype(np.float64)
+        objective = Objective(problem.loss, features, labels, problem.ridge)
+        noise = self.noise(features.shape[1])
+        logs = np.empty(len(points))
+        rows = max(1, min(_BLOCK, (1 << 22) // len(features)))
+        for first in range(0, len(points), rows):
+            part = slice(first, first + rows)
+            determinants = np.linalg.slogdet(objective.hessians(points[part]))[1]
+            logs[part] = noise.log_density(objective.noise_at(points[part])) + determinants
+        return logs
+
+
+@lru_cache(maxsize=1024)
+def _noise(setting: Setting, budget: Budget) -> float:
+    """The least noise of a setting for a budget; a search, so remembered."""
+    if isinstance(budget, ApproxDP):
+        return setting.gaussian_noise(budget)
+    return setting.pure_noise(budget)

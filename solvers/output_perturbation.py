@@ -1,0 +1,192 @@
+"""Output perturbation: the exact minimum, as nearly as a certificate says, plus noise."""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.accounting.calibration import calibrate
+from dpverify.balls import ball, enclose
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter, NotSupported, check_positive
+from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, ZeroConcentratedDP
+from dpverify.mechanisms.gaussian import Gaussian
+from dpverify.mechanisms.inputs import Arithmetic, check_arithmetic, check_draw, check_flag
+from dpverify.mechanisms.norm import NormMechanism
+from dpverify.neighbors import Relation
+from dpverify.pairs import GaussianPair, Pair
+from solvers.bounds import Data, Floats
+from solvers.certificate import EXPONENTIAL_ACCURACY, Certificate
+from solvers.problem import Problem, Solution
+from solvers.theorems import CONSTRAINED_MINIMUM, MINIMIZER_SENSITIVITY
+
+Budget: TypeAlias = PureDP | ApproxDP | GaussianDP | ZeroConcentratedDP
+
+SOLVED = "the solver reaches its tolerance on either dataset; it refuses to answer otherwise"
+
+_SMOOTH_ERROR = 2.0**-22  # of the sensitivity: what Newton's method is asked to reach
+_CORNER_ERROR = 2.0**-10  # what a conic solver's duality gap can show
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputPerturbation:
+    """The minimum of a λ-strongly convex problem, plus noise for its sensitivity.
+
+    One record moves the minimum by at most L/λ if it is added or removed and 2L/λ if it is
+    replaced, λ the ridge on the *sum* of losses; a solver that stops within η of it adds 2η.
+    Noise is ∝ e^(−ε‖z‖/Δ) for a pure budget and Gaussian for any other. `data` is a pair of
+    features and labels; `project` moves releases back into the domain, which costs nothing.
+
+    >>> from solvers import Bounds, Logistic, Ridge
+    >>> problem = Problem(
+    ...     loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)), regularizer=Ridge(10.0)
+    ... )
+    >>> private = OutputPerturbation(
+    ...     problem=problem, budget=PureDP(epsilon=1.0), relation=Relation.ADD_REMOVE
+    ... )
+    >>> data = ([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+    >>> private.sample(data, size=3, rng=np.random.default_rng(0)).shape
+    (3, 2)
+    """
+
+    problem: Problem
+    budget: Budget
+    relation: Relation
+    solver_error: float | None = None
+    project: bool = False
+    arithmetic: Arithmetic = "grid"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.parse(self.relation))
+        check_arithmetic(self.arithmetic)
+        check_flag("project", self.project)
+        check_budget(self.budget)
+        if self.solver_error is not None:
+            check_positive("solver_error", self.solver_error)
+        if not self.problem.ridge > 0.0:
+            raise InvalidParameter(
+                f"regularizer={self.problem.regularizer!r} must have a ridge for output "
+                "perturbation: without strong convexity one record can move the minimum any "
+                "distance, and the sensitivity is infinite"
+            )
+
+    @property
+    def claim(self) -> Claim:
+        noise = noise_for(self.budget, 1.0, self.arithmetic)  # assumptions know no sensitivity
+        assumes = (*noise.claim.assumes, EXPONENTIAL_ACCURACY, SOLVED)
+        theorem = MINIMIZER_SENSITIVITY if self.problem.plain else CONSTRAINED_MINIMUM
+        return Claim(self.budget, self.relation, theorem, assumes)
+
+    def pair(self, relation: Relation) -> Pair:
+        """The dominating pair of the noise, for the relation that was declared."""
+        if Relation.parse(relation) is not self.relation:
+            raise NotSupported(f"the sensitivity is that of relation={self.relation.value!r} only")
+        return noise_for(self.budget, 1.0, self.arithmetic).pair(relation)
+
+    def exact_sensitivity(self, dimension: int | None = None) -> float:
+        """L/λ or 2L/λ, rounded up."""
+        lipschitz = self.problem.lipschitz(dimension)
+        if not math.isfinite(lipschitz):
+            raise InvalidParameter(
+                f"domain={self.problem.domain!r} must be bounded for the "
+                f"{self.problem.loss.name} loss: its slopes are unbounded, and so is the "
+                "sensitivity of the minimum"
+            )
+        times = 2 if self.relation is Relation.REPLACE_ONE else 1
+        return enclose(lambda: times * ball(lipschitz) / ball(self.problem.ridge))[1]
+
+    def tolerance(self, dimension: int | None = None) -> float:
+        """η: how near the minimum a solve must be certified to be."""
+        if self.solver_error is not None:
+            return float(self.solver_error)
+        share = _SMOOTH_ERROR if self.problem.loss.smooth else _CORNER_ERROR
+        return share * self.exact_sensitivity(dimension)
+
+    def l2_sensitivity(self, dimension: int | None = None) -> float:
+        """What the noise is made for: the minimum's sensitivity and twice the solver's error."""
+        exact, error = self.exact_sensitivity(dimension), self.tolerance(dimension)
+        return enclose(lambda: ball(exact) + 2 * ball(error))[1]
+
+    def noise(self, dimension: int) -> Gaussian | NormMechanism:
+        """The mechanism that adds the noise; `dimension` matters for boxes only."""
+        return noise_for(self.budget, self.l2_sensitivity(dimension), self.arithmetic)
+
+    def solve(self, data: Data) -> Solution:
+        """The minimum, certified to be near enough; costs no privacy only while it stays inside."""
+        solution = self.problem.minimize(data)
+        return solution.within(self.tolerance(solution.points.shape[1]))
+
+    def certificate(self, data: Data) -> Certificate:
+        """What is known about the solve on this dataset."""
+        return self.solve(data).certificate
+
+    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+        """`size` independent private fits: an array (size, d)."""
+        check_draw(size, rng)
+        point = self.solve(data).points[0]
+        released = self.noise(len(point)).sample(point, size, rng=rng)
+        return self.problem.domain.project(released) if self.project else released
+
+    def log_density(self, outputs: ArrayLike, data: Data) -> Floats:
+        """For each output its log density, or log probability on the grid.
+
+        For norm noise on the grid, which has no formula, the density is that of real arithmetic.
+        """
+        if self.project and self.problem.domain.bounded:
+            raise NotSupported("projected releases have no density; project=False has one")
+        point = self.solve(data).points[0]
+        arithmetic = self.arithmetic
+        if isinstance(self.budget, PureDP) and len(point) > 1:
+            arithmetic = "real"
+        noise = noise_for(self.budget, self.l2_sensitivity(len(point)), arithmetic)
+        return noise.log_density(outputs, point)
+
+
+def check_budget(budget: object) -> None:
+    """Refuse what is no budget, or none that noise can meet."""
+    if not isinstance(budget, (PureDP, ApproxDP, GaussianDP, ZeroConcentratedDP)):
+        raise InvalidParameter(
+            f"budget={budget!r} must be PureDP, ApproxDP, GaussianDP or ZeroConcentratedDP"
+        )
+    spent = {PureDP: "epsilon", ApproxDP: "epsilon", GaussianDP: "mu", ZeroConcentratedDP: "rho"}
+    value = getattr(budget, spent[type(budget)])
+    if isinstance(budget, ApproxDP) and budget.epsilon == 0.0 and budget.delta > 0.0:
+        return
+    if not 0.0 < value < math.inf:
+        raise InvalidParameter(f"budget={budget!r} must be positive and finite")
+
+
+def noise_for(
+    budget: Budget, sensitivity: float, arithmetic: Arithmetic
+) -> Gaussian | NormMechanism:
+    """Noise that spends the budget on an answer of that ℓ2 sensitivity, and no more than it."""
+    if isinstance(budget, ApproxDP) and budget.delta == 0.0:
+        budget = PureDP(epsilon=budget.epsilon)
+    if isinstance(budget, PureDP):
+        scale = enclose(lambda: ball(sensitivity) / ball(budget.epsilon))[1]
+        return NormMechanism(scale=scale, sensitivity=sensitivity, arithmetic=arithmetic)
+    sigma = enclose(lambda: ball(sensitivity) * ball(noise_multiplier(budget)))[1]
+    if isinstance(budget, ApproxDP):
+        while not _spends(sigma, sensitivity, budget):
+            sigma *= 1.0 + 2.0**-50
+    return Gaussian(sigma=sigma, l2_sensitivity=sensitivity, arithmetic=arithmetic)
+
+
+@lru_cache(maxsize=256)
+def noise_multiplier(budget: ApproxDP | GaussianDP | ZeroConcentratedDP) -> float:
+    """σ/Δ of Gaussian noise for a budget, rounded up."""
+    if isinstance(budget, GaussianDP):
+        return enclose(lambda: 1 / ball(budget.mu))[1]
+    if isinstance(budget, ZeroConcentratedDP):
+        return enclose(lambda: 1 / (2 * ball(budget.rho)).sqrt())[1]
+    return calibrate(lambda s: GaussianDP(mu=1.0 / s), budget=budget, relation=Relation.REPLACE_ONE)
+
+
+@lru_cache(maxsize=256)
+def _spends(sigma: float, sensitivity: float, budget: ApproxDP) -> bool:
+    """Whether the rounded σ stays within the budget, for certain."""
+    pair = GaussianPair.of(sigma=sigma, sensitivity=sensitivity)
+    return pair.delta(budget.epsilon) <= budget.delta

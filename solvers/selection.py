@@ -1,0 +1,154 @@
+"""Choosing among settings by the data, and paying for it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter, NotSupported, check_real
+from dpverify.mechanisms import NoisyMax
+from dpverify.neighbors import Relation
+from solvers.bounds import Floats
+from solvers.estimators.declarations import (
+    Declaration,
+    RandomState,
+    fraction,
+    generator,
+    together,
+)
+
+_UNITS = float(1 << 20)
+
+
+class PrivateSelection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """The best of several settings of a private model, within the model's own budget.
+
+    Every candidate is fitted on an equal part of the budget; which one is kept is decided by noisy
+    max on `share` of ε, and the rest is thrown away. The score counts the records that a candidate
+    gets right: one record moves it by at most one, and none falls where one is added. A regression
+    is scored by minus the sum of its absolute errors, each cut at twice the label bound. All
+    releases together are within the budget by basic composition, adaptively: the selection is
+    about models that were already released.
+
+    Parameters
+    ----------
+    estimator : private classifier or regressor
+        Its `budget` is the budget of everything.
+    candidates : sequence of dict
+        Parameters to set, one dict a candidate; fixed before the data is seen.
+    share : float
+        The part of ε that the selection gets.
+    random_state : int, Generator, RandomState or None
+        Where all noise comes from; that of the estimator is not used.
+
+    Attributes
+    ----------
+    best_estimator_, best_index_
+        The candidate that was kept, and its number.
+    claim_ : Claim
+        What all fits and the selection cost together.
+
+    >>> from dpverify import PureDP
+    >>> from solvers import PrivateMedian
+    >>> ages = np.repeat([20.0, 30.0, 90.0], [30, 10, 10])
+    >>> median = PrivateMedian(budget=PureDP(epsilon=4.0), low=0.0, high=100.0,
+    ...                        relation=Relation.ADD_REMOVE)
+    >>> search = PrivateSelection(median, candidates=[{"quantile": 0.5}, {"quantile": 0.9}],
+    ...                           random_state=0)
+    >>> search.fit(ages.reshape(-1, 1), ages).best_params_
+    {'quantile': 0.5}
+    >>> search.claim_.guarantee
+    PureDP(epsilon=4.0)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,  # noqa: ANN401  # any private model
+        *,
+        candidates: Sequence[dict[str, Any]] = (),
+        share: float = 0.1,
+        random_state: RandomState = None,
+    ) -> None:
+        self.estimator = estimator
+        self.candidates = candidates
+        self.share = share
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> "PrivateSelection":  # noqa: N803
+        """Fit every candidate, keep one."""
+        declared = Declaration.of(self.estimator.budget, self.estimator.relation)
+        models = self._models(declared)
+        largest = _range(self.estimator)
+        pick = NoisyMax(
+            epsilon=fraction(declared.budget, float(self.share)).epsilon,
+            score_sensitivity=1.0 if largest is None else _UNITS,
+            monotone=declared.relation is Relation.ADD_REMOVE,
+        )
+        rng = generator(self.random_state)
+        for model in models:
+            model.set_params(random_state=rng)  # the generator itself: a copy would repeat noise
+            model.fit(X, y)
+        scores = [_score(model, X, np.asarray(y), largest) for model in models]
+        self.best_index_ = int(pick.sample(scores, 1, rng=rng)[0])
+        self.best_estimator_ = models[self.best_index_]
+        self.best_params_ = dict(self.candidates[self.best_index_])
+        claims = [*(model.claim_ for model in models), pick.claim]
+        self.claim_: Claim = together(claims, declared)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """As the kept candidate does."""
+        check_is_fitted(self)
+        predicted: NDArray[Any] = self.best_estimator_.predict(X)
+        return predicted
+
+    def score(self, X: ArrayLike, y: ArrayLike) -> float:  # noqa: N803
+        """As the kept candidate does."""
+        check_is_fitted(self)
+        return float(self.best_estimator_.score(X, y))
+
+    def _models(self, declared: Declaration) -> list[Any]:
+        """The candidates, each on its part of what the selection leaves."""
+        check_real("share", self.share)
+        if not 0.0 < self.share < 1.0:
+            raise InvalidParameter(f"share={self.share!r} must lie strictly between 0 and 1")
+        if len(self.candidates) < 2:
+            raise InvalidParameter(f"candidates={self.candidates!r} must be at least two")
+        part = fraction(declared.budget, (1.0 - float(self.share)) / len(self.candidates))
+        models = []
+        for changes in self.candidates:
+            if {"budget", "relation", "random_state"} & set(changes):
+                raise InvalidParameter(
+                    f"candidate={changes!r} must not change the budget, relation or random_state"
+                )
+            models.append(clone(self.estimator).set_params(**changes, budget=part))
+        return models
+
+
+def _range(estimator: Any) -> float | None:  # noqa: ANN401
+    """The largest absolute error of a regression that is counted; None for a classifier."""
+    if is_classifier(estimator):
+        return None
+    low, high = (getattr(estimator, name, None) for name in ("low", "high"))
+    bound = getattr(estimator, "label_bound", None)
+    if bound is not None:
+        return 2.0 * float(bound)
+    if low is not None and high is not None:
+        return float(high) - float(low)
+    raise NotSupported(f"estimator={estimator!r} must declare label_bound, or low and high")
+
+
+def _score(model: Any, X: ArrayLike, y: NDArray[Any], largest: float | None) -> float:  # noqa: ANN401, N803
+    """How many labels are right; or minus the sum of absolute errors, in units of largest/2^20.
+
+    Either is a sum of whole numbers, so that floats hold it exactly.
+    """
+    predicted = model.predict(X)
+    if largest is None:
+        return float((predicted == y).sum())
+    errors: Floats = np.minimum(np.abs(predicted - y) / largest, 1.0)
+    return -float(np.floor(errors * _UNITS).sum())

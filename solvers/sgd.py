@@ -1,0 +1,275 @@
+"""DP-SGD: noisy gradients of random batches, each way of drawing them with its own claim."""
+
+import math
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.calibration import calibrate
+from dpverify.accounting.parts import Composable
+from dpverify.claims import Claim
+from dpverify.errors import (
+    InvalidParameter,
+    NotSupported,
+    check_count,
+    check_positive,
+    check_real,
+)
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms import Gaussian, Laplace, Subsampled, SubsampledWithoutReplacement
+from dpverify.mechanisms.laws import Ints
+from dpverify.neighbors import Relation
+from dpverify.theorems import POISSON_SUBSAMPLING, WITHOUT_REPLACEMENT, Theorem
+from solvers.bounds import Data, Floats
+from solvers.clipped_sums import ClippedSums
+from solvers.descent import (
+    Output,
+    Setting,
+    Transcript,
+    above,
+    assumptions,
+    check_output,
+    released,
+)
+from solvers.gradient_descent import check_budget, kind_of
+from solvers.step_noise import StepNoise
+
+Budget: TypeAlias = PureDP | ApproxDP
+
+_UNIFORM = 2**53  # what Generator.random() returns are multiples of 1/this
+_CELLS = 1 << 21
+_SHUFFLED = 2_000  # up to so many records whole rows are shuffled; beyond, one draw a row is faster
+_CLOSE = 1e-3  # of the noise, for batches of fixed size
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonBatches:
+    """Every record is in a batch with probability `rate`, independently of all others."""
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        check_real("rate", self.rate)
+        if not 0 < self.rate <= 1:
+            raise InvalidParameter(f"rate={self.rate!r} must be positive and at most 1")
+
+    @property
+    def drawn_rate(self) -> float:
+        """The probability that a float uniform on multiples of 2^-53 is below `rate`."""
+        return math.ceil(self.rate * _UNIFORM) / _UNIFORM
+
+    @property
+    def theorem(self) -> Theorem:
+        return POISSON_SUBSAMPLING
+
+    def check(self, setting: Setting) -> None:
+        """Poisson batches fit every setting."""
+
+    def expected(self, records: int) -> float:
+        return float(self.rate) * records
+
+    def reach(self, relation: Relation) -> float:  # noqa: ARG002
+        """The declared sensitivity, in clipping norms: one record's presence."""
+        return 1.0
+
+    def part(self, noise: Gaussian | Laplace, records: int) -> Composable:  # noqa: ARG002
+        """One step, as the accountant sees it."""
+        return Subsampled(noise, rate=self.drawn_rate)
+
+    def totals(self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator) -> Ints:
+        result = np.empty((len(parameters), sums.dimension), np.int64)
+        step = max(1, _CELLS // sums.records)
+        for start in range(0, len(parameters), step):
+            few = slice(start, start + step)
+            shape = (len(parameters[few]), sums.records)
+            chosen: NDArray[np.bool_] = rng.random(shape) < self.rate
+            result[few] = sums.total(parameters[few], chosen)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class FixedBatches:
+    """`size` different records a batch, all such batches equally likely: REPLACE_ONE only."""
+
+    size: int
+
+    def __post_init__(self) -> None:
+        check_count("size", self.size)
+
+    @property
+    def theorem(self) -> Theorem:
+        return WITHOUT_REPLACEMENT
+
+    def check(self, setting: Setting) -> None:
+        if setting.relation is not Relation.REPLACE_ONE:
+            raise NotSupported(
+                f"relation={setting.relation.value!r} must be {Relation.REPLACE_ONE.value!r} for "
+                "batches of fixed size, which show how many records there are; Poisson batches "
+                "take both relations"
+            )
+        if self.size > setting.records:
+            raise InvalidParameter(
+                f"size={self.size!r} of a batch must not exceed records={setting.records!r}"
+            )
+
+    def expected(self, records: int) -> float:  # noqa: ARG002
+        return float(self.size)
+
+    def reach(self, relation: Relation) -> float:  # noqa: ARG002
+        """The declared sensitivity, in clipping norms: one record of the batch replaced."""
+        return 2.0
+
+    def part(self, noise: Gaussian | Laplace, records: int) -> Composable:
+        return SubsampledWithoutReplacement(noise, batch=self.size, population=records)
+
+    def totals(self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator) -> Ints:
+        return sums.total_of_batches(parameters, self._batches(len(parameters), sums.records, rng))
+
+    def _batches(self, count: int, records: int, rng: np.random.Generator) -> Ints:
+        """Record numbers (count, size); both ways draw integers without bias."""
+        if records > _SHUFFLED:
+            rows = [rng.choice(records, self.size, replace=False) for _ in range(count)]
+            return np.array(rows, np.int64)
+        result = np.empty((count, self.size), np.int64)
+        step = max(1, _CELLS // records)
+        for start in range(0, count, step):
+            few = result[start : start + step]
+            few[:] = rng.permuted(np.tile(np.arange(records), (len(few), 1)), axis=1)[
+                :, : self.size
+            ]
+        return result
+
+
+Batches: TypeAlias = PoissonBatches | FixedBatches
+
+
+@dataclass(frozen=True, slots=True)
+class StochasticGradientDescent:
+    """`steps` noisy gradients, each of a fresh random batch; the last or averaged iterate.
+
+    The noise is the least that the accountant's certified upper bound allows for so many
+    subsampled steps: Gaussian, or of density ∝ exp(−‖z‖₂/b) for a PureDP budget.
+
+    - Poisson batches: one record's presence moves a sum by at most the clipping norm C; both
+      relations. [proofs/poisson_subsampling.py]
+    - Batches of fixed size: one replaced record moves a sum by at most 2C; REPLACE_ONE only, since
+      the size of the data is then public. [proofs/without_replacement.py]
+
+    Sums are divided by the expected size of a batch, a public number. For pure budgets a step's
+    largest loss depends on the noise by its own largest loss alone, so that of Laplace noise with
+    the same ε is the one that counts.
+
+    >>> from solvers import Bounds, Logistic, WholeSpace
+    >>> setting = Setting(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),
+    ...                   domain=WholeSpace(), relation=Relation.ADD_REMOVE, records=100)
+    >>> fit = StochasticGradientDescent(setting, budget=ApproxDP(epsilon=1.0, delta=1e-5),
+    ...                                 batches=PoissonBatches(0.1), steps=20, learning_rate=1.0)
+    >>> round(fit.noise(1).scale, 3)
+    2.102
+    """
+
+    setting: Setting
+    _: KW_ONLY
+    budget: Budget
+    batches: Batches
+    steps: int
+    learning_rate: float
+    output: Output = "last"
+
+    def __post_init__(self) -> None:
+        check_count("steps", self.steps)
+        check_output(self.output)
+        check_positive("learning_rate", self.learning_rate)
+        if not isinstance(self.budget, PureDP | ApproxDP):
+            raise InvalidParameter(f"budget={self.budget!r} must be PureDP or ApproxDP")
+        check_budget(self.budget)
+        if not isinstance(self.batches, PoissonBatches | FixedBatches):
+            raise InvalidParameter(
+                f"batches={self.batches!r} must be PoissonBatches or FixedBatches"
+            )
+        self.batches.check(self.setting)
+
+    @property
+    def claim(self) -> Claim:
+        assumes = assumptions(self.setting, kind_of(self.budget))
+        return Claim(self.budget, self.setting.relation, self.batches.theorem, assumes)
+
+    @property
+    def transcript(self) -> Transcript:
+        """All noisy gradients, from which the release follows, as a mechanism."""
+        return Transcript(self)
+
+    def noise(self, dimension: int) -> StepNoise:
+        """What is added to each sum of gradients."""
+        relation = self.setting.relation
+        reach = self.batches.reach(relation) * self.setting.clipping_norm(dimension)
+        ratio = noise_ratio(
+            self.batches, self.budget, int(self.steps), relation, int(self.setting.records)
+        )
+        return StepNoise(
+            kind=kind_of(self.budget),
+            scale=above(ratio * reach),
+            sensitivity=reach,
+            dimension=dimension,
+            arithmetic=self.setting.arithmetic,
+        )
+
+    def divisor(self) -> float:
+        return self.batches.expected(int(self.setting.records))
+
+    def rate(self, dimension: int) -> float:  # noqa: ARG002
+        return float(self.learning_rate)
+
+    def gradient_sums(
+        self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator
+    ) -> Ints:
+        return self.batches.totals(sums, parameters, rng)
+
+    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+        """`size` independent private fits: an array (size, d)."""
+        return released(self, data, size, rng, self.output)
+
+
+@lru_cache(maxsize=256)
+def noise_ratio(
+    batches: Batches, budget: Budget, steps: int, relation: Relation, records: int
+) -> float:
+    """The least scale of noise over its declared sensitivity that the budget allows."""
+
+    def part(ratio: float) -> Composable:
+        pure = isinstance(budget, PureDP)
+        return batches.part(Laplace(scale=ratio) if pure else Gaussian(sigma=ratio), records)
+
+    if isinstance(batches, PoissonBatches) or isinstance(budget, PureDP):
+        return calibrate(part, budget=budget, relation=relation, times=steps)
+
+    # The bracket for fixed batches has ends from different instances, apart by more than rounding,
+    # so no noise can be shown to be least: the one that the upper end allows is taken.
+    def meets(ratio: float) -> bool:
+        spent = Accountant(relation=relation).compose(part(ratio), times=steps)
+        tolerance = _CLOSE * budget.epsilon / 4
+        return spent.epsilon(budget.delta, tolerance=tolerance).upper <= budget.epsilon
+
+    return _least(meets)
+
+
+def _least(meets: Callable[[float], bool]) -> float:
+    """A ratio that meets, within a share `_CLOSE` of one that does not."""
+    low = high = 1.0
+    while not meets(high):
+        low, high = high, 2.0 * high
+        if high > 2.0**100:
+            raise InvalidParameter("budget must be larger: no noise is enough")
+    while low == high or meets(low):
+        high, low = low, low / 2.0
+        if low < 2.0**-100:
+            raise InvalidParameter("budget must be smaller: any noise is enough")
+    while high - low > _CLOSE * high:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if meets(middle) else (middle, high)
+    return high

@@ -1,0 +1,240 @@
+"""Private least squares from noisy sufficient statistics, XᵀX and Xᵀy."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, TypeAlias
+
+import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike
+
+from dpverify.balls import ball, enclose
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter, check_between, check_member
+from dpverify.guarantees import PureDP
+from dpverify.mechanisms.inputs import Arithmetic, check_arithmetic, check_draw, check_flag
+from dpverify.mechanisms.laws import Ints
+from dpverify.neighbors import Relation
+from dpverify.theorems import ANALYTIC_GAUSSIAN, LAPLACE, NORM_MECHANISM, Theorem
+from solvers.bounds import Bounds, Data, Floats
+from solvers.clipped_sums import MOST_RECORDS
+from solvers.descent import above, features_and_labels
+from solvers.domains import Domain, WholeSpace
+from solvers.gradient_descent import Budget, check_budget, noise_ratio
+from solvers.step_noise import Kind, StepNoise
+
+PureNoise: TypeAlias = Literal["laplace", "norm"]
+
+_BITS = 20
+_BLOCK = 1 << 12
+_THEOREMS: dict[Kind, Theorem] = {
+    "gaussian": ANALYTIC_GAUSSIAN,
+    "laplace": LAPLACE,
+    "norm": NORM_MECHANISM,
+}
+_SHIFTS = (2, 3, 5, 7)  # 1 + 1/4 + 1/8 + 1/32 + 1/128 = 181/128, just below √2
+_STRETCH = 181 / 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SufficientStatistics:
+    """θ = (A + ridge·I)⁻¹·b from one noisy release of A = XᵀX and b = Xᵀy.
+
+    With ‖x‖ ≤ r and |y| ≤ s, a record's share is (x·xᵀ, y·x). Its ℓ2 norm is
+    ‖x‖·√(‖x‖² + y²) ≤ r·√(r² + s²), counting both halves of the symmetric matrix; two records
+    differ by at most √(2r⁴ + 2r²s² + s⁴/2), or 2rs where s² > 2r². The upper half of x·xᵀ and y·x
+    have ℓ1 norm at most (d + 1)/2·r² + √d·r·s, and a length in ℓ1 is at most √(2d + d(d − 1)/4)
+    times the one in ℓ2. [proofs/normed_statistics.py] Labels are scaled
+    by a power of two to the size of the features first, and back at the end.
+
+    The noise is Gaussian, or for PureDP budgets Laplace, or of density ∝ exp(−‖z‖₂/b) with
+    `pure_noise` "norm", which is smaller by a tenth or so. What follows is post-processing:
+    negative eigenvalues of the noisy A are set to 0, `ridge` is added, and θ is projected onto
+    `domain`. The default ridge is the noise's own size in A, a public number.
+
+    >>> fit = SufficientStatistics(bounds=Bounds(norm=1.0, label_bound=1.0),
+    ...                            budget=PureDP(epsilon=1.0), relation=Relation.ADD_REMOVE)
+    >>> round(fit.sensitivity(2), 9)  # 3/2 + √2
+    2.914213562
+    """
+
+    bounds: Bounds
+    budget: Budget
+    relation: Relation
+    ridge: float | None = None
+    domain: Domain = WholeSpace()  # noqa: RUF009  # frozen
+    pure_noise: PureNoise = "laplace"
+    clip_records: bool = False
+    arithmetic: Arithmetic = "grid"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relation", Relation.parse(self.relation))
+        check_budget(self.budget)
+        check_member("pure_noise", self.pure_noise, ("laplace", "norm"))
+        check_flag("clip_records", self.clip_records)
+        check_arithmetic(self.arithmetic)
+        if self.ridge is not None:
+            check_between("ridge", self.ridge, 0.0, 1e300)
+        if not math.isfinite(self.bounds.largest_label):
+            raise InvalidParameter(
+                f"label_bound={self.bounds.label_bound!r} must be declared: without it one record "
+                "moves Xᵀy without limit"
+            )
+
+    @property
+    def kind(self) -> Kind:
+        return self.pure_noise if isinstance(self.budget, PureDP) else "gaussian"
+
+    @property
+    def claim(self) -> Claim:
+        noise = StepNoise(
+            kind=self.kind, scale=1.0, sensitivity=1.0, dimension=2, arithmetic=self.arithmetic
+        )
+        return Claim(self.budget, self.relation, _THEOREMS[self.kind], noise.assumes)
+
+    @property
+    def statistics(self) -> "NoisyStatistics":
+        """The noisy release that θ is computed from, as a mechanism with a density."""
+        return NoisyStatistics(self)
+
+    @property
+    def label_exponent(self) -> int:
+        """Labels are multiplied by 2^this, to the size of the features."""
+        return math.frexp(float(self.bounds.norm))[1] - math.frexp(self.bounds.largest_label)[1]
+
+    def sensitivity(self, dimension: int) -> float:
+        """Of the scaled statistics, in ℓ1 for Laplace noise and ℓ2 otherwise; not rounded down."""
+        r = float(self.bounds.norm)
+        s = math.ldexp(self.bounds.largest_label, self.label_exponent)
+        norm: Kind = "laplace" if self.kind == "laplace" else "norm"
+        return sensitivity(r, s, dimension, kind=norm, relation=self.relation)
+
+    def noise(self, dimension: int) -> StepNoise:
+        """What is added to the scaled statistics."""
+        # Flooring the stretched entries moves them by at most 5 units of 2^-40 more.
+        room = 1.0 if self.kind == "laplace" else 1.0 + 2.0**-28
+        reach = above(self.sensitivity(dimension) * room)
+        return StepNoise(
+            kind=self.kind,
+            scale=above(noise_ratio(self.budget, 1) * reach),
+            sensitivity=reach,
+            dimension=dimension * (dimension + 3) // 2,
+            arithmetic=self.arithmetic,
+        )
+
+    def sums(self, data: Data) -> tuple[Ints, int]:
+        """The scaled statistics of the data, exactly, as multiples of 2^exponent."""
+        X, y = self.bounds.prepare(*features_and_labels(data), clip=self.clip_records)  # noqa: N806
+        if len(X) > MOST_RECORDS:
+            raise InvalidParameter(f"X has {len(X)} rows; there must be at most {MOST_RECORDS}")
+        self.domain.check_dimension(X.shape[1])
+        exponent = math.frexp(float(self.bounds.norm))[1] - _BITS
+        # Towards zero, so that no record becomes longer: whole numbers of at most 20 bits.
+        rows = np.trunc(np.ldexp(np.column_stack([X, np.ldexp(y, self.label_exponent)]), -exponent))
+        total = np.zeros((X.shape[1], X.shape[1] + 1), np.int64)
+        for start in range(0, len(X), _BLOCK):
+            block = rows[start : start + _BLOCK]
+            total += (block[:, :-1].T @ block).astype(np.int64)  # exact: at most 2^52
+        return self._vector(total), 2 * exponent
+
+    def _vector(self, total: Ints) -> Ints:
+        """Diagonal, entries above it (times 181/128 where ℓ2 counts), and Xᵀy."""
+        d = len(total)
+        upper = total[:, :d][np.triu_indices(d, 1)]
+        if self.kind != "laplace":
+            upper = sum((upper >> shift for shift in _SHIFTS), start=upper)
+        return np.concatenate([np.diag(total[:, :d]), upper, total[:, d]])
+
+    def solution(self, released: Floats) -> Floats:
+        """θ for each row of noisy statistics: post-processing."""
+        d = dimension_of(released.shape[1])
+        stretch = 1.0 if self.kind == "laplace" else _STRETCH
+        gram = np.zeros((len(released), d, d))
+        rows, columns = np.triu_indices(d, 1)
+        gram[:, np.arange(d), np.arange(d)] = released[:, :d]
+        gram[:, rows, columns] = released[:, d : d + len(rows)] / stretch
+        gram[:, columns, rows] = gram[:, rows, columns]
+        right = np.ldexp(released[:, -d:], -self.label_exponent)
+        values, vectors = np.linalg.eigh(gram)
+        inverse = 1.0 / (np.maximum(values, 0.0) + self.ridge_for(d))
+        along = np.einsum("mij,mi->mj", vectors, right) * inverse
+        return self.domain.project(np.einsum("mij,mj->mi", vectors, along))
+
+    def ridge_for(self, dimension: int) -> float:
+        """The ridge, by default about the spectral norm of the noise in A: √(2d) entries' worth."""
+        if self.ridge is not None and self.ridge > 0:
+            return float(self.ridge)
+        noise = self.noise(dimension)
+        entry = math.sqrt(noise.second_moment / noise.dimension)
+        # Without any ridge a singular A would have no inverse.
+        return entry * math.sqrt(2 * dimension) if self.ridge is None else 2.0**-40 * entry
+
+    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+        """`size` independent private fits: an array (size, d)."""
+        return self.solution(self.statistics.sample(data, size, rng=rng))
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyStatistics:
+    """The scaled statistics with noise, an array (size, d(d + 3)/2)."""
+
+    method: SufficientStatistics
+
+    @property
+    def claim(self) -> Claim:
+        return self.method.claim
+
+    def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
+        check_draw(size, rng)
+        sums, exponent = self.method.sums(data)
+        noise = self.method.noise(dimension_of(len(sums)))
+        return noise.release(np.tile(sums, (size, 1)), exponent, rng)
+
+    def log_density(self, outputs: ArrayLike, data: Data) -> Floats:
+        """For each output, its log probability (grid) or log density (real)."""
+        sums, exponent = self.method.sums(data)
+        draws = np.asarray(outputs, np.float64)
+        if draws.ndim != 2 or draws.shape[1] != len(sums):
+            shape = f"(size, {len(sums)})"
+            raise InvalidParameter(f"outputs of shape {draws.shape} must have the shape {shape}")
+        noise = self.method.noise(dimension_of(len(sums)))
+        return noise.log_density(draws, np.tile(sums, (len(draws), 1)), exponent)
+
+
+def sensitivity(
+    norm: float, label: float, dimension: int, *, kind: Kind, relation: Relation
+) -> float:
+    """By how much one record moves (x·xᵀ, y·x) in ℓ1 (laplace) or ℓ2, not rounded down.
+
+    ℓ2 counts entries off the diagonal twice, ℓ1 once.
+
+    >>> round(sensitivity(1.0, 1.0, 3, kind="norm", relation=Relation.REPLACE_ONE) ** 2, 9)
+    4.5
+    """
+    replaced = relation is Relation.REPLACE_ONE
+    r, s, d = Fraction(norm), Fraction(label), dimension
+
+    def euclidean() -> arb:
+        if not replaced:
+            return ball(r * r * (r * r + s * s)).sqrt()
+        if s * s > 2 * r * r:
+            return ball(2 * r * s)
+        return ball(2 * r**4 + 2 * r * r * s * s + s**4 / 2).sqrt()
+
+    def absolute() -> arb:
+        one = ball((d + 1) * r * r / 2) + ball(d).sqrt() * ball(r * s)
+        return 2 * one if replaced else one
+
+    def converted() -> arb:
+        """Cauchy and Schwarz, entries off the diagonal having weight 1/2."""
+        return ball(2 * d + Fraction(d * (d - 1), 4)).sqrt() * euclidean()
+
+    if kind == "laplace":
+        return min(enclose(absolute)[1], enclose(converted)[1])
+    return enclose(euclidean)[1]
+
+
+def dimension_of(statistics: int) -> int:
+    """The d with d(d + 3)/2 statistics."""
+    return (math.isqrt(9 + 8 * statistics) - 3) // 2

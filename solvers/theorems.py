@@ -1,0 +1,133 @@
+"""The theorems that the claims of solvers rest on, and the files that prove them."""
+
+# ruff: noqa: E501  # statements as the proof files have them
+
+from dpverify.theorems import Theorem
+
+PERTURBED_MINIMUM = Theorem(
+    name="perturbed-minimum",
+    statement=(
+        "For an m-strongly convex objective, ‖∇J(θ)‖ = g implies ‖θ − θ*‖ ≤ g/m and J(θ) − J(θ*) ≤ g²/(2m): "
+        "‖b‖/λ and ‖b‖²/(2nλ) for objective perturbation, nγ/Λ for an approximate minimum; both are attained."
+    ),
+    source="Wang, CS 325, lecture 14, (14.7), without its factors 2; Polyak, 1963",
+    proof="proofs/perturbed_minimum.py",
+)
+MINIMIZER_SENSITIVITY = Theorem(
+    name="minimizer-sensitivity",
+    statement=(
+        "The minimizer of (1/n)·Σℓ + (λ/2)·‖θ‖² for L-Lipschitz convex ℓ moves by at most 2L/(nλ) when one "
+        "record is replaced, and by L/(nλ) when one loss is added or removed at fixed n; both are attained."
+    ),
+    source="Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Cor. 8; lecture on machine learning with DP",
+    proof="proofs/minimizer_sensitivity.py",
+)
+OBJECTIVE_PERTURBATION = Theorem(
+    name="objective-perturbation",
+    statement=(
+        "Objective perturbation with noise ∝ e^(−ε‖b‖/(2L)) and losses that are L-Lipschitz, β-smooth, convex "
+        "and have Hessians of rank at most one is (ε + ln(1 + β/λ))-DP when one record is replaced."
+    ),
+    source="Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Thm 9; Wang, CS 325, lecture 14, Thm 14.3",
+    proof="proofs/objective_perturbation.py",
+)
+OBJECTIVE_PERTURBATION_GAUSSIAN = Theorem(
+    name="objective-perturbation-gaussian",
+    statement=(
+        "Objective perturbation with b ~ N(0, σ²I) and generalized linear losses has, for one record added or "
+        "removed and ε̃ = ε − ln(1 + β/λ) ≥ 0, δ ≤ H(ε̃, L/σ) if f is monotone; for any convex f, δ ≤ 2·H(ε̃, L/σ) "
+        "if ε̃ ≥ L²/(2σ²), else 1 − e^ε̂ + 2·e^ε̂·H(L²/(2σ²), L/σ) with ε̂ = ε̃ − L²/(2σ²)."
+    ),
+    source=(
+        "for any f with ln(1 − β/λ): Redberg, Koskela, Wang, NeurIPS 2023, Thm 3.2; the determinant by "
+        "determinant-ratio and the case of monotone f are derived here"
+    ),
+    proof="proofs/objective_perturbation_gaussian.py",
+)
+OBJECTIVE_PERTURBATION_REPLACED = Theorem(
+    name="objective-perturbation-replaced",
+    statement=(
+        "Objective perturbation with b ~ N(0, σ²I) and generalized linear losses has, for one record "
+        "replaced and ε̃ = ε − ln(1 + β/λ) ≥ 0, δ ≤ H(ε̃, 2L/σ) + 2·H(ε̃, L/σ) if f is monotone; for "
+        "logistic losses, δ ≤ the sum over cuts p of [0, 1] and q = p, 1 + p of H(ε − l, qR/σ), l the "
+        "largest ln(1 + p(1−p)R²/λ) over the cells that touch p; for any convex f, "
+        "δ ≤ (1 − e^c)₊ + a·e^ε̃·√(2π)·Φ(−a − max(c/a, 0)) with a = 2L/σ, c = ε̃ − a²/2."
+    ),
+    source=("derived here; the Rayleigh tail on span{x, x′}: Kifer, Smith, Thakurta, COLT 2012"),
+    proof="proofs/objective_perturbation_replaced.py",
+)
+OBJECTIVE_PERTURBATION_LOGISTIC = Theorem(
+    name="objective-perturbation-logistic",
+    statement=(
+        "Objective perturbation of logistic losses with ‖x‖ ≤ R and noise ∝ e^(−‖b‖/τ) is ε-DP with "
+        "ε = max over p in [0, 1] of q·R/τ + ln(1 + p(1−p)R²/λ); q = p for a record added or removed, "
+        "q = 1 + p for one replaced."
+    ),
+    source="derived here from the change of variables of Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011",
+    proof="proofs/objective_perturbation_logistic.py",
+)
+OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN = Theorem(
+    name="objective-perturbation-logistic-gaussian",
+    statement=(
+        "Objective perturbation of logistic losses with ‖x‖ ≤ R and b ~ N(0, σ²I) has "
+        "δ(ε) ≤ E(1 − e^(ε − PL(u)))₊, PL(u) the largest of (pm)²/2 + pmu + ln(1 + p(1−p)R²/λ) over p in [0, 1], "
+        "m = R/σ and u standard normal, for one record added or removed."
+    ),
+    source="derived here; PL is convex and increasing, so chords bound it",
+    proof="proofs/objective_perturbation_logistic_gaussian.py",
+)
+OBJECTIVE_PERTURBATION_LIMIT = Theorem(
+    name="objective-perturbation-limit",
+    statement=(
+        "A guarantee of objective perturbation that holds for all twice differentiable convex losses "
+        "with given L, β and monotonicity and for all smooth convex regularizers holds as well on a "
+        "closed convex domain, with any convex regularizer, and for losses whose slope is only Lipschitz."
+    ),
+    source="Kifer, Smith, Thakurta, COLT 2012, Thm 1 (successive approximation)",
+    proof="proofs/objective_perturbation_limit.py",
+)
+PUBLISHED_PURE = Theorem(
+    name="chaudhuri-monteleoni-sarwate",
+    statement=(
+        "Objective perturbation with noise ∝ e^(−‖b‖/τ) is (2L/τ + 2·ln(1 + β/λ))-DP when one record "
+        "is replaced."
+    ),
+    source="Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Thm 9",
+)
+PUBLISHED_GAUSSIAN = Theorem(
+    name="kifer-smith-thakurta",
+    statement=(
+        "Objective perturbation with σ ≥ L·√(8·ln(2/δ) + 4ε)/ε and λ ≥ 2β/ε is (ε, δ)-DP when one "
+        "record is added or removed."
+    ),
+    source="Kifer, Smith, Thakurta, COLT 2012, Thm 2",
+)
+REDBERG = Theorem(
+    name="redberg-koskela-wang",
+    statement=(
+        "Objective perturbation with b ~ N(0, σ²I), generalized linear losses and λ > β has, for one "
+        "record added or removed, the δ of objective-perturbation-gaussian for any f, with "
+        "|ln(1 − β/λ)| in place of ln(1 + β/λ)."
+    ),
+    source="Redberg, Koskela, Wang, NeurIPS 2023, Thm 3.2",
+)
+APPROXIMATE_MINIMUM = Theorem(
+    name="approximate-minimum",
+    statement=(
+        "If the exact minimum of a perturbed objective is (ε₁, δ₁)-DP and a solver stops within η of it, "
+        "then adding noise that makes a query of ℓ2 sensitivity 2η (ε₂, δ₂)-DP to what the solver returns "
+        "is (ε₁ + ε₂, δ₁ + δ₂)-DP."
+    ),
+    source="Iyengar, Near, Song, Thakkar, Thakurta, Wang, IEEE S&P 2019, Thm 1, with 2η in place of η",
+    proof="proofs/approximate_minimum.py",
+)
+CONSTRAINED_MINIMUM = Theorem(
+    name="constrained-minimum",
+    statement=(
+        "On a closed convex domain and with any convex regularizer, the minimum of Σℓ + (λ/2)‖θ‖² moves by at most "
+        "L/λ when a record is added or removed and by 2L/λ when one is replaced; a point with a subgradient ξ has "
+        "‖θ − θ*‖ ≤ ‖ξ‖/λ, and one with a duality gap has ‖θ − θ*‖² ≤ 2·gap/λ."
+    ),
+    source="strong monotonicity of subdifferentials; Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Lemma 7",
+    proof="proofs/constrained_minimum.py",
+)

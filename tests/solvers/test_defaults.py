@@ -1,0 +1,103 @@
+"""Defaults: formulas by hand, monotone in the budget, and the balance that they claim to strike."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dpverify as dpv
+from dpverify.errors import InvalidParameter
+from solvers import Bounds, HuberHinge, Logistic, defaults
+from solvers.objective_rules import Setting
+
+ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
+EPSILONS = st.floats(0.01, 20.0)
+
+
+@pytest.mark.parametrize(
+    ("budget", "relation", "dimension", "norm", "expected"),
+    [
+        (dpv.PureDP(epsilon=1.0), ADD, 3, 1.0, 1.0),  # √4/1/2
+        (dpv.PureDP(epsilon=1.0), REPLACE, 3, 1.0, 2.0),
+        (dpv.PureDP(epsilon=0.5), ADD, 3, 2.0, 8.0),  # 2²·(2/0.5)/2
+        (dpv.ApproxDP(epsilon=1.0, delta=1e-5), ADD, 3, 1.0, 3.730632 / 2),  # analytic Gaussian
+        (dpv.ApproxDP(epsilon=1.0, delta=1e-5), ADD, 99, 1.0, 3.730632 / 2),
+    ],
+)
+def test_ridge_by_hand(
+    budget: dpv.PureDP | dpv.ApproxDP,
+    relation: dpv.Relation,
+    dimension: int,
+    norm: float,
+    expected: float,
+) -> None:
+    found = defaults.ridge(budget, relation, dimension=dimension, norm=norm)
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+@given(EPSILONS, st.integers(1, 200), st.floats(0.1, 10.0), st.sampled_from([ADD, REPLACE]))
+def test_a_default_ridge_is_always_feasible(
+    epsilon: float, dimension: int, norm: float, relation: dpv.Relation
+) -> None:
+    """The noise that the ridge asks for exists, for both losses that need one."""
+    budget = dpv.PureDP(epsilon=epsilon)
+    bounds = Bounds(norm=norm, labels=(-1, 1))
+    for loss in (Logistic(), HuberHinge(width=0.5)):
+        charged = 0.0 if isinstance(loss, Logistic) else loss.smoothness(bounds)
+        ridge = defaults.ridge(budget, relation, dimension=dimension, norm=norm, smoothness=charged)
+        setting = Setting(loss=loss, bounds=bounds, ridge=ridge, relation=relation)
+        scale = setting.pure_noise(budget)
+        assert setting.pure(scale).guarantee.epsilon <= epsilon
+        # and it is not much more than that of a sum of unit vectors
+        plain = defaults.coordinate_noise(budget, relation, dimension) * norm
+        assert scale * math.sqrt(dimension + 1) < 2.5 * plain
+
+
+@given(st.floats(0.1, 100.0), st.integers(1, 100))
+def test_ridge_balances_noise_and_shrinkage(noise: float, dimension: int) -> None:
+    """d·s²/(8λ) + (λ/2)·d/R² is least at λ = R·s/2."""
+
+    def bound(ridge: float) -> float:
+        return dimension * noise**2 / (8 * ridge) + ridge * dimension / 2
+
+    best = noise / 2
+    assert all(bound(best) <= bound(best * factor) for factor in (0.5, 0.9, 1.1, 2.0))
+
+
+@given(st.floats(0.1, 100.0), st.floats(0.1, 100.0))
+def test_noise_along_a_curvature_costs_at_most_an_eighth(h: float, ridge: float) -> None:
+    """h·s²/(2(h + λ)²) ≤ s²/(8λ): the bound behind the default."""
+    assert h / (2 * (h + ridge) ** 2) <= 1 / (8 * ridge) * (1 + 1e-12)
+
+
+@given(EPSILONS, EPSILONS, st.integers(1, 50))
+def test_more_budget_asks_for_less(one: float, other: float, dimension: int) -> None:
+    low, high = sorted((one, other))
+    kwargs = {"dimension": dimension, "records": 1000}
+    less, more = dpv.PureDP(epsilon=low), dpv.PureDP(epsilon=high)
+    assert defaults.ridge(less, ADD, dimension=dimension, norm=1.0) >= defaults.ridge(
+        more, ADD, dimension=dimension, norm=1.0
+    )
+    assert defaults.steps(less, ADD, **kwargs) <= defaults.steps(more, ADD, **kwargs)
+
+
+def test_output_ridge_is_the_least_of_its_bound() -> None:
+    budget, d, n = dpv.PureDP(epsilon=0.7), 5, 300
+    s = np.sqrt(d + 1) / 0.7
+    best = defaults.output_ridge(budget, ADD, dimension=d, norm=1.0, records=n)
+
+    def bound(ridge: float) -> float:
+        return float(n / 8 * (s / ridge) ** 2 / 2 + ridge * d / 2)
+
+    assert all(bound(best) <= bound(best * factor) for factor in (0.5, 0.99, 1.01, 2.0))
+
+
+def test_public_records() -> None:
+    assert defaults.public_records(None, REPLACE, 7) == 7
+    assert defaults.public_records(100, ADD, 7) == 100
+    with pytest.raises(InvalidParameter, match="records=None must be declared"):
+        defaults.public_records(None, ADD, 7)
+    with pytest.raises(InvalidParameter, match="records=0 must be"):
+        defaults.public_records(0, ADD, 7)

@@ -1,0 +1,179 @@
+"""DP-SGD: batches as they are claimed, noise as the accountant allows, audits of both."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import dpverify as dpv
+from dpverify.errors import InvalidParameter, NotSupported
+from dpverify.guarantees import ApproxDP, GaussianDP, PureDP
+from dpverify.neighbors import Relation
+from solvers.sgd import (
+    Batches,
+    FixedBatches,
+    PoissonBatches,
+    StochasticGradientDescent,
+    noise_ratio,
+)
+from tests.solvers.spoiled_iterates import hinge_pair, hinge_setting, unit_records
+
+PURE, APPROX = PureDP(epsilon=1.0), ApproxDP(epsilon=1.0, delta=1e-3)
+
+
+def descent(relation: Relation, batches: Batches, budget: Any, **options: Any) -> Any:  # noqa: ANN401
+    chosen: dict[str, Any] = {"steps": 2, "learning_rate": 0.01} | options
+    return StochasticGradientDescent(
+        hinge_setting(relation, 3), budget=budget, batches=batches, **chosen
+    )
+
+
+@pytest.mark.parametrize(
+    ("batches", "relation", "epsilon0"),
+    [
+        # per step ε/2 = 1/2: ln(1 + q(e^ε₀ − 1)) where one is added, or batches are fixed
+        (PoissonBatches(0.5), Relation.ADD_REMOVE, math.log1p(math.expm1(0.5) / 0.5)),
+        (FixedBatches(1), Relation.REPLACE_ONE, math.log1p(math.expm1(0.5) * 3.0)),
+    ],
+)
+def test_pure_noise_by_hand(batches: Batches, relation: Relation, epsilon0: float) -> None:
+    noise = descent(relation, batches, PURE).noise(1)
+    assert noise.kind == "norm"
+    assert noise.sensitivity / noise.scale == pytest.approx(epsilon0, rel=1e-9)
+
+
+def test_pure_noise_where_records_are_replaced() -> None:
+    """(1 − q + q·e^a)/(1 − q + q·e^(−a)) = e^(1/2) for a = ε₀."""
+    noise = descent(Relation.REPLACE_ONE, PoissonBatches(0.25), PURE).noise(1)
+    a = noise.sensitivity / noise.scale
+    ratio = (0.75 + 0.25 * math.exp(a)) / (0.75 + 0.25 * math.exp(-a))
+    assert math.log(ratio) == pytest.approx(0.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("relation", Relation)
+def test_gaussian_noise_for_poisson_batches(relation: Relation) -> None:
+    ratio = noise_ratio(PoissonBatches(0.1), APPROX, 20, relation, 100)
+    part = dpv.Subsampled(dpv.Gaussian(sigma=ratio), rate=0.1)
+    accountant = dpv.Accountant(relation=relation).compose(part, times=20)
+    spent = accountant.epsilon(1e-3, tolerance=1e-5)
+    assert 0.99 < spent.upper <= 1.0
+
+
+def test_gaussian_noise_for_fixed_batches() -> None:
+    """The certified upper end meets the budget, and a percent less noise does not."""
+    ratio = noise_ratio(FixedBatches(10), APPROX, 20, Relation.REPLACE_ONE, 100)
+    spent = []
+    for scale in (ratio, 0.99 * ratio):
+        noise = dpv.Gaussian(sigma=scale)
+        part = dpv.SubsampledWithoutReplacement(noise, batch=10, population=100)
+        accountant = dpv.Accountant(relation=Relation.REPLACE_ONE).compose(part, times=20)
+        spent.append(accountant.epsilon(1e-3, tolerance=1e-4).upper)
+    assert spent[0] <= 1.0 < spent[1]
+
+
+def test_the_rate_of_float_uniforms_is_the_one_accounted_for() -> None:
+    for rate in (0.1, 0.5, 1.0, 2.0**-60, 0.3):
+        drawn = PoissonBatches(rate).drawn_rate
+        assert rate <= drawn <= rate + 2.0**-53
+        assert (drawn * 2.0**53).is_integer()
+
+
+@pytest.mark.false_alarm(1e-9)
+@pytest.mark.parametrize(("records", "size"), [(7, 3), (2500, 40)])
+def test_fixed_batches_are_equally_likely(records: int, size: int) -> None:
+    batches = FixedBatches(size)._batches(4_000, records, np.random.default_rng(1))
+    assert batches.shape == (4_000, size)
+    assert all(len(set(row)) == size for row in batches[:200].tolist())
+    counts = np.bincount(batches.ravel(), minlength=records)
+    share = 1e-9 / (2 * records)
+    low, high = (float(binom.ppf(p, 4_000, size / records)) for p in (share, 1 - share))
+    assert low <= counts.min()
+    assert counts.max() <= high
+
+
+@pytest.mark.false_alarm(1e-9)
+def test_poisson_batches_take_each_record_at_the_rate() -> None:
+    """Three records with features e₁, e₂, e₃: a sum shows which were in the batch."""
+    fit = descent(Relation.ADD_REMOVE, PoissonBatches(0.3), PURE)
+    sums = fit.setting.sums((np.eye(3), np.ones(3)))
+    totals = fit.gradient_sums(sums, np.zeros((20_000, 3)), np.random.default_rng(2))
+    taken = (totals != 0).astype(int)
+    patterns = np.bincount(taken @ np.array([4, 2, 1]), minlength=8)
+    expected = [0.7 ** (3 - k) * 0.3**k for k in (0, 1, 1, 2, 1, 2, 2, 3)]
+    share = 1e-9 / 16
+    low, high = binom.ppf(share, 20_000, expected), binom.ppf(1 - share, 20_000, expected)
+    assert (low <= patterns).all()
+    assert (patterns <= high).all()
+
+
+@pytest.mark.false_alarm(1e-9)
+@pytest.mark.parametrize("budget", [PURE, APPROX], ids=str)
+@pytest.mark.parametrize(
+    ("batches", "relation"),
+    [
+        (PoissonBatches(0.5), Relation.ADD_REMOVE),
+        (PoissonBatches(0.5), Relation.REPLACE_ONE),
+        (FixedBatches(1), Relation.REPLACE_ONE),
+    ],
+    ids=str,
+)
+def test_honest_batches_are_not_refuted(batches: Batches, relation: Relation, budget: Any) -> None:  # noqa: ANN401
+    left, right = hinge_pair(relation)
+    fit = descent(relation, batches, budget, steps=1)
+    for mechanism in (fit, fit.transcript):
+        verdict = dpv.audit(mechanism, left=left, right=right, level=1e-9, seed=5, samples=20_000)
+        assert not verdict.refuted
+        assert 0.2 < verdict.epsilon_lower <= 1.0
+
+
+def test_a_step_by_hand() -> None:
+    """All records in every batch, nearly no noise: plain gradient descent on −y·x."""
+    fit = descent(
+        Relation.ADD_REMOVE,
+        PoissonBatches(1.0),
+        PureDP(epsilon=1e7),
+        steps=2,
+        learning_rate=0.1,
+    )
+    data = unit_records([1.0, 1.0, -1.0])
+    shown = fit.sample(data, 3, rng=np.random.default_rng(0))
+    assert shown == pytest.approx(np.full((3, 1), 2 * 0.1 / 3), abs=1e-5)
+    averaged = descent(
+        Relation.ADD_REMOVE,
+        PoissonBatches(1.0),
+        PureDP(epsilon=1e7),
+        steps=2,
+        learning_rate=0.1,
+        output="average",
+    )
+    assert averaged.sample(data, 1, rng=np.random.default_rng(0)) == pytest.approx(
+        np.array([[0.1 / 3]]), abs=1e-5
+    )
+
+
+def test_claims_name_the_theorem_of_their_batches() -> None:
+    poisson = descent(Relation.ADD_REMOVE, PoissonBatches(0.5), APPROX).claim
+    fixed = descent(Relation.REPLACE_ONE, FixedBatches(2), APPROX).claim
+    assert poisson.theorem.name == "poisson-subsampling"
+    assert fixed.theorem.name == "without-replacement"
+    assert (poisson.guarantee, fixed.relation) == (APPROX, Relation.REPLACE_ONE)
+
+
+def test_refusals() -> None:
+    with pytest.raises(NotSupported, match="fixed size"):
+        descent(Relation.ADD_REMOVE, FixedBatches(1), APPROX)
+    with pytest.raises(InvalidParameter, match="size=4"):
+        descent(Relation.REPLACE_ONE, FixedBatches(4), APPROX)
+    for rate in (0.0, 1.5, math.nan):
+        with pytest.raises(InvalidParameter, match="rate="):
+            PoissonBatches(rate)
+    with pytest.raises(InvalidParameter, match="budget="):
+        descent(Relation.ADD_REMOVE, PoissonBatches(0.5), GaussianDP(mu=1.0))
+    with pytest.raises(InvalidParameter, match="epsilon=0"):
+        descent(Relation.ADD_REMOVE, PoissonBatches(0.5), PureDP(epsilon=0.0))
+    with pytest.raises(InvalidParameter, match="batches="):
+        descent(Relation.ADD_REMOVE, 0.5, APPROX)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="learning_rate"):
+        descent(Relation.ADD_REMOVE, PoissonBatches(0.5), APPROX, learning_rate=math.inf)
