@@ -8,7 +8,8 @@
 - `auditor`: the one procedure; `verdict`: what it returns.
 """
 
-from dpverify.auditing.auditor import Progress, audit
+from dpverify.auditing.auditor import audit
+from dpverify.auditing.progress import Progress
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness
 
 __all__ = ["NotRefuted", "Progress", "Refuted", "Verdict", "Witness", "audit"]

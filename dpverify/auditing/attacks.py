@@ -8,7 +8,7 @@ does not depend on it.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import NewType, TypeAlias
 
 import numpy as np
@@ -23,11 +23,11 @@ from dpverify.auditing.sampling import LOSS, Side
 
 Ints: TypeAlias = NDArray[np.int64]
 
-_CUTS = 512
+_CUTS = 256
 _BINS = 40
 _FEW = 64  # values that need no second sample to be ranked
 _MOST_VALUES = 4096
-_GLANCE = 1024
+_GLANCE = 512
 _SEEN = 3  # times that a value must have come
 
 
@@ -42,7 +42,11 @@ class Draws:
         return self.left if side is Side.LEFT else self.right
 
     def halves(self) -> tuple["Draws", "Draws"]:
-        a, b = self.left.size // 2, self.right.size // 2
+        return self.split(max(self.left.size, self.right.size))
+
+    def split(self, most: int) -> tuple["Draws", "Draws"]:
+        """The first half, but no more than `most` draws of it, and the rest."""
+        a, b = min(self.left.size // 2, most), min(self.right.size // 2, most)
         first = Draws(self.left.between(0, a), self.right.between(0, b))
         return first, Draws(
             self.left.between(a, self.left.size), self.right.between(b, self.right.size)
@@ -160,6 +164,11 @@ def _families(seen: Explore, wanted: Families) -> list[Family]:
     return found
 
 
+def has_learners(seen: Draws) -> bool:
+    """Whether outputs have several numbers, so that classifiers have something to learn."""
+    return LOSS not in seen.left.columns and len(numeric_features(seen)) > 1
+
+
 def _learners(seen: Explore, wanted: Families) -> list[tuple[Learner, list[str]]]:
     names = numeric_features(seen)
     found: list[tuple[Learner, list[str]]] = []
@@ -184,7 +193,7 @@ def _classified(learn: Learner, names: list[str], seen: Draws, goal: Goal) -> It
         yield from _cut_score(cut, score, goal)
 
 
-def numeric_features(seen: Explore) -> list[str]:
+def numeric_features(seen: Draws) -> list[str]:
     """Columns of either side, and summaries of them where outputs have several parts."""
     names = list(dict.fromkeys([*seen.left.columns, *seen.right.columns]))
     parts = [name for name in names if name.startswith(f"{WHOLE}[")]
@@ -198,34 +207,35 @@ def _base_columns(seen: Explore) -> list[str]:
 
 def thresholds(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
     """Events feature ≤ t and feature ≥ t, for all t worth trying."""
-    yield from _scan(seen.left.column(name), seen.right.column(name), name, goal)
+    ordered = seen.left.ordered(name), seen.right.ordered(name)
+    yield from _scan(ordered, (seen.left.size, seen.right.size), name, goal)
 
 
-def _scan(left: Floats, right: Floats, name: str, goal: Goal) -> Iterator[Proposal]:
-    sizes = len(left), len(right)
-    ordered = [np.sort(side[~np.isnan(side)]) for side in (left, right)]
-    pooled = np.sort(np.concatenate(ordered))
+def _scan(
+    ordered: tuple[Floats, Floats], sizes: tuple[int, int], name: str, goal: Goal
+) -> Iterator[Proposal]:
+    pooled = _merged(ordered)
     if not pooled.size or pooled[0] == pooled[-1]:
         return
-    cuts = np.unique(pooled[_spread(len(pooled))])
-    below = [np.searchsorted(o, cuts, side="right").astype(np.float64) for o in ordered]
-    above = [len(o) - np.searchsorted(o, cuts, side="left").astype(np.float64) for o in ordered]
-    for counts, upper in ((below, False), (above, True)):
-        for side in Side:
-            i, merit = _best(goal, counts, sizes, side)
+    cuts = _distinct(pooled[_spread(len(pooled))])
+    below = [np.searchsorted(o, cuts, side="right") for o in ordered]
+    above = [len(o) - np.searchsorted(o, cuts, side="left") for o in ordered]
+    counts = [np.concatenate(pair).astype(np.float64) for pair in zip(below, above, strict=True)]
+    for side, merits in _merits(goal, counts, sizes).items():
+        for first, upper in ((0, False), (len(cuts), True)):
+            i = int(np.argmax(merits[first : first + len(cuts)]))
             cut = float(cuts[i])
             event = Between(feature=name, low=cut) if upper else Between(feature=name, high=cut)
-            yield Proposal(event=event, favors=side, merit=merit)
+            yield Proposal(event=event, favors=side, merit=float(merits[first + i]))
 
 
 def intervals(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
     """Events low ≤ feature ≤ high between quantiles of what was seen."""
-    columns = [seen.left.column(name), seen.right.column(name)]
-    ordered = [np.sort(side[~np.isnan(side)]) for side in columns]
-    pooled = np.sort(np.concatenate(ordered))
+    ordered = seen.left.ordered(name), seen.right.ordered(name)
+    pooled = _merged(ordered)
     if not pooled.size or pooled[0] == pooled[-1]:
         return
-    cuts = np.unique(pooled[np.linspace(0, len(pooled) - 1, _BINS).astype(int)])
+    cuts = _distinct(pooled[np.linspace(0, len(pooled) - 1, _BINS).astype(int)])
     first, last = np.triu_indices(len(cuts))
     counts = [
         (
@@ -234,14 +244,24 @@ def intervals(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
         ).astype(np.float64)
         for o in ordered
     ]
-    for side in Side:
-        i, merit = _best(goal, counts, (len(columns[0]), len(columns[1])), side)
+    for side, merits in _merits(goal, counts, (seen.left.size, seen.right.size)).items():
+        i = int(np.argmax(merits))
         event = Between(feature=name, low=float(cuts[first[i]]), high=float(cuts[last[i]]))
-        yield Proposal(event=event, favors=side, merit=merit)
+        yield Proposal(event=event, favors=side, merit=float(merits[i]))
+
+
+def _merged(ordered: tuple[Floats, Floats]) -> Floats:
+    return np.sort(np.concatenate(ordered), kind="stable")  # fast on two sorted runs
+
+
+def _distinct(ordered: Floats) -> Floats:
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])]
 
 
 def values(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
     """Single values and sets of values of the output or a part of it."""
+    if _all_differ(name, seen):
+        return
     both = joined([seen.left, seen.right])
     coded = _coded(both.keys(name))
     if coded is None:
@@ -258,13 +278,18 @@ def values(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
         yield Proposal(event=event, favors=side, merit=merit)
 
 
+def _all_differ(name: str, seen: Draws) -> bool:
+    """Whether no value comes twice among the first draws, so that none is worth counting."""
+    heads = joined([side.between(0, min(side.size, _GLANCE)) for side in (seen.left, seen.right)])
+    keys = np.sort(heads.keys(name))
+    return bool((keys[1:] != keys[:-1]).all())
+
+
 def _coded(keys: NDArray[np.uint64]) -> tuple[Ints, Ints] | None:
     """A code for each draw, and where each code comes first; None if there is nothing to code.
 
     Values that hardly ever came share one last code, which has no place in the second list.
     """
-    if len(np.unique(keys[:_GLANCE])) == min(len(keys), _GLANCE):
-        return None  # no value comes twice
     _, first, codes, totals = np.unique(
         keys, return_index=True, return_inverse=True, return_counts=True
     )
@@ -310,15 +335,31 @@ def _texts(both: Outputs, name: str, where: Ints) -> tuple[str, ...]:
 
 def _cut_score(cut: Draws, score: Linear | Trees, goal: Goal) -> Iterator[Proposal]:
     """Events score ≥ t for the left side, and for the right with all signs changed."""
+    values = score.score(cut.left), score.score(cut.right)
     for side, signed in ((Side.LEFT, score), (Side.RIGHT, score.negated())):
-        left, right = signed.score(cut.left), signed.score(cut.right)
-        for found in _scan(left, right, "", goal):
+        sign = 1.0 if side is Side.LEFT else -1.0
+        ordered = np.sort(sign * values[0]), np.sort(sign * values[1])
+        for found in _scan(ordered, (cut.left.size, cut.right.size), "", goal):
             if (
                 found.favors is side
                 and isinstance(found.event, Between)
                 and found.event.high == np.inf
             ):
                 yield replace(found, event=replace(signed, bound=found.event.low))
+
+
+def _merits(goal: Goal, counts: Sequence[Floats], sizes: tuple[int, int]) -> dict[Side, Floats]:
+    """The merit of every event for either side that it may favor."""
+    left, right = counts
+    if sizes[0] != sizes[1]:
+        return {
+            Side.LEFT: goal.merit(left, sizes[0], right, sizes[1]),
+            Side.RIGHT: goal.merit(right, sizes[1], left, sizes[0]),
+        }
+    both = goal.merit(
+        np.concatenate([left, right]), sizes[0], np.concatenate([right, left]), sizes[0]
+    )
+    return {Side.LEFT: both[: len(left)], Side.RIGHT: both[len(left) :]}
 
 
 def _best(
@@ -331,6 +372,7 @@ def _best(
     return i, float(merits[i])
 
 
+@lru_cache(maxsize=256)
 def _spread(size: int) -> Ints:
     """Ranks to cut at: all of them if few; else evenly spread, and denser towards both ends."""
     if size <= _CUTS:

@@ -17,9 +17,12 @@ where ε is small (by 40 % for a claim of 1/2 and Laplace noise of ε = 1), and 
 where ε is 4 and more; `pair_growth` and `prior_odds_growth` compute both. Pairs also let a
 vectorized mechanism draw both sides in blocks.
 
-**Every ε at once.** The tests of all ε on a fixed grid upwards from the claim's run side by side
-on the same events. If all up to some ε have rejected, the truth is larger than ε, unless the test
-of the first grid point not below the truth rejected, which has probability at most `level`.
+**Every ε at once.** The tests of all ε on a fixed grid run side by side on the same events: the
+claim's, larger ones above it and smaller ones below. If all of those above up to some ε have
+rejected, the truth is larger than ε, unless the test of the first grid point not below the truth
+rejected, which has probability at most its level; and likewise from 0 upwards for those below. The
+bound that this gives may be watched like the wealth. It is one about the δ of the claim, so only
+claims that are one point (ε, δ) have it.
 """
 
 import math
@@ -36,13 +39,14 @@ from dpverify.auditing.points import Point
 from dpverify.auditing.sampling import Side
 
 Floats: TypeAlias = NDArray[np.float64]
-Codes: TypeAlias = NDArray[np.int64]
+Codes: TypeAlias = NDArray[np.uint8]
 
 _LARGEST_STAKE = 0.98  # of what would risk everything
 _FRACTIONS = np.concatenate([[0.0], np.geomspace(1e-4, _LARGEST_STAKE, 48)])
 _SHRINK = 2.0  # nats of evidence that count for nothing
 _CAUTION = 1.0  # imaginary pairs with the worst payoff
 _STEPS = np.cumsum(np.geomspace(0.01, 1.0, 40))  # of ε above the claim's
+_LOWER = np.concatenate([[0.0], np.cumsum(np.geomspace(0.02, 0.4, 40))])  # grid from 0 to about 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +66,11 @@ class Bet:
 
     def codes(self, draws: Draws, size: int) -> Codes:
         """For each pair, which events happened on the left (bits 0, 1) and the right (2, 3)."""
-        codes = np.zeros(size, np.int64)
+        codes = np.zeros(size, np.uint8)
         for i, stake in enumerate(self.stakes):
             for j, side in enumerate(Side):
-                codes += stake.event.happens(draws.on(side))[:size].astype(np.int64) << (i + 2 * j)
+                happened = stake.event.happens(draws.on(side))[:size]
+                codes |= happened.view(np.uint8) << np.uint8(i + 2 * j)
         return codes
 
     def payoffs(self, more: Floats) -> Floats:
@@ -78,7 +83,7 @@ class Bet:
         risk = np.zeros((len(more), 1))
         for i, stake in enumerate(self.stakes):
             hit = [(codes >> (i + 2 * side.value)) & 1 for side in Side]
-            ratio = np.exp(np.minimum(stake.point.epsilon + more, 700.0))[:, None]
+            ratio = np.exp(np.clip(stake.point.epsilon + more, 0.0, 700.0))[:, None]
             favored, other = hit[stake.favors.value], hit[stake.favors.other.value]
             total += favored - ratio * other - stake.point.delta
             risk += ratio + stake.point.delta
@@ -86,47 +91,70 @@ class Bet:
 
 
 @dataclass(frozen=True, slots=True)
+class Ladder:
+    """The grid of ε: by how much each exceeds the claim's.
+
+    The claim's own first, then the larger ones, then from `below` on smaller ones, upwards from 0.
+    """
+
+    more: Floats
+    below: int
+
+    @classmethod
+    def of(cls, points: Sequence[Point]) -> "Ladder":
+        above = np.concatenate([[0.0], _STEPS])
+        if len(points) > 1:
+            return cls(above, len(above))
+        claimed = points[0].epsilon
+        return cls(np.concatenate([above, _grid_below(claimed) - claimed]), len(above))
+
+
+def _grid_below(claimed: float) -> Floats:
+    return _LOWER[: np.searchsorted(_LOWER, claimed)]
+
+
+@dataclass(frozen=True, slots=True)
 class Wager:
-    """A bet with its λ, for the claim and for each larger ε of the grid."""
+    """A bet with its λ, for the claim and for every other ε of the grid."""
 
     bet: Bet
     growth: float
     logs: Floats  # log of the factor, by ε (row) and code (column)
 
 
-def grid_above() -> Floats:
-    """How much the ε of the grid exceed the claim's; 0 first."""
-    return np.concatenate([[0.0], _STEPS])
+def wager(options: Sequence[Sequence[Stake]], seen: Explore, ladder: Ladder) -> Wager | None:
+    """The bet that would have grown fastest, on all or some stakes of one of the options.
 
-
-def wager(stakes: Sequence[Stake], seen: Explore) -> Wager | None:
-    """The bet on all or some of the stakes that would have grown fastest; None if none would."""
-    options = [Bet((stake,)) for stake in stakes]
-    if len(stakes) == 2:
-        options.append(Bet(tuple(stakes)))
+    If none would against the claim: the first stake, against smaller ε; None if there are none.
+    """
+    bets = [Bet((stake,)) for stakes in options for stake in stakes]
+    bets += [Bet(tuple(stakes)) for stakes in options if len(stakes) == 2]
     best: tuple[float, Bet] | None = None
-    for bet in options:
+    for bet in dict.fromkeys(bets):
         growth = _stake_out(bet, seen, np.zeros(1))[0]
         if growth > 0.0 and (best is None or growth > best[0]):
             best = (growth, bet)
-    if best is None:
+    if best is None and (not bets or ladder.below == len(ladder.more)):
         return None
-    growth, logs = _stake_out(best[1], seen, grid_above())
-    return Wager(best[1], growth, logs)
+    chosen = bets[0] if best is None else best[1]
+    growth, logs = _stake_out(chosen, seen, ladder.more)
+    return Wager(chosen, growth, logs)
 
 
 def _stake_out(bet: Bet, seen: Explore, more: Floats) -> tuple[float, Floats]:
     """The growth of the claim's own test, and the logs of factors, at the best λ for every ε."""
     chances, pairs = _chances(bet, seen)
-    logs = np.log1p(_FRACTIONS[None, :, None] * bet.payoffs(more)[:, None, :])
-    means = logs @ chances + _CAUTION / pairs * np.log1p(-_FRACTIONS)
+    payoffs = bet.payoffs(more)
+    seen_codes = np.flatnonzero(chances)
+    logs = np.log1p(_FRACTIONS[None, :, None] * payoffs[:, None, seen_codes])
+    means = logs @ chances[seen_codes] + _CAUTION / pairs * np.log1p(-_FRACTIONS)
     best = np.argmax(means, axis=1)
     rows = np.arange(len(more))
     # The best λ on the past is too bold for the future: shrink it where the evidence is thin.
     evidence = pairs * means[rows, best]
     trust = np.maximum(1.0 - _SHRINK / np.maximum(evidence, 1e-9), 0.25) * (evidence > 0.0)
     fractions = (trust * _FRACTIONS[best])[:, None]
-    return float(means[0, best[0]]), np.log1p(fractions * bet.payoffs(more))
+    return float(means[0, best[0]]), np.log1p(fractions * payoffs)
 
 
 def _chances(bet: Bet, seen: Explore) -> tuple[Floats, int]:
@@ -146,8 +174,8 @@ class Wealth:
     highest: Floats
 
     @classmethod
-    def start(cls) -> "Wealth":
-        zero = np.zeros(1 + len(_STEPS))
+    def start(cls, ladder: Ladder) -> "Wealth":
+        zero = np.zeros(len(ladder.more))
         return cls(zero, zero)
 
     def after(self, chosen: Wager | None, fresh: Confirm, target: float) -> tuple["Wealth", int]:
@@ -159,19 +187,38 @@ class Wealth:
         if chosen is None:
             return self, size
         codes = chosen.bet.codes(fresh, size)
-        path = self.logs[0] + np.cumsum(chosen.logs[0][codes])
-        reached = np.flatnonzero(path >= target)
-        used = int(reached[0]) + 1 if reached.size else size
+        used, top = size, self.highest[0]
+        if chosen.logs[0].any():
+            path = self.logs[0] + np.cumsum(chosen.logs[0][codes])
+            reached = int(np.argmax(path >= target))
+            used = reached + 1 if path[reached] >= target else size
+            top = max(top, float(path[:used].max()))
         counts = np.bincount(codes[:used], minlength=16)
         logs = self.logs + chosen.logs @ counts
         highest = np.maximum(self.highest, logs)
-        highest[0] = max(highest[0], float(path[:used].max()))
+        highest[0] = max(highest[0], top)
         return Wealth(logs, highest), used
 
-    def rejected(self, target: float) -> int:
-        """How many tests have rejected, counted from the claim's upwards without a gap."""
-        below = np.flatnonzero(self.highest < target)
-        return int(below[0]) if below.size else len(self.highest)
+    def rejects(self, target: float) -> bool:
+        """Whether the claim's own test has rejected."""
+        return bool(self.highest[0] >= target)
+
+    def epsilon_lower(self, ladder: Ladder, claimed: float, targets: tuple[float, float]) -> float:
+        """What the tests have shown, with targets for those from the claim on and those below.
+
+        Tests count that have rejected without a gap, upwards from the claim's or from 0.
+        """
+        at, below = targets
+        upper = _without_gap(self.highest[: ladder.below] >= at)
+        if upper:
+            return claimed + float(ladder.more[upper - 1])
+        lower = _without_gap(self.highest[ladder.below :] >= below)
+        return claimed + float(ladder.more[ladder.below + lower - 1]) if lower else 0.0
+
+
+def _without_gap(rejected: NDArray[np.bool_]) -> int:
+    missing = np.flatnonzero(~rejected)
+    return int(missing[0]) if missing.size else len(rejected)
 
 
 def pair_growth(p: float, q: float, epsilon: float) -> float:

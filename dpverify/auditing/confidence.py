@@ -14,8 +14,14 @@ at most that of rejecting the true point. [Stouffer et al. 1949; Clopper, Pearso
 Weights w₁ : w₂ = √(p(1−p)/n) : e^ε·√(q(1−q)/m) make the sum, to first order, the score statistic
 of p̂ − e^ε·q̂ − δ: the same for all q, and as powerful as if q were known to the test.
 
-The minimum over q is bounded below on a partition into cells [q₀, q₁], where w₁z₁ is at least its
-value at q₁ and w₂z₂ at least its value at q₀; weights are constant on a cell.
+The minimum over the points of a claim is bounded below on boxes of points (`boxes`).
+
+**Every ε at once.** The weights are a function of the point: on the curve p = e^ε·q + δ the ratio
+e^ε is (p − δ)/q. So one and the same set of points is rejected whatever ε is asked about, and the
+points of a smaller ε are among those of a larger one. `rejects` and `epsilon_lower` look at all
+points with ε' ≤ ε (those with p − δ < q are as hard to reject as those of ε' = 0 above them): every
+ε below `epsilon_lower` is rejected with all its points, and it exceeds the truth only if the true
+point is rejected. No grid, no order among tests has to be trusted.
 
 **Floors.** z₁ and z₂ are cut off from below at −L: near q = 0 or p = 1 one of them tends to −∞ and
 would outweigh any evidence of the other. This raises the sum only if z₁ < −L or z₂ < −L, which has
@@ -30,23 +36,22 @@ bound the z_k from above.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv, ndtri, ndtri_exp, xlogy
+from scipy.optimize import brentq
+from scipy.special import betaincinv, ndtri
 
+from dpverify.auditing.boxes import Joint, certified, least_at
 from dpverify.errors import check_between, check_count
 
-Floats: TypeAlias = NDArray[np.float64]
-
 _FLOOR_SHARE = 1e-3  # of the level, for each of the two floors of a block
-_ROUNDS = 6
-_SPLIT = 6
-_CELLS = 96
-_LARGEST_Z = 1e6  # where an outcome is impossible
+_CELLS, _ROUNDS, _SPLIT = 96, 6, 6
 _SLACK = 0.004  # of z, below which cells are not divided further
+_ROUND_OFF = 1e-7  # of z, beyond what special functions may err
+_FINE = 0.03  # of the statistic's change: how close to its zero the bound is
+_WIDER = 1.7  # a slice than the one above it
+_NEGLIGIBLE = 1e-4  # of ε
+_HIGHEST = 40.0  # beyond which no bound is looked for
 LARGEST_EPSILON = 700.0  # e^ε is a float
 
 
@@ -96,47 +101,100 @@ def split_epsilon_lower(counts: Counts, *, delta: float, level: float) -> float:
     return max(0.0, math.log((low - delta) / high)) if low > delta else 0.0
 
 
-def z_score(
-    counts: Counts,
-    *,
-    epsilon: float,
-    delta: float,
-    floor: float,
-    needed: float | None = None,
-) -> float:
+def rejects(counts: Counts, *, epsilon: float, delta: float, level: float) -> bool:
+    """Whether P(E) ≤ e^ε·Q(E) + δ is refuted; a true one is with probability at most `level`."""
+    check_between("epsilon", epsilon, 0.0, LARGEST_EPSILON)
+    joint, needed = _joint(counts, delta, level)
+    if delta >= 1.0 or least_at(joint, epsilon) < needed:
+        return False
+    cuts = _slices(epsilon, _NEGLIGIBLE)
+    return certified(joint, cuts, needed) == len(cuts) - 1
+
+
+def epsilon_lower(counts: Counts, *, delta: float = 0.0, level: float) -> float:
+    """L ≥ 0 with P(L > ε) ≤ level for an event chosen before its counts were drawn.
+
+    >>> seen = Counts(hits=500, trials=1000, other_hits=100, other_trials=1000)
+    >>> round(epsilon_lower(seen, level=0.05), 2)
+    1.44
+    """
+    joint, needed = _joint(counts, delta, level)
+    if delta >= 1.0 or least_at(joint, 0.0) < needed:
+        return 0.0
+    near, slope = _crossing(joint, needed)
+    below = max(_FINE / slope, _NEGLIGIBLE)
+    cuts = _slices(max(near - below, 0.0), below)
+    return float(cuts[certified(joint, cuts, needed)])
+
+
+def _joint(counts: Counts, delta: float, level: float) -> tuple[Joint, float]:
+    check_between("delta", delta, 0.0, 1.0)
+    joint = Joint(
+        hits=counts.hits,
+        trials=counts.trials,
+        other_hits=counts.other_hits,
+        other_trials=counts.other_trials,
+        delta=delta,
+        floor=float(ndtri(level * _FLOOR_SHARE)),
+    )
+    return joint, critical(level * (1.0 - 2.0 * _FLOOR_SHARE)) + _ROUND_OFF
+
+
+def _crossing(joint: Joint, needed: float) -> tuple[float, float]:
+    """About where the statistic falls below `needed`, and how fast it does."""
+    low, high = 0.0, 1.0
+    while high < _HIGHEST and least_at(joint, high) >= needed:
+        low, high = high, 2.0 * high
+    if high >= _HIGHEST:
+        return low, 1.0
+    near = float(brentq(lambda e: least_at(joint, e) - needed, low, high, xtol=_NEGLIGIBLE))
+    low = max(near - 0.01, 0.0)
+    return near, max((least_at(joint, low) - needed) / max(near - low, _NEGLIGIBLE), 0.1)
+
+
+def _slices(top: float, finest: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """0 and `top` with cuts between, ever closer to each other towards `top`."""
+    steps = math.ceil(math.log(max(top / finest, 1.0)) / math.log(_WIDER))
+    widths = finest * _WIDER ** np.arange(steps)
+    return np.concatenate([[0.0], (top - widths[widths < top])[::-1], [top]])
+
+
+def z_score(counts: Counts, *, epsilon: float, delta: float, floor: float) -> float:
     """A number that, if P(E) ≤ e^ε·Q(E) + δ, is at most N(0, 1), but for probability 2Φ(floor).
 
     The larger, the stronger the evidence against the claim. Never above the exact minimum over q.
-    If only the comparison with `needed` matters, it is decided sooner.
     """
     check_between("epsilon", epsilon, 0.0, LARGEST_EPSILON)
     check_between("delta", delta, 0.0, 1.0)
     if delta >= 1.0:
         return floor
-    evaluate = partial(_evaluate, counts, epsilon=epsilon, delta=delta, floor=floor)
-    edge = min(1.0, (1.0 - delta) * math.exp(-epsilon))  # beyond, p = 1
-    top = math.asin(math.sqrt(edge))
-    cuts = np.linspace(0.0, top, _CELLS + 1)
+    joint = Joint(
+        hits=counts.hits,
+        trials=counts.trials,
+        other_hits=counts.other_hits,
+        other_trials=counts.other_trials,
+        delta=delta,
+        floor=floor,
+    )
+    edge = float(joint.edge(np.array([epsilon]))[0])
+    settled = float(joint.beyond(np.array([epsilon]))[0])
+    cuts = np.linspace(0.0, math.asin(math.sqrt(edge)), _CELLS + 1)
     lows, highs = cuts[:-1], cuts[1:]
-    # For q beyond the edge p is 1 and known, so the whole weight is on z₂, least at the edge.
-    settled = float(_z_few(counts.other_hits, counts.other_trials, np.array([edge]))[0])
-    settled = max(settled, floor) if edge < 1.0 else math.inf
     for _ in range(_ROUNDS):
-        q_low, q_high = np.sin(lows) ** 2, np.minimum(np.sin(highs) ** 2, edge)
-        bounds = evaluate(q_low, q_high)
-        ends = evaluate(q_high, q_high)
-        best = min(float(ends.min()), settled)
-        if needed is not None and best < needed:
-            return best
-        doubtful = bounds < (best - _SLACK if needed is None else needed)
+        q = np.sin(lows) ** 2, np.minimum(np.sin(highs) ** 2, edge)
+        at = np.full_like(lows, epsilon)
+        bounds = joint.least(q, (at, at))
+        doubtful = bounds < min(float(joint.at(q[1], at).min()), settled) - _SLACK
         if not doubtful.all():
             settled = min(settled, float(bounds[~doubtful].min()))
         if not doubtful.any():
             return settled
-        lows, highs = _divide(lows[doubtful], highs[doubtful])
-    q_low, q_high = np.sin(lows) ** 2, np.minimum(np.sin(highs) ** 2, edge)
-    last = float(evaluate(q_low, q_high).min())
-    return min(settled, last)
+        shares = np.arange(_SPLIT + 1) / _SPLIT
+        finer = lows[doubtful, None] * (1.0 - shares) + highs[doubtful, None] * shares
+        lows, highs = finer[:, :-1].ravel(), finer[:, 1:].ravel()
+    q = np.sin(lows) ** 2, np.minimum(np.sin(highs) ** 2, edge)
+    at = np.full_like(lows, epsilon)
+    return min(settled, float(joint.least(q, (at, at)).min()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,106 +216,22 @@ class Chain:
         left_over = level * (1.0 - 2.0 * _FLOOR_SHARE * len(self.blocks))
         if not self.blocks or norm <= 0.0 or left_over <= 0.0:
             return False
-        floor = float(ndtri(level * _FLOOR_SHARE))
         if len(self.blocks) == 1:
             ((epsilon, delta),) = points
-            needed = critical(left_over)
-            only = z_score(self.blocks[0], epsilon=epsilon, delta=delta, floor=floor, needed=needed)
-            return only >= needed
+            return rejects(self.blocks[0], epsilon=epsilon, delta=delta, level=level)
+        floor = float(ndtri(level * _FLOOR_SHARE))
         total = math.fsum(
             math.sqrt(weight / norm) * z_score(block, epsilon=epsilon, delta=delta, floor=floor)
             for block, weight, (epsilon, delta) in zip(
                 self.blocks, self.weights, points, strict=True
             )
         )
-        return total >= critical(left_over)
-
-    def epsilon_lower(self, *, delta: float, level: float) -> float:
-        """L ≥ 0 with P(L > ε) ≤ level, where (ε, δ) is the truth of the pair of laws."""
-
-        def rejected(epsilon: float) -> bool:
-            return self.rejects([(epsilon, delta)] * len(self.blocks), level=level)
-
-        if not rejected(0.0):
-            return 0.0
-        # Every point of a fixed grid up to the answer is rejected, so the answer exceeds the truth
-        # only if the first point at or above the truth is.
-        low = 0.0
-        while low < 40.0 and rejected(low + 1.0):
-            low += 1.0
-        step = 1.0
-        for _ in range(11):
-            step /= 2.0
-            if rejected(low + step):
-                low += step
-        return low
-
-
-def epsilon_lower(counts: Counts, *, delta: float = 0.0, level: float) -> float:
-    """L ≥ 0 with P(L > ε) ≤ level for an event chosen before its counts were drawn.
-
-    >>> epsilon_lower(Counts(hits=500, trials=1000, other_hits=100, other_trials=1000), level=0.05)
-    1.44140625
-    """
-    return Chain((counts,), (1.0,)).epsilon_lower(delta=delta, level=level)
+        return total >= critical(left_over) + _ROUND_OFF
 
 
 def critical(level: float) -> float:
     """Φ⁻¹(1 − level)."""
     return -float(ndtri(level))
-
-
-def _evaluate(  # noqa: PLR0913  # the two ends of cells, and the point claimed
-    counts: Counts, q_low: Floats, q_high: Floats, *, epsilon: float, delta: float, floor: float
-) -> Floats:
-    """A lower bound of w₁z₁ + w₂z₂ on each cell q_low ≤ q ≤ q_high."""
-    ratio = math.exp(epsilon)
-    p_high = np.minimum(1.0, ratio * q_high + delta)
-    p_low = np.minimum(1.0, ratio * q_low + delta)
-    p, q = (p_low + p_high) / 2.0, (q_low + q_high) / 2.0
-    s1 = np.sqrt(p * (1.0 - p) / counts.trials)
-    s2 = ratio * np.sqrt(q * (1.0 - q) / counts.other_trials)
-    angle = np.arctan2(s1, s2)
-    z1 = _z_many(counts.hits, counts.trials, p_high)
-    z2 = _z_few(counts.other_hits, counts.other_trials, q_low)
-    result: Floats = np.sin(angle) * np.maximum(z1, floor) + np.cos(angle) * np.maximum(z2, floor)
-    return result
-
-
-def _z_many(hits: int, trials: int, p: Floats) -> Floats:
-    """Φ⁻¹(1 − P(Bin(trials, p) ≥ hits)), or a little less."""
-    if hits == 0:
-        return np.full_like(p, -np.inf)
-    tail = np.asarray(betainc(hits, trials - hits + 1.0, p))
-    rest = 1.0 - tail
-    high = tail > 0.9  # where the difference has too few digits
-    rest[high] = betainc(trials - hits + 1.0, hits, 1.0 - p[high])
-    return _z(tail, rest, hits, trials, p)
-
-
-def _z_few(hits: int, trials: int, q: Floats) -> Floats:
-    """Φ⁻¹(1 − P(Bin(trials, q) ≤ hits)), or a little less."""
-    return _z_many(trials - hits, trials, 1.0 - q)
-
-
-def _z(tail: Floats, rest: Floats, hits: int, trials: int, p: Floats) -> Floats:
-    """−Φ⁻¹(tail), from whichever of tail and rest = 1 − tail has more digits.
-
-    Where the tail underflows, Chernoff's bound exp(−n·KL(hits/n, p)) on it stands in.
-    """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rate = hits / trials
-        divergence = xlogy(rate, rate / p) + xlogy(1.0 - rate, (1.0 - rate) / (1.0 - p))
-        far = -ndtri_exp(np.minimum(-trials * divergence, 0.0))
-        near = np.where(tail < 0.5, -ndtri(tail), ndtri(rest))
-    scores: Floats = np.where(tail < 1e-290, np.where(p > 0.0, far, _LARGEST_Z), near)
-    return np.minimum(scores, _LARGEST_Z)
-
-
-def _divide(lows: Floats, highs: Floats) -> tuple[Floats, Floats]:
-    shares = np.arange(_SPLIT + 1) / _SPLIT
-    cuts = lows[:, None] * (1.0 - shares) + highs[:, None] * shares
-    return cuts[:, :-1].ravel(), cuts[:, 1:].ravel()
 
 
 def _check_binomial(hits: int, trials: int, level: float) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpverify.auditing.attacks import Confirm, Explore, Families, propose
-from dpverify.auditing.confidence import Chain, critical
+from dpverify.auditing.confidence import critical, rejects
 from dpverify.auditing.goals import Bound
 from dpverify.auditing.outputs import WHOLE
 from dpverify.auditing.points import Point
@@ -40,7 +40,7 @@ class BitSearch:
         if best is None:
             return None
         counts = counts_of(best.event, best.favors, confirm)
-        if not Chain((counts,), (1.0,)).rejects([(point.epsilon, point.delta)], level=self.level):
+        if not rejects(counts, epsilon=point.epsilon, delta=point.delta, level=self.level):
             return None
         return Witness(
             claim=self.claim,

@@ -26,6 +26,7 @@ Texts: TypeAlias = NDArray[np.str_]
 
 WHOLE = "output"
 MISSING = ""  # the text of a part that an output does not have
+_EXACT = 1 << 53  # integers up to this are floats
 _PARTS = 64  # parts of one output that become columns; the rest is in the text of the whole
 
 
@@ -69,6 +70,15 @@ class Outputs:
             self._cache[name] = derive(name, self.column, self._parts, self.size)
         return self._cache[name]
 
+    def ordered(self, name: str) -> Floats:
+        """The numbers of a column, sorted, without those that are missing."""
+        key = f"sorted {name}"
+        if key not in self._cache:
+            values = self.column(name)
+            ordered = np.sort(values)
+            self._cache[key] = ordered[: np.searchsorted(ordered, np.nan)]
+        return self._cache[key]
+
     def text(self, name: str) -> Texts:
         """The canonical text of the part `name` of every draw; empty where it has none."""
         if name in self._texts:
@@ -85,6 +95,12 @@ class Outputs:
         if name != WHOLE:
             texts = [MISSING if text == "nan" else text for text in texts]
         return np.array(texts, dtype=np.str_)[codes]
+
+    def own_text(self, name: str) -> Texts:
+        """The text of a part that is no number, and of whole outputs; empty elsewhere."""
+        if name in self._texts or name == WHOLE:
+            return self.text(name)
+        return np.full(self.size, MISSING)
 
     def keys(self, name: str) -> NDArray[np.uint64]:
         """One number per draw, equal where the texts of the part `name` are equal."""
@@ -150,7 +166,7 @@ def joined(blocks: Sequence[Outputs]) -> Outputs:
     names = list(dict.fromkeys(name for block in blocks for name in block.columns))
     parts = list(dict.fromkeys(name for block in blocks for name in block.texts))
     columns = {name: np.concatenate([block.column(name) for block in blocks]) for name in names}
-    texts = {name: np.concatenate([block.text(name) for block in blocks]) for name in parts}
+    texts = {name: np.concatenate([block.own_text(name) for block in blocks]) for name in parts}
     return Outputs(size, columns, texts)
 
 
@@ -171,8 +187,7 @@ def from_array(array: NDArray[Any]) -> Outputs:
 
 def from_objects(outputs: Sequence[object]) -> Outputs:
     """Draws that are arbitrary objects."""
-    kinds = {type(output) for output in outputs}
-    if kinds <= {float, np.float64} or (kinds == {int} and not _huge(outputs)):
+    if _all_numbers(outputs):
         return from_array(np.array(outputs, dtype=np.float64))
     columns: dict[str, Floats] = {}
     texts: dict[str, list[str]] = {WHOLE: []}
@@ -264,7 +279,7 @@ def _as_float(value: Any) -> float:  # noqa: ANN401  # a number of Python or num
 
 def _number(value: float) -> str:
     # In real arithmetic −0.0 is 0.0, and 3.0 is 3.
-    whole = math.isfinite(value) and abs(value) < 1e15 and value == math.floor(value)
+    whole = math.isfinite(value) and abs(value) <= _EXACT and value == math.floor(value)
     return str(int(value)) if whole else repr(value)
 
 
@@ -285,7 +300,16 @@ def _plain(array: NDArray[Any]) -> Floats:
 
 
 def _huge(integers: Any) -> bool:  # noqa: ANN401  # an array or a list of integers
-    return len(integers) > 0 and max(-int(np.min(integers)), int(np.max(integers))) > 1 << 53
+    return len(integers) > 0 and max(-int(np.min(integers)), int(np.max(integers))) > _EXACT
+
+
+def _all_numbers(outputs: Sequence[object]) -> bool:
+    """Whether floats hold all outputs as they are."""
+    kinds = {type(output) for output in outputs}
+    whole = {kind for kind in kinds if issubclass(kind, (int, np.integer)) and kind is not bool}
+    if not all(issubclass(kind, (float, np.floating)) for kind in kinds - whole):
+        return False
+    return not whole or not _huge([o for o in outputs if type(o) in whole])
 
 
 def _row_keys(columns: Sequence[Floats]) -> NDArray[np.uint64]:

@@ -1,49 +1,51 @@
 """Draws on both sides of a pair, the same for a seed whatever the workers and the batching.
 
-A callable gets one generator per call, derived from (seed, side, index of the call). A vectorized
-mechanism gets one per block, derived from (seed, side, start of the block); the blocks' boundaries
-are the audit's stages, so they do not depend on who draws them.
+A callable's draw depends on (seed, side, index) alone, so its calls may be divided among workers
+in any way. A vectorized mechanism's draws depend on where blocks begin; that is given by the
+audit's stages. Only a block that does not fit into memory is drawn in halves.
 """
 
-import signal
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, field
 from itertools import pairwise
-from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any
 
-import numpy as np
-
-from dpverify.auditing.outputs import Outputs, Raised, TimedOut, from_array, from_objects
+from dpverify.auditing.checkpoint import Journal
+from dpverify.auditing.drawing import (
+    BLOCK,
+    LOSS,
+    Part,
+    SampleRaised,
+    Side,
+    Target,
+    Task,
+    generator,
+    is_vectorized,
+    perform,
+)
+from dpverify.auditing.limits import OutOfTime
+from dpverify.auditing.outputs import Outputs, joined
 from dpverify.errors import InvalidParameter
 
-LOSS = "privacy loss"
-_CHUNK = 256  # calls per task of an executor
+__all__ = ["LOSS", "SampleRaised", "Sampler", "Side", "Target", "generator"]
 
-Target: TypeAlias = Any
-"""A callable `mechanism(data, rng)`, or an object with `sample(data, size, *, rng)`."""
-
-
-Task: TypeAlias = tuple[Callable[..., object], object, int, "Side", int, int, float | None]
+_TASK = 0.25  # seconds that a task should take
+_LARGEST_TASK = 1_024  # calls
+_FIRST_TASK = 16
+_SHARED_BY = 8  # tasks at least, where there are workers to share them
 
 
-class Side(Enum):
-    """The two datasets of a pair."""
+@dataclass(slots=True)
+class Pace:
+    """Calls per task, from how long calls have taken. It changes no draw."""
 
-    LEFT = 0
-    RIGHT = 1
+    calls: int = _FIRST_TASK
 
-    @property
-    def other(self) -> "Side":
-        return Side.RIGHT if self is Side.LEFT else Side.LEFT
-
-
-class OutOfTime(BaseException):
-    """Raised inside a call that takes too long; no `except Exception` of a mechanism stops it."""
+    def learn(self, part: Part) -> None:
+        if part.outputs.size:
+            each = max(part.seconds / part.outputs.size, 1e-9)
+            self.calls = int(min(max(_TASK / each, 1), _LARGEST_TASK))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,8 @@ class Sampler:
     """A mechanism on the two datasets of a pair, with a seed.
 
     `timeout` is the time in seconds after which one call counts as the output "times out".
+    `until` is the time (as `time.time` tells it) after which nothing more is drawn. `singly` draws
+    a vectorized mechanism one by one, so that exceptions are outputs. `journal` keeps all draws.
     """
 
     mechanism: Target
@@ -59,6 +63,10 @@ class Sampler:
     seed: int
     timeout: float | None = None
     executor: Executor | None = None
+    until: float | None = None
+    singly: bool = False
+    journal: Journal | None = None
+    pace: Pace = field(default_factory=Pace)
 
     def __post_init__(self) -> None:
         if not self.vectorized and not callable(self.mechanism):
@@ -69,102 +77,76 @@ class Sampler:
 
     @property
     def vectorized(self) -> bool:
-        return callable(getattr(self.mechanism, "sample", None))
-
-    @property
-    def has_density(self) -> bool:
-        return self.vectorized and callable(getattr(self.mechanism, "log_density", None))
+        return is_vectorized(self.mechanism)
 
     def draw(self, side: Side, start: int, stop: int) -> Outputs:
         """Draws start ≤ index < stop on one side."""
-        data = self.left if side is Side.LEFT else self.right
-        if not self.vectorized:
-            return from_objects(self._calls(data, side, start, stop))
-        raw = self._block(data, side, start, stop)
-        outputs = from_array(raw) if isinstance(raw, np.ndarray) else from_objects(list(raw))
-        if outputs.size != stop - start:
-            raise InvalidParameter(
-                f"mechanism={self.mechanism!r} must return size={stop - start} outputs from "
-                f"sample, got {outputs.size}"
-            )
-        return self._with_loss(outputs, raw) if self.has_density else outputs
+        return joined([part for (part,) in self._parts((side,), start, stop)])
 
-    def _block(self, data: object, side: Side, start: int, stop: int) -> Any:  # noqa: ANN401
-        rng = generator(self.seed, side, start)
-        try:
-            with time_limit(None if self.timeout is None else self.timeout * (stop - start)):
-                return self.mechanism.sample(data, stop - start, rng=rng)
-        except OutOfTime:
-            raise InvalidParameter(
-                f"timeout={self.timeout!r} must be longer: sample did not return {stop - start} "
-                "draws in time"
-            ) from None
+    def pairs(self, start: int, stop: int) -> Iterator[tuple[Outputs, ...]]:
+        """Draws start ≤ index < stop on the left and the right, in parts of equal size."""
+        return self._parts((Side.LEFT, Side.RIGHT), start, stop)
 
-    def _calls(self, data: object, side: Side, start: int, stop: int) -> list[object]:
-        cuts = [*range(start, stop, _CHUNK), stop]
-        tasks = [
-            (self.mechanism, data, self.seed, side, a, b, self.timeout) for a, b in pairwise(cuts)
-        ]
-        runs = map(_chunk, tasks) if self.executor is None else self.executor.map(_chunk, tasks)
-        return [output for run in runs for output in run]
+    def _parts(
+        self, sides: tuple[Side, ...], start: int, stop: int
+    ) -> Iterator[tuple[Outputs, ...]]:
+        cuts = self._cuts(sides, start, stop)
+        asked = [(side, a, b) for a, b in pairwise(cuts) for side in sides]
+        fresh = self._performed([self._task(*one) for one in asked if self._known(*one) is None])
+        found: list[Outputs] = []
+        for side, a, b in asked:
+            known = self._known(side, a, b)
+            found.append(self._kept(side, a, b, next(fresh)) if known is None else known)
+            if len(found) == len(sides):
+                yield tuple(found)
+                found = []
 
-    def _with_loss(self, outputs: Outputs, raw: Any) -> Outputs:  # noqa: ANN401
-        """Add ln p(output | left) − ln p(output | right): the best events are its thresholds."""
-        left = np.asarray(self.mechanism.log_density(raw, self.left), dtype=np.float64)
-        right = np.asarray(self.mechanism.log_density(raw, self.right), dtype=np.float64)
-        with np.errstate(invalid="ignore"):
-            # Beyond this digit the difference shows how it was rounded, which is about bits.
-            return outputs.with_column(LOSS, np.round(left - right, 9))
+    def _cuts(self, sides: tuple[Side, ...], start: int, stop: int) -> list[int]:
+        """Where parts begin: as they are on disk, then blocks or as many calls as are due."""
+        size = BLOCK if self.vectorized and not self.singly else self._calls_at_once(start, stop)
+        cuts = [start]
+        while cuts[-1] < stop:
+            known = [self._on_disk(side, cuts[-1]) for side in sides]
+            sizes = [part.size for part in known if part is not None]
+            cuts.append(min(cuts[-1] + min(sizes, default=size), stop))
+        return cuts
 
+    def _calls_at_once(self, start: int, stop: int) -> int:
+        if self.executor is None:
+            return self.pace.calls
+        return min(self.pace.calls, max((stop - start) // _SHARED_BY, _FIRST_TASK))
 
-def generator(seed: int, side: Side, index: int) -> np.random.Generator:
-    """The generator of one call or block; independent of all others."""
-    return np.random.Generator(
-        np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(side.value, index)))
-    )
+    def _on_disk(self, side: Side, start: int) -> Outputs | None:
+        return None if self.journal is None else self.journal.part(side, start, singly=self.singly)
 
+    def _known(self, side: Side, start: int, stop: int) -> Outputs | None:
+        part = self._on_disk(side, start)
+        if part is None or part.size < stop - start:
+            return None
+        return part.between(0, stop - start)
 
-def _chunk(task: Task) -> list[object]:
-    mechanism, data, seed, side, start, stop, timeout = task
-    return [_call(mechanism, data, generator(seed, side, i), timeout) for i in range(start, stop)]
-
-
-def _call(
-    mechanism: Callable[..., object],
-    data: object,
-    rng: np.random.Generator,
-    timeout: float | None,
-) -> object:
-    try:
-        with time_limit(timeout):
-            return mechanism(data, rng)
-    except OutOfTime:
-        return TimedOut()
-    except Exception as error:  # noqa: BLE001  # what a mechanism raises is one of its outputs
-        return Raised(type(error).__name__, str(error))
-
-
-@contextmanager
-def time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise OutOfTime in the body after so many seconds."""
-    if seconds is None:
-        yield
-        return
-    if (
-        not hasattr(signal, "setitimer")
-        or threading.current_thread() is not threading.main_thread()
-    ):
-        raise InvalidParameter(
-            f"timeout={seconds!r} must be None here: it needs a Unix system and the main thread"
+    def _task(self, side: Side, start: int, stop: int) -> Task:
+        return Task(
+            mechanism=self.mechanism,
+            left=self.left,
+            right=self.right,
+            seed=self.seed,
+            side=side,
+            start=start,
+            stop=stop,
+            timeout=self.timeout,
+            until=self.until,
+            singly=self.singly,
         )
 
-    def ring(_number: int, _frame: FrameType | None) -> None:
-        raise OutOfTime
+    def _performed(self, tasks: list[Task]) -> Iterator[Part]:
+        run = map if self.executor is None else self.executor.map
+        return iter(run(perform, tasks))
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+    def _kept(self, side: Side, start: int, stop: int, part: Part) -> Outputs:
+        self.pace.learn(part)
+        if self.journal is not None and part.outputs.size:
+            self.journal.keep(side, start, part.outputs, singly=self.singly)
+        if part.outputs.size < stop - start:
+            raise OutOfTime
+        return part.outputs

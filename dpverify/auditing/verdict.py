@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 from dpverify.auditing.attacks import Confirm, Draws
 from dpverify.auditing.confidence import Counts, epsilon_lower
 from dpverify.auditing.events import Event, event_from_dict
+from dpverify.auditing.limits import Stopped
 from dpverify.auditing.outputs import canonical
 from dpverify.auditing.sampling import Sampler, Side, Target
 from dpverify.errors import InvalidParameter, check_count
@@ -52,7 +53,7 @@ class Witness:
         self, mechanism: Target, *, samples: int = 10_000, seed: int, level: float | None = None
     ) -> "Verdict":
         """Judge the same event on fresh draws: `samples` on each side."""
-        from dpverify.auditing.auditor import judge  # noqa: PLC0415  # it imports this module
+        from dpverify.auditing.replay import judge  # noqa: PLC0415  # it imports this module
 
         check_count("samples", samples)
         sampler = Sampler(mechanism=mechanism, left=self.left, right=self.right, seed=seed)
@@ -122,7 +123,10 @@ class _Finding:
     pair at `delta` is at least `epsilon_lower`; this too errs with probability at most `level`.
     `samples` counts draws on each side until the decision; `tried` says what was looked for.
     `float_leak` is a witness that the bits of the outputs break the claim, where outputs are judged
-    as real numbers; `notes` hold what else the reader should know.
+    as real numbers; `notes` hold what else the reader should know, `unusable` why the outputs could
+    not have shown anything. `stopped` says why the audit ended before its budget, if it did:
+    what is told then holds at its level nevertheless, since
+    it comes from bets, which may be stopped at any time; what was not looked at is left out.
     """
 
     claim: Guarantee
@@ -134,6 +138,8 @@ class _Finding:
     tried: tuple[str, ...]
     float_leak: Witness | None = None
     notes: tuple[str, ...] = ()
+    unusable: tuple[str, ...] = ()
+    stopped: Stopped | None = None
 
     def to_dict(self) -> dict[str, Any]:
         witness = getattr(self, "witness", None)
@@ -150,10 +156,14 @@ class _Finding:
             "witness": None if witness is None else witness.to_dict(),
             "float_leak": None if self.float_leak is None else self.float_leak.to_dict(),
             "notes": list(self.notes),
+            "unusable": list(self.unusable),
+            "stopped": None if self.stopped is None else str(self.stopped),
         }
 
     def _tail(self) -> str:
-        lines = [f"note: {note}" for note in self.notes]
+        lines = [f"note: {note}" for note in (*self.unusable, *self.notes)]
+        if self.stopped is not None:
+            lines.insert(0, f"PARTIAL: the audit ended before its budget did: {self.stopped}")
         if self.float_leak is not None:
             shown = str(self.float_leak).replace("\n", "\n  ")
             lines.insert(

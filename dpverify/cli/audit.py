@@ -2,21 +2,21 @@
 
 import json as json_module
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dpverify.auditing.auditor import Progress
 from dpverify.auditing.auditor import audit as run_audit
+from dpverify.auditing.progress import Progress
 from dpverify.auditing.verdict import Verdict, Witness
 from dpverify.cli.output import console, print_json
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, RenyiDP, ZeroConcentratedDP
 
-_CLEAR = "\r\x1b[2K"
 EXAMPLE = (
     "Example: dpverify audit package.module:callable --left D.json --right D2.json "
     "--epsilon 1 --level 0.01"
@@ -41,7 +41,16 @@ def audit(
     arithmetic: Annotated[
         str, typer.Option(help="real, or float to judge the bits of outputs too.")
     ] = "real",
-    timeout: Annotated[float | None, typer.Option(help="Seconds for one call.")] = None,
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which one call counts as a time-out.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Seconds for the audit; then it tells what it found.")
+    ] = None,
+    workers: Annotated[int, typer.Option(help="Processes that draw; same verdict.")] = 1,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="File that keeps the draws; run again to go on.")
+    ] = None,
     save_witness: Annotated[
         Path | None, typer.Option(help="Write the witness of a refutation to this file.")
     ] = None,
@@ -55,25 +64,44 @@ def audit(
     if replay is not None:
         verdict = Witness.load(replay).replay(mechanism, samples=samples or 10_000, seed=seed)
     else:
-        verdict = run_audit(
-            mechanism,
-            left=_data("left", left),
-            right=_data("right", right),
-            claim=_claim(epsilon, delta, rho, mu, order),
-            level=level,
-            seed=seed,
-            samples=samples,
-            method=method,  # type: ignore[arg-type]  # checked by the audit
-            arithmetic=arithmetic,  # type: ignore[arg-type]
-            timeout=timeout,
-            progress=_teller(),
-        )
-    if sys.stderr.isatty():
-        sys.stderr.write(_CLEAR)
+        claim = _claim(epsilon, delta, rho, mu, order)
+        with live_line() as tell:
+            verdict = run_audit(
+                mechanism,
+                left=_data("left", left),
+                right=_data("right", right),
+                claim=claim,
+                level=level,
+                seed=seed,
+                samples=samples,
+                method=method,  # type: ignore[arg-type]  # checked by the audit
+                arithmetic=arithmetic,  # type: ignore[arg-type]
+                timeout=timeout,
+                seconds=seconds,
+                workers=workers,
+                checkpoint=checkpoint,
+                progress=tell,
+            )
     _show(verdict, json=json)
     if save_witness is not None and verdict.witness is not None:
         verdict.witness.save(save_witness)
-    return 1 if verdict.refuted else 0
+    return _exit_code(verdict)
+
+
+def _exit_code(verdict: Verdict) -> int:
+    """1 refuted; 2 if the audit could not be carried out as asked; else 0.
+
+    What could be found is told in every case. A limit in seconds is part of what was asked.
+    """
+    if verdict.refuted:
+        return 1
+    stopped = verdict.stopped
+    trouble = list(verdict.unusable)
+    if stopped is not None and stopped.why != "time":
+        trouble.insert(0, f"the verdict is partial: {stopped}")
+    for sentence in trouble:
+        sys.stderr.write(f"dpverify: {sentence}\n")
+    return 2 if trouble else 0
 
 
 def load_target(target: str) -> Any:  # noqa: ANN401  # a mechanism of any kind
@@ -132,14 +160,21 @@ def _show(verdict: Verdict, *, json: bool) -> None:
         console().print(str(verdict), markup=False)
 
 
-def _teller() -> Callable[[Progress], None] | None:
-    """A live line on a terminal; nothing elsewhere, since audits are short."""
+@contextmanager
+def live_line() -> Iterator[Callable[[Progress], None] | None]:
+    """A line on a terminal's standard error that tells where the audit stands; else nothing."""
     if not sys.stderr.isatty():
-        return None
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415  # only on a terminal
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+    from rich.progress import Progress as Bar  # noqa: PLC0415
 
-    def tell(now: Progress) -> None:
-        draws = f"{now.samples:,} of {now.budget:,} draws a side"
-        sys.stderr.write(f"{_CLEAR}dpverify: {draws}, log wealth {now.log_wealth:.1f}")
-        sys.stderr.flush()
+    columns = (BarColumn(20), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("drawing", total=None)
 
-    return tell
+        def tell(now: Progress) -> None:
+            bar.update(task, description=str(now), completed=now.samples, total=now.budget)
+
+        yield tell

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from dpverify.auditing import NotRefuted, Refuted, Witness, audit
-from dpverify.auditing.auditor import Progress, stages
 from dpverify.auditing.points import implied_points
+from dpverify.auditing.progress import Progress
+from dpverify.auditing.stages import stages
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (
     ApproxDP,
@@ -183,7 +184,11 @@ def test_progress_is_told() -> None:
 def test_a_constant_output_is_noted() -> None:
     verdict = audit(lambda data, rng: 1, left=0, right=1, claim=HALF, seed=1, samples=300)  # noqa: ARG005
     assert not verdict.refuted
-    assert "does the mechanism use rng" in verdict.notes[0]
+    assert "does the mechanism use rng" in verdict.unusable[0]
+    assert "does the mechanism use rng" in str(verdict)
+    apart = audit(lambda data, rng: data, left=0, right=1, claim=HALF, seed=1, samples=300)  # noqa: ARG005
+    assert apart.refuted
+    assert "the same on left and right" in apart.notes[0]
 
 
 class Forgetful:

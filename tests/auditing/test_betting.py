@@ -8,9 +8,9 @@ import pytest
 from dpverify.auditing.attacks import Confirm, Draws, Explore
 from dpverify.auditing.betting import (
     Bet,
+    Ladder,
     Stake,
     Wealth,
-    grid_above,
     pair_growth,
     prior_odds_growth,
     wager,
@@ -31,6 +31,10 @@ def stakes(epsilon: float, delta: float = 0.0) -> tuple[Stake, Stake]:
     )
 
 
+def ladder(epsilon: float) -> Ladder:
+    return Ladder.of([Point(epsilon=epsilon, delta=0.0)])
+
+
 def pairs(left: list[float], right: list[float]) -> Draws:
     return Draws(from_array(np.array(left)), from_array(np.array(right)))
 
@@ -49,7 +53,7 @@ def test_factors_are_fair_under_every_pair_of_laws_that_keeps_the_claim(
 ) -> None:
     """Exact: the mean factor over codes, for laws on {low, middle, high}."""
     seen = Explore(pairs([0.0] * 60 + [0.5] * 40, [0.0] * 10 + [0.5] * 40 + [1.0] * 50))
-    chosen = wager(stakes(0.0), seen)
+    chosen = wager([stakes(0.0)], seen, ladder(0.0))
     assert chosen is not None
     bet = Bet(stakes(epsilon, delta))
     ratio = math.exp(epsilon)
@@ -71,32 +75,60 @@ def test_factors_are_fair_under_every_pair_of_laws_that_keeps_the_claim(
 
 def test_wealth_stops_at_the_first_pair_that_reaches_the_target() -> None:
     seen = Explore(pairs([0.0] * 100, [0.5] * 100))
-    chosen = wager(stakes(0.0)[:1], seen)
+    chosen = wager([stakes(0.0)[:1]], seen, ladder(0.0))
     assert chosen is not None
     step = chosen.logs[0][1]
     target = 5.5 * step
     fresh = Confirm(pairs([0.0] * 50, [0.5] * 50))
-    after, used = Wealth.start().after(chosen, fresh, target)
+    after, used = Wealth.start(ladder(0.0)).after(chosen, fresh, target)
     assert used == 6
     assert after.logs[0] == pytest.approx(6 * step)
-    assert after.rejected(target) >= 1
+    assert after.rejects(target)
     assert after.highest[0] >= target
 
 
 def test_higher_epsilons_reject_later() -> None:
     seen = Explore(pairs([0.0] * 400 + [0.5] * 100, [0.0] * 100 + [0.5] * 400))
-    chosen = wager(stakes(0.1)[:1], seen)
+    grid = ladder(0.1)
+    chosen = wager([stakes(0.1)[:1]], seen, grid)
     assert chosen is not None
-    after, _ = Wealth.start().after(chosen, Confirm(seen), math.inf)
-    rejected = after.rejected(math.log(100))
-    assert 1 <= rejected < len(grid_above())
-    assert 0.1 + grid_above()[rejected - 1] < math.log(4)
+    after, _ = Wealth.start(grid).after(chosen, Confirm(seen), math.inf)
+    shown = after.epsilon_lower(grid, 0.1, (math.log(100), math.log(800)))
+    assert 0.5 < shown < math.log(4)
+
+
+def test_below_a_claim_that_stands_smaller_epsilons_are_rejected() -> None:
+    seen = Explore(pairs([0.0] * 400 + [0.5] * 100, [0.0] * 100 + [0.5] * 400))
+    grid = ladder(2.0)
+    chosen = wager([stakes(2.0)[:1]], seen, grid)
+    assert chosen is not None
+    after, _ = Wealth.start(grid).after(chosen, Confirm(seen), math.inf)
+    assert after.logs[0] == 0.0
+    assert 0.5 < after.epsilon_lower(grid, 2.0, (math.log(100), math.log(800))) < math.log(4)
+
+
+def test_tests_count_only_without_a_gap() -> None:
+    grid = ladder(0.1)
+    assert (grid.more[grid.below :] + 0.1)[:3] == pytest.approx([0.0, 0.02, 0.0416], abs=1e-3)
+    below = len(grid.more) - grid.below
+    reached = np.full(len(grid.more), 9.0)
+
+    def shown(low: list[int]) -> float:
+        highest = reached.copy()
+        highest[low] = 0.0
+        return Wealth(highest, highest).epsilon_lower(grid, 0.1, (9.0, 9.0))
+
+    assert shown([3]) == pytest.approx(0.1 + grid.more[2])
+    assert shown([0, grid.below + 2]) == pytest.approx(0.1 + grid.more[grid.below + 1])
+    assert shown([0, grid.below]) == 0.0
+    assert shown([0]) == pytest.approx(0.1 + grid.more[grid.below + below - 1])
 
 
 def test_no_bet_where_nothing_would_have_grown() -> None:
     seen = Explore(pairs([0.0] * 50 + [0.5] * 50, [0.0] * 50 + [0.5] * 50))
-    assert wager(stakes(1.0), seen) is None
-    after, used = Wealth.start().after(None, Confirm(seen), 1.0)
+    grid = ladder(0.0)
+    assert wager([stakes(0.0)], seen, grid) is None
+    after, used = Wealth.start(grid).after(None, Confirm(seen), 1.0)
     assert used == 100
     assert (after.logs == 0).all()
 

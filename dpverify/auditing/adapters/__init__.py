@@ -1,0 +1,28 @@
+"""Mechanisms of other libraries, as audits take them: with the claim that they make.
+
+A library is never imported here: `adapted` goes by the module that an object's type comes from,
+and the adapters use nothing but the object.
+
+- `opendp`: measurements, the claim read from the privacy map;
+- `diffprivlib`: mechanisms and estimators, the claim read from `epsilon` and `delta`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from dpverify.auditing.adapters.diffprivlib import from_diffprivlib
+from dpverify.auditing.adapters.opendp import from_opendp
+
+_READERS: dict[str, Callable[..., Any]] = {"opendp": from_opendp, "diffprivlib": from_diffprivlib}
+
+
+def adapted(mechanism: Any) -> Any:  # noqa: ANN401  # whatever an audit may be given
+    """The mechanism itself, or its adapter where it comes from a library that needs one."""
+    for kind in type(mechanism).__mro__:
+        reader = _READERS.get(str(kind.__module__).partition(".")[0])
+        if reader is not None:
+            return reader(mechanism)
+    return mechanism
+
+
+__all__ = ["adapted", "from_diffprivlib", "from_opendp"]

@@ -1,0 +1,113 @@
+"""OpenDP measurements: the claim is what the privacy map says of a distance between inputs."""
+
+import re
+from dataclasses import dataclass
+from reprlib import repr as short
+from typing import Any
+
+import numpy as np
+
+from dpverify.auditing.schema import Answers, Category, Records, Schema
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter, check_positive
+from dpverify.guarantees import ApproxDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
+from dpverify.neighbors import Relation
+from dpverify.theorems import Theorem
+
+PRIVACY_MAP = Theorem(
+    name="opendp-privacy-map",
+    statement="Inputs within d_in have outputs within the divergence that the map gives.",
+    source="OpenDP, the measurement's own privacy map",
+)
+OWN_RANDOMNESS = "OpenDP draws from the system's randomness: the audit's seed does not fix it"
+_RELATIONS = {
+    ("SymmetricDistance", 1): Relation.ADD_REMOVE,
+    ("InsertDeleteDistance", 1): Relation.ADD_REMOVE,
+    ("SymmetricDistance", 2): Relation.REPLACE_ONE,
+    ("InsertDeleteDistance", 2): Relation.REPLACE_ONE,
+    ("ChangeOneDistance", 1): Relation.REPLACE_ONE,
+    ("HammingDistance", 1): Relation.REPLACE_ONE,
+    ("DiscreteDistance", 1): Relation.REPLACE_ONE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenDPMeasurement:
+    """A measurement as a callable mechanism; see `from_opendp`."""
+
+    measurement: Any
+    claim: Claim
+    schema: Schema | None
+
+    def __call__(self, data: object, rng: np.random.Generator) -> object:  # noqa: ARG002
+        plain = data.tolist() if isinstance(data, (np.ndarray, np.generic)) else data
+        return self.measurement(plain)
+
+
+def from_opendp(
+    measurement: Any,  # noqa: ANN401  # an opendp Measurement; the library is not imported here
+    *,
+    d_in: float = 1,
+    delta: float | None = None,
+    order: float | None = None,
+) -> OpenDPMeasurement:
+    """An OpenDP measurement as `audit` takes it, claiming what its map says at distance `d_in`.
+
+    `delta` is needed where the map gives a whole profile, and `order` where it gives a curve of
+    Rényi divergences. Where inputs are single numbers or booleans the schema is known too.
+    """
+    if not callable(getattr(measurement, "map", None)):
+        raise InvalidParameter(f"measurement={short(measurement)} must be an OpenDP measurement")
+    check_positive("d_in", d_in)
+    metric = str(measurement.input_metric)
+    floats = re.search(r"\(f\d\d\)", metric) is not None
+    distance: float | int = float(d_in) if floats else int(d_in)
+    if distance != d_in:
+        raise InvalidParameter(f"d_in={d_in!r} must be a whole number for {metric}")
+    guarantee = _guarantee(measurement, distance, delta, order)
+    relation = _RELATIONS.get((metric.partition("(")[0], int(d_in)))
+    claim = Claim(guarantee, relation, PRIVACY_MAP, (OWN_RANDOMNESS,))
+    schema = _schema(measurement, metric, distance)
+    return OpenDPMeasurement(measurement=measurement, claim=claim, schema=schema)
+
+
+def _guarantee(
+    measurement: Any,  # noqa: ANN401
+    distance: float,
+    delta: float | None,
+    order: float | None,
+) -> Guarantee:
+    measure = str(measurement.output_measure)
+    spent = measurement.map(distance)
+    match measure:
+        case "MaxDivergence":
+            return PureDP(epsilon=float(spent))
+        case "Approximate(MaxDivergence)":
+            return ApproxDP(epsilon=float(spent[0]), delta=float(spent[1]))
+        case "ZeroConcentratedDivergence":
+            return ZeroConcentratedDP(rho=float(spent))
+        case "Approximate(ZeroConcentratedDivergence)" if spent[1] == 0.0:
+            return ZeroConcentratedDP(rho=float(spent[0]))
+        case "SmoothedMaxDivergence":
+            if delta is None:
+                raise InvalidParameter("delta=None must be given: the map is a whole profile")
+            return ApproxDP(epsilon=float(spent.epsilon(delta)), delta=float(delta))
+        case "RenyiDivergence":
+            if order is None:
+                raise InvalidParameter("order=None must be given: the map is a curve of orders")
+            return RenyiDP(order=float(order), epsilon=float(spent(order)))
+        case _:
+            raise InvalidParameter(
+                f"measurement with output_measure={measure} must be turned into pure, "
+                "approximate or zero-concentrated privacy first"
+            )
+
+
+def _schema(measurement: Any, metric: str, distance: float) -> Schema | None:  # noqa: ANN401
+    domain = str(measurement.input_domain)
+    if metric.startswith("AbsoluteDistance") and domain.startswith("AtomDomain(T="):
+        return Answers(sensitivity=distance, integer=isinstance(distance, int))
+    if metric.startswith("DiscreteDistance") and domain == "AtomDomain(T=bool)":
+        bits = Category(values=(False, True))
+        return Records(record=bits, length=None, relation=Relation.REPLACE_ONE)
+    return None

@@ -1,0 +1,335 @@
+"""Whole profiles and trade-off curves from draws, with bands that hold everywhere at once.
+
+A part of the draws chooses one score (`scores`); on the rest, the distribution functions of the
+score on the two sides are held in exact simultaneous bands (`cdf_bands`), each at half the level.
+All events "score ≥ x", for the left side, and "score ≤ x", for the right, are then bounded at once:
+
+- no matter what the score is, the pair's δ(ε) is at least P_low(E) − e^ε·Q_high(E) for each of
+  them: `lower` is certified for the mechanism, at every ε at once;
+- the best threshold on this score reaches at most `upper`. Other events may reach more.
+"""
+
+import json
+import math
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dpverify.auditing.attacks import Draws, Explore
+from dpverify.auditing.cdf_bands import TailLimits
+from dpverify.auditing.outputs import joined
+from dpverify.auditing.points import implied_points
+from dpverify.auditing.profiles import Claimable, claim_of, claimed_delta
+from dpverify.auditing.sampling import LOSS, Sampler, Side, Target
+from dpverify.auditing.scores import Score, learned_score
+from dpverify.errors import InvalidParameter, check_between, check_count
+
+Floats: TypeAlias = NDArray[np.float64]
+
+_EXPLORE = 0.25  # of the draws choose the score
+_FIRST = 16  # draws that show whether densities are known
+_FEWEST = 100  # draws a side
+_POINTS = 61
+_LARGEST = 700.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventLimits:
+    """Limits for the chances of a family of events, favored and other side, all at once."""
+
+    favored_low: Floats
+    favored_high: Floats
+    other_low: Floats
+    other_high: Floats
+
+    def delta_low(self, epsilon: float) -> float:
+        """max over the events of P_low − e^ε·Q_high, at least 0."""
+        return max(0.0, float(np.max(self.favored_low - math.exp(epsilon) * self.other_high)))
+
+    def delta_high(self, epsilon: float) -> float:
+        """max over the events of P_high − e^ε·Q_low, within [0, 1]."""
+        best = float(np.max(self.favored_high - math.exp(epsilon) * self.other_low))
+        return min(max(best, 0.0), 1.0)
+
+    def epsilon_low(self, delta: float) -> float:
+        """The largest ε with P_low > e^ε·Q_high + δ for one of the events; 0 if there is none."""
+        telling = self.favored_low > delta
+        ratios = (self.favored_low[telling] - delta) / self.other_high[telling]
+        return max(0.0, float(np.log(np.max(ratios)))) if telling.any() else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excess:
+    """Where a band leaves a claim behind: at ε the pair has more than the δ claimed."""
+
+    epsilon: float
+    claimed: float
+    shown: float
+
+    def __str__(self) -> str:
+        return f"at ε = {self.epsilon:.4g}: δ ≥ {self.shown:.4g}, claimed {self.claimed:.4g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TradeOffBand:
+    """False alarms against misses in telling left from right, with a band.
+
+    With probability 1 − `level`, for all false-alarm rates at once: some test misses no more than
+    `upper`, whatever the score; and thresholds on this score miss at least `lower`.
+    """
+
+    false_alarm: Floats
+    lower: Floats
+    upper: Floats
+    level: float
+    draws: int
+    score: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "false_alarm": self.false_alarm.tolist(),
+            "lower": self.lower.tolist(),
+            "upper": self.upper.tolist(),
+            "level": self.level,
+            "draws": self.draws,
+            "score": self.score,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"TradeOffBand({len(self.false_alarm)} rates, level={self.level:g}, "
+            f"draws={self.draws:,}, score={self.score!r})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProfileBand:
+    """δ(ε) of a mechanism on one pair of datasets, in the worse direction, with a band.
+
+    With probability 1 − `level`, for all ε at once: the pair's δ(ε) is at least `lower`; and
+    thresholds on this score reach at most `upper`. `draws` counts the draws a side of the band.
+    """
+
+    epsilons: Floats
+    lower: Floats
+    upper: Floats
+    level: float
+    draws: int
+    explored: int
+    score: str
+    seed: int
+    seconds: float
+    events: tuple[EventLimits, EventLimits]
+
+    def lower_delta(self, epsilon: float) -> float:
+        """δ at ε is at least this."""
+        check_between("epsilon", epsilon, 0.0, math.inf)
+        if epsilon > _LARGEST:
+            return 0.0
+        return max(limits.delta_low(float(epsilon)) for limits in self.events)
+
+    def upper_delta(self, epsilon: float) -> float:
+        """Thresholds on the score reach at most this δ at ε; other events may reach more."""
+        check_between("epsilon", epsilon, 0.0, _LARGEST)
+        return max(limits.delta_high(float(epsilon)) for limits in self.events)
+
+    def epsilon_lower(self, delta: float) -> float:
+        """The smallest ε that holds at δ is at least this, for all δ at once."""
+        check_between("delta", delta, 0.0, 1.0)
+        return max(limits.epsilon_low(float(delta)) for limits in self.events)
+
+    def refutes(self, claim: Claimable) -> Excess | None:
+        """Where the band shows most more than the claim allows; None if nowhere.
+
+        A true claim is refuted with probability at most `level`, however many are tried.
+        """
+        promised = claim_of(claim)
+        at = {p.epsilon: p.delta for p in implied_points(promised)}
+        found = [
+            Excess(epsilon=e, claimed=d, shown=self.lower_delta(e))
+            for e, d in at.items()
+            if self.lower_delta(e) > d
+        ]
+        return max(found, key=lambda excess: excess.shown - excess.claimed) if found else None
+
+    def trade_off(self, false_alarms: ArrayLike | None = None) -> TradeOffBand:
+        """The same band as a trade-off curve; the two hold at once."""
+        grid = np.linspace(0.0, 1.0, 201) if false_alarms is None else false_alarms
+        rates = np.atleast_1d(np.asarray(grid, dtype=np.float64))
+        if not rates.size or np.isnan(rates).any() or rates.min() < 0.0 or rates.max() > 1.0:
+            raise InvalidParameter(f"false_alarms={grid!r} must lie in [0, 1]")
+        left = self.events[0]
+        return TradeOffBand(
+            false_alarm=rates,
+            lower=_hull(left.other_low, 1.0 - left.favored_high, rates),
+            upper=_hull(left.other_high, 1.0 - left.favored_low, rates),
+            level=self.level,
+            draws=self.draws,
+            score=self.score,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it: the curves, and how they came about."""
+        return {
+            "version": 1,
+            "epsilons": self.epsilons.tolist(),
+            "lower": self.lower.tolist(),
+            "upper": self.upper.tolist(),
+            "level": self.level,
+            "draws": self.draws,
+            "explored": self.explored,
+            "score": self.score,
+            "seed": self.seed,
+            "seconds": self.seconds,
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"δ({e:g}) ≥ {self.lower_delta(e):.3g}" for e in (0.0, 1.0, 2.0))
+        return (
+            f"ProfileBand({shown}; level={self.level:g}, draws={self.draws:,}, "
+            f"score={self.score!r})"
+        )
+
+
+def estimate_profile(  # noqa: PLR0913  # a front door
+    mechanism: Target,
+    *,
+    left: Any,  # noqa: ANN401  # whatever the mechanism takes
+    right: Any,  # noqa: ANN401
+    draws: int = 20_000,
+    level: float = 0.05,
+    seed: int = 0,
+    epsilons: ArrayLike | None = None,
+    timeout: float | None = None,
+) -> ProfileBand:
+    """The profile of `mechanism` on two datasets, from `draws` on each side, with its band.
+
+    A quarter of the draws chooses the score, unless the mechanism has `log_density`: then the
+    privacy loss is the score, the best there is, and nearly all draws go into the band.
+
+    >>> from dpverify.mechanisms import Laplace
+    >>> band = estimate_profile(Laplace(scale=1.0), left=1.0, right=0.0, draws=4000, seed=1)
+    >>> 0.3 < band.lower_delta(0.0) < 0.394 < band.upper_delta(0.0) < 0.5
+    True
+    """
+    start = time.perf_counter()
+    _check(draws, level, seed)
+    sampler = Sampler(mechanism=mechanism, left=left, right=right, seed=int(seed), timeout=timeout)
+    seen = Explore(_drawn(sampler, 0, _FIRST))
+    if LOSS not in seen.left.columns:
+        seen = Explore(_joined(seen, _drawn(sampler, _FIRST, int(draws * _EXPLORE))))
+    score, explored = learned_score(seen), seen.left.size
+    fresh = _drawn(sampler, explored, draws)
+    events = threshold_limits(score, fresh, level=level)
+    highest = 1.5 * max(0.5, *(limits.epsilon_low(0.0) for limits in events))
+    grid = _grid(epsilons, min(highest, _LARGEST))
+    return ProfileBand(
+        epsilons=grid,
+        lower=np.array([max(e.delta_low(x) for e in events) for x in grid.tolist()]),
+        upper=np.array([max(e.delta_high(x) for e in events) for x in grid.tolist()]),
+        level=float(level),
+        draws=fresh.left.size,
+        explored=explored,
+        score=score.name,
+        seed=int(seed),
+        seconds=time.perf_counter() - start,
+        events=events,
+    )
+
+
+def threshold_limits(
+    score: Score, fresh: Draws, *, level: float
+) -> tuple[EventLimits, EventLimits]:
+    """All events "score ≥ x" for the left side and "score ≤ x" for the right, bounded at once."""
+    left, right = (
+        TailLimits.of(score.values(fresh.on(side)), level / 2.0) for side in (Side.LEFT, Side.RIGHT)
+    )
+    cuts = _cuts(left, right)
+    (p_low, p_high), (q_low, q_high) = left.at_least(cuts), right.at_least(cuts)
+    above = EventLimits(p_low, p_high, q_low, q_high)
+    (p_low, p_high), (q_low, q_high) = left.at_most(cuts), right.at_most(cuts)
+    return above, EventLimits(q_low, q_high, p_low, p_high)
+
+
+def claimed_trade_off(claim: Claimable, false_alarms: Floats) -> Floats:
+    """The least miss rate that a claim allows at each false-alarm rate, or a little less.
+
+    The supremum over ε of 1 − δ(ε) − e^ε·α and e^(−ε)·(1 − δ(ε) − α). [DRS22 Prop. 6]
+    """
+    promised = claim_of(claim)
+    own = [(p.epsilon, p.delta) for p in implied_points(promised)]
+    highest = max(0.5, *(e for e, _ in own))
+    grid = [(float(e), claimed_delta(promised, float(e))) for e in np.linspace(0, highest, 25)]
+    best = np.zeros_like(false_alarms)
+    for epsilon, delta in own + grid:
+        steep = 1.0 - delta - math.exp(epsilon) * false_alarms
+        flat = math.exp(-epsilon) * (1.0 - delta - false_alarms)
+        best = np.maximum(best, np.maximum(steep, flat))
+    return best
+
+
+def _drawn(sampler: Sampler, start: int, stop: int) -> Draws:
+    return Draws(*map(partial(sampler.draw, start=start, stop=stop), Side))
+
+
+def _joined(first: Draws, more: Draws) -> Draws:
+    return Draws(*(joined([first.on(side), more.on(side)]) for side in Side))
+
+
+def _cuts(left: TailLimits, right: TailLimits) -> Floats:
+    """Where a limit changes, and just beyond: between these nothing is gained."""
+    places = []
+    for side in (left, right):
+        low, high = side.limits.low, side.limits.high
+        places += [side.ordered[low[low >= 1] - 1], side.ordered[high[high < side.limits.draws]]]
+    found = np.unique(np.concatenate(places))
+    return np.unique(np.concatenate([found, np.nextafter(found, np.inf)]))
+
+
+def _hull(false_alarm: Floats, miss: Floats, at: Floats) -> Floats:
+    """The lower convex hull of (0, 1), (1, 0) and the points: tests may be mixed at random."""
+    order = np.lexsort((miss, false_alarm))
+    corners: list[tuple[float, float]] = []
+    points = zip(false_alarm[order].tolist(), miss[order].tolist(), strict=True)
+    for x, y in [(0.0, 1.0), *points, (1.0, 0.0)]:
+        while len(corners) > 1 and _turns_up(corners[-2], corners[-1], (x, y)):
+            corners.pop()
+        if not corners or x > corners[-1][0]:
+            corners.append((x, y))
+        elif y < corners[-1][1]:
+            corners[-1] = (x, y)
+    xs, ys = (np.array(column) for column in zip(*corners, strict=True))
+    found: Floats = np.clip(np.interp(at, xs, ys), 0.0, 1.0)
+    return found
+
+
+def _turns_up(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
+    """Whether b lies on or above the line from a to c."""
+    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
+
+
+def _grid(epsilons: ArrayLike | None, highest: float) -> Floats:
+    if epsilons is None:
+        return np.linspace(0.0, highest, _POINTS)
+    try:
+        grid = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
+    except (TypeError, ValueError):
+        grid = np.empty(0)
+    if grid.ndim != 1 or not grid.size or not np.all((grid >= 0.0) & (grid <= _LARGEST)):
+        raise InvalidParameter(f"epsilons={epsilons!r} must be numbers in [0, {_LARGEST:g}]")
+    return np.sort(grid)
+
+
+def _check(draws: object, level: object, seed: object) -> None:
+    check_count("draws", draws)
+    check_between("draws", draws, _FEWEST, math.inf)
+    check_between("level", level, 1e-10, 0.5)
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidParameter(f"seed={seed!r} must be a whole number, at least 0")

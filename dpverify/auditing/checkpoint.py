@@ -1,0 +1,173 @@
+"""Draws kept on disk, so that an audit that was killed goes on where it was.
+
+An audit is a function of its inputs, its seed and its draws; so a file that holds the draws holds
+the audit. The first line names the audit in JSON. After it come records: eight bytes of length,
+four of CRC-32, and the draws of one part as a NumPy archive. A record is only ever appended, and
+one that is not whole is cut off when the file is opened again; so whenever the process is killed,
+the file holds all parts that were finished.
+"""
+
+import hashlib
+import io
+import json
+import os
+import pickle
+import struct
+import zlib
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.auditing.drawing import Side, Target
+from dpverify.auditing.outputs import Outputs, canonical
+from dpverify.errors import InvalidParameter
+
+_FORMAT = "dpverify checkpoint 1"
+_HEAD = struct.Struct("<QI")
+
+
+class Journal:
+    """The parts drawn so far, in a file; a context manager that closes it."""
+
+    def __init__(self, path: str | Path, audit: dict[str, str]) -> None:
+        """Open the checkpoint of `audit`, or begin one; refuse that of another audit."""
+        self._path = Path(path)
+        self._end = 0  # of the last whole record
+        self._parts: dict[tuple[Side, int, bool], Outputs] = {}
+        header = json.dumps({"format": _FORMAT, **audit}, ensure_ascii=False).encode() + b"\n"
+        if not self._path.exists() or self._path.stat().st_size == 0:
+            _write_atomically(self._path, header)
+        self._file: BinaryIO = self._path.open("r+b")
+        try:
+            self._read(audit)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+
+    def part(self, side: Side, start: int, *, singly: bool) -> Outputs | None:
+        """The part that begins at `start`, if it was drawn before, in the same manner."""
+        return self._parts.get((side, start, singly))
+
+    def keep(self, side: Side, start: int, outputs: Outputs, *, singly: bool) -> None:
+        """Write a part to disk."""
+        payload = _packed(side, start, outputs, singly=singly)
+        self._file.seek(self._end)  # over a record that an interrupt has left unfinished
+        self._file.write(_HEAD.pack(len(payload), zlib.crc32(payload)) + payload)
+        self._file.flush()
+        self._end = self._file.tell()
+        self._parts[side, start, singly] = outputs
+
+    def _read(self, audit: dict[str, str]) -> None:
+        self._check_header(audit)
+        self._end = self._file.tell()
+        while (payload := self._next_record()) is not None:
+            side, start, singly, outputs = _unpacked(payload)
+            self._parts[side, start, singly] = outputs
+            self._end = self._file.tell()
+        self._file.seek(self._end)
+        self._file.truncate()
+
+    def _check_header(self, audit: dict[str, str]) -> None:
+        try:
+            header = json.loads(self._file.readline())
+        except ValueError:
+            header = None
+        if not isinstance(header, dict) or header.pop("format", None) != _FORMAT:
+            raise InvalidParameter(
+                f"checkpoint={str(self._path)!r} must be a checkpoint or a new file"
+            )
+        other = [name for name in audit if header.get(name) != audit[name]]
+        if other:
+            raise InvalidParameter(
+                f"checkpoint={str(self._path)!r} must belong to this audit: it was made with "
+                f"another {', '.join(other)}"
+            )
+
+    def _next_record(self) -> bytes | None:
+        head = self._file.read(_HEAD.size)
+        if len(head) < _HEAD.size:
+            return None
+        length, check = _HEAD.unpack(head)
+        payload = self._file.read(length)
+        return payload if len(payload) == length and zlib.crc32(payload) == check else None
+
+
+def fingerprint(mechanism: Target, left: object, right: object, **rest: object) -> dict[str, str]:
+    """What an audit is of, in texts that differ where audits do."""
+    named = {
+        "mechanism": f"{_name(mechanism)} {_digest(_code(mechanism))}",
+        "left": _digest(canonical(left).encode()),
+        "right": _digest(canonical(right).encode()),
+    }
+    return named | {name: repr(value) for name, value in rest.items()}
+
+
+def _name(mechanism: Target) -> str:
+    kind = mechanism if hasattr(mechanism, "__qualname__") else type(mechanism)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _code(mechanism: Target) -> bytes:
+    """Bytes that tell versions of a mechanism apart, as far as that can be told."""
+    code = getattr(mechanism, "__code__", None)
+    if code is not None:
+        return bytes(code.co_code) + repr([c for c in code.co_consts if _plain(c)]).encode()
+    try:
+        return pickle.dumps(mechanism, protocol=4)
+    except Exception:  # noqa: BLE001  # what cannot be pickled is known by its name alone
+        return b""
+
+
+def _plain(constant: object) -> bool:
+    return isinstance(constant, (str, int, float, bytes, type(None)))
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _packed(side: Side, start: int, outputs: Outputs, *, singly: bool) -> bytes:
+    names: dict[str, Any] = {
+        "side": side.name,
+        "start": start,
+        "singly": singly,
+        "size": outputs.size,
+        "columns": list(outputs.columns),
+        "texts": list(outputs.texts),
+    }
+    arrays: list[NDArray[Any]] = [outputs.column(name) for name in outputs.columns]
+    arrays += [outputs.text(name) for name in outputs.texts]
+    buffer = io.BytesIO()
+    np.savez(buffer, np.array(json.dumps(names)), *arrays, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _unpacked(payload: bytes) -> tuple[Side, int, bool, Outputs]:
+    with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
+        names = json.loads(str(archive["arr_0"]))
+        arrays = [archive[f"arr_{i + 1}"] for i in range(len(archive.files) - 1)]
+    split = len(names["columns"])
+    columns = dict(zip(names["columns"], arrays[:split], strict=True))
+    texts = dict(zip(names["texts"], arrays[split:], strict=True))
+    outputs = Outputs(names["size"], columns, texts)
+    return Side[names["side"]], int(names["start"]), bool(names["singly"]), outputs
+
+
+def _write_atomically(path: Path, data: bytes) -> None:
+    """All of the data, or nothing: whoever looks never sees half of it."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    with beside.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)

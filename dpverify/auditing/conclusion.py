@@ -1,0 +1,147 @@
+"""From the last state of an audit to its verdict."""
+
+from dataclasses import replace
+from typing import Any
+
+from dpverify.auditing.attacks import Confirm, Draws, Explore, Proposal
+from dpverify.auditing.betting import Stake
+from dpverify.auditing.choice import Chosen, best_bound
+from dpverify.auditing.confidence import Counts, epsilon_lower, rejects
+from dpverify.auditing.floats import BitSearch
+from dpverify.auditing.limits import OutOfTime, Stopped
+from dpverify.auditing.points import Point
+from dpverify.auditing.refusals import notes, tried, unusable
+from dpverify.auditing.rounds import Plan, State
+from dpverify.auditing.sampling import Sampler, Side
+from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness, counts_of
+
+_LEARN_BITS = 4_096  # draws a side that events about bits are chosen from, if there are enough
+_LEAST_FRESH = 1_000  # draws a side of the block that follows an early refutation
+
+
+def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None) -> Verdict:
+    """The verdict, all but the time it took.
+
+    Of an audit that was stopped only the bets speak: when the block's test would have been made
+    is then no longer a matter of the plan.
+    """
+    past = state.past()
+    fresh: Draws | None = None
+    if state.refuted:
+        fresh, stopped = _fresh_block(plan, state, sampler, stopped)
+        verdict = _early(plan, state, sampler, fresh)
+    elif stopped is not None:
+        verdict = NotRefuted(**_common(plan, state, plan.shown_by_bets(state.wealth)))
+    else:
+        verdict = _at_the_end(plan, state, sampler)
+    leak = None
+    if not plan.bits and stopped is None:
+        leak = _float_leak(plan, verdict, sampler, past, fresh)
+    verdict = replace(verdict, notes=notes(past), unusable=unusable(past))
+    return replace(verdict, float_leak=leak, stopped=stopped)
+
+
+def _at_the_end(plan: Plan, state: State, sampler: Sampler) -> Verdict:
+    shown = plan.shown_by_bets(state.wealth)
+    if state.chosen is None or state.counts is None:
+        return NotRefuted(**_common(plan, state, shown))
+    point, counts = state.chosen.point, state.counts
+    lower = max(shown, epsilon_lower(counts, delta=point.delta, level=plan.levels.bound))
+    if rejects(counts, epsilon=point.epsilon, delta=point.delta, level=plan.levels.block):
+        witness = _witness(plan, sampler, state.chosen, counts)
+        common = _common(plan, state, max(lower, point.epsilon), point)
+        return Refuted(**common, witness=witness)
+    return NotRefuted(**_common(plan, state, lower, point))
+
+
+def _fresh_block(
+    plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
+) -> tuple[Draws | None, Stopped | None]:
+    """Draws for the witness of an early refutation; none if they cannot be had."""
+    if stopped is not None:
+        return None, stopped
+    size = min(max(_LEAST_FRESH, state.used), max(plan.budget, _LEAST_FRESH))
+    try:
+        left, right = (sampler.draw(side, state.drawn, state.drawn + size) for side in Side)
+    except KeyboardInterrupt:
+        return None, Stopped(why="interrupt", reason="interrupted")
+    except OutOfTime:
+        return None, Stopped(why="time", reason="its time was over")
+    except Exception as error:  # noqa: BLE001  # the claim is refuted, whatever failed after that
+        return None, Stopped(why="failure", reason=f"{type(error).__name__}: {error}")
+    return Draws(left, right), None
+
+
+def _early(plan: Plan, state: State, sampler: Sampler, fresh: Draws | None) -> Verdict:
+    """After the bets refuted: a witness, judged on a fresh block if there is one."""
+    shown = plan.shown_by_bets(state.wealth)
+    if fresh is None:
+        chosen = _last_bet(state)
+        counts = counts_of(chosen.proposal.event, chosen.proposal.favors, state.latest[-1])
+        witness = _witness(plan, sampler, chosen, counts)
+        return Refuted(**_common(plan, state, shown, chosen.point), witness=witness)
+    points = plan.points if state.chosen is None else (state.chosen.point,)
+    level, planned = plan.levels.block or plan.levels.whole, fresh.left.size
+    best = best_bound(points, state.past(), plan.families(), level=level, planned=planned)
+    if best is None:  # the bets were on events, so there are some
+        raise AssertionError("refuted without an event")
+    counts = counts_of(best.proposal.event, best.proposal.favors, Confirm(fresh))
+    lower = epsilon_lower(counts, delta=best.point.delta, level=plan.levels.fresh)
+    witness = _witness(plan, sampler, best, counts)
+    return Refuted(**_common(plan, state, max(shown, lower), best.point), witness=witness)
+
+
+def _last_bet(state: State) -> Chosen:
+    """The more telling event of the bet that refuted; it was chosen before the latest draws."""
+    if state.wager is None:
+        raise AssertionError("refuted without a bet")
+
+    def telling(stake: Stake) -> float:
+        counts = counts_of(stake.event, stake.favors, state.latest[-1])
+        return (counts.hits + 0.5) / (counts.other_hits + 0.5)
+
+    stake = max(state.wager.bet.stakes, key=telling)
+    proposal = Proposal(event=stake.event, favors=stake.favors, merit=0.0)
+    return Chosen(proposal=proposal, point=stake.point)
+
+
+def _float_leak(
+    plan: Plan, verdict: Verdict, sampler: Sampler, past: Explore, fresh: Draws | None
+) -> Witness | None:
+    """Bits, judged on draws that neither chose the event nor when to stop.
+
+    Half the level each for an audit that ends early and for one that does not. Bits follow
+    magnitudes, so where the real numbers alone break the claim, bits must show clearly more.
+    """
+    explore, confirm = (past, fresh) if fresh is not None else past.split(_LEARN_BITS)
+    point = next(p for p in plan.points if p.delta == verdict.delta)
+    shown = verdict.epsilon_lower
+    beyond = replace(point, epsilon=max(point.epsilon, shown + 0.5 * (shown > point.epsilon)))
+    search = BitSearch(point=beyond, claim=plan.claim, level=plan.levels.whole / 2)
+    return search.leak(Explore(explore), Confirm(confirm), sampler)
+
+
+def _witness(plan: Plan, sampler: Sampler, chosen: Chosen, counts: Counts) -> Witness:
+    return Witness(
+        claim=plan.claim,
+        left=sampler.left,
+        right=sampler.right,
+        event=chosen.proposal.event,
+        favors=chosen.proposal.favors,
+        counts=counts,
+        delta=chosen.point.delta,
+        level=plan.levels.whole,
+        seed=sampler.seed,
+    )
+
+
+def _common(plan: Plan, state: State, lower: float, point: Point | None = None) -> dict[str, Any]:
+    return {
+        "claim": plan.claim,
+        "level": plan.levels.whole,
+        "epsilon_lower": lower,
+        "delta": (point or plan.points[0]).delta,
+        "samples": state.used,
+        "seconds": 0.0,
+        "tried": tried(state.past(), bits=plan.bits),
+    }

@@ -1,0 +1,154 @@
+"""An audit that is killed goes on from its checkpoint, to the verdict it would have reached."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpverify.auditing import Verdict, audit
+from dpverify.auditing.checkpoint import Journal
+from dpverify.auditing.outputs import Outputs, Raised, from_array, from_objects
+from dpverify.auditing.sampling import Side
+from dpverify.errors import InvalidParameter
+from dpverify.guarantees import PureDP
+from tests.auditing.workloads import Vectors, counted, noisy, texts, unhurried
+
+ROOT = Path(__file__).parents[2]
+GIVEN: dict[str, Any] = {"left": 0.0, "right": 1.0, "claim": PureDP(epsilon=1.2), "seed": 5}
+
+VICTIM = """
+import sys
+from dpverify.auditing import audit
+from dpverify.guarantees import PureDP
+from tests.auditing.workloads import unhurried
+audit(unhurried, left=0.0, right=1.0, claim=PureDP(epsilon=1.2), seed=5, samples=3_000,
+      checkpoint=sys.argv[1], progress=lambda now: print(now.samples, flush=True))
+"""
+
+
+def timeless(verdict: Verdict) -> Verdict:
+    return replace(verdict, seconds=0.0)
+
+
+def kill_in_the_middle(path: Path) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", VICTIM, str(path)], stdout=subprocess.PIPE, cwd=ROOT, text=True
+    ) as victim:
+        assert victim.stdout is not None
+        while int(victim.stdout.readline()) < 1_000:
+            pass
+        time.sleep(0.15)  # into the middle of a stage
+        os.kill(victim.pid, signal.SIGKILL)
+        assert victim.wait() == -signal.SIGKILL
+
+
+def test_an_audit_killed_by_the_system_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "audit.checkpoint"
+    kill_in_the_middle(path)
+    found = len(path.read_bytes())
+    assert found > 16_000  # a thousand draws on each side, of eight bytes
+    again = audit(unhurried, **GIVEN, samples=3_000, checkpoint=path)
+    whole = audit(unhurried, **GIVEN, samples=3_000)
+    assert timeless(again) == timeless(whole)
+    assert len(path.read_bytes()) > found
+
+
+def test_what_is_on_disk_is_not_drawn_again(tmp_path: Path) -> None:
+    marks = tmp_path / "calls"
+    given: dict[str, Any] = {
+        "left": (0.0, str(marks)),
+        "right": (1.0, str(marks)),
+        "claim": PureDP(epsilon=2.0),
+        "samples": 700,
+        "checkpoint": tmp_path / "c",
+    }
+    first = audit(counted, **given)
+    assert len(marks.read_bytes()) == 1_400
+    second = audit(counted, **given)
+    assert timeless(first) == timeless(second)
+    assert len(marks.read_bytes()) == 1_400
+
+
+@pytest.mark.parametrize("mechanism", [texts, noisy, Vectors()])
+@pytest.mark.parametrize("cut", [1, 7, 400, 3_000])
+def test_a_torn_file_costs_no_more_than_its_last_part(
+    mechanism: Any,  # noqa: ANN401
+    cut: int,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "c"
+    given = GIVEN | {"samples": 1_500}
+    whole = audit(mechanism, **given, checkpoint=path)
+    data = path.read_bytes()
+    path.write_bytes(data[:-cut])
+    assert timeless(audit(mechanism, **given, checkpoint=path)) == timeless(whole)
+    assert timeless(audit(mechanism, **given)) == timeless(whole)
+    bad = bytearray(data)
+    bad[-cut] ^= 0xFF
+    path.write_bytes(bad)
+    assert timeless(audit(mechanism, **given, checkpoint=path)) == timeless(whole)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"seed": 6}, "seed"),
+        ({"claim": PureDP(epsilon=1.3)}, "claim"),
+        ({"right": 2.0}, "right"),
+        ({"samples": 301}, "samples"),
+        ({"level": 0.02}, "level"),
+        ({"arithmetic": "float"}, "arithmetic"),
+        ({"mechanism": texts}, "mechanism"),
+    ],
+)
+def test_the_checkpoint_of_another_audit_is_refused(
+    changes: dict[str, Any], named: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "c"
+    given = GIVEN | {"mechanism": noisy, "samples": 300, "checkpoint": path}
+    audit(given.pop("mechanism"), **given)
+    before = path.read_bytes()
+    other = GIVEN | {"mechanism": noisy, "samples": 300, "checkpoint": path} | changes
+    with pytest.raises(InvalidParameter, match=f"must belong to this audit.*another {named}$"):
+        audit(other.pop("mechanism"), **other)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"[1, 2]\n", b"hello", b"\x00" * 40])
+def test_a_file_of_something_else_is_refused_and_left_alone(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    path.write_bytes(content)
+    with pytest.raises(InvalidParameter, match="must be a checkpoint or a new file"):
+        audit(noisy, **GIVEN, samples=300, checkpoint=path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        from_array(np.array([1.5, np.nan, -np.inf])),
+        from_array(np.arange(6.0).reshape(3, 2)),
+        from_objects([1, "ä\u0000b", None, (1, {"k": 2}), Raised("KeyError", "x")]),
+    ],
+)
+def test_outputs_come_back_as_they_were(outputs: Outputs, tmp_path: Path) -> None:
+    with Journal(tmp_path / "c", {"a": "b"}) as journal:
+        journal.keep(Side.LEFT, 64, outputs, singly=False)
+    with Journal(tmp_path / "c", {"a": "b"}) as journal:
+        back = journal.part(Side.LEFT, 64, singly=False)
+        assert journal.part(Side.RIGHT, 64, singly=False) is None
+        assert journal.part(Side.LEFT, 64, singly=True) is None
+    assert back is not None
+    assert back.size == outputs.size
+    assert (back.columns, back.texts) == (outputs.columns, outputs.texts)
+    for name in outputs.columns:
+        assert np.array_equal(back.column(name), outputs.column(name), equal_nan=True)
+    for name in outputs.texts:
+        assert back.text(name).tolist() == outputs.text(name).tolist()
