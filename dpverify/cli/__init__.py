@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from dpverify.cli import audit, compose, demo, noise, output, prove
+from dpverify.cli import audit, compose, demo, fit, noise, output, prove
 from dpverify.errors import DPVerifyError
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app = typer.Typer(
 app.command(epilog=compose.EXAMPLE)(compose.compose)
 app.command(epilog=noise.EXAMPLE)(noise.noise)
 app.command(epilog=audit.EXAMPLE)(audit.audit)
+app.command(epilog=fit.EXAMPLE)(fit.fit)
 app.command(epilog=prove.EXAMPLE)(prove.prove)
 app.command(epilog="Example: dpverify demo")(demo.demo)
 

@@ -59,9 +59,13 @@ def _profile(axes: "Axes", band: ProfileBand, claim: AuditClaim) -> None:
         label="band of this score's thresholds",
         **_BAND,
     )
-    shown, stated = band.lower > floor, claimed > floor
-    axes.semilogy(x[shown], band.lower[shown], label="shown: δ is at least this", **_SHOWN)
-    axes.semilogy(x[stated], claimed[stated], label="claimed: δ is at most this", **_CLAIM)
+    for height, label, style in (
+        (band.lower, "shown: δ is at least this", _SHOWN),
+        (claimed, "claimed: δ is at most this", _CLAIM),
+    ):
+        # Down to the floor and no further: below it the logarithm says nothing.
+        end = int(np.count_nonzero(height > floor)) + 1
+        axes.semilogy(x[:end], np.maximum(height[:end], floor), label=label, **style)
     excess = band.refutes(claim)
     if excess is not None:
         axes.plot(
@@ -70,6 +74,7 @@ def _profile(axes: "Axes", band: ProfileBand, claim: AuditClaim) -> None:
             color=_COLORS[0],
             marker="o",
             markersize=4,
+            clip_on=False,
             label=f"refuted {excess}",
         )
     axes.set(xlabel="ε", ylabel="δ(ε)", title="Privacy profile", ylim=(floor, 1.0))

@@ -1,0 +1,277 @@
+"""`dpverify fit`: a private model from a table, with the claim that it earned."""
+
+import csv
+import json as json_module
+import math
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from dpverify.claims import Claim
+from dpverify.cli.output import console, number, print_json, progress, whole_number
+from dpverify.errors import InvalidParameter
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.neighbors import Relation
+
+EXAMPLE = (
+    "Example: dpverify fit data.csv --target y --loss logistic --method objective "
+    "--epsilon 1 --delta 1e-6 --norm-bound 1"
+)
+_VERSION = 1  # of the model file
+
+
+class LossName(StrEnum):
+    """What is minimized: each is one private model."""
+
+    LOGISTIC = "logistic"
+    SVM = "svm"
+    SQUARED = "squared"
+    ABSOLUTE = "absolute"
+
+
+_Number = {"parser": number, "metavar": "NUMBER"}
+
+
+def fit(
+    data: Annotated[Path, typer.Argument(help="CSV file with a header; features are numbers.")],
+    target: Annotated[str, typer.Option(help="The column to predict.")],
+    epsilon: Annotated[float, typer.Option(help="The budget's ε.", **_Number)],
+    delta: Annotated[float, typer.Option(help="The budget's δ; 0 is pure.", **_Number)] = 0.0,
+    loss: Annotated[LossName, typer.Option(help="What to minimize.")] = LossName.LOGISTIC,
+    method: Annotated[
+        str, typer.Option(help="auto, objective, output, gradient, sgd or statistics.")
+    ] = "auto",
+    norm_bound: Annotated[
+        float | None, typer.Option(help="Bound on every row's ℓ2 norm.", **_Number)
+    ] = None,
+    label_bound: Annotated[
+        float | None, typer.Option(help="For squared: bound on |target|.", **_Number)
+    ] = None,
+    low: Annotated[
+        float | None, typer.Option(help="For absolute: least target.", **_Number)
+    ] = None,
+    high: Annotated[
+        float | None, typer.Option(help="For absolute: largest target.", **_Number)
+    ] = None,
+    classes: Annotated[
+        str | None, typer.Option(help="Labels that can occur, separated by commas.")
+    ] = None,
+    relation: Annotated[
+        str, typer.Option(help="Neighboring relation: add-remove or replace-one.")
+    ] = Relation.ADD_REMOVE.value,
+    ridge: Annotated[float | None, typer.Option(help="λ of the sum of losses.", **_Number)] = None,
+    records: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole_number, metavar="COUNT", help="Public number of records, for gradients."
+        ),
+    ] = None,
+    intercept: Annotated[
+        bool, typer.Option("--intercept/--no-intercept", help="Fit an intercept.")
+    ] = True,
+    clip: Annotated[
+        bool, typer.Option("--clip", help="Clip records beyond a bound; the default refuses them.")
+    ] = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole_number, metavar="COUNT", help="For trials only: a known seed undoes noise."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Where the model goes; default: DATA.model.json.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+) -> None:
+    """Fit a private model, write it as JSON, and say what it cost and why."""
+    budget = ApproxDP(epsilon=epsilon, delta=delta)
+    declared: dict[str, Any] = {
+        "budget": PureDP(epsilon=epsilon) if delta == 0 else budget,
+        "relation": Relation.parse(relation),
+        "clip": clip,
+        "random_state": seed,
+    }
+    options = {
+        "method": None if method == "auto" else method,
+        "norm_bound": norm_bound,
+        "label_bound": label_bound,
+        "low": low,
+        "high": high,
+        "classes": None if classes is None else classes.split(","),
+        "ridge": ridge,
+        "records": records,
+        "fit_intercept": None if intercept else False,
+    }
+    with progress("reading and fitting"):
+        table = _read(data, target)
+        model = _fitted(loss, table, declared, _relevant(loss, options))
+    answer = _model(loss, table, model)
+    path = data.with_suffix(".model.json") if output is None else output
+    text = json_module.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)
+    path.write_text(text + "\n", encoding="utf-8")
+    if json:
+        print_json(answer)
+    else:
+        _show(answer, model.claim_, path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The features as numbers, the target as text."""
+
+    names: tuple[str, ...]
+    target: str
+    features: NDArray[np.float64]
+    labels: NDArray[np.str_]
+
+    def numeric_labels(self) -> NDArray[np.float64]:
+        return np.array([_cell(value, self.target, i) for i, value in enumerate(self.labels)])
+
+
+def _read(path: Path, target: str) -> _Table:
+    with path.open(newline="", encoding="utf-8") as file:
+        try:
+            header, *lines = list(csv.reader(file))
+        except (ValueError, csv.Error, UnicodeDecodeError):
+            raise InvalidParameter(
+                f"data={str(path)!r} must be a CSV file with a header line"
+            ) from None
+    lines = [line for line in lines if line]
+    if target not in header:
+        raise InvalidParameter(f"target={target!r} must be one of: {', '.join(header)}")
+    if len(set(header)) != len(header):
+        raise InvalidParameter(f"data={str(path)!r} must have a header without repeated names")
+    for place, line in enumerate(lines):
+        if len(line) != len(header):
+            raise InvalidParameter(
+                f"record {place} has {len(line)} cells and must have {len(header)}"
+            )
+    names = tuple(name for name in header if name != target)
+    columns = dict(zip(header, zip(*lines, strict=True), strict=True)) if lines else {}
+    features = np.array(
+        [[_cell(value, name, i) for i, value in enumerate(columns.get(name, ()))] for name in names]
+    ).T.reshape(len(lines), len(names))
+    labels = np.array([value.strip() for value in columns.get(target, ())], dtype=np.str_)
+    return _Table(names, target, features, labels)
+
+
+def _cell(text: str, column: str, record: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InvalidParameter(f"{column}={str(text)!r} in record {record} must be a finite number")
+    return value
+
+
+def _relevant(loss: LossName, options: dict[str, Any]) -> dict[str, Any]:
+    """What the model takes, of what was given; the rest is refused, not ignored."""
+    linear = {"method", "norm_bound", "ridge", "records", "fit_intercept"}
+    own = {
+        LossName.LOGISTIC: linear | {"classes"},
+        LossName.SVM: linear | {"classes"},
+        LossName.SQUARED: linear | {"label_bound"},
+        LossName.ABSOLUTE: {"low", "high"},
+    }[loss]
+    given = {name: value for name, value in options.items() if value is not None}
+    for name, value in given.items():
+        if name not in own:
+            flag = "no-intercept" if name == "fit_intercept" else name.replace("_", "-")
+            raise InvalidParameter(f"{flag}={value!r} must not be given with --loss {loss.value}")
+    return given
+
+
+def _fitted(
+    loss: LossName, table: _Table, declared: dict[str, Any], options: dict[str, Any]
+) -> Any:  # noqa: ANN401  # one of four models
+    import solvers  # noqa: PLC0415  # scikit-learn is slow to import
+
+    kinds = {
+        LossName.LOGISTIC: solvers.PrivateLogisticRegression,
+        LossName.SVM: solvers.PrivateSVM,
+        LossName.SQUARED: solvers.PrivateLinearRegression,
+        LossName.ABSOLUTE: solvers.PrivateMedian,
+    }
+    regression = loss in {LossName.SQUARED, LossName.ABSOLUTE}
+    labels = table.numeric_labels() if regression else table.labels
+    try:
+        return kinds[loss](**declared, **options).fit(table.features, labels)
+    except ValueError as error:  # scikit-learn's checks of the data, like our own, are about input
+        raise InvalidParameter(" ".join(str(error).split())) from None
+
+
+def _model(loss: LossName, table: _Table, model: Any) -> dict[str, Any]:  # noqa: ANN401
+    from dpverify import __version__  # noqa: PLC0415  # the package is whole by now
+
+    claim: Claim = model.claim_
+    weights: dict[str, Any]
+    if loss is LossName.ABSOLUTE:
+        weights = {"median": model.median_}
+    else:
+        weights = {
+            "coefficients": np.asarray(model.coef_).tolist(),
+            "intercept": np.asarray(model.intercept_).tolist(),
+        }
+    certificate = getattr(model, "certificate_", None)
+    return {
+        "version": _VERSION,
+        "dpverify": __version__,
+        "loss": loss.value,
+        "method": getattr(model, "method_", "exponential"),
+        "features": list(table.names),
+        "target": table.target,
+        "classes": [str(label) for label in getattr(model, "classes_", ())] or None,
+        "weights": weights,
+        "bounds": {
+            name: getattr(model, name)
+            for name in ("norm_bound", "label_bound", "low", "high")
+            if getattr(model, name, None) is not None
+        },
+        "ridge": getattr(model, "ridge_", None),
+        "claim": {
+            "guarantee": type(claim.guarantee).__name__,
+            **asdict(claim.guarantee),
+            "relation": None if claim.relation is None else claim.relation.value,
+            "assumes": list(claim.assumes),
+        },
+        "theorem": asdict(claim.theorem),
+        "certificate": None
+        if certificate is None
+        else {
+            "distance": certificate.distance,
+            "gradient": certificate.gradient,
+            "theorem": certificate.theorem.name,
+        },
+        "utility": None
+        if model.utility_ is None
+        else {
+            "bound": model.utility_.bound,
+            "failure": model.utility_.failure,
+            "statement": model.utility_.statement,
+        },
+    }
+
+
+def _show(answer: dict[str, Any], claim: Claim, path: Path) -> None:
+    screen = console()
+    cost = f"ε = {claim.guarantee.epsilon:g}"  # type: ignore[union-attr]  # PureDP or ApproxDP
+    cost += f", δ = {answer['claim'].get('delta', 0):g} ({answer['claim']['relation']})"
+    screen.print(f"[bold]{cost}[/bold] by {answer['method']} perturbation", highlight=False)
+    screen.print(f"theorem: {claim.theorem}", markup=False)
+    if answer["certificate"]:
+        screen.print(
+            f"solver: within {answer['certificate']['distance']:.2g} of the exact minimum, "
+            "which the claim includes",
+            markup=False,
+        )
+    if answer["utility"]:
+        screen.print(f"utility: {answer['utility']['statement']}", markup=False)
+    for assumption in claim.assumes:
+        screen.print(f"assumes: {assumption}", style="dim", markup=False)
+    screen.print(f"model: {path}", markup=False, soft_wrap=True)

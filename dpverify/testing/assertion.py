@@ -1,0 +1,88 @@
+"""`assert_private`: hold a claim against one pair that is known."""
+
+from typing import Any
+
+from dpverify.auditing import NotRefuted, Refuted, audit
+from dpverify.auditing.sampling import Target
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter
+from dpverify.guarantees import Guarantee
+from dpverify.testing.calls import Calls
+from dpverify.testing.completed import completed
+from dpverify.testing.context import LEVEL, SAMPLES, Record, current, first
+from dpverify.testing.failure import PrivacyViolation, described, replay_line
+from dpverify.testing.ledger import check_level, check_samples
+from dpverify.testing.usage import check_claim
+
+
+def assert_private(  # noqa: PLR0913  # one keyword a setting
+    mechanism: Target,
+    claim: Guarantee | Claim | None,
+    left: Any,  # noqa: ANN401  # whatever the mechanism takes
+    right: Any,  # noqa: ANN401
+    *,
+    level: float | None = None,
+    samples: int | None = None,
+    seed: int = 0,
+) -> NotRefuted:
+    """Raise PrivacyViolation if `claim` is refuted on this pair; return what was shown if not.
+
+    A correct mechanism fails with probability at most `level`: 1e-6, unless this argument, the
+    marker `privacy` or `--privacy-level` says otherwise. `samples` bounds the draws on each side.
+
+    >>> from dpverify.guarantees import PureDP
+    >>> def noisy_sum(data, rng): return sum(data) + rng.laplace(scale=1.0)
+    >>> shown = assert_private(noisy_sum, PureDP(epsilon=1.0), [0.0], [1.0])
+    >>> shown.epsilon_lower < 1.0
+    True
+    """
+    guarantee = check_claim(claim)
+    around = current()
+    level = first(level, around.level, LEVEL)
+    samples = first(samples, around.samples, SAMPLES)
+    check_level(level)
+    check_samples(samples)
+    vectorized = callable(getattr(mechanism, "sample", None))
+    if not vectorized and not callable(mechanism):
+        raise InvalidParameter(
+            f"mechanism={mechanism!r} must be a callable mechanism(data, rng) or have "
+            "sample(data, size, *, rng)"
+        )
+    verdict = completed(
+        audit(
+            mechanism if vectorized else Calls(mechanism),
+            left=left,
+            right=right,
+            claim=guarantee,
+            level=level,
+            samples=int(samples),
+            seed=seed,
+        )
+    )
+    name = getattr(mechanism, "__name__", type(mechanism).__name__)
+    around.records.append(
+        Record(
+            name=around.name or name,
+            claim=str(guarantee),
+            refuted=verdict.refuted,
+            epsilon_lower=verdict.epsilon_lower,
+            delta=verdict.delta,
+            level=level,
+            samples=verdict.samples,
+            pairs=1,
+        )
+    )
+    if isinstance(verdict, Refuted):
+        message = described(
+            name,
+            guarantee,
+            verdict.witness,
+            epsilon_lower=verdict.epsilon_lower,
+            level=level,
+            effort=f"1 pair, {verdict.samples:,} draws a side",
+            hints=[replay_line(name, guarantee, verdict.witness)],
+        )
+        raise PrivacyViolation(
+            message, witness=verdict.witness, epsilon_lower=verdict.epsilon_lower
+        )
+    return verdict

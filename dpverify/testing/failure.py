@@ -1,0 +1,79 @@
+"""What a failing privacy test raises, in words."""
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from dpverify.auditing.sampling import Side
+from dpverify.auditing.verdict import Witness
+from dpverify.guarantees import Guarantee
+
+_WIDTH = 2_000  # characters of a dataset that are printed
+
+
+class PrivacyViolation(AssertionError):
+    """A claim was refuted on a pair of neighboring datasets.
+
+    `witness` holds the pair, the event and its counts; `witness.save(path)` writes it as JSON and
+    `witness.replay(mechanism, seed=…)` judges the event again.
+    """
+
+    def __init__(
+        self, message: str, *, witness: Witness | None = None, epsilon_lower: float = 0.0
+    ) -> None:
+        super().__init__(message)
+        self.witness = witness
+        self.epsilon_lower = epsilon_lower
+
+
+def shown(data: Any) -> str:  # noqa: ANN401  # whatever the mechanism takes
+    """A dataset as a reader would type it, on one line."""
+    text = " ".join(repr(data).split())
+    return text if len(text) <= _WIDTH else f"{text[:_WIDTH]} …"
+
+
+def described(  # noqa: PLR0913  # the lines of a message
+    name: str,
+    claim: Guarantee,
+    witness: Witness,
+    *,
+    epsilon_lower: float,
+    level: float,
+    relation: str = "",
+    effort: str = "",
+    hints: Sequence[str] = (),
+) -> str:
+    """The message: pair, event, counts, what they refute, and how to see it again."""
+    sides = {Side.LEFT: "left", Side.RIGHT: "right"}
+    favored, other = sides[witness.favors], sides[witness.favors.other]
+    counts = witness.counts
+    often = f"{counts.hits:,} of {counts.trials:,} draws"
+    seldom = f"{counts.other_hits:,} of {counts.other_trials:,}"
+    surety = f"wrong with probability at most {level:g}"
+    lines = [
+        f"{name} does not keep {claim}",
+        f"  left:   {shown(witness.left)}",
+        f"  right:  {shown(witness.right)}" + (f"   ({relation})" if relation else ""),
+        f"  event:  {witness.event}",
+        f"  counts: {favored} {often}, {other} {seldom}",
+        f"  so:     ε ≥ {epsilon_lower:.3f} at δ = {witness.delta:g}; {surety}",
+    ]
+    if effort:
+        lines.append(f"  tried:  {effort}")
+    return "\n".join([*lines, *(f"  {hint}" for hint in hints)])
+
+
+def replay_line(name: str, claim: Guarantee, witness: Witness) -> str:
+    """The call that holds the same pair against the claim again, with fresh draws."""
+    pair = f"{shown(witness.left)}, {shown(witness.right)}"
+    return f"replay: assert_private({name}, {claim}, {pair})"
+
+
+def raise_at(function: Any, violation: PrivacyViolation) -> NoReturn:  # noqa: ANN401
+    """Raise so that the traceback ends where the test is defined, not in this library."""
+    __tracebackhide__ = True
+    code = function.__code__
+    place = "\n" * (code.co_firstlineno - 1) + "def test(violation): raise violation"
+    names: dict[str, Any] = {}
+    exec(compile(place, code.co_filename, "exec"), names)  # noqa: S102
+    names["test"](violation)
+    raise violation  # the call has raised it; this is for type checkers

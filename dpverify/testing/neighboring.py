@@ -1,0 +1,161 @@
+"""Neighboring pairs of whatever datasets a strategy draws.
+
+They shrink to fewer records, then to simpler ones; the one differing record is drawn last, so it
+is the last to become simple.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from hypothesis import assume
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from dpverify.errors import InvalidParameter
+from dpverify.neighbors import Relation
+from dpverify.testing import records
+
+_LARGEST = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class NeighboringPair:
+    """Two datasets one step apart."""
+
+    left: Any
+    right: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How a strategy makes datasets: records of one kind, how many, and what holds them."""
+
+    record: SearchStrategy[Any]
+    build: Callable[[list[Any]], Any]
+    min_size: int
+    max_size: int
+
+
+_recipes: WeakKeyDictionary[SearchStrategy[Any], Recipe] = WeakKeyDictionary()
+_relations: WeakKeyDictionary[SearchStrategy[Any], Relation] = WeakKeyDictionary()
+
+
+def datasets(recipe: Recipe) -> SearchStrategy[Any]:
+    """The strategy that follows a recipe, and that `neighbors` knows the recipe of."""
+    rows = st.lists(recipe.record, min_size=recipe.min_size, max_size=recipe.max_size)
+    strategy = rows.map(recipe.build)
+    _recipes[strategy] = recipe
+    return strategy
+
+
+def neighbors(
+    datasets: SearchStrategy[Any], *, relation: Relation | str
+) -> SearchStrategy[NeighboringPair]:
+    """Pairs of neighboring datasets, one of which `datasets` draws.
+
+    For lists, and for all of `dpverify.testing.strategies`, the differing record is drawn like the
+    others, and the number of records stays within the bounds. For any other strategy of lists,
+    tuples, arrays or frames it is taken from a second dataset.
+
+    >>> pairs = neighbors(st.lists(st.integers(0, 9)), relation="add-remove")
+    """
+    if not isinstance(datasets, SearchStrategy):
+        raise InvalidParameter(f"datasets={datasets!r} must be a hypothesis strategy")
+    known = Relation.parse(relation)
+    recipe = _recipe_of(datasets)
+    if recipe is None:
+        strategy = _from_two(datasets, known)
+    elif known is Relation.REPLACE_ONE:
+        strategy = _replacing(recipe)
+    else:
+        strategy = _adding(recipe)
+    _relations[strategy] = known
+    return strategy
+
+
+def relation_of(strategy: SearchStrategy[Any]) -> Relation | None:
+    """The relation under which `neighbors` made this strategy; None if it did not."""
+    return _relations.get(strategy)
+
+
+def _recipe_of(datasets: SearchStrategy[Any]) -> Recipe | None:
+    if datasets in _recipes:
+        return _recipes[datasets]
+    inner: Any = getattr(datasets, "wrapped_strategy", datasets)
+    record = getattr(inner, "element_strategy", None)
+    # Lists with distinct records have conditions of their own, which a new record may break.
+    if record is None or type(inner).__name__ != "ListStrategy":
+        return None
+    top = min(inner.max_size, _LARGEST)
+    return Recipe(record=record, build=list, min_size=inner.min_size, max_size=int(top))
+
+
+def _check_room(recipe: Recipe) -> None:
+    if recipe.min_size == recipe.max_size:
+        raise InvalidParameter(
+            f"datasets of {recipe.max_size} records must leave room for add-remove neighbors"
+        )
+
+
+def _rows(recipe: Recipe, least: int, most: int) -> SearchStrategy[list[Any]]:
+    """Records; half of the time as few as may be, for most leaks show there, and show best."""
+    few = min(least + 1, most)
+    return st.one_of(
+        st.lists(recipe.record, min_size=least, max_size=few),
+        st.lists(recipe.record, min_size=least, max_size=most),
+    )
+
+
+def _replacing(recipe: Recipe) -> SearchStrategy[NeighboringPair]:
+    @st.composite
+    def pairs(draw: st.DrawFn) -> NeighboringPair:
+        rows = draw(_rows(recipe, max(1, recipe.min_size), recipe.max_size))
+        i = draw(st.integers(0, len(rows) - 1))
+        other = draw(recipe.record.filter(lambda new: not records.same(new, rows[i])))
+        changed = [*rows[:i], other, *rows[i + 1 :]]
+        return NeighboringPair(recipe.build(rows), recipe.build(changed))
+
+    return pairs()
+
+
+def _adding(recipe: Recipe) -> SearchStrategy[NeighboringPair]:
+    _check_room(recipe)
+
+    @st.composite
+    def pairs(draw: st.DrawFn) -> NeighboringPair:
+        rows = draw(_rows(recipe, recipe.min_size, recipe.max_size - 1))
+        i = draw(st.integers(0, len(rows)))
+        removed = draw(st.booleans())
+        added = draw(recipe.record)
+        fewer, more = recipe.build(rows), recipe.build([*rows[:i], added, *rows[i:]])
+        return NeighboringPair(more, fewer) if removed else NeighboringPair(fewer, more)
+
+    return pairs()
+
+
+def _from_two(datasets: SearchStrategy[Any], relation: Relation) -> SearchStrategy[NeighboringPair]:
+    @st.composite
+    def pairs(draw: st.DrawFn) -> NeighboringPair:
+        left = draw(datasets)
+        size = records.count(left)
+        if relation is Relation.REPLACE_ONE:
+            assume(size > 0)
+        i = draw(st.integers(0, size - 1 if relation is Relation.REPLACE_ONE else size))
+        source = draw(datasets)
+        assume(records.count(source) > 0 and _alike(left, source))
+        new = records.record(source, 0)
+        if relation is Relation.ADD_REMOVE:
+            return NeighboringPair(left, records.inserted(left, i, new))
+        assume(not records.same(new, records.record(left, i)))
+        return NeighboringPair(left, records.replaced(left, i, new))
+
+    return pairs()
+
+
+def _alike(left: Any, source: Any) -> bool:  # noqa: ANN401
+    """Whether a record of the one can stand in the other."""
+    if records.is_frame(left):
+        return bool(list(left.columns) == list(source.columns))
+    return getattr(left, "shape", ())[1:] == getattr(source, "shape", ())[1:]

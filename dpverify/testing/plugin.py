@@ -1,0 +1,159 @@
+"""The pytest plugin: defaults for privacy tests, and a summary of what they found.
+
+It imports only the standard library and pytest; the library itself is loaded by the tests that
+use it. What a test found travels as `user_properties`: to JUnit files, and with pytest-xdist from
+the workers to the summary.
+"""
+
+import math
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import pytest
+
+from dpverify.testing.context import FEWEST, LEVEL, SAMPLES, Record, Run, running
+
+_PREFIX = "privacy_"
+_MARKER = (
+    "privacy(level=…, samples=…): the probability that a correct mechanism fails the test, and the "
+    "most draws on each side"
+)
+_ALARM = "false_alarm(p): fails on correct code with probability at most p"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("privacy", "privacy tests (dpverify)")
+    group.addoption(
+        "--privacy-level",
+        type=float,
+        default=None,
+        help=f"probability that a correct mechanism fails a privacy test (default {LEVEL:g})",
+    )
+    group.addoption(
+        "--privacy-samples",
+        type=int,
+        default=None,
+        help=f"most draws on each side in a privacy test (default {SAMPLES:,})",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", _MARKER)
+    config.addinivalue_line("markers", _ALARM)
+    _check("--privacy-level", config.getoption("--privacy-level"), low=1e-12, high=0.5)
+    _check("--privacy-samples", config.getoption("--privacy-samples"), low=FEWEST, high=math.inf)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse markers that say nothing a privacy test understands, before anything runs."""
+    for item in items:
+        _marked(item)
+        _limits(config, item)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    run = _limits(item.config, item)
+    run.name = item.name
+    with running(run):
+        try:
+            return (yield)
+        finally:
+            item.user_properties += [
+                entry for record in run.records for entry in _properties(record)
+            ]
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    for mark in item.iter_markers("false_alarm"):
+        item.user_properties.append((f"{_PREFIX}false_alarm", float(mark.args[0])))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401  # untyped in pytest
+    rows = list(_rows(terminalreporter))
+    alarms = [value for _, name, value in _told(terminalreporter) if name == "false_alarm"]
+    if not rows and not alarms:
+        return
+    terminalreporter.section("privacy")
+    for nodeid, record in rows:
+        terminalreporter.write_line(_sentence(nodeid, record))
+    levels = [float(record["level"]) for _, record in rows]
+    total = math.fsum([*levels, *map(float, alarms)])
+    parts = [f"{len(rows)} privacy tests"] if rows else []
+    parts += [f"{len(alarms)} other statistical tests"] if alarms else []
+    terminalreporter.write_line(
+        f"{' and '.join(parts)}: on correct code one of them fails with probability at most "
+        f"{total:.3g}"
+    )
+
+
+def _sentence(nodeid: str, record: dict[str, Any]) -> str:
+    verdict = "REFUTED" if record["refuted"] else "not refuted"
+    return (
+        f"{nodeid}: {record['claim']} {verdict}; "
+        f"ε ≥ {float(record['epsilon_lower']):.3f} shown at δ = {float(record['delta']):g}; "
+        f"{int(record['pairs']):,} pairs, {int(record['samples']):,} draws a side, "
+        f"level {float(record['level']):g}"
+    )
+
+
+def _properties(record: Record) -> Iterator[tuple[str, Any]]:
+    """One property a field: plain values, which JUnit and xdist can carry."""
+    for name in Record.__slots__:
+        if name != "name":
+            yield f"{_PREFIX}{name}", getattr(record, name)
+
+
+def _told(reporter: Any) -> Iterator[tuple[str, str, Any]]:  # noqa: ANN401
+    """Whose test, which field, what value: from the reports of all workers, each test once."""
+    for reports in reporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", None) == "call":
+                for name, value in report.user_properties:
+                    if str(name).startswith(_PREFIX):
+                        yield report.nodeid, str(name).removeprefix(_PREFIX), value
+
+
+def _rows(reporter: Any) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401
+    """The records of all tests; the fields of each follow one another in a fixed order."""
+    fields = [name for name in Record.__slots__ if name != "name"]
+    row: dict[str, Any] = {}
+    for nodeid, name, value in _told(reporter):
+        if name in fields:
+            row[name] = value
+            if name == fields[-1]:
+                yield nodeid, row
+                row = {}
+
+
+def _limits(config: pytest.Config, item: pytest.Item) -> Run:
+    """What holds for a test: its marker, or else the options."""
+    marked = _marked(item)
+    return Run(
+        level=marked.get("level", config.getoption("--privacy-level")),
+        samples=marked.get("samples", config.getoption("--privacy-samples")),
+    )
+
+
+def _marked(item: pytest.Item) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for mark in item.iter_markers("privacy"):  # the closest first
+        unknown = set(mark.kwargs) - {"level", "samples"}
+        if mark.args or unknown:
+            raise pytest.UsageError(
+                f"{item.nodeid}: the marker must be privacy(level=…, samples=…), "
+                f"not {mark.args or sorted(unknown)}"
+            )
+        _check(f"{item.nodeid}: level", mark.kwargs.get("level"), low=1e-12, high=0.5)
+        _check(f"{item.nodeid}: samples", mark.kwargs.get("samples"), low=FEWEST, high=math.inf)
+        found = dict(mark.kwargs) | found
+    return found
+
+
+def _check(name: str, value: object, *, low: float, high: float) -> None:
+    if value is None:
+        return
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not low <= value <= high:  # type: ignore[operator]  # a number
+        allowed = f"at least {low:g}" if high == math.inf else f"in [{low:g}, {high:g}]"
+        raise pytest.UsageError(f"{name}={value!r} must be a number {allowed}")

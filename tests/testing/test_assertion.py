@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+import dpverify as dpv
+from dpverify.auditing import NotRefuted
+from dpverify.errors import InvalidParameter
+from dpverify.testing import PrivacyViolation, assert_private, context
+
+Rng = np.random.Generator
+ONE = dpv.PureDP(epsilon=1.0)
+
+
+def noisy(data: list[float], rng: Rng) -> float:
+    return sum(data) + rng.laplace(scale=1.0)
+
+
+@pytest.mark.false_alarm(1e-9)
+def test_a_kept_claim_returns_what_was_shown() -> None:
+    shown = assert_private(noisy, ONE, [0.0], [1.0], level=1e-9, samples=20_000)
+    assert isinstance(shown, NotRefuted)
+    assert 0.5 < shown.epsilon_lower <= 1.0
+
+
+def test_a_broken_claim_raises_with_its_witness() -> None:
+    with pytest.raises(PrivacyViolation, match=r"noisy does not keep PureDP\(epsilon=0.3\)") as e:
+        assert_private(noisy, dpv.PureDP(epsilon=0.3), [0.0], [1.0])
+    assert e.value.witness is not None
+    assert e.value.epsilon_lower > 0.3
+    assert e.value.witness.replay(noisy, seed=3).refuted
+    assert "replay: assert_private(noisy, PureDP(epsilon=0.3), [0.0], [1.0])" in str(e.value)
+
+
+def test_vectorized_mechanisms_and_claims_are_welcome() -> None:
+    mechanism = dpv.Laplace(scale=0.5)
+    with pytest.raises(PrivacyViolation, match="Laplace does not keep"):
+        assert_private(mechanism, ONE, 0.0, 1.0)
+    with context.running(context.Run(samples=2_000, level=1e-4)) as around:
+        assert_private(mechanism, mechanism.claim, 0.0, 1.0)
+    (record,) = around.records
+    assert (record.level, record.pairs, record.refuted) == (1e-4, 1, False)
+    assert record.samples <= 2_000
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "claim", "arguments", "message"),
+    [
+        (noisy, None, {}, "claim=None must be a guarantee"),
+        (noisy, "1-DP", {}, "claim='1-DP' must be a guarantee"),
+        (3, ONE, {}, "mechanism=3 must be a callable"),
+        (noisy, ONE, {"level": 2.0}, "level=2.0 must"),
+        (noisy, ONE, {"samples": 0.5}, "samples=0.5 must"),
+        (noisy, ONE, {"samples": 10}, "samples=10 must be at least 500"),
+        (lambda _data: 1, ONE, {}, "must return an output"),
+    ],
+)
+def test_misuse_is_named(
+    mechanism: object, claim: object, arguments: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        assert_private(mechanism, claim, [0.0], [1.0], **arguments)  # type: ignore[arg-type]
