@@ -1,6 +1,6 @@
 """Accuracy of private classifiers on Adult, over ε, beside scikit-learn, diffprivlib and Opacus.
 
-    python benchmarks/adult.py [--repeats 10] [--peers]
+    python benchmarks/adult.py [--repeats 10] [--full]
 
 Rows are one-hot with ranges declared in advance, scaled to norm one; 80 % are trained on, the
 others are the test, in so many repeats. Every model of dpverify has its defaults: what it does
@@ -10,9 +10,10 @@ user can do. Relations differ in the peers' favor or not, and are named.
 """
 
 import argparse
+import json
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import learning_peers
@@ -32,7 +33,6 @@ GOALS = {
     "gaussian": (82.0, 83.4, 83.8, 84.2, 84.5),
 }
 SETTINGS = [{"C": c, "fit_intercept": i} for c in (1.0, 1e-4, 1e-5, 1e-6) for i in (True, False)]
-LIMIT = 1200.0  # seconds for one peer at one ε
 
 
 def mean_accuracy(
@@ -66,6 +66,7 @@ def ours(data: Data, repeats: int) -> list[tuple[str, ...]]:
         ("logistic, pure", logistic, Relation.ADD_REMOVE, False),
         ("logistic, pure", logistic, Relation.REPLACE_ONE, False),
         ("logistic, gaussian", logistic, Relation.ADD_REMOVE, True),
+        ("svm, pure", svm, Relation.ADD_REMOVE, False),
         ("svm, gaussian", svm, Relation.ADD_REMOVE, True),
     )
     rows = []
@@ -81,7 +82,7 @@ def ours(data: Data, repeats: int) -> list[tuple[str, ...]]:
     return rows
 
 
-def peers(data: Data, repeats: int) -> list[tuple[str, ...]]:
+def peers(data: Data, repeats: int, limit: float) -> list[tuple[str, ...]]:
     """diffprivlib with its defaults and at its best on the test; Opacus with one fixed setting."""
     rows = {
         name: [name, relation]
@@ -98,33 +99,35 @@ def peers(data: Data, repeats: int) -> list[tuple[str, ...]]:
         for epsilon in EPSILONS:
             case = {"file": str(file), "epsilon": epsilon, "delta": DELTA}
             means = [
-                learning_peers.accuracies("with_diffprivlib.py", case, setting, LIMIT)
+                learning_peers.accuracies("with_diffprivlib.py", case, setting, limit)
                 for setting in ({}, *SETTINGS)
             ]
             best = max(means[1:], key=lambda found: np.mean(found or [0.0]))
-            opacus = learning_peers.accuracies("with_opacus.py", case, {}, LIMIT)
+            opacus = learning_peers.accuracies("with_opacus.py", case, {}, limit)
             for row, found in zip(rows.values(), (means[0], best, opacus), strict=True):
                 row.append(f"{100.0 * np.mean(found):.2f}" if found else "–")
                 say(f"{row[0]}, ε = {epsilon:g}: {row[-1]}")
     return [(*row, "") for row in rows.values()]
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=10, help="splits (default: %(default)s)")
     parser.add_argument("--data", type=Path, default=ADULT, help="adult.csv.gz")
-    parser.add_argument("--peers", action="store_true", help="install and run the peers, too")
+    parser.add_argument("--full", action="store_true", help="install and run the peers, too")
     parser.add_argument("--peer-repeats", type=int, default=3, help="splits for the peers")
-    given = parser.parse_args()
+    parser.add_argument("--time-limit", type=float, default=1200.0, metavar="SECONDS")
+    parser.add_argument("--json", type=Path, metavar="PATH", help="also write the table there")
+    given = parser.parse_args(arguments)
     data = load(given.data)
     plain = mean_accuracy(
         lambda _: LogisticRegression(C=10.0, max_iter=2000), data, min(3, given.repeats)
     )
     majority = 100.0 * max(np.mean(data.labels == label) for label in (-1, 1))
     rows = ours(data, given.repeats)
-    if given.peers:
+    if given.full:
         learning_peers.make()
-        rows += peers(data, given.peer_repeats)
+        rows += peers(data, given.peer_repeats, given.time_limit)
     if data.name == "Adult":
         for name, goals in GOALS.items():
             rows.append((f"goal, {name}", "", *(f"{goal:.1f}" for goal in goals), ""))
@@ -133,6 +136,10 @@ def main() -> None:
     print(f"not private: {plain[0]:.2f}; majority: {majority:.2f}; δ = {DELTA:g} where gaussian")
     header = ("model", "relation", *(f"ε = {epsilon:g}" for epsilon in EPSILONS), "s a fit")
     print(aligned(header, rows, words=2))
+    if given.json:
+        table = [dict(zip(header, row, strict=True)) for row in rows]
+        found = {"data": data.name, "not_private": plain[0], "majority": majority, "rows": table}
+        given.json.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

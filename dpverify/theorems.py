@@ -222,12 +222,18 @@ POISSON_SUBSAMPLING = Theorem(
     proof="proofs/poisson_subsampling.py",
 )
 
+RENYI_MONOTONE = Theorem(
+    name="renyi-monotone",
+    statement="A Rényi divergence of order α is at most that of every larger order.",
+    source="van Erven, Harremoës, IEEE Trans. Inf. Theory 60, 2014, Thm 3 (arXiv 1206.2459v2)",
+    proof="proofs/renyi_monotone.py",
+)
 WITHOUT_REPLACEMENT = Theorem(
     name="without-replacement",
     statement=(
         "If (P, Q) dominates a mechanism when one record is replaced, then at every ε ≥ 0 the "
-        "mechanism on a batch that holds each record with probability q has a profile of at most "
-        "that of ((1−q)·Q + q·P, Q)."
+        "mechanism on a uniformly random batch of fixed size, which holds each record with "
+        "probability q, has a profile of at most that of ((1−q)·Q + q·P, Q)."
     ),
     source=(
         "Balle, Barthe, Gaboardi, NeurIPS 2018, Thm 11 (arXiv 1807.01647v2); "

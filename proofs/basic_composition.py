@@ -27,19 +27,21 @@ _DELTAS = (Fraction(0), Fraction(1, 20), Fraction(1, 3))
 
 
 def two_leaky_responses(power: int = 1) -> Step:
-    """Every outcome with Q > 0 has P ≤ r₁·r₂·Q; the rest has P = δ₁ + δ₂ − δ₁·δ₂ ≤ δ₁ + δ₂."""
-    t1, t2, u1, v1, u2, v2 = sp.symbols("t1 t2 u1 v1 u2 v2", nonnegative=True)
-    variables = (t1, t2, u1, v1, u2, v2)
-    r1, r2, d1, d2 = 1 + t1, 1 + t2, u1 / (u1 + v1), u2 / (u2 + v2)
-    one, two = (list(zip(*table(r, d), strict=True)) for r, d in ((r1, d1), (r2, d2)))
-    singular, holds = sp.Integer(0), True
-    for (p1, q1), (p2, q2) in product(one, two):
-        if q1 * q2 == 0:
-            singular += p1 * p2
-        else:
-            holds &= nonnegative((r1 * r2) ** power * q1 * q2 - p1 * p2, variables)
+    """P ≤ r·Q where Q > 0, so r₁Q₁·r₂Q₂ − P₁P₂ = (r₁Q₁ − P₁)·r₂Q₂ + P₁·(r₂Q₂ − P₂) ≥ 0; the rest has P = δ₁ + δ₂ − δ₁·δ₂ ≤ δ₁ + δ₂."""
+    t, u1, v1, u2, v2 = sp.symbols("t u1 v1 u2 v2", nonnegative=True)
+    r, d1, d2 = 1 + t, u1 / (u1 + v1), u2 / (u2 + v2)
+    left, right = table(r, d1)
+    holds = all(
+        nonnegative(r**power * q - p, (t, u1, v1))
+        for p, q in zip(left, right, strict=True)
+        if q != 0
+    )
+    a, b, p1, p2 = sp.symbols("a b p1 p2", nonnegative=True)  # a = r₁Q₁ ≥ p₁, b = r₂Q₂ ≥ p₂
+    holds &= same(a * b - p1 * p2, (a - p1) * b + p1 * (b - p2))
+    one, two = (list(zip(*table(r, d), strict=True)) for d in (d1, d2))
+    singular = sum(p * w for (p, q), (w, v) in product(one, two) if q == 0 or v == 0)
     holds &= same(singular, d1 + d2 - d1 * d2)
-    holds &= nonnegative(d1 + d2 - singular, variables)
+    holds &= nonnegative(d1 * d2, (u1, v1, u2, v2))
     return Step("two responses", Evidence.SYMBOLIC, holds, "all ε₁, ε₂ ≥ 0, all δ₁, δ₂ in [0, 1]")
 
 

@@ -6,20 +6,11 @@ The notes' Theorem 14.3, ln(1 + 2β/λ) + ε, lies between: (1 + x)² ≥ 1 + 2x
 
 import sympy as sp
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Evidence, Step
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-
-PUBLISHED_PURE = Theorem(
-    name="chaudhuri-monteleoni-sarwate",
-    statement=(
-        "Objective perturbation with noise ∝ e^(−‖b‖/τ) and Hessians of rank at most one is (2L/τ + 2·ln(1 + β/λ))-DP when "
-        "one record is replaced."
-    ),
-    source="Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Thm 9",
-    proof="proofs/chaudhuri_monteleoni_sarwate.py",
-)
+from solvers.theorems import PUBLISHED_PURE
 
 
 def the_noise_has_this_scale(two: int = 2) -> Step:

@@ -12,6 +12,7 @@ D₀ ≤ R², the mean excess is at most R²/(2ηT) + ηB²/2; the averaged iter
 import sympy as sp
 
 from dpverify.theorems import Evidence, Step, Theorem
+from proofs.convexity import CONVEXITY
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
 
@@ -67,6 +68,7 @@ def the_best_step(power: int = 1) -> Step:
 PROOF = Proof(
     theorem=GRADIENT_DESCENT,
     steps=(projection_brings_closer, one_step, the_sum_telescopes, the_best_step),
+    uses=(CONVEXITY,),
     mutations={
         "η·⟨g, u⟩ without the 2": lambda: one_step(two=1),
         "targets outside": lambda: projection_brings_closer(side=-1),

@@ -8,21 +8,12 @@ y = t/w the largest m is ε/(2w), and m·t + m²/2 ≤ ε/2 is y + (1−y²)/4 �
 import sympy as sp
 from flint import arb, ctx
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Evidence, Step
 from proofs.objective_perturbation_gaussian import OBJECTIVE_PERTURBATION_GAUSSIAN
 from proofs.support.digits import gaussian_profile
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-
-PUBLISHED_GAUSSIAN = Theorem(
-    name="kifer-smith-thakurta",
-    statement=(
-        "Objective perturbation of generalized linear losses with σ ≥ L·√(8·ln(2/δ) + 4ε)/ε and λ ≥ 2β/ε is (ε, δ)-DP "
-        "when one record is added or removed."
-    ),
-    source="Kifer, Smith, Thakurta, COLT 2012, Thm 2",
-    proof="proofs/kifer_smith_thakurta.py",
-)
+from solvers.theorems import PUBLISHED_GAUSSIAN
 
 
 def the_determinant_takes_half(two: int = 2) -> Step:

@@ -14,14 +14,19 @@ largest at k = v − 1 (step 3), where it is β(1−β)/(v·w_v).
 *Attained.* Give every pattern of k right guesses the chance it has under randomized response, times A if k < v and times
 B if k ≥ v (step 4). Turning a coin moves k by one, so only between v − 1 and v is the ratio above E, and what is beyond
 adds up to δ. Step 5 builds that mechanism, and step 6 tries others.
+
+*Several points.* If (ε_j, δ_j)-DP holds for several j, the inequality of each, with weights λ_j and numbers u_jk in
+place of U_k/λ, may be added up before the pointwise comparison; step 7 tries the library's `Mixture` on the same laws.
 """
 
 from fractions import Fraction
 from itertools import combinations, product
 from math import comb
 
+import numpy as np
 import sympy as sp
 
+from dpverify.auditing.guess_mixture import Mixture
 from dpverify.auditing.guessing import Guessed, guess_tail
 from dpverify.theorems import ONE_RUN, Evidence, Step
 from proofs.support.form import Proof
@@ -169,6 +174,26 @@ def other_mechanisms(weight: Fraction = Fraction(1)) -> Step:
     return Step("other mechanisms", Evidence.EXACT, holds, f"{count} tails")
 
 
+def several_points(price: float = 1.0) -> Step:
+    """The same mechanisms against θ + mΣλ_j·δ_j for E_j = 1, 2, 5 at their own δ_j, with several weights."""
+    holds, count = True, 0
+    m, r = 4, 3
+    for weights in product((1, 3, 9), repeat=r + 1):
+        total = sum(comb(r, k) * weights[k] for k in range(r + 1)) * comb(m, r)
+        chances = [Fraction(x, total) for x in weights]
+        first = (1,) * m
+        base, turned = law(first, chances, r), law((-1, *first[1:]), chances, r)
+        deltas = np.array([float(hockey_stick(base, turned, Fraction(e))) for e in (1, 2, 5)])
+        for shares in ((0.2, 0.2, 0.2), (0.0, 0.5, 0.1), (0.6, 0.0, 0.3)):
+            mixture = Mixture(np.log([1.0, 2.0, 5.0]), np.array(shares))
+            for v in range(1, r + 1):
+                tail = sum(comb(m, r) * comb(r, k) * chances[k] for k in range(v, r + 1))
+                bound = mixture.bound(Guessed(guesses=r, correct=v, canaries=m), price * deltas)
+                holds &= tail <= Fraction(bound)
+                count += 1
+    return Step("several points", Evidence.EXACT, holds, f"{count} tails, three weightings")
+
+
 def _log_three() -> float:
     return 1.0986122886681098
 
@@ -182,6 +207,7 @@ PROOF = Proof(
         tilt,
         attained,
         other_mechanisms,
+        several_points,
     ),
     mutations={
         "k + 2": lambda: neighboring_masses(shift=2),
@@ -190,5 +216,6 @@ PROOF = Proof(
         "2mδ": lambda: tilt(leak=2),
         "attained at 2mδ": lambda: attained(weight=Fraction(2)),
         "bound at mδ/2": lambda: other_mechanisms(weight=Fraction(1, 2)),
+        "mixture at half its price": lambda: several_points(price=0.5),
     },
 )

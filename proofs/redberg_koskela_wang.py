@@ -7,23 +7,13 @@ smaller ε̃ gives a larger δ: both branches are one expectation, E(1 − e^(ε
 import sympy as sp
 from flint import arb, ctx
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Evidence, Step
 from proofs.classical_gaussian import CLASSICAL_GAUSSIAN, the_profile_falls_with_epsilon
 from proofs.objective_perturbation_gaussian import OBJECTIVE_PERTURBATION_GAUSSIAN
 from proofs.support.digits import gaussian_profile
 from proofs.support.form import Proof
 from proofs.support.symbolic import same
-
-REDBERG = Theorem(
-    name="redberg-koskela-wang",
-    statement=(
-        "Objective perturbation with b ~ N(0, σ²I), generalized linear losses and λ > β has, for one "
-        "record added or removed, the δ of objective-perturbation-gaussian for any f, with "
-        "|ln(1 − β/λ)| in place of ln(1 + β/λ)."
-    ),
-    source="Redberg, Koskela, Wang, NeurIPS 2023, Thm 3.2",
-    proof="proofs/redberg_koskela_wang.py",
-)
+from solvers.theorems import REDBERG
 
 
 def the_determinant_term_is_larger(sign: int = -1) -> Step:

@@ -10,17 +10,10 @@ import sympy as sp
 
 from dpverify.accounting.conversion import to_renyi
 from dpverify.guarantees import RenyiDP
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import RENYI_MONOTONE, Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.laws import rational_pairs
 from proofs.support.symbolic import nonnegative, same
-
-RENYI_MONOTONE = Theorem(
-    name="renyi-monotone",
-    statement="A Rényi divergence of order α is at most that of every larger order.",
-    source="van Erven, Harremoës, IEEE Trans. Inf. Theory 60, 2014, Thm 3 (arXiv 1206.2459v2)",
-    proof="proofs/renyi_monotone.py",
-)
 
 
 def variances_are_nonnegative(half: int = 2) -> Step:

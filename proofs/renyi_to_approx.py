@@ -13,7 +13,9 @@ import sympy as sp
 from flint import ctx
 
 from dpverify.accounting.renyi_conversion import _Line, renyi_delta, renyi_epsilon
+from dpverify.accounting.zcdp import zcdp_delta
 from dpverify.balls import ball, enclose
+from dpverify.pairs import GaussianPair
 from dpverify.theorems import RENYI_TO_APPROX, Evidence, Step
 from proofs.post_processing import POST_PROCESSING
 from proofs.renyi_from_profile import RENYI_FROM_PROFILE
@@ -87,6 +89,22 @@ def no_rational_pair_exceeds_it(shrink: float = 1.0) -> Step:
     return Step("no pair exceeds it", Evidence.CERTIFIED, holds, f"{count} pairs and ratios")
 
 
+def zcdp_uses_the_best_order(shrink: float = 1.0) -> Step:
+    """`zcdp_delta(ρ, ε)` is at least H(ε, √(2ρ)), as N(√(2ρ), 1) is ρ-zCDP, and at most e^(−(ε−ρ)²/(4ρ)), Markov's bound.
+
+    ρ-zCDP is a bound α·ρ at every order α, so every order's (ε, δ) holds, and so does the least.
+    """
+    holds, count = True, 0
+    with ctx.workprec(128):
+        for rho, epsilon in ((0.1, 1.0), (0.5, 3.0), (0.01, 0.5), (2.0, 8.0)):
+            delta = ball(shrink * zcdp_delta(rho, epsilon))
+            exact = GaussianPair(2 * Fraction(rho)).profile_ball(ball(epsilon))
+            textbook = (-((ball(epsilon) - ball(rho)) ** 2) / (4 * ball(rho))).exp()
+            holds &= bool(exact <= delta <= textbook)
+            count += 1
+    return Step("`zcdp_delta`", Evidence.CERTIFIED, holds, f"{count} values of ρ and ε")
+
+
 PROOF = Proof(
     theorem=RENYI_TO_APPROX,
     steps=(
@@ -94,9 +112,11 @@ PROOF = Proof(
         the_slope_of_the_moment,
         the_library_is_tight,
         no_rational_pair_exceeds_it,
+        zcdp_uses_the_best_order,
     ),
     uses=(POST_PROCESSING, RENYI_FROM_PROFILE),
     mutations={
+        "a tenth of it for zCDP": lambda: zcdp_uses_the_best_order(shrink=0.1),
         "odd power": lambda: moments_are_convex_along_lines(power=3),
         "slope with α": lambda: the_slope_of_the_moment(extra=1),
         "tight from above": lambda: the_library_is_tight(room=-1e-9),

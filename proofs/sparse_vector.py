@@ -4,7 +4,8 @@ Given the threshold's noise ρ = z the answers are independent, so a row of answ
 Σ_z P(ρ=z)·Π P(ν < T+z−aᵢ)·Π P(ν ≥ T+z−aᵢ), over its zeros and its at most c ones. On a neighbor,
 replace z by z + D: P(ρ=z) pays at most e^(D/scale₁) = e^(ε₁); zeros gain, as z rises by D and aᵢ by at
 most D; each one pays at most e^(2D/scale₂) = e^(ε₂/c) by the tail inequality of noisy max. Monotone
-answers pay half of that: if they fall, z stays and only the bounds of ones rise, by at most D.
+answers pay half of that: if they fall, z stays and only the bounds of ones rise, by at most D. With Laplace noise on the
+reals sums are integrals, P(ρ=z) is a density, |z + D| − |z| ≤ D, and the tails are those with w = e^(−|t|/scale).
 """
 
 import math

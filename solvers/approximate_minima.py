@@ -123,7 +123,7 @@ class ApproximateMinima:
         """`size` independent private fits: an array (size, d)."""
         check_draw(size, rng)
         prepared = self.problem.prepare(data)
-        d = prepared[0].shape[1]
+        d = self.problem.size(prepared[0])
         points = self.solve(prepared, self.noise.draw(size, d, rng)).points
         return self.last_noise(d).release(points, rng)
 

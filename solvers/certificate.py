@@ -7,7 +7,7 @@ Accuracy and Stability of Numerical Algorithms, 2002, Sec. 3.1 and 4.2]
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,53 +55,43 @@ def gradient_bounds(objective: Objective, points: Floats, linear: Floats) -> Flo
     >>> bool(bounds[0] < 1e-13), round(float(bounds[1]), 6)  # ∇J = 8θ − 12
     (True, 8.0)
     """
-    n = len(objective.features)
-    if n > _LARGE:
-        pairs = zip(points, linear, strict=True)
-        return np.array([_blockwise(objective, point, b) for point, b in pairs])
-    rows = max(1, _SCORES // n)
-    bounds = [
-        _together(objective, points[i : i + rows], linear[i : i + rows])
-        for i in range(0, len(points), rows)
-    ]
-    return np.concatenate(bounds)
-
-
-def gradient_errors(objective: Objective, points: Floats, linear: Floats) -> Floats:
-    """A bound on what rounding does to `objective.gradients` at each point (B, d)."""
-    scores = objective.scores(points)
-    return _errors(
-        objective, scores, objective.loss.slopes(scores, objective.labels), points, linear
-    )
-
-
-def _together(objective: Objective, points: Floats, linear: Floats) -> Floats:
-    """Bounds for many points, each sum over all records being one of the library's."""
-    scores = objective.scores(points)
-    slopes = objective.loss.slopes(scores, objective.labels)
-    gradients = objective.total(slopes, points, linear)
-    errors = _errors(objective, scores, slopes, points, linear)
+    gradients, errors = certified_gradients(objective, points, linear)
     bounds: Floats = (np.linalg.norm(gradients, axis=1) + errors) * _ROOM
     return bounds
 
 
-def _errors(
-    objective: Objective, scores: Floats, slopes: Floats, points: Floats, linear: Floats
-) -> Floats:
+def certified_gradients(
+    objective: Objective, points: Floats, linear: Floats
+) -> tuple[Floats, Floats]:
+    """∇J in floats at each of the points (B, d), and a bound on each one's error: (B)."""
+    n = len(objective.features)
+    if n > _LARGE:
+        pairs = [_blockwise(objective, *pair) for pair in zip(points, linear, strict=True)]
+    else:
+        rows = max(1, _SCORES // n)
+        starts = range(0, len(points), rows)
+        pairs = [_together(objective, points[i : i + rows], linear[i : i + rows]) for i in starts]
+    gradients, errors = zip(*pairs, strict=True)
+    return np.concatenate(gradients), np.concatenate(errors)
+
+
+def _together(objective: Objective, points: Floats, linear: Floats) -> tuple[Floats, Floats]:
+    """For many points, each sum over all records being one of the library's."""
     lengths = row_lengths(objective.features)
+    scores = objective.scores(points)
+    slopes = objective.loss.slopes(scores, objective.labels)
     losses = _slope_errors(objective, scores, points, lengths)
-    sums = gamma(len(lengths) + 2) * (np.abs(slopes) @ lengths)
+    size: Floats = _sizes(slopes) @ lengths
     rest = np.linalg.norm(linear, axis=1) + objective.ridge * np.linalg.norm(points, axis=1)
-    carried = np.abs(slopes) @ lengths + rest
-    total = losses @ lengths + sums + 8 * UNIT * carried
+    total = losses @ lengths + gamma(len(lengths) + 2) * size + 8 * UNIT * (size + rest)
     errors: Floats = total * (_ROOM + gamma(len(lengths) + objective.dimension))
-    return errors
+    return objective.total(slopes, points, linear), errors
 
 
-def _blockwise(objective: Objective, point: Floats, linear: Floats) -> float:
-    """The bound for one point and many records: short sums in blocks, the blocks exactly."""
+def _blockwise(objective: Objective, point: Floats, linear: Floats) -> tuple[Floats, Floats]:
+    """For one point and many records: short sums in blocks, the blocks exactly."""
     n, d = objective.features.shape
-    partial: list[Floats] = []
+    parts: list[Floats] = []
     errors: list[float] = []
     sizes: list[float] = []
     group = _BLOCK * max(1, _SCORES // (_BLOCK * d))
@@ -109,25 +99,29 @@ def _blockwise(objective: Objective, point: Floats, linear: Floats) -> float:
         rows = objective.features[first : first + group]
         labels = objective.labels[first : first + group]
         lengths = row_lengths(rows)
-        scores = rows @ point
+        part = replace(objective, features=rows, labels=labels)
+        scores = part.scores(point[None])
         slopes = objective.loss.slopes(scores, labels)
-        part = Objective(objective.loss, rows, labels, objective.ridge)
-        losses = _slope_errors(part, scores[None], point[None], lengths)[0]
-        whole = len(rows) // _BLOCK * _BLOCK
-        shaped = rows[:whole].reshape(-1, _BLOCK, d)
-        partial.append(np.matmul(slopes[:whole].reshape(-1, 1, _BLOCK), shaped)[:, 0])
-        partial.append((slopes[whole:] @ rows[whole:])[None])
+        losses = _slope_errors(part, scores, point[None], lengths)[0]
+        classes = slopes.reshape(len(rows), -1).T
+        sums = [block_sums(column, rows) for column in classes]
+        parts.append(np.stack(sums, axis=-1).reshape(len(sums[0]), -1))
         errors.append(float(losses @ lengths))
-        sizes.append(float(np.abs(slopes) @ lengths))
-    columns = np.concatenate(partial).T
-    ends = zip(objective.ridge * point, linear, strict=True)
-    gradient = [
-        math.fsum([*column.tolist(), *end]) for column, end in zip(columns, ends, strict=True)
-    ]
+        sizes.append(float(_sizes(slopes)[0] @ lengths))
+    columns = np.concatenate([*parts, (objective.ridge * point)[None], linear[None]]).T
+    gradient = np.array([math.fsum(column.tolist()) for column in columns])
     size = math.fsum(sizes)
     rest = float(np.linalg.norm(linear) + objective.ridge * np.linalg.norm(point))
-    rounding = math.fsum(errors) + gamma(_BLOCK + 2) * size + 8 * UNIT * (size + rest)
-    return float((np.linalg.norm(gradient) + rounding) * (_ROOM + gamma(n)))
+    rounding = math.fsum(errors) + BLOCK_ERROR * size + 8 * UNIT * (size + rest)
+    return gradient[None], np.array([rounding * (_ROOM + gamma(n))])
+
+
+def block_sums(weights: Floats, rows: Floats) -> Floats:
+    """Σ wᵢ·xᵢ over blocks of records, (blocks, d): each errs by BLOCK_ERROR·Σ|wᵢ|·‖xᵢ‖ at most."""
+    whole = len(rows) // _BLOCK * _BLOCK
+    shaped = rows[:whole].reshape(-1, _BLOCK, rows.shape[1])
+    sums = np.matmul(weights[:whole].reshape(-1, 1, _BLOCK), shaped)[:, 0]
+    return np.concatenate([sums, (weights[whole:] @ rows[whole:])[None]])
 
 
 def _slope_errors(objective: Objective, scores: Floats, points: Floats, lengths: Floats) -> Floats:
@@ -135,19 +129,29 @@ def _slope_errors(objective: Objective, scores: Floats, points: Floats, lengths:
 
     A score errs by γ_d·‖θ‖·‖x‖, which f″ turns into an error of the slope.
     """
-    loss, d = objective.loss, objective.dimension
+    loss, d = objective.loss, objective.features.shape[1]
     reach = np.linalg.norm(points, axis=1)[:, None] * lengths
-    errors: Floats = loss.slope_errors(scores, objective.labels)
+    errors = _sizes(loss.slope_errors(scores, objective.labels))
     errors += loss.sharpness * gamma(d + 2) * reach
     return errors
 
 
+def _sizes(slopes: Floats) -> Floats:
+    """|f′| for each point and record (B, n); the norm over the classes if there are several."""
+    sizes: Floats = np.abs(slopes) if slopes.ndim == 2 else np.linalg.norm(slopes, axis=2)
+    return sizes
+
+
 def row_lengths(rows: Floats) -> Floats:
     """‖row‖₂ for each row."""
-    lengths: Floats = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    # What underflows in the squares is covered by what is added.
+    lengths: Floats = np.sqrt(np.einsum("ij,ij->i", rows, rows)) + 2.0**-500
     return lengths
 
 
 def gamma(count: int) -> float:
     """γ_k = ku/(1 − ku)."""
     return count * UNIT / (1.0 - count * UNIT)
+
+
+BLOCK_ERROR = gamma(_BLOCK + 2)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.errors import InvalidParameter, NotSupported, check_positive
+from dpverify.errors import InvalidParameter, check_positive
 from dpverify.mechanisms.laws import Ints
 from solvers.bounds import Floats
 from solvers.losses import Loss, Softmax
@@ -33,6 +33,9 @@ _CELLS = 1 << 16  # scores per pass, so that they stay in cache
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClippedSums:
     """Σᵢ gᵢ(θ) over records, gᵢ = f′(⟨θ, xᵢ⟩; yᵢ)·xᵢ scaled down to length at most `clip`.
+
+    For the softmax loss with K classes, θ is a matrix (d, K), row by row in a vector, and f′ a
+    vector; gᵢ is their outer product, and its length the product of theirs.
 
     Results are whole multiples of 2^`exponent`, which depends on `clip` alone. Adding or removing
     a record changes a sum by at most `clip` in ℓ2, replacing one by at most twice that: exactly.
@@ -56,8 +59,6 @@ class ClippedSums:
     ) -> "ClippedSums":
         """For rows of length at most `norm`."""
         check_positive("clip", clip)
-        if isinstance(loss, Softmax):
-            raise NotSupported("loss=softmax must have one score a record for clipped gradients")
         rows, labels = data
         if len(rows) > MOST_RECORDS:
             raise InvalidParameter(f"X has {len(rows)} rows; there must be at most {MOST_RECORDS}")
@@ -81,8 +82,13 @@ class ClippedSums:
         return len(self.rows)
 
     @property
+    def classes(self) -> int:
+        """The number of scores a record has."""
+        return classes_of(self.loss)
+
+    @property
     def dimension(self) -> int:
-        return int(self.rows.shape[1])
+        return int(self.rows.shape[1]) * self.classes
 
     def total(self, parameters: Floats, chosen: NDArray[np.bool_] | None = None) -> Ints:
         """The sum for each row of `parameters` (m, d), in units; over the `chosen` (m, n) only."""
@@ -91,12 +97,10 @@ class ClippedSums:
         for start in range(0, self.records, _BLOCK):
             block = slice(start, min(start + _BLOCK, self.records))
             rows = self.rows[block]
-            for few in _slices(len(rounded), _CELLS // len(rows)):
-                scores = rounded[few] @ rows.T
-                slopes = self._clipped(scores, self.labels[block], self.limits[block])
-                if chosen is not None:
-                    slopes *= chosen[few, block]
-                result[few] += (slopes @ rows).astype(np.int64)  # exact: at most 2^53
+            bounds = self.labels[block], self.limits[block]
+            for few in _slices(len(rounded), _CELLS // (len(rows) * self.classes)):
+                some = None if chosen is None else chosen[few, block]
+                result[few] += self._sums(rounded[few], rows, bounds, some)
         return result
 
     def total_of_batches(self, parameters: Floats, batches: Ints) -> Ints:
@@ -108,11 +112,35 @@ class ClippedSums:
         rounded = self._rounded(parameters)
         result = np.empty((len(rounded), self.dimension), np.int64)
         for few in _slices(len(rounded), _CELLS // (batches.shape[1] * self.dimension)):
-            rows, picked = self.rows[batches[few]], batches[few]
-            scores = np.matmul(rows, rounded[few, :, None])[..., 0]
-            slopes = self._clipped(scores, self.labels[picked], self.limits[picked])
-            result[few] = np.matmul(slopes[:, None, :], rows)[:, 0].astype(np.int64)
+            picked = batches[few]
+            bounds = self.labels[picked], self.limits[picked]
+            result[few] = self._sums(rounded[few], self.rows[picked], bounds)
         return result
+
+    def _sums(
+        self,
+        parameters: Floats,
+        rows: Floats,
+        bounds: tuple[Floats, Floats],
+        chosen: NDArray[np.bool_] | None = None,
+    ) -> Ints:
+        """Exact sums over rows (n, d) that all parameters share, or (m, n, d) of their own."""
+        across = np.swapaxes(rows, -1, -2)
+        if self.classes > 1:
+            matrices = parameters.reshape(len(parameters), -1, self.classes)
+            vectors = self._clipped_vectors(np.matmul(rows, matrices), *bounds)
+            if chosen is not None:
+                vectors *= chosen[:, :, None]
+            totals = np.matmul(across, vectors).reshape(len(parameters), -1)
+        else:
+            shared = rows.ndim == 2
+            scores = parameters @ across if shared else np.matmul(parameters[:, None], across)[:, 0]
+            slopes = self._clipped(scores, *bounds)
+            if chosen is not None:
+                slopes *= chosen
+            totals = slopes @ rows if shared else np.matmul(slopes[:, None], rows)[:, 0]
+        whole: Ints = totals.astype(np.int64)  # at most 2^53
+        return whole
 
     def _clipped(self, scores: Floats, labels: Floats, limits: Floats) -> Floats:
         """The slopes in whole units; to nearest, so without bias, and within whole limits."""
@@ -120,6 +148,15 @@ class ClippedSums:
         slopes *= math.ldexp(1.0, self.feature_exponent - self.exponent)
         np.clip(slopes, -limits, limits, out=slopes)
         np.rint(slopes, out=slopes)
+        return slopes
+
+    def _clipped_vectors(self, scores: Floats, labels: Floats, limits: Floats) -> Floats:
+        """Vectors of slopes in whole units; towards zero, so that none becomes longer."""
+        slopes = self.loss.slopes(scores, labels)
+        slopes *= math.ldexp(1.0, self.feature_exponent - self.exponent)
+        lengths = np.sqrt((slopes * slopes).sum(axis=-1))
+        slopes *= (np.minimum(lengths, limits) / np.where(lengths > 0.0, lengths, 1.0))[..., None]
+        np.trunc(slopes, out=slopes)
         return slopes
 
     def _rounded(self, parameters: Floats) -> Floats:
@@ -132,6 +169,11 @@ class ClippedSums:
         whole = np.trunc(np.ldexp(parameters, -exponents))
         rounded: Floats = np.ldexp(whole, exponents + self.feature_exponent)
         return rounded
+
+
+def classes_of(loss: Loss) -> int:
+    """How many scores a record has: the number of classes of the softmax loss, otherwise one."""
+    return int(loss.classes) if isinstance(loss, Softmax) else 1
 
 
 def _slices(count: int, most: int) -> list[slice]:

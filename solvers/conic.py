@@ -5,6 +5,7 @@ conic solver returns is a guess: gradients of 1e-3 have been seen at its default
 polished, and certified by what this module computes itself, never by the solver's status.
 """
 
+import math
 import warnings
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from dpverify.errors import DPVerifyError
 from solvers.bounds import Floats
-from solvers.certificate import NotSolved, gamma, row_lengths
+from solvers.certificate import BLOCK_ERROR, NotSolved, block_sums, gamma, row_lengths
 from solvers.domains import Domain, Simplex
 from solvers.losses.base import UNIT, Loss
 from solvers.regularizers import Regularizer
@@ -71,9 +72,10 @@ class ConicProblem:
         self, theta: Floats, dual: Floats, linear: Floats
     ) -> tuple[tuple[float, Floats], tuple[float, Floats]]:
         slopes, conjugates = self.loss.conjugates(dual, self.labels)
-        pull = slopes @ self.features + linear
+        columns = np.concatenate([block_sums(slopes, self.features), linear[None]]).T
+        pull = np.array([math.fsum(column.tolist()) for column in columns])
         answer = self._pulled(pull)
-        lower = -float(conjugates.sum()) + float(pull @ answer)
+        lower = float(pull @ answer) - math.fsum(conjugates.tolist())
         lower += float(self.regularizer.values(answer))
         slack = self._rounding(slopes, conjugates, linear, answer)
         first = self._value(theta, linear) - lower + slack + self._size(theta, linear)
@@ -89,18 +91,21 @@ class ConicProblem:
         return self.domain.project(shrunk)
 
     def _value(self, theta: Floats, linear: Floats) -> float:
-        losses = self.loss.values(self.features @ theta, self.labels)
-        return float(losses.sum() + self.regularizer.values(theta) + linear @ theta)
+        losses = math.fsum(self.loss.values(self.features @ theta, self.labels).tolist())
+        return losses + float(self.regularizer.values(theta) + linear @ theta)
 
     def _size(self, theta: Floats, linear: Floats) -> float:
-        """A bound on the rounding error of `_value`: γ times the sum of the sizes of its terms."""
-        n, d = self.features.shape
+        """A bound on the rounding error of `_value`: γ times the sum of the sizes of its terms.
+
+        The sum over records is exact, so γ is that of one score and one loss.
+        """
+        d = self.features.shape[1]
         reach = row_lengths(self.features) * float(np.linalg.norm(theta))
-        slope = 1.0 if n == 0 else float(np.abs(self.loss.slopes(-1e300, self.labels)).max())
-        slope = max(slope, float(np.abs(self.loss.slopes(1e300, self.labels)).max()))
+        ends = [self.loss.slopes(end, self.labels) for end in (-1e300, 1e300)]
+        slope = float(np.abs(ends).max())
         losses = float(np.abs(self.loss.values(0.0, self.labels)).sum() + slope * reach.sum())
         rest = float(self.regularizer.values(theta) + np.abs(linear * theta).sum())
-        size: float = (gamma(n + d + 8) + 8 * UNIT) * 2.0 * (losses + rest)
+        size: float = gamma(d + 24) * 2.0 * (losses + rest)
         return size
 
     def _rounding(
@@ -111,12 +116,12 @@ class ConicProblem:
         The dual's inner problem is strongly convex: an error e of its argmin and an error p of
         `pull` cost at most p·‖θ‖ + (‖pull‖ + λ‖θ‖ + lasso·√d)·e.
         """
-        n, d = self.features.shape
+        d = self.features.shape[1]
         lengths, size = row_lengths(self.features), float(np.linalg.norm(answer))
         pulled = float(np.abs(slopes) @ lengths) + float(np.linalg.norm(linear))
         off = (4 * d + 32) * UNIT * (size + pulled / self.regularizer.ridge)
         steep = pulled + self.regularizer.ridge * size + self.regularizer.lasso * d
-        sums = gamma(n + d + 8) * (float(np.abs(conjugates).sum()) + pulled * size)
+        sums = (BLOCK_ERROR + gamma(d + 24)) * (float(np.abs(conjugates).sum()) + pulled * size)
         rest = 8 * UNIT * float(self.regularizer.values(answer))
         return float(2.0 * (sums + steep * off + rest))
 

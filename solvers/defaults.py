@@ -71,22 +71,32 @@ def ridge(
     return max(balanced, least)
 
 
-def output_ridge(
-    budget: PureDP | ApproxDP, relation: Relation, *, dimension: int, norm: float, records: int
+def output_ridge(  # noqa: PLR0913  # what the formula is about
+    budget: PureDP | ApproxDP,
+    relation: Relation,
+    *,
+    dimension: int,
+    norm: float,
+    lipschitz: float,
+    sharpness: float,
+    records: int,
 ) -> float:
-    """λ of the sum where noise is added to the minimum itself: R²·(n·s²/(4d))^(1/3).
+    """λ of the sum where noise is added to the minimum itself: (f″·n·R⁴·L²·s²/d)^(1/3).
 
-    Noise of standard deviation R·s/λ a coordinate costs (n·R²/8)·(R·s/λ)²/2 on curvatures of n/8
-    times R² together, the prior (λ/2)·d/R²; their sum is least there. Unlike for noise in the
-    objective, n plays a part, so it must be public.
+    Noise of standard deviation L·s/λ a coordinate costs (n·R²·f″/2)·(L·s/λ)²/2, taking curvatures
+    to be half of their largest, f″; the prior costs (λ/2)·d/R². Their sum is least there. Unlike
+    for noise in the objective, n plays a part, so it must be public.
 
-    >>> output_ridge(PureDP(epsilon=1.0), Relation.ADD_REMOVE, dimension=1, norm=1.0, records=16)
+    >>> output_ridge(PureDP(epsilon=1.0), Relation.ADD_REMOVE, dimension=1, norm=1.0,
+    ...              lipschitz=1.0, sharpness=0.25, records=16)
     2.0
     """
     check_count("records", records)
     check_positive("norm", norm)
-    noise = coordinate_noise(budget, relation, dimension)
-    return norm * norm * float(np.cbrt(records * noise**2 / (4.0 * dimension)))
+    check_positive("lipschitz", lipschitz)
+    check_positive("sharpness", sharpness)
+    noise = lipschitz * coordinate_noise(budget, relation, dimension)
+    return float(np.cbrt(sharpness * records * norm**4 * noise**2 / dimension))
 
 
 def radius(*, dimension: int, norm: float) -> float:

@@ -19,7 +19,7 @@ from dpverify.mechanisms.inputs import Arithmetic, check_arithmetic, check_draw,
 from dpverify.mechanisms.laws import Ints
 from dpverify.neighbors import Relation
 from solvers.bounds import Bounds, Data, Floats
-from solvers.clipped_sums import ELEMENTWISE, ClippedSums
+from solvers.clipped_sums import ELEMENTWISE, ClippedSums, classes_of
 from solvers.domains import Domain
 from solvers.losses import Loss
 from solvers.step_noise import Kind, StepNoise
@@ -79,7 +79,7 @@ class Setting:
                 f"records={self.records!r} must be the {len(X)} rows of X: where records are "
                 "replaced, how many there are is public"
             )
-        dimension = X.shape[1]
+        dimension = X.shape[1] * classes_of(self.loss)
         self.domain.check_dimension(dimension)
         clip = self.clipping_norm(dimension)
         return ClippedSums.of(self.loss, (X, y), norm=float(self.bounds.norm), clip=clip)

@@ -44,9 +44,18 @@ class Domain(ABC):
         inside: NDArray[np.bool_] = away <= _TOLERANCE * (1.0 + np.linalg.norm(array, axis=-1))
         return inside
 
+    @property
+    def dimension(self) -> int | None:
+        """The one dimension that the domain has, or None if it can have any."""
+        return None
+
     def check_dimension(self, dimension: int) -> None:
         """Refuse a dimension that the domain cannot have."""
         check_count("dimension", dimension)
+        if self.dimension not in {None, dimension}:
+            raise InvalidParameter(
+                f"dimension={dimension!r} must be {self.dimension}, as the domain declares"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +159,10 @@ class Box(Domain):
     def bounded(self) -> bool:
         return True
 
-    def check_dimension(self, dimension: int) -> None:
-        check_count("dimension", dimension)
+    @property
+    def dimension(self) -> int | None:
         declared = np.broadcast(self._low, self._high).shape
-        if declared not in {(), (dimension,)}:
-            raise InvalidParameter(
-                f"dimension={dimension!r} must be {declared[0]}, as the box declares"
-            )
+        return declared[0] if declared else None
 
     def diameter(self, dimension: int) -> float:
         self.check_dimension(dimension)

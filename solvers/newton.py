@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.bounds import Floats
+from solvers.certificate import NotSolved
 from solvers.newton_large import minimize_large
-from solvers.objective import Objective, Squares
+from solvers.objective import PRODUCTS, Objective, Squares
 
 TOLERANCE = 1e-10  # of ‖∇J‖; far above rounding for records of norm one, far below any noise
 _SHORTER = 0.9
 _ARMIJO = 1e-4
 _ITERATIONS = 200
 _HALVINGS = 60
-_PRODUCTS = 1 << 24  # products of features that are held at once
 _BLOCK = 1 << 16  # scores a pass, so that temporaries stay in cache
 
 
@@ -44,14 +44,14 @@ def minimize(
            [0.5]])
     """
     n, d = objective.features.shape
-    if n * d * d > _PRODUCTS:
+    if objective.width == 1 and n * d * (d + 1) // 2 > PRODUCTS:
         return np.array([minimize_large(objective, b, tolerance=tolerance) for b in linear])
-    squares = Squares(objective.features)
+    squares = objective.squares()
     if start is None:
         origin = np.zeros((1, objective.dimension))
         start = _Batch(objective, squares, np.zeros_like(origin), origin).run(tolerance)
     points = np.empty_like(linear)
-    rows = max(1, _BLOCK // len(objective.features))
+    rows = max(1, _BLOCK // (len(objective.features) * objective.width))
     for first in range(0, len(linear), rows):
         part = linear[first : first + rows]
         begin = np.broadcast_to(start, linear.shape)[first : first + rows].copy()
@@ -124,7 +124,12 @@ class _Batch:
     ) -> tuple[_State, NDArray[np.bool_]]:
         """One damped step for every row, and which rows it moved."""
         hessians = self.squares.hessians(state.curvatures, self.objective.ridge)
-        solved = np.linalg.solve(hessians, state.gradients[:, :, None])
+        try:
+            solved = np.linalg.solve(hessians, state.gradients[:, :, None])
+        except np.linalg.LinAlgError:
+            raise NotSolved(
+                f"ridge={self.objective.ridge!r} must be larger: a Hessian is singular in floats"
+            ) from None
         directions: Floats = -solved[:, :, 0].astype(np.float64, copy=False)
         trial = self._at(state.points + directions, linear)
         good = trial.norms <= _SHORTER * shortest

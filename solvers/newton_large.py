@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from solvers.bounds import Floats
+from solvers.certificate import NotSolved
 from solvers.objective import Objective
 
 _BLOCK = 1 << 16  # numbers in a block of records
@@ -94,7 +95,7 @@ class _Model:
             else:
                 scaled = block * np.sqrt(bends)[:, None]
                 hessian += scaled.T @ scaled
-        self._factor = None if hessian is None else cho_factor(hessian, lower=True)
+        self._factor = None if hessian is None else _factor(hessian, objective.ridge)
 
         self._seen: list[tuple[Floats, Floats, float]] = []
 
@@ -137,6 +138,16 @@ class _Model:
             before, squared = squared, float(residual @ residual)
             search = residual + (squared / before) * search
         return step
+
+
+def _factor(hessian: Floats, ridge: float) -> tuple[Floats, bool]:
+    try:
+        factor: tuple[Floats, bool] = cho_factor(hessian, lower=True)
+    except np.linalg.LinAlgError:
+        raise NotSolved(
+            f"ridge={ridge!r} must be larger: the Hessian is singular in floats"
+        ) from None
+    return factor
 
 
 def _gradient(objective: Objective, point: Floats, linear: Floats) -> Floats:

@@ -25,15 +25,39 @@ _CUTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constants:
-    """What the formulas know of a problem."""
+    """What the formulas know of a problem.
+
+    `classes` is 2 for losses of one score, whose slope has two extremes, and K for softmax, whose
+    slope is a mixture of K vectors.
+    """
 
     lipschitz: float
     smoothness: float
     ridge: float
+    classes: int = 2
+    softmax: bool = False
+
+    @property
+    def corners(self) -> int:
+        """How many extremes the slope has that are not 0."""
+        return self.classes - 1
 
     def determinant(self) -> arb:
-        """ln(1 + β/λ). [proofs/determinant_ratio.py]"""
-        return (1 + ball(self.smoothness) / ball(self.ridge)).log()
+        """ln(1 + β/λ); for softmax (K − 1)·ln(1 + 2β/(Kλ)).
+
+        [proofs/determinant_ratio.py, proofs/objective_perturbation_softmax.py]
+        """
+        ratio = ball(self.smoothness) / ball(self.ridge)
+        if self.softmax:
+            return self.corners * (1 + 2 * ratio / self.classes).log()
+        return (1 + ratio).log()
+
+    def least_ridge(self, epsilon: float) -> float:
+        """The λ, about, whose determinant alone costs ε."""
+        if self.softmax:
+            share = 2.0 * self.smoothness / self.classes
+            return share / math.expm1(epsilon / self.corners)
+        return self.smoothness / math.expm1(epsilon)
 
     def pair(self, sigma: float) -> GaussianPair:
         return GaussianPair.of(sigma=sigma, sensitivity=self.lipschitz)
@@ -64,10 +88,10 @@ def logistic_epsilon(*, norm: float, ridge: float, scale: float, replaced: bool)
 
 
 def one_sided_delta(constants: Constants, sigma: float, epsilon: float) -> float:
-    """H(ε̃, L/σ) for ε̃ = ε − ln(1 + β/λ) ≥ 0; beyond, no more than 1 is claimed."""
+    """H(ε̃, L/σ) a corner, for ε̃ = ε − determinant ≥ 0; beyond, no more than 1 is claimed."""
     with ctx.workprec(_BITS):
         left = ball(epsilon) - constants.determinant()
-        profile = constants.pair(sigma).profile_ball(left)
+        profile = constants.corners * constants.pair(sigma).profile_ball(left)
         return min(1.0, float_above(profile)) if left >= 0 else 1.0
 
 
@@ -124,7 +148,9 @@ def _united(
         if not left >= 0:
             return 1.0
         for q in (p, 1 + p):
-            total += GaussianPair(squared * q * q).profile_ball(left)
+            # With both records at one of their extremes there are so many pairs of them.
+            pairs = constants.corners ** ((p > 0) + (q > p))
+            total += pairs * GaussianPair(squared * q * q).profile_ball(left)
     return _probability(total)
 
 

@@ -23,7 +23,6 @@ from solvers.bounds import Data, Floats
 from solvers.certificate import EXPONENTIAL_ACCURACY, Certificate
 from solvers.domains import WholeSpace
 from solvers.linear_noise import LastNoise, LinearNoise
-from solvers.objective import Objective
 from solvers.objective_rules import Charge, Rule, Setting
 from solvers.output_perturbation import SOLVED
 from solvers.problem import Problem, Solution
@@ -34,7 +33,7 @@ Budget: TypeAlias = PureDP | ApproxDP
 EXACT_MINIMUM = "the minimum is exact; the certificate bounds how far it is not"
 
 _SOLVER_ERROR = 2.0**-26  # of the noise's effect on the minimum: what solves must reach
-_BLOCK = 4096  # outputs whose Hessians are held at once
+_BLOCK = 1 << 22  # scores or Hessian entries held at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,16 +119,18 @@ class ObjectivePerturbation:
 
     @property
     def claim(self) -> Claim:
-        dimension = None if isinstance(self.problem.domain, WholeSpace) else 1
-        charge = self.charge(dimension)
+        # Which theorem it is does not depend on the dimension, for domains that have any.
+        theorem, accurate = self.setting(self.problem.domain.dimension or 1).grounds(
+            gaussian=self._gaussian
+        )
         if self.arithmetic == "real":
-            assumes = (REAL_ARITHMETIC, EXACT_MINIMUM, *charge.assumes)
+            assumes = (REAL_ARITHMETIC, EXACT_MINIMUM, *accurate)
         else:
-            drawn = self.noise(dimension).assumes
-            assumes = (*drawn, *charge.assumes, EXPONENTIAL_ACCURACY, SOLVED)
+            drawn = LinearNoise(scale=1.0, gaussian=self._gaussian).assumes
+            assumes = (*drawn, *accurate, EXPONENTIAL_ACCURACY, SOLVED)
         if not self.problem.plain:
-            assumes = (*assumes, f"{charge.theorem.name}, in the limit: {LIMIT.name}")
-        return Claim(self.budget, self.relation, charge.theorem, assumes)
+            assumes = (*assumes, f"{theorem.name}, in the limit: {LIMIT.name}")
+        return Claim(self.budget, self.relation, theorem, assumes)
 
     def tolerance(self, dimension: int) -> float:
         """η: how far from its ideal minimum a point may be, b's rounding included."""
@@ -144,14 +145,14 @@ class ObjectivePerturbation:
 
     def certificate(self, data: Data, *, rng: np.random.Generator) -> Certificate:
         """What is known about a solve on this dataset, with a fresh b that is thrown away."""
-        d = self.problem.prepare(data)[0].shape[1]
+        d = self.problem.size(self.problem.prepare(data)[0])
         return self.solve(data, self.noise(d).draw_real(1, d, rng)).certificate
 
     def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` independent private fits: an array (size, d)."""
         check_draw(size, rng)
         prepared = self.problem.prepare(data)
-        d = prepared[0].shape[1]
+        d = self.problem.size(prepared[0])
         noise = self.noise(d)
         if self.arithmetic == "real":
             return self.solve(prepared, noise.draw_real(size, d, rng)).points
@@ -179,11 +180,11 @@ class ObjectivePerturbation:
                 "minima on a domain or with an ℓ1 norm have no density: faces have mass"
             )
         features, labels = problem.prepare(data)
-        points = outputs_of(outputs, (features.shape[1],)).astype(np.float64)
-        objective = Objective(problem.loss, features, labels, problem.ridge)
-        noise = self.noise(features.shape[1])
+        d = problem.size(features)
+        points = outputs_of(outputs, (d,)).astype(np.float64)
+        objective, noise = problem.objective(features, labels), self.noise(d)
         logs = np.empty(len(points))
-        rows = max(1, min(_BLOCK, (1 << 22) // len(features)))
+        rows = max(1, _BLOCK // max(len(features) * objective.width, d * d))
         for first in range(0, len(points), rows):
             part = slice(first, first + rows)
             determinants = np.linalg.slogdet(objective.hessians(points[part]))[1]

@@ -75,10 +75,10 @@ class Setting:
         check_positive("ridge", self.ridge)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         self.loss.check_bounds(self.bounds)
-        if isinstance(self.loss, Softmax) or not self.loss.smooth:
+        if not self.loss.smooth:
             raise NotSupported(
                 f"loss={self.loss.name!r} has no theorem for objective perturbation, which needs a "
-                "smooth loss of one score a record; use output perturbation"
+                "smooth loss; use output perturbation"
             )
         if not math.isfinite(self.lipschitz):
             raise InvalidParameter(
@@ -96,8 +96,13 @@ class Setting:
 
     @property
     def constants(self) -> Constants:
+        softmax = isinstance(self.loss, Softmax)
         return Constants(
-            lipschitz=self.lipschitz, smoothness=self.smoothness, ridge=float(self.ridge)
+            lipschitz=self.lipschitz,
+            smoothness=self.smoothness,
+            ridge=float(self.ridge),
+            classes=self.loss.classes if isinstance(self.loss, Softmax) else 2,
+            softmax=softmax,
         )
 
     @property
@@ -111,71 +116,83 @@ class Setting:
 
     @property
     def unavoidable(self) -> float:
-        """ln(1 + β/λ): what ε tends to as the noise grows, under the tight rules."""
+        """The log determinant ratio: what ε tends to as the noise grows, under the tight rules."""
         return enclose(self.constants.determinant)[1]
+
+    def grounds(self, *, gaussian: bool) -> tuple[Theorem, tuple[str, ...]]:
+        """The theorem that charges for the noise, and what its evaluation assumes."""
+        logistic = isinstance(self.loss, Logistic)
+        if isinstance(self.loss, Softmax):
+            if self.rule is not Rule.TIGHT:
+                raise NotSupported(f"rule={self.rule.value!r} is for losses of one score a record")
+            return theorems.OBJECTIVE_PERTURBATION_SOFTMAX, ()
+        if self.rule is not Rule.TIGHT:
+            self._only(Relation.ADD_REMOVE if gaussian else Relation.REPLACE_ONE)
+            if not gaussian:
+                return theorems.PUBLISHED_PURE, ()
+            kifer = self.rule is Rule.KIFER
+            return (theorems.PUBLISHED_GAUSSIAN if kifer else theorems.REDBERG), ()
+        if not gaussian:
+            tight = theorems.OBJECTIVE_PERTURBATION_LOGISTIC
+            return (tight if logistic else theorems.OBJECTIVE_PERTURBATION), ()
+        if self._replaced:
+            return theorems.OBJECTIVE_PERTURBATION_REPLACED, ()
+        if logistic:
+            return theorems.OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN, (LOGARITHM_ACCURACY,)
+        return theorems.OBJECTIVE_PERTURBATION_GAUSSIAN, ()
 
     def pure(self, scale: float) -> Charge:
         """What noise of density ∝ e^(−‖b‖/scale) costs."""
         check_positive("scale", scale)
-        if self.rule is Rule.TIGHT and isinstance(self.loss, Logistic):
+        theorem, assumes = self.grounds(gaussian=False)
+        if theorem is theorems.OBJECTIVE_PERTURBATION_LOGISTIC:
             epsilon = logistic_epsilon(
                 norm=self.bounds.norm, ridge=self.ridge, scale=scale, replaced=self._replaced
             )
-            return Charge(
-                guarantee=PureDP(epsilon=epsilon), theorem=theorems.OBJECTIVE_PERTURBATION_LOGISTIC
-            )
-        times, theorem = (2 if self._replaced else 1), theorems.OBJECTIVE_PERTURBATION
-        power = 1
-        if self.rule is not Rule.TIGHT:
-            self._only(Relation.REPLACE_ONE)
-            power, theorem = 2, theorems.PUBLISHED_PURE
-        epsilon = enclose(
-            lambda: (
-                times * ball(self.lipschitz) / ball(scale) + power * self.constants.determinant()
-            )
-        )[1]
-        return Charge(guarantee=PureDP(epsilon=epsilon), theorem=theorem)
+        else:
+            times = 2 if self._replaced else 1
+            power = 2 if theorem is theorems.PUBLISHED_PURE else 1
+            epsilon = enclose(
+                lambda: (
+                    times * ball(self.lipschitz) / ball(scale)
+                    + power * self.constants.determinant()
+                )
+            )[1]
+        return Charge(guarantee=PureDP(epsilon=epsilon), theorem=theorem, assumes=assumes)
 
     def gaussian(self, sigma: float, epsilon: float) -> Charge:
         """The δ of noise N(0, σ²I) at ε: certainly large enough."""
         check_positive("sigma", sigma)
         check_between("epsilon", epsilon, 0.0, math.inf)
-        delta, theorem, assumes = self._gaussian(sigma, epsilon)
-        return Charge(
-            guarantee=ApproxDP(epsilon=epsilon, delta=delta), theorem=theorem, assumes=assumes
-        )
+        theorem, assumes = self.grounds(gaussian=True)
+        guarantee = ApproxDP(epsilon=epsilon, delta=self._delta(theorem, sigma, epsilon))
+        return Charge(guarantee=guarantee, theorem=theorem, assumes=assumes)
 
-    def _gaussian(self, sigma: float, epsilon: float) -> tuple[float, Theorem, tuple[str, ...]]:
-        if self.rule is Rule.KIFER:
-            self._only(Relation.ADD_REMOVE)
-            return kifer_delta(self.constants, sigma, epsilon), theorems.PUBLISHED_GAUSSIAN, ()
-        if self.rule is Rule.PUBLISHED:
-            self._only(Relation.ADD_REMOVE)
+    def _delta(self, theorem: Theorem, sigma: float, epsilon: float) -> float:
+        if theorem is theorems.PUBLISHED_GAUSSIAN:
+            return kifer_delta(self.constants, sigma, epsilon)
+        if theorem is theorems.REDBERG:
             if not self.ridge > self.smoothness:
                 raise InvalidParameter(
                     f"ridge={self.ridge!r} must be more than {self.smoothness!r} under the rule "
                     "of Redberg, Koskela and Wang"
                 )
-            delta = two_sided_delta(self.constants, sigma, epsilon, published=True)
-            return delta, theorems.REDBERG, ()
+            return two_sided_delta(self.constants, sigma, epsilon, published=True)
         if self._replaced:
-            return (
-                self._replaced_delta(sigma, epsilon),
-                theorems.OBJECTIVE_PERTURBATION_REPLACED,
-                (),
-            )
-        if isinstance(self.loss, Logistic):
-            delta = self._profile(sigma).delta(epsilon)
-            theorem = theorems.OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN
-            return delta, theorem, (LOGARITHM_ACCURACY,)
-        if self.loss.monotone:
-            delta = one_sided_delta(self.constants, sigma, epsilon)
-        else:
-            delta = two_sided_delta(self.constants, sigma, epsilon, published=False)
-        return delta, theorems.OBJECTIVE_PERTURBATION_GAUSSIAN, ()
+            return self._replaced_delta(sigma, epsilon)
+        if theorem is theorems.OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN:
+            return self._profile(sigma).delta(epsilon)
+        if self._one_sided:
+            return one_sided_delta(self.constants, sigma, epsilon)
+        return two_sided_delta(self.constants, sigma, epsilon, published=False)
+
+    @property
+    def _one_sided(self) -> bool:
+        """Whether a record's slope is a mixture of 0 and vectors that do not depend on θ."""
+        return self.loss.monotone or isinstance(self.loss, Softmax)
 
     def _replaced_delta(self, sigma: float, epsilon: float) -> float:
-        if not self.loss.monotone:
+        if not self._one_sided:
             return rayleigh_delta(self.constants, sigma, epsilon)
         norm = self.bounds.norm if isinstance(self.loss, Logistic) else None
         return united_delta(self.constants, sigma, epsilon, norm=norm)
@@ -205,18 +222,18 @@ class Setting:
         """The smallest σ, up to the accuracy of the rule, with which `gaussian` stays within."""
         check_positive("delta", budget.delta)
         self._feasible(budget.epsilon, budget.delta)
-        target = math.log(budget.delta)
+        theorem, target = self.grounds(gaussian=True)[0], math.log(budget.delta)
 
         def estimate(sigma: float) -> float:
-            if self.rule is Rule.TIGHT and isinstance(self.loss, Logistic) and not self._replaced:
+            if theorem is theorems.OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN:
                 delta = self._profile(sigma).estimate(budget.epsilon)
             else:
-                delta = self._gaussian(sigma, budget.epsilon)[0]
+                delta = self._delta(theorem, sigma, budget.epsilon)
             return math.log(max(delta, 1e-300)) - target
 
         return least_noise(
             estimate=estimate,
-            meets=lambda sigma: self._gaussian(sigma, budget.epsilon)[0] <= budget.delta,
+            meets=lambda sigma: self._delta(theorem, sigma, budget.epsilon) <= budget.delta,
             first=self.lipschitz / budget.epsilon,
             what=f"budget={budget!r}",
         )
@@ -229,8 +246,8 @@ class Setting:
             )
         paid = 2.0 if self.rule is Rule.PUBLISHED and delta == 0.0 else 1.0
         if paid * self.unavoidable >= epsilon + math.log1p(delta):
-            least = self.smoothness / math.expm1(epsilon / paid)
+            least = self.constants.least_ridge(epsilon / paid)
             raise InvalidParameter(
                 f"ridge={self.ridge!r} must be more than {least:.6g} for epsilon={epsilon!r}: the "
-                f"determinant alone costs ln(1 + β/ridge) = {paid * self.unavoidable:.6g}"
+                f"determinant alone costs {paid * self.unavoidable:.6g}"
             )

@@ -19,7 +19,7 @@ from solvers.conic import ConicProblem
 from solvers.domains import Domain, WholeSpace
 from solvers.losses.base import Loss
 from solvers.losses.softmax import Softmax
-from solvers.multiclass import minimize_multiclass
+from solvers.multiclass import MulticlassObjective
 from solvers.objective import Objective
 from solvers.proximal import minimize_on
 from solvers.regularizers import Regularizer
@@ -102,7 +102,7 @@ class Problem:
         features, labels = self.prepare(data)
         thetas = np.atleast_2d(np.asarray(points, np.float64))
         if isinstance(self.loss, Softmax):
-            scores = np.einsum("nd,bdk->bnk", features, self._matrices(thetas, features))
+            scores = np.matmul(features, thetas.reshape(len(thetas), -1, self.loss.classes))
         else:
             scores = thetas @ features.T
         risks: Floats = self.loss.values(scores, labels).sum(axis=1)
@@ -130,20 +130,25 @@ class Problem:
             )
         if not self.loss.smooth:
             return self._by_gap(features, labels, parts)
+        objective = self.objective(features, labels)
         if isinstance(self.loss, Softmax):
-            return self._multiclass(features, labels, parts)
-        objective = Objective(self.loss, features, labels, self.ridge)
+            if not self.plain:
+                raise NotSupported("the softmax loss is minimized on the whole space, with a ridge")
+            return self._newton(objective, parts)
         start = None
         if solver == "conic":
             conic = ConicProblem(self.loss, (features, labels), self.regularizer, self.domain)
             start = np.array([conic.solve(b)[0] for b in parts])
         return self._smooth(objective, parts, start)
 
+    def objective(self, features: Floats, labels: Floats) -> Objective:
+        """The smooth part of J for one prepared dataset."""
+        made = MulticlassObjective if isinstance(self.loss, Softmax) else Objective
+        return made(self.loss, features, labels, self.ridge)
+
     def _smooth(self, objective: Objective, parts: Floats, start: Floats | None) -> Solution:
         if self.plain:
-            points = newton.minimize(objective, parts, start=start)
-            gradients = gradient_bounds(objective, points, parts)
-            return _solution(points, gradients / self.ridge * (1.0 + 2.0**-50), gradients)
+            return self._newton(objective, parts, start)
         if start is None:
             start = newton.minimize(objective, np.zeros((1, parts.shape[1])))
         points, distances = minimize_on(
@@ -151,21 +156,16 @@ class Problem:
         )
         return _solution(points, distances, None)
 
+    def _newton(self, objective: Objective, parts: Floats, start: Floats | None = None) -> Solution:
+        points = newton.minimize(objective, parts, start=start)
+        gradients = gradient_bounds(objective, points, parts)
+        return _solution(points, gradients / self.ridge * (1.0 + 2.0**-50), gradients)
+
     def _by_gap(self, features: Floats, labels: Floats, parts: Floats) -> Solution:
         conic = ConicProblem(self.loss, (features, labels), self.regularizer, self.domain)
         found = [conic.gap_solution(b) for b in parts]
         points, distances = zip(*found, strict=True)
         return _solution(np.array(points), np.array(distances), None)
-
-    def _multiclass(self, features: Floats, labels: Floats, parts: Floats) -> Solution:
-        if not self.plain:
-            raise NotSupported("the softmax loss is minimized on the whole space, with a ridge")
-        found = [minimize_multiclass(self.loss, features, labels, self.ridge, b) for b in parts]
-        points, gradients = (np.array(values) for values in zip(*found, strict=True))
-        return _solution(points, gradients / self.ridge * (1.0 + 2.0**-50), gradients)
-
-    def _matrices(self, points: Floats, features: Floats) -> Floats:
-        return points.reshape(len(points), features.shape[1], -1)
 
 
 def _parts(linear: ArrayLike) -> Floats:

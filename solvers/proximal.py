@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.bounds import Floats
-from solvers.certificate import gradient_errors
+from solvers.certificate import certified_gradients
 from solvers.domains import Domain, Simplex
 from solvers.losses.base import UNIT
 from solvers.objective import Objective, Squares
@@ -129,18 +129,15 @@ class _Batch:
 
     def _certified(self, points: Floats) -> tuple[Floats, Floats]:
         objective, linear, t = self.objective, self.linear, 1.0 / self.most
-        before = objective.gradients(points, linear)
+        before, first = certified_gradients(objective, points, linear)
         moved = points - t * before
         answers = self._prox(moved, t)
-        after = objective.gradients(answers, linear)
+        after, second = certified_gradients(objective, answers, linear)
         residual = np.linalg.norm(after - before + (points - answers) / t, axis=1)
-        errors = gradient_errors(objective, points, linear) + gradient_errors(
-            objective, answers, linear
-        )
         d = points.shape[1]
         sizes = np.linalg.norm(points, axis=1) + np.linalg.norm(moved, axis=1)
         # The computed prox is off by a few roundings of its argument, as are the quotient and sum.
         off = (4.0 * d + 32.0) * UNIT * (sizes + t * self.lasso * np.sqrt(d))
-        total = residual + errors + 4.0 * self.most * off
+        total = residual + first + second + 4.0 * self.most * off
         total += 8.0 * UNIT * (np.linalg.norm(before, axis=1) + np.linalg.norm(after, axis=1))
         return answers, (total / objective.ridge + off) * (1.0 + 2.0**-30)

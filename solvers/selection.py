@@ -21,6 +21,10 @@ from solvers.estimators.declarations import (
     together,
 )
 
+PREDICTED_ALONE = (
+    "a record's prediction depends on that record and the model alone, to the last bit"
+)
+
 _UNITS = float(1 << 20)
 
 
@@ -97,7 +101,9 @@ class PrivateSelection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.best_estimator_ = models[self.best_index_]
         self.best_params_ = dict(self.candidates[self.best_index_])
         claims = [*(model.claim_ for model in models), pick.claim]
-        self.claim_: Claim = together(claims, declared)
+        whole = together(claims, declared)
+        assumes = (*whole.assumes, PREDICTED_ALONE)
+        self.claim_ = Claim(whole.guarantee, whole.relation, whole.theorem, assumes)
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803

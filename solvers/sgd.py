@@ -41,6 +41,19 @@ from solvers.step_noise import StepNoise
 
 Budget: TypeAlias = PureDP | ApproxDP
 
+POISSON_REPLACED = Theorem(
+    name="poisson-subsampling-replaced",
+    statement=(
+        "If noise B in one dimension dominates what one record's presence does to a mechanism, by "
+        "likelihood ratios of B(s) and B(−s) to B of which one rises and the other falls, then "
+        "(1−q)·B + q·B(s) against (1−q)·B + q·B(−s) dominates its Poisson-subsampled version when "
+        "a record is replaced; where presence costs ε, the largest loss is at most "
+        "ln((1−q+q·e^ε)/(1−q+q·e^(−ε)))."
+    ),
+    source="derived here; Zhu, Dong, Wang, AISTATS 2022, Thm 11 (arXiv 2106.08567v4), for one side",
+    proof="proofs/replaced_subsampling.py",
+)
+
 _UNIFORM = 2**53  # what Generator.random() returns are multiples of 1/this
 _CELLS = 1 << 21
 _SHUFFLED = 2_000  # up to so many records whole rows are shuffled; beyond, one draw a row is faster
@@ -63,9 +76,8 @@ class PoissonBatches:
         """The probability that a float uniform on multiples of 2^-53 is below `rate`."""
         return math.ceil(self.rate * _UNIFORM) / _UNIFORM
 
-    @property
-    def theorem(self) -> Theorem:
-        return POISSON_SUBSAMPLING
+    def theorem(self, relation: Relation) -> Theorem:
+        return POISSON_SUBSAMPLING if relation is Relation.ADD_REMOVE else POISSON_REPLACED
 
     def check(self, setting: Setting) -> None:
         """Poisson batches fit every setting."""
@@ -101,8 +113,7 @@ class FixedBatches:
     def __post_init__(self) -> None:
         check_count("size", self.size)
 
-    @property
-    def theorem(self) -> Theorem:
+    def theorem(self, relation: Relation) -> Theorem:  # noqa: ARG002
         return WITHOUT_REPLACEMENT
 
     def check(self, setting: Setting) -> None:
@@ -156,7 +167,7 @@ class StochasticGradientDescent:
     subsampled steps: Gaussian, or of density ∝ exp(−‖z‖₂/b) for a PureDP budget.
 
     - Poisson batches: one record's presence moves a sum by at most the clipping norm C; both
-      relations. [proofs/poisson_subsampling.py]
+      relations. [proofs/poisson_subsampling.py, replaced_subsampling.py]
     - Batches of fixed size: one replaced record moves a sum by at most 2C; REPLACE_ONE only, since
       the size of the data is then public. [proofs/without_replacement.py]
 
@@ -197,7 +208,8 @@ class StochasticGradientDescent:
     @property
     def claim(self) -> Claim:
         assumes = assumptions(self.setting, kind_of(self.budget))
-        return Claim(self.budget, self.setting.relation, self.batches.theorem, assumes)
+        relation = self.setting.relation
+        return Claim(self.budget, relation, self.batches.theorem(relation), assumes)
 
     @property
     def transcript(self) -> Transcript:

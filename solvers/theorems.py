@@ -76,6 +76,17 @@ OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN = Theorem(
     source="derived here; PL is convex and increasing, so chords bound it",
     proof="proofs/objective_perturbation_logistic_gaussian.py",
 )
+OBJECTIVE_PERTURBATION_SOFTMAX = Theorem(
+    name="objective-perturbation-softmax",
+    statement=(
+        "Objective perturbation of softmax losses of K classes with ‖x‖ ≤ R and a ridge λ has a log determinant ratio "
+        "of at most D = (K−1)·ln(1 + R²/(Kλ)). With noise ∝ e^(−‖b‖/τ) it is (L/τ + D)-DP for a record added or removed, "
+        "L = √2·R, and (2L/τ + D)-DP for one replaced; with b ~ N(0, σ²I) and ε̃ = ε − D ≥ 0 it has "
+        "δ ≤ (K−1)·H(ε̃, L/σ), or (K−1)²·H(ε̃, 2L/σ) + 2(K−1)·H(ε̃, L/σ)."
+    ),
+    source="derived here; the change of variables of Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011",
+    proof="proofs/objective_perturbation_softmax.py",
+)
 OBJECTIVE_PERTURBATION_LIMIT = Theorem(
     name="objective-perturbation-limit",
     statement=(
@@ -89,18 +100,20 @@ OBJECTIVE_PERTURBATION_LIMIT = Theorem(
 PUBLISHED_PURE = Theorem(
     name="chaudhuri-monteleoni-sarwate",
     statement=(
-        "Objective perturbation with noise ∝ e^(−‖b‖/τ) is (2L/τ + 2·ln(1 + β/λ))-DP when one record "
-        "is replaced."
+        "Objective perturbation with noise ∝ e^(−‖b‖/τ) and Hessians of rank at most one is (2L/τ + 2·ln(1 + β/λ))-DP when "
+        "one record is replaced."
     ),
     source="Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Thm 9",
+    proof="proofs/chaudhuri_monteleoni_sarwate.py",
 )
 PUBLISHED_GAUSSIAN = Theorem(
     name="kifer-smith-thakurta",
     statement=(
-        "Objective perturbation with σ ≥ L·√(8·ln(2/δ) + 4ε)/ε and λ ≥ 2β/ε is (ε, δ)-DP when one "
-        "record is added or removed."
+        "Objective perturbation of generalized linear losses with σ ≥ L·√(8·ln(2/δ) + 4ε)/ε and λ ≥ 2β/ε is (ε, δ)-DP "
+        "when one record is added or removed."
     ),
     source="Kifer, Smith, Thakurta, COLT 2012, Thm 2",
+    proof="proofs/kifer_smith_thakurta.py",
 )
 REDBERG = Theorem(
     name="redberg-koskela-wang",
@@ -110,6 +123,7 @@ REDBERG = Theorem(
         "|ln(1 − β/λ)| in place of ln(1 + β/λ)."
     ),
     source="Redberg, Koskela, Wang, NeurIPS 2023, Thm 3.2",
+    proof="proofs/redberg_koskela_wang.py",
 )
 APPROXIMATE_MINIMUM = Theorem(
     name="approximate-minimum",

@@ -295,7 +295,7 @@ def _regularizer_of_14_6(data: Data, size: int, rng: Rng) -> NDArray[Any]:
 _FINE = 2.0**20
 _RECORD, _REPLACED = np.array([1.0, 1.0]), np.array([-1.0, -0.99])
 _STEP_CLAIM = ApproxDP(epsilon=1.0 + math.sqrt(2.0 * math.log(100.0)), delta=0.01)  # ρ = 1
-_WIDE = math.sqrt(2.0 * math.log(1.25 / 0.3)) / 8.0
+_WIDE = math.sqrt(2.0 * math.log(1.25 / 0.3)) / 7.0
 _THEOREM_14_3 = LinearObjectivePerturbation(sigma=math.sqrt(10.0 * math.log(1000.0)) / 4.0)
 _THEOREM_2_5 = LinearExponentialERM(epsilon=1.0, loss_bound=1.0)
 
@@ -348,13 +348,15 @@ FROM_NOTES = {
         right=1.0,
         samples=500,
     ),
+    # At (8, 0.01) the exact δ is 0.0178, by an event of probability 1e-6 on the other side, which
+    # no audit of a few million draws can measure; at (7, 0.3) it is 0.556.
     "notes-gaussian-any-epsilon": Flawed(
-        name="Gaussian noise by ln(1.25/δ) at ε = 8",
+        name="Gaussian noise by ln(1.25/δ) at ε = 7",
         draw=_gaussian_of(_WIDE),
-        claim=ApproxDP(epsilon=8.0, delta=0.3),  # the exact δ is 0.68; at δ = 0.01 it is 0.0178
+        claim=ApproxDP(epsilon=7.0, delta=0.3),
         left=0.0,
         right=1.0,
-        samples=4_000_000,
+        samples=1_000_000,
     ),
     "notes-gradient-noise": Flawed(
         name="noisy gradient with variance (4d+1)/(n²ρ)",

@@ -26,6 +26,7 @@ from dpverify.theorems import (
     LEAKY_RESPONSE,
     PURE_TO_GDP,
     PURE_TO_ZCDP,
+    RENYI_MONOTONE,
     RENYI_TO_APPROX,
     Theorem,
 )
@@ -100,7 +101,7 @@ def to_renyi(guarantee: Guarantee, *, order: float) -> Conversion:
         case GaussianDP(mu=mu):
             divergence, theorem = _product(_half_square(mu), wanted), GDP_TO_ZCDP
         case RenyiDP(order=own, epsilon=value) if wanted <= own:
-            divergence, theorem = value, RENYI_TO_APPROX
+            divergence, theorem = value, RENYI_MONOTONE
         case _:
             raise NotSupported(
                 f"guarantee={guarantee!r} must bound the divergence of order {order:g}"

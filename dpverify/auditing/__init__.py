@@ -1,11 +1,13 @@
 """Audits: is the claimed ε true? Samples of a mechanism against a claim.
 
 - `outputs`, `derived`: outputs of any kind as columns and texts;
-- `sampling`: draws that depend on the seed alone;
+- `drawing`, `sampling`: draws that depend on the seed alone; `limits`: in time; `checkpoint`: kept;
 - `events`, `goals`, `attacks`, `classifiers`, `simplify`: which event to hold against a claim;
-- `confidence`: exact tests for fixed numbers of draws; `betting`: tests that may be watched;
+- `confidence`, `boxes`, `tails`: exact tests for fixed numbers of draws; `betting`: tests that may
+  be watched; `levels`: how they share the level;
 - `points`: the (ε, δ) statements that a claim implies; `floats`: leaks through bits;
-- `auditor`: the one procedure; `verdict`: what it returns.
+- `auditor`: the one procedure, by `stages`, `rounds`, `choice`, `refusals` and `conclusion`;
+  `verdict`: what it returns; `replay`: a witness judged again.
 """
 
 from dpverify.auditing.auditor import audit

@@ -18,7 +18,7 @@ from dpverify.auditing.classifiers import boosted, logistic
 from dpverify.auditing.derived import BITS, SUMMARIES
 from dpverify.auditing.events import Between, Event, Linear, OneOf, Trees
 from dpverify.auditing.goals import Floats, Goal
-from dpverify.auditing.outputs import WHOLE, Outputs, joined
+from dpverify.auditing.outputs import WHOLE, Outputs, from_array, joined
 from dpverify.auditing.sampling import LOSS, Side
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -161,6 +161,7 @@ def _families(seen: Explore, wanted: Families) -> list[Family]:
         bits = _bit_features(seen)
         found += [partial(thresholds, name) for name in bits]
         found += [partial(values, name) for name in bits if name.startswith("low_bits")]
+        found += [partial(reachable, name) for name in _base_columns(seen)[:4]]
     return found
 
 
@@ -255,7 +256,8 @@ def _merged(ordered: tuple[Floats, Floats]) -> Floats:
 
 
 def _distinct(ordered: Floats) -> Floats:
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    first: Floats = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return first
 
 
 def values(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
@@ -276,6 +278,26 @@ def values(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
         order, merit = _best_set(sides, len(first), goal, side)
         event = OneOf(feature=name, texts=_texts(both, name, first[order]))
         yield Proposal(event=event, favors=side, merit=merit)
+
+
+def reachable(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
+    """Values that one side has shown in its first half and the other has not.
+
+    Noise from few random bits reaches few floats, and others from other data. [Mironov, CCS 2012]
+    """
+    first, second = seen.halves()
+    for side in Side:
+        known = first.on(side).ordered(name)
+        own = np.setdiff1d(known[np.isfinite(known)], first.on(side.other).column(name))
+        fresh = second.on(side).column(name), second.on(side.other).column(name)
+        again = [np.isin(values, own) for values in fresh]
+        hits, others = (np.array([float(np.count_nonzero(found))]) for found in again)
+        if hits[0] < _SEEN:
+            continue
+        merit = goal.merit(hits, len(fresh[0]), others, len(fresh[1]))
+        texts = from_array(own[:_MOST_VALUES]).text(WHOLE)
+        event = OneOf(feature=name, texts=tuple(map(str, texts)))
+        yield Proposal(event=event, favors=side, merit=float(merit[0]))
 
 
 def _all_differ(name: str, seen: Draws) -> bool:

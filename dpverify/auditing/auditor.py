@@ -10,10 +10,11 @@ it chose, and then added to the past:
    test speaks once, at the end of the budget. If the bets refuted early it is left aside, since
    when it ended depended on its draws, and a fresh block gives the witness its counts.
 
-Levels, where both are used: the bets have a quarter and the test at the end three quarters, so a
-true claim is refuted with probability at most `level`. For `epsilon_lower` the block at the end has
-a half and the fresh block after an early stop a quarter: with the bets' quarter, whichever of the
-three speaks, the bound exceeds the truth with probability at most `level`.
+`levels` says how the two share the level, so that a true claim is refuted with probability at most
+`level`, and `epsilon_lower` exceeds the truth with no more than that, whichever of them speaks.
+
+An audit is a function of its inputs, its seed and its draws: `rounds` turns draws into a state,
+`conclusion` a state into a verdict, and `checkpoint` keeps the draws.
 """
 
 import pickle

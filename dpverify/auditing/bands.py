@@ -11,30 +11,19 @@ All events "score ≥ x", for the left side, and "score ≤ x", for the right, a
 
 import json
 import math
-import time
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.auditing.attacks import Draws, Explore
-from dpverify.auditing.cdf_bands import TailLimits
-from dpverify.auditing.outputs import joined
+from dpverify.auditing.confidence import LARGEST_EPSILON
 from dpverify.auditing.points import implied_points
 from dpverify.auditing.profiles import Claimable, claim_of, claimed_delta
-from dpverify.auditing.sampling import LOSS, Sampler, Side, Target
-from dpverify.auditing.scores import Score, learned_score
-from dpverify.errors import InvalidParameter, check_between, check_count
+from dpverify.errors import InvalidParameter, check_between
+from dpverify.guarantees import GaussianDP
 
 Floats: TypeAlias = NDArray[np.float64]
-
-_EXPLORE = 0.25  # of the draws choose the score
-_FIRST = 16  # draws that show whether densities are known
-_FEWEST = 100  # draws a side
-_POINTS = 61
-_LARGEST = 700.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,13 +117,13 @@ class ProfileBand:
     def lower_delta(self, epsilon: float) -> float:
         """δ at ε is at least this."""
         check_between("epsilon", epsilon, 0.0, math.inf)
-        if epsilon > _LARGEST:
+        if epsilon > LARGEST_EPSILON:
             return 0.0
         return max(limits.delta_low(float(epsilon)) for limits in self.events)
 
     def upper_delta(self, epsilon: float) -> float:
         """Thresholds on the score reach at most this δ at ε; other events may reach more."""
-        check_between("epsilon", epsilon, 0.0, _LARGEST)
+        check_between("epsilon", epsilon, 0.0, LARGEST_EPSILON)
         return max(limits.delta_high(float(epsilon)) for limits in self.events)
 
     def epsilon_lower(self, delta: float) -> float:
@@ -149,6 +138,8 @@ class ProfileBand:
         """
         promised = claim_of(claim)
         at = {p.epsilon: p.delta for p in implied_points(promised)}
+        if isinstance(promised, GaussianDP):  # its profile is curved, and quick to ask
+            at |= {e: claimed_delta(promised, e) for e in self.epsilons.tolist()}
         found = [
             Excess(epsilon=e, claimed=d, shown=self.lower_delta(e))
             for e, d in at.items()
@@ -198,66 +189,6 @@ class ProfileBand:
         )
 
 
-def estimate_profile(  # noqa: PLR0913  # a front door
-    mechanism: Target,
-    *,
-    left: Any,  # noqa: ANN401  # whatever the mechanism takes
-    right: Any,  # noqa: ANN401
-    draws: int = 20_000,
-    level: float = 0.05,
-    seed: int = 0,
-    epsilons: ArrayLike | None = None,
-    timeout: float | None = None,
-) -> ProfileBand:
-    """The profile of `mechanism` on two datasets, from `draws` on each side, with its band.
-
-    A quarter of the draws chooses the score, unless the mechanism has `log_density`: then the
-    privacy loss is the score, the best there is, and nearly all draws go into the band.
-
-    >>> from dpverify.mechanisms import Laplace
-    >>> band = estimate_profile(Laplace(scale=1.0), left=1.0, right=0.0, draws=4000, seed=1)
-    >>> 0.3 < band.lower_delta(0.0) < 0.394 < band.upper_delta(0.0) < 0.5
-    True
-    """
-    start = time.perf_counter()
-    _check(draws, level, seed)
-    sampler = Sampler(mechanism=mechanism, left=left, right=right, seed=int(seed), timeout=timeout)
-    seen = Explore(_drawn(sampler, 0, _FIRST))
-    if LOSS not in seen.left.columns:
-        seen = Explore(_joined(seen, _drawn(sampler, _FIRST, int(draws * _EXPLORE))))
-    score, explored = learned_score(seen), seen.left.size
-    fresh = _drawn(sampler, explored, draws)
-    events = threshold_limits(score, fresh, level=level)
-    highest = 1.5 * max(0.5, *(limits.epsilon_low(0.0) for limits in events))
-    grid = _grid(epsilons, min(highest, _LARGEST))
-    return ProfileBand(
-        epsilons=grid,
-        lower=np.array([max(e.delta_low(x) for e in events) for x in grid.tolist()]),
-        upper=np.array([max(e.delta_high(x) for e in events) for x in grid.tolist()]),
-        level=float(level),
-        draws=fresh.left.size,
-        explored=explored,
-        score=score.name,
-        seed=int(seed),
-        seconds=time.perf_counter() - start,
-        events=events,
-    )
-
-
-def threshold_limits(
-    score: Score, fresh: Draws, *, level: float
-) -> tuple[EventLimits, EventLimits]:
-    """All events "score ≥ x" for the left side and "score ≤ x" for the right, bounded at once."""
-    left, right = (
-        TailLimits.of(score.values(fresh.on(side)), level / 2.0) for side in (Side.LEFT, Side.RIGHT)
-    )
-    cuts = _cuts(left, right)
-    (p_low, p_high), (q_low, q_high) = left.at_least(cuts), right.at_least(cuts)
-    above = EventLimits(p_low, p_high, q_low, q_high)
-    (p_low, p_high), (q_low, q_high) = left.at_most(cuts), right.at_most(cuts)
-    return above, EventLimits(q_low, q_high, p_low, p_high)
-
-
 def claimed_trade_off(claim: Claimable, false_alarms: Floats) -> Floats:
     """The least miss rate that a claim allows at each false-alarm rate, or a little less.
 
@@ -273,24 +204,6 @@ def claimed_trade_off(claim: Claimable, false_alarms: Floats) -> Floats:
         flat = math.exp(-epsilon) * (1.0 - delta - false_alarms)
         best = np.maximum(best, np.maximum(steep, flat))
     return best
-
-
-def _drawn(sampler: Sampler, start: int, stop: int) -> Draws:
-    return Draws(*map(partial(sampler.draw, start=start, stop=stop), Side))
-
-
-def _joined(first: Draws, more: Draws) -> Draws:
-    return Draws(*(joined([first.on(side), more.on(side)]) for side in Side))
-
-
-def _cuts(left: TailLimits, right: TailLimits) -> Floats:
-    """Where a limit changes, and just beyond: between these nothing is gained."""
-    places = []
-    for side in (left, right):
-        low, high = side.limits.low, side.limits.high
-        places += [side.ordered[low[low >= 1] - 1], side.ordered[high[high < side.limits.draws]]]
-    found = np.unique(np.concatenate(places))
-    return np.unique(np.concatenate([found, np.nextafter(found, np.inf)]))
 
 
 def _hull(false_alarm: Floats, miss: Floats, at: Floats) -> Floats:
@@ -313,23 +226,3 @@ def _hull(false_alarm: Floats, miss: Floats, at: Floats) -> Floats:
 def _turns_up(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
     """Whether b lies on or above the line from a to c."""
     return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])
-
-
-def _grid(epsilons: ArrayLike | None, highest: float) -> Floats:
-    if epsilons is None:
-        return np.linspace(0.0, highest, _POINTS)
-    try:
-        grid = np.atleast_1d(np.asarray(epsilons, dtype=np.float64))
-    except (TypeError, ValueError):
-        grid = np.empty(0)
-    if grid.ndim != 1 or not grid.size or not np.all((grid >= 0.0) & (grid <= _LARGEST)):
-        raise InvalidParameter(f"epsilons={epsilons!r} must be numbers in [0, {_LARGEST:g}]")
-    return np.sort(grid)
-
-
-def _check(draws: object, level: object, seed: object) -> None:
-    check_count("draws", draws)
-    check_between("draws", draws, _FEWEST, math.inf)
-    check_between("level", level, 1e-10, 0.5)
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidParameter(f"seed={seed!r} must be a whole number, at least 0")

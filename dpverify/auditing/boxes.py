@@ -73,7 +73,7 @@ class Joint:
     def _angle(self, q: Floats, epsilon: Floats) -> Floats:
         ratio = np.exp(epsilon)
         p = np.minimum(1.0, ratio * q + self.delta)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             more = 1.0 + (self.delta / (ratio * q) if self.delta > 0.0 else 0.0)
             square = self.other_trials / self.trials * more * (1.0 - p) / (ratio * (1.0 - q))
         result: Floats = np.arctan(np.sqrt(np.where(p < 1.0, square, 0.0)))

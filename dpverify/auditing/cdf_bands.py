@@ -30,7 +30,7 @@ Ints: TypeAlias = NDArray[np.int64]
 
 _TAIL = 64  # points of the grid towards each end of [0, 1]
 _EVEN = 256  # and evenly in between
-_ROUND_OFF = 1e-9  # of the level, for floats in the convolutions
+_ROUND_OFF = 1e-6  # of the level, for floats in the convolutions
 _SEARCH = 12
 
 
@@ -52,33 +52,47 @@ def count_limits(draws: int, level: float) -> CountLimits:
     check_count("draws", draws)
     check_between("level", level, 1e-12, 0.5)
     at = _grid(draws)
-    goal = 1.0 - level * (1.0 - _ROUND_OFF)
+    goal = level * (1.0 - _ROUND_OFF)
     good, bad = math.log(level / (4.0 * len(at))), math.log(level)  # Bonferroni holds
     for _ in range(_SEARCH):
         middle = (good + bad) / 2.0
         low, high = _quantiles(draws, at, math.exp(middle))
-        good, bad = (middle, bad) if coverage(draws, at, low, high) >= goal else (good, middle)
+        good, bad = (middle, bad) if missed(draws, at, low, high) <= goal else (good, middle)
     low, high = _quantiles(draws, at, math.exp(good))
     return CountLimits(at=at, low=low, high=high, draws=draws, level=level)
 
 
 def coverage(draws: int, at: Floats, low: Ints, high: Ints) -> float:
-    """P(lo_i ≤ N(t_i) ≤ hi_i for all i), up to round-off; never more by truncation.
+    """P(lo_i ≤ N(t_i) ≤ hi_i for all i).
 
     >>> round(coverage(2, np.array([0.5]), np.array([1]), np.array([2])), 12)
     0.75
     """
-    chances, first, before = np.ones(1), 0, 0.0
+    return 1.0 - missed(draws, at, low, high)
+
+
+def missed(draws: int, at: Floats, low: Ints, high: Ints) -> float:
+    """P(N(t_i) < lo_i or N(t_i) > hi_i for some i), as a sum over the first such i.
+
+    All terms are positive, so the sum has nearly all digits that its terms have, however small.
+    """
+    chances, first, before, total = np.ones(1), 0, 0.0, 0.0
+    end = float(_log_poisson(draws, np.array([draws]))[0])
     for t, lowest, highest in zip(at.tolist(), low.tolist(), high.tolist(), strict=True):
         least, steps = _poisson(draws * (t - before))
         chances, first, before = np.convolve(chances, steps), first + least, t
-        chances = chances[max(lowest - first, 0) : max(highest - first + 1, 0)]
+        counts = first + np.arange(len(chances))
+        possible = counts <= draws
+        chances, counts = chances[possible], counts[possible]
+        outside = (counts < lowest) | (counts > highest)
+        # From here the process must still end at n.
+        logs = _log_poisson(draws * (1.0 - t), draws - counts[outside]) - end
+        total += float(chances[outside] @ np.exp(logs))
+        chances = chances[~outside]
         first = max(lowest, first)
-    if not chances.size:
-        return 0.0
-    counts = draws - first - np.arange(len(chances))
-    logs = _log_poisson(draws * (1.0 - before), counts[counts >= 0])
-    return float(chances[counts >= 0] @ np.exp(logs - _log_poisson(draws, np.array([draws]))))
+        if not chances.size:
+            break
+    return min(total, 1.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from dpverify.auditing.points import Point
 from dpverify.auditing.sampling import Side
 from dpverify.auditing.simplify import simplified
 
-_READY = 0.8  # share of the bound hoped for that the past must assure for the block to begin
+_READY = 0.85  # share of the bound hoped for that the past must assure for the block to begin
+_DOUBT = 1.75  # standard errors of the past that the block's event is discounted by
 _HOPE = 0.3  # standard errors by which the events of bets are discounted, besides the doubt
 
 
@@ -50,7 +51,7 @@ def best_bound(
     """The event with the largest bound to hope for; None if all outputs are the same."""
     best: tuple[float, Proposal, Point, Bound] | None = None
     for point in points:
-        goal = Bound(delta=point.delta, z=critical(level), planned=planned)
+        goal = Bound(delta=point.delta, z=critical(level), planned=planned, doubt=_DOUBT)
         for proposal in propose(past, goal, families).values():
             gain = proposal.merit - point.epsilon
             if best is None or gain > best[0]:

@@ -110,7 +110,7 @@ def float_tails(guessed: Guessed, epsilon: ArrayLike, delta: ArrayLike) -> Float
 def float_slopes(guessed: Guessed, epsilon: ArrayLike) -> Floats:
     """m·β(1−β)/(v·P(W = v)), how fast the tail grows with δ, in floats."""
     r, v = guessed.guesses, guessed.correct
-    epsilons = np.asarray(epsilon, dtype=np.float64)
+    epsilons = np.minimum(np.asarray(epsilon, dtype=np.float64), 700.0)  # beyond, q is 1 in floats
     q = 1.0 / (1.0 + np.exp(-epsilons))
     beta = betainc(v, r - v + 1.0, q)
     log_mass = gammaln(r + 1) - gammaln(v + 1) - gammaln(r - v + 1)
@@ -118,7 +118,7 @@ def float_slopes(guessed: Guessed, epsilon: ArrayLike) -> Floats:
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         ratio = np.exp(np.log(beta) - log_mass)
         # Where the tail underflows, the geometric series that bounds it.
-        series = (v + 1.0) / (v + 1.0 - (r - v) * np.exp(np.minimum(epsilons, 700.0)))
+        series = (v + 1.0) / (v + 1.0 - (r - v) * np.exp(epsilons))
         result: Floats = guessed.canaries * np.where(beta > 1e-290, ratio, series) / v
     # Finite, so that no leak at all stays none.
     return np.where(beta > _HOPELESS, 1e300, result * (1.0 - np.minimum(beta, _HOPELESS)))

@@ -9,28 +9,22 @@ How many canaries to guess must be settled before looking. Several numbers may b
 its share of the level.
 """
 
-import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.auditing.confidence import LARGEST_EPSILON
 from dpverify.auditing.guessing import Guessed
 from dpverify.auditing.one_run_limits import one_run_epsilon, one_run_mu, one_run_p_value
-from dpverify.auditing.profiles import (
-    AuditClaim,
-    Claimable,
-    claim_of,
-    claim_to_dict,
-)
+from dpverify.auditing.one_run_verdict import GuessPlan, OneRunVerdict
+from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of, claimed_delta
 from dpverify.errors import InvalidParameter, check_between, check_count
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP
 from dpverify.neighbors import Relation
-from dpverify.theorems import ONE_RUN, Theorem
 
 Mask: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = NDArray[np.float64]
@@ -40,102 +34,13 @@ _FEWEST = 8  # guesses in a default plan
 _DELTA = 1e-5  # where a claim names none
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """Guess that the `inside` highest scores were in, and the `outside` lowest ones out."""
-
-    inside: int
-    outside: int
-
-    def __post_init__(self) -> None:
-        for name, value in (("inside", self.inside), ("outside", self.outside)):
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-                raise InvalidParameter(f"{name}={value!r} must be a whole number, at least 0")
-        check_count("inside + outside", self.inside + self.outside)
-
-    @property
-    def guesses(self) -> int:
-        return self.inside + self.outside
-
-    def right(self, order: NDArray[np.int64], included: Mask) -> int:
-        """How many guesses are right; `order` lists the canaries from the lowest score up."""
-        low, high = order[: self.outside], order[len(order) - self.inside :]
-        return int(np.count_nonzero(~included[low]) + np.count_nonzero(included[high]))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneRunVerdict:
-    """What one run showed. Not refuted does not mean private.
-
-    An honest claim is refuted with probability at most `level`. `epsilon_lower` exceeds the truth
-    at `delta` with probability at most `level`; `mu_lower`, for a claim of Gaussian DP, likewise
-    the true μ. `best` is the plan with the smallest p-value, `p_value` that p-value times the
-    number of plans.
-    """
-
-    claim: AuditClaim
-    level: float
-    p_value: float
-    epsilon_lower: float
-    delta: float
-    mu_lower: float | None
-    best: Plan
-    correct: int
-    canaries: int
-    included: int
-    plans: tuple[Plan, ...]
-    seed: int
-    seconds: float
-    theorem: Theorem = ONE_RUN
-
-    @property
-    def refuted(self) -> bool:
-        return self.p_value <= self.level
-
-    def __str__(self) -> str:
-        verdict = "refuted" if self.refuted else "not refuted"
-        mu = "" if self.mu_lower is None else f"; μ ≥ {self.mu_lower:.3f}"
-        plan = self.best
-        return (
-            f"{verdict}: {self.claim} (one run, level {self.level:g}, p = {self.p_value:.3g})\n"
-            f"{self.correct:,} of {plan.guesses:,} guesses right ({plan.inside:,} in, "
-            f"{plan.outside:,} out) about {self.canaries:,} canaries\n"
-            f"so ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}{mu}"
-            + ("" if self.refuted else "; this is no proof of privacy")
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {
-            "version": 1,
-            "refuted": self.refuted,
-            "claim": claim_to_dict(self.claim),
-            "level": self.level,
-            "p_value": self.p_value,
-            "epsilon_lower": self.epsilon_lower,
-            "delta": self.delta,
-            "mu_lower": self.mu_lower,
-            "guesses": {"inside": self.best.inside, "outside": self.best.outside},
-            "correct": self.correct,
-            "canaries": self.canaries,
-            "included": self.included,
-            "plans": [[plan.inside, plan.outside] for plan in self.plans],
-            "seed": self.seed,
-            "seconds": self.seconds,
-            "theorem": str(self.theorem),
-        }
-
-    def to_json(self) -> str:
-        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
-
-
 def audit_one_run(  # noqa: PLR0913  # a front door
     train: Callable[[Any, np.random.Generator], Any],
     *,
     canaries: int | Sequence[Any],
     claim: Claimable,
     score: Callable[[Any, Any], float] | None = None,
-    plans: Sequence[Plan | tuple[int, int]] | None = None,
+    plans: Sequence[GuessPlan | tuple[int, int]] | None = None,
     delta: float | None = None,
     level: float = 0.01,
     seed: int = 0,
@@ -170,9 +75,13 @@ def audit_one_run(  # noqa: PLR0913  # a front door
     _check(level, seed)
     if not callable(train):
         raise InvalidParameter(f"train={train!r} must be a callable train(included, rng)")
+    if not isinstance(canaries, (int, np.integer)) and not hasattr(canaries, "__len__"):
+        raise InvalidParameter(f"canaries={canaries!r} must be a number or a list of records")
     count = canaries if isinstance(canaries, (int, np.integer)) else len(canaries)
     check_count("canaries", count)
     promised = claim_of(claim, relation=Relation.ADD_REMOVE)
+    if claimed_delta(promised, LARGEST_EPSILON) >= 1.0:
+        raise InvalidParameter(f"claim={promised!r} must be finite: no guesses could refute it")
     chosen = _plans(plans, int(count))
     seeds = np.random.SeedSequence(int(seed)).spawn(3)
     coins, training, ties = (np.random.Generator(np.random.PCG64(child)) for child in seeds)
@@ -234,13 +143,15 @@ def _delta(claim: AuditClaim, delta: float | None) -> float:
             return _DELTA
 
 
-def _plans(plans: Sequence[Plan | tuple[int, int]] | None, canaries: int) -> tuple[Plan, ...]:
+def _plans(
+    plans: Sequence[GuessPlan | tuple[int, int]] | None, canaries: int
+) -> tuple[GuessPlan, ...]:
     if plans is None:
         least = min(_FEWEST, canaries)
         numbers = [tuple(math.ceil(share * canaries) for share in shares) for shares in _SHARES]
-        found = [Plan(*n) for n in numbers if least <= sum(n) <= canaries]
-        return tuple(dict.fromkeys(found)) or (Plan(canaries - canaries // 2, canaries // 2),)
-    found = [plan if isinstance(plan, Plan) else Plan(*plan) for plan in plans]
+        found = [GuessPlan(*n) for n in numbers if least <= sum(n) <= canaries]
+        return tuple(dict.fromkeys(found)) or (GuessPlan(canaries - canaries // 2, canaries // 2),)
+    found = [plan if isinstance(plan, GuessPlan) else GuessPlan(*plan) for plan in plans]
     if not found:
         raise InvalidParameter(f"plans={plans!r} must not be empty")
     for plan in found:

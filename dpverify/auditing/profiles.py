@@ -71,7 +71,7 @@ class ProfileClaim:
     def __str__(self) -> str:
         first, last = self.points[0], self.points[-1]
         return (
-            f"profile of {self.name}: {len(self.points)} points from "
+            f"profile of {self.name}, points: {len(self.points)}, from "
             f"(ε, δ) = ({first[0]:.4g}, {first[1]:.4g}) to ({last[0]:.4g}, {last[1]:.4g})"
         )
 
@@ -103,7 +103,9 @@ def claim_of(subject: Claimable, *, relation: Relation | None = None) -> AuditCl
             PureDP() | ApproxDP() | ZeroConcentratedDP() | RenyiDP() | GaussianDP() | ProfileClaim()
         ):
             return subject
-        case Claim(guarantee=guarantee):
+        case Claim(guarantee=guarantee, relation=stated):
+            if None not in {stated, relation} and stated is not relation:
+                raise InvalidParameter(f"claim={subject!r} must hold for relation {relation}")
             return guarantee
         case Pair():
             return _of_pair(subject, type(subject).__name__)
@@ -201,7 +203,7 @@ def _of_accountant(accountant: Accountant) -> ProfileClaim:
         if math.isfinite(epsilon):
             points.append((epsilon, delta))
     runs = sum(part.times for part in accountant.parts)
-    return ProfileClaim(points=tuple(points), name=f"an accountant of {runs:,} runs")
+    return ProfileClaim(points=tuple(points), name=f"an accountant, runs: {runs:,}")
 
 
 def _of_mechanism(mechanism: HasPair | HasClaim, relation: Relation | None) -> AuditClaim:
@@ -209,7 +211,7 @@ def _of_mechanism(mechanism: HasPair | HasClaim, relation: Relation | None) -> A
         pair = mechanism.pair(Relation.parse(relation))
         return _of_pair(pair, type(mechanism).__name__)
     if isinstance(mechanism, HasClaim) and isinstance(mechanism.claim, (Claim, *GUARANTEES)):
-        return claim_of(mechanism.claim)
+        return claim_of(mechanism.claim, relation=relation)
     raise InvalidParameter(
         f"claim={mechanism!r} must state a claim, or come with the relation of its pair"
     )

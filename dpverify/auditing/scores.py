@@ -5,7 +5,7 @@ never soundness. The best is the privacy loss itself, where densities are known.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -30,11 +30,12 @@ class Score:
 
     name: str
     of: Callable[[Outputs], Floats]
+    missing: float = -np.inf
 
     def values(self, outputs: Outputs) -> Floats:
-        """The scores; an output without one has the lowest."""
+        """The scores; an output without one, such as an exception, has the score `missing`."""
         raw = self.of(outputs)
-        return np.where(np.isnan(raw), -np.inf, raw)
+        return np.where(np.isnan(raw), self.missing, raw)
 
 
 def learned_score(seen: Explore) -> Score:
@@ -64,8 +65,13 @@ def separation(score: Score, draws: Draws) -> float:
 def _candidates(fit: Draws) -> Iterator[Score]:
     names = numeric_features(Explore(fit))
     for name in names[:_FEATURES]:
-        yield _column(name, 1.0)
-        yield _column(name, -1.0)
+        lacking = any(np.isnan(side.column(name)).any() for side in (fit.left, fit.right))
+        for sign in (1.0, -1.0):
+            yield _column(name, sign)
+            if lacking:
+                yield replace(
+                    _column(name, sign), name=f"{sign:+.0f}·{name}, or none", missing=np.inf
+                )
     for learn in (logistic, boosted):
         model: Linear | Trees | None = learn(fit.left, fit.right, names) if names else None
         if model is not None:

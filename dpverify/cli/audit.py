@@ -11,9 +11,10 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.auditing.auditor import audit as run_audit
+from dpverify.auditing.levels import Levels
 from dpverify.auditing.progress import Progress
 from dpverify.auditing.verdict import Verdict, Witness
-from dpverify.cli.output import console, print_json
+from dpverify.cli.output import command_line, console, print_json
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, RenyiDP, ZeroConcentratedDP
 
@@ -57,15 +58,23 @@ def audit(
     replay: Annotated[
         Path | None, typer.Option(help="Judge the event of a saved witness on fresh draws.")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a self-contained HTML page to this file.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> int:
     """Try to refute a claim with samples; exit code 1 if it is refuted."""
+    if report is not None:
+        from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
+
+        check_report(report)
     mechanism = load_target(target)
+    history: list[Progress] = []
     if replay is not None:
         verdict = Witness.load(replay).replay(mechanism, samples=samples or 10_000, seed=seed)
     else:
         claim = _claim(epsilon, delta, rho, mu, order)
-        with live_line() as tell:
+        with live_line(history) as tell:
             verdict = run_audit(
                 mechanism,
                 left=_data("left", left),
@@ -85,7 +94,27 @@ def audit(
     _show(verdict, json=json)
     if save_witness is not None and verdict.witness is not None:
         verdict.witness.save(save_witness)
+    if report is not None:
+        bets = Levels.of(level, method).bets if replay is None else 0.0  # type: ignore[arg-type]
+        _report(verdict, target, history if bets > 0.0 else [], bets, report)
     return _exit_code(verdict)
+
+
+def _report(
+    verdict: Verdict, target: str, history: list[Progress], bets: float, path: Path
+) -> None:
+    # Slow to import, and needed for pages only.
+    from dpverify.reporting.page import write_page  # noqa: PLC0415
+    from dpverify.reporting.pages.audit import audit_page  # noqa: PLC0415
+    from dpverify.reporting.picture import Picture, picture  # noqa: PLC0415
+    from dpverify.reporting.plots import wealth_figure  # noqa: PLC0415
+
+    pictures: tuple[Picture, ...] = ()
+    if history:
+        caption = "The wealth of the bets against the claim, over the draws on each side."
+        pictures = (picture(wealth_figure(history, bets), caption),)
+    page = audit_page(verdict, target=target, pictures=pictures, command=command_line())
+    write_page(page, path)
 
 
 def _exit_code(verdict: Verdict) -> int:
@@ -161,10 +190,10 @@ def _show(verdict: Verdict, *, json: bool) -> None:
 
 
 @contextmanager
-def live_line() -> Iterator[Callable[[Progress], None] | None]:
-    """A line on a terminal's standard error that tells where the audit stands; else nothing."""
+def live_line(history: list[Progress]) -> Iterator[Callable[[Progress], None]]:
+    """Keeps what is told, and shows it as a line on standard error if that is a terminal."""
     if not sys.stderr.isatty():
-        yield None
+        yield history.append
         return
     from rich.console import Console  # noqa: PLC0415  # only on a terminal
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
@@ -175,6 +204,7 @@ def live_line() -> Iterator[Callable[[Progress], None] | None]:
         task = bar.add_task("drawing", total=None)
 
         def tell(now: Progress) -> None:
+            history.append(now)
             bar.update(task, description=str(now), completed=now.samples, total=now.budget)
 
         yield tell

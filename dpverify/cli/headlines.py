@@ -8,6 +8,7 @@ The same audit runs twice, on the constant that the notes print and on the right
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from flint import arb
@@ -18,7 +19,7 @@ from dpverify.auditing import Refuted, Verdict, audit
 from dpverify.auditing.sampling import Target
 from dpverify.balls import ball, enclose
 from dpverify.errors import NotSupported, check_positive
-from dpverify.guarantees import ApproxDP, Bracket, Guarantee, PureDP
+from dpverify.guarantees import ApproxDP, Bracket, Guarantee, PureDP, to_dict
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair
@@ -68,6 +69,21 @@ class Headline:
     def holds(self) -> bool:
         """Whether the story is as told: the printed constant refuted, the right one not."""
         return self.replayed.refuted and not self.repaired.refuted
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        words = ("title", "source", "printed", "pair", "truth", "correction")
+        return {name: getattr(self, name) for name in words} | {
+            "claim": to_dict(self.claim),
+            "true_epsilon": to_dict(self.true_epsilon),
+            "verdict": self.verdict.to_dict(),
+            "replayed": self.replayed.to_dict(),
+            "repaired": self.repaired.to_dict(),
+            "refutation": self.refutation,
+            "counterexample": self.counterexample,
+            "theorem": self.theorem.name,
+            "holds": self.holds,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +220,7 @@ def erm_radius(*, seed: int = SEED, samples: int = SAMPLES) -> Headline:
         printed="on the ball of radius R, Δ = G·R makes ExpMech-ERM ε-DP",
         claim=case.claim,
         pair="C = [−1, 1], ℓ(w; x) = w·x, x = ±1 (G = R = 1), ε = 1; 53 of 100 are 1, then 52",
-        truth=f"the loss ln p(w)/p′(w) reaches {truth.upper:.5f} at w = 1",
+        truth=f"the loss ln p′(w)/p(w) reaches {truth.upper:.5f} at w = 1",
         true_epsilon=truth,
         verdict=verdict,
         replayed=replayed,

@@ -82,7 +82,7 @@ def _answer(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> dict[s
         "evidence": [kind.value for kind in run.evidence],
         "seconds": round(run.seconds, 3),
         "uses": [used.name for used in proof.uses],
-        "cites": _cited(run, verdict),
+        "cites": _cited(run),
         "steps": [
             {
                 "name": shown.step.name,
@@ -105,16 +105,17 @@ def _answer(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> dict[s
     }
 
 
-def _cited(run: "Run", verdict: "Verdict") -> list[str]:
-    """What a theorem that is not proved here still rests on."""
+def _cited(run: "Run") -> list[str]:
+    """What is taken from the literature, by the proof itself or by what it uses."""
     from proofs.support.catalog import citations  # noqa: PLC0415  # as above
 
-    return citations(run.proof) if verdict.value == "cited" else list(run.proof.cites)
+    return citations(run.proof)
 
 
 def _show_all(results: list[tuple["Run", "Verdict", tuple[str, ...]]]) -> None:
     screen = console()
-    grid = Table(box=None, pad_edge=False, header_style="bold")
+    # One space between columns: the longest name and all kinds of evidence fit into 80 columns.
+    grid = Table(box=None, pad_edge=False, collapse_padding=True, header_style="bold")
     grid.add_column("theorem", no_wrap=True)
     grid.add_column("verdict", no_wrap=True)
     grid.add_column("evidence")
@@ -159,7 +160,7 @@ def _show_one(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> None
     screen.print()
     for label, listed in (
         ("uses", [used.name for used in proof.uses]),
-        ("cites", _cited(run, verdict)),
+        ("cites", _cited(run)),
         ("lets pass", list(accepted)),
     ):
         if listed:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.random.bit_generator import ISpawnableSeedSequence
 from numpy.typing import NDArray
 
+from dpverify.auditing.attacks import Draws
 from dpverify.auditing.outputs import Raised
 
 _ATOMS = (bool, int, float, complex, str, bytes, type(None), np.generic)
@@ -96,3 +97,19 @@ def _flat(data: list[Any] | tuple[Any, ...]) -> bool:
     return all(
         isinstance(part, _ATOMS) or (isinstance(part, tuple) and _flat(part)) for part in data
     )
+
+
+def silence(first: Draws) -> str | None:
+    """In words, that no call on either side returned anything; None if one did."""
+    sides = (first.left, first.right)
+    if not all("output" in side.texts for side in sides):
+        return None
+    kinds = np.unique(np.concatenate([side.text("output") for side in sides]))
+    if len(kinds) > 1:
+        return None
+    if kinds[0] == "None":
+        return "returned None"
+    if not str(kinds[0]).startswith("raises "):
+        return None
+    message = first.left.text("message of output")[0]
+    return f"raised {str(kinds[0]).removeprefix('raises ')}: {message}"

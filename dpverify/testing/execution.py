@@ -72,6 +72,10 @@ class Execution:
                 notes = self._hypothesis()
         if self.misuse is not None:
             raise self.misuse
+        if self.failed is not None:
+            simpler = self.search.simpler(self.failed)
+            notes = notes if simpler is self.failed else []
+            self.failed = simpler
         violation = None if self.failed is None else self._violation(self.failed)
         current().records.append(self._record(violation))
         if violation is not None:
@@ -122,7 +126,8 @@ class Execution:
 
     def _violation(self, pair: Seen) -> PrivacyViolation:
         witness, lower = self.search.witness(pair)
-        tried = f"{len(self.search.seen):,} pairs, {self.search.used:,} draws a side"
+        pairs = len(self.search.seen)
+        tried = f"{pairs:,} {'pair' if pairs == 1 else 'pairs'}, {self.search.used:,} draws a side"
         mechanism = f"{self.subject.function.__name__}.mechanism"
         hints = [replay_line(mechanism, self.subject.claim, witness)]
         if self.planted:

@@ -1,5 +1,6 @@
 """What a failing privacy test raises, in words."""
 
+import ast
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -16,6 +17,8 @@ class PrivacyViolation(AssertionError):
     `witness` holds the pair, the event and its counts; `witness.save(path)` writes it as JSON and
     `witness.replay(mechanism, seed=…)` judges the event again.
     """
+
+    __module__ = "dpverify.testing"  # where it is imported from, and what pytest prints
 
     def __init__(
         self, message: str, *, witness: Witness | None = None, epsilon_lower: float = 0.0
@@ -72,8 +75,12 @@ def raise_at(function: Any, violation: PrivacyViolation) -> NoReturn:  # noqa: A
     """Raise so that the traceback ends where the test is defined, not in this library."""
     __tracebackhide__ = True
     code = function.__code__
-    place = "\n" * (code.co_firstlineno - 1) + "def test(violation): raise violation"
-    names: dict[str, Any] = {}
-    exec(compile(place, code.co_filename, "exec"), names)  # noqa: S102
-    names["test"](violation)
+    tree = ast.parse("def test(): raise violation")
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.stmt, ast.expr)):
+            node.lineno = node.end_lineno = code.co_firstlineno
+            node.col_offset = node.end_col_offset = 0
+    names: dict[str, Any] = {"violation": violation}
+    exec(compile(tree, code.co_filename, "exec"), names)  # noqa: S102
+    names["test"]()
     raise violation  # the call has raised it; this is for type checkers

@@ -79,12 +79,16 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401  # u
         terminalreporter.write_line(_sentence(nodeid, record))
     levels = [float(record["level"]) for _, record in rows]
     total = math.fsum([*levels, *map(float, alarms)])
-    parts = [f"{len(rows)} privacy tests"] if rows else []
-    parts += [f"{len(alarms)} other statistical tests"] if alarms else []
+    parts = [_number(len(rows), "privacy test")] if rows else []
+    parts += [_number(len(alarms), "other statistical test")] if alarms else []
     terminalreporter.write_line(
-        f"{' and '.join(parts)}: on correct code one of them fails with probability at most "
+        f"{' and '.join(parts)}: on correct code the probability of any failure is at most "
         f"{total:.3g}"
     )
+
+
+def _number(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
 
 
 def _sentence(nodeid: str, record: dict[str, Any]) -> str:
@@ -92,7 +96,7 @@ def _sentence(nodeid: str, record: dict[str, Any]) -> str:
     return (
         f"{nodeid}: {record['claim']} {verdict}; "
         f"ε ≥ {float(record['epsilon_lower']):.3f} shown at δ = {float(record['delta']):g}; "
-        f"{int(record['pairs']):,} pairs, {int(record['samples']):,} draws a side, "
+        f"{_number(int(record['pairs']), 'pair')}, {int(record['samples']):,} draws a side, "
         f"level {float(record['level']):g}"
     )
 

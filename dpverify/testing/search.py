@@ -10,28 +10,24 @@ Verdicts are remembered, so a pair that is proposed again has the same one. Draw
 test's seed and the content of the pair alone.
 """
 
-import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dpverify.auditing import Refuted, Verdict, Witness, audit
-from dpverify.auditing.attacks import Confirm, Draws, Families, Proposal
-from dpverify.auditing.choice import Chosen, best_bound
-from dpverify.auditing.confidence import Chain
+from dpverify.auditing.events import Linear, Trees
 from dpverify.auditing.sampling import Sampler
-from dpverify.auditing.verdict import counts_of
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Guarantee
-from dpverify.testing.calls import Calls
+from dpverify.testing.calls import Calls, silence
 from dpverify.testing.completed import completed
 from dpverify.testing.fingerprint import fingerprint
 from dpverify.testing.glance import Glance, Outcome, draws, few, glimpse, judge, look
 from dpverify.testing.ledger import Ledger
+from dpverify.testing.streams import own_streams
 from dpverify.testing.usage import points_of
+from dpverify.testing.witnessing import counted
 
 _LOOKING = 0.6  # of the draws; the rest is for the last pair
 _GLANCES = 0.4  # of the draws, that the first looks at all examples may take
@@ -42,8 +38,7 @@ _NEAR = 0.5  # of the best score, where first looks are too short to tell
 _AGAIN = 800  # draws a side of a second look
 _TIE = 0.1  # scores this close are a tie, and the simpler pair wins
 _HOPELESS = -0.5  # score below which not all draws are spent
-_BLOCK = 1_000  # draws a side, at least, that a witness is counted on
-_TRIES = 3
+_TRIES = 3  # of a block that confirms a witness
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +82,7 @@ class Search:
         self.seen: dict[int, Seen] = {}
         self.shrinking = False
         self.learning = False
-        self.silence: str | None = None
+        self.silent: str | None = None
         self.verdict: Verdict | None = None
 
     def see(self, left: Any, right: Any) -> Seen:  # noqa: ANN401  # whatever the mechanism takes
@@ -95,7 +90,7 @@ class Search:
         key = fingerprint(left, right)
         if key not in self.seen:
             with own_streams(self._stream(key, "global")):
-                self.seen[key] = self._look(key, left, right)
+                self.seen[key] = self._look(self._stream(key, "look"), left, right)
             if self.seen[key].found is not None:
                 self._shrink_from(self.seen[key])
         return self.seen[key]
@@ -106,10 +101,10 @@ class Search:
         if not heard:
             self._refuse_silence()
             return None
-        key, glance = self._finalist(heard)
-        pair, point = heard[key], glance.point
-        left_over = self.samples - self.used
-        with own_streams(self._stream(key, "last, global")):
+        with own_streams(self._stream(0, "last, global")):
+            key, glance = self._finalist(heard)
+            pair, point = heard[key], glance.point
+            left_over = self.samples - self.used
             verdict = audit(
                 self.mechanism,
                 left=pair.left,
@@ -136,60 +131,41 @@ class Search:
             raise AssertionError("a pair that was not refuted has no witness")
         key = fingerprint(pair.left, pair.right)
         with own_streams(self._stream(key, "witness, global")):
-            tries = (self._counted(pair, pair.found, i) for i in range(_TRIES))
-            witness, lower, confirmed = next(tries)
-            while not confirmed:
-                following = next(tries, None)
-                if following is None:
+            for i in range(_TRIES):
+                sampler = self._sampler(pair.left, pair.right, self._stream(key, f"witness {i}"))
+                level = self.ledger.next()
+                witness, confirmed = counted(
+                    sampler, self.claim, self.points, pair.found.glance, level=level, attempt=i
+                )
+                if confirmed:
                     break
-                witness, lower, confirmed = following
-        return witness, lower
+        return witness, max(witness.epsilon_lower, pair.found.epsilon_lower)
 
-    def _counted(self, pair: Seen, found: Outcome, i: int) -> tuple[Witness, float, bool]:
-        """A witness from a fresh block, larger at every try; whether the block alone refutes."""
-        level = self.ledger.next()
-        size = max(_BLOCK, 2 * found.glance.size) * 2**i
-        chosen = self._best_event(found.glance, level, size)
-        point, proposal = chosen.point, chosen.proposal
-        stream = self._stream(fingerprint(pair.left, pair.right), f"witness {i}")
-        sampler = self._sampler(pair.left, pair.right, stream)
-        fresh = Confirm(draws(sampler, 0, size))
-        counts = counts_of(proposal.event, proposal.favors, fresh)
-        witness = Witness(
-            claim=self.claim,
-            left=pair.left,
-            right=pair.right,
-            event=proposal.event,
-            favors=proposal.favors,
-            counts=counts,
-            delta=point.delta,
-            level=level,
-            seed=stream,
-        )
-        block = Chain((counts,), (1.0,))
-        confirmed = block.rejects([(point.epsilon, point.delta)], level=level)
-        return witness, max(witness.epsilon_lower, found.epsilon_lower), confirmed
+    def simpler(self, pair: Seen) -> Seen:
+        """A simpler pair that a short look had passed over, if it is refuted now; or `pair`."""
+        # A short look missed these, so this one is longer, and has draws of its own.
+        self.first, self.most = 2 * self.first, 2 * self.most
+        self.left_over = max(self.left_over, self.samples // 4)
+        passed = [
+            (key, other)
+            for key, other in self.seen.items()
+            if other.found is None and other.score > _HOPELESS and other.length < pair.length
+        ]
+        for key, other in sorted(passed, key=lambda item: item[1].length)[:_SIMPLE]:
+            with own_streams(self._stream(key, "once more, global")):
+                again = self._look(self._stream(key, "once more"), other.left, other.right)
+            if again.found is not None:
+                return again
+        return pair
 
-    def _best_event(self, glance: Glance, level: float, planned: int) -> Chosen:
-        """The event in fewest words that a block can be expected to confirm; or the bets' own."""
-        simple = Families(classifiers=False)
-        best = best_bound(self.points, glance.seen, simple, level=level, planned=planned)
-        if glance.wager is not None and (best is None or best.proposal.merit <= best.point.epsilon):
-            stake = glance.wager.bet.stakes[0]
-            kept = Proposal(event=stake.event, favors=stake.favors, merit=glance.wager.growth)
-            return Chosen(proposal=kept, point=stake.point)
-        if best is None:
-            raise AssertionError("a claim was refuted without an event")
-        return best
-
-    def _look(self, key: int, left: Any, right: Any) -> Seen:  # noqa: ANN401
+    def _look(self, stream: int, left: Any, right: Any) -> Seen:  # noqa: ANN401
         if self.left_over < 2 * self.first:
             return Seen(left, right, -np.inf)
-        sampler = self._sampler(left, right, self._stream(key, "look"))
+        sampler = self._sampler(left, right, stream)
         first = draws(sampler, 0, self.first)
-        silence = _silent(first)
-        if silence is not None:
-            self.silence = silence
+        silent = silence(first)
+        if silent is not None:
+            self.silent = silent
             self._spend(self.first)
             return Seen(left, right, -np.inf)
         points = few(self.points)
@@ -230,16 +206,17 @@ class Search:
         if self.shrinking:
             return
         self.shrinking = True
-        # What only the last test found, it may have found with a classifier.
-        self.learning = isinstance(pair.found, Refuted)
-        took = pair.found.samples if isinstance(pair.found, Refuted) else self._size_of(pair.found)
+        match pair.found:
+            case Refuted(samples=took, witness=witness):
+                # What it took a classifier to find will take one again.
+                self.learning = isinstance(witness.event, (Linear, Trees))
+            case Outcome(glance=glance):
+                took = glance.size
+            case None:
+                raise AssertionError("only a refuted pair is shrunk")
         self.first = int(np.clip(took // 4, _FEWEST, 4 * _MOST))
         self.most = max(4 * took, 2 * self.first)
         self.left_over = self.samples
-
-    @staticmethod
-    def _size_of(found: Outcome | None) -> int:
-        return 0 if found is None else found.glance.size
 
     def _spend(self, size: int) -> None:
         self.used += size
@@ -252,36 +229,7 @@ class Search:
         return Sampler(mechanism=self.mechanism, left=left, right=right, seed=seed)
 
     def _refuse_silence(self) -> None:
-        if self.silence is not None:
+        if self.silent is not None:
             raise InvalidParameter(
-                f"mechanism must return an output: on every pair every call {self.silence}"
+                f"mechanism must return an output: on every pair every call {self.silent}"
             )
-
-
-def _silent(first: Draws) -> str | None:
-    """In words, that no call on either side returned anything; None if one did."""
-    sides = (first.left, first.right)
-    if not all("output" in side.texts for side in sides):
-        return None
-    kinds = np.unique(np.concatenate([side.text("output") for side in sides]))
-    if len(kinds) > 1:
-        return None
-    if kinds[0] == "None":
-        return "returned None"
-    if not str(kinds[0]).startswith("raises "):
-        return None
-    message = first.left.text("message of output")[0]
-    return f"raised {str(kinds[0]).removeprefix('raises ')}: {message}"
-
-
-@contextmanager
-def own_streams(seed: int) -> Iterator[None]:
-    """Global generators seeded for the body, for mechanisms that draw from them all the same."""
-    plain, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002  # to restore it
-    random.seed(seed)
-    np.random.seed(seed % 2**32)  # noqa: NPY002
-    try:
-        yield
-    finally:
-        random.setstate(plain)
-        np.random.set_state(legacy)  # noqa: NPY002

@@ -121,7 +121,13 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement(
             "Gaussian noise from the exact profile, generalized linear losses",
             RIGHT,
-            ("objective-perturbation-gaussian",),
+            ("objective-perturbation-gaussian", "objective-perturbation-replaced"),
+            "beyond the notes",
+        ),
+        Statement(
+            "the same for the logistic loss, from its own curvature",
+            RIGHT,
+            ("objective-perturbation-logistic", "objective-perturbation-logistic-gaussian"),
             "beyond the notes",
         ),
         Statement("⟨b, g⟩ ~ N(0, ‖g‖²σ²)", WRONG, ("notes-noise-independent-of-gradient",)),
@@ -140,6 +146,7 @@ NOTES: dict[str, tuple[Statement, ...]] = {
             "Theorem 14.6's λ = O(p·ln p/‖θ*‖)", WRONG, ("notes-objective-perturbation-lambda",)
         ),
         Statement("AMP: σ₂ made for nγ/Λ", WRONG, ("notes-approximate-minima",)),
+        Statement("the same made for 2nγ/Λ", RIGHT, ("approximate-minimum",)),
         Statement("AMP: an approximate minimum is within nγ/Λ", RIGHT, ("perturbed-minimum",)),
         Statement(
             "AMP: Λ ≥ rβ/(ε₁−ε₃) and σ₁, for ε₃ ≤ 2(1 + √(2·ln 1/δ₁))",
@@ -175,7 +182,9 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement("the same without a bound on ε", WRONG, ("notes-gaussian-any-epsilon",)),
         Statement("convex ⇒ unique minimum", WRONG, ("notes-convex-one-minimum",)),
         Statement(
-            "sufficient statistics with Laplace noise", RIGHT, ("sufficient-statistics", "laplace")
+            "sufficient statistics with Laplace noise",
+            RIGHT,
+            ("sufficient-statistics", "normed-statistics", "laplace"),
         ),
         Statement(
             "DP gradient descent with clipping",

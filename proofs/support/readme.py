@@ -76,7 +76,7 @@ def _counterexample(proof: Proof) -> str:
         f"### {proof.theorem.name}\n\n{proof.theorem.statement} [{proof.theorem.source}]\n\n"
         f"- claimed: {found.claimed}\n- instance:{instance}\n- truth: {found.truth}\n"
         f"- instead: {found.correction}\n"
-    )
+    ) + "".join(f"- cited: {cited}\n" for cited in citations(proof))
 
 
 def _link(proof: Proof) -> str:

@@ -2,11 +2,12 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -14,21 +15,27 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms.laws import Ints
 from dpverify.neighbors import Relation
 from solvers.bounds import Bounds, Floats
 from solvers.certificate import Certificate
+from solvers.defaults import public_records
 from solvers.estimators.declarations import Declaration, RandomState, generator, together
 from solvers.estimators.fitting import Fitted, Task, check_method, fit_weights, worst
 from solvers.estimators.promises import Utility
-from solvers.estimators.rows import Rows
-from solvers.losses import HuberHinge, Logistic, Loss
+from solvers.estimators.rows import Rows, scores
+from solvers.losses import HuberHinge, Logistic, Loss, Softmax
 
 LABELS_READ_OFF = "which labels occur is public: no classes were declared, so they were read off y"
 METHODS = ("auto", "objective", "output", "gradient", "sgd")
 
+_ROOM = 1 << 26  # numbers that a joint Hessian may take on its way
+
 
 class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """One direction for two classes; for more, each class against the others on its share."""
+    """What the classifiers share; `_has_joint` says whether there is a loss for many classes."""
+
+    _has_joint = False
 
     def __init__(  # noqa: PLR0913  # scikit-learn: every parameter by name
         self,
@@ -67,39 +74,42 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         rng = generator(self.random_state)
         features, given = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         classes, indices = self._encoded(given)
-        parts = 1 if len(classes) == 2 else len(classes)
+        prepared, _ = rows.prepare(features, np.zeros(len(indices)))
         task = Task(
             loss=loss,
             bounds=Bounds(norm=rows.norm, labels=(-1.0, 1.0)),
-            declared=declared.share(parts),
-            method="objective" if self.method == "auto" else self.method,
+            declared=declared,
+            method=self._chosen(len(classes), declared, prepared),
             ridge=self.ridge,
             records=self.records,
         )
-        prepared, _ = rows.prepare(features, np.zeros(len(indices)))
-        positive = [1] if parts == 1 else range(parts)
-        fits = [
-            fit_weights(task, prepared, np.where(indices == index, 1.0, -1.0), rng=rng)
-            for index in positive
-        ]
-        self._keep(classes, fits, rows, declared)
+        self.method_ = task.method
+        self.joint_ = len(classes) > 2 and task.method == "output" and self._has_joint
+        if self.joint_:
+            fits = [_together(task, prepared, indices, len(classes), rng)]
+            weights = fits[0].weights.reshape(prepared.shape[1], -1).T
+        else:
+            fits = _one_by_one(task, prepared, indices, len(classes), rng)
+            weights = np.stack([fitted.weights for fitted in fits])
+        self._keep(classes, fits, declared)
+        self.coef_, self.intercept_ = rows.split(weights)
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:  # noqa: N803
         """Scores: one a row for two classes, positive for the second; else one a class."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
-        scores: Floats = rows @ self.coef_.T + self.intercept_
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        found = scores(rows, self.coef_) + self.intercept_
+        return found[:, 0] if len(self.classes_) == 2 else found
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
         """The label of each row."""
-        scores = self.decision_function(X)
-        chosen = (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+        found = self.decision_function(X)
+        chosen = (found > 0.0).astype(np.int64) if found.ndim == 1 else found.argmax(axis=1)
         labels: NDArray[Any] = self.classes_[chosen]
         return labels
 
-    def _encoded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _encoded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
         """The classes, and for each record the number of its own."""
         check_classification_targets(labels)
         classes = np.unique(labels if self.classes is None else np.asarray(self.classes))
@@ -110,28 +120,56 @@ class _LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  
         outside = ~np.isin(labels, classes)
         if outside.any():
             listed = ", ".join(str(label) for label in classes)
-            raise InvalidParameter(f"label {labels[outside][0]!r} in y must be one of: {listed}")
+            raise InvalidParameter(f"label {labels[outside][0]} in y must be one of: {listed}")
         return classes, np.searchsorted(classes, labels)
 
-    def _keep(
-        self,
-        classes: NDArray[Any],
-        fits: Sequence[Fitted],
-        rows: Rows,
-        declared: Declaration,
-    ) -> None:
-        weights = np.stack([fitted.weights for fitted in fits])
+    def _chosen(self, classes: int, declared: Declaration, rows: Floats) -> str:
+        """The method, where the caller leaves it open: by public numbers alone.
+
+        One joint model of many classes has the whole budget, and each class against the others a
+        share of it. But output perturbation wants to know how many records there are, and the
+        Hessian of the joint model takes room.
+        """
+        if self.method != "auto":
+            return self.method
+        known = self.records is not None or declared.relation is Relation.REPLACE_ONE
+        if classes == 2 or not (known and self._has_joint):
+            return "objective"
+        records = public_records(self.records, declared.relation, len(rows))
+        return "output" if records * rows.shape[1] * classes**2 <= _ROOM else "objective"
+
+    def _keep(self, classes: NDArray[Any], fits: Sequence[Fitted], declared: Declaration) -> None:
         claim = together([fitted.claim for fitted in fits], declared)
         if self.classes is None:
             assumes = (*claim.assumes, LABELS_READ_OFF)
             claim = Claim(claim.guarantee, claim.relation, claim.theorem, assumes)
         self.classes_ = classes
-        self.coef_, self.intercept_ = rows.split(weights)
         self.claim_: Claim = claim
         self.certificate_: Certificate | None = worst(fits)
         self.ridge_: float | None = fits[0].ridge
         self.utility_: Utility | None = fits[0].utility  # the same for every class
-        self.method_ = "objective" if self.method == "auto" else self.method
+
+
+def _one_by_one(
+    task: Task, rows: Floats, indices: Ints, classes: int, rng: np.random.Generator
+) -> list[Fitted]:
+    """One direction for two classes; else each class against the others, on equal shares."""
+    parts = 1 if classes == 2 else classes
+    each = replace(task, declared=task.declared.share(parts))
+    return [
+        fit_weights(each, rows, np.where(indices == index, 1.0, -1.0), rng=rng)
+        for index in ([1] if parts == 1 else range(parts))
+    ]
+
+
+def _together(
+    task: Task, rows: Floats, indices: Ints, classes: int, rng: np.random.Generator
+) -> Fitted:
+    """One softmax model of all classes, on the whole budget."""
+    labels = tuple(float(index) for index in range(classes))
+    bounds = Bounds(norm=task.bounds.norm, labels=labels)
+    joint = replace(task, loss=Softmax(classes), bounds=bounds)
+    return fit_weights(joint, rows, indices.astype(np.float64), rng=rng)
 
 
 class PrivateLogisticRegression(_LinearClassifier):
@@ -150,7 +188,10 @@ class PrivateLogisticRegression(_LinearClassifier):
     relation : Relation
         Which data sets are neighbors. Must be declared.
     method : {"auto", "objective", "output", "gradient", "sgd"}
-        The algorithm; "auto" is objective perturbation.
+        The algorithm; "auto" is objective perturbation. With more than two classes that means one
+        fit for each against the others, each on its share of the budget; "output" fits all classes
+        jointly (softmax) on the whole budget, and "auto" is that if the number of records is
+        public and the problem not too large.
     classes : sequence or None
         The labels that can occur. None reads them off `y`, and the claim says so.
     ridge : float or None
@@ -190,15 +231,20 @@ class PrivateLogisticRegression(_LinearClassifier):
     PureDP(epsilon=1.0)
     """
 
+    _has_joint = True
+
     def _loss(self) -> Loss:
         return Logistic()
 
     def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
         """The probability of each class, as the model has it; post-processing."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([expit(-scores), expit(scores)])
-        shares = expit(scores)
+        found = self.decision_function(X)
+        if found.ndim == 1:
+            return np.column_stack([expit(-found), expit(found)])
+        if self.joint_:
+            joint: Floats = softmax(found, axis=1)
+            return joint
+        shares = expit(found)
         total = shares.sum(axis=1, keepdims=True)
         flat = np.full_like(shares, 1.0 / shares.shape[1])
         probabilities: Floats = np.divide(shares, total, out=flat, where=total > 0.0)

@@ -1,5 +1,6 @@
 """One linear fit: from a loss, bounds and a share of the budget to weights with a claim."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from solvers.estimators import promises
 from solvers.estimators.declarations import Declaration
 from solvers.estimators.promises import Utility
 from solvers.gradient_descent import GradientDescent
-from solvers.losses import Logistic, Loss
+from solvers.losses import Logistic, Loss, Softmax
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
 from solvers.problem import Problem
@@ -109,18 +110,24 @@ def _objective(task: Task, rows: Floats, labels: Floats, rng: np.random.Generato
 
 def _output(task: Task, rows: Floats, labels: Floats, rng: np.random.Generator) -> Fitted:
     """Output perturbation; on a ball if one was declared."""
-    dimension = rows.shape[1]
     relation = task.declared.relation
+    domain = WholeSpace() if task.radius is None else Ball(task.radius)
+    dimension = rows.shape[1]
+    if isinstance(task.loss, Softmax):
+        dimension *= task.loss.classes
     ridge = task.ridge
     if ridge is None:
+        lipschitz = task.loss.lipschitz(task.bounds, domain, dimension)
         ridge = defaults.output_ridge(
             task.declared.budget,
             relation,
             dimension=dimension,
             norm=task.bounds.norm,
+            # Without a bound the mechanism refuses, and says why.
+            lipschitz=lipschitz if math.isfinite(lipschitz) else task.bounds.norm,
+            sharpness=task.loss.sharpness,
             records=defaults.public_records(task.records, relation, len(rows)),
         )
-    domain = WholeSpace() if task.radius is None else Ball(task.radius)
     problem = Problem(loss=task.loss, bounds=task.bounds, regularizer=Ridge(ridge), domain=domain)
     mechanism = OutputPerturbation(
         problem=problem, budget=task.declared.budget, relation=relation, project=True

@@ -14,7 +14,7 @@ from solvers.certificate import Certificate
 from solvers.estimators.declarations import Declaration, RandomState, generator
 from solvers.estimators.fitting import Task, check_method, fit_weights
 from solvers.estimators.promises import Utility
-from solvers.estimators.rows import Rows
+from solvers.estimators.rows import Rows, scores
 from solvers.losses import Squared
 
 METHODS = ("auto", "statistics", "output", "gradient", "sgd")
@@ -141,5 +141,5 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         """⟨θ, x⟩ for each row; not cut to the label bound."""
         check_is_fitted(self)
         rows = validate_data(self, X, reset=False, dtype=np.float64)
-        predicted: Floats = rows @ self.coef_ + self.intercept_
+        predicted: Floats = scores(rows, self.coef_[None])[:, 0] + self.intercept_
         return predicted

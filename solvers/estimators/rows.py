@@ -36,10 +36,11 @@ class Rows:
 
     @property
     def norm(self) -> float:
-        """A bound on the norm of the longer rows: √(bound² + constant²), rounded up."""
-        if self.constant == 0.0:
-            return self.bound
-        return math.hypot(self.bound, self.constant) * (1.0 + 2.0**-50)
+        """A bound on the norm of the longer rows: √(bound² + constant²), rounded up.
+
+        By 2^-40 of it, so that rows at the bound are certainly inside, and are not copied again.
+        """
+        return math.hypot(self.bound, self.constant) * (1.0 + 2.0**-40)
 
     def prepare(
         self, features: Floats, labels: Floats, *, label_bound: float | None = None
@@ -56,3 +57,13 @@ class Rows:
         if self.constant == 0.0:
             return weights, np.zeros(len(weights))
         return weights[:, :-1], weights[:, -1] * self.constant
+
+
+def scores(features: Floats, coefficients: Floats) -> Floats:
+    """⟨θ, x⟩ for rows (n, d) and coefficients (m, d): (n, m), each row's by itself.
+
+    A matrix product may add up a row's terms in an order that depends on how many rows there are.
+    Then one record more could change the scores of all others in their last bits, and a selection
+    that is charged for one record would be charged too little.
+    """
+    return np.einsum("nd,md->nm", np.ascontiguousarray(features), coefficients, optimize=False)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dpverify.auditing.attacks import Draws
-from dpverify.auditing.bands import claimed_trade_off, estimate_profile, threshold_limits
+from dpverify.auditing.bands import claimed_trade_off
+from dpverify.auditing.estimation import estimate_profile, threshold_limits
 from dpverify.auditing.outputs import WHOLE, from_array
 from dpverify.auditing.scores import Score
 from dpverify.errors import InvalidParameter
@@ -164,3 +165,26 @@ def test_queries_out_of_range_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="false_alarms="):
         band.trade_off([2.0])
     assert band.lower_delta(math.inf) == 0.0
+
+
+def test_failures_are_outputs() -> None:
+    class Failing:
+        def sample(self, data: int, size: int, *, rng: np.random.Generator) -> Floats:
+            if data and (rng.random(size) < 0.4).any():
+                raise ValueError("too large")
+            return rng.normal(size=size)
+
+    band = estimate_profile(Failing(), left=1, right=0, draws=1_000, seed=1)
+    assert 0.25 < band.lower_delta(2.0) <= 0.4  # an exception that only the left side raises
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+def test_mechanisms_that_cannot_be_judged_are_refused(seeded: bool) -> None:  # noqa: FBT001
+    class Useless:
+        def sample(self, data: float, size: int, *, rng: np.random.Generator) -> Floats:
+            if not seeded:
+                raise ValueError("always")
+            return data + np.random.default_rng(0).normal(size=size) + 0.0 * rng.random()
+
+    with pytest.raises(InvalidParameter, match=r"must (draw from rng|return an output)"):
+        estimate_profile(Useless(), left=1.0, right=0.0, draws=200, seed=1)

@@ -246,6 +246,15 @@ def test_refuses_impossible_counts(fields: dict[str, int], match: str) -> None:
         one_run_epsilon(**fields, level=0.05)
 
 
+def test_limits_of_the_parameters() -> None:
+    assert guess_tail(guessed(5, 5), epsilon=math.inf, delta=0.1) == 1.0
+    assert guess_tail(guessed(5, 5), epsilon=800.0) == 1.0
+    assert one_run_mu(guesses=10, correct=5, canaries=10, level=0.05) == 0.0
+    # A million canaries: ln(0.8/0.2) = 1.386 less the deviation of the rate.
+    many = one_run_epsilon(guesses=10**6, correct=800_000, canaries=10**6, level=0.05)
+    assert many == pytest.approx(math.log(4) - 1.645 * 0.0004 / 0.16, abs=1e-4)
+
+
 @pytest.mark.parametrize("level", [0.0, 1.0, math.nan, 2.0])
 def test_refuses_levels_out_of_range(level: float) -> None:
     with pytest.raises(InvalidParameter, match="level="):

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from dpverify.auditing.one_run import Plan, audit_one_run
+from dpverify.auditing.one_run import audit_one_run
+from dpverify.auditing.one_run_verdict import GuessPlan
 from dpverify.auditing.profiles import claim_from_dict
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP
@@ -131,11 +132,13 @@ def test_nothing_learned_is_not_refuted() -> None:
     ("fields", "match"),
     [
         ({"canaries": 0}, "canaries=0 must be a whole number"),
+        ({"canaries": 2.5}, "canaries=2.5 must be a number or a list"),
         ({"canaries": 10, "plans": []}, "plans=.* must not be empty"),
         ({"canaries": 10, "plans": [(8, 8)]}, "must guess at most canaries=10"),
         ({"canaries": 10, "plans": [(-1, 8)]}, "inside=-1 must be a whole number"),
         ({"canaries": 10, "level": 0.0}, "level=0.0 must lie in"),
         ({"canaries": 10, "seed": -1}, "seed=-1 must be a whole number"),
+        ({"canaries": 10, "claim": PureDP(epsilon=math.inf)}, "no guesses could refute it"),
         ({"canaries": 10, "claim": "private"}, "claim='private' must be a guarantee"),
         ({"canaries": 10, "delta": 2.0}, "delta=2.0 must lie in"),
     ],
@@ -154,6 +157,6 @@ def test_refuses_scores_that_are_none(scores: object) -> None:
 
 def test_plans_are_settled_before_looking() -> None:
     found = audit_one_run(gaussian_scores(1.0), canaries=6, claim=PureDP(epsilon=1.0))
-    assert found.plans == (Plan(3, 3),)
+    assert found.plans == (GuessPlan(3, 3),)
     many = audit_one_run(gaussian_scores(1.0), canaries=6400, claim=PureDP(epsilon=1.0))
-    assert many.plans == (Plan(100, 100), Plan(800, 800), Plan(400, 0))
+    assert many.plans == (GuessPlan(100, 100), GuessPlan(800, 800), GuessPlan(400, 0))

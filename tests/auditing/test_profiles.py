@@ -20,6 +20,7 @@ from dpverify.auditing.profiles import (
     claim_to_dict,
     claimed_delta,
 )
+from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (
     ApproxDP,
@@ -32,6 +33,7 @@ from dpverify.guarantees import (
 from dpverify.mechanisms import Gaussian, Laplace, Subsampled
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair, GaussianPair, LaplacePair
+from dpverify.theorems import LAPLACE
 
 GUARANTEES = [
     PureDP(epsilon=1.0),
@@ -100,7 +102,7 @@ def test_accountants_mechanisms_and_functions() -> None:
     spent = Accountant(relation=Relation.ADD_REMOVE).compose(Gaussian(sigma=1.0))
     claim = claim_of(spent)
     assert isinstance(claim, ProfileClaim)
-    assert "1 runs" in str(claim)
+    assert "runs: 1" in str(claim)
     for epsilon, delta in claim.points:
         assert GaussianPair(Fraction(1)).delta(epsilon) <= delta * (1 + 1e-9)
     assert claim_of(Laplace(scale=2.0)) == PureDP(epsilon=0.5)
@@ -112,6 +114,13 @@ def test_accountants_mechanisms_and_functions() -> None:
     assert isinstance(straight, ProfileClaim)
     assert straight.points[0] == (0.0, 0.5)
     assert straight.points[-1][1] == 0.0
+
+
+def test_a_claim_for_another_relation_is_refused() -> None:
+    claim = Claim(PureDP(epsilon=1.0), Relation.REPLACE_ONE, LAPLACE)
+    assert claim_of(claim) == claim_of(claim, relation=Relation.REPLACE_ONE) == claim.guarantee
+    with pytest.raises(InvalidParameter, match="must hold for relation"):
+        claim_of(claim, relation=Relation.ADD_REMOVE)
 
 
 @given(

@@ -36,7 +36,7 @@ class Sampled:
                     return np.array(3.5)
                 case "raises":
                     raise RuntimeError("no disk")
-                case "memory":
+                case _:
                     raise MemoryError
         return data + rng.laplace(size=size)
 

@@ -178,6 +178,20 @@ def test_workers_and_a_checkpoint_change_nothing(
     assert found[0] == found[1] == found[2]
 
 
+def test_a_report_is_one_page(pair: list[object], tmp_path: Path) -> None:
+    path, saved = tmp_path / "audit.html", tmp_path / "witness.json"
+    arguments = ["audit", f"{HERE}:noisy_sum", *pair, "--epsilon", 0.5, "--report", path]
+    assert run_all([str(a) for a in (*arguments, "--save-witness", saved)]) == 1
+    page = path.read_text(encoding="utf-8")
+    assert "Refuted" in page
+    assert "Betting against the claim" in page
+    replayed = ["audit", f"{HERE}:noisy_sum", "--replay", saved, "--report", path]
+    assert run_all([str(a) for a in replayed]) == 1
+    assert "Refuted" in path.read_text(encoding="utf-8")
+    arguments[-1] = tmp_path / "absent" / "audit.html"
+    assert run_all([str(a) for a in arguments]) == 2
+
+
 def test_constant_outputs_are_told(pair: list[object], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(f"{HERE}:constant", *pair, "--epsilon", 1, "--samples", 300) == 2
     shown = capsys.readouterr()

@@ -1,7 +1,9 @@
 """The two headline errors, end to end: what `dpverify demo` tells is so."""
 
+import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,7 +68,7 @@ def test_the_digits_of_theorem_2_5() -> None:
 
 
 def test_a_story_is_reproducible_and_too_few_draws_are_refused() -> None:
-    first, second = (erm_radius(samples=50_000) for _ in range(2))
+    first, second = (erm_radius() for _ in range(2))
     assert first.verdict.witness.counts == second.verdict.witness.counts
     with pytest.raises(NotSupported, match="samples=200 must be more"):
         erm_radius(samples=200)
@@ -109,3 +111,22 @@ def test_the_demo_tells_both() -> None:
     assert shown.stdout.count("witness") == 2
     assert "Theorem 14.3" in shown.stdout
     assert "Theorem 2.5" in shown.stdout
+
+
+def test_the_demo_as_json() -> None:
+    shown = CliRunner().invoke(app, ["demo", "--json"])
+    assert shown.exit_code == 0
+    found = json.loads(shown.stdout)
+    assert [story["holds"] for story in found["headlines"]] == [True, True]
+    assert [story["verdict"]["refuted"] for story in found["headlines"]] == [True, True]
+    assert [story["repaired"]["refuted"] for story in found["headlines"]] == [False, False]
+    assert found["kernel"]["residual"] == "0"
+    assert found["training"]["lower"] <= found["training"]["upper"]
+
+
+def test_a_story_that_does_not_hold_is_exit_code_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    story = replace(erm_radius(), repaired=erm_radius().verdict)
+    assert not story.holds
+    monkeypatch.setattr("dpverify.cli.demo.headlines", lambda: iter([story]))
+    shown = CliRunner().invoke(app, ["demo"])
+    assert shown.exit_code == 1

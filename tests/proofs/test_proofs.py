@@ -71,6 +71,11 @@ def test_each_statement_of_the_notes_is_settled_or_says_why_not(statement: State
         assert verdicts == [Verdict.REFUTED]
 
 
+def test_only_a_notation_is_left_to_a_remark() -> None:
+    unsettled = [statement.text for statement in STATEMENTS if not statement.theorems]
+    assert unsettled == ["population loss E[L(w; x)]"]
+
+
 def test_every_refutation_is_on_the_map() -> None:
     mapped = {name for statement in STATEMENTS for name in statement.theorems}
     assert {name for name in NAMES if standing(find(name)) is Verdict.REFUTED} <= mapped

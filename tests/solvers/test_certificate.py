@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from dpverify.errors import InvalidParameter
 from solvers import certificate
-from solvers.certificate import Certificate, gamma, gradient_bounds, gradient_errors
-from solvers.losses import HuberHinge, Logistic, Loss, Squared
+from solvers.certificate import Certificate, certified_gradients, gamma, gradient_bounds
+from solvers.losses import HuberHinge, Logistic, Loss, Softmax, Squared
+from solvers.multiclass import MulticlassObjective
 from solvers.newton import minimize
 from solvers.objective import Objective
 from solvers.theorems import PERTURBED_MINIMUM
@@ -54,8 +55,8 @@ def build(loss: Loss, n: int, seed: int, size: float) -> tuple[Objective, np.nda
 def test_bounds_hold_at_minima_and_elsewhere(loss: Loss, seed: int, size: float) -> None:
     J, linear, others = build(loss, 12, seed, size)  # noqa: N806
     for points in (minimize(J, linear), others):
-        bounds, errors = gradient_bounds(J, points, linear), gradient_errors(J, points, linear)
-        floats = J.gradients(points, linear)
+        bounds = gradient_bounds(J, points, linear)
+        floats, errors = certified_gradients(J, points, linear)
         for i, point in enumerate(points):
             exact = exact_gradient(J, point, linear[i])
             assert mpmath.norm(exact) <= bounds[i]
@@ -73,6 +74,35 @@ def test_blocks_hold_too_and_are_sharper(loss: Loss, monkeypatch: pytest.MonkeyP
     for i, point in enumerate(points):
         assert mpmath.norm(exact_gradient(J, point, linear[i])) <= blockwise[i]
     assert (blockwise < together).all()
+
+
+@pytest.mark.parametrize("blocks", [False, True])
+def test_bounds_hold_for_several_classes(monkeypatch: pytest.MonkeyPatch, *, blocks: bool) -> None:
+    if blocks:
+        monkeypatch.setattr(certificate, "_LARGE", 1)
+    rng = np.random.default_rng(4)
+    features, labels = rng.normal(size=(300, 2)), rng.integers(0, 3, 300).astype(float)
+    J = MulticlassObjective(Softmax(3), features, labels, 0.5)  # noqa: N806
+    linear = rng.normal(size=(2, 6))
+    for points in (minimize(J, linear), 5.0 * rng.normal(size=(2, 6))):
+        bounds = gradient_bounds(J, points, linear)
+        for i, point in enumerate(points):
+            assert softmax_gradient(J, point, linear[i]) <= bounds[i]
+    assert gradient_bounds(J, minimize(J, linear), linear).max() < 1e-9
+
+
+def softmax_gradient(J: Objective, point: np.ndarray, b: np.ndarray) -> mpmath.mpf:  # noqa: N803
+    """‖∇J‖ with fifty digits."""
+    with mpmath.workdps(50):
+        theta = mpmath.matrix(point.reshape(-1, 3).tolist())
+        total = mpmath.mpf(J.ridge) * theta + mpmath.matrix(b.reshape(-1, 3).tolist())
+        for row, y in zip(J.features, J.labels, strict=True):
+            x = mpmath.matrix(row.tolist())
+            weights = [mpmath.exp(s) for s in x.T * theta]
+            slopes = [w / mpmath.fsum(weights) for w in weights]
+            slopes[int(y)] -= 1
+            total += x * mpmath.matrix(slopes).T
+        return mpmath.norm(list(total))
 
 
 def test_bounds_are_small_at_minima() -> None:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import dpverify as dpv
@@ -38,6 +38,7 @@ def test_ridge_by_hand(
 
 
 @given(EPSILONS, st.integers(1, 200), st.floats(0.1, 10.0), st.sampled_from([ADD, REPLACE]))
+@example(2.0, 3, 0.25, ADD)  # the noise of the sum itself, to the last digit
 def test_a_default_ridge_is_always_feasible(
     epsilon: float, dimension: int, norm: float, relation: dpv.Relation
 ) -> None:
@@ -86,10 +87,12 @@ def test_more_budget_asks_for_less(one: float, other: float, dimension: int) -> 
 def test_output_ridge_is_the_least_of_its_bound() -> None:
     budget, d, n = dpv.PureDP(epsilon=0.7), 5, 300
     s = np.sqrt(d + 1) / 0.7
-    best = defaults.output_ridge(budget, ADD, dimension=d, norm=1.0, records=n)
+    best = defaults.output_ridge(
+        budget, ADD, dimension=d, norm=2.0, lipschitz=3.0, sharpness=0.25, records=n
+    )
 
     def bound(ridge: float) -> float:
-        return float(n / 8 * (s / ridge) ** 2 / 2 + ridge * d / 2)
+        return float(n * 2.0**2 * 0.25 / 2 * (3.0 * s / ridge) ** 2 / 2 + ridge * d / 2.0**2 / 2)
 
     assert all(bound(best) <= bound(best * factor) for factor in (0.5, 0.99, 1.01, 2.0))
 

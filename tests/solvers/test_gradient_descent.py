@@ -11,7 +11,7 @@ from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, ZeroConcentratedDP
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
-from solvers import Ball, Bounds, Box, Hinge, Logistic, Simplex, Squared, WholeSpace
+from solvers import Ball, Bounds, Box, Hinge, Logistic, Simplex, Softmax, Squared, WholeSpace
 from solvers.descent import Setting
 from solvers.gradient_descent import GradientDescent, noise_ratio
 from tests.solvers.spoiled_iterates import BOTH_SIGNS, hinge_pair, hinge_setting
@@ -132,7 +132,7 @@ def test_honest_descent_is_not_refuted(budget: Any, relation: Relation) -> None:
     left, right = hinge_pair(relation)
     fit = GradientDescent(hinge_setting(relation, 3), budget=budget, steps=1)
     for mechanism in (fit, fit.transcript):
-        verdict = dpv.audit(mechanism, left=left, right=right, level=1e-9, seed=5, samples=20_000)
+        verdict = dpv.audit(mechanism, left=left, right=right, level=1e-9, seed=5, samples=15_000)
         assert not verdict.refuted
     if not isinstance(budget, GaussianDP):  # whose bound is at a δ where ε = 0 holds
         assert verdict.epsilon_lower > 0.3
@@ -287,7 +287,45 @@ def test_infinite_sensitivity_and_missing_rates_are_named() -> None:
         )
 
 
+def test_several_classes_are_fitted_together() -> None:
+    """With hardly any noise: every record is put into its class."""
+    rows = np.repeat(np.eye(3), 20, axis=0)
+    labels = np.repeat([0.0, 1.0, 2.0], 20)
+    setting = Setting(
+        loss=Softmax(3),
+        bounds=Bounds(norm=1.0, labels=(0, 1, 2)),
+        domain=Ball(10.0),
+        relation=Relation.REPLACE_ONE,
+        records=60,
+    )
+    fit = GradientDescent(setting, budget=GaussianDP(mu=1e4), steps=30)
+    shown = fit.sample((rows, labels), 4, rng=np.random.default_rng(0))
+    assert shown.shape == (4, 9)
+    assert (np.argmax(rows @ shown.reshape(4, 3, 3), axis=2) == labels).all()
+    assert fit.sensitivity(9) == pytest.approx(2.0 * math.sqrt(2.0))
+
+
 def test_clipping_long_rows_is_opt_in() -> None:
     setting = hinge_setting(Relation.REPLACE_ONE, 1, clip_records=True)
     fit = GradientDescent(setting, budget=PureDP(epsilon=1.0), steps=1)
     assert fit.sample(([[20.0]], [1.0]), 2, rng=np.random.default_rng(0)).shape == (2, 1)
+
+
+@pytest.mark.false_alarm(1e-9)
+def test_only_plain_floats_leak_through_their_bits() -> None:
+    """A claim about reals says so: judged as floats it is refuted, and the grid's is not."""
+    left, right = hinge_pair(Relation.REPLACE_ONE)
+    budget = ApproxDP(epsilon=1.0, delta=1e-3)
+    for arithmetic, leaks in (("real", True), ("grid", False)):
+        setting = hinge_setting(Relation.REPLACE_ONE, 3, arithmetic=arithmetic)
+        mechanism = GradientDescent(setting, budget=budget, steps=1).transcript
+        verdict = dpv.audit(
+            mechanism,
+            left=left,
+            right=right,
+            level=1e-9,
+            seed=1,
+            samples=8_000,
+            arithmetic="float",
+        )
+        assert verdict.refuted == leaks

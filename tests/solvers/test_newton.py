@@ -9,6 +9,7 @@ from scipy.optimize import minimize as scipy_minimize
 from dpverify.errors import InvalidParameter
 from solvers import newton_large
 from solvers.bounds import Floats
+from solvers.certificate import NotSolved
 from solvers.losses import Hinge, HuberHinge, Logistic, Loss, Softmax, Squared
 from solvers.newton import minimize
 from solvers.newton_large import minimize_large
@@ -49,7 +50,7 @@ def by_scipy(J: Objective, b: Floats) -> tuple[float, Floats]:  # noqa: N803
         return float(J.values(theta[None], b[None])[0])
 
     def slope(theta: Floats) -> Floats:
-        return J.gradients(theta[None], b[None])[0]
+        return J.gradients(theta[None], b[None]).ravel()
 
     found = scipy_minimize(
         value, np.zeros(len(b)), jac=slope, method="BFGS", options={"gtol": 1e-10, "maxiter": 2000}
@@ -102,8 +103,17 @@ def test_many_products_take_the_large_path(monkeypatch: pytest.MonkeyPatch) -> N
     J = problem(Logistic(), 500, 3, 1.0)  # noqa: N806
     linear = np.random.default_rng(2).normal(size=(3, 3))
     batched = minimize(J, linear)
-    monkeypatch.setattr("solvers.newton._PRODUCTS", 1)
+    monkeypatch.setattr("solvers.newton.PRODUCTS", 1)
     assert minimize(J, linear) == pytest.approx(batched, abs=1e-10)
+
+
+def test_blocks_of_products_add_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    J = problem(Logistic(), 50, 3, 1.0)  # noqa: N806
+    points = np.random.default_rng(2).normal(size=(20, 3))
+    whole = J.hessians(points)
+    monkeypatch.setattr("solvers.objective.PRODUCTS", 42)  # seven records at a time
+    assert J.hessians(points) == pytest.approx(whole, rel=1e-13)
+    assert J.hessians(points[:2]) == pytest.approx(whole[:2], rel=1e-13)  # one by one
 
 
 @given(st.integers(0, 100))
@@ -129,3 +139,11 @@ def test_bad_objectives_are_refused() -> None:
         Objective(Hinge(), features, labels, 1.0)
     with pytest.raises(InvalidParameter, match="one score"):
         Objective(Softmax(2), features, labels, 1.0)
+
+
+def test_a_ridge_that_floats_cannot_see_is_refused() -> None:
+    """Two equal columns and a ridge of 1e-300: the Hessian is singular in floats."""
+    J = Objective(Squared(), np.ones((3, 2)), np.array([0.0, 1.0, 5.0]), 1e-300)  # noqa: N806
+    for solve in (minimize, lambda J, b: minimize_large(J, b[0])):  # noqa: N803
+        with pytest.raises(NotSolved, match="ridge"):
+            solve(J, np.zeros((1, 2)))

@@ -158,7 +158,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="linear must be finite"):
         asked.minimize((features, labels), np.full((1, 3), np.inf))
     with pytest.raises(InvalidParameter, match="solver"):
-        asked.minimize((features, labels), solver="guess")  # type: ignore[arg-type]
+        asked.minimize((features, labels), solver="guess")
     with pytest.raises(InvalidParameter, match="dimension"):
         problem(Logistic(), Ridge(1.0), Box((0.0, 0.0), 1.0)).minimize(data())
     with pytest.raises(InvalidParameter, match="labels"):

@@ -10,6 +10,7 @@ import dpverify as dpv
 from dpverify.errors import InvalidParameter
 from solvers import PrivateLinearRegression, PrivateLogisticRegression, PrivateSelection
 from solvers.estimators.declarations import Declaration, fraction, together
+from solvers.estimators.rows import scores
 
 RIDGES = ({"ridge": 5.0}, {"ridge": 5e6})  # the second shrinks every weight to nothing but noise
 PURE = dpv.PureDP(epsilon=20.0)
@@ -101,6 +102,17 @@ def test_regressions_are_scored_by_absolute_error() -> None:
     )
     search = PrivateSelection(estimator, candidates=({"ridge": 1e9}, {}), random_state=0)
     assert search.fit(rows, rows[:, 0]).best_params_ == {}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 17, 500])
+def test_a_prediction_does_not_depend_on_other_records(n: int) -> None:
+    """To the last bit: else one record could move the scores of all."""
+    rng = np.random.default_rng(0)
+    rows, weights = rng.normal(size=(1000, 37)), rng.normal(size=(3, 37))
+    whole = scores(rows, weights)
+    assert (scores(rows[:n], weights) == whole[:n]).all()
+    assert (scores(rows[1 : n + 1], weights) == whole[1 : n + 1]).all()
+    assert whole == pytest.approx(rows @ weights.T)
 
 
 # refusals

@@ -158,6 +158,8 @@ def test_claims_name_the_theorem_of_their_batches() -> None:
     fixed = descent(Relation.REPLACE_ONE, FixedBatches(2), APPROX).claim
     assert poisson.theorem.name == "poisson-subsampling"
     assert fixed.theorem.name == "without-replacement"
+    replaced = descent(Relation.REPLACE_ONE, PoissonBatches(0.5), APPROX).claim
+    assert replaced.theorem.name == "poisson-subsampling-replaced"
     assert (poisson.guarantee, fixed.relation) == (APPROX, Relation.REPLACE_ONE)
 
 

@@ -145,8 +145,9 @@ def test_fits_stay_in_the_domain_and_are_finite() -> None:
 
 @pytest.mark.false_alarm(1e-9)
 @pytest.mark.parametrize("relation", Relation)
-@pytest.mark.parametrize("budget", [PURE, APPROX], ids=str)
-@pytest.mark.parametrize("pure_noise", ["laplace", "norm"])
+@pytest.mark.parametrize(
+    ("budget", "pure_noise"), [(PURE, "laplace"), (PURE, "norm"), (APPROX, "laplace")]
+)
 def test_honest_statistics_are_not_refuted(
     budget: Any,  # noqa: ANN401
     relation: Relation,
@@ -154,7 +155,7 @@ def test_honest_statistics_are_not_refuted(
 ) -> None:
     fit = SufficientStatistics(bounds=UNIT, budget=budget, relation=relation, pure_noise=pure_noise)
     left, right = statistics_pair(relation)
-    verdict = dpv.audit(fit.statistics, left=left, right=right, level=1e-9, seed=5, samples=20_000)
+    verdict = dpv.audit(fit.statistics, left=left, right=right, level=1e-9, seed=5, samples=10_000)
     assert not verdict.refuted
     assert 0.05 < verdict.epsilon_lower <= 1.0
 
@@ -163,7 +164,7 @@ def test_honest_statistics_are_not_refuted(
 def test_honest_fits_are_not_refuted() -> None:
     fit = SufficientStatistics(bounds=UNIT, budget=APPROX, relation=Relation.REPLACE_ONE)
     left, right = statistics_pair(Relation.REPLACE_ONE)
-    assert not dpv.audit(fit, left=left, right=right, level=1e-9, seed=5, samples=3_000).refuted
+    assert not dpv.audit(fit, left=left, right=right, level=1e-9, seed=5, samples=1_500).refuted
 
 
 @pytest.mark.parametrize("arithmetic", ["grid", "real"])

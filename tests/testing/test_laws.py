@@ -64,6 +64,7 @@ TRIALS: dict[str, Trial] = {
         relation=BOTH,
         left=[0.0, 0.0],
         right=[0.6, 0.8],
+        samples=1_000,
     ),
     "RandomizedResponse": Trial(
         mechanism=dpv.RandomizedResponse(epsilon=1.0), relation=BOTH, left=0, right=1
@@ -146,7 +147,8 @@ def test_drawn_accountants_keep_the_laws(spent: Accountant) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_rules_keep_the_laws(rule: Rule) -> None:
-    applied = [RuleOn(rule, spent) for spent in ACCOUNTANTS.values() if spent.parts]
+    names = ("Gaussian", "leaky response", "two kinds")
+    applied = [RuleOn(rule, ACCOUNTANTS[name]) for name in names]
     assert any(subject.epsilon(1e-3) is not None for subject in applied)
     for subject in applied:
         check(subject)
@@ -269,7 +271,8 @@ class Boastful(dpv.Laplace):
 
     @property
     def claim(self) -> Any:  # noqa: ANN401
-        true = dpv.Laplace(scale=self.scale, arithmetic=self.arithmetic).claim
+        true = dpv.Laplace(scale=self.scale).claim
+        assert isinstance(true.guarantee, PureDP)
         return replace(true, guarantee=PureDP(epsilon=true.guarantee.epsilon / 2.0))
 
 

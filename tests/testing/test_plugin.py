@@ -73,10 +73,10 @@ def test_the_summary_tells_claims_bounds_and_the_budget(pytester: pytest.Pyteste
     assert "::test_count: PureDP(epsilon=1.0) not refuted; ε ≥ " in shown
     assert "::test_inverted: PureDP(epsilon=0.5) REFUTED; ε ≥ " in shown
     assert "::test_fixed: GaussianDP(mu=1.0) not refuted; " in shown
-    assert "1 pairs, 1,000 draws a side, level 0.0001" in shown
+    assert "1 pair, 1,000 draws a side, level 0.0001" in shown
     assert (
-        "3 privacy tests and 1 other statistical tests: on correct code one of them fails with "
-        "probability at most 0.000102"
+        "3 privacy tests and 1 other statistical test: on correct code the probability of any "
+        "failure is at most 0.000102"
     ) in shown
 
 
@@ -116,7 +116,7 @@ def test_workers_report_to_the_summary(
     shown = result.stdout.str()
     assert "::test_count: PureDP(epsilon=1.0) not refuted" in shown
     assert "::test_inverted: PureDP(epsilon=0.5) REFUTED" in shown
-    assert "3 privacy tests and 1 other statistical tests" in shown
+    assert "3 privacy tests and 1 other statistical test:" in shown
 
 
 def test_seeds_and_profiles_are_followed(pytester: pytest.Pytester) -> None:
@@ -266,3 +266,11 @@ def test_loading_the_plugin_does_not_load_the_library() -> None:
         [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT
     )
     assert shown.stdout.strip() == "[]"
+
+
+@pytest.mark.skipif(not hasattr(dpverify, "__getattr__"), reason="the package imports eagerly")
+def test_every_public_name_has_a_home() -> None:
+    assert set(dpverify.__all__) <= set(dpverify._HOME)  # type: ignore[attr-defined, unused-ignore]
+    for name in dpverify.__all__:
+        assert getattr(dpverify, name) is not None
+    assert set(dpverify.__all__) <= set(dir(dpverify))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from numbers import Integral
 from typing import Any
 
 from dpverify.auditing.adapters import adapted
@@ -28,6 +29,7 @@ from dpverify.guarantees import Guarantee
 
 _SHARES = (0.75, 0.25)  # of the level, for the pair that looks worst and for the second
 _SAMPLES = {True: 100_000, False: 10_000}
+_MOST_EXPLORED = 100_000
 
 
 def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
@@ -56,10 +58,11 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
     samples
         Most draws a side on each of the pairs that are judged; as in `audit`.
     explore
-        About how many draws a side choose among pairs; as many as `samples` if None.
+        About how many draws a side choose among pairs; if None, as many as `samples`, but 100,000
+        at most. Below some 2,500 there is no exploration worth the name.
     pairs
-        Pairs to begin with: known patterns and pairs at random. About a third as many variants of
-        the best ones join them.
+        Pairs to begin with: known patterns and pairs at random; fewer if `explore` is below
+        10,000. About a third as many variants of the best ones join them.
     minimize
         Whether the pair of a refutation is simplified, with further draws; not with `seconds`.
     seconds
@@ -85,9 +88,12 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
     if seconds is not None:
         check_positive("seconds", seconds)
     until = None if seconds is None else begun + seconds
-    check_between("level", level, 1e-12, 0.5)
-    if explore is not None:
-        check_count("explore", explore)
+    check_between("level", level, 1e-11, 0.5)
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise InvalidParameter(f"seed={seed!r} must be a whole number, at least 0")
+    for name, number in (("samples", samples), ("explore", explore)):
+        if number is not None:
+            check_count(name, number)
     target = adapted(mechanism)
     promised = _promise(target, claim, schema)
     planned = samples or _SAMPLES[callable(getattr(target, "sample", None))]
@@ -99,23 +105,23 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
             points=implied_points(promised),
             level=level,
             planned=planned,
-            budget=explore or planned,
+            budget=explore or min(planned, _MOST_EXPLORED),
             pairs=pairs,
             seed=derived(seed, 0),
             bits=options.get("arithmetic") == "float",
             until=None if seconds is None else begun + seconds / 3.0,
-            **common,  # type: ignore[arg-type]
+            **common,
         ).run()
         fixed = options | common | {"claim": promised}
         verdict, arm = _judged(explored, level, seed, planned, until, fixed)
-        if isinstance(verdict, Refuted) and minimize and until is None:
+        if isinstance(verdict, Refuted) and minimize and verdict.stopped is None and until is None:
             verdict = _simplified(verdict, arm, schema, seed, planned, fixed)
     return replace(
         verdict,
         samples=verdict.samples + explored.draws,
         seconds=time.perf_counter() - start,
         tried=(*verdict.tried, _told(explored)),
-        notes=tuple(dict.fromkeys([*verdict.notes, *_assumed(target, claim)])),
+        notes=(*verdict.notes, *_assumed(target, claim)),
     )
 
 
@@ -139,6 +145,8 @@ def _judged(  # noqa: PLR0913, PLR0917  # private, called once
     finalists = taken[: len(_SHARES)]
     shares = _SHARES if len(finalists) == len(_SHARES) else (1.0,)
     for i, (arm, share) in enumerate(zip(finalists, shares, strict=True)):
+        if best is not None and until is not None and time.time() > until:
+            break
         verdict = audit(
             arm.mechanism,
             left=arm.candidate.left,
@@ -150,16 +158,18 @@ def _judged(  # noqa: PLR0913, PLR0917  # private, called once
             **_time_left(until),
         )
         used += verdict.samples
+        leak = verdict.float_leak if best is None else verdict.float_leak or best[0].float_leak
         if best is None or verdict.refuted or _shows_more(verdict, best[0]):
             best = verdict, arm
-        if verdict.refuted:
+        best = replace(best[0], float_leak=leak), best[1]
+        if verdict.refuted or verdict.stopped is not None:
             break
     if best is None:
         raise AssertionError("a schema has at least one pair")
     return replace(best[0], level=level, samples=used), best[1]
 
 
-def _time_left(until: float | None) -> dict[str, float]:
+def _time_left(until: float | None) -> dict[str, Any]:
     return {} if until is None else {"seconds": max(until - time.time(), 1e-3)}
 
 
@@ -205,7 +215,9 @@ def _promise(mechanism: Target, claim: Guarantee | Claim | None, schema: Schema)
 
 def _assumed(mechanism: Target, claim: Guarantee | Claim | None) -> tuple[str, ...]:
     stated = getattr(mechanism, "claim", None) if claim is None else claim
-    return stated.assumes if isinstance(stated, Claim) else ()
+    if not isinstance(stated, Claim) or not stated.assumes:
+        return ()
+    return (f"the claim assumes: {'; '.join(stated.assumes)}",)
 
 
 def _told(explored: Explored) -> str:

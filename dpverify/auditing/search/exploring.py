@@ -5,7 +5,6 @@ more. Nothing is judged here: these draws choose the pairs that fresh draws will
 cost nothing of the level, however many pairs are tried.
 """
 
-import time
 from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import numpy as np
 from dpverify.auditing.attacks import Draws, Explore, Families, propose
 from dpverify.auditing.confidence import critical
 from dpverify.auditing.goals import Bound
+from dpverify.auditing.limits import OutOfTime
 from dpverify.auditing.outputs import WHOLE, joined
 from dpverify.auditing.points import Point
 from dpverify.auditing.sampling import Sampler, Side, Target
@@ -93,8 +93,8 @@ class Explorer:
     """A search for the worst pairs within a budget of draws a side.
 
     `planned` is the number of draws a side, and `level` the level, that the pair is to be judged
-    with: what is worst depends on them. After `until`, as `time.time` tells it, no further draws are
-    made, and the pairs are ranked by those that there are.
+    with: what is worst depends on them. After `until`, as `time.time` tells it, no further draws
+    are made, and the pairs are ranked by those that there are.
     """
 
     mechanism: Target
@@ -113,14 +113,15 @@ class Explorer:
     def run(self) -> Explored:
         rng = np.random.default_rng([self.seed, 0])
         unit = max(_LEAST, self.budget // _UNIT)
-        arms = self._arms(self._first(rng), 0)
+        share = min(1.0, self.budget / (unit * _UNIT))  # of all numbers of pairs
+        arms = self._arms(self._first(max(4, round(self.pairs * share)), rng), 0)
         tried = len(arms)
         names = [arm.candidate.pattern for arm in arms]
         arms = self._ranked(self._more(arms, unit))
         drawn = sum(arm.size for arm in arms)
         for step in _ROUNDS:
-            kept = arms[: step.keep]
-            variants = self._variants(arms, step.variants, rng)
+            kept = arms[: max(2, round(step.keep * share))]
+            variants = self._variants(arms, round(step.variants * share), rng)
             fresh = self._arms(variants, tried)
             tried += len(fresh)
             before = sum(arm.size for arm in kept)
@@ -130,10 +131,10 @@ class Explorer:
         patterns = tuple(dict.fromkeys(names))
         return Explored(best=tuple(arms), pairs=tried, patterns=patterns, draws=drawn)
 
-    def _first(self, rng: np.random.Generator) -> list[Candidate]:
+    def _first(self, number: int, rng: np.random.Generator) -> list[Candidate]:
         """Patterns, and pairs at random for the rest."""
-        known = list(islice(self.schema.patterns(), round(self.pairs * (1.0 - _RANDOM_SHARE))))
-        drawn = [self.schema.draw_pair(rng) for _ in range(self.pairs - len(known))]
+        known = list(islice(self.schema.patterns(), round(number * (1.0 - _RANDOM_SHARE))))
+        drawn = [self.schema.draw_pair(rng) for _ in range(number - len(known))]
         return list(dict.fromkeys([*known, *drawn]))
 
     def _variants(self, arms: list[Arm], number: int, rng: np.random.Generator) -> list[Candidate]:
@@ -158,7 +159,7 @@ class Explorer:
         return sorted(arms, key=lambda arm: -arm.promise)  # stable: known patterns first
 
     def _drawn(self, arm: Arm, size: int) -> Arm:
-        if arm.size >= size or (self.until is not None and time.time() > self.until):
+        if arm.size >= size:
             return arm
         sampler = Sampler(
             mechanism=arm.mechanism,
@@ -167,9 +168,12 @@ class Explorer:
             seed=arm.seed,
             timeout=self.timeout,
             executor=self.executor,
+            until=self.until,
         )
         try:
             sides = [sampler.draw(side, arm.size, size) for side in Side]
+        except OutOfTime:
+            return arm
         except Exception as error:
             if not sampler.vectorized:
                 raise

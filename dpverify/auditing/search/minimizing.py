@@ -57,9 +57,7 @@ def minimized(  # noqa: PLR0913  # what is made simpler, and with what
         if isinstance(judged, Refuted):
             now, witness = option, judged.witness
             options = schema.simpler(now)
-    if now is candidate:
-        return Minimized(candidate=candidate, witness=found.witness, draws=spent)
-    size = max(each, 4 * witness.counts.trials)
+    size = max(each, 2 * witness.counts.trials)
     again = witness.replay(mechanism, samples=size, seed=derived(seed, 0))
     if not isinstance(again, Refuted):
         return Minimized(candidate=candidate, witness=found.witness, draws=spent + size)

@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,13 @@ from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 
 try:
-    from diffprivlib import mechanisms, models
-except ImportError as error:
-    # The latest release, 0.6.6, needs scikit-learn 1.5 or older.
-    pytest.skip(f"diffprivlib cannot be imported: {error}", allow_module_level=True)
+    mechanisms: Any = import_module("diffprivlib.mechanisms")
+    models: Any = import_module("diffprivlib.models")
+    models.LogisticRegression(data_norm=1.0)
+except (ImportError, TypeError) as error:
+    # Its latest release, 0.6.6, works with scikit-learn 1.7; with 1.8 its models fail, and 1.9 it
+    # cannot even be imported with.
+    pytest.skip(f"diffprivlib cannot be used here: {error}", allow_module_level=True)
 
 ONE = PureDP(epsilon=1.0)
 X = np.array([[0.5, 0.0], [-0.5, 0.2], [0.4, 0.1], [-0.6, -0.1]])
@@ -87,7 +91,7 @@ def test_honest_mechanisms_stand_and_half_their_claim_falls(mechanism: Any) -> N
     assert found.schema is not None
     verdict = audit_over(mechanism, found.schema, level=1e-9, samples=2_000, pairs=8)
     assert not verdict.refuted
-    assert RESEEDED in verdict.notes
+    assert RESEEDED in verdict.notes[-1]
     claimed = found.claim.guarantee
     delta = getattr(claimed, "delta", 0.0)
     half = ApproxDP(epsilon=claimed.epsilon / 2.0, delta=delta)

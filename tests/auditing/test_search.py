@@ -1,0 +1,315 @@
+"""Audits that are given a schema and no pair: what they find, and how seldom they are wrong."""
+
+import math
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from dpverify.auditing import NotRefuted, Refuted
+from dpverify.auditing.points import implied_points
+from dpverify.auditing.schema import Answers, Category, Number, Records, Schema
+from dpverify.auditing.search import audit_over
+from dpverify.auditing.search.exploring import Explorer, derived
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter
+from dpverify.guarantees import ApproxDP, Guarantee, PureDP
+from dpverify.mechanisms import Gaussian, Laplace, NoisyMax, RandomizedResponse, SparseVector
+from dpverify.neighbors import Relation
+from dpverify.theorems import LAPLACE
+from tests.flawed import FLAWED
+
+Rng = np.random.Generator
+ONE = PureDP(epsilon=1.0)
+UNITS = Records(record=Number(low=0, high=1), length=(0, 5), relation=Relation.ADD_REMOVE)
+BITS = Records(record=Category(values=(0, 1)), length=None, relation=Relation.REPLACE_ONE)
+
+
+def answers(dimension: int | None, sensitivity: float = 1.0, norm: float = math.inf) -> Answers:
+    return Answers(dimension=dimension, sensitivity=sensitivity, norm=norm)
+
+
+# For each broken mechanism its schema, and the draws a side that explore and that judge a pair.
+SCHEMAS: dict[str, tuple[Schema, int, int]] = {
+    "sparse vector 3, releases the answer": (answers(8), 60_000, 60_000),
+    "sparse vector 4, too little noise on answers": (answers(10), 20_000, 20_000),
+    "sparse vector 5, no noise on answers": (answers(10), 2_000, 2_000),
+    "sparse vector 6, never stops": (answers(10), 10_000, 5_000),
+    "noisy max that releases the value": (answers(5), 10_000, 5_000),
+    "histogram with the scale of its inverse": (answers(4, norm=1), 2_000, 1_000),
+    "sensitivity off by two": (answers(None, 2.0), 2_000, 2_000),
+    "noise of scale ε": (answers(None), 2_000, 1_000),
+    "noise of scale 1/ε²": (answers(None), 2_000, 2_500),
+    "seeded noise": (answers(None), 2_000, 1_000),
+    "clipping after the noise": (
+        Records(record=Number(low=0, high=5), length=(1, 4), relation=Relation.REPLACE_ONE),
+        2_000,
+        2_000,
+    ),
+    "Gaussian noise with δ ignored": (answers(None), 10_000, 200_000),
+    "a branch that leaks with small probability": (answers(None), 10_000, 5_000),
+    "naive Laplace in floating point": (answers(None), 2_000, 2_000),
+}
+LONG = {
+    "sparse vector 3, releases the answer",
+    "sparse vector 4, too little noise on answers",
+    "sparse vector 6, never stops",
+}
+CASES = [
+    pytest.param(flawed, marks=[pytest.mark.slow] if flawed.name in LONG else [], id=flawed.name)
+    for flawed in FLAWED
+]
+
+
+@pytest.mark.parametrize("flawed", CASES)
+def test_every_broken_mechanism_is_refuted_without_a_pair(flawed: Any) -> None:  # noqa: ANN401
+    schema, explore, samples = SCHEMAS[flawed.name]
+    verdict = audit_over(
+        flawed,
+        schema,
+        claim=flawed.claim,
+        seed=11,
+        samples=samples,
+        explore=explore,
+        arithmetic="float" if flawed.bits else "real",
+    )
+    assert isinstance(verdict, Refuted)
+    assert verdict.samples <= 1.5 * explore + 2 * samples
+    witness = verdict.witness
+    schema.check_neighbors(witness.left, witness.right)
+    assert witness.replay(flawed, samples=max(5_000, 2 * samples), seed=12).refuted
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """The sampler alone: without its density the audit has to learn."""
+
+    mechanism: Any
+
+    def sample(self, data: Any, size: int, *, rng: Rng) -> Any:  # noqa: ANN401
+        return self.mechanism.sample(data, size, rng=rng)
+
+
+HONEST: dict[str, tuple[Any, Schema, Guarantee]] = {
+    "Laplace": (Sampled(Laplace(scale=1.0)), answers(None), ONE),
+    "Laplace, vectors": (Sampled(Laplace(scale=1.0)), answers(2, norm=1), ONE),
+    "Gaussian": (  # the exact δ of σ = 1 at ε = 1, rounded up
+        Sampled(Gaussian(sigma=1.0)),
+        answers(None),
+        ApproxDP(epsilon=1.0, delta=0.12694),
+    ),
+    "randomized response": (RandomizedResponse(epsilon=1.0), BITS, ONE),
+    "noisy max": (NoisyMax(epsilon=1.0, score_sensitivity=1.0), answers(3), ONE),
+    "sparse vector": (SparseVector(epsilon=1.0, threshold=0.5), answers(4), ONE),
+}
+LEVEL = 0.05
+
+
+def refuted(name: str, searches: int) -> int:
+    mechanism, schema, claim = HONEST[name]
+    return sum(
+        audit_over(
+            mechanism,
+            schema,
+            claim=claim,
+            level=LEVEL,
+            seed=seed,
+            samples=300,
+            explore=600,
+            pairs=64,
+            minimize=False,
+        ).refuted
+        for seed in range(searches)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.false_alarm(7e-9)
+def test_honest_mechanisms_are_rarely_refuted_whatever_is_explored() -> None:
+    """6 × 25 searches, each over the pairs that looked worst in its exploration.
+
+    If each refuted with probability LEVEL, the most that is allowed, a count would exceed its
+    tolerance, the upper 1e-9 quantile of the binomial law, with probability 1e-9.
+    """
+    found = {name: refuted(name, 25) for name in HONEST}
+    print(found)  # noqa: T201  # shown with -s
+    assert sum(found.values()) <= binom.isf(1e-9, 25 * len(found), LEVEL), found
+    assert max(found.values()) <= binom.isf(1e-9, 25, LEVEL), found
+
+
+@pytest.mark.false_alarm(1e-9)
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_mechanism_stands(name: str) -> None:
+    mechanism, schema, claim = HONEST[name]
+    verdict = audit_over(
+        mechanism, schema, claim=claim, level=1.6e-10, samples=2_000, explore=2_000
+    )
+    assert isinstance(verdict, NotRefuted)
+    assert verdict.level == 1.6e-10
+    assert verdict.samples > 4_000  # both pairs that are judged, and what was explored
+    assert "neighboring pairs" in verdict.tried[-1]
+    assert "judged nothing" in str(verdict)
+
+
+def no_noise_when_empty(data: Any, rng: Rng) -> float:  # noqa: ANN401
+    return float(rng.laplace()) + float(np.sum(data)) if len(data) else 0.0
+
+
+def forgets_duplicates(data: Any, rng: Rng) -> float:  # noqa: ANN401
+    """Claimed for the number of records, without the noise for one that comes twice."""
+    twice = len(set(np.asarray(data).tolist())) < len(data)
+    return len(data) + float(rng.laplace()) * (0.1 if twice else 1.0)
+
+
+def crashes(data: Any, rng: Rng) -> float:  # noqa: ANN401
+    if np.any(np.asarray(data) > 0.99) and rng.random() < 0.3:
+        raise OverflowError("too large")
+    return float(rng.integers(3))
+
+
+def depends_on_the_first(data: Any, rng: Rng) -> float:  # noqa: ANN401
+    """The first record is released with too little noise where the others are all equal."""
+    rest = np.asarray(data[1:])
+    scale = 0.1 if len(rest) and (rest == rest[0]).all() else 5.0
+    return float(data[0]) + float(rng.laplace(scale=scale)) if len(data) else 0.0
+
+
+@pytest.mark.parametrize(
+    "mechanism", [no_noise_when_empty, forgets_duplicates, crashes, depends_on_the_first]
+)
+def test_flaws_of_certain_data_are_found(mechanism: Callable[..., object]) -> None:
+    verdict = audit_over(mechanism, UNITS, claim=ONE, seed=3, samples=2_000, explore=4_000)
+    assert isinstance(verdict, Refuted)
+    UNITS.check_neighbors(verdict.witness.left, verdict.witness.right)
+
+
+def test_a_witness_is_made_simple() -> None:
+    schema = Records(record=Number(low=0, high=1), length=(1, 40), relation=Relation.REPLACE_ONE)
+
+    def flawed(data: Any, rng: Rng) -> float:  # noqa: ANN401
+        return float(np.sum(data)) + float(rng.laplace(scale=0.5))
+
+    verdict = audit_over(flawed, schema, claim=ONE, seed=5, samples=2_000, explore=2_000)
+    assert isinstance(verdict, Refuted)
+    assert sorted([verdict.witness.left.tolist(), verdict.witness.right.tolist()]) == [[0.0], [1.0]]
+    kept = audit_over(
+        flawed, schema, claim=ONE, seed=5, samples=2_000, explore=2_000, minimize=False
+    )
+    assert isinstance(kept, Refuted)
+    assert kept.epsilon_lower == verdict.epsilon_lower
+    assert len(kept.witness.left) >= 1
+
+
+class Refuses:
+    """Takes numbers below 1 only, as a vectorized mechanism does."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
+
+    def sample(self, data: Any, size: int, *, rng: Rng) -> Any:  # noqa: ANN401
+        if np.any(np.asarray(data) >= self.limit):
+            raise ValueError("numbers must be smaller")
+        return rng.laplace(size=size)
+
+
+def test_what_a_vectorized_mechanism_raises_is_an_output() -> None:
+    verdict = audit_over(
+        Refuses(1.0), UNITS, claim=ONE, seed=3, samples=1_000, explore=2_000, pairs=16
+    )
+    assert isinstance(verdict, Refuted)
+    assert verdict.witness.counts.other_hits == 0
+    sides = [np.any(side >= 1.0) for side in (verdict.witness.left, verdict.witness.right)]
+    assert sorted(sides) == [False, True]
+
+
+def test_a_schema_that_does_not_fit_is_refused_in_one_sentence() -> None:
+    with pytest.raises(InvalidParameter, match="raises ValueError: numbers must be smaller"):
+        audit_over(Refuses(-math.inf), answers(2), claim=ONE, samples=500, pairs=8)
+
+
+def noisy(data: Any, rng: Rng) -> float:  # noqa: ANN401
+    return float(np.sum(data)) + float(rng.laplace())
+
+
+def test_same_seed_same_verdict_whatever_the_workers() -> None:
+    options: dict[str, Any] = {"claim": PureDP(epsilon=0.5), "samples": 1_000, "explore": 1_500}
+    alone = audit_over(noisy, UNITS, seed=3, **options)
+    with ThreadPoolExecutor(2) as pool:
+        together = audit_over(noisy, UNITS, seed=3, executor=pool, **options)
+    processes = audit_over(noisy, UNITS, seed=3, workers=2, **options)
+    for verdict in (together, processes):
+        assert isinstance(verdict, Refuted)
+        assert isinstance(alone, Refuted)
+        assert verdict.samples == alone.samples
+        assert verdict.epsilon_lower == alone.epsilon_lower
+        assert verdict.witness.event == alone.witness.event
+        assert verdict.witness.counts == alone.witness.counts
+        assert verdict.witness.left.tolist() == alone.witness.left.tolist()
+
+
+def test_the_exploration_keeps_to_its_budget_and_ranks_by_promise() -> None:
+    for budget in (2_500, 10_000, 40_000):
+        explored = Explorer(
+            mechanism=Laplace(scale=1.0),
+            schema=answers(3),
+            points=implied_points(ONE),
+            level=0.01,
+            planned=10_000,
+            budget=budget,
+            pairs=64,
+            seed=1,
+        ).run()
+        assert explored.draws <= 1.4 * budget
+        promises = [arm.promise for arm in explored.best]
+        assert promises == sorted(promises, reverse=True)
+        assert explored.pairs >= 4
+        assert len({arm.candidate for arm in explored.best}) == len(explored.best)
+
+
+def test_a_leak_through_bits_is_told() -> None:
+    naive = Laplace(scale=1.0, arithmetic="real")
+    verdict = audit_over(naive, answers(None), claim=PureDP(epsilon=1.5), samples=4_000)
+    assert not verdict.refuted
+    assert verdict.float_leak is not None
+
+
+def test_seeds_of_parts_differ() -> None:
+    seeds = {derived(seed, *key) for seed in (0, 1) for key in [(0,), (1,), (1, 0), (0, 1)]}
+    assert len(seeds) == 8
+
+
+def test_an_end_of_time_is_kept() -> None:
+    verdict = audit_over(noisy, UNITS, claim=PureDP(epsilon=3.0), samples=10_000_000, seconds=1.5)
+    assert not verdict.refuted
+    assert verdict.seconds < 10.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"pairs": 0}, "pairs=0 must"),
+        ({"explore": 0}, "explore=0 must"),
+        ({"samples": 0}, "samples=0 must"),
+        ({"seed": -1}, "seed=-1 must"),
+        ({"level": 0.0}, "level=0.0 must"),
+        ({"claim": None}, "claim=None must be a guarantee"),
+        ({"claim": PureDP(epsilon=math.inf)}, "must be finite"),
+        ({"checkpoint": "draws"}, "checkpoint must be None"),
+        ({"seconds": 0}, "seconds=0 must"),
+        ({"workers": 2, "mechanism": lambda data, rng: 0}, "must be picklable for workers=2"),  # noqa: ARG005
+    ],
+)
+def test_bad_input_is_refused(changes: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"mechanism": noisy, "schema": UNITS, "claim": ONE} | changes
+    with pytest.raises(InvalidParameter, match=message):
+        audit_over(given.pop("mechanism"), given.pop("schema"), **given)
+
+
+def test_a_claim_under_another_relation_is_refused() -> None:
+    claim = Claim(ONE, Relation.REPLACE_ONE, LAPLACE)
+    with pytest.raises(InvalidParameter, match="must be that of the claim"):
+        audit_over(noisy, UNITS, claim=claim)
