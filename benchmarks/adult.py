@@ -6,7 +6,8 @@ Rows are one-hot with ranges declared in advance, scaled to norm one; 80 % are t
 others are the test, in so many repeats. Every model of dpverify has its defaults: what it does
 depends on the dimension, the norm bound and the budget, and never on a test record. The line
 "best of 8" of diffprivlib takes the best of eight settings on the test records, which no honest
-user can do. Relations differ in the peers' favor or not, and are named.
+user can do; and it leaves the intercept out of the norm bound and of the ridge, so that its noise
+is smaller than its theorem asks for. Relations differ, and are named.
 """
 
 import argparse

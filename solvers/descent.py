@@ -151,15 +151,8 @@ class Transcript:
 
     def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` independent runs."""
-        sums, noise = _prepared(self.method, data, size, rng)
-        path, steps = path_of(self.method, sums.dimension), int(self.method.steps)
-        result = np.empty((size, steps, sums.dimension))
-        parameters = path.start(size, sums.dimension)
-        for step in range(steps):
-            totals = self.method.gradient_sums(sums, parameters, rng)
-            result[:, step] = noise.release(totals, sums.exponent, rng)
-            parameters = path.after(parameters, result[:, step])
-        return result
+        check_draw(size, rng)
+        return _gradients(self.method, self.method.setting.sums(data), size, rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,15 +184,14 @@ def released(
     method: Method, data: Data, size: int, rng: np.random.Generator, output: Output
 ) -> Floats:
     """`size` private fits (size, d), in blocks that bound memory."""
-    sums, _ = _prepared(method, data, size, rng)
+    check_draw(size, rng)
+    sums = method.setting.sums(data)
     path = path_of(method, sums.dimension)
     result = np.empty((size, sums.dimension))
     block = max(1, _CELLS // (int(method.steps) * sums.dimension))
-    transcript = Transcript(method)
     for start in range(0, size, block):
         stop = min(start + block, size)
-        gradients = transcript.sample(data, stop - start, rng=rng)
-        result[start:stop] = path.result(gradients, output)
+        result[start:stop] = path.result(_gradients(method, sums, stop - start, rng), output)
     return result
 
 
@@ -220,12 +212,16 @@ def above(value: float) -> float:
     return math.nextafter(value, math.inf)
 
 
-def _prepared(
-    method: Method, data: Data, size: int, rng: np.random.Generator
-) -> tuple[ClippedSums, StepNoise]:
-    check_draw(size, rng)
-    sums = method.setting.sums(data)
-    return sums, method.noise(sums.dimension)
+def _gradients(method: Method, sums: ClippedSums, size: int, rng: np.random.Generator) -> Floats:
+    """The noisy gradient sums of `size` runs: an array (size, steps, d)."""
+    noise, path = method.noise(sums.dimension), path_of(method, sums.dimension)
+    result = np.empty((size, int(method.steps), sums.dimension))
+    parameters = path.start(size, sums.dimension)
+    for step in range(int(method.steps)):
+        totals = method.gradient_sums(sums, parameters, rng)
+        result[:, step] = noise.release(totals, sums.exponent, rng)
+        parameters = path.after(parameters, result[:, step])
+    return result
 
 
 def features_and_labels(data: Data) -> tuple[ArrayLike, ArrayLike]:

@@ -25,14 +25,13 @@ from solvers.clipped_sums import ELEMENTWISE, MOST_RECORDS
 from solvers.descent import features_and_labels
 from solvers.domains import Ball
 from solvers.envelope import Boxes, Envelope
+from solvers.lattice_sums import CELLS, HALF_SPAN, LatticeSums
 from solvers.losses import Loss, Softmax
 
 MOST_DIMENSIONS = 3
 
-_HALF_SPAN = 1 << 29  # G·R in units: what one record's loss may differ from its value at 0
 _FEATURE_BITS = 20
 _MOST_BITS = 24
-_CELLS = 1 << 18
 _FLOAT_ERROR = 2.0**-44  # of exponentials, assumed; delivered: below 2^-50
 _FLOAT_WEIGHTS = "float exponentials and sums are within 2^-44 of the exact ones, per box"
 
@@ -109,7 +108,7 @@ class ExponentialOnBall:
     @property
     def rate(self) -> Fraction:
         """What a sum in units is multiplied by: ε over 2^30 units, or over twice that."""
-        span = 2 * _HALF_SPAN
+        span = 2 * HALF_SPAN
         reach = span if self.relation is Relation.ADD_REMOVE else 2 * span
         return exact(self.epsilon) / reach
 
@@ -131,7 +130,7 @@ class ExponentialOnBall:
         found: list[Ints] = []
         missing, kept, tried = size, 1, 4
         while missing > 0:
-            count = min(int(1.2 * missing * tried / kept) + 16, max(16, _CELLS // sums.records))
+            count = min(int(1.2 * missing * tried / kept) + 16, max(16, CELLS // sums.records))
             points = proposals.draw(count, rng)
             found.append(points[:missing])
             tried, kept = tried + count, kept + len(points)
@@ -140,7 +139,7 @@ class ExponentialOnBall:
         released: Floats = np.ldexp(steps, self.lattice_exponent)
         return released
 
-    def _sums(self, data: Data) -> "_Sums":
+    def _sums(self, data: Data) -> LatticeSums:
         X, y = self.bounds.prepare(*features_and_labels(data), clip=self.clip_records)  # noqa: N806
         if X.shape[1] > MOST_DIMENSIONS:
             raise NotSupported(
@@ -151,8 +150,8 @@ class ExponentialOnBall:
             raise InvalidParameter(f"X has {len(X)} rows; there must be at most {MOST_RECORDS}")
         feature = math.frexp(float(self.bounds.norm))[1] - _FEATURE_BITS
         step = math.ldexp(1.0, self.lattice_exponent)
-        unit = self.largest_loss / (2 * _HALF_SPAN)
-        return _Sums(
+        unit = self.largest_loss / (2 * HALF_SPAN)
+        return LatticeSums(
             loss=self.loss,
             rows=np.trunc(np.ldexp(X, -feature)),  # towards zero: no row becomes longer
             labels=y,
@@ -163,77 +162,17 @@ class ExponentialOnBall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sums:
-    """Σᵢ (ℓ(θ; xᵢ, yᵢ) − ℓ(0; xᵢ, yᵢ)) + (ridge/2)·‖θ‖² at lattice points θ, in units."""
-
-    loss: Loss
-    rows: Floats
-    labels: Floats
-    score_step: float
-    unit: float
-    curvature: float
-
-    @property
-    def records(self) -> int:
-        return len(self.rows)
-
-    @property
-    def dimension(self) -> int:
-        return int(self.rows.shape[1])
-
-    @property
-    def slack(self) -> float:
-        """Rounding to units and the clip take at most 2 a record; floats far less than the rest."""
-        return 8.0 * self.records + 8.0
-
-    def at(self, points: Ints) -> Ints:
-        """The sums that weights are computed from, exact integers."""
-        shares = np.rint(self._shares(self._scores(points)))
-        np.clip(shares, -_HALF_SPAN, _HALF_SPAN, out=shares)
-        totals: Ints = shares.astype(np.int64).sum(axis=1)
-        return totals + self._penalty(points).astype(np.int64)
-
-    def tangents(self, points: Ints) -> tuple[Floats, Floats]:
-        """The convex function next to these sums, and its gradient per lattice step."""
-        values, gradients = np.empty(len(points)), np.empty(points.shape)
-        step = max(1, _CELLS // self.records)
-        for start in range(0, len(points), step):
-            few = slice(start, start + step)
-            scores = self._scores(points[few])
-            values[few] = self._shares(scores).sum(axis=1) + self._penalty(points[few])
-            slopes = self.loss.slopes(scores, self.labels) * (self.score_step / self.unit)
-            gradients[few] = slopes @ self.rows + self.curvature * points[few]
-        return values, gradients
-
-    def _scores(self, points: Ints) -> Floats:
-        """Exact: whole numbers below 2^(20 + 25) before the power of two."""
-        scores: Floats = (points.astype(np.float64) @ self.rows.T) * self.score_step
-        return scores
-
-    def _shares(self, scores: Floats) -> Floats:
-        at_zero = self.loss.values(np.zeros(self.records), self.labels)
-        shares: Floats = (self.loss.values(scores, self.labels) - at_zero) / self.unit
-        return shares
-
-    def _penalty(self, points: Ints) -> Floats:
-        """Public, so its rounding is part of the definition."""
-        squares = (points * points).sum(axis=1).astype(np.float64)
-        penalties: Floats = np.rint(0.5 * self.curvature * squares)
-        return penalties
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Proposals:
     """Boxes with their exact cumulated bounds, and the decision which points are kept."""
 
-    sums: _Sums
+    sums: LatticeSums
     boxes: Boxes
     rate: Fraction
     inside: int
     cuts: Cuts
 
     @classmethod
-    def of(cls, target: ExponentialOnBall, sums: _Sums) -> "_Proposals":
+    def of(cls, target: ExponentialOnBall, sums: LatticeSums) -> "_Proposals":
         envelope = Envelope(
             tangents=sums.tangents,
             rate=float(target.rate),

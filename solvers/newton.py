@@ -20,7 +20,7 @@ from solvers.objective import PRODUCTS, Objective, Squares
 TOLERANCE = 1e-10  # of ‖∇J‖; far above rounding for records of norm one, far below any noise
 _SHORTER = 0.9
 _ARMIJO = 1e-4
-_ITERATIONS = 200
+_ITERATIONS = 2000  # a few dozen suffice but for the steepest corners
 _HALVINGS = 60
 _BLOCK = 1 << 16  # scores a pass, so that temporaries stay in cache
 

@@ -36,10 +36,11 @@ from dpverify.mechanisms.inputs import (
     outputs_of,
     real_vector,
 )
-from dpverify.mechanisms.laws import Floats, Ints
+from dpverify.mechanisms.laws import Floats
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import EXPONENTIAL_MECHANISM
+from solvers.stretches import Stretches
 
 _POINTS = 40  # the default grid has 2^39 to 2^40 points in the range
 _FLOAT_ERROR = 2.0**-44  # assumed, per stretch; delivered: below 2^-50
@@ -193,22 +194,22 @@ class ExponentialQuantile:
         first, last = self._ends()
         return np.clip(self.grid.steps(values), first, last).astype(np.float64)
 
-    def _stretches(self, values: Floats) -> "_Stretches":
+    def _stretches(self, values: Floats) -> Stretches:
         if self.arithmetic == "real":
-            return _Stretches.between(
+            return Stretches.between(
                 values, float(self.low), float(self.high), self._target(values)
             )
         first, last = self._ends()
-        return _Stretches.of_points(values, first, last, self._target(values))
+        return Stretches.of_points(values, first, last, self._target(values))
 
     def _target(self, values: Floats) -> Fraction:
         return exact(self.quantile) * len(values)
 
-    def _weights(self, stretches: "_Stretches") -> Floats:
+    def _weights(self, stretches: Stretches) -> Floats:
         weights: Floats = stretches.lengths * np.exp(-float(self._factor) * stretches.miss)
         return weights
 
-    def _cut_balls(self, stretches: "_Stretches") -> list[arb]:
+    def _cut_balls(self, stretches: Stretches) -> list[arb]:
         """The exact cumulated probabilities of the stretches."""
         factor, rest = ball(self._factor), ball(stretches.rest)
         weights = []
@@ -225,64 +226,3 @@ class ExponentialQuantile:
             weights.append(arb(length) * (-factor * miss).exp())
         cumulated = list(accumulate(weights))
         return [value / cumulated[-1] for value in cumulated[:-1]]
-
-
-@dataclass(frozen=True, slots=True)
-class _Stretches:
-    """Where the miss is constant: first point, number of points (or length), and how it misses.
-
-    With q·n = whole + rest, 0 ≤ rest < 1, a stretch with a values below and b not above it misses
-    by max(0, a − whole − rest, whole − b + rest). `excess` is a − whole and `lack` whole − b, exact
-    integers.
-    """
-
-    first: Floats
-    last: float
-    lengths: Floats
-    excess: Ints
-    lack: Ints
-    rest: Fraction
-
-    @property
-    def miss(self) -> Floats:
-        rest = float(self.rest)
-        misses: Floats = np.maximum(0.0, np.maximum(self.excess - rest, self.lack + rest))
-        return misses
-
-    @classmethod
-    def of_points(cls, values: Floats, first: int, last: int, target: Fraction) -> "_Stretches":
-        """Whole numbers from `first` to `last`: each value, and the gaps around it."""
-        points, counts = np.unique(values, return_counts=True)
-        upto = np.cumsum(counts)
-        # gap before point 0, point 0, gap, point 1, …, gap after the last point
-        starts = np.empty(2 * len(points) + 1)
-        starts[1::2] = points
-        starts[0], starts[2::2] = first, points + 1.0
-        lengths = np.diff(np.append(starts, last + 1.0))
-        below = np.empty(len(starts), np.int64)
-        below[0], below[1::2], below[2::2] = 0, upto - counts, upto
-        not_above = np.empty(len(starts), np.int64)
-        not_above[0], not_above[1::2], not_above[2::2] = 0, upto, upto
-        return cls._counted((starts, float(last)), lengths, (below, not_above), target)
-
-    @classmethod
-    def between(cls, values: Floats, low: float, high: float, target: Fraction) -> "_Stretches":
-        """The intervals between neighboring values; single points have no length."""
-        ends = np.concatenate([[low], values, [high]])
-        counts = np.arange(len(values) + 1)
-        return cls._counted((ends[:-1], high), np.diff(ends), (counts, counts), target)
-
-    @classmethod
-    def _counted(
-        cls,
-        where: tuple[Floats, float],
-        lengths: Floats,
-        counts: tuple[Ints, Ints],
-        target: Fraction,
-    ) -> "_Stretches":
-        kept = lengths > 0.0
-        whole = math.floor(target)
-        below, not_above = (count[kept] for count in counts)
-        first, last = where
-        rest = target - whole
-        return cls(first[kept], last, lengths[kept], below - whole, whole - not_above, rest)

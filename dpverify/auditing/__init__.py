@@ -2,12 +2,13 @@
 
 - `outputs`, `derived`: outputs of any kind as columns and texts;
 - `drawing`, `sampling`: draws that depend on the seed alone; `limits`: in time; `checkpoint`: kept;
-- `events`, `goals`, `attacks`, `classifiers`, `simplify`: which event to hold against a claim;
+- `events`, `goals`, `attacks` (`cuts`, `sets`, `classifiers`), `simplify`: which event to hold
+  against a claim;
 - `confidence`, `boxes`, `tails`: exact tests for fixed numbers of draws; `betting`: tests that may
   be watched; `levels`: how they share the level;
 - `points`: the (ε, δ) statements that a claim implies; `floats`: leaks through bits;
-- `auditor`: the one procedure, by `stages`, `rounds`, `choice`, `refusals` and `conclusion`;
-  `verdict`: what it returns; `replay`: a witness judged again.
+- `auditor`: the one procedure, by `stages`, `state`, `rounds`, `choice`, `refusals` and
+  `conclusion`; `verdict`: what it returns; `replay`: a witness judged again.
 """
 
 from dpverify.auditing.auditor import audit

@@ -35,8 +35,9 @@ from dpverify.auditing.drawing import is_vectorized
 from dpverify.auditing.levels import Levels, Method
 from dpverify.auditing.points import implied_points
 from dpverify.auditing.progress import Progress
-from dpverify.auditing.rounds import Plan, Run
+from dpverify.auditing.rounds import Run
 from dpverify.auditing.sampling import Sampler, Target
+from dpverify.auditing.state import Plan
 from dpverify.auditing.verdict import Verdict
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_member, check_positive, check_real

@@ -11,8 +11,8 @@ from dpverify.auditing.floats import BitSearch
 from dpverify.auditing.limits import OutOfTime, Stopped
 from dpverify.auditing.points import Point
 from dpverify.auditing.refusals import notes, tried, unusable
-from dpverify.auditing.rounds import Plan, State
 from dpverify.auditing.sampling import Sampler, Side
+from dpverify.auditing.state import Plan, State
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness, counts_of
 
 _LEARN_BITS = 4_096  # draws a side that events about bits are chosen from, if there are enough

@@ -23,7 +23,7 @@ app.command(epilog=noise.EXAMPLE)(noise.noise)
 app.command(epilog=audit.EXAMPLE)(audit.audit)
 app.command(epilog=fit.EXAMPLE)(fit.fit)
 app.command(epilog=prove.EXAMPLE)(prove.prove)
-app.command(epilog="Example: dpverify demo")(demo.demo)
+app.command(epilog=demo.EXAMPLE)(demo.demo)
 
 
 def main() -> None:

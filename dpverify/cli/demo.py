@@ -1,9 +1,10 @@
-"""`dpverify demo`: the main job, once, with nothing to configure."""
+"""`dpverify demo`: the main jobs, once, with nothing to configure."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
@@ -11,120 +12,168 @@ from rich.table import Table
 from rich.text import Text
 
 from dpverify.accounting.accountant import Accountant
-from dpverify.accounting.calibration import Calibration, calibration
 from dpverify.accounting.comparison import Comparison
 from dpverify.auditing import Verdict
 from dpverify.cli.headlines import LEVEL_RESTS_ON, Headline, headlines
-from dpverify.cli.output import console, print_json, progress
-from dpverify.guarantees import ApproxDP, Bracket, Guarantee, to_dict
-from dpverify.mechanisms import Gaussian, RandomizedResponse, Subsampled
+from dpverify.cli.output import command_line, console, print_json, progress
+from dpverify.cli.stories import (
+    STEPS,
+    TARGET,
+    Budget,
+    Model,
+    TwoAudits,
+    budget,
+    private_model,
+    training,
+    two_audits,
+)
+from dpverify.guarantees import ApproxDP, Guarantee
+from dpverify.mechanisms import RandomizedResponse
 from dpverify.neighbors import Relation
 from dpverify.pairs import Kernel, simulate
 from dpverify.pairs.simulation import NotIndistinguishable
 
+EXAMPLE = "Example: dpverify demo --report demo.html"
+
 _LEFT = (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5))
 _RIGHT = _LEFT[::-1]
+_REPORT = Path("dpverify-demo.html")
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answers:
-    """Everything that the demonstration shows, computed once."""
-
-    composition: Comparison
-    training: Bracket
-    noise: Calibration
-    kernel: Kernel
-    refusal: str
-    stories: tuple[Headline, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "version": 1,
-            "composition": self.composition.to_dict(),
-            "training": to_dict(self.training),
-            "noise": {"sigma": self.noise.noise, "spent": to_dict(self.noise.spent)},
-            "kernel": {
-                "rows": [str(row) for row in self.kernel.rows],
-                "matrix": [[str(value) for value in law] for law in self.kernel.matrix],
-                "residual": str(self.kernel.residual),
-            },
-            "refusal": self.refusal,
-            "headlines": [story.to_dict() for story in self.stories],
-        }
+Answers: TypeAlias = dict[str, Any]
 
 
 def demo(
+    report: Annotated[
+        Path, typer.Option(help="Where to write the page that the demonstration ends with.")
+    ] = _REPORT,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
-    """Compose, calibrate, simulate; and refute two theorems of lecture notes, and mend them."""
-    with progress("composing and auditing"):
-        answers = _answers()
+    """Audit, compose, calibrate, fit; refute two theorems of lecture notes, and mend them."""
+    from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
+
+    check_report(report)
+    screen = Console(quiet=True) if json else console()
+    answers: Answers = {}
+    for number, (name, title, work, show) in enumerate(_chapters(), start=1):
+        screen.print()
+        screen.print(f"{number}. {title}", style="bold cyan", markup=False)
+        with progress(title.rstrip("?.").lower()):
+            answers[name] = work()
+        show(screen, answers[name])
+    with progress(f"writing {report}"):
+        _write(answers, report)
+    screen.print()
+    screen.print(f"A page with the pictures and the witnesses: {report}", markup=False)
     if json:
-        print_json(answers.to_dict())
-    else:
-        _show(console(), answers)
-    if not all(story.holds for story in answers.stories):
+        print_json({"version": 1, **_plain(answers), "report": str(report)})
+    if not all(story.holds for story in answers["headlines"]):
         raise typer.Exit(1)
 
 
-def _answers() -> _Answers:
-    responses = Accountant(relation=Relation.REPLACE_ONE).compose(
-        RandomizedResponse(epsilon=0.1), times=100
+def _chapters() -> Iterator[tuple[str, str, Callable[[], Any], Callable[[Console, Any], None]]]:
+    """Name, title, work and how to show what it gave; each is shown as soon as it is done."""
+    yield "audits", "Is this 1-DP? A correct mechanism, and a mean with a bug", two_audits, _audits
+    yield (
+        "composition",
+        "What do 100 randomized responses of ε = 0.1 cost together?",
+        lambda: _responses().compare(delta=1e-6),
+        _composition,
     )
-    step = Subsampled(Gaussian(sigma=0.8), rate=0.004)
-    return _Answers(
-        composition=responses.compare(delta=1e-6),
-        training=Accountant(relation=Relation.ADD_REMOVE).compose(step, times=10_000).epsilon(1e-5),
-        noise=calibration(
-            lambda s: Gaussian(sigma=s),
-            times=100,
-            budget=ApproxDP(epsilon=1.0, delta=1e-6),
-            relation=Relation.ADD_REMOVE,
-        ),
-        kernel=simulate(
-            left=_LEFT, right=_RIGHT, guarantee=ApproxDP(epsilon=math.log(3.0), delta=0.1)
-        ),
-        refusal=_refusal(ApproxDP(epsilon=0.5)),
-        stories=tuple(headlines()),
+    yield "budget", "How much noise does private training need?", budget, _budget
+    yield (
+        "kernel",
+        "The simulation lemma: is this pair of laws (ln 3, 1/10)-DP?",
+        _kernel,
+        _simulation,
     )
+    yield (
+        "headlines",
+        "Two theorems of lecture notes: are they true?",
+        lambda: tuple(headlines()),
+        _headlines,
+    )
+    yield "model", "A private model, fitted and audited", private_model, _model
 
 
-def _refusal(guarantee: ApproxDP) -> str:
+def _responses() -> Accountant:
+    part = RandomizedResponse(epsilon=0.1)
+    return Accountant(relation=Relation.REPLACE_ONE).compose(part, times=100)
+
+
+def _kernel() -> tuple[Kernel, str]:
+    guarantee = ApproxDP(epsilon=math.log(3.0), delta=0.1)
+    kernel = simulate(left=_LEFT, right=_RIGHT, guarantee=guarantee)
     try:
-        simulate(left=_LEFT, right=_RIGHT, guarantee=guarantee)
+        simulate(left=_LEFT, right=_RIGHT, guarantee=ApproxDP(epsilon=0.5))
     except NotIndistinguishable as refusal:
-        return str(refusal)
-    return ""
+        return kernel, str(refusal)
+    raise AssertionError("a pair whose largest ratio is 5/2 is not (1/2, 0)-indistinguishable")
 
 
-def _show(screen: Console, answers: _Answers) -> None:
-    _title(screen, "1. What do 100 randomized responses of ε = 0.1 cost together, at δ = 1e-6?")
-    screen.print(str(answers.composition), markup=False)
-    _title(screen, "2. A training run: 10,000 steps, noise 0.8, Poisson batches of rate 0.004")
-    found = answers.training
-    screen.print(f"at δ = 1e-5 the exact ε lies in [{found.lower:.6f}, {found.upper:.6f}]")
-    _title(screen, "3. Which Gaussian noise lets 100 queries share (ε = 1, δ = 1e-6)?")
-    noise = answers.noise
-    screen.print(f"sigma = {noise.noise:.10g}; it spends ε ≤ {noise.spent.upper:.10g}")
-    _title(screen, "4. The simulation lemma: is this pair of laws (ln 3, 1/10)-indistinguishable?")
+# How each is shown.
+
+
+def _audits(screen: Console, found: TwoAudits) -> None:
+    screen.print("Laplace noise at its exact scale:", style="dim")
+    _verdict(screen, found.correct)
+    screen.print("A mean of numbers in [-1, 1], noise of scale 1/n:", style="dim")
+    _verdict(screen, found.broken)
+    screen.print("Replacing a record moves that mean by 2/n: the noise is half of what it needs.")
+
+
+def _verdict(screen: Console, verdict: Verdict) -> None:
+    style = "bold red" if verdict.refuted else "bold"
+    first, *rest = str(verdict).split("\n")
+    screen.print(first, style=style, markup=False)
+    for line in rest:
+        screen.print(f"  {line}", markup=False)
+
+
+def _composition(screen: Console, found: Comparison) -> None:
+    screen.print(str(found), markup=False)
+
+
+def _budget(screen: Console, found: Budget) -> None:
+    screen.print(
+        f"{STEPS:,} steps, Poisson batches of rate 0.01, within ε = {TARGET.epsilon:g}, "
+        f"δ = {TARGET.delta:g}:"
+    )
+    screen.print(f"sigma = {found.noise.noise:.6f}", style="bold")
+    screen.print(
+        f"checked: the run then costs ε between {found.spent.lower:.5f} and {found.spent.upper:.5f}"
+    )
+
+
+def _simulation(screen: Console, found: tuple[Kernel, str]) -> None:
+    kernel, refusal = found
     screen.print("Yes: leaky randomized response simulates it exactly, by this kernel:")
-    for row, law in zip(answers.kernel.rows, answers.kernel.matrix, strict=True):
+    for row, law in zip(kernel.rows, kernel.matrix, strict=True):
         screen.print(f"  {row!s:>3} → " + "  ".join(f"{value!s:>8}" for value in law), markup=False)
-    screen.print(f"  residual {answers.kernel.residual}")
-    screen.print(f"And not at (1/2, 0): {answers.refusal}", markup=False)
-    for number, story in enumerate(answers.stories, start=5):
-        _headline(screen, number, story)
+    screen.print(f"  residual {kernel.residual}")
+    screen.print(f"And not at (1/2, 0): {refusal}", markup=False)
+
+
+def _model(screen: Console, found: Model) -> None:
+    screen.print(
+        f"{found.records} records of breast cancer, {found.features} features, declared bounds: "
+        f"{found.accuracy:.1%} right on held-out records, {found.without_privacy:.1%} without "
+        "privacy"
+    )
+    screen.print(f"claim: {_words(found.claim)} [{found.theorem}]", markup=False)
+    screen.print(f"solver: within {found.distance:.1g} of the exact minimum, which is charged for")
+    _verdict(screen, found.verdict)
+
+
+def _headlines(screen: Console, stories: tuple[Headline, ...]) -> None:
+    for story in stories:
+        screen.print()
+        _headline(screen, story)
     names = ", ".join(theorem.name for theorem in LEVEL_RESTS_ON)
     screen.print(f"\nThe level of a verdict is a theorem, too: {names}", markup=False)
 
 
-def _title(screen: Console, text: str) -> None:
-    screen.print()
-    screen.print(text, style="bold cyan")
-
-
-def _headline(screen: Console, number: int, story: Headline) -> None:
-    _title(screen, f"{number}. {story.title}: is it true?")
+def _headline(screen: Console, story: Headline) -> None:
+    screen.print(story.title, style="bold", markup=False)
     shown, again, mended = story.verdict, story.replayed, story.repaired
     refuted = f"REFUTED at level {shown.level:g}: ε ≥ {shown.epsilon_lower:.3f}"
     grid = Table.grid(padding=(0, 2))
@@ -155,3 +204,58 @@ def _outcome(verdict: Verdict) -> str:
 
 def _words(claim: Guarantee) -> str:
     return ", ".join(f"{name} = {getattr(claim, name):g}" for name in claim.__dataclass_fields__)
+
+
+# For programs, and the page.
+
+
+def _plain(answers: Answers) -> Answers:
+    kernel, refusal = answers["kernel"]
+    return {
+        "audits": answers["audits"].to_dict(),
+        "composition": answers["composition"].to_dict(),
+        "budget": answers["budget"].to_dict(),
+        "kernel": {
+            "rows": [str(row) for row in kernel.rows],
+            "matrix": [[str(value) for value in law] for law in kernel.matrix],
+            "residual": str(kernel.residual),
+        },
+        "refusal": refusal,
+        "headlines": [story.to_dict() for story in answers["headlines"]],
+        "model": answers["model"].to_dict(),
+    }
+
+
+def _write(answers: Answers, path: Path) -> None:
+    # Slow to import.
+    from dpverify.reporting.page import write_page  # noqa: PLC0415
+    from dpverify.reporting.pages.demo import demo_page  # noqa: PLC0415
+    from dpverify.reporting.picture import picture  # noqa: PLC0415
+    from dpverify.reporting.plots import composition_figure, wealth_figure  # noqa: PLC0415
+
+    audits: TwoAudits = answers["audits"]
+    run = training(answers["budget"].noise.noise)
+    pictures = {
+        "wealth": picture(
+            wealth_figure(audits.history, audits.broken.level),
+            "The wealth of the bets against the claim grows with the draws until it crosses the "
+            "line at which the claim is refuted.",
+        ),
+        "budget": picture(
+            composition_figure(run, run.compare(delta=TARGET.delta)),
+            "Profile, trade-off curve and growth of ε of the training run.",
+        ),
+    }
+    stories = [story.to_dict() for story in answers["headlines"]]
+    write_page(
+        demo_page(
+            broken=audits.broken,
+            correct=audits.correct,
+            stories=stories,
+            model=answers["model"].to_dict(),
+            pictures=pictures,
+            command=command_line(),
+            data=_plain(answers),
+        ),
+        path,
+    )

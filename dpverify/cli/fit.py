@@ -1,18 +1,16 @@
 """`dpverify fit`: a private model from a table, with the claim that it earned."""
 
-import csv
 import json as json_module
-import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from dpverify.claims import Claim
+from dpverify.cli.csv_table import Table, read
 from dpverify.cli.output import console, number, print_json, progress, whole_number
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, PureDP
@@ -65,6 +63,9 @@ def fit(
         str, typer.Option(help="Neighboring relation: add-remove or replace-one.")
     ] = Relation.ADD_REMOVE.value,
     ridge: Annotated[float | None, typer.Option(help="λ of the sum of losses.", **_Number)] = None,
+    radius: Annotated[
+        float | None, typer.Option(help="For squared: bound on ‖θ‖.", **_Number)
+    ] = None,
     records: Annotated[
         int | None,
         typer.Option(
@@ -104,11 +105,12 @@ def fit(
         "high": high,
         "classes": None if classes is None else classes.split(","),
         "ridge": ridge,
+        "radius": radius,
         "records": records,
         "fit_intercept": None if intercept else False,
     }
     with progress("reading and fitting"):
-        table = _read(data, target)
+        table = read(data, target)
         model = _fitted(loss, table, declared, _relevant(loss, options))
     answer = _model(loss, table, model)
     path = data.with_suffix(".model.json") if output is None else output
@@ -120,63 +122,13 @@ def fit(
         _show(answer, model.claim_, path)
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """The features as numbers, the target as text."""
-
-    names: tuple[str, ...]
-    target: str
-    features: NDArray[np.float64]
-    labels: NDArray[np.str_]
-
-    def numeric_labels(self) -> NDArray[np.float64]:
-        return np.array([_cell(value, self.target, i) for i, value in enumerate(self.labels)])
-
-
-def _read(path: Path, target: str) -> _Table:
-    with path.open(newline="", encoding="utf-8") as file:
-        try:
-            header, *lines = list(csv.reader(file))
-        except (ValueError, csv.Error, UnicodeDecodeError):
-            raise InvalidParameter(
-                f"data={str(path)!r} must be a CSV file with a header line"
-            ) from None
-    lines = [line for line in lines if line]
-    if target not in header:
-        raise InvalidParameter(f"target={target!r} must be one of: {', '.join(header)}")
-    if len(set(header)) != len(header):
-        raise InvalidParameter(f"data={str(path)!r} must have a header without repeated names")
-    for place, line in enumerate(lines):
-        if len(line) != len(header):
-            raise InvalidParameter(
-                f"record {place} has {len(line)} cells and must have {len(header)}"
-            )
-    names = tuple(name for name in header if name != target)
-    columns = dict(zip(header, zip(*lines, strict=True), strict=True)) if lines else {}
-    features = np.array(
-        [[_cell(value, name, i) for i, value in enumerate(columns.get(name, ()))] for name in names]
-    ).T.reshape(len(lines), len(names))
-    labels = np.array([value.strip() for value in columns.get(target, ())], dtype=np.str_)
-    return _Table(names, target, features, labels)
-
-
-def _cell(text: str, column: str, record: int) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InvalidParameter(f"{column}={str(text)!r} in record {record} must be a finite number")
-    return value
-
-
 def _relevant(loss: LossName, options: dict[str, Any]) -> dict[str, Any]:
     """What the model takes, of what was given; the rest is refused, not ignored."""
     linear = {"method", "norm_bound", "ridge", "records", "fit_intercept"}
     own = {
         LossName.LOGISTIC: linear | {"classes"},
         LossName.SVM: linear | {"classes"},
-        LossName.SQUARED: linear | {"label_bound"},
+        LossName.SQUARED: linear | {"label_bound", "radius"},
         LossName.ABSOLUTE: {"low", "high"},
     }[loss]
     given = {name: value for name, value in options.items() if value is not None}
@@ -187,9 +139,7 @@ def _relevant(loss: LossName, options: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _fitted(
-    loss: LossName, table: _Table, declared: dict[str, Any], options: dict[str, Any]
-) -> Any:  # noqa: ANN401  # one of four models
+def _fitted(loss: LossName, table: Table, declared: dict[str, Any], options: dict[str, Any]) -> Any:  # noqa: ANN401  # one of four models
     import solvers  # noqa: PLC0415  # scikit-learn is slow to import
 
     kinds = {
@@ -206,7 +156,7 @@ def _fitted(
         raise InvalidParameter(" ".join(str(error).split())) from None
 
 
-def _model(loss: LossName, table: _Table, model: Any) -> dict[str, Any]:  # noqa: ANN401
+def _model(loss: LossName, table: Table, model: Any) -> dict[str, Any]:  # noqa: ANN401
     from dpverify import __version__  # noqa: PLC0415  # the package is whole by now
 
     claim: Claim = model.claim_
@@ -230,7 +180,7 @@ def _model(loss: LossName, table: _Table, model: Any) -> dict[str, Any]:  # noqa
         "weights": weights,
         "bounds": {
             name: getattr(model, name)
-            for name in ("norm_bound", "label_bound", "low", "high")
+            for name in ("norm_bound", "label_bound", "radius", "low", "high")
             if getattr(model, name, None) is not None
         },
         "ridge": getattr(model, "ridge_", None),

@@ -43,8 +43,9 @@ def _element(document: str) -> str:
     """The svg element alone, as HTML holds it, without the document around it."""
     element = document[document.index("<svg") :]
     element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
-    # The page sizes it; the view box keeps its proportions.
-    return re.sub(r'(<svg[^>]*?) height="[^"]*"([^>]*?) width="[^"]*"', r"\1\2", element, count=1)
+    # The page makes it smaller where there is no room; the view box keeps its proportions.
+    sized = r'(<svg[^>]*?) height="[^"]*"([^>]*?) width="([^"]*)"'
+    return re.sub(sized, r'\1\2 style="max-width: \3"', element, count=1)
 
 
 def _frame(axes: "Axes", figure: "Figure") -> dict[str, Any]:

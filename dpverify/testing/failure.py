@@ -4,9 +4,12 @@ import ast
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+import numpy as np
+
 from dpverify.auditing.sampling import Side
 from dpverify.auditing.verdict import Witness
 from dpverify.guarantees import Guarantee
+from dpverify.testing.records import is_frame
 
 _WIDTH = 2_000  # characters of a dataset that are printed
 
@@ -29,8 +32,18 @@ class PrivacyViolation(AssertionError):
 
 
 def shown(data: Any) -> str:  # noqa: ANN401  # whatever the mechanism takes
-    """A dataset as a reader would type it, on one line."""
-    text = " ".join(repr(data).split())
+    """A dataset as a reader would type it, on one line.
+
+    >>> import numpy as np
+    >>> shown(np.eye(2))
+    'array([[1.0, 0.0], [0.0, 1.0]])'
+    """
+    if is_frame(data):
+        text = f"DataFrame({data.to_dict('list')!r})"
+    elif isinstance(data, np.ndarray):
+        text = f"array({data.tolist()!r})"
+    else:
+        text = " ".join(repr(data).split())
     return text if len(text) <= _WIDTH else f"{text[:_WIDTH]} …"
 
 

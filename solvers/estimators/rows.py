@@ -66,4 +66,6 @@ def scores(features: Floats, coefficients: Floats) -> Floats:
     Then one record more could change the scores of all others in their last bits, and a selection
     that is charged for one record would be charged too little.
     """
-    return np.einsum("nd,md->nm", np.ascontiguousarray(features), coefficients, optimize=False)
+    rows = np.ascontiguousarray(features)
+    found: Floats = np.einsum("nd,md->nm", rows, coefficients, optimize=False)
+    return found

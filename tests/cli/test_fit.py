@@ -211,6 +211,9 @@ def test_infinite_sensitivity_is_said(numbers: Path, capsys: pytest.CaptureFixtu
     options = ["--target", "y", "--loss", "squared", "--method", "output", "--records", "500"]
     assert run(["fit", str(numbers), *options, *BUDGET, *NORM, "--label-bound", "1"]) == 2
     assert "sensitivity" in capsys.readouterr().err
+    bounds = [*NORM, "--label-bound", "1", "--radius", "2"]
+    model, _ = fitted([str(numbers), *options, *BUDGET, *bounds], capsys)
+    assert model["bounds"] == {"norm_bound": 1.0, "label_bound": 1.0, "radius": 2.0}
 
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:

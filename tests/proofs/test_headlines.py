@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -103,30 +104,38 @@ def test_bad_parameters_are_refused(wrong: float) -> None:
         LinearExponentialERM(epsilon=1.0, loss_bound=wrong)
 
 
-def test_the_demo_tells_both() -> None:
-    shown = CliRunner().invoke(app, ["demo"])
+def test_the_demo_tells_both(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(app, ["demo", "--report", str(tmp_path / "demo.html")])
     assert shown.exit_code == 0
     assert shown.stdout.count("REFUTED at level 0.01") == 2
     assert shown.stdout.count("not refuted by the same audit") == 2
-    assert shown.stdout.count("witness") == 2
+    assert shown.stdout.count("witness  event") == 2
     assert "Theorem 14.3" in shown.stdout
     assert "Theorem 2.5" in shown.stdout
 
 
-def test_the_demo_as_json() -> None:
-    shown = CliRunner().invoke(app, ["demo", "--json"])
+def test_the_demo_as_json(tmp_path: Path) -> None:
+    path = tmp_path / "demo.html"
+    shown = CliRunner().invoke(app, ["demo", "--json", "--report", str(path)])
     assert shown.exit_code == 0
     found = json.loads(shown.stdout)
     assert [story["holds"] for story in found["headlines"]] == [True, True]
     assert [story["verdict"]["refuted"] for story in found["headlines"]] == [True, True]
     assert [story["repaired"]["refuted"] for story in found["headlines"]] == [False, False]
     assert found["kernel"]["residual"] == "0"
-    assert found["training"]["lower"] <= found["training"]["upper"]
+    assert found["budget"]["spent"]["upper"] <= 1.0
+    assert found["audits"]["broken"]["refuted"]
+    assert not found["audits"]["correct"]["refuted"]
+    assert not found["model"]["verdict"]["refuted"]
+    assert 0.85 < found["model"]["accuracy"] < found["model"]["without_privacy"]
+    assert "Three false claims refuted" in path.read_text(encoding="utf-8")
 
 
-def test_a_story_that_does_not_hold_is_exit_code_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_story_that_does_not_hold_is_exit_code_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     story = replace(erm_radius(), repaired=erm_radius().verdict)
     assert not story.holds
     monkeypatch.setattr("dpverify.cli.demo.headlines", lambda: iter([story]))
-    shown = CliRunner().invoke(app, ["demo"])
+    shown = CliRunner().invoke(app, ["demo", "--report", str(tmp_path / "demo.html")])
     assert shown.exit_code == 1

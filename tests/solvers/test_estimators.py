@@ -25,7 +25,7 @@ from solvers import (
     PrivateSVM,
     defaults,
 )
-from solvers.estimators.classifiers import LABELS_READ_OFF
+from solvers.estimators.linear_classifier import LABELS_READ_OFF
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.problem import Problem
 from solvers.regularizers import Ridge
@@ -124,6 +124,16 @@ def test_a_fit_is_one_sample_of_objective_perturbation() -> None:
     assert model.coef_.tolist() == [theta[:2].tolist()]
     assert model.intercept_.tolist() == [theta[2] * 0.25]
     assert model.ridge_ == ridge
+
+
+def test_without_intercept_rows_are_left_as_they_are() -> None:
+    rows, y = halves(50)
+    for kind in (PrivateLogisticRegression, PrivateSVM):
+        model = kind(**DECLARED, fit_intercept=False, random_state=0).fit(rows, y)
+        assert (model.coef_.shape, model.intercept_.tolist()) == ((1, 2), [0.0])
+        assert model.decision_function(np.zeros((3, 2))).tolist() == [0.0, 0.0, 0.0]
+    regression = PrivateLinearRegression(**REGRESSION, fit_intercept=False).fit(rows, rows[:, 0])
+    assert regression.predict(np.zeros((1, 2))).tolist() == [0.0]
 
 
 def test_approx_with_no_delta_is_pure() -> None:

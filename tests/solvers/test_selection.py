@@ -8,7 +8,12 @@ from numpy.typing import NDArray
 
 import dpverify as dpv
 from dpverify.errors import InvalidParameter
-from solvers import PrivateLinearRegression, PrivateLogisticRegression, PrivateSelection
+from solvers import (
+    PrivateLinearRegression,
+    PrivateLogisticRegression,
+    PrivateMedian,
+    PrivateSelection,
+)
 from solvers.estimators.declarations import Declaration, fraction, together
 from solvers.estimators.rows import scores
 
@@ -102,6 +107,14 @@ def test_regressions_are_scored_by_absolute_error() -> None:
     )
     search = PrivateSelection(estimator, candidates=({"ridge": 1e9}, {}), random_state=0)
     assert search.fit(rows, rows[:, 0]).best_params_ == {}
+
+
+def test_a_model_without_declared_range_has_no_score() -> None:
+    estimator = PrivateMedian(budget=PURE, relation="add-remove")
+    search = PrivateSelection(estimator, candidates=({"quantile": 0.4}, {}))
+    rows, _ = halves(50)
+    with pytest.raises(dpv.NotSupported, match="must declare label_bound, or low and high"):
+        search.fit(rows, rows[:, 0])
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 17, 500])

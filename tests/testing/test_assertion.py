@@ -58,3 +58,11 @@ def test_misuse_is_named(
 ) -> None:
     with pytest.raises(InvalidParameter, match=message):
         assert_private(mechanism, claim, [0.0], [1.0], **arguments)  # type: ignore[arg-type]
+
+
+def test_data_is_printed_as_one_would_type_it() -> None:
+    with pytest.raises(PrivacyViolation) as e:
+        assert_private(
+            lambda data, rng: data.sum() + rng.laplace(scale=0.1), ONE, np.zeros(2), np.ones(2)
+        )
+    assert "  left:   array([0.0, 0.0])\n  right:  array([1.0, 1.0])\n" in str(e.value)

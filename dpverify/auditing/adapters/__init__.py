@@ -10,6 +10,7 @@ and the adapters use nothing but the object.
 from collections.abc import Callable
 from typing import Any
 
+from dpverify.auditing.adapters.assumptions import assumptions
 from dpverify.auditing.adapters.diffprivlib import from_diffprivlib
 from dpverify.auditing.adapters.opendp import from_opendp
 
@@ -25,4 +26,4 @@ def adapted(mechanism: Any) -> Any:  # noqa: ANN401  # whatever an audit may be 
     return mechanism
 
 
-__all__ = ["adapted", "from_diffprivlib", "from_opendp"]
+__all__ = ["adapted", "assumptions", "from_diffprivlib", "from_opendp"]

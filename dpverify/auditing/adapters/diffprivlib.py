@@ -40,6 +40,7 @@ class DiffprivlibMechanism:
     mechanism: Any
     claim: Claim
     schema: Schema | None
+    notes: tuple[str, ...]
 
     def sample(self, data: object, size: int, *, rng: np.random.Generator) -> list[object]:
         value = data.item() if isinstance(data, np.generic) else data
@@ -58,6 +59,7 @@ class DiffprivlibEstimator:
     estimator: Any
     claim: Claim
     attributes: tuple[str, ...] | None
+    notes: tuple[str, ...]
     schema: Schema | None = None
 
     def __call__(self, data: Any, rng: np.random.Generator) -> dict[str, object]:  # noqa: ANN401
@@ -92,12 +94,15 @@ def from_diffprivlib(
     assumes = (RESEEDED if seeded else OWN_RANDOMNESS,)
     claim = Claim(_guarantee(mechanism), parsed, PARAMETERS, assumes)
     if callable(getattr(mechanism, "randomise", None)):
-        return DiffprivlibMechanism(mechanism=mechanism, claim=claim, schema=_schema(mechanism))
+        schema = _schema(mechanism)
+        return DiffprivlibMechanism(mechanism=mechanism, claim=claim, schema=schema, notes=assumes)
     if callable(getattr(mechanism, "fit", None)):
         read = [n for n in _BOUNDS if n in mechanism.get_params() and getattr(mechanism, n) is None]
         unbounded = tuple(READS_DATA.format(name) for name in read)
         claim = replace(claim, assumes=assumes + unbounded)
-        return DiffprivlibEstimator(estimator=mechanism, claim=claim, attributes=names)
+        return DiffprivlibEstimator(
+            estimator=mechanism, claim=claim, attributes=names, notes=assumes
+        )
     raise InvalidParameter(
         f"mechanism={short(mechanism)} must be a mechanism or an estimator of diffprivlib"
     )

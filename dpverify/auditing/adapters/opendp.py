@@ -38,6 +38,7 @@ class OpenDPMeasurement:
     measurement: Any
     claim: Claim
     schema: Schema | None
+    notes: tuple[str, ...] = (OWN_RANDOMNESS,)
 
     def __call__(self, data: object, rng: np.random.Generator) -> object:  # noqa: ARG002
         plain = data.tolist() if isinstance(data, (np.ndarray, np.generic)) else data

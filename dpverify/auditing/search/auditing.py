@@ -15,7 +15,7 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
-from dpverify.auditing.adapters import adapted
+from dpverify.auditing.adapters import adapted, assumptions
 from dpverify.auditing.auditor import audit
 from dpverify.auditing.points import implied_points
 from dpverify.auditing.sampling import Target
@@ -121,7 +121,7 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
         samples=verdict.samples + explored.draws,
         seconds=time.perf_counter() - start,
         tried=(*verdict.tried, _told(explored)),
-        notes=(*verdict.notes, *_assumed(target, claim)),
+        notes=tuple(dict.fromkeys([*verdict.notes, *assumptions(target, claim)])),
     )
 
 
@@ -211,13 +211,6 @@ def _promise(mechanism: Target, claim: Guarantee | Claim | None, schema: Schema)
             f"schema.relation={schema.relation} must be that of the claim, {stated.relation}"
         )
     return stated.guarantee
-
-
-def _assumed(mechanism: Target, claim: Guarantee | Claim | None) -> tuple[str, ...]:
-    stated = getattr(mechanism, "claim", None) if claim is None else claim
-    if not isinstance(stated, Claim) or not stated.assumes:
-        return ()
-    return (f"the claim assumes: {'; '.join(stated.assumes)}",)
 
 
 def _told(explored: Explored) -> str:

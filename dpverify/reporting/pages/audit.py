@@ -11,9 +11,9 @@ def audit_page(
     """`target` names the mechanism as the reader knows it."""
     sections = [_claim(verdict, target)]
     if verdict.witness is not None:
-        sections.append(_witness(verdict.witness, "The witness"))
+        sections.append(witness_section(verdict.witness, "The witness"))
     if verdict.float_leak is not None:
-        sections.append(_witness(verdict.float_leak, "A leak through the bits of floats"))
+        sections.append(witness_section(verdict.float_leak, "A leak through the bits of floats"))
     if pictures:
         sections.append(Section(title="In pictures", pictures=pictures))
     sections += [
@@ -52,7 +52,8 @@ def _claim(verdict: Verdict, target: str) -> Section:
     )
 
 
-def _witness(witness: Witness, title: str) -> Section:
+def witness_section(witness: Witness, title: str) -> Section:
+    """Event, pair and counts of a witness."""
     counts = witness.counts
     favored, other = witness.favors.name.lower(), witness.favors.other.name.lower()
     return Section(

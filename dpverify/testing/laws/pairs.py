@@ -61,7 +61,7 @@ def trade_off_meets_the_profile(pair: Pair) -> None:
 
 
 def _highest(pair: Pair, epsilon: float) -> float:
-    """The top of the concave α ↦ 1 − f(α) − e^ε·α, in powers of ten of α and evenly."""
+    """The top of α ↦ 1 − f(α) − e^ε·α, which is concave, by ternary search."""
 
     def gain(alpha: float) -> float:
         return 1.0 - pair.trade_off(alpha) - math.exp(epsilon) * alpha

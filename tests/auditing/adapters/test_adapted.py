@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from dpverify.auditing.adapters import adapted
-from dpverify.auditing.adapters.diffprivlib import DiffprivlibMechanism
+from dpverify.auditing.adapters import adapted, assumptions
+from dpverify.auditing.adapters.diffprivlib import OWN_RANDOMNESS, DiffprivlibMechanism
 from dpverify.auditing.schema import Answers
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms import Laplace
@@ -40,3 +40,16 @@ def test_a_type_is_known_by_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
         assert found.schema == Answers(sensitivity=1.0)
         assert found.sample(np.float64(1.0), 2, rng=np.random.default_rng(0)) == [2.0, 2.0]
     assert {"opendp", "diffprivlib"} & set(sys.modules) == loaded
+
+
+def test_what_is_assumed_is_told_of_the_claim_that_is_audited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Noise, "__module__", "diffprivlib.mechanisms.noise")
+    found = adapted(Noise())
+    assert assumptions(found, None) == (f"the claim assumes: {OWN_RANDOMNESS}",)
+    assert assumptions(found, PureDP(epsilon=0.1)) == (OWN_RANDOMNESS,)
+    assert assumptions(len, PureDP(epsilon=0.1)) == ()
+    noise = Laplace(scale=1.0, arithmetic="real")
+    assert assumptions(noise, None) == ("the claim assumes: real arithmetic",)
+    assert assumptions(noise, PureDP(epsilon=0.1)) == ()

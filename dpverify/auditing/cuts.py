@@ -1,0 +1,112 @@
+"""Events that cut a number in two or out of a range: thresholds, intervals, cuts of a score."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.auditing.draws import Draws, Proposal
+from dpverify.auditing.events import Between, Linear, Trees
+from dpverify.auditing.goals import Floats, Goal
+from dpverify.auditing.sampling import Side
+
+Ints: TypeAlias = NDArray[np.int64]
+
+_CUTS = 256
+_BINS = 40
+
+
+def thresholds(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
+    """Events feature ≤ t and feature ≥ t, for all t worth trying."""
+    ordered = seen.left.ordered(name), seen.right.ordered(name)
+    yield from _scan(ordered, (seen.left.size, seen.right.size), name, goal)
+
+
+def intervals(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
+    """Events low ≤ feature ≤ high between quantiles of what was seen."""
+    ordered = seen.left.ordered(name), seen.right.ordered(name)
+    pooled = _merged(ordered)
+    if not pooled.size or pooled[0] == pooled[-1]:
+        return
+    cuts = _distinct(pooled[np.linspace(0, len(pooled) - 1, _BINS).astype(int)])
+    first, last = np.triu_indices(len(cuts))
+    counts = [
+        (
+            np.searchsorted(o, cuts, side="right")[last]
+            - np.searchsorted(o, cuts, side="left")[first]
+        ).astype(np.float64)
+        for o in ordered
+    ]
+    for side, merits in _merits(goal, counts, (seen.left.size, seen.right.size)).items():
+        i = int(np.argmax(merits))
+        event = Between(feature=name, low=float(cuts[first[i]]), high=float(cuts[last[i]]))
+        yield Proposal(event=event, favors=side, merit=float(merits[i]))
+
+
+def score_cuts(cut: Draws, score: Linear | Trees, goal: Goal) -> Iterator[Proposal]:
+    """Events score ≥ t for the left side, and for the right with all signs changed."""
+    values = score.score(cut.left), score.score(cut.right)
+    for side, signed in ((Side.LEFT, score), (Side.RIGHT, score.negated())):
+        sign = 1.0 if side is Side.LEFT else -1.0
+        ordered = np.sort(sign * values[0]), np.sort(sign * values[1])
+        for found in _scan(ordered, (cut.left.size, cut.right.size), "", goal):
+            if (
+                found.favors is side
+                and isinstance(found.event, Between)
+                and found.event.high == np.inf
+            ):
+                yield replace(found, event=replace(signed, bound=found.event.low))
+
+
+def _scan(
+    ordered: tuple[Floats, Floats], sizes: tuple[int, int], name: str, goal: Goal
+) -> Iterator[Proposal]:
+    pooled = _merged(ordered)
+    if not pooled.size or pooled[0] == pooled[-1]:
+        return
+    cuts = _distinct(pooled[_spread(len(pooled))])
+    below = [np.searchsorted(o, cuts, side="right") for o in ordered]
+    above = [len(o) - np.searchsorted(o, cuts, side="left") for o in ordered]
+    counts = [np.concatenate(pair).astype(np.float64) for pair in zip(below, above, strict=True)]
+    for side, merits in _merits(goal, counts, sizes).items():
+        for first, upper in ((0, False), (len(cuts), True)):
+            i = int(np.argmax(merits[first : first + len(cuts)]))
+            cut = float(cuts[i])
+            event = Between(feature=name, low=cut) if upper else Between(feature=name, high=cut)
+            yield Proposal(event=event, favors=side, merit=float(merits[first + i]))
+
+
+def _merged(ordered: tuple[Floats, Floats]) -> Floats:
+    return np.sort(np.concatenate(ordered), kind="stable")  # fast on two sorted runs
+
+
+def _distinct(ordered: Floats) -> Floats:
+    first: Floats = ordered[np.append(True, ordered[1:] != ordered[:-1])]
+    return first
+
+
+def _merits(goal: Goal, counts: Sequence[Floats], sizes: tuple[int, int]) -> dict[Side, Floats]:
+    """The merit of every event for either side that it may favor."""
+    left, right = counts
+    if sizes[0] != sizes[1]:
+        return {
+            Side.LEFT: goal.merit(left, sizes[0], right, sizes[1]),
+            Side.RIGHT: goal.merit(right, sizes[1], left, sizes[0]),
+        }
+    both = goal.merit(
+        np.concatenate([left, right]), sizes[0], np.concatenate([right, left]), sizes[0]
+    )
+    return {Side.LEFT: both[: len(left)], Side.RIGHT: both[len(left) :]}
+
+
+@lru_cache(maxsize=256)
+def _spread(size: int) -> Ints:
+    """Ranks to cut at: all of them if few; else evenly spread, and denser towards both ends."""
+    if size <= _CUTS:
+        return np.arange(size)
+    tail = np.unique(np.geomspace(1, size / 2, _CUTS // 4).astype(np.int64)) - 1
+    even = np.linspace(0, size - 1, _CUTS).astype(np.int64)
+    return np.unique(np.concatenate([tail, even, size - 1 - tail]))

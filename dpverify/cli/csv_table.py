@@ -1,0 +1,61 @@
+"""A CSV file with a header as features and a target: numbers are checked, text is kept."""
+
+import csv
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.errors import InvalidParameter
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The features as numbers, the target as text."""
+
+    names: tuple[str, ...]
+    target: str
+    features: NDArray[np.float64]
+    labels: NDArray[np.str_]
+
+    def numeric_labels(self) -> NDArray[np.float64]:
+        return np.array([_cell(value, self.target, i) for i, value in enumerate(self.labels)])
+
+
+def read(path: Path, target: str) -> Table:
+    with path.open(newline="", encoding="utf-8") as file:
+        try:
+            header, *lines = list(csv.reader(file))
+        except (ValueError, csv.Error, UnicodeDecodeError):
+            raise InvalidParameter(
+                f"data={str(path)!r} must be a CSV file with a header line"
+            ) from None
+    lines = [line for line in lines if line]
+    if target not in header:
+        raise InvalidParameter(f"target={target!r} must be one of: {', '.join(header)}")
+    if len(set(header)) != len(header):
+        raise InvalidParameter(f"data={str(path)!r} must have a header without repeated names")
+    for place, line in enumerate(lines):
+        if len(line) != len(header):
+            raise InvalidParameter(
+                f"record {place} has {len(line)} cells and must have {len(header)}"
+            )
+    names = tuple(name for name in header if name != target)
+    columns = dict(zip(header, zip(*lines, strict=True), strict=True)) if lines else {}
+    features = np.array(
+        [[_cell(value, name, i) for i, value in enumerate(columns.get(name, ()))] for name in names]
+    ).T.reshape(len(lines), len(names))
+    labels = np.array([value.strip() for value in columns.get(target, ())], dtype=np.str_)
+    return Table(names, target, features, labels)
+
+
+def _cell(text: str, column: str, record: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InvalidParameter(f"{column}={str(text)!r} in record {record} must be a finite number")
+    return value
