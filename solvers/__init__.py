@@ -46,6 +46,14 @@ _MODULES = {
     "ApproximateMinima": "solvers.approximate_minima",
     "Rule": "solvers.objective_rules",
     "Setting": "solvers.objective_rules",
+    "GradientDescent": "solvers.gradient_descent",
+    "StochasticGradientDescent": "solvers.sgd",
+    "PoissonBatches": "solvers.batches",
+    "FixedBatches": "solvers.batches",
+    "ExponentialQuantile": "solvers.quantiles",
+    "ExponentialERM": "solvers.exponential",
+    "ExponentialOnBall": "solvers.log_concave",
+    "SufficientStatistics": "solvers.sufficient_statistics",
 }
 
 __all__ = list(_MODULES)

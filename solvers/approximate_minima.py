@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from flint import arb
@@ -15,11 +16,10 @@ from dpverify.neighbors import Relation
 from solvers.bounds import Data, Floats
 from solvers.certificate import EXPONENTIAL_ACCURACY
 from solvers.linear_noise import LastNoise, LinearNoise
-from solvers.objective_perturbation import ObjectivePerturbation
-from solvers.objective_rules import Rule
-from solvers.output_perturbation import SOLVED, noise_multiplier
+from solvers.objective_rules import Rule, Setting
+from solvers.output_perturbation import SOLVED
 from solvers.problem import Problem, Solution
-from solvers.theorems import APPROXIMATE_MINIMUM
+from solvers.theorems import APPROXIMATE_MINIMUM, APPROXIMATE_MINIMUM_GAUSSIAN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +27,10 @@ class ApproximateMinima:
     """θ with ‖∇J(θ)‖ ≤ `gradient_tolerance` for J = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩, plus normal noise.
 
     b is normal, and so is the last noise, of sensitivity 2·gradient_tolerance/λ: each of two
-    approximate minima may be off by half of that. `share` of ε and δ is spent on the last noise.
-    The rule decides what b costs: the tight one of `ObjectivePerturbation`, or the published one,
-    σ = 2L(1 + √(2·ln(1/δ₁)))/ε₃ with λ ≥ 2β/(ε₁ − ε₃), and (1 + √(2·ln(1/δ₂)))/ε₂ for the last.
+    approximate minima may be off by half of that. The rule decides what they cost. The tight one
+    charges both at once, μ² against μ²: `share` is the last noise's share of it. The published one,
+    σ = 2L(1 + √(2·ln(1/δ₁)))/ε₃ with λ ≥ 2β/(ε₁ − ε₃), and (1 + √(2·ln(1/δ₂)))/ε₂ for the last,
+    adds them, with that share of ε and δ for the last.
 
     >>> from solvers import Bounds, Logistic, Ridge
     >>> problem = Problem(
@@ -42,14 +43,14 @@ class ApproximateMinima:
     ...     gradient_tolerance=1e-3,
     ... )
     >>> round(private.noise.scale, 2), round(private.last_noise(1).ratio, 1)
-    (9.11, 36.3)
+    (8.16, 81.2)
     """
 
     problem: Problem
     budget: ApproxDP
     relation: Relation
     gradient_tolerance: float
-    share: float = 0.1
+    share: float = 0.01
     rule: Rule = Rule.TIGHT
 
     def __post_init__(self) -> None:
@@ -76,15 +77,27 @@ class ApproximateMinima:
         return ApproxDP(epsilon=math.nextafter(epsilon, 0.0), delta=math.nextafter(delta, 0.0))
 
     @property
+    def setting(self) -> Setting:
+        """All that the privacy of b depends on."""
+        return Setting(
+            loss=self.problem.loss,
+            bounds=self.problem.bounds,
+            ridge=self.problem.ridge,
+            relation=self.relation,
+        )
+
+    @property
+    def _tie(self) -> float:
+        """The last noise's μ over that of b, L/σ."""
+        return math.sqrt(self.share / (1.0 - self.share))
+
+    @property
     def noise(self) -> LinearNoise:
-        """The law of b, which may spend 1 − share of the budget."""
+        """The law of b."""
         part = self._part(1.0 - self.share)
         if self.rule is Rule.PUBLISHED:
             return LinearNoise(scale=self._published_sigma(part), gaussian=True)
-        exact = ObjectivePerturbation(
-            problem=self.problem, budget=part, relation=self.relation, arithmetic="real"
-        )
-        return exact.noise()
+        return LinearNoise(scale=_tight_sigma(self.setting, self.budget, self._tie), gaussian=True)
 
     def _published_sigma(self, part: ApproxDP) -> float:
         beta = self.problem.loss.smoothness(self.problem.bounds)
@@ -99,20 +112,24 @@ class ApproximateMinima:
 
     def last_noise(self, dimension: int) -> LastNoise:
         """Normal noise for approximate minima, b's rounding to its grid included."""
-        off = self.gradient_tolerance + self.noise.rounding(dimension)
-        part = self._part(self.share)
+        noise, part = self.noise, self._part(self.share)
+        off = self.gradient_tolerance + noise.rounding(dimension)
         if self.rule is Rule.PUBLISHED:
             ratio = enclose(lambda: _classical(part.delta, part.epsilon))[1]
         else:
-            ratio = noise_multiplier(part)
+            last = self._tie * self.setting.lipschitz / noise.scale
+            ratio = enclose(lambda: 1 / ball(last))[1]
         return LastNoise(
             error=off / self.problem.ridge * (1.0 + 2.0**-40), ratio=ratio, gaussian=True
         )
 
     @property
     def claim(self) -> Claim:
-        assumes = (*self.noise.assumes, EXPONENTIAL_ACCURACY, SOLVED)
-        return Claim(self.budget, self.relation, APPROXIMATE_MINIMUM, assumes)
+        accurate = self.setting.grounds(gaussian=True)[1]
+        assumes = (*self.noise.assumes, *accurate, EXPONENTIAL_ACCURACY, SOLVED)
+        published = self.rule is Rule.PUBLISHED
+        theorem = APPROXIMATE_MINIMUM if published else APPROXIMATE_MINIMUM_GAUSSIAN
+        return Claim(self.budget, self.relation, theorem, assumes)
 
     def solve(self, data: Data, linear: Floats) -> Solution:
         """Minima for given b, with gradients that are certified to be short enough."""
@@ -131,3 +148,9 @@ class ApproximateMinima:
 def _classical(delta: float, epsilon: float) -> arb:
     """(1 + √(2·ln(1/δ)))/ε, the published ratio of σ to sensitivity."""
     return (1 + (-2 * ball(delta).log()).sqrt()) / ball(epsilon)
+
+
+@lru_cache(maxsize=256)
+def _tight_sigma(setting: Setting, budget: ApproxDP, tie: float) -> float:
+    """The least σ of b with a last noise tied to it; a search, so remembered."""
+    return setting.gaussian_noise(budget, tie=tie)

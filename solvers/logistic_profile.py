@@ -9,13 +9,14 @@ chord E(1 − e^(ε − PL))₊ is in closed form, which balls evaluate.
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from flint import arb, ctx
 from scipy.special import log_ndtr, ndtr
 
 from dpverify.balls import ball, float_above
-from dpverify.pairs.gaussian import upper_tail
+from dpverify.pairs.gaussian import GaussianPair, upper_tail
 from solvers.bounds import Floats
 
 LOGARITHM_ACCURACY = "NumPy's log1p is within 4 units in the last place"
@@ -23,6 +24,7 @@ LOGARITHM_ACCURACY = "NumPy's log1p is within 4 units in the last place"
 _LOWEST = -12.0  # nodes start no lower; what is below counts as if it were at the first node
 _REACH = 80.0  # the last node has a tail of about e^(−_REACH/2) against that of the first
 _FINE, _COARSE = (384, 1024), (128, 192)  # nodes, and cells of p, to certify and to search with
+_STEPS = 1500  # nodes of upper sums, which need more than chords do
 _BITS = 192
 
 
@@ -58,8 +60,10 @@ class LogisticProfile:
         bound: Floats = top.max(axis=1) + 2.0**-48 * (size + 1.0)
         return bound
 
-    def estimate(self, epsilon: float) -> float:
+    def estimate(self, epsilon: float, *, last: float = 0.0) -> float:
         """δ in plain floats, with few nodes: to search with."""
+        if last > 0.0:
+            return self._followed_estimate(epsilon, last)
         nodes, values = self._chords(epsilon, *_COARSE)
         slope = np.diff(values) / np.diff(nodes)
         start = epsilon - values[:-1] + slope * nodes[:-1] + slope**2 / 2.0
@@ -69,11 +73,42 @@ class LogisticProfile:
         total = below + (masses - tails[0] + tails[1]).sum() + ndtr(-nodes[-1])
         return float(min(1.0, max(0.0, total)))
 
-    def delta(self, epsilon: float) -> float:
-        """A δ that is certainly large enough at ε, and nearly the integral."""
+    def delta(self, epsilon: float, *, last: float = 0.0) -> float:
+        """A δ that is certainly large enough at ε, and nearly the integral.
+
+        With a last Gaussian noise of μ = `last` it bounds E H(ε − PL(u), μ), by upper sums.
+        """
+        if last > 0.0:
+            return self._followed_delta(epsilon, last)
         nodes, values = self._chords(epsilon, *_FINE)
         with ctx.workprec(_BITS):
             total = _integral(ball(epsilon), nodes, values)
+            return min(1.0, max(0.0, float_above(total)))
+
+    def _steps(self, epsilon: float, last: float, cells: int) -> tuple[Floats, Floats]:
+        """Nodes around where PL reaches ε, a few μ before it on, and upper bounds on PL there."""
+        start = self._start(epsilon - last * (10.0 + last), cells)
+        reach = math.sqrt(start**2 + _REACH) - start
+        nodes = start + reach * np.linspace(0.0, 1.0, _STEPS + 1)
+        return nodes, self.losses(nodes, cells)
+
+    def _followed_estimate(self, epsilon: float, last: float) -> float:
+        nodes, values = self._steps(epsilon, last, _COARSE[1])
+        left = epsilon - values
+        heights = ndtr(last / 2 - left / last) - np.exp(left + log_ndtr(-last / 2 - left / last))
+        masses = ndtr(-nodes[:-1]) - ndtr(-nodes[1:])
+        total = ndtr(nodes[0]) * heights[0] + masses @ heights[1:] + ndtr(-nodes[-1])
+        return float(min(1.0, max(0.0, total)))
+
+    def _followed_delta(self, epsilon: float, last: float) -> float:
+        nodes, values = self._steps(epsilon, last, _FINE[1])
+        with ctx.workprec(_BITS):
+            pair = GaussianPair(Fraction(last) ** 2)
+            heights = [pair.profile_ball(ball(epsilon) - ball(float(v))) for v in values]
+            tails = [upper_tail(ball(float(u))) for u in nodes]
+            total = (1 - tails[0]) * heights[0] + tails[-1]
+            for i in range(len(nodes) - 1):
+                total += (tails[i] - tails[i + 1]) * heights[i + 1]
             return min(1.0, max(0.0, float_above(total)))
 
     def _chords(self, epsilon: float, count: int, cells: int) -> tuple[Floats, Floats]:

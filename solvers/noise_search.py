@@ -1,6 +1,5 @@
 """The least noise that meets a budget: searched in floats, then certified."""
 
-import math
 from collections.abc import Callable
 
 from scipy.optimize import brentq
@@ -38,8 +37,8 @@ def least_noise(
         low, high = low / 2.0, low
         if low * _WIDEST < first:
             raise InvalidParameter(f"{what} must be smaller: even the least noise meets it")
-    root = float(brentq(lambda x: estimate(math.exp(x)), math.log(low), math.log(high), xtol=1e-10))
-    scale, step = math.exp(root), 1e-12
+    # Not in logarithms: the exponential of a logarithm may lie on the other side of the root.
+    scale, step = float(brentq(estimate, low, high, xtol=1e-10 * low)), 1e-12
     for _ in range(_STEPS):
         if meets(scale):
             return scale

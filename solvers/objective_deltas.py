@@ -1,7 +1,9 @@
 """The formulas of objective perturbation, on balls: what a rule charges, rounded up.
 
 L and β are the Lipschitz and smoothness constants of one record's loss, λ the ridge, σ or τ the
-noise. For the logistic loss R is the bound on ‖x‖ and κ = R²/λ.
+noise. For the logistic loss R is the bound on ‖x‖ and κ = R²/λ. `last` is the μ of a Gaussian noise
+that is added to the minimum: its square joins those of the corners, and the corner 0 has it alone.
+[proofs/approximate_minimum_gaussian.py]
 """
 
 import math
@@ -87,12 +89,17 @@ def logistic_epsilon(*, norm: float, ridge: float, scale: float, replaced: bool)
         return float_above(bound())
 
 
-def one_sided_delta(constants: Constants, sigma: float, epsilon: float) -> float:
+def one_sided_delta(
+    constants: Constants, sigma: float, epsilon: float, *, last: float = 0.0
+) -> float:
     """H(ε̃, L/σ) a corner, for ε̃ = ε − determinant ≥ 0; beyond, no more than 1 is claimed."""
     with ctx.workprec(_BITS):
         left = ball(epsilon) - constants.determinant()
-        profile = constants.corners * constants.pair(sigma).profile_ball(left)
-        return min(1.0, float_above(profile)) if left >= 0 else 1.0
+        if not left >= 0:
+            return 1.0
+        squared, rest = _squares(constants, sigma, last)
+        corners = constants.corners * GaussianPair(squared + rest).profile_ball(left)
+        return _probability(corners + GaussianPair(rest).profile_ball(left))
 
 
 def two_sided_delta(
@@ -117,7 +124,12 @@ def two_sided_delta(
 
 
 def united_delta(
-    constants: Constants, sigma: float, epsilon: float, *, norm: float | None = None
+    constants: Constants,
+    sigma: float,
+    epsilon: float,
+    *,
+    norm: float | None = None,
+    last: float = 0.0,
 ) -> float:
     """The sum over cuts 0 = p₀ < … < 1 and q = pⱼ, 1 + pⱼ of H(ε − lⱼ, qL/σ); the best of a few.
 
@@ -127,11 +139,21 @@ def united_delta(
     several = _CUTS[:1] if norm is None else _CUTS
     with ctx.workprec(_BITS):
         bend = arb(0) if norm is None else ball(norm) ** 2 / ball(constants.ridge)
-        return min(_united(constants, sigma, ball(epsilon), bend, cuts) for cuts in several)
+        squares = _squares(constants, sigma, last)
+        return min(_united(constants, squares, ball(epsilon), bend, cuts) for cuts in several)
+
+
+def _squares(constants: Constants, sigma: float, last: float) -> tuple[Fraction, Fraction]:
+    """(L/σ)², and the squared μ of a last Gaussian noise."""
+    return (Fraction(constants.lipschitz) / Fraction(sigma)) ** 2, Fraction(last) ** 2
 
 
 def _united(
-    constants: Constants, sigma: float, epsilon: arb, bend: arb, cuts: tuple[Fraction, ...]
+    constants: Constants,
+    squares: tuple[Fraction, Fraction],
+    epsilon: arb,
+    bend: arb,
+    cuts: tuple[Fraction, ...],
 ) -> float:
     whole = constants.determinant()
     half = Fraction(1, 2)
@@ -140,7 +162,7 @@ def _united(
         whole if len(cuts) == 2 or low <= half <= high else logs[i].max(logs[i + 1])
         for i, (low, high) in enumerate(pairwise(cuts))
     ]
-    squared = (Fraction(constants.lipschitz) / Fraction(sigma)) ** 2
+    squared, rest = squares
     total = arb(0)
     for j, p in enumerate(cuts):
         touching = cells[max(j - 1, 0) : j + 1]
@@ -150,7 +172,7 @@ def _united(
         for q in (p, 1 + p):
             # With both records at one of their extremes there are so many pairs of them.
             pairs = constants.corners ** ((p > 0) + (q > p))
-            total += pairs * GaussianPair(squared * q * q).profile_ball(left)
+            total += pairs * GaussianPair(squared * q * q + rest).profile_ball(left)
     return _probability(total)
 
 

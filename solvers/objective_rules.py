@@ -160,15 +160,23 @@ class Setting:
             )[1]
         return Charge(guarantee=PureDP(epsilon=epsilon), theorem=theorem, assumes=assumes)
 
-    def gaussian(self, sigma: float, epsilon: float) -> Charge:
-        """The δ of noise N(0, σ²I) at ε: certainly large enough."""
+    def gaussian(self, sigma: float, epsilon: float, *, last: float = 0.0) -> Charge:
+        """The δ of noise N(0, σ²I) at ε: certainly large enough.
+
+        `last` is the μ of a Gaussian noise on the minimum, which hides a solver's error; tight
+        rules for losses of one side charge both at once. [Theorem approximate-minimum-gaussian]
+        """
         check_positive("sigma", sigma)
         check_between("epsilon", epsilon, 0.0, math.inf)
+        check_between("last", last, 0.0, math.inf)
+        if last > 0.0 and not (self._one_sided and self.rule is Rule.TIGHT):
+            raise NotSupported(f"last={last!r} must be 0: no rule charges both noises at once")
         theorem, assumes = self.grounds(gaussian=True)
-        guarantee = ApproxDP(epsilon=epsilon, delta=self._delta(theorem, sigma, epsilon))
+        delta = self._delta(theorem, sigma, epsilon, last)
+        guarantee = ApproxDP(epsilon=epsilon, delta=delta)
         return Charge(guarantee=guarantee, theorem=theorem, assumes=assumes)
 
-    def _delta(self, theorem: Theorem, sigma: float, epsilon: float) -> float:
+    def _delta(self, theorem: Theorem, sigma: float, epsilon: float, last: float = 0.0) -> float:
         if theorem is theorems.PUBLISHED_GAUSSIAN:
             return kifer_delta(self.constants, sigma, epsilon)
         if theorem is theorems.REDBERG:
@@ -179,11 +187,11 @@ class Setting:
                 )
             return two_sided_delta(self.constants, sigma, epsilon, published=True)
         if self._replaced:
-            return self._replaced_delta(sigma, epsilon)
+            return self._replaced_delta(sigma, epsilon, last)
         if theorem is theorems.OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN:
-            return self._profile(sigma).delta(epsilon)
+            return self._profile(sigma).delta(epsilon, last=last)
         if self._one_sided:
-            return one_sided_delta(self.constants, sigma, epsilon)
+            return one_sided_delta(self.constants, sigma, epsilon, last=last)
         return two_sided_delta(self.constants, sigma, epsilon, published=False)
 
     @property
@@ -191,11 +199,11 @@ class Setting:
         """Whether a record's slope is a mixture of 0 and vectors that do not depend on θ."""
         return self.loss.monotone or isinstance(self.loss, Softmax)
 
-    def _replaced_delta(self, sigma: float, epsilon: float) -> float:
+    def _replaced_delta(self, sigma: float, epsilon: float, last: float) -> float:
         if not self._one_sided:
             return rayleigh_delta(self.constants, sigma, epsilon)
         norm = self.bounds.norm if isinstance(self.loss, Logistic) else None
-        return united_delta(self.constants, sigma, epsilon, norm=norm)
+        return united_delta(self.constants, sigma, epsilon, norm=norm, last=last)
 
     def _profile(self, sigma: float) -> LogisticProfile:
         shift = enclose(lambda: ball(self.bounds.norm) / ball(sigma))[1]
@@ -218,22 +226,30 @@ class Setting:
             what=f"budget={budget!r}",
         )
 
-    def gaussian_noise(self, budget: ApproxDP) -> float:
-        """The smallest σ, up to the accuracy of the rule, with which `gaussian` stays within."""
+    def gaussian_noise(self, budget: ApproxDP, *, tie: float = 0.0) -> float:
+        """The smallest σ, up to the accuracy of the rule, with which `gaussian` stays within.
+
+        With `tie` there is a last noise of μ = tie·L/σ.
+        """
         check_positive("delta", budget.delta)
         self._feasible(budget.epsilon, budget.delta)
         theorem, target = self.grounds(gaussian=True)[0], math.log(budget.delta)
 
         def estimate(sigma: float) -> float:
+            last = tie * self.lipschitz / sigma
             if theorem is theorems.OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN:
-                delta = self._profile(sigma).estimate(budget.epsilon)
+                delta = self._profile(sigma).estimate(budget.epsilon, last=last)
             else:
-                delta = self._delta(theorem, sigma, budget.epsilon)
+                delta = self._delta(theorem, sigma, budget.epsilon, last)
             return math.log(max(delta, 1e-300)) - target
+
+        def meets(sigma: float) -> bool:
+            last = tie * self.lipschitz / sigma
+            return self._delta(theorem, sigma, budget.epsilon, last) <= budget.delta
 
         return least_noise(
             estimate=estimate,
-            meets=lambda sigma: self._delta(theorem, sigma, budget.epsilon) <= budget.delta,
+            meets=meets,
             first=self.lipschitz / budget.epsilon,
             what=f"budget={budget!r}",
         )

@@ -145,3 +145,14 @@ CONSTRAINED_MINIMUM = Theorem(
     source="strong monotonicity of subdifferentials; Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Lemma 7",
     proof="proofs/constrained_minimum.py",
 )
+APPROXIMATE_MINIMUM_GAUSSIAN = Theorem(
+    name="approximate-minimum-gaussian",
+    statement=(
+        "If the loss of an exact minimum is at most a variable X, in the sense that δ₁(ε) ≤ E(1 − e^(ε − X))₊ is shown "
+        "by bounding the loss at every output, then with Gaussian noise of σ₂ = 2η/μ₂ on a solver's answer within η of it "
+        "δ(ε) ≤ E H(ε − X, μ₂). For X the largest of 0 and K Gaussian losses of μ₁ plus D, and ε̃ = ε − D, "
+        "that is at most K·H(ε̃, √(μ₁² + μ₂²)) + H(ε̃, μ₂)."
+    ),
+    source="derived here; Iyengar, Near, Song, Thakkar, Thakurta, Wang, IEEE S&P 2019, adds the two budgets",
+    proof="proofs/approximate_minimum_gaussian.py",
+)

@@ -28,7 +28,7 @@ class Calibration:
     """The noise found, what it spends, and proof that it is not larger than it need be.
 
     `spent.upper` is within the budget. `insufficient` is a noise scale whose *lower* end breaks
-    the budget, so the smallest possible noise lies in (insufficient, noise].
+    the budget, so the smallest possible noise lies in (insufficient, noise]; 0 where none is known.
     """
 
     noise: float
@@ -53,6 +53,8 @@ def calibrate(
 
     More noise must mean more privacy. The result meets the budget for certain, and less than
     (1 − precision) of it certainly does not; where closed forms apply it is exact to 12 digits.
+    Where no single pair is known to be the worst (batches without replacement, zCDP), it is the
+    smallest whose *upper* end meets the budget.
 
     >>> from dpverify.guarantees import GaussianDP
     >>> budget = ApproxDP(epsilon=1.0, delta=1e-6)
@@ -81,16 +83,17 @@ def calibration(
     search = _Search(factory, budget, Relation.parse(relation), times)
     low, high = search.narrowed(*search.start(), precision)
     high = search.rounded(low, high, precision)
-    return Calibration(high.noise, high.spent, low.noise)
+    return Calibration(high.noise, high.spent, low.noise if low.breaks else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A noise scale, what it spends, and what is allowed."""
+    """A noise scale, what it spends, what is allowed, and how well that was to be known."""
 
     noise: float
     spent: Bracket
     allowed: float
+    tolerance: float
 
     @property
     def meets(self) -> bool:
@@ -101,14 +104,29 @@ class _Trial:
         return self.spent.lower > self.allowed
 
     @property
+    def falls_short(self) -> bool:
+        """Whether more noise is needed for what can be shown."""
+        return self.breaks or (self.is_open and not self.meets)
+
+    @property
     def is_sharp(self) -> bool:
         """Whether the cost is known as well as floats can say."""
         return self.spent.width <= 1e-12 * self.allowed
 
     @property
+    def is_open(self) -> bool:
+        """Whether the ends stay apart: no single pair is known to be the worst, or memory ends."""
+        return self.spent.width > 2.0 * self.tolerance
+
+    @property
     def excess(self) -> float:
-        """ln(spent/allowed), kept finite: how far off, for the secant step."""
-        middle = (self.spent.lower + self.spent.upper) / 2
+        """ln(spent/allowed), kept finite: how far off, for the secant step.
+
+        Ends that meet are known by their middle. Where they stay apart it is the upper one that
+        has to meet the budget.
+        """
+        low = self.spent.upper if self.is_open else self.spent.lower
+        middle = (low + self.spent.upper) / 2
         if middle <= 0 or math.isinf(middle):
             return -_LARGE if middle <= 0 else _LARGE
         return (
@@ -132,20 +150,22 @@ class _Search:
         delta = self.budget.delta if isinstance(self.budget, ApproxDP) else 0.0
         epsilon = self.budget.epsilon
         if epsilon == 0:
-            return _Trial(noise, accountant.delta(epsilon, tolerance=precision / 4), delta)
+            spent = accountant.delta(epsilon, tolerance=precision / 4)
+            return _Trial(noise, spent, delta, spent.upper * precision / 4)
         # ε falls at least like 1/noise near the root, so this much of ε is worth less noise.
-        return _Trial(noise, accountant.epsilon(delta, tolerance=precision * epsilon / 4), epsilon)
+        tolerance = precision * epsilon / 4
+        return _Trial(noise, accountant.epsilon(delta, tolerance=tolerance), epsilon, tolerance)
 
     def start(self) -> tuple[_Trial, _Trial]:
-        """A trial that breaks the budget and one that meets it, whatever lies between."""
+        """A trial that breaks the budget, or does not provably meet it, and one that meets it."""
         found = self.trial(1.0, _COARSE)
         low = high = found
         factor = 2.0
         while not high.meets:
-            low = high if high.breaks else low
+            low = high if high.falls_short else low
             high, factor = self._moved(high, factor), factor**2
         factor = 0.5
-        while not low.breaks:
+        while not low.falls_short:
             high = low if low.meets else high
             low, factor = self._moved(low, factor), factor**2
         return low, high
@@ -160,8 +180,9 @@ class _Search:
     def narrowed(self, low: _Trial, high: _Trial, precision: float) -> tuple[_Trial, _Trial]:
         """A trial that breaks and one that meets, closer than `precision` wherever costs allow it.
 
-        First the root is estimated from the middle of the brackets; then one trial on either side
-        of it must prove it. Costs that are known exactly are followed to 12 digits.
+        First the root is estimated; then one trial on either side of it must prove it. Costs that
+        are known exactly are followed to 12 digits. Where the ends stay apart, the upper one meets
+        the budget on one side of the root and not on the other.
         """
         root, slope = self._root(low, high, _NEAR)
         last = self.trial(root, 2 * precision)
@@ -175,8 +196,8 @@ class _Search:
             more = self.trial(root * (1 + 0.45 * goal), asked)
             less = self.trial(root * (1 - 0.45 * goal), asked)
             high = more if more.meets and more.noise < high.noise else high
-            low = less if less.breaks and less.noise > low.noise else low
-            if more.meets and less.breaks:
+            low = less if less.falls_short and less.noise > low.noise else low
+            if more.meets and less.falls_short:
                 break
             nearer = min(more, less, key=lambda trial: abs(trial.excess))
             root, asked = nearer.noise * math.exp(-nearer.excess / slope), asked / 4

@@ -14,10 +14,10 @@ from typing import TypeAlias
 import numpy as np
 
 from dpverify.auditing.classifiers import boosted, logistic
-from dpverify.auditing.cuts import intervals, score_cuts, thresholds
+from dpverify.auditing.cuts import intervals, thresholds
 from dpverify.auditing.derived import BITS, SUMMARIES
 from dpverify.auditing.draws import Confirm, Draws, Explore, Proposal
-from dpverify.auditing.events import Event, Linear, Trees
+from dpverify.auditing.events import Between, Event, Linear, Trees
 from dpverify.auditing.goals import Goal
 from dpverify.auditing.outputs import WHOLE, Outputs
 from dpverify.auditing.sampling import LOSS, Side
@@ -36,6 +36,8 @@ class Families:
     only_bits: bool = False
 
 
+_SCORE = "score"  # a column, for as long as its cuts are chosen
+
 Learner: TypeAlias = Callable[[Outputs, Outputs, Sequence[str]], Linear | Trees | None]
 Family: TypeAlias = Callable[[Draws, Goal], Iterable[Proposal]]
 
@@ -45,7 +47,8 @@ def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposa
 
     The larger a family, the more its best event flatters it. So each proposes from one half of
     what was seen and is counted on the other, both ways; the family that counts best then
-    proposes from all. Classifiers, which are slow, are learned on one half and cut on the other.
+    proposes from all. Classifiers, which are slow, are learned on one half; their cuts are then
+    chosen and counted within the other.
     """
     halves = seen.halves()
     best: dict[Side, tuple[float, Family | Proposal]] = {}
@@ -146,11 +149,26 @@ def _bit_features(seen: Explore) -> list[str]:
 
 
 def _classified(learn: Learner, names: list[str], seen: Draws, goal: Goal) -> Iterator[Proposal]:
-    """Cuts of a score that was learned on one part of the draws, chosen on the other."""
+    """Cuts of a score that was learned on one half of the draws, like any family on the other."""
     fit, cut = seen.halves()
     score = learn(fit.left, fit.right, names)
-    if score is not None:
-        yield from score_cuts(cut, score, goal)
+    if score is None:
+        return
+    scored = Draws(*(side.with_column(_SCORE, score.score(side)) for side in (cut.left, cut.right)))
+    family = partial(thresholds, _SCORE)
+    found = _best_of(family, scored, goal)
+    for side, merit in _cross_counted(family, scored.halves(), goal).items():
+        if side in found:
+            yield replace(found[side], event=_of_score(found[side].event, score), merit=merit)
+
+
+def _of_score(event: Event, score: Linear | Trees) -> Event:
+    """The event about the column of scores, as one about outputs."""
+    if not isinstance(event, Between):
+        raise TypeError(f"{event!r} is no cut of a score")
+    if event.high == np.inf:
+        return replace(score, bound=event.low)
+    return replace(score.negated(), bound=-event.high)
 
 
 def numeric_features(seen: Draws) -> list[str]:

@@ -10,7 +10,7 @@ from dpverify.auditing.points import Point
 from dpverify.auditing.sampling import Side
 from dpverify.auditing.simplify import simplified
 
-_READY = 0.85  # share of the bound hoped for that the past must assure for the block to begin
+_READY = 0.8  # share of the bound hoped for that the past must assure for the block to begin
 _DOUBT = 1.75  # standard errors of the past that the block's event is discounted by
 _HOPE = 0.3  # standard errors by which the events of bets are discounted, besides the doubt
 

@@ -1,7 +1,6 @@
-"""Events that cut a number in two or out of a range: thresholds, intervals, cuts of a score."""
+"""Events that cut a number in two or out a range of it: thresholds and intervals."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import TypeAlias
 
@@ -9,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.auditing.draws import Draws, Proposal
-from dpverify.auditing.events import Between, Linear, Trees
+from dpverify.auditing.events import Between
 from dpverify.auditing.goals import Floats, Goal
 from dpverify.auditing.sampling import Side
 
@@ -22,7 +21,19 @@ _BINS = 40
 def thresholds(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
     """Events feature ≤ t and feature ≥ t, for all t worth trying."""
     ordered = seen.left.ordered(name), seen.right.ordered(name)
-    yield from _scan(ordered, (seen.left.size, seen.right.size), name, goal)
+    pooled = _merged(ordered)
+    if not pooled.size or pooled[0] == pooled[-1]:
+        return
+    cuts = _distinct(pooled[_spread(len(pooled))])
+    below = [np.searchsorted(o, cuts, side="right") for o in ordered]
+    above = [len(o) - np.searchsorted(o, cuts, side="left") for o in ordered]
+    counts = [np.concatenate(pair).astype(np.float64) for pair in zip(below, above, strict=True)]
+    for side, merits in _merits(goal, counts, (seen.left.size, seen.right.size)).items():
+        for first, upper in ((0, False), (len(cuts), True)):
+            i = int(np.argmax(merits[first : first + len(cuts)]))
+            cut = float(cuts[i])
+            event = Between(feature=name, low=cut) if upper else Between(feature=name, high=cut)
+            yield Proposal(event=event, favors=side, merit=float(merits[first + i]))
 
 
 def intervals(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
@@ -44,39 +55,6 @@ def intervals(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
         i = int(np.argmax(merits))
         event = Between(feature=name, low=float(cuts[first[i]]), high=float(cuts[last[i]]))
         yield Proposal(event=event, favors=side, merit=float(merits[i]))
-
-
-def score_cuts(cut: Draws, score: Linear | Trees, goal: Goal) -> Iterator[Proposal]:
-    """Events score ≥ t for the left side, and for the right with all signs changed."""
-    values = score.score(cut.left), score.score(cut.right)
-    for side, signed in ((Side.LEFT, score), (Side.RIGHT, score.negated())):
-        sign = 1.0 if side is Side.LEFT else -1.0
-        ordered = np.sort(sign * values[0]), np.sort(sign * values[1])
-        for found in _scan(ordered, (cut.left.size, cut.right.size), "", goal):
-            if (
-                found.favors is side
-                and isinstance(found.event, Between)
-                and found.event.high == np.inf
-            ):
-                yield replace(found, event=replace(signed, bound=found.event.low))
-
-
-def _scan(
-    ordered: tuple[Floats, Floats], sizes: tuple[int, int], name: str, goal: Goal
-) -> Iterator[Proposal]:
-    pooled = _merged(ordered)
-    if not pooled.size or pooled[0] == pooled[-1]:
-        return
-    cuts = _distinct(pooled[_spread(len(pooled))])
-    below = [np.searchsorted(o, cuts, side="right") for o in ordered]
-    above = [len(o) - np.searchsorted(o, cuts, side="left") for o in ordered]
-    counts = [np.concatenate(pair).astype(np.float64) for pair in zip(below, above, strict=True)]
-    for side, merits in _merits(goal, counts, sizes).items():
-        for first, upper in ((0, False), (len(cuts), True)):
-            i = int(np.argmax(merits[first : first + len(cuts)]))
-            cut = float(cuts[i])
-            event = Between(feature=name, low=cut) if upper else Between(feature=name, high=cut)
-            yield Proposal(event=event, favors=side, merit=float(merits[first + i]))
 
 
 def _merged(ordered: tuple[Floats, Floats]) -> Floats:

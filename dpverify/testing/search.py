@@ -32,6 +32,7 @@ from dpverify.testing.witnessing import counted
 _LOOKING = 0.6  # of the draws; the rest is for the last pair
 _GLANCES = 0.4  # of the draws, that the first looks at all examples may take
 _FEWEST, _MOST = 64, 256  # draws a side of a first look
+_EARLY = 3  # pairs that get a longer look: failures of earlier runs, and the simplest, come first
 _ONE_PAIR = 8  # a judged pair gets at most so small a part of the draws
 _BEST, _SIMPLE = 2, 3  # pairs with the best score, and simplest among those near it
 _NEAR = 0.5  # of the best score, where first looks are too short to tell
@@ -162,11 +163,12 @@ class Search:
         if self.left_over < 2 * self.first:
             return Seen(left, right, -np.inf)
         sampler = self._sampler(left, right, stream)
-        first = draws(sampler, 0, self.first)
+        early = len(self.seen) < _EARLY and not self.shrinking
+        first = draws(sampler, 0, max(self.first, min(self.samples // 16, 2 * _MOST) * early))
         silent = silence(first)
         if silent is not None:
             self.silent = silent
-            self._spend(self.first)
+            self._spend(first.left.size)
             return Seen(left, right, -np.inf)
         points = few(self.points)
         glance = look(first, points, classify=True) if self.learning else glimpse(first, points)

@@ -36,6 +36,11 @@ class Loss(ABC):
         """Whether f′ is Lipschitz; f″ then exists except at finitely many scores."""
         return True
 
+    @property
+    def twice_differentiable(self) -> bool:
+        """Whether f″ exists everywhere."""
+        return self.smooth
+
     @abstractmethod
     def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         """f itself."""

@@ -98,6 +98,10 @@ class HuberHinge(Loss):
     def monotone(self) -> bool:
         return True
 
+    @property
+    def twice_differentiable(self) -> bool:
+        return False
+
     def _depth(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         """1 + h − ys: the loss is 0 below 0, quadratic up to 2h, linear beyond."""
         depth: Floats = (1.0 + float(self.width)) - margins(scores, labels)

@@ -1,12 +1,14 @@
 """Noise for a budget is the inverse of composition."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpverify as dpv
+from dpverify.accounting.parts import Composable
 
 ADD = dpv.Relation.ADD_REMOVE
 
@@ -82,3 +84,26 @@ def test_says_when_any_noise_is_enough(budget: dpv.PureDP | dpv.ApproxDP) -> Non
 def test_refuses_bad_arguments(name: str, value: object) -> None:
     with pytest.raises(dpv.InvalidParameter, match=f"{name}="):
         dpv.calibrate(gaussian, budget=dpv.PureDP(epsilon=1.0), relation=ADD, **{name: value})  # type: ignore[arg-type]  # the point
+
+
+@pytest.mark.parametrize(
+    ("factory", "times"),
+    [
+        (
+            lambda s: dpv.SubsampledWithoutReplacement(
+                dpv.Gaussian(sigma=s, l2_sensitivity=2.0), batch=10, population=100
+            ),
+            20,
+        ),
+        (lambda s: dpv.RenyiDP(order=8.0, epsilon=1.0 / s), 5),
+    ],
+)
+def test_where_the_ends_stay_apart_the_upper_one_meets_the_budget(
+    factory: Callable[[float], Composable], times: int
+) -> None:
+    budget, relation = dpv.ApproxDP(epsilon=2.0, delta=1e-5), dpv.Relation.REPLACE_ONE
+    found = dpv.calibration(factory, times=times, budget=budget, relation=relation)
+    assert found.spent.upper <= budget.epsilon
+    less = dpv.Accountant(relation=relation).compose(factory(0.999 * found.noise), times=times)
+    assert less.epsilon(budget.delta, tolerance=1e-4).upper > budget.epsilon
+    assert found.insufficient < found.noise

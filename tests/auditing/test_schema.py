@@ -60,6 +60,8 @@ SCHEMAS: dict[str, Any] = {
     "l1 answers": Answers(dimension=4, sensitivity=0.7, norm=1),
     "l2 answers": Answers(dimension=3, sensitivity=0.1, norm=2),
     "counts": Answers(dimension=3, sensitivity=1, low=0, integer=True, monotone=True, norm=1),
+    "narrow answers": Answers(sensitivity=1.0, low=0.0, high=0.5),
+    "narrow counts": Answers(dimension=2, sensitivity=5, low=0.5, high=3.5, integer=True),
     "bounded answers": Answers(dimension=2, sensitivity=0.5, low=3.0, high=4.0, relation=ADD),
 }
 EVERY = pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS.keys())
@@ -317,6 +319,10 @@ def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
         (lambda: Records(record=UNIT, length=True, relation=REPLACE), "whole number or a range"),
         (lambda: Answers(sensitivity=0.5, integer=True), "must be at least 1"),
         (lambda: Answers(sensitivity=1.0, low=1.0, high=1.0), "must exceed low"),
+        (
+            lambda: Answers(sensitivity=1.0, low=0.5, high=1.5, integer=True),
+            "must leave two whole numbers",
+        ),
     ],
 )
 def test_bad_schemas_are_refused(make: Any, message: str) -> None:  # noqa: ANN401

@@ -10,9 +10,18 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+import solvers
 from dpverify.auditing import NotRefuted, Refuted
 from dpverify.auditing.points import implied_points
-from dpverify.auditing.schema import Answers, Category, Number, Records, Schema
+from dpverify.auditing.schema import (
+    Answers,
+    Category,
+    Labeled,
+    Number,
+    Records,
+    Schema,
+    Vector,
+)
 from dpverify.auditing.search import audit_over
 from dpverify.auditing.search.exploring import Explorer, derived
 from dpverify.claims import Claim
@@ -275,6 +284,28 @@ def test_a_leak_through_bits_is_told() -> None:
     verdict = audit_over(naive, answers(None), claim=PureDP(epsilon=1.5), samples=4_000)
     assert not verdict.refuted
     assert verdict.float_leak is not None
+
+
+def test_solvers_are_audited_by_their_own_claim() -> None:
+    problem = solvers.Problem(
+        loss=solvers.Logistic(),
+        bounds=solvers.Bounds(norm=1.0, labels=(-1, 1)),
+        regularizer=solvers.Ridge(1.0),
+    )
+    method = solvers.OutputPerturbation(problem=problem, budget=ONE, relation=Relation.REPLACE_ONE)
+    example = Labeled(x=Vector(dimension=1, radius=1.0, norm=2), y=Category(values=(-1, 1)))
+    schema = Records(record=example, length=4, relation=Relation.REPLACE_ONE)
+    verdict = audit_over(method, schema, samples=1_000, level=1e-9, pairs=16)
+    assert not verdict.refuted
+    assert verdict.claim == ONE
+    assert "likelihood ratio" in verdict.tried
+    assert "the claim assumes" in verdict.notes[-1]
+    # What these four records can show of the method is some 0.4 of its claim of 1.
+    tenth = audit_over(method, schema, samples=10_000, claim=PureDP(epsilon=0.1), seed=1)
+    assert tenth.refuted
+    added = Records(record=example, length=(0, 4), relation=Relation.ADD_REMOVE)
+    with pytest.raises(InvalidParameter, match="must be that of the claim"):
+        audit_over(method, added)
 
 
 def test_seeds_of_parts_differ() -> None:

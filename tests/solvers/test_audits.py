@@ -127,6 +127,18 @@ def test_sloppy_minima_without_their_noise_are_refuted() -> None:
     assert audited(sloppy, FLIPPED, ONE, 50_000).refuted
 
 
+@pytest.mark.false_alarm(2e-9)
+@pytest.mark.parametrize("kind", [OutputPerturbation, ObjectivePerturbation])
+def test_no_leak_through_the_bits(kind: Any) -> None:  # noqa: ANN401
+    private = kind(problem=problem(Logistic(), 2.0), budget=PURE, relation=ADD)
+    left = (np.array([[1.0, 0.0], [0.3, 0.4]]), np.array([1.0, -1.0]))
+    right = (left[0][:1], left[1][:1])
+    verdict = dpv.audit(
+        private, left=left, right=right, level=LEVEL, samples=20_000, arithmetic="float"
+    )
+    assert not verdict.refuted
+
+
 def test_solvers_are_mechanisms() -> None:
     flat = problem(Logistic(), 4.0)
     for private in (

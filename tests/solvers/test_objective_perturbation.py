@@ -186,10 +186,10 @@ def test_softmax_is_served_and_its_density_integrates_to_one() -> None:
 def test_approximate_minima_split_their_budget() -> None:
     problem = private().problem
     asked = ApproximateMinima(
-        problem=problem, budget=GAUSSIAN, relation=REPLACE, gradient_tolerance=1e-3
+        problem=problem, budget=GAUSSIAN, relation=REPLACE, gradient_tolerance=1e-3, share=0.1
     )
     assert asked.claim.guarantee == GAUSSIAN
-    assert asked.claim.theorem.name == "approximate-minimum"
+    assert asked.claim.theorem.name == "approximate-minimum-gaussian"
     last = asked.last_noise(2)
     assert last.error == pytest.approx(1e-3 / 2.0, rel=1e-3)
     assert asked.sample(TWO_COLUMNS, 5, rng=np.random.default_rng(0)).shape == (5, 2)
@@ -198,8 +198,10 @@ def test_approximate_minima_split_their_budget() -> None:
         budget=GAUSSIAN,
         relation=REPLACE,
         gradient_tolerance=1e-3,
+        share=0.1,
         rule=Rule.PUBLISHED,
     )
+    assert published.claim.theorem.name == "approximate-minimum"
     # 2L(1 + √(2·ln(1/δ₁)))/ε₃ with δ₁ = 0.9e-5, ε₃ = 0.9 − 2β/λ = 0.65, and likewise for σ₂.
     sigma = 2 * (1 + math.sqrt(2 * math.log(1 / 0.9e-5))) / 0.65
     assert published.noise.scale == pytest.approx(sigma, rel=1e-9)

@@ -154,6 +154,36 @@ def test_rayleigh_rule_against_quadrature() -> None:
         assert spent.delta == pytest.approx(exact, rel=1e-6)
 
 
+@pytest.mark.parametrize("relation", list(Relation))
+@pytest.mark.parametrize("loss", [Logistic(), HuberHinge(width=0.5)], ids=lambda loss: loss.name)
+def test_a_last_noise_costs_what_its_square_adds(loss: Loss, relation: Relation) -> None:
+    """Both noises at once cost more than one, and less than the sum of two budgets."""
+    asked = setting(loss, ridge=4.0, relation=relation)
+    sigma = asked.gaussian_noise(BUDGET)
+    tied = asked.gaussian_noise(BUDGET, tie=0.25)
+    assert sigma < tied < 1.06 * sigma  # √(1 + 1/16) = 1.03
+    alone = asked.gaussian(tied, 1.0).guarantee.delta
+    both = asked.gaussian(tied, 1.0, last=0.25 * asked.lipschitz / tied).guarantee.delta
+    assert alone < both <= 1e-5
+    tiny = asked.gaussian(sigma, 1.0, last=1e-9).guarantee.delta
+    assert tiny == pytest.approx(asked.gaussian(sigma, 1.0).guarantee.delta, rel=0.05)
+
+
+@settings(max_examples=20)
+@given(st.floats(0.1, 2.0), st.floats(0.05, 4.0), st.floats(0.1, 3.0), st.floats(0.01, 1.0))
+def test_followed_profiles_are_just_above_the_integral(
+    shift: float, bend: float, epsilon: float, last: float
+) -> None:
+    p, u = np.linspace(0, 1, 401), np.linspace(-12.0, 14.0, 8001)
+    fixed = (p * shift) ** 2 / 2 + np.log1p(bend * p * (1 - p))
+    left = epsilon - (fixed + np.multiply.outer(u, p * shift)).max(axis=1)
+    heights = norm.cdf(last / 2 - left / last) - np.exp(left) * norm.cdf(-last / 2 - left / last)
+    masses = -np.diff(norm.sf(u))
+    lower, upper = float(masses @ heights[:-1]), float(masses @ heights[1:])
+    found = LogisticProfile(shift=shift, bend=bend).delta(epsilon, last=last)
+    assert lower * (1 - 1e-9) - 1e-14 <= found <= upper * 1.1 + 1e-12
+
+
 @pytest.mark.parametrize("classes", [2, 3, 10])
 def test_softmax_by_hand(classes: int) -> None:
     """D = (K−1)·ln(1 + 1/(Kλ)), √2/τ and (K−1)·H, as the theorem has them."""
@@ -257,6 +287,10 @@ def test_bad_settings_are_refused() -> None:
         setting().gaussian_noise(ApproxDP(epsilon=1.0))
     with pytest.raises(InvalidParameter, match="Redberg"):
         setting(ridge=0.2, rule=Rule.PUBLISHED).gaussian(1.0, 1.0)
+    with pytest.raises(NotSupported, match="both noises at once"):
+        setting(rule=Rule.KIFER).gaussian(1.0, 1.0, last=0.1)
+    with pytest.raises(InvalidParameter, match="last"):
+        setting().gaussian(1.0, 1.0, last=-0.1)
     with pytest.raises(NotSupported, match="add-remove only"):
         setting(relation=REPLACE, rule=Rule.KIFER).gaussian(1.0, 1.0)
     with pytest.raises(NotSupported, match="replace-one only"):

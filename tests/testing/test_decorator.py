@@ -3,6 +3,7 @@
 import inspect
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import hypothesis
@@ -13,10 +14,20 @@ from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
 
 import dpverify as dpv
+from dpverify.auditing.attacks import Draws
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
-from dpverify.testing import NeighboringPair, PrivacyViolation, context, neighbors, satisfies
+from dpverify.testing import (
+    NeighboringPair,
+    PrivacyViolation,
+    context,
+    glance,
+    neighbors,
+    satisfies,
+    search,
+)
+from dpverify.testing.glance import Glance
 from dpverify.theorems import LAPLACE
 
 Rng = np.random.Generator
@@ -130,31 +141,62 @@ def test_the_forced_seed_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_database_keeps_a_failure_and_loses_a_fixed_one() -> None:
     database = InMemoryExampleDatabase()
     noise = [0.5]
+    came: list[list[float]] = []
 
     def changing(data: list[float], rng: Rng) -> float:
+        came.append(data)
         return sum(data) + rng.laplace(scale=noise[0])
 
-    def run() -> context.Run:
+    def run() -> PrivacyViolation | None:
+        came.clear()
         test = settings(database=database, derandomize=False)(
             satisfies(ONE, on=unit, samples=8_000)(changing)
         )
-        with context.running(context.Run()) as around:
-            try:
-                test()
-            except PrivacyViolation as found:
-                assert found.witness is not None  # noqa: PT017
-                assert len(found.witness.left) == len(found.witness.right) == 1  # noqa: PT017
-        return around
+        try:
+            test()
+        except PrivacyViolation as found:
+            return found
+        return None
 
-    first, again = run(), run()
-    assert first.records[0].refuted
-    assert again.records[0].refuted
-    assert again.records[0].pairs <= first.records[0].pairs
-    assert database.data
+    first = run()
+    assert first is not None
+    assert first.witness is not None
+    assert "Failing test case" in "".join(first.__notes__)
+    saved = {len(values) for values in database.data.values()}
+    assert saved
+    again = run()
+    assert again is not None
+    assert len(came[0]) == 1  # the smallest pair of the run before comes first
     noise[0] = 2.0
-    assert not run().records[0].refuted
-    noise[0] = 0.5
-    assert run().records[0].refuted
+    assert run() is None
+
+
+def test_the_last_test_fails_and_its_pair_is_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short looks are blinded here, so only the test at the end can refute."""
+
+    def blind(seen: Draws, points: Any) -> Glance:  # noqa: ANN401
+        return replace(glance.glimpse(seen, points), wager=None)
+
+    monkeypatch.setattr(search, "glimpse", blind)
+    with context.running(context.Run()) as around:
+        found = failure(quiet(satisfies(ONE, on=unit, samples=8_000)(half_noise)))
+    assert found.witness is not None
+    assert found.witness.claim == ONE
+    assert len(found.witness.left) == 1
+    assert around.records[0].refuted
+    assert "Failing test case" in "".join(found.__notes__)
+
+
+def test_what_a_classifier_found_is_shrunk_with_one() -> None:
+    """Three numbers, none of which tells anything, and whose weighted sum tells all."""
+
+    def masked(data: list[bool], rng: Rng) -> list[float]:
+        a, b = rng.normal(scale=4.0, size=2)
+        return [a, b, 2.0 * a - b + sum(data) + rng.laplace(scale=0.2)]
+
+    found = failure(quiet(satisfies(ONE, on=bits)(masked)))
+    assert found.witness is not None
+    assert found.epsilon_lower > 1.0
 
 
 def test_examples_are_run_and_replayed() -> None:

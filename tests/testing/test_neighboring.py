@@ -52,7 +52,7 @@ def test_sizes_stay_within_bounds(pair: NeighboringPair) -> None:
         ("add-remove", lambda _pair: True, ([], [0])),
         ("add-remove", lambda pair: len(pair.left) > len(pair.right), ([0], [])),
         ("replace-one", lambda pair: sum(pair.right) > sum(pair.left) + 5, ([0], [6])),
-        ("replace-one", lambda pair: len(pair.left) >= 3, ([0, 0, 0], [1, 0, 0])),
+        ("add-remove", lambda pair: len(pair.left) == 3, ([0, 0, 0], [0, 0, 0, 0])),
         ("replace-one", lambda pair: min(pair.left) >= 4, ([4], [0])),
     ],
 )
@@ -61,6 +61,13 @@ def test_pairs_shrink(relation: str, condition: Any, smallest: Any) -> None:  # 
     pairs = neighbors(st.lists(st.integers(0, 9)), relation=relation)
     found = find(pairs, condition, settings=settings(database=None, max_examples=2_000))
     assert (found.left, found.right) == smallest
+
+
+def test_long_pairs_shrink_to_one_simple_difference() -> None:
+    pairs = neighbors(st.lists(st.integers(0, 9)), relation="replace-one")
+    found = find(pairs, lambda pair: len(pair.left) >= 3, settings=settings(database=None))
+    assert len(found.left) == len(found.right) == 3
+    assert sorted(found.left + found.right) == [0, 0, 0, 0, 0, 1]
 
 
 @pytest.mark.parametrize(

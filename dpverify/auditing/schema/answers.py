@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dpverify.auditing.schema.answer_patterns import Answer, bases, directions
 from dpverify.auditing.schema.candidates import Candidate
 from dpverify.auditing.schema.domains import pick
 from dpverify.auditing.schema.norms import ALLOWED_NORMS, ROUNDING, distance
@@ -23,7 +24,6 @@ from dpverify.errors import (
 )
 from dpverify.neighbors import Relation
 
-Answer: TypeAlias = tuple[float, ...]
 Pair: TypeAlias = tuple[Answer, Answer]
 
 _MOST_PATTERNS = 400
@@ -64,6 +64,10 @@ class Answers:
         if self.integer and self.sensitivity < 1.0:
             raise InvalidParameter(
                 f"sensitivity={self.sensitivity!r} must be at least 1 where answers are whole"
+            )
+        if self.integer and not self._ends[0] < self._ends[1]:
+            raise InvalidParameter(
+                f"high={self.high!r} must leave two whole numbers from low={self.low!r} on"
             )
         if self.relation is not None:
             object.__setattr__(self, "relation", Relation.parse(self.relation))
@@ -114,14 +118,14 @@ class Answers:
                 return self._candidate(pair, "random")
 
     def patterns(self) -> Iterator[Candidate]:
-        bases, steps = list(self._bases().items()), list(self._directions().items())
-        ranks = sorted(product(range(len(bases)), range(len(steps))), key=lambda r: (sum(r), r))
+        starts, steps = list(self._bases().items()), list(self._directions().items())
+        ranks = sorted(product(range(len(starts)), range(len(steps))), key=lambda r: (sum(r), r))
         seen: set[frozenset[Answer]] = set()  # a pair the other way round is the same pair
         for i, j in ranks[:_MOST_PATTERNS]:
-            pair = self._step(bases[i][1], steps[j][1])
+            pair = self._step(starts[i][1], steps[j][1])
             if pair is not None and frozenset(pair) not in seen:
                 seen.add(frozenset(pair))
-                yield self._candidate(pair, f"{bases[i][0]}, {steps[j][0]}")
+                yield self._candidate(pair, f"{starts[i][0]}, {steps[j][0]}")
 
     def mutate(self, candidate: Candidate, rng: np.random.Generator) -> Candidate:
         left, right = self._pair(candidate)
@@ -151,48 +155,11 @@ class Answers:
                 yield self._candidate((a, b), candidate.pattern)
 
     def _bases(self) -> dict[str, Answer]:
-        """Answers to start from: equal, split, with one that stands out."""
-        d, unit = self.dimension or 1, self._unit
-        zero = 0.0 if self.low <= 0.0 <= self.high else float(max(self.low, min(self.high, 0.0)))
-        one = zero + unit
-        half = d // 2
-        return {
-            "equal answers": (one,) * d,
-            "zeros": (zero,) * d,
-            "half high, half low": (one,) * half + (zero,) * (d - half),
-            "half low, half high": (zero,) * half + (one,) * (d - half),
-            "last one high": (zero,) * (d - 1) + (one,),
-            "last one low": (one,) * (d - 1) + (zero,),
-            "first one high": (one,) + (zero,) * (d - 1),
-            "alternating": tuple((zero, one)[i % 2] for i in range(d)),
-            "steps": tuple(zero + i * unit for i in range(d)),
-            "far apart": (zero,) * (d - 1) + (zero + 10.0 * unit,),
-        }
+        (zero,) = self._clamped((0.0,))
+        return bases(self.dimension or 1, zero, self._unit)
 
     def _directions(self) -> dict[str, Answer]:
-        """Ways to move from there; scaled to the sensitivity afterwards."""
-        d = self.dimension or 1
-        half = d // 2
-        up = (1.0,) * d
-        mixed = {
-            "half up, half down": (1.0,) * half + (-1.0,) * (d - half),
-            "half down, half up": (-1.0,) * half + (1.0,) * (d - half),
-            "last down, others up": (1.0,) * (d - 1) + (-1.0,),
-            "last up, others down": (-1.0,) * (d - 1) + (1.0,),
-            "first down, others up": (-1.0,) + (1.0,) * (d - 1),
-            "first up, others down": (1.0,) + (-1.0,) * (d - 1),
-            "alternating": tuple((1.0, -1.0)[i % 2] for i in range(d)),
-        }
-        alone = {
-            "first one up": (1.0,) + (0.0,) * (d - 1),
-            "first one down": (-1.0,) + (0.0,) * (d - 1),
-            "last one up": (0.0,) * (d - 1) + (1.0,),
-            "last one down": (0.0,) * (d - 1) + (-1.0,),
-        }
-        together = {"all up": up, "all down": tuple(-x for x in up)}
-        if self.norm == math.inf:
-            return together | ({} if self.monotone else mixed) | alone
-        return alone | together | ({} if self.monotone else mixed)
+        return directions(self.dimension or 1, self.norm, monotone=self.monotone)
 
     def _direction(self, rng: np.random.Generator) -> Answer:
         if rng.random() < 0.5:
@@ -210,23 +177,25 @@ class Answers:
         if self.integer:
             # Whole steps in as many coordinates as the norm allows, one after the other.
             return self._whole_step(base, direction)
+        start = self._clamped(base)
         factor = self.sensitivity / size
         for _ in range(60):
-            moved = tuple(a + factor * x + 0.0 for a, x in zip(base, direction, strict=True))
-            if distance(base, moved, self.norm) <= self.sensitivity:
+            ahead = tuple(a + factor * x + 0.0 for a, x in zip(start, direction, strict=True))
+            moved = self._clamped(ahead)  # brings no two answers further apart
+            if distance(start, moved, self.norm) <= self.sensitivity:
                 break
             factor *= 1.0 - 2.0**-50
-        # Out of bounds: the same step from a base that leaves room, or from the other end.
-        return (base, moved) if base != moved and self._neighbors(base, moved) else None
+        return (start, moved) if start != moved and self._neighbors(start, moved) else None
 
     def _whole_step(self, base: Answer, direction: Answer) -> Pair | None:
-        moved = base
+        start = moved = self._clamped(base)
         reach = float(math.floor(self.sensitivity))
         for i, x in enumerate(direction):
-            further = _with(moved, i, base[i] + math.copysign(reach, x) * (x != 0.0))
-            if self._neighbors(base, further):
+            ahead = _with(moved, i, start[i] + math.copysign(reach, x) * (x != 0.0))
+            further = self._clamped(ahead)
+            if self._neighbors(start, further):
                 moved = further
-        return (base, moved) if base != moved else None
+        return (start, moved) if start != moved else None
 
     def _neighbors(self, a: Answer, b: Answer) -> bool:
         near = distance(a, b, self.norm) <= self.sensitivity
@@ -242,10 +211,24 @@ class Answers:
 
     def _value(self, rng: np.random.Generator) -> float:
         unit = self._unit
-        low = self.low if math.isfinite(self.low) else min(self.high, 5.0 * unit) - 10.0 * unit
-        high = self.high if math.isfinite(self.high) else max(low, -5.0 * unit) + 10.0 * unit
+        low, high = self._ends
+        low = low if math.isfinite(low) else min(high, 5.0 * unit) - 10.0 * unit
+        high = high if math.isfinite(high) else max(low, -5.0 * unit) + 10.0 * unit
         value = low + unit * math.floor(rng.random() * ((high - low) / unit + 1.0))
         return float(min(max(value, low), high)) + 0.0
+
+    def _clamped(self, values: Answer) -> Answer:
+        low, high = self._ends
+        return tuple(min(max(x, low), high) + 0.0 for x in values)
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """The least and the largest answer that may be."""
+        low, high = float(self.low), float(self.high)
+        if self.integer:
+            low = float(math.ceil(low)) if math.isfinite(low) else low
+            high = float(math.floor(high)) if math.isfinite(high) else high
+        return low, high
 
     @property
     def _unit(self) -> float:

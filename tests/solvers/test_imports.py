@@ -1,0 +1,44 @@
+"""Solvers import nothing above mechanisms, and nothing heavy until it is used."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import solvers
+
+ROOT = Path(__file__).parents[2]
+MODULES = sorted(ROOT.glob("solvers/**/*.py"))
+ABOVE = ("auditing", "testing", "reporting", "cli")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_point_down(path: Path) -> None:
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    names = [alias.name for n in nodes if isinstance(n, ast.Import) for alias in n.names]
+    names += [n.module for n in nodes if isinstance(n, ast.ImportFrom) and n.module]
+    for name in names:
+        parts = name.split(".")
+        assert parts[0] not in {"proofs", "tests", "benchmarks"}
+        assert parts[0] != "dpverify" or len(parts) < 2 or parts[1] not in ABOVE
+
+
+def test_every_exported_name_is_there() -> None:
+    for name in solvers.__all__:
+        assert getattr(solvers, name).__name__ == name
+    assert set(dir(solvers)) == set(solvers.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
+        _ = solvers.Nonsense
+
+
+def test_private_fits_need_neither_cvxpy_nor_sklearn() -> None:
+    code = (
+        "import sys, solvers; solvers.ObjectivePerturbation; solvers.OutputPerturbation;"
+        "print([m for m in ('cvxpy', 'sklearn', 'sympy') if m in sys.modules])"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT
+    )
+    assert shown.stdout.strip() == "[]"
