@@ -201,6 +201,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--draws", type=int, default=10_000, help="noise vectors (%(default)s)")
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run?")
+    parser.add_argument("--full", action="store_true", help="as the other tables; changes nothing")
+    parser.add_argument("--time-limit", type=float, help="as the other tables; changes nothing")
     parser.add_argument("--json", type=Path, metavar="PATH", help="also write the results there")
     given = parser.parse_args(arguments)
     solves = 3 if given.quick else 30

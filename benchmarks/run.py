@@ -7,13 +7,17 @@ import argparse
 from collections.abc import Callable, Sequence
 
 import accounting
+import adult
 import composition
 import environment
+import erm
 import options
 
 TABLES: dict[str, Callable[[Sequence[str]], None]] = {
     "composition": composition.main,
     "accounting": accounting.main,
+    "erm": erm.main,
+    "adult": adult.main,
 }
 
 

@@ -16,19 +16,7 @@ from dpverify.theorems import POISSON_SUBSAMPLING, WITHOUT_REPLACEMENT, Theorem
 from solvers.bounds import Floats
 from solvers.clipped_sums import ClippedSums
 from solvers.descent import Setting
-
-POISSON_REPLACED = Theorem(
-    name="poisson-subsampling-replaced",
-    statement=(
-        "If noise B in one dimension dominates what one record's presence does to a mechanism, by "
-        "likelihood ratios of B(s) and B(−s) to B of which one rises and the other falls, then "
-        "(1−q)·B + q·B(s) against (1−q)·B + q·B(−s) dominates its Poisson-subsampled version when "
-        "a record is replaced; where presence costs ε, the largest loss is at most "
-        "ln((1−q+q·e^ε)/(1−q+q·e^(−ε)))."
-    ),
-    source="derived here; Zhu, Dong, Wang, AISTATS 2022, Thm 11 (arXiv 2106.08567v4), for one side",
-    proof="proofs/replaced_subsampling.py",
-)
+from solvers.theorems import POISSON_REPLACED
 
 _UNIFORM = 2**53  # what Generator.random() returns are multiples of 1/this
 _CELLS = 1 << 21

@@ -17,7 +17,7 @@ from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms import Gaussian, Laplace
 from dpverify.mechanisms.laws import Ints
 from dpverify.neighbors import Relation
-from solvers.batches import POISSON_REPLACED, Batches, FixedBatches, PoissonBatches
+from solvers.batches import Batches, FixedBatches, PoissonBatches
 from solvers.bounds import Data, Floats
 from solvers.clipped_sums import ClippedSums
 from solvers.descent import (
@@ -35,7 +35,6 @@ from solvers.step_noise import StepNoise
 Budget: TypeAlias = PureDP | ApproxDP
 
 __all__ = [
-    "POISSON_REPLACED",
     "Batches",
     "Budget",
     "FixedBatches",

@@ -11,7 +11,8 @@ from dpverify.auditing.sampling import Side
 from dpverify.auditing.simplify import simplified
 
 _READY = 0.8  # share of the bound hoped for that the past must assure for the block to begin
-_DOUBT = 1.75  # standard errors of the past that the block's event is discounted by
+_MANY = 30_000  # draws of a block, from which on caution costs it little
+_BOLD, _CAREFUL = 1.75, 2.5  # standard errors of the past that its event is discounted by
 _HOPE = 0.3  # standard errors by which the events of bets are discounted, besides the doubt
 
 
@@ -51,7 +52,8 @@ def best_bound(
     """The event with the largest bound to hope for; None if all outputs are the same."""
     best: tuple[float, Proposal, Point, Bound] | None = None
     for point in points:
-        goal = Bound(delta=point.delta, z=critical(level), planned=planned, doubt=_DOUBT)
+        doubt = _CAREFUL if planned >= _MANY else _BOLD
+        goal = Bound(delta=point.delta, z=critical(level), planned=planned, doubt=doubt)
         for proposal in propose(past, goal, families).values():
             gain = proposal.merit - point.epsilon
             if best is None or gain > best[0]:
