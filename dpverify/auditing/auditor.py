@@ -29,31 +29,34 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from dpverify.auditing.adapters import adapted, assumptions
 from dpverify.auditing.checkpoint import Journal, fingerprint
 from dpverify.auditing.conclusion import conclude
 from dpverify.auditing.drawing import is_vectorized
 from dpverify.auditing.levels import Levels, Method
 from dpverify.auditing.points import implied_points
+from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of
 from dpverify.auditing.progress import Progress
 from dpverify.auditing.rounds import Run
 from dpverify.auditing.sampling import Sampler, Target
+from dpverify.auditing.schema import Schema
 from dpverify.auditing.state import Plan
 from dpverify.auditing.verdict import Verdict
-from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_member, check_positive, check_real
-from dpverify.guarantees import Guarantee
 
 Arithmetic: TypeAlias = Literal["real", "float"]
 
+NOT_GIVEN = object()
 _SAMPLES = {True: 100_000, False: 10_000}
 
 
 def audit(  # noqa: PLR0913  # the contract of the library
     mechanism: Target,
     *,
-    left: Any,  # noqa: ANN401  # whatever the mechanism takes
-    right: Any,  # noqa: ANN401
-    claim: Guarantee | Claim | None = None,
+    left: Any = NOT_GIVEN,  # noqa: ANN401  # whatever the mechanism takes
+    right: Any = NOT_GIVEN,  # noqa: ANN401
+    schema: Schema | None = None,
+    claim: Claimable | None = None,
     level: float = 0.01,
     seed: int = 0,
     samples: int | None = None,
@@ -73,8 +76,12 @@ def audit(  # noqa: PLR0913  # the contract of the library
     mechanism
         A callable `mechanism(data, rng)`, or an object with `sample(data, size, *, rng)`; with
         `log_density(outputs, data)` the best events are known and the audit is optimal.
+    schema
+        What data the mechanism takes, and when two datasets are neighbors: `left` and `right` are
+        checked against it, and searched in it where they are not given (see `audit_over`).
     claim
-        What is to be refuted; the mechanism's own claim if None.
+        What is to be refuted; the mechanism's own claim if None. A guarantee, or a whole profile:
+        a dominating pair, an accountant, a function ε ↦ δ, or points (ε, δ) that hold at once.
     level
         Bound on the probability that an honest mechanism is refuted, over all that is tried and
         at any stopping time; and that `epsilon_lower` exceeds the truth.
@@ -114,13 +121,35 @@ def audit(  # noqa: PLR0913  # the contract of the library
     >>> verdict.refuted
     True
     """
+    mechanism = adapted(mechanism)
+    if left is NOT_GIVEN and right is NOT_GIVEN:
+        return _search(
+            mechanism,
+            schema,
+            claim=claim,
+            level=level,
+            seed=seed,
+            samples=samples,
+            method=method,
+            arithmetic=arithmetic,
+            timeout=timeout,
+            workers=workers,
+            executor=executor,
+            progress=progress,
+            seconds=seconds,
+            checkpoint=checkpoint,
+        )
+    if left is NOT_GIVEN or right is NOT_GIVEN:
+        raise InvalidParameter("left and right must be given together, or neither with a schema")
+    if schema is not None:
+        schema.check_neighbors(left, right)
     start, begun = time.perf_counter(), time.time()
     _check(level, seed, samples, method, arithmetic)
     check_count("workers", workers)
     for name, value in (("seconds", seconds), ("timeout", timeout)):
         if value is not None:
             check_positive(name, value)
-    guarantee = _guarantee(mechanism, claim)
+    guarantee = _claimed(mechanism, claim)
     plan = Plan(
         claim=guarantee,
         points=implied_points(guarantee),
@@ -140,7 +169,17 @@ def audit(  # noqa: PLR0913  # the contract of the library
         run = Run(plan, replace(sampler, executor=pool, journal=journal), progress)
         stopped = run.go()
         verdict = conclude(plan, run.state, run.sampler, stopped)
-    return replace(verdict, seconds=time.perf_counter() - start)
+    notes = (*verdict.notes, *assumptions(mechanism, claim))
+    return replace(verdict, seconds=time.perf_counter() - start, notes=notes)
+
+
+def _search(mechanism: Target, schema: Schema | None, **options: Any) -> Verdict:  # noqa: ANN401
+    from dpverify.auditing.search import audit_over  # noqa: PLC0415  # it imports this module
+
+    known = getattr(mechanism, "schema", None) if schema is None else schema
+    if known is None:
+        raise InvalidParameter("left and right must be given, or a schema to search them in")
+    return audit_over(mechanism, known, **options)
 
 
 @contextmanager
@@ -176,14 +215,14 @@ def _pool(workers: int, executor: Executor | None, sent: object) -> Iterator[Exe
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _guarantee(mechanism: Target, claim: Guarantee | Claim | None) -> Guarantee:
+def _claimed(mechanism: Target, claim: Claimable | None) -> AuditClaim:
     if claim is None:
         claim = getattr(mechanism, "claim", None)
         if claim is None:
             raise InvalidParameter(
                 "claim=None must be a guarantee, as the mechanism states no claim"
             )
-    return claim.guarantee if isinstance(claim, Claim) else claim
+    return claim_of(claim)
 
 
 def _check(

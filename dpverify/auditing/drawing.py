@@ -26,7 +26,7 @@ from dpverify.auditing.outputs import (
     from_objects,
     joined,
 )
-from dpverify.errors import DPVerifyError, InvalidParameter
+from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
 
 LOSS = "privacy loss"
 BLOCK = 16_384  # draws of a vectorized mechanism at a time
@@ -188,9 +188,8 @@ def _whole_block(task: Task) -> Outputs:
         raise InvalidParameter(
             f"mechanism must return size={task.size} outputs from sample, got {outputs.size}"
         )
-    if not _has_density(task.mechanism):
-        return outputs
-    return outputs.with_column(LOSS, _losses(task, raw))
+    losses = _losses(task, raw) if _has_density(task.mechanism) else None
+    return outputs if losses is None else outputs.with_column(LOSS, losses)
 
 
 def _rows(task: Task, raw: Any) -> Outputs:  # noqa: ANN401  # whatever sample returned
@@ -208,10 +207,16 @@ def _has_density(mechanism: Target) -> bool:
     return callable(getattr(mechanism, "log_density", None))
 
 
-def _losses(task: Task, raw: Any) -> Floats:  # noqa: ANN401
-    """ln p(output | left) − ln p(output | right): the best events are its thresholds."""
-    left = np.asarray(task.mechanism.log_density(raw, task.left), dtype=np.float64)
-    right = np.asarray(task.mechanism.log_density(raw, task.right), dtype=np.float64)
+def _losses(task: Task, raw: Any) -> Floats | None:  # noqa: ANN401
+    """ln p(output | left) − ln p(output | right): the best events are its thresholds.
+
+    None where the mechanism has no density in closed form for data like these.
+    """
+    try:
+        left = np.asarray(task.mechanism.log_density(raw, task.left), dtype=np.float64)
+        right = np.asarray(task.mechanism.log_density(raw, task.right), dtype=np.float64)
+    except NotSupported:
+        return None
     with np.errstate(invalid="ignore"):
         # Beyond this digit the difference shows how it was rounded, which is about bits.
         return np.round(left - right, 9)
@@ -224,6 +229,9 @@ def _single_draws(task: Task) -> Outputs:
     fine = [i for i, call in enumerate(calls) if not isinstance(call, (Raised, TimedOut))]
     if not _has_density(task.mechanism) or not fine:
         return outputs
+    known = _losses(task, np.array([calls[i] for i in fine]))
+    if known is None:
+        return outputs
     losses = np.full(len(calls), np.nan)
-    losses[fine] = _losses(task, np.array([calls[i] for i in fine]))
+    losses[fine] = known
     return outputs.with_column(LOSS, losses)

@@ -9,9 +9,9 @@ from dpverify.auditing.confidence import critical, rejects
 from dpverify.auditing.goals import Bound
 from dpverify.auditing.outputs import WHOLE
 from dpverify.auditing.points import Point
+from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.sampling import Sampler
 from dpverify.auditing.verdict import Witness, counts_of
-from dpverify.guarantees import Guarantee
 
 _LEAST = 128  # draws a side
 
@@ -21,7 +21,7 @@ class BitSearch:
     """What is to be refuted through bits, and the probability of erring."""
 
     point: Point
-    claim: Guarantee
+    claim: AuditClaim
     level: float
 
     def leak(self, explore: Explore, confirm: Confirm, sampler: Sampler) -> Witness | None:

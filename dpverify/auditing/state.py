@@ -15,6 +15,7 @@ from dpverify.auditing.draws import Confirm, Draws, Explore
 from dpverify.auditing.levels import Levels
 from dpverify.auditing.outputs import joined
 from dpverify.auditing.points import Point
+from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.sampling import Side
 from dpverify.auditing.stages import (
     LAST_CHOICE,
@@ -25,14 +26,13 @@ from dpverify.auditing.stages import (
     tunes,
 )
 from dpverify.auditing.verdict import counts_of
-from dpverify.guarantees import Guarantee
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What is audited, and how hard."""
 
-    claim: Guarantee
+    claim: AuditClaim
     points: tuple[Point, ...]
     levels: Levels
     budget: int

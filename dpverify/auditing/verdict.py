@@ -10,20 +10,10 @@ from dpverify.auditing.confidence import Counts, epsilon_lower
 from dpverify.auditing.events import Event, event_from_dict
 from dpverify.auditing.limits import Stopped
 from dpverify.auditing.outputs import canonical
+from dpverify.auditing.profiles import AuditClaim, claim_from_dict, claim_to_dict
 from dpverify.auditing.sampling import Sampler, Side, Target
 from dpverify.errors import InvalidParameter, check_count
-from dpverify.guarantees import (
-    ApproxDP,
-    GaussianDP,
-    Guarantee,
-    PureDP,
-    RenyiDP,
-    ZeroConcentratedDP,
-)
 
-_GUARANTEES = {
-    kind.__name__: kind for kind in (PureDP, ApproxDP, ZeroConcentratedDP, RenyiDP, GaussianDP)
-}
 _FORMAT = 1
 
 
@@ -35,7 +25,7 @@ class Witness:
     alone show at δ = `delta`, at level `level`.
     """
 
-    claim: Guarantee
+    claim: AuditClaim
     left: Any
     right: Any
     event: Event
@@ -73,7 +63,7 @@ class Witness:
         """As JSON can hold it; data that JSON cannot hold is kept as text and not loaded again."""
         return {
             "version": _FORMAT,
-            "claim": {"kind": type(self.claim).__name__} | _fields(self.claim),
+            "claim": claim_to_dict(self.claim),
             "left": _data(self.left),
             "right": _data(self.right),
             "event": self.event.to_dict(),
@@ -96,10 +86,8 @@ class Witness:
         """The witness that `save` wrote."""
         try:
             fields = json.loads(Path(path).read_text(encoding="utf-8"))
-            claim = dict(fields["claim"])
-            kind = _GUARANTEES[claim.pop("kind")]
             return cls(
-                claim=kind(**{name: float(value) for name, value in claim.items()}),
+                claim=claim_from_dict(fields["claim"]),
                 left=_loaded(fields["left"]),
                 right=_loaded(fields["right"]),
                 event=event_from_dict(fields["event"]),
@@ -129,7 +117,7 @@ class _Finding:
     it comes from bets, which may be stopped at any time; what was not looked at is left out.
     """
 
-    claim: Guarantee
+    claim: AuditClaim
     level: float
     epsilon_lower: float
     delta: float
@@ -146,7 +134,7 @@ class _Finding:
         return {
             "version": _FORMAT,
             "refuted": isinstance(self, Refuted),
-            "claim": {"kind": type(self.claim).__name__} | _fields(self.claim),
+            "claim": claim_to_dict(self.claim),
             "level": self.level,
             "epsilon_lower": self.epsilon_lower,
             "delta": self.delta,
@@ -230,18 +218,43 @@ def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401  # a slotted dataclas
 
 
 def _data(data: object) -> dict[str, Any]:
-    plain = data.tolist() if hasattr(data, "tolist") else data
+    """Arrays, tuples and dicts of what JSON holds are told apart from it; the rest is text."""
     try:
-        json.dumps(plain, allow_nan=False)
+        return _encoded(data)
     except (TypeError, ValueError):
         return {"text": canonical(data)}
-    kind = "array" if hasattr(data, "tolist") and not isinstance(plain, (int, float)) else "json"
-    return {kind: plain}
+
+
+def _encoded(data: Any) -> dict[str, Any]:  # noqa: ANN401  # whatever the mechanism takes
+    if hasattr(data, "tolist"):
+        plain = data.tolist()
+        json.dumps(plain, allow_nan=False)
+        return {"array" if isinstance(plain, list) else "json": plain}
+    if isinstance(data, tuple):
+        return {"tuple": [_encoded(each) for each in data]}
+    try:
+        json.dumps(data, allow_nan=False)
+    except (TypeError, ValueError):
+        if isinstance(data, list):
+            return {"list": [_encoded(each) for each in data]}
+        if isinstance(data, dict) and all(isinstance(name, str) for name in data):
+            return {"dict": {name: _encoded(each) for name, each in data.items()}}
+        raise
+    return {"json": data}
 
 
 def _loaded(fields: dict[str, Any]) -> Any:  # noqa: ANN401  # whatever the mechanism takes
-    if "array" in fields:
-        import numpy as np  # noqa: PLC0415
+    ((kind, held),) = fields.items()
+    match kind:
+        case "array":
+            import numpy as np  # noqa: PLC0415
 
-        return np.array(fields["array"])
-    return fields["json"] if "json" in fields else fields["text"]
+            return np.array(held)
+        case "tuple":
+            return tuple(_loaded(each) for each in held)
+        case "list":
+            return [_loaded(each) for each in held]
+        case "dict":
+            return {name: _loaded(each) for name, each in held.items()}
+        case _:
+            return held
