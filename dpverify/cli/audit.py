@@ -13,8 +13,10 @@ import typer
 from dpverify.auditing.auditor import audit as run_audit
 from dpverify.auditing.levels import Levels
 from dpverify.auditing.progress import Progress
+from dpverify.auditing.schema import load_schema
 from dpverify.auditing.verdict import Verdict, Witness
 from dpverify.cli.output import command_line, console, print_json
+from dpverify.cli.solver_targets import is_solver, names, solver, worst_pair
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, RenyiDP, ZeroConcentratedDP
 
@@ -25,9 +27,20 @@ EXAMPLE = (
 
 
 def audit(
-    target: Annotated[str, typer.Argument(help="package.module:name of a mechanism.")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="package.module:name of a mechanism, or a solver: objective-perturbation, …"
+        ),
+    ],
     left: Annotated[Path | None, typer.Option(help="JSON file with one dataset.")] = None,
     right: Annotated[Path | None, typer.Option(help="JSON file with its neighbor.")] = None,
+    schema: Annotated[
+        Path | None, typer.Option(help="JSON file that says what data look like; finds the pair.")
+    ] = None,
+    relation: Annotated[
+        str | None, typer.Option(help="For a solver: add-remove or replace-one.")
+    ] = None,
     epsilon: Annotated[float | None, typer.Option(help="Claimed ε.")] = None,
     delta: Annotated[float, typer.Option(help="Claimed δ.")] = 0.0,
     rho: Annotated[float | None, typer.Option(help="Claimed ρ of zCDP.")] = None,
@@ -58,27 +71,30 @@ def audit(
     replay: Annotated[
         Path | None, typer.Option(help="Judge the event of a saved witness on fresh draws.")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the wealth of the bets to this file.")
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(help="Write a self-contained HTML page to this file.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> int:
     """Try to refute a claim with samples; exit code 1 if it is refuted."""
-    if report is not None:
-        from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
-
-        check_report(report)
-    mechanism = load_target(target)
+    _check_files(plot, report)
+    claim = _claim(epsilon, delta, rho, mu, order)
+    if is_solver(target):
+        mechanism, claim = solver(target, epsilon, delta, relation), None
+        pair = dict(zip(("left", "right"), worst_pair(target, relation), strict=True))
+    else:
+        mechanism, pair = load_target(target), {}
     history: list[Progress] = []
     if replay is not None:
         verdict = Witness.load(replay).replay(mechanism, samples=samples or 10_000, seed=seed)
     else:
-        claim = _claim(epsilon, delta, rho, mu, order)
         with live_line(history) as tell:
             verdict = run_audit(
                 mechanism,
-                left=_data("left", left),
-                right=_data("right", right),
+                **_where(left, right, schema, pair),
                 claim=claim,
                 level=level,
                 seed=seed,
@@ -94,10 +110,49 @@ def audit(
     _show(verdict, json=json)
     if save_witness is not None and verdict.witness is not None:
         verdict.witness.save(save_witness)
+    bets = Levels.of(level, method).bets if replay is None else 0.0  # type: ignore[arg-type]
+    told = history if bets > 0.0 else []
+    if plot is not None:
+        _draw(told, bets, plot)
     if report is not None:
-        bets = Levels.of(level, method).bets if replay is None else 0.0  # type: ignore[arg-type]
-        _report(verdict, target, history if bets > 0.0 else [], bets, report)
+        _report(verdict, target, told, bets, report)
     return _exit_code(verdict)
+
+
+def _check_files(plot: Path | None, report: Path | None) -> None:
+    if plot is not None:
+        from dpverify.reporting.plots import check_plot  # noqa: PLC0415  # slow to import
+
+        check_plot(plot)
+    if report is not None:
+        from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
+
+        check_report(report)
+
+
+def _where(
+    left: Path | None, right: Path | None, schema: Path | None, pair: dict[str, Any]
+) -> dict[str, Any]:
+    """The pair that is given, or where to search one; a solver brings its own."""
+    found: dict[str, Any] = {}
+    if schema is not None:
+        found["schema"] = load_schema(schema)
+    if left is not None or right is not None:
+        return found | {"left": _data("left", left), "right": _data("right", right)}
+    if schema is None and not pair:
+        raise InvalidParameter(
+            "left=None and right=None must be JSON files with datasets, or schema a JSON file that "
+            "says what they look like"
+        )
+    return found | pair
+
+
+def _draw(history: list[Progress], bets: float, path: Path) -> None:
+    from dpverify.reporting.plots import wealth_figure  # noqa: PLC0415  # slow to import
+
+    if not history:
+        raise InvalidParameter(f"plot={str(path)!r} must go with bets: none were placed")
+    wealth_figure(history, bets).savefig(path, dpi=150)
 
 
 def _report(
@@ -137,7 +192,9 @@ def load_target(target: str) -> Any:  # noqa: ANN401  # a mechanism of any kind
     """The object that `package.module:name` names; the working directory is searched first."""
     module_name, colon, name = target.partition(":")
     if not colon or not module_name or not name:
-        raise InvalidParameter(f"target={target!r} must look like package.module:name")
+        raise InvalidParameter(
+            f"target={target!r} must look like package.module:name, or be one of: {names()}"
+        )
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
         sys.path.insert(0, str(Path.cwd()))
     try:

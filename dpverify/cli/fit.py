@@ -11,7 +11,14 @@ import typer
 
 from dpverify.claims import Claim
 from dpverify.cli.csv_table import Table, read
-from dpverify.cli.output import console, number, print_json, progress, whole_number
+from dpverify.cli.output import (
+    command_line,
+    console,
+    number,
+    print_json,
+    progress,
+    whole_number,
+)
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
@@ -87,9 +94,16 @@ def fit(
     output: Annotated[
         Path | None, typer.Option(help="Where the model goes; default: DATA.model.json.")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write a page about the model to this .html file.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Fit a private model, write it as JSON, and say what it cost and why."""
+    if report is not None:
+        from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
+
+        check_report(report)
     budget = ApproxDP(epsilon=epsilon, delta=delta)
     declared: dict[str, Any] = {
         "budget": PureDP(epsilon=epsilon) if delta == 0 else budget,
@@ -116,10 +130,25 @@ def fit(
     path = data.with_suffix(".model.json") if output is None else output
     text = json_module.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
+    if report is not None:
+        with progress(f"writing {report}"):
+            _report(answer, model.claim_, report)
     if json:
         print_json(answer)
     else:
         _show(answer, model.claim_, path)
+        if report is not None:
+            console().print(f"report: {report}", markup=False, soft_wrap=True)
+
+
+def _report(answer: dict[str, Any], claim: Claim, path: Path) -> None:
+    # Slow to import, and needed for pages only.
+    from dpverify.cli.prove import steps_of  # noqa: PLC0415
+    from dpverify.reporting.page import write_page  # noqa: PLC0415
+    from dpverify.reporting.pages.fit import fit_page  # noqa: PLC0415
+
+    page = fit_page(answer, claim, proof=steps_of(claim.theorem), command=command_line())
+    write_page(page, path)
 
 
 def _relevant(loss: LossName, options: dict[str, Any]) -> dict[str, Any]:

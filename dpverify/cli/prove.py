@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from dpverify.cli.output import console, print_json, progress
+from dpverify.cli.output import command_line, console, print_json, progress
 from dpverify.theorems import Theorem
 
 if TYPE_CHECKING:
@@ -28,12 +29,19 @@ def prove(
     mutations: Annotated[
         bool, typer.Option("--mutations", help="Also check that wrong constants are rejected.")
     ] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="Write a page with all steps to this .html file.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
     """Run the proofs, or one with its steps: proved, cited, refuted by counterexample, failed."""
     # The proofs import sympy, which is slow; no other verb needs them.
     from proofs.support.catalog import find, proofs, run_with_uses  # noqa: PLC0415
 
+    if report is not None:
+        from dpverify.reporting.page import check_report  # noqa: PLC0415
+
+        check_report(report)
     with progress("loading the proofs"):
         names = [find(name).theorem.name] if name is not None else list(proofs())
     done: dict[Any, Any] = {}
@@ -44,14 +52,26 @@ def prove(
             accepted = run.proof.accepted_mutations() if mutations else ()
         results.append((run, verdict, accepted))
     failed = any(verdict.value == "failed" or accepted for _, verdict, accepted in results)
+    answers = [_answer(*result) for result in results]
     if json:
-        print_json({"version": 1, "theorems": [_answer(*result) for result in results]})
+        print_json({"version": 1, "theorems": answers})
     elif name is None:
         _show_all(results)
     else:
         _show_one(*results[0])
+    if report is not None:
+        _report(answers, report)
+        if not json:
+            console().print(f"report: {report}", markup=False, soft_wrap=True)
     if failed:
         raise typer.Exit(1)
+
+
+def _report(answers: list[dict[str, Any]], path: Path) -> None:
+    from dpverify.reporting.page import write_page  # noqa: PLC0415  # slow to import
+    from dpverify.reporting.pages.proofs import proofs_page  # noqa: PLC0415
+
+    write_page(proofs_page(answers, command=command_line()), path)
 
 
 @contextmanager

@@ -18,7 +18,11 @@ def audit_page(
         sections.append(Section(title="In pictures", pictures=pictures))
     sections += [
         Section(title="What was tried", items=verdict.tried),
-        Section(title="What this means", text=_meaning(verdict), items=verdict.notes),
+        Section(
+            title="What this means",
+            text=_meaning(verdict),
+            items=(*verdict.unusable, *verdict.notes),
+        ),
     ]
     return Page(
         title=f"Audit of {target}",
@@ -84,8 +88,10 @@ def _row(side: str, hits: int, trials: int) -> tuple[str, ...]:
 
 
 def _meaning(verdict: Verdict) -> tuple[str, ...]:
+    partial = () if verdict.stopped is None else (f"The verdict is partial: {verdict.stopped}",)
     if verdict.refuted:
         return (
+            *partial,
             (
                 f"Were the claim true, an audit like this would refute it with probability at most "
                 f"{verdict.level:g}, whatever was tried and whenever it stopped."
@@ -96,6 +102,7 @@ def _meaning(verdict: Verdict) -> tuple[str, ...]:
             ),
         )
     return (
+        *partial,
         (
             "Nothing that was tried refutes the claim. This does not show that it is true: another "
             "pair of datasets, another event or more samples may refute it."

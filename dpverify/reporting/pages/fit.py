@@ -1,0 +1,68 @@
+"""The page of `dpverify fit`: what the model cost, by which theorem, and what it is worth."""
+
+from typing import Any
+
+from dpverify.claims import Claim
+from dpverify.reporting.page import Page, Section, Table
+from dpverify.reporting.pages.theorem import theorem_section
+
+
+def fit_page(
+    answer: dict[str, Any], claim: Claim, *, proof: dict[str, Any] | None, command: str
+) -> Page:
+    """`answer` is the model as its file holds it, `proof` the run of the claim's theorem."""
+    cost = f"ε = {answer['claim']['epsilon']:g}, δ = {answer['claim'].get('delta', 0.0):g}"
+    sections = [
+        Section(title="The model", facts=_facts(answer), tables=_weights(answer)),
+        Section(title="What is assumed", items=claim.assumes),
+        theorem_section(claim.theorem, proof),
+    ]
+    return Page(
+        title=f"A private model of {answer['target']}",
+        verdict=f"{cost}, {answer['claim']['relation']}",
+        tone="plain",
+        lead="What the fit spent, the solver's own error included. An audit may try to refute it.",
+        sections=tuple(section for section in sections if section.title or section.items),
+        command=command,
+        data=answer,
+    )
+
+
+def _facts(answer: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    facts = [
+        ("loss", answer["loss"]),
+        ("method", answer["method"]),
+        ("target", answer["target"]),
+        *((name.replace("_", " "), f"{bound:g}") for name, bound in answer["bounds"].items()),
+    ]
+    if answer["classes"]:
+        facts.append(("classes", ", ".join(answer["classes"])))
+    if answer["ridge"] is not None:
+        facts.append(("ridge λ", f"{answer['ridge']:g}"))
+    if answer["certificate"]:
+        facts.append(
+            ("distance from the exact minimum", f"≤ {answer['certificate']['distance']:.2g}")
+        )
+    if answer["utility"]:
+        facts.append(("what is promised", answer["utility"]["statement"]))
+    return tuple(facts)
+
+
+def _weights(answer: dict[str, Any]) -> tuple[Table, ...]:
+    weights = answer["weights"]
+    if "median" in weights:
+        rows: tuple[tuple[str, ...], ...] = (("median", f"{weights['median']:.6g}"),)
+        return (Table(caption="What is released", header=("name", "value"), rows=rows),)
+    # One row of coefficients a class; a plain vector is a single one.
+    table = weights["coefficients"]
+    columns = table if table and isinstance(table[0], list) else [table]
+    intercepts = weights["intercept"]
+    intercepts = intercepts if isinstance(intercepts, list) else [intercepts]
+    rows = tuple(
+        (name, *(f"{column[i]:.6g}" for column in columns))
+        for i, name in enumerate(answer["features"])
+    )
+    rows += (("intercept", *(f"{value:.6g}" for value in intercepts)),)
+    several = len(columns) > 1
+    header = ("feature", *((answer["classes"] or []) if several else ["weight"]))
+    return (Table(caption="Weights", header=header, rows=rows),)
