@@ -44,8 +44,11 @@ def _element(document: str) -> str:
     element = document[document.index("<svg") :]
     element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
     # The page makes it smaller where there is no room; the view box keeps its proportions.
-    sized = r'(<svg[^>]*?) height="[^"]*"([^>]*?) width="([^"]*)"'
-    return re.sub(sized, r'\1\2 style="max-width: \3"', element, count=1)
+    opening, rest = element.split(">", 1)
+    width = re.search(r' width="([^"]*)"', opening)
+    opening = re.sub(r' (width|height)="[^"]*"', "", opening)
+    limit = "" if width is None else f' style="max-width: {width[1]}"'
+    return f"{opening}{limit}>{rest}"
 
 
 def _frame(axes: "Axes", figure: "Figure") -> dict[str, Any]:

@@ -111,6 +111,7 @@ def test_pictures_carry_words_and_numbers() -> None:
     assert [curve["label"] for curve in frame["curves"]] == ["curve"]
     assert frame["y"]["scale"] == "log"
     assert drawn.svg.startswith("<svg")
+    assert 'style="max-width: 288pt"' in drawn.svg
     assert drawn == picture(figure, "A falling line.")
     document = render(page(sections=(Section(title="Pictures", pictures=(drawn,)),)))
     assert 'aria-label="A falling line."' in document

@@ -3,6 +3,9 @@
 from dpverify.auditing.verdict import Verdict, Witness
 from dpverify.reporting.page import Page, Section, Table
 from dpverify.reporting.picture import Picture
+from dpverify.theorems import BETTING, CLOPPER_PEARSON, STOUFFER
+
+_GROUNDS = (BETTING, CLOPPER_PEARSON, STOUFFER)
 
 
 def audit_page(
@@ -22,6 +25,12 @@ def audit_page(
             title="What this means",
             text=_meaning(verdict),
             items=(*verdict.unusable, *verdict.notes),
+        ),
+        Section(
+            title="Why the level holds",
+            text=("Choosing from the past and judging the future is a theorem, too:",),
+            items=tuple(f"{each.name}: {each.statement}" for each in _GROUNDS),
+            code=f"dpverify prove {BETTING.name}",
         ),
     ]
     return Page(

@@ -1,0 +1,30 @@
+"""The examples run as they stand, and tell the story that they promise."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+STORIES = {
+    "averages": ("first version: REFUTED", "mended: not refuted", "Gaussian noise of 0.0605"),
+    "diagnosis": ("without privacy: 98.6% right", "publishing all four costs", "not refuted"),
+}
+
+
+def test_every_example_has_a_story() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(STORIES)
+
+
+@pytest.mark.parametrize("name", STORIES)
+def test_an_example_tells_its_story(name: str) -> None:
+    shown = subprocess.run(
+        [sys.executable, str(EXAMPLES / f"{name}.py")],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=EXAMPLES.parent,
+    )
+    for words in STORIES[name]:
+        assert words in shown.stdout
