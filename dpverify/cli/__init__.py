@@ -4,6 +4,7 @@ Exit code: 0 the claim stands or the work is done, 1 the claim is refuted, 2 mis
 one line on standard error that names the argument, its value and what is allowed.
 """
 
+import os
 import sys
 
 import typer
@@ -28,7 +29,12 @@ app.command(epilog=demo.EXAMPLE)(demo.demo)
 
 def main() -> None:
     """Entry point of the `dpverify` command."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _closed()
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:
@@ -42,9 +48,20 @@ def run(arguments: list[str]) -> int:
         return _misuse(" ".join(error.format_message().split()))
     except DPVerifyError as error:
         return _misuse(str(error))
+    except SystemExit:
+        # The library that parses commands exits with 1 on a broken pipe; 1 means refuted here.
+        if type(sys.stdout).__name__ != "PacifyFlushWrapper":
+            raise
+        return _closed()
     except OSError as error:
         return _misuse(f"file={error.filename!r} must be usable: {error.strerror}")
     return code if isinstance(code, int) else 0
+
+
+def _closed() -> int:
+    """Whoever read the output stopped reading; what is still held back must not be written."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _misuse("stdout must stay open: it was closed before all was written")
 
 
 def _misuse(message: str) -> int:

@@ -15,7 +15,7 @@ from dpverify.auditing.levels import Levels
 from dpverify.auditing.progress import Progress
 from dpverify.auditing.schema import load_schema
 from dpverify.auditing.verdict import Verdict, Witness
-from dpverify.cli.output import command_line, console, print_json
+from dpverify.cli.output import command_line, console, print_json, progress
 from dpverify.cli.solver_targets import is_solver, names, solver, worst_pair
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, RenyiDP, ZeroConcentratedDP
@@ -24,6 +24,8 @@ EXAMPLE = (
     "Example: dpverify audit package.module:callable --left D.json --right D2.json "
     "--epsilon 1 --level 0.01"
 )
+
+_LEAST_BAND = 4000  # draws a side, below which a band shows nothing
 
 
 def audit(
@@ -74,13 +76,17 @@ def audit(
     plot: Annotated[
         Path | None, typer.Option(help="Draw the wealth of the bets to this file.")
     ] = None,
+    band: Annotated[
+        Path | None,
+        typer.Option(help="Draw profile and trade-off, with confidence bands, to this file."),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(help="Write a self-contained HTML page to this file.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> int:
     """Try to refute a claim with samples; exit code 1 if it is refuted."""
-    _check_files(plot, report)
+    _check_files(plot, band, report)
     claim = _claim(epsilon, delta, rho, mu, order)
     if is_solver(target):
         mechanism, claim = solver(target, epsilon, delta, relation), None
@@ -90,11 +96,13 @@ def audit(
     history: list[Progress] = []
     if replay is not None:
         verdict = Witness.load(replay).replay(mechanism, samples=samples or 10_000, seed=seed)
+        where: dict[str, Any] = {}
     else:
+        where = _where(left, right, schema, pair)
         with live_line(history) as tell:
             verdict = run_audit(
                 mechanism,
-                **_where(left, right, schema, pair),
+                **where,
                 claim=claim,
                 level=level,
                 seed=seed,
@@ -114,16 +122,19 @@ def audit(
     told = history if bets > 0.0 else []
     if plot is not None:
         _draw(told, bets, plot)
+    if band is not None:
+        _draw_band(mechanism, verdict, where, band)
     if report is not None:
         _report(verdict, target, told, bets, report)
     return _exit_code(verdict)
 
 
-def _check_files(plot: Path | None, report: Path | None) -> None:
-    if plot is not None:
-        from dpverify.reporting.plots import check_plot  # noqa: PLC0415  # slow to import
+def _check_files(plot: Path | None, band: Path | None, report: Path | None) -> None:
+    for picture in (plot, band):
+        if picture is not None:
+            from dpverify.reporting.plots import check_plot  # noqa: PLC0415  # slow to import
 
-        check_plot(plot)
+            check_plot(picture)
     if report is not None:
         from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
 
@@ -145,6 +156,29 @@ def _where(
             "says what they look like"
         )
     return found | pair
+
+
+def _draw_band(mechanism: Any, verdict: Verdict, where: dict[str, Any], path: Path) -> None:  # noqa: ANN401
+    """Bands from fresh draws on the pair that was audited, or on the one that was found."""
+    from dpverify.auditing.estimation import estimate_profile  # noqa: PLC0415
+    from dpverify.reporting.band_plots import draw_band  # noqa: PLC0415  # slow to import
+
+    found = verdict.witness
+    pair = where if "left" in where else {}
+    if found is not None:
+        pair = {"left": found.left, "right": found.right}
+    if not pair:
+        raise InvalidParameter(f"band={str(path)!r} must go with a pair of datasets")
+    with progress(f"drawing {path}"):
+        drawn = estimate_profile(
+            mechanism,
+            left=pair["left"],
+            right=pair["right"],
+            draws=max(verdict.samples, _LEAST_BAND),
+            level=verdict.level,
+            seed=1 if found is None else found.seed + 1,
+        )
+        draw_band(drawn, verdict.claim, path)
 
 
 def _draw(history: list[Progress], bets: float, path: Path) -> None:

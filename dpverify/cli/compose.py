@@ -20,6 +20,9 @@ EXAMPLE = (
 )
 
 
+_WIDE = 60  # columns that it takes to name theorems, too
+
+
 def compose(
     expression: Annotated[
         str,
@@ -104,9 +107,9 @@ def _report(
 
     drawing = picture(
         composition_figure(accountant, table),
-        "Left: the privacy profile, the smallest δ at each ε, with its certified band. Middle: the "
-        "trade-off between false alarms and misses of the best attack. Right: ε against the number "
-        "of runs under every rule that applies.",
+        "The privacy profile, the smallest δ at each ε, with its certified band; the trade-off "
+        "between false alarms and misses of the best attack; ε against the number of runs under "
+        "every rule that applies; and, where the parts are equal guarantees, their privacy loss.",
     )
     page = composition_page(
         accountant,
@@ -147,16 +150,19 @@ def _show(accountant: Accountant, exact: Bracket, table: Comparison) -> None:
         f"[bold]{symbol} ≤ {_digits(exact.upper)}[/bold] at {given} = {table.at:g} "
         f"({accountant.relation.value}); certainly not below {_digits(exact.lower)}"
     )
+    wide = screen.width >= _WIDE
     grid = Table(box=None, pad_edge=False, header_style="bold")
     grid.add_column("rule")
-    grid.add_column(f"{symbol} at most", justify="right")
-    grid.add_column("")
-    grid.add_column("theorem")
+    grid.add_column(f"{symbol} at most", justify="right", no_wrap=True)
+    grid.add_column("", no_wrap=True)
+    if wide:
+        grid.add_column("theorem")
     for row in table.rows:
         best = row is table.tightest
-        style = "bold green" if best else ""
-        mark = "← tightest" if best else ""
-        grid.add_row(row.rule, _digits(row.upper), mark, row.theorem.name, style=style)
+        cells = [row.rule, _digits(row.upper), "← tightest" if best else ""]
+        if wide:
+            cells.append(row.theorem.name)
+        grid.add_row(*cells, style="bold green" if best else "")
     screen.print()
     screen.print(grid)
     for assumption in exact.assumes:

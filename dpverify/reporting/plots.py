@@ -11,7 +11,7 @@ from dpverify.accounting.comparison import Comparison
 from dpverify.accounting.curves import Curve, growth, profile, trade_off
 from dpverify.auditing.progress import Progress
 from dpverify.errors import InvalidParameter, check_between
-from dpverify.pairs.loss import LeakyLoss
+from dpverify.pairs import LeakyLoss, LeakyResponsePair, leaky_loss
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +30,7 @@ _STYLES = {
     "numerical": (_COLORS[6], "-"),
 }
 _COARSE = 0.05  # the width of a bracket that no eye can see on these axes
+_MOST_BARS = 3000  # of a histogram
 _FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -46,19 +47,40 @@ def draw_composition(accountant: Accountant, table: Comparison, path: Path) -> N
 
 
 def composition_figure(accountant: Accountant, table: Comparison) -> "Figure":
-    """Profile, trade-off curve and growth of ε under every rule, side by side."""
+    """Profile, trade-off curve and growth of ε under every rule, side by side.
+
+    Where the parts are equal (ε, δ) guarantees, a fourth picture shows the privacy loss of as many
+    leaky responses, with the two bad events of advanced composition.
+    """
     from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
 
     if table.unknown == "epsilon":
         delta, epsilon = table.at, accountant.epsilon(table.at).upper
     else:
         epsilon, delta = table.at, max(accountant.delta(table.at).upper, 1e-300)
-    figure = Figure(figsize=(13, 4.2), layout="constrained")
-    axes = figure.subplots(1, 3)
+    walk = _walk(accountant, delta)
+    if walk is None:
+        figure = Figure(figsize=(13, 4.2), layout="constrained")
+        axes = figure.subplots(1, 3)
+    else:
+        figure = Figure(figsize=(10.5, 8.0), layout="constrained")
+        axes = figure.subplots(2, 2).ravel()
+        _loss(axes[3], *walk)
     _profile(axes[0], accountant, epsilon, delta)
     _trade_off(axes[1], accountant)
     _growth(axes[2], accountant, delta)
     return figure
+
+
+def _walk(accountant: Accountant, delta: float) -> tuple[LeakyLoss, float] | None:
+    """The loss of equal (ε, δ) parts, and what of δ is left for its tail; None where none is."""
+    if len(accountant.parts) != 1 or not isinstance(accountant.parts[0].seen, LeakyResponsePair):
+        return None
+    worst, times = accountant.parts[0].seen.worst, accountant.parts[0].times
+    slack = delta - times * worst.delta
+    if not (0.0 < slack < 1.0 and 0.0 < worst.epsilon < np.inf and 1 < times <= _MOST_BARS):
+        return None
+    return leaky_loss(worst, times), slack
 
 
 def wealth_figure(history: Sequence[Progress], level: float) -> "Figure":
@@ -106,10 +128,14 @@ def loss_figure(loss: LeakyLoss, slack: float) -> "Figure":
     check_between("slack", slack, 0.0, 1.0)
     if slack == 0.0 or loss.worst.epsilon == 0.0 or not loss.losses.size:
         raise InvalidParameter(f"slack={slack!r} must be above 0, and the loss random and finite")
+    figure = Figure(figsize=(6.5, 4.0), layout="constrained")
+    _loss(figure.subplots(), loss, slack)
+    return figure
+
+
+def _loss(axes: "Axes", loss: LeakyLoss, slack: float) -> None:
     worst = loss.worst
     edge = loss.threshold(float(np.sqrt(-2.0 * np.log(slack))))
-    figure = Figure(figsize=(6.5, 4.0), layout="constrained")
-    axes = figure.subplots()
     likely = loss.masses > 1e-12
     losses, masses = loss.losses[likely], loss.masses[likely]
     beyond = losses > edge
@@ -140,7 +166,6 @@ def loss_figure(loss: LeakyLoss, slack: float) -> "Figure":
         title=f"Loss of {loss.times:,} leaky responses, ε = {worst.epsilon:g}, δ = {worst.delta:g}",
     )
     _finish(axes)
-    return figure
 
 
 def risk_figure(measured: Mapping[str, Sequence[tuple[float, float, float]]]) -> "Figure":

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -251,3 +252,37 @@ def test_as_a_process() -> None:
     assert bad.returncode == 2
     assert bad.stderr.count("\n") == 1
     assert "Traceback" not in bad.stderr
+
+
+def test_a_broken_pipe_is_one_line() -> None:
+    program = "from dpverify.cli import main; main()"
+    command = [sys.executable, "-c", program, "noise", "laplace", "--epsilon", "1", "--json"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as closed:
+        finished = subprocess.run(
+            [*command, "--l1-sensitivity", "1"],
+            check=False,
+            stdout=closed,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert finished.returncode == 2
+    assert finished.stderr == (
+        "dpverify: stdout must stay open: it was closed before all was written\n"
+    )
+
+
+def test_forty_columns_are_enough(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    for verb in (
+        ["compose", "pure(epsilon=0.1)*100", "--delta", "1e-6", *RELATION],
+        ["noise", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--l2-sensitivity", "1"],
+        ["prove", "laplace"],
+    ):
+        assert run(verb) == 0
+        shown = capsys.readouterr().out
+        assert max(map(len, shown.splitlines())) <= 40
+        assert "…" not in shown
