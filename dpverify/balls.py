@@ -37,6 +37,12 @@ def ball(value: float | Fraction) -> arb:
     return arb(value if isinstance(value, int) else float(value))
 
 
+def probability_above(value: arb) -> float:
+    """A float in [0, 1] that is not below a probability; 1 where nothing is known of it."""
+    above = float_above(value)
+    return 1.0 if math.isnan(above) else min(1.0, max(0.0, above))
+
+
 def float_above(value: arb) -> float:
     """The smallest float that is certainly not below the ball, or one next to it."""
     nearest = float(value.upper())

@@ -69,7 +69,7 @@ class ApproximateMinima:
             raise NotSupported(f"rule={self.rule.value!r} is for exact minima")
         if self.rule is Rule.PUBLISHED and self.relation is not Relation.REPLACE_ONE:
             raise NotSupported("the published rule is for relation='replace-one' only")
-        _ = self.noise  # refuse a hopeless budget at birth
+        _ = self.noise, self.last_noise(1)  # refuse a hopeless budget at birth
 
     def _part(self, share: float) -> ApproxDP:
         """That share of the budget, rounded down."""
@@ -107,6 +107,7 @@ class ApproximateMinima:
                 f"ridge={self.problem.ridge!r} must be more than {2.0 * beta / part.epsilon:.6g} "
                 f"for the {part.epsilon:.6g} of epsilon that is left for b"
             )
+        _check_classical(part.delta, left)
         length = self.problem.lipschitz()
         return enclose(lambda: 2 * ball(length) * _classical(part.delta, left))[1]
 
@@ -115,6 +116,7 @@ class ApproximateMinima:
         noise, part = self.noise, self._part(self.share)
         off = self.gradient_tolerance + noise.rounding(dimension)
         if self.rule is Rule.PUBLISHED:
+            _check_classical(part.delta, part.epsilon)
             ratio = enclose(lambda: _classical(part.delta, part.epsilon))[1]
         else:
             last = self._tie * self.setting.lipschitz / noise.scale
@@ -145,8 +147,18 @@ class ApproximateMinima:
         return self.last_noise(d).release(points, rng)
 
 
+def _check_classical(delta: float, epsilon: float) -> None:
+    """Refuse an ε beyond which the published ratio does not give (ε, δ)."""
+    most = enclose(lambda: 2 * (1 + (-2 * ball(delta).log()).sqrt()))[0]
+    if epsilon > most:
+        raise InvalidParameter(
+            f"epsilon={epsilon!r} must be at most {most:.6g} at delta={delta!r}: beyond it the "
+            "published rule is false"
+        )
+
+
 def _classical(delta: float, epsilon: float) -> arb:
-    """(1 + √(2·ln(1/δ)))/ε, the published ratio of σ to sensitivity."""
+    """(1 + √(2·ln(1/δ)))/ε, the published ratio of σ to sensitivity; for ε up to 2(1 + √…)."""
     return (1 + (-2 * ball(delta).log()).sqrt()) / ball(epsilon)
 
 

@@ -135,6 +135,8 @@ def with_intercept(X: ArrayLike) -> Floats:  # noqa: N803
 
 def _norms(rows: Floats) -> Floats:
     """‖row‖₂ of each row, without overflow or underflow."""
+    # In rows' own order, so that a norm depends on its row alone, to the last bit.
+    rows = np.ascontiguousarray(rows)
     largest = np.abs(rows).max(axis=1)
     # A power of two, so that scaling is exact; tiny rows may underflow and be taken for shorter.
     scale = np.ldexp(1.0, np.frexp(np.where(largest > 0.0, largest, 1.0))[1] - 1)

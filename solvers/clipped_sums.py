@@ -27,6 +27,7 @@ _SLOPE_BITS = 20
 _PARAMETER_BITS = 31
 _BLOCK = 1 << 12  # records: block·2^(20 + 20) ≤ 2^53
 _INSIDE = 1.0 - 2.0**-30  # covers the rounding of a computed norm in up to 2^20 dimensions
+_FARTHEST = 2.0**100  # of a parameter; scores stay finite
 _CELLS = 1 << 16  # scores per pass, so that they stay in cache
 
 
@@ -164,6 +165,12 @@ class ClippedSums:
 
         Each row becomes multiples of about 2^-31 of its length. It is public, and so is that.
         """
+        farthest = float(np.abs(parameters).max(initial=0.0))
+        if not farthest <= _FARTHEST:
+            raise InvalidParameter(
+                f"parameters up to {farthest:g} must stay below {_FARTHEST:g}: is the learning "
+                "rate too large?"
+            )
         lengths = np.linalg.norm(parameters, axis=1)
         exponents = (np.frexp(lengths)[1] + 1 - _PARAMETER_BITS)[:, None]
         whole = np.trunc(np.ldexp(parameters, -exponents))

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_count, check_positive
+from dpverify.errors import InvalidParameter, NotSupported, check_count, check_positive
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms import ExponentialMechanism
 from dpverify.mechanisms.inputs import Arithmetic, check_arithmetic, check_draw, check_flag
@@ -20,7 +20,7 @@ from solvers.bounds import Bounds, Data, Floats
 from solvers.clipped_sums import ELEMENTWISE, MOST_RECORDS
 from solvers.descent import features_and_labels
 from solvers.domains import Ball, Domain
-from solvers.losses import Loss
+from solvers.losses import Loss, Softmax
 
 _UNITS = 1 << 30  # the largest loss, in units; 2^21 records then sum up to less than 2^53
 _CELLS = 1 << 20
@@ -67,6 +67,8 @@ class ExponentialERM:
         check_positive("epsilon", self.epsilon)
         check_flag("clip_records", self.clip_records)
         check_arithmetic(self.arithmetic)
+        if isinstance(self.loss, Softmax):
+            raise NotSupported("loss='softmax' must be a loss of one score: candidates are vectors")
         self.loss.check_bounds(self.bounds)
         object.__setattr__(self, "candidates", _points(self.candidates))
         if self.domain is not None and not self.domain.contains(self.points).all():

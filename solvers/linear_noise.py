@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpverify.balls import ball, enclose
 from dpverify.mechanisms.grid import GridNoise
 from dpverify.mechanisms.inputs import RANDOM_BITS
 from dpverify.mechanisms.inversion import nearest_steps
@@ -95,7 +96,7 @@ class LastNoise:
         """Each of the points (B, d) with noise of its own."""
         size, dimension = points.shape
         noise = GridNoise(
-            scale=2.0 * self.error * self.ratio,
+            scale=enclose(lambda: 2 * ball(self.error) * ball(self.ratio))[1],
             sensitivity=2.0 * self.error,
             norm=2.0,
             dimension=dimension,

@@ -15,7 +15,7 @@ import numpy as np
 from flint import arb, ctx
 from scipy.special import log_ndtr, ndtr
 
-from dpverify.balls import ball, float_above
+from dpverify.balls import ball, probability_above
 from dpverify.pairs.gaussian import GaussianPair, upper_tail
 from solvers.bounds import Floats
 
@@ -71,7 +71,7 @@ class LogisticProfile:
         tails = [np.exp(start + log_ndtr(-(end + slope))) for end in (nodes[:-1], nodes[1:])]
         below = ndtr(nodes[0]) * -math.expm1(epsilon - values[0])
         total = below + (masses - tails[0] + tails[1]).sum() + ndtr(-nodes[-1])
-        return float(min(1.0, max(0.0, total)))
+        return 1.0 if math.isnan(total) else float(min(1.0, max(0.0, total)))
 
     def delta(self, epsilon: float, *, last: float = 0.0) -> float:
         """A δ that is certainly large enough at ε, and nearly the integral.
@@ -83,7 +83,7 @@ class LogisticProfile:
         nodes, values = self._chords(epsilon, *_FINE)
         with ctx.workprec(_BITS):
             total = _integral(ball(epsilon), nodes, values)
-            return min(1.0, max(0.0, float_above(total)))
+            return probability_above(total)
 
     def _steps(self, epsilon: float, last: float, cells: int) -> tuple[Floats, Floats]:
         """Nodes around where PL reaches ε, a few μ before it on, and upper bounds on PL there."""
@@ -98,7 +98,7 @@ class LogisticProfile:
         heights = ndtr(last / 2 - left / last) - np.exp(left + log_ndtr(-last / 2 - left / last))
         masses = ndtr(-nodes[:-1]) - ndtr(-nodes[1:])
         total = ndtr(nodes[0]) * heights[0] + masses @ heights[1:] + ndtr(-nodes[-1])
-        return float(min(1.0, max(0.0, total)))
+        return 1.0 if math.isnan(total) else float(min(1.0, max(0.0, total)))
 
     def _followed_delta(self, epsilon: float, last: float) -> float:
         nodes, values = self._steps(epsilon, last, _FINE[1])
@@ -109,7 +109,7 @@ class LogisticProfile:
             total = (1 - tails[0]) * heights[0] + tails[-1]
             for i in range(len(nodes) - 1):
                 total += (tails[i] - tails[i + 1]) * heights[i + 1]
-            return min(1.0, max(0.0, float_above(total)))
+            return probability_above(total)
 
     def _chords(self, epsilon: float, count: int, cells: int) -> tuple[Floats, Floats]:
         """Nodes from where PL reaches ε, and values there that are above PL and ε."""

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from flint import arb, ctx
 
-from dpverify.balls import ball, float_above
+from dpverify.balls import ball, float_above, probability_above
 from dpverify.pairs.gaussian import GaussianPair, upper_tail
 
 _BITS = 192
@@ -99,7 +99,7 @@ def one_sided_delta(
             return 1.0
         squared, rest = _squares(constants, sigma, last)
         corners = constants.corners * GaussianPair(squared + rest).profile_ball(left)
-        return _probability(corners + GaussianPair(rest).profile_ball(left))
+        return probability_above(corners + GaussianPair(rest).profile_ball(left))
 
 
 def two_sided_delta(
@@ -118,9 +118,9 @@ def two_sided_delta(
         rest = left - half
         near = 1 - rest.exp() + 2 * rest.exp() * pair.profile_ball(half)
         if rest < 0:
-            return _probability(near)
+            return probability_above(near)
         far = 2 * pair.profile_ball(left)
-        return _probability(far if rest >= 0 else far.max(near))
+        return probability_above(far if rest >= 0 else far.max(near))
 
 
 def united_delta(
@@ -173,7 +173,7 @@ def _united(
             # With both records at one of their extremes there are so many pairs of them.
             pairs = constants.corners ** ((p > 0) + (q > p))
             total += pairs * GaussianPair(squared * q * q + rest).profile_ball(left)
-    return _probability(total)
+    return probability_above(total)
 
 
 def rayleigh_delta(constants: Constants, sigma: float, epsilon: float) -> float:
@@ -184,7 +184,7 @@ def rayleigh_delta(constants: Constants, sigma: float, epsilon: float) -> float:
         c = left - a * a / 2
         start = (c / a).max(arb(0))
         tail = a * left.exp() * (2 * arb.pi()).sqrt() * upper_tail(a + start)
-        return _probability((1 - c.exp()).max(arb(0)) + tail)
+        return probability_above((1 - c.exp()).max(arb(0)) + tail)
 
 
 def kifer_delta(constants: Constants, sigma: float, epsilon: float) -> float:
@@ -193,9 +193,4 @@ def kifer_delta(constants: Constants, sigma: float, epsilon: float) -> float:
         return 1.0
     with ctx.workprec(_BITS):
         ratio = ball(epsilon) * ball(sigma) / ball(constants.lipschitz)
-        return _probability(2 * (-(ratio**2 - 4 * ball(epsilon)) / 8).exp())
-
-
-def _probability(value: arb) -> float:
-    """Rounded up, and cut to [0, 1]."""
-    return min(1.0, max(0.0, float_above(value)))
+        return probability_above(2 * (-(ratio**2 - 4 * ball(epsilon)) / 8).exp())

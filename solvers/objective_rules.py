@@ -169,14 +169,14 @@ class Setting:
         check_positive("sigma", sigma)
         check_between("epsilon", epsilon, 0.0, math.inf)
         check_between("last", last, 0.0, math.inf)
-        if last > 0.0 and not (self._one_sided and self.rule is Rule.TIGHT):
-            raise NotSupported(f"last={last!r} must be 0: no rule charges both noises at once")
         theorem, assumes = self.grounds(gaussian=True)
         delta = self._delta(theorem, sigma, epsilon, last)
         guarantee = ApproxDP(epsilon=epsilon, delta=delta)
         return Charge(guarantee=guarantee, theorem=theorem, assumes=assumes)
 
     def _delta(self, theorem: Theorem, sigma: float, epsilon: float, last: float = 0.0) -> float:
+        if last > 0.0 and not (self._one_sided and self.rule is Rule.TIGHT):
+            raise NotSupported(f"last={last!r} must be 0: no rule charges both noises at once")
         if theorem is theorems.PUBLISHED_GAUSSIAN:
             return kifer_delta(self.constants, sigma, epsilon)
         if theorem is theorems.REDBERG:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, check_real
@@ -93,10 +93,16 @@ class PrivateSelection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             monotone=declared.relation is Relation.ADD_REMOVE,
         )
         rng = generator(self.random_state)
-        for model in models:
-            model.set_params(random_state=rng)  # the generator itself: a copy would repeat noise
-            model.fit(X, y)
-        scores = [_score(model, X, np.asarray(y), largest) for model in models]
+        labels = column_or_1d(y, warn=True)  # one label a record, or a score would mix records
+        try:
+            for model in models:
+                model.set_params(random_state=rng)  # itself: a copy would repeat noise
+                model.fit(X, labels)
+        finally:
+            # Whoever holds a generator can run it backwards, and take the noise away.
+            for model in models:
+                model.set_params(random_state=None)
+        scores = [_score(model, X, labels, largest) for model in models]
         self.best_index_ = int(pick.sample(scores, 1, rng=rng)[0])
         self.best_estimator_ = models[self.best_index_]
         self.best_params_ = dict(self.candidates[self.best_index_])
@@ -154,6 +160,8 @@ def _score(model: Any, X: ArrayLike, y: NDArray[Any], largest: float | None) -> 
     Either is a sum of whole numbers, so that floats hold it exactly.
     """
     predicted = model.predict(X)
+    if predicted.shape != y.shape:
+        raise InvalidParameter(f"y of shape {y.shape} must have the predictions' {predicted.shape}")
     if largest is None:
         return float((predicted == y).sum())
     errors: Floats = np.minimum(np.abs(predicted - y) / largest, 1.0)

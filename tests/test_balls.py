@@ -19,6 +19,7 @@ from dpverify.balls import (
     first_float,
     float_above,
     float_below,
+    probability_above,
 )
 
 F = Fraction
@@ -107,3 +108,10 @@ def test_first_float_asks_at_most_65_times() -> None:
     assert len(asked) <= 65
     assert first_float(lambda _: False, 0.0, 7.0) == 7.0
     assert first_float(lambda _: True, 3.0, 7.0) == 3.0
+
+
+def test_a_probability_is_rounded_up_and_one_where_nothing_is_known() -> None:
+    assert Fraction(probability_above(arb(1) / 3)) >= Fraction(1, 3)
+    assert probability_above(arb("nan")) == 1.0
+    assert probability_above(arb(2)) == 1.0
+    assert probability_above(arb(-1)) == 0.0

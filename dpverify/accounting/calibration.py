@@ -78,8 +78,8 @@ def calibration(
     """`calibrate` with its evidence."""
     check_count("times", times)
     check_positive("precision", precision)
-    if budget.epsilon == math.inf:
-        raise InvalidParameter(f"budget={budget!r} must be finite: any noise is more than enough")
+    if budget.epsilon == math.inf or (isinstance(budget, ApproxDP) and budget.delta == 1):
+        raise InvalidParameter(f"budget={budget!r} must exclude something: any noise is more than enough")
     search = _Search(factory, budget, Relation.parse(relation), times)
     low, high = search.narrowed(*search.start(), precision)
     high = search.rounded(low, high, precision)

@@ -17,31 +17,29 @@ An audit is a function of its inputs, its seed and its draws: `rounds` turns dra
 `conclusion` a state into a verdict, and `checkpoint` keeps the draws.
 """
 
-import pickle
-import signal
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import numpy as np
-
 from dpverify.auditing.adapters import adapted, assumptions
 from dpverify.auditing.checkpoint import Journal, fingerprint
 from dpverify.auditing.conclusion import conclude
+from dpverify.auditing.copies import copier
 from dpverify.auditing.drawing import is_vectorized
 from dpverify.auditing.levels import Levels, Method
 from dpverify.auditing.points import implied_points
 from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of
 from dpverify.auditing.progress import Progress
 from dpverify.auditing.rounds import Run
-from dpverify.auditing.sampling import Sampler, Target
+from dpverify.auditing.sampling import Sampler, Target, check_seed
 from dpverify.auditing.schema import Schema
 from dpverify.auditing.state import Plan
 from dpverify.auditing.verdict import Verdict
+from dpverify.auditing.workers import pool
 from dpverify.errors import InvalidParameter, check_count, check_member, check_positive, check_real
 
 Arithmetic: TypeAlias = Literal["real", "float"]
@@ -94,7 +92,9 @@ def audit(  # noqa: PLR0913  # the contract of the library
         "real" judges outputs as real numbers, and a leak through their bits apart from it, as
         `float_leak`; "float" makes it part of the verdict.
     timeout
-        Seconds after which one call counts as the output "times out".
+        Seconds after which one call counts as the output "times out". How long a call takes depends
+        on what else the machine does, so time-outs are neither independent nor alike from call to
+        call: a refutation by them shows no more than that the time told the sides apart then.
     workers, executor
         Processes, or any `concurrent.futures.Executor` (such as `client.get_executor()` of a Dask
         client), among which the draws are divided. They do not change the verdict. The mechanism
@@ -113,7 +113,9 @@ def audit(  # noqa: PLR0913  # the contract of the library
     verdict: what stopped the audit is raised.
 
     The draws must be independent given the data: a mechanism that remembers earlier calls is
-    outside the theory. One that gives the same draws to different generators is refused.
+    outside the theory. One that gives the same draws to different generators is refused. Every call
+    (of `sample`: every block) gets a copy of the data and a generator of its own, and may change
+    both; global generators are seeded anew in every process that draws.
 
     >>> from dpverify.guarantees import PureDP
     >>> def flawed(data, rng): return sum(data) + rng.laplace(scale=0.5)
@@ -144,6 +146,7 @@ def audit(  # noqa: PLR0913  # the contract of the library
     if schema is not None:
         schema.check_neighbors(left, right)
     start, begun = time.perf_counter(), time.time()
+    left, right = copier(left)(), copier(right)()  # the caller's may change before this ends
     _check(level, seed, samples, method, arithmetic)
     check_count("workers", workers)
     for name, value in (("seconds", seconds), ("timeout", timeout)):
@@ -164,9 +167,9 @@ def audit(  # noqa: PLR0913  # the contract of the library
     named = {"claim": guarantee, "level": level, "samples": plan.budget, "method": method}
     with (
         _journal(checkpoint, inputs | named, arithmetic) as journal,
-        _pool(workers, executor, inputs) as pool,
+        pool(workers, executor, inputs) as runner,
     ):
-        run = Run(plan, replace(sampler, executor=pool, journal=journal), progress)
+        run = Run(plan, replace(sampler, executor=runner, journal=journal), progress)
         stopped = run.go()
         verdict = conclude(plan, run.state, run.sampler, stopped)
     notes = (*verdict.notes, *assumptions(mechanism, claim))
@@ -193,28 +196,6 @@ def _journal(
         yield journal
 
 
-@contextmanager
-def _pool(workers: int, executor: Executor | None, sent: object) -> Iterator[Executor | None]:
-    """The caller's executor, or processes of our own, or none."""
-    if executor is not None or workers == 1:
-        yield executor
-        return
-    try:
-        pickle.dumps(sent)
-    except Exception as error:
-        raise InvalidParameter(
-            f"mechanism must be picklable for workers={workers}: {type(error).__name__}: {error}"
-        ) from error
-    # Ctrl-C reaches the workers too: they end without a word, and the audit tells what it has.
-    pool = ProcessPoolExecutor(
-        workers, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL)
-    )
-    try:
-        yield pool
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
 def _claimed(mechanism: Target, claim: Claimable | None) -> AuditClaim:
     if claim is None:
         claim = getattr(mechanism, "claim", None)
@@ -232,8 +213,7 @@ def _check(
     check_positive("level", level)
     if not 1e-12 <= float(level) <= 0.5:  # type: ignore[arg-type]  # checked above
         raise InvalidParameter(f"level={level!r} must lie in [1e-12, 0.5]")
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidParameter(f"seed={seed!r} must be a whole number, at least 0")
+    check_seed(seed)
     if samples is not None:
         check_count("samples", samples)
     check_member("method", method, ("both", "anytime", "fixed"))

@@ -41,13 +41,17 @@ def logistic(left: Outputs, right: Outputs, names: Sequence[str]) -> Linear | No
 
 
 def boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees | None:
-    """A score by boosted trees, larger where the left side is likelier; None if too few draws."""
+    """A score by boosted trees, larger where the left side is likelier; None as for `logistic`."""
     rows, labels = _examples(left, right, names)
     if rows is None:
         return None
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415  # slow
     from threadpoolctl import threadpool_limits  # noqa: PLC0415  # comes with scikit-learn
 
+    known = np.flatnonzero(~np.isnan(rows).all(axis=0))
+    if not known.size:
+        return None
+    rows = rows[:, known]  # scikit-learn cannot bin a column without any number
     finite = np.where(np.isinf(rows), np.sign(rows) * 1e300, rows)
     model = HistGradientBoostingClassifier(
         max_iter=_TREES,
@@ -60,7 +64,7 @@ def boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees | None
     with threadpool_limits(1):  # small fits: threads cost more than they save
         model.fit(finite, labels)
     trees = tuple(_tree(stage[0].nodes) for stage in model._predictors)  # noqa: SLF001  # no public way
-    return Trees(features=tuple(names), trees=trees, bound=0.0)
+    return Trees(features=tuple(names[int(i)] for i in known), trees=trees, bound=0.0)
 
 
 def _tree(nodes: Any) -> Tree:  # noqa: ANN401  # a structured array of scikit-learn

@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 from dpverify.auditing.attacks import Confirm, Draws, Explore, Proposal
-from dpverify.auditing.betting import Stake
 from dpverify.auditing.choice import Chosen, best_bound
 from dpverify.auditing.confidence import Counts, epsilon_lower, rejects
 from dpverify.auditing.floats import BitSearch
@@ -16,6 +15,8 @@ from dpverify.auditing.state import Plan, State
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness, counts_of
 
 _LEARN_BITS = 4_096  # draws a side that events about bits are chosen from, if there are enough
+_SOFTLY = 0.05  # level at which the fresh block should confirm what the bets refuted
+UNCONFIRMED = "a fresh block does not confirm it: are the calls independent?"
 _LEAST_FRESH = 1_000  # draws a side of the block that follows an early refutation
 
 
@@ -36,8 +37,8 @@ def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
         verdict = _at_the_end(plan, state, sampler)
     leak = None
     if not plan.bits and stopped is None:
-        leak = _float_leak(plan, verdict, sampler, past, fresh)
-    verdict = replace(verdict, notes=notes(past), unusable=unusable(past))
+        leak = _float_leak(plan, verdict, sampler, state, fresh)
+    verdict = replace(verdict, notes=(*verdict.notes, *notes(past)), unusable=unusable(past))
     return replace(verdict, float_leak=leak, stopped=stopped)
 
 
@@ -78,7 +79,7 @@ def _early(plan: Plan, state: State, sampler: Sampler, fresh: Draws | None) -> V
     if fresh is None:
         chosen = _last_bet(state)
         counts = counts_of(chosen.proposal.event, chosen.proposal.favors, state.latest[-1])
-        witness = _witness(plan, sampler, chosen, counts)
+        witness = replace(_witness(plan, sampler, chosen, counts), fresh=False)
         return Refuted(**_common(plan, state, shown, chosen.point), witness=witness)
     points = plan.points if state.chosen is None else (state.chosen.point,)
     level, planned = plan.levels.block or plan.levels.whole, fresh.left.size
@@ -88,37 +89,57 @@ def _early(plan: Plan, state: State, sampler: Sampler, fresh: Draws | None) -> V
     counts = counts_of(best.proposal.event, best.proposal.favors, Confirm(fresh))
     lower = epsilon_lower(counts, delta=best.point.delta, level=plan.levels.fresh)
     witness = _witness(plan, sampler, best, counts)
-    return Refuted(**_common(plan, state, max(shown, lower), best.point), witness=witness)
+    doubts = () if _confirms(counts, best.point, plan.levels.whole) else (UNCONFIRMED,)
+    common = _common(plan, state, max(shown, lower), best.point)
+    return Refuted(**common, witness=witness, notes=doubts)
+
+
+def _confirms(counts: Counts, point: Point, level: float) -> bool:
+    """Whether the fresh block speaks against the claim, too, be it softly."""
+    softly = max(level, _SOFTLY)
+    return rejects(counts, epsilon=point.epsilon, delta=point.delta, level=softly)
 
 
 def _last_bet(state: State) -> Chosen:
-    """The more telling event of the bet that refuted; it was chosen before the latest draws."""
+    """The first event of the bet that refuted: on the draws before the latest it promised most."""
     if state.wager is None:
         raise AssertionError("refuted without a bet")
-
-    def telling(stake: Stake) -> float:
-        counts = counts_of(stake.event, stake.favors, state.latest[-1])
-        return (counts.hits + 0.5) / (counts.other_hits + 0.5)
-
-    stake = max(state.wager.bet.stakes, key=telling)
+    stake = state.wager.bet.stakes[0]
     proposal = Proposal(event=stake.event, favors=stake.favors, merit=0.0)
     return Chosen(proposal=proposal, point=stake.point)
 
 
 def _float_leak(
-    plan: Plan, verdict: Verdict, sampler: Sampler, past: Explore, fresh: Draws | None
+    plan: Plan, verdict: Verdict, sampler: Sampler, state: State, fresh: Draws | None
 ) -> Witness | None:
-    """Bits, judged on draws that neither chose the event nor when to stop.
+    """Bits, judged on draws that neither chose the event, nor the point, nor when to stop.
 
     Half the level each for an audit that ends early and for one that does not. Bits follow
     magnitudes, so where the real numbers alone break the claim, bits must show clearly more.
     """
-    explore, confirm = (past, fresh) if fresh is not None else past.split(_LEARN_BITS)
+    explore, confirm = (state.past(), fresh) if fresh is not None else _bit_draws(plan, state)
     point = next(p for p in plan.points if p.delta == verdict.delta)
     shown = verdict.epsilon_lower
     beyond = replace(point, epsilon=max(point.epsilon, shown + 0.5 * (shown > point.epsilon)))
     search = BitSearch(point=beyond, claim=plan.claim, level=plan.levels.whole / 2)
     return search.leak(Explore(explore), Confirm(confirm), sampler)
+
+
+def _bit_draws(plan: Plan, state: State) -> tuple[Draws, Draws]:
+    """Past draws to choose events about bits from, and to judge them on.
+
+    Where the point was chosen among several, the latter are no more than were drawn since.
+    """
+    past = state.past()
+    explore, confirm = past.split(_LEARN_BITS)
+    if len(plan.points) == 1 or state.counts is None:
+        return explore, confirm
+    size = past.left.size
+    cut = max(explore.left.size, size - state.counts.trials)
+    explore, confirm = (
+        Draws(past.left.between(a, b), past.right.between(a, b)) for a, b in ((0, cut), (cut, size))
+    )
+    return explore, confirm
 
 
 def _witness(plan: Plan, sampler: Sampler, chosen: Chosen, counts: Counts) -> Witness:

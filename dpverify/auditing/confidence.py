@@ -24,8 +24,10 @@ points with ε' ≤ ε (those with p − δ < q are as hard to reject as those o
 point is rejected. No grid, no order among tests has to be trusted.
 
 **Floors.** z₁ and z₂ are cut off from below at −L: near q = 0 or p = 1 one of them tends to −∞ and
-would outweigh any evidence of the other. This raises the sum only if z₁ < −L or z₂ < −L, which has
-probability at most 2Φ(−L): `Chain` takes Φ(−L) = level/1000 and charges the level for it.
+would outweigh any evidence of the other. Each z may be coupled with a normal N ≥ z, and then
+max(z, −L) ≤ max(N, −L), which is N unless N < −L; so the sum with floors is at most the normal one
+except with probability 2Φ(−L): `Chain` takes Φ(−L) = level/1000 and charges the level for it.
+(How often z itself is below −L is not bounded: a z that is small is small more often than N.)
 
 **Chains.** If counts come in blocks, each judged for an event that earlier blocks chose, then given
 the past each z is stochastically at most N(0, 1), and for weights with Σw² = 1, w_k known before

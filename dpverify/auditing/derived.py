@@ -1,5 +1,9 @@
 """Columns that are functions of other columns: `max(output)`, and what the bits of a float show.
 
+What is derived for a draw depends on its own numbers alone. A block has a column for every part
+that any of its draws has, NaN elsewhere, so such columns must change nothing: no function may see
+how many columns there are, or in which order they came.
+
 A float x ≠ 0 is an odd integer times 2^k. `lowest_bit(output)` is k, `zero_bits(output)` how many
 zeros end its significand of 53 bits, `low_bits(output)` the last three bits of that. Noise that
 is added in floating point leaves traces there: the sum of two floats is a multiple of the smaller
@@ -7,6 +11,7 @@ of their last places, so a small output that came from 1 + noise has zeros where
 0 + noise has random bits. [Mironov, CCS 2012]
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
@@ -18,6 +23,8 @@ Floats: TypeAlias = NDArray[np.float64]
 SUMMARIES = ("max", "min", "sum", "argmax", "argmin", "spread")
 BITS = ("lowest_bit", "zero_bits", "low_bits")
 
+_ITEM = re.compile(r"output\[(\d+)\]")  # an entry of a list, not one of an entry of it
+
 
 def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], size: int) -> Floats:
     """The column `function(argument)`; all NaN where there is no such thing."""
@@ -25,12 +32,34 @@ def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], siz
     argument = rest.removesuffix(")")
     if function in BITS and rest.endswith(")"):
         return _bits(function, column(argument))
-    if function in SUMMARIES and argument == "output" and parts:
-        return _summary(function, np.column_stack([column(part) for part in parts]))
-    return np.full(size, np.nan)
+    if argument != "output" or function not in SUMMARIES:
+        return np.full(size, np.nan)
+    if function in ("argmax", "argmin"):
+        return _place(function, column, parts, size)
+    if not parts:
+        return np.full(size, np.nan)
+    return _summary(function, [column(part) for part in sorted(parts)])
 
 
-def _summary(function: str, rows: Floats) -> Floats:
+def _place(
+    function: str, column: Callable[[str], Floats], parts: Sequence[str], size: int
+) -> Floats:
+    """Which entry of a list is its largest or least number, the first of them if there are ties.
+
+    The index is the one in the part's name; NaN where an output has no such entries.
+    """
+    places = sorted(int(found[1]) for part in parts if (found := _ITEM.fullmatch(part)))
+    if not places:
+        return np.full(size, np.nan)
+    rows = np.column_stack([column(f"output[{place}]") for place in places])
+    extreme = np.fmax if function == "argmax" else np.fmin
+    is_best = rows == extreme.reduce(rows, axis=1)[:, None]  # never where there is no number
+    at = np.array(places, dtype=np.float64)[is_best.argmax(axis=1)]
+    return np.where(is_best.any(axis=1), at, np.nan)
+
+
+def _summary(function: str, columns: Sequence[Floats]) -> Floats:
+    rows = np.column_stack(columns)
     empty = np.isnan(rows).all(axis=1)
     filled = np.where(np.isnan(rows), -np.inf, rows)
     low = np.where(np.isnan(rows), np.inf, rows)
@@ -41,14 +70,18 @@ def _summary(function: str, rows: Floats) -> Floats:
             case "min":
                 values = low.min(axis=1)
             case "sum":
-                values = np.nansum(rows, axis=1)
-            case "argmax":
-                values = filled.argmax(axis=1).astype(np.float64)
-            case "argmin":
-                values = low.argmin(axis=1).astype(np.float64)
+                values = _sum(columns)
             case _:
                 values = filled.max(axis=1) - low.min(axis=1)
     return np.where(empty, np.nan, _rounded(values, filled, low))
+
+
+def _sum(columns: Sequence[Floats]) -> Floats:
+    """One column after the other: adding 0 for what is missing is exact, regrouping is not."""
+    total = np.zeros(len(columns[0]))
+    for values in columns:
+        total += np.where(np.isnan(values), 0.0, values)
+    return total
 
 
 def _rounded(values: Floats, filled: Floats, low: Floats) -> Floats:
@@ -64,7 +97,7 @@ def _bits(function: str, values: Floats) -> Floats:
     finite = np.isfinite(values) & (values != 0)
     fraction, exponent = np.frexp(np.where(finite, values, 1.0))
     integer = np.abs(fraction * 2.0**53).astype(np.int64)  # in [2^52, 2^53)
-    lowest = np.log2((integer & -integer).astype(np.float64))
+    lowest = np.frexp((integer & -integer).astype(np.float64))[1] - 1.0  # of a power of two: exact
     match function:
         case "lowest_bit":
             found = exponent - 53.0 + lowest

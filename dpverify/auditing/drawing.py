@@ -1,16 +1,19 @@
 """One part of the draws, made wherever an executor runs it.
 
 A callable gets one generator per call, derived from (seed, side, index of the call). A vectorized
-mechanism gets one per block of `BLOCK` draws, derived from (seed, side, start of the block).
+mechanism gets one per block of `BLOCK` draws, derived from (seed, side, start of the block). Each
+call or block also gets a copy of the data, and what it returns is copied at once (`copies`).
 """
 
+import os
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from dpverify.auditing.copies import copier, detached
 from dpverify.auditing.limits import (
     OutOfTime,
     can_interrupt,
@@ -26,6 +29,7 @@ from dpverify.auditing.outputs import (
     from_objects,
     joined,
 )
+from dpverify.auditing.workers import seed_anew_outside
 from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
 
 LOSS = "privacy loss"
@@ -55,7 +59,8 @@ class SampleRaised(DPVerifyError):
 class Task:
     """Draws start ≤ index < stop on one side.
 
-    `singly` draws a vectorized mechanism one at a time. Nothing is begun after `until`.
+    `singly` draws a vectorized mechanism one at a time. Nothing is begun after `until`. Draws with
+    another `key` are independent of these. `process` is the one that asks for the draws.
     """
 
     mechanism: Target
@@ -68,6 +73,8 @@ class Task:
     timeout: float | None = None
     until: float | None = None
     singly: bool = False
+    key: tuple[int, ...] = ()
+    process: int = field(default_factory=os.getpid)
 
     @property
     def data(self) -> Any:  # noqa: ANN401  # whatever the mechanism takes
@@ -76,6 +83,9 @@ class Task:
     @property
     def size(self) -> int:
         return self.stop - self.start
+
+    def generator(self, index: int) -> np.random.Generator:
+        return generator(self.seed, self.side, index, key=self.key)
 
     @property
     def time_left(self) -> float | None:
@@ -96,6 +106,7 @@ class Part:
 
 def perform(task: Task) -> Part:
     """The draws of a task."""
+    seed_anew_outside(task.process)
     start = time.perf_counter()
     if not is_vectorized(task.mechanism):
         outputs = from_objects(_calls(task))
@@ -111,10 +122,12 @@ def is_vectorized(mechanism: Target) -> bool:
     return callable(getattr(mechanism, "sample", None))
 
 
-def generator(seed: int, side: Side, index: int) -> np.random.Generator:
+def generator(
+    seed: int, side: Side, index: int, *, key: tuple[int, ...] = ()
+) -> np.random.Generator:
     """The generator of one call or block; independent of all others."""
     return np.random.Generator(
-        np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(side.value, index)))
+        np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(*key, side.value, index)))
     )
 
 
@@ -125,25 +138,26 @@ def _calls(task: Task) -> list[object]:
             "run in the main thread of a process"
         )
     outputs: list[object] = []
+    fresh = copier(task.data)
     try:
         with time_limit_if_possible(task.time_left):
             for index in range(task.start, task.stop):
                 if task.is_over:
                     break
-                outputs.append(_call(task, index))
+                outputs.append(_call(task, index, fresh()))
     except OutOfTime:
         if not task.is_over:
             raise  # the limit of someone further out
     return outputs
 
 
-def _call(task: Task, index: int) -> object:
-    rng = generator(task.seed, task.side, index)
+def _call(task: Task, index: int, data: Any) -> object:  # noqa: ANN401
+    rng = task.generator(index)
     try:
         with time_limit(task.timeout):
             if task.singly:
-                return task.mechanism.sample(task.data, 1, rng=rng)[0]
-            return task.mechanism(task.data, rng)
+                return detached(task.mechanism.sample(data, 1, rng=rng)[0])
+            return detached(task.mechanism(data, rng))
     except OutOfTime:
         if task.timeout is None or task.is_over:
             raise  # not this call's limit
@@ -166,10 +180,11 @@ def _block(task: Task) -> Outputs:
 
 
 def _whole_block(task: Task) -> Outputs:
-    rng = generator(task.seed, task.side, task.start)
+    rng = task.generator(task.start)
+    data = copier(task.data)()
     try:
         with time_limit(None if task.timeout is None else task.timeout * task.size):
-            raw = task.mechanism.sample(task.data, task.size, rng=rng)
+            raw = task.mechanism.sample(data, task.size, rng=rng)
     except OutOfTime:
         if task.timeout is None or task.is_over:
             raise
@@ -183,6 +198,8 @@ def _whole_block(task: Task) -> Outputs:
         raise SampleRaised(
             f"mechanism must return outputs: sample raises {type(error).__name__}: {error}"
         ) from error
+    if isinstance(raw, np.ndarray):
+        raw = raw.copy()  # the next block may be written to the same place
     outputs = _rows(task, raw)
     if outputs.size != task.size:
         raise InvalidParameter(
@@ -212,9 +229,12 @@ def _losses(task: Task, raw: Any) -> Floats | None:  # noqa: ANN401
 
     None where the mechanism has no density in closed form for data like these.
     """
+
+    def density(data: Any) -> Floats:  # noqa: ANN401
+        return np.array(task.mechanism.log_density(raw, copier(data)()), dtype=np.float64)
+
     try:
-        left = np.asarray(task.mechanism.log_density(raw, task.left), dtype=np.float64)
-        right = np.asarray(task.mechanism.log_density(raw, task.right), dtype=np.float64)
+        left, right = density(task.left), density(task.right)
     except NotSupported:
         return None
     with np.errstate(invalid="ignore"):

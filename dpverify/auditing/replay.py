@@ -1,5 +1,6 @@
 """The event of a witness, judged on fresh draws."""
 
+import hashlib
 import time
 from dataclasses import replace
 from typing import Any
@@ -7,14 +8,28 @@ from typing import Any
 from dpverify.auditing.attacks import Confirm, Draws
 from dpverify.auditing.confidence import epsilon_lower, rejects
 from dpverify.auditing.points import implied_points
-from dpverify.auditing.sampling import Sampler, Side
+from dpverify.auditing.sampling import Sampler, SampleRaised, Side
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness, counts_of
+
+_REPLAY = 2  # first in the key of a replay; in that of an audit it is a side, 0 or 1
+
+
+def replay_key(witness: Witness) -> tuple[int, ...]:
+    """What sets the draws of a replay apart from all draws that the witness rests on.
+
+    A seed given by mistake a second time must not judge an event on the draws that chose it; nor
+    may a witness that a replay has given, so the counts are part of it.
+    """
+    c = witness.counts
+    known = (str(witness.event), c.hits, c.trials, c.other_hits, c.other_trials, witness.seed)
+    digest = hashlib.sha256(repr(known).encode("utf-8", "surrogatepass")).digest()
+    return (_REPLAY, *(int.from_bytes(digest[i : i + 4], "big") for i in range(0, 16, 4)))
 
 
 def judge(witness: Witness, sampler: Sampler, *, samples: int, level: float) -> Verdict:
     """The verdict of a witness's event on fresh draws."""
     start = time.perf_counter()
-    fresh = Confirm(Draws(*(sampler.draw(side, 0, samples) for side in Side)))
+    fresh = Confirm(_drawn(sampler, samples))
     counts = counts_of(witness.event, witness.favors, fresh)
     points = [p for p in implied_points(witness.claim) if p.delta == witness.delta]
     point = points[0] if points else implied_points(witness.claim)[0]
@@ -28,6 +43,17 @@ def judge(witness: Witness, sampler: Sampler, *, samples: int, level: float) -> 
         "tried": (str(witness.event),),
     }
     if rejects(counts, epsilon=point.epsilon, delta=point.delta, level=level):
-        again = replace(witness, counts=counts, level=level, seed=sampler.seed, delta=point.delta)
+        told = {"counts": counts, "level": level, "delta": point.delta, "seed": sampler.seed}
+        again = replace(witness, **told, fresh=True)
         return Refuted(**common, witness=again)
     return NotRefuted(**common)
+
+
+def _drawn(sampler: Sampler, samples: int) -> Draws:
+    """Both sides, in the same manner: one by one if `sample` raises, as an audit does."""
+    try:
+        return Draws(*(sampler.draw(side, 0, samples) for side in Side))
+    except SampleRaised:
+        if sampler.singly:
+            raise
+        return _drawn(replace(sampler, singly=True), samples)

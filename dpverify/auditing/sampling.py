@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from dpverify.auditing.checkpoint import Journal
 from dpverify.auditing.drawing import (
     BLOCK,
@@ -28,12 +30,18 @@ from dpverify.auditing.limits import OutOfTime
 from dpverify.auditing.outputs import Outputs, joined
 from dpverify.errors import InvalidParameter
 
-__all__ = ["LOSS", "SampleRaised", "Sampler", "Side", "Target", "generator"]
+__all__ = ["LOSS", "SampleRaised", "Sampler", "Side", "Target", "check_seed", "generator"]
 
 _TASK = 0.25  # seconds that a task should take
 _LARGEST_TASK = 1_024  # calls
 _FIRST_TASK = 16
 _SHARED_BY = 8  # tasks at least, where there are workers to share them
+
+
+def check_seed(seed: object) -> None:
+    """Raise unless this seeds generators."""
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidParameter(f"seed={seed!r} must be a whole number, at least 0")
 
 
 @dataclass(slots=True)
@@ -55,6 +63,7 @@ class Sampler:
     `timeout` is the time in seconds after which one call counts as the output "times out".
     `until` is the time (as `time.time` tells it) after which nothing more is drawn. `singly` draws
     a vectorized mechanism one by one, so that exceptions are outputs. `journal` keeps all draws.
+    Samplers with different `key` draw independently, though their seeds be the same.
     """
 
     mechanism: Target
@@ -66,6 +75,7 @@ class Sampler:
     until: float | None = None
     singly: bool = False
     journal: Journal | None = None
+    key: tuple[int, ...] = ()
     pace: Pace = field(default_factory=Pace)
 
     def __post_init__(self) -> None:
@@ -137,6 +147,7 @@ class Sampler:
             timeout=self.timeout,
             until=self.until,
             singly=self.singly,
+            key=self.key,
         )
 
     def _performed(self, tasks: list[Task]) -> Iterator[Part]:

@@ -11,8 +11,8 @@ from dpverify.auditing.events import Event, event_from_dict
 from dpverify.auditing.limits import Stopped
 from dpverify.auditing.outputs import canonical
 from dpverify.auditing.profiles import AuditClaim, claim_from_dict, claim_to_dict
-from dpverify.auditing.sampling import Sampler, Side, Target
-from dpverify.errors import InvalidParameter, check_count
+from dpverify.auditing.sampling import Sampler, Side, Target, check_seed
+from dpverify.errors import InvalidParameter, check_count, check_positive, check_real
 
 _FORMAT = 1
 
@@ -22,7 +22,9 @@ class Witness:
     """An event that is too likely on one side: all it takes to refute the claim again.
 
     `counts` are of draws that had no part in choosing the event. `epsilon_lower` is what they
-    alone show at δ = `delta`, at level `level`.
+    alone show at δ = `delta`, at level `level`; 0 unless they are `fresh`, that is, drawn in a
+    number that was set before. Those of an audit that was stopped are not: what they are depends
+    on when the bets refuted.
     """
 
     claim: AuditClaim
@@ -34,30 +36,59 @@ class Witness:
     delta: float
     level: float
     seed: int
+    fresh: bool = True
 
     @property
     def epsilon_lower(self) -> float:
+        if not self.fresh:
+            return 0.0
         return epsilon_lower(self.counts, delta=self.delta, level=self.level)
 
     def replay(
-        self, mechanism: Target, *, samples: int = 10_000, seed: int, level: float | None = None
+        self,
+        mechanism: Target,
+        *,
+        samples: int = 10_000,
+        seed: int,
+        level: float | None = None,
+        timeout: float | None = None,
     ) -> "Verdict":
-        """Judge the same event on fresh draws: `samples` on each side."""
-        from dpverify.auditing.replay import judge  # noqa: PLC0415  # it imports this module
+        """Judge the same event on fresh draws: `samples` on each side, at `level` or its own.
+
+        They are independent of all draws that the witness rests on, whatever the seed.
+        """
+        from dpverify.auditing.replay import judge, replay_key  # noqa: PLC0415  # it imports this
 
         check_count("samples", samples)
-        sampler = Sampler(mechanism=mechanism, left=self.left, right=self.right, seed=seed)
-        return judge(self, sampler, samples=samples, level=self.level if level is None else level)
+        check_seed(seed)
+        level = self.level if level is None else level
+        check_real("level", level)
+        if not 0.0 < level <= 0.5:
+            raise InvalidParameter(f"level={level!r} must lie in (0, 0.5]")
+        if timeout is not None:
+            check_positive("timeout", timeout)
+        sampler = Sampler(
+            mechanism=mechanism,
+            left=self.left,
+            right=self.right,
+            seed=int(seed),
+            timeout=timeout,
+            key=replay_key(self),
+        )
+        return judge(self, sampler, samples=samples, level=level)
 
     def __str__(self) -> str:
         c = self.counts
         names = {Side.LEFT: "left", Side.RIGHT: "right"}
-        return (
+        counted = (
             f"event: {self.event}\n"
             f"{names[self.favors]}: {c.hits:,} of {c.trials:,} draws; "
-            f"{names[self.favors.other]}: {c.other_hits:,} of {c.other_trials:,}\n"
-            f"so ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}, level {self.level:g}"
+            f"{names[self.favors.other]}: {c.other_hits:,} of {c.other_trials:,}"
         )
+        if not self.fresh:
+            return f"{counted} (the last draws that were bet on)"
+        shown = f"ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}, level {self.level:g}"
+        return f"{counted}\nso {shown}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it; data that JSON cannot hold is kept as text and not loaded again."""
@@ -73,6 +104,7 @@ class Witness:
             "delta": self.delta,
             "level": self.level,
             "seed": self.seed,
+            "fresh": self.fresh,
             "epsilon_lower": self.epsilon_lower,
         }
 
@@ -96,6 +128,7 @@ class Witness:
                 delta=float(fields["delta"]),
                 level=float(fields["level"]),
                 seed=int(fields["seed"]),
+                fresh=bool(fields.get("fresh", True)),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InvalidParameter(

@@ -25,6 +25,7 @@ EXAMPLE = (
     "--epsilon 1 --level 0.01"
 )
 
+_LEVEL = 0.01
 _LEAST_BAND = 4000  # draws a side, below which a band shows nothing
 
 
@@ -49,8 +50,11 @@ def audit(
     mu: Annotated[float | None, typer.Option(help="Claimed μ of Gaussian DP.")] = None,
     order: Annotated[float | None, typer.Option(help="Rényi order at which ε is claimed.")] = None,
     level: Annotated[
-        float, typer.Option(help="Probability of refuting an honest mechanism.")
-    ] = 0.01,
+        float | None,
+        typer.Option(
+            help="Probability of refuting an honest mechanism; 0.01, or what the witness has."
+        ),
+    ] = None,
     samples: Annotated[int | None, typer.Option(help="Most draws on each side.")] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same verdict.")] = 0,
     method: Annotated[str, typer.Option(help="both, anytime or fixed.")] = "both",
@@ -95,9 +99,13 @@ def audit(
         mechanism, pair = load_target(target), {}
     history: list[Progress] = []
     if replay is not None:
-        verdict = Witness.load(replay).replay(mechanism, samples=samples or 10_000, seed=seed)
+        size = 10_000 if samples is None else samples
+        verdict = Witness.load(replay).replay(
+            mechanism, samples=size, seed=seed, level=level, timeout=timeout
+        )
         where: dict[str, Any] = {}
     else:
+        level = _LEVEL if level is None else level
         where = _where(left, right, schema, pair)
         with live_line(history) as tell:
             verdict = run_audit(
@@ -118,7 +126,7 @@ def audit(
     _show(verdict, json=json)
     if save_witness is not None and verdict.witness is not None:
         verdict.witness.save(save_witness)
-    bets = Levels.of(level, method).bets if replay is None else 0.0  # type: ignore[arg-type]
+    bets = 0.0 if level is None or replay is not None else Levels.of(level, method).bets  # type: ignore[arg-type]
     told = history if bets > 0.0 else []
     if plot is not None:
         _draw(told, bets, plot)

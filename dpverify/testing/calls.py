@@ -1,10 +1,10 @@
 """Many calls of `mechanism(data, rng)` in one go, each as if it were the only one.
 
 Every call gets a generator of its own and a copy of the data, so a mechanism that copies the
-generator, or changes its data, still gives independent draws. What it raises is its output.
+generator, changes its data, or returns the same buffer every time, still gives independent draws.
+What it raises is its output.
 """
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +14,9 @@ from numpy.random.bit_generator import ISpawnableSeedSequence
 from numpy.typing import NDArray
 
 from dpverify.auditing.attacks import Draws
+from dpverify.auditing.copies import copier, detached
 from dpverify.auditing.outputs import Raised
 
-_ATOMS = (bool, int, float, complex, str, bytes, type(None), np.generic)
 _WORDS = 4  # of 64 bits, which make the state of a PCG64
 
 
@@ -50,16 +50,14 @@ class Calls:
 
     mechanism: Callable[..., object]
 
-    def sample(
-        self, data: object, size: int, *, rng: np.random.Generator
-    ) -> list[object] | NDArray[Any]:
+    def sample(self, data: object, size: int, *, rng: np.random.Generator) -> list[object]:
         fresh = copier(data)
         words = rng.integers(0, 2**64, size=(size, _WORDS), dtype=np.uint64)
-        return _stacked([self._call(fresh(), _bits(row)) for row in words])
+        return [self._call(fresh(), _bits(row)) for row in words]
 
     def _call(self, data: object, bits: np.random.BitGenerator) -> object:
         try:
-            return self.mechanism(data, np.random.Generator(bits))
+            return detached(self.mechanism(data, np.random.Generator(bits)))
         except Exception as error:  # noqa: BLE001  # what a mechanism raises is one of its outputs
             return Raised(type(error).__name__, str(error))
 
@@ -67,36 +65,6 @@ class Calls:
 def _bits(words: NDArray[np.uint64]) -> np.random.PCG64:
     seed: Any = _Words(words)  # numpy takes any seed sequence, whatever its types say
     return np.random.PCG64(seed)
-
-
-def _stacked(outputs: list[object]) -> list[object] | NDArray[Any]:
-    """Rows of numbers that are alike as one array, which is read much faster."""
-    if not isinstance(outputs[0], (np.ndarray, list, tuple)):
-        return outputs
-    try:
-        rows = np.array(outputs)
-    except ValueError:  # of different lengths
-        return outputs
-    plain = rows.dtype.kind in "fiu" and rows.ndim > 1 and rows.size > 0
-    return rows if plain else outputs
-
-
-def copier(data: Any) -> Callable[[], Any]:  # noqa: ANN401  # whatever the mechanism takes
-    """A function that returns copies of `data`, the cheapest that share nothing that can change."""
-    if isinstance(data, _ATOMS) or (isinstance(data, tuple) and _flat(data)):
-        return lambda: data
-    if isinstance(data, list) and _flat(data):
-        return data.copy
-    if isinstance(data, np.ndarray) and data.dtype != object:
-        return data.copy
-    return lambda: copy.deepcopy(data)
-
-
-def _flat(data: list[Any] | tuple[Any, ...]) -> bool:
-    """Whether no part can change: atoms, and tuples of atoms."""
-    return all(
-        isinstance(part, _ATOMS) or (isinstance(part, tuple) and _flat(part)) for part in data
-    )
 
 
 def silence(first: Draws) -> str | None:

@@ -12,6 +12,7 @@ from dpverify.guarantees import Guarantee
 from dpverify.testing.records import is_frame
 
 _WIDTH = 2_000  # characters of a dataset that are printed
+_SMALL = 1_000_000  # seeds below this were typed
 
 
 class PrivacyViolation(AssertionError):
@@ -79,9 +80,14 @@ def described(  # noqa: PLR0913  # the lines of a message
 
 
 def replay_line(name: str, claim: Guarantee, witness: Witness) -> str:
-    """The call that holds the same pair against the claim again, with fresh draws."""
+    """The call that holds the same pair against the claim again, with fresh draws.
+
+    The seeds of decorated tests are large numbers, so none is that of `assert_private`, 0. After
+    `assert_private` with a small seed it takes the next one.
+    """
     pair = f"{shown(witness.left)}, {shown(witness.right)}"
-    return f"replay: assert_private({name}, {claim}, {pair})"
+    seed = f", seed={witness.seed + 1}" if witness.seed < _SMALL else ""
+    return f"replay: assert_private({name}, {claim}, {pair}{seed})"
 
 
 def raise_at(function: Any, violation: PrivacyViolation) -> NoReturn:  # noqa: ANN401

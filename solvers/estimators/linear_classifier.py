@@ -25,6 +25,7 @@ from solvers.estimators.promises import Utility
 from solvers.estimators.rows import Rows, scores
 from solvers.losses import Loss, Softmax
 
+ENOUGH_RECORDS = "either dataset has at least two records; fewer are refused"
 LABELS_READ_OFF = "which labels occur is public: no classes were declared, so they were read off y"
 METHODS = ("auto", "objective", "output", "gradient", "sgd")
 
@@ -139,9 +140,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _keep(self, classes: NDArray[Any], fits: Sequence[Fitted], declared: Declaration) -> None:
         claim = together([fitted.claim for fitted in fits], declared)
-        if self.classes is None:
-            assumes = (*claim.assumes, LABELS_READ_OFF)
-            claim = Claim(claim.guarantee, claim.relation, claim.theorem, assumes)
+        read_off = (LABELS_READ_OFF,) if self.classes is None else ()
+        assumes = (*claim.assumes, *read_off, ENOUGH_RECORDS)
+        claim = Claim(claim.guarantee, claim.relation, claim.theorem, assumes)
         self.classes_ = classes
         self.claim_: Claim = claim
         self.certificate_: Certificate | None = worst(fits)

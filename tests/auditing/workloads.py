@@ -1,6 +1,7 @@
 """Mechanisms that other processes can import."""
 
 import os
+import random
 import time
 from pathlib import Path
 from typing import Any
@@ -53,3 +54,8 @@ class Vectors:
 
     def sample(self, data: float, size: int, *, rng: Rng) -> Any:  # noqa: ANN401
         return data + rng.laplace(size=(size, 5))
+
+
+def worldly(_data: float, _rng: Rng) -> tuple[float, float]:
+    """Draws from the global generators, as it should not."""
+    return random.random(), float(np.random.random())  # noqa: NPY002, S311

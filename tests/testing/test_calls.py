@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from dpverify.auditing.copies import copier
 from dpverify.auditing.outputs import Raised
-from dpverify.testing.calls import Calls, copier
+from dpverify.testing.calls import Calls
 
 Rng = np.random.Generator
 
@@ -79,12 +80,23 @@ def test_what_is_raised_is_an_output() -> None:
     assert list(drawn) == [Raised("IndexError", "list index out of range")] * 3
 
 
-def test_rows_of_numbers_become_an_array() -> None:
-    rng = np.random.default_rng
-    drawn = Calls(lambda _data, r: [r.random(), 1.0]).sample(0, 4, rng=rng(0))
-    assert isinstance(drawn, np.ndarray)
-    assert drawn.shape == (4, 2)
-    ragged = Calls(lambda _data, r: [0.0] * int(r.integers(1, 4))).sample(0, 50, rng=rng(0))
-    assert isinstance(ragged, list)
-    flags = Calls(lambda _data, _r: [True, False]).sample(0, 4, rng=rng(0))
-    assert isinstance(flags, list)
+def test_what_a_call_returns_does_not_depend_on_the_others() -> None:
+    """A block is a list whatever is in it, so an output is read alike in every company."""
+
+    def alike(_data: object, rng: Rng) -> list[float]:
+        return [rng.random(), 1.0]
+
+    drawn = Calls(alike).sample(0, 4, rng=np.random.default_rng(0))
+    assert isinstance(drawn, list)
+    assert all(isinstance(row, list) for row in drawn)
+
+
+def test_a_buffer_that_is_used_again_is_no_memory() -> None:
+    buffer = np.zeros(2)
+
+    def fills(_data: object, rng: Rng) -> object:
+        buffer[:] = rng.random(2)
+        return buffer
+
+    drawn = Calls(fills).sample(0, 50, rng=np.random.default_rng(0))
+    assert len(np.unique(np.array(drawn))) == 100

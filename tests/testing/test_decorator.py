@@ -54,7 +54,7 @@ def failure(test: Any) -> PrivacyViolation:  # noqa: ANN401
 def test_a_failure_tells_all() -> None:
     found = failure(quiet(satisfies(ONE, on=unit)(half_noise)))
     lines = str(found).splitlines()
-    assert lines[0] == "half_noise does not keep PureDP(epsilon=1.0)"
+    assert lines[0].endswith(" does not keep PureDP(epsilon=1.0)")
     assert lines[1].split() == ["left:", "[0.0]"]
     assert lines[2].split() == ["right:", "[1.0]", "(replace-one)"]
     assert lines[3].startswith("  event:  output ")

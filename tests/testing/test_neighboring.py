@@ -52,7 +52,7 @@ def test_sizes_stay_within_bounds(pair: NeighboringPair) -> None:
         ("add-remove", lambda _pair: True, ([], [0])),
         ("add-remove", lambda pair: len(pair.left) > len(pair.right), ([0], [])),
         ("replace-one", lambda pair: sum(pair.right) > sum(pair.left) + 5, ([0], [6])),
-        ("add-remove", lambda pair: len(pair.left) == 3, ([0, 0, 0], [0, 0, 0, 0])),
+        ("add-remove", lambda pair: len(pair.right) == 4, ([0, 0, 0], [0, 0, 0, 0])),
         ("replace-one", lambda pair: min(pair.left) >= 4, ([4], [0])),
     ],
 )

@@ -6,11 +6,8 @@ with probability at most `level` over the whole search, and `epsilon_lower` exce
 no more.
 """
 
-import pickle
 import time
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Executor
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -23,6 +20,7 @@ from dpverify.auditing.schema import Candidate, Schema
 from dpverify.auditing.search.exploring import Arm, Explored, Explorer, derived
 from dpverify.auditing.search.minimizing import minimized
 from dpverify.auditing.verdict import Refuted, Verdict
+from dpverify.auditing.workers import pool
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_between, check_count, check_positive
 from dpverify.guarantees import Guarantee
@@ -97,8 +95,8 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
     target = adapted(mechanism)
     promised = _promise(target, claim, schema)
     planned = samples or _SAMPLES[callable(getattr(target, "sample", None))]
-    with _pool(workers, executor, target) as pool:
-        common = {"timeout": timeout, "executor": pool}
+    with pool(workers, executor, target) as runner:
+        common = {"timeout": timeout, "executor": runner}
         explored = Explorer(
             mechanism=target,
             schema=schema,
@@ -219,20 +217,3 @@ def _told(explored: Explored) -> str:
         f"{explored.pairs} neighboring pairs, on {explored.draws:,} draws a side that judged "
         f"nothing ({shown}{'; …' if len(explored.patterns) > 6 else ''})"
     )
-
-
-@contextmanager
-def _pool(workers: int, executor: Executor | None, mechanism: Target) -> Iterator[Executor | None]:
-    """The caller's executor, or processes of our own, or none."""
-    check_count("workers", workers)
-    if executor is not None or workers == 1:
-        yield executor
-        return
-    try:
-        pickle.dumps(mechanism)
-    except Exception as error:
-        raise InvalidParameter(
-            f"mechanism must be picklable for workers={workers}: {type(error).__name__}: {error}"
-        ) from error
-    with ProcessPoolExecutor(workers) as pool:
-        yield pool
