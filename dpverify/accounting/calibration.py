@@ -79,7 +79,9 @@ def calibration(
     check_count("times", times)
     check_positive("precision", precision)
     if budget.epsilon == math.inf or (isinstance(budget, ApproxDP) and budget.delta == 1):
-        raise InvalidParameter(f"budget={budget!r} must exclude something: any noise is more than enough")
+        raise InvalidParameter(
+            f"budget={budget!r} must exclude something: any noise is more than enough"
+        )
     search = _Search(factory, budget, Relation.parse(relation), times)
     low, high = search.narrowed(*search.start(), precision)
     high = search.rounded(low, high, precision)

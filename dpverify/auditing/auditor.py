@@ -105,7 +105,8 @@ def audit(  # noqa: PLR0913  # the contract of the library
         When these are over the audit ends with what it has found.
     checkpoint
         A file that keeps the draws. If it is there already the audit goes on from it, to the
-        verdict that it would have reached without the break.
+        verdict that it would have reached without the break. A file of another audit is refused:
+        of another mechanism, its code and all values that it uses included, or of other data.
 
     When the time is over, on Ctrl-C, or when drawing fails, the verdict so far is returned, and
     its `stopped` says why. It comes from the bets, which are valid whenever they are stopped, so
@@ -164,12 +165,15 @@ def audit(  # noqa: PLR0913  # the contract of the library
     sampler = Sampler(
         **inputs, timeout=timeout, until=None if seconds is None else begun + float(seconds)
     )
-    named = {"claim": guarantee, "level": level, "samples": plan.budget, "method": method}
+    named: dict[str, object] = {"claim": guarantee, "level": level, "samples": plan.budget}
+    named |= {"method": method, "timeout": timeout, "arithmetic": arithmetic}
     with (
-        _journal(checkpoint, inputs | named, arithmetic) as journal,
+        _journal(checkpoint, inputs | named) as journal,
         pool(workers, executor, inputs) as runner,
     ):
-        run = Run(plan, replace(sampler, executor=runner, journal=journal), progress)
+        sampler = replace(sampler, executor=runner, journal=journal)
+        sampler.check_stored()
+        run = Run(plan, sampler, progress)
         stopped = run.go()
         verdict = conclude(plan, run.state, run.sampler, stopped)
     notes = (*verdict.notes, *assumptions(mechanism, claim))
@@ -186,13 +190,11 @@ def _search(mechanism: Target, schema: Schema | None, **options: Any) -> Verdict
 
 
 @contextmanager
-def _journal(
-    path: str | Path | None, inputs: dict[str, Any], arithmetic: Arithmetic
-) -> Iterator[Journal | None]:
+def _journal(path: str | Path | None, inputs: dict[str, Any]) -> Iterator[Journal | None]:
     if path is None:
         yield None
         return
-    with Journal(path, fingerprint(**inputs, arithmetic=arithmetic)) as journal:
+    with Journal(path, fingerprint(**inputs)) as journal:
         yield journal
 
 

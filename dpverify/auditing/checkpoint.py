@@ -7,11 +7,9 @@ one that is not whole is cut off when the file is opened again; so whenever the 
 the file holds all parts that were finished.
 """
 
-import hashlib
 import io
 import json
 import os
-import pickle
 import struct
 import zlib
 from pathlib import Path
@@ -21,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.auditing.drawing import Side, Target
-from dpverify.auditing.outputs import Outputs, canonical
+from dpverify.auditing.identity import digest
+from dpverify.auditing.outputs import Outputs
 from dpverify.errors import InvalidParameter
 
 _FORMAT = "dpverify checkpoint 1"
@@ -105,9 +104,9 @@ class Journal:
 def fingerprint(mechanism: Target, left: object, right: object, **rest: object) -> dict[str, str]:
     """What an audit is of, in texts that differ where audits do."""
     named = {
-        "mechanism": f"{_name(mechanism)} {_digest(_code(mechanism))}",
-        "left": _digest(canonical(left).encode()),
-        "right": _digest(canonical(right).encode()),
+        "mechanism": f"{_name(mechanism)} {digest('mechanism', mechanism)}",
+        "left": digest("dataset", left),
+        "right": digest("dataset", right),
     }
     return named | {name: repr(value) for name, value in rest.items()}
 
@@ -115,25 +114,6 @@ def fingerprint(mechanism: Target, left: object, right: object, **rest: object) 
 def _name(mechanism: Target) -> str:
     kind = mechanism if hasattr(mechanism, "__qualname__") else type(mechanism)
     return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _code(mechanism: Target) -> bytes:
-    """Bytes that tell versions of a mechanism apart, as far as that can be told."""
-    code = getattr(mechanism, "__code__", None)
-    if code is not None:
-        return bytes(code.co_code) + repr([c for c in code.co_consts if _plain(c)]).encode()
-    try:
-        return pickle.dumps(mechanism, protocol=4)
-    except Exception:  # noqa: BLE001  # what cannot be pickled is known by its name alone
-        return b""
-
-
-def _plain(constant: object) -> bool:
-    return isinstance(constant, (str, int, float, bytes, type(None)))
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _packed(side: Side, start: int, outputs: Outputs, *, singly: bool) -> bytes:

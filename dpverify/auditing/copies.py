@@ -68,6 +68,11 @@ class _Shown:
         return self.text
 
 
+def is_atom(value: object) -> bool:
+    """Whether it is a number, a text or None, of Python or of numpy."""
+    return isinstance(value, _ATOMS) and type(value).__module__ in {"builtins", "numpy"}
+
+
 def _is_frozen(value: object) -> bool:
     return isinstance(value, _FROZEN) or (type(value) is tuple and _flat(value))
 
@@ -80,8 +85,8 @@ def _flat(parts: Any) -> bool:  # noqa: ANN401  # a list, a tuple or a dict
 
 def _is_plain(data: Any, depth: int = 0) -> bool:  # noqa: ANN401
     """Whether data are containers of atoms and arrays, so that pickle keeps them as they are."""
-    if isinstance(data, _ATOMS):
-        return type(data).__module__ in {"builtins", "numpy"}
+    if is_atom(data):
+        return True
     if depth > _DEEPEST:
         return False
     if type(data) is np.ndarray:

@@ -19,7 +19,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -212,9 +212,13 @@ def from_objects(outputs: Sequence[object]) -> Outputs:
     for i, output in enumerate(outputs):
         for name, value in _flatten(output, WHOLE):
             if isinstance(value, str):
-                found.setdefault(name, [MISSING] * size)[i] = value
+                if name not in found:
+                    found[name] = [MISSING] * size
+                found[name][i] = value
             else:
-                columns.setdefault(name, np.full(size, np.nan))[i] = value
+                if name not in columns:
+                    columns[name] = np.full(size, np.nan)
+                columns[name][i] = value
     texts = {WHOLE: np.array([_spelled(output) for output in outputs], np.str_)}
     for name, part in found.items():
         own = np.array(part, np.str_)
@@ -230,7 +234,7 @@ def canonical(output: object, *, numeric: bool = False) -> str:  # noqa: C901  #
     >>> canonical((1, None, [True, 2.5]))
     '(1, None, (True, 2.5))'
     """
-    text = partial(canonical, numeric=numeric)
+    text = _spelled if numeric else canonical
     match output:
         case Raised(kind=kind):
             return f"raises {kind}"
@@ -261,9 +265,8 @@ def canonical(output: object, *, numeric: bool = False) -> str:  # noqa: C901  #
             return type(output).__name__ if " at 0x" in found else found
 
 
-def _spelled(output: object) -> str:
-    """The text of an output; arrays do not tell True from 1, so it is the same here."""
-    return canonical(output, numeric=True)
+# The text of an output: arrays do not tell True from 1, so no output does.
+_spelled = partial(canonical, numeric=True)
 
 
 def _flatten(output: object, name: str, depth: int = 0) -> list[tuple[str, float | str]]:
@@ -327,17 +330,18 @@ def _texts_of(values: Floats, missing: str = MISSING) -> Texts:
     return np.array(texts, dtype=np.str_)[codes]
 
 
-def _parse(text: str, shape: tuple[int, ...]) -> list[float] | None:
+@lru_cache(maxsize=1 << 13)  # an event is asked about block after block
+def _parse(text: str, shape: tuple[int, ...]) -> tuple[float, ...] | None:
     """The numbers of the output of this shape that has this canonical text; None if none has."""
     try:
-        numbers = [float(part) for part in text.translate(_NO_PARENTHESES).split(", ")]
+        numbers = tuple(map(float, text.translate(_NO_PARENTHESES).split(", ")))
     except ValueError:
         return None
     if len(numbers) != math.prod(shape):
         return None
-    row = np.reshape(numbers, shape).tolist() if len(shape) > 1 else numbers
+    row = np.reshape(numbers, shape).tolist()  # a number if the shape is ()
     # Other texts can be read as these numbers too: "(3)" is a row of one, 2^53 + 1 is no float.
-    return numbers if _nested(row if shape else numbers[0]) == text else None
+    return numbers if _nested(row) == text else None
 
 
 def _plain(array: NDArray[Any]) -> Floats:
@@ -354,7 +358,7 @@ def _all_numbers(outputs: Sequence[object]) -> bool:
     if not all(issubclass(kind, _NUMBERS) for kind in kinds):
         return False
     whole = tuple(kind for kind in kinds if issubclass(kind, (int, np.integer)))
-    return not any(abs(int(o)) > _EXACT for o in outputs if isinstance(o, whole))
+    return not whole or not any(abs(int(o)) > _EXACT for o in outputs if isinstance(o, whole))
 
 
 def _row_keys(columns: Sequence[Floats]) -> NDArray[np.uint64]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from dpverify.auditing.attacks import Confirm, Draws
 from dpverify.auditing.confidence import epsilon_lower, rejects
-from dpverify.auditing.points import implied_points
+from dpverify.auditing.points import Point, implied_points
 from dpverify.auditing.sampling import Sampler, SampleRaised, Side
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness, counts_of
 
@@ -31,8 +31,7 @@ def judge(witness: Witness, sampler: Sampler, *, samples: int, level: float) -> 
     start = time.perf_counter()
     fresh = Confirm(_drawn(sampler, samples))
     counts = counts_of(witness.event, witness.favors, fresh)
-    points = [p for p in implied_points(witness.claim) if p.delta == witness.delta]
-    point = points[0] if points else implied_points(witness.claim)[0]
+    point = point_of(witness)
     common: dict[str, Any] = {
         "claim": witness.claim,
         "level": level,
@@ -43,10 +42,16 @@ def judge(witness: Witness, sampler: Sampler, *, samples: int, level: float) -> 
         "tried": (str(witness.event),),
     }
     if rejects(counts, epsilon=point.epsilon, delta=point.delta, level=level):
-        told = {"counts": counts, "level": level, "delta": point.delta, "seed": sampler.seed}
-        again = replace(witness, **told, fresh=True)
+        known = replace(witness, counts=counts, fresh=True)
+        again = replace(known, level=level, seed=sampler.seed, delta=point.delta)
         return Refuted(**common, witness=again)
     return NotRefuted(**common)
+
+
+def point_of(witness: Witness) -> Point:
+    """The statement (ε, δ) that the witness is held against."""
+    points = implied_points(witness.claim)
+    return next((p for p in points if p.delta == witness.delta), points[0])
 
 
 def _drawn(sampler: Sampler, samples: int) -> Draws:

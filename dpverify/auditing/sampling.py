@@ -7,7 +7,7 @@ audit's stages. Only a block that does not fit into memory is drawn in halves.
 
 from collections.abc import Iterator
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -27,7 +27,7 @@ from dpverify.auditing.drawing import (
     perform,
 )
 from dpverify.auditing.limits import OutOfTime
-from dpverify.auditing.outputs import Outputs, joined
+from dpverify.auditing.outputs import WHOLE, Outputs, joined
 from dpverify.errors import InvalidParameter
 
 __all__ = ["LOSS", "SampleRaised", "Sampler", "Side", "Target", "check_seed", "generator"]
@@ -35,6 +35,7 @@ __all__ = ["LOSS", "SampleRaised", "Sampler", "Side", "Target", "check_seed", "g
 _TASK = 0.25  # seconds that a task should take
 _LARGEST_TASK = 1_024  # calls
 _FIRST_TASK = 16
+_DIGITS = 1e-6  # to which draws of the same call agree on all machines
 _SHARED_BY = 8  # tasks at least, where there are workers to share them
 
 
@@ -96,6 +97,36 @@ class Sampler:
     def pairs(self, start: int, stop: int) -> Iterator[tuple[Outputs, ...]]:
         """Draws start ≤ index < stop on the left and the right, in parts of equal size."""
         return self._parts((Side.LEFT, Side.RIGHT), start, stop)
+
+    def check_stored(self) -> None:
+        """Raise if the first draws on disk are not those that this mechanism gives now.
+
+        One call a side of a callable, the first block of a vectorized mechanism. What takes longer
+        than its `timeout` may do so today and not tomorrow, so time-outs are not compared.
+        """
+        for side in Side:
+            for singly in (False, True):
+                if self.journal is None:
+                    return
+                stored = self.journal.part(side, 0, singly=singly)
+                if stored is not None:
+                    self._check_first(side, stored, singly=singly)
+
+    def _check_first(self, side: Side, stored: Outputs, *, singly: bool) -> None:
+        block = self.vectorized and not singly
+        size = stored.size if block else 1
+        if not block and stored.text(WHOLE)[0] == "times out":
+            return
+        try:
+            drawn = perform(replace(self._task(side, 0, size), singly=singly)).outputs
+        except (SampleRaised, OutOfTime):
+            return  # the audit will say so
+        timed_out = drawn.size == 1 and drawn.text(WHOLE)[0] == "times out"
+        if drawn.size == size and not timed_out and not _agree(stored.between(0, size), drawn):
+            raise InvalidParameter(
+                "checkpoint must hold draws of this mechanism: drawn again with the same seed, the "
+                "first ones are others, so it has changed or does not draw from rng alone"
+            )
 
     def _parts(
         self, sides: tuple[Side, ...], start: int, stop: int
@@ -161,3 +192,15 @@ class Sampler:
         if part.outputs.size < stop - start:
             raise OutOfTime
         return part.outputs
+
+
+def _agree(stored: Outputs, drawn: Outputs) -> bool:
+    """Whether draws are the same but for the last digits, which depend on the machine."""
+    names = {*stored.columns, *drawn.columns}
+    alike = all(
+        np.allclose(stored.column(n), drawn.column(n), rtol=_DIGITS, atol=_DIGITS, equal_nan=True)
+        for n in names
+    )
+    if not alike or names:
+        return alike
+    return bool((stored.text(WHOLE) == drawn.text(WHOLE)).all())

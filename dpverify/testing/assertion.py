@@ -13,6 +13,7 @@ from dpverify.testing.context import LEVEL, SAMPLES, Record, current, first
 from dpverify.testing.failure import PrivacyViolation, described, replay_line
 from dpverify.testing.ledger import check_level, check_samples
 from dpverify.testing.usage import check_claim
+from dpverify.testing.witnessing import is_confirmed, withdrawn
 
 
 def assert_private(  # noqa: PLR0913  # one keyword a setting
@@ -29,6 +30,7 @@ def assert_private(  # noqa: PLR0913  # one keyword a setting
 
     A correct mechanism fails with probability at most `level`: 1e-6, unless this argument, the
     marker `privacy` or `--privacy-level` says otherwise. `samples` bounds the draws on each side.
+    A refutation that fresh draws do not confirm is a warning: calls are then hardly independent.
 
     >>> from dpverify.guarantees import PureDP
     >>> def noisy_sum(data, rng): return sum(data) + rng.laplace(scale=1.0)
@@ -48,9 +50,10 @@ def assert_private(  # noqa: PLR0913  # one keyword a setting
             f"mechanism={mechanism!r} must be a callable mechanism(data, rng) or have "
             "sample(data, size, *, rng)"
         )
+    target = mechanism if vectorized else Calls(mechanism)
     verdict = completed(
         audit(
-            mechanism if vectorized else Calls(mechanism),
+            target,
             left=left,
             right=right,
             claim=guarantee,
@@ -60,6 +63,8 @@ def assert_private(  # noqa: PLR0913  # one keyword a setting
         )
     )
     name = getattr(mechanism, "__name__", type(mechanism).__name__)
+    if isinstance(verdict, Refuted) and not is_confirmed(verdict, target):
+        verdict = withdrawn(name, verdict)
     around.records.append(
         Record(
             name=around.name or name,

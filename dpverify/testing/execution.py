@@ -18,6 +18,7 @@ from dpverify.testing.ledger import check_level, check_samples
 from dpverify.testing.records import Neighboring
 from dpverify.testing.search import Search, Seen
 from dpverify.testing.subject import Subject, Test
+from dpverify.testing.witnessing import warn_unconfirmed
 
 
 def execute(
@@ -54,6 +55,7 @@ class Execution:
             samples=int(samples),
             examples=self.settings.max_examples,
             seed=self.seed,
+            name=self.name,
         )
         self.failed: Seen | None = None
         self.misuse: DPVerifyError | None = None
@@ -124,8 +126,13 @@ class Execution:
         if seen.score > -float("inf"):
             target(seen.score, label="privacy loss above the claim")
 
-    def _violation(self, pair: Seen) -> PrivacyViolation:
-        witness, lower = self.search.witness(pair)
+    def _violation(self, pair: Seen) -> PrivacyViolation | None:
+        """What is raised; None, after a warning, if fresh draws do not confirm it."""
+        found = self.search.witness(pair)
+        if found is None:
+            warn_unconfirmed(self.name)
+            return None
+        witness, lower = found
         pairs = len(self.search.seen)
         tried = f"{pairs:,} {'pair' if pairs == 1 else 'pairs'}, {self.search.used:,} draws a side"
         mechanism = f"{self.subject.function.__name__}.mechanism"

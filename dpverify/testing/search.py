@@ -27,7 +27,7 @@ from dpverify.testing.glance import Glance, Outcome, draws, few, glimpse, judge,
 from dpverify.testing.ledger import Ledger
 from dpverify.testing.streams import own_streams
 from dpverify.testing.usage import points_of
-from dpverify.testing.witnessing import counted
+from dpverify.testing.witnessing import counted, is_confirmed, withdrawn
 
 _LOOKING = 0.6  # of the draws; the rest is for the last pair
 _GLANCES = 0.4  # of the draws, that the first looks at all examples may take
@@ -69,6 +69,7 @@ class Search:
         samples: int,
         examples: int,
         seed: int,
+        name: str = "mechanism",
     ) -> None:
         self.mechanism = mechanism
         self.claim = claim
@@ -76,6 +77,7 @@ class Search:
         self.ledger = Ledger(level)
         self.samples = samples
         self.seed = seed
+        self.name = name
         self.first = int(np.clip(_GLANCES * samples / examples, _FEWEST, _MOST))
         self.most = max(samples // _ONE_PAIR, 2 * self.first)
         self.left_over = int(_LOOKING * samples)
@@ -116,31 +118,40 @@ class Search:
                 samples=left_over if glance.score > _HOPELESS else max(left_over // 4, _FEWEST),
                 seed=self._stream(key, "last"),
             )
-        self.verdict = completed(verdict)
-        self.used += self.verdict.samples
+            self.verdict = completed(verdict)
+            self.used += self.verdict.samples
+            if isinstance(self.verdict, Refuted) and not is_confirmed(self.verdict, self.mechanism):
+                self.verdict = withdrawn(self.name, self.verdict)
         if not isinstance(self.verdict, Refuted):
             return None
         self.seen[key] = replace(pair, found=self.verdict)
         self._shrink_from(self.seen[key])
         return self.seen[key]
 
-    def witness(self, pair: Seen) -> tuple[Witness, float]:
-        """An event that refutes the claim on this pair, counted on draws of its own; and ε."""
+    def witness(self, pair: Seen) -> tuple[Witness, float] | None:
+        """An event that refutes the claim on this pair, counted on draws of its own; and ε.
+
+        None if no block of draws confirms it, however softly.
+        """
         if isinstance(pair.found, Refuted):
             return replace(pair.found.witness, claim=self.claim), pair.found.epsilon_lower
         if pair.found is None:
             raise AssertionError("a pair that was not refuted has no witness")
         key = fingerprint(pair.left, pair.right)
+        softly = False
         with own_streams(self._stream(key, "witness, global")):
             for i in range(_TRIES):
                 sampler = self._sampler(pair.left, pair.right, self._stream(key, f"witness {i}"))
                 level = self.ledger.next()
-                witness, confirmed = counted(
+                block = counted(
                     sampler, self.claim, self.points, pair.found.glance, level=level, attempt=i
                 )
-                if confirmed:
+                softly = softly or block.softly
+                if block.refutes:
                     break
-        return witness, max(witness.epsilon_lower, pair.found.epsilon_lower)
+        if not softly:
+            return None
+        return block.witness, max(block.witness.epsilon_lower, pair.found.epsilon_lower)
 
     def simpler(self, pair: Seen) -> Seen:
         """A simpler pair that a short look had passed over, if it is refuted now; or `pair`."""

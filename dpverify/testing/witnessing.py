@@ -1,17 +1,36 @@
-"""A witness for a pair that bets have refuted: an event in few words, and its counts."""
+"""A witness for a pair that bets have refuted: an event in few words, and its counts.
 
+Fresh draws need not confirm a refutation to make it valid; but where they do not even softly, calls
+are hardly independent, which all that is said here rests on. A test does not fail then: it warns.
+"""
+
+import warnings
 from collections.abc import Sequence
+from typing import NamedTuple
 
+from dpverify.auditing import NotRefuted, Refuted
 from dpverify.auditing.attacks import Confirm, Families, Proposal
 from dpverify.auditing.choice import Chosen, best_bound
-from dpverify.auditing.confidence import Chain
+from dpverify.auditing.conclusion import UNCONFIRMED
+from dpverify.auditing.confidence import Chain, rejects
 from dpverify.auditing.points import Point
-from dpverify.auditing.sampling import Sampler
+from dpverify.auditing.replay import point_of
+from dpverify.auditing.sampling import Sampler, Target
 from dpverify.auditing.verdict import Witness, counts_of
 from dpverify.guarantees import Guarantee
 from dpverify.testing.glance import Glance, draws
 
 _BLOCK = 1_000  # draws a side, at least
+_SOFTLY = 0.01  # level at which one of the blocks must refute; it is not charged
+_TRIES = 3  # blocks, each twice as large
+
+
+class Counted(NamedTuple):
+    """A witness, whether its block refutes at its level, and whether it does at a soft one."""
+
+    witness: Witness
+    refutes: bool
+    softly: bool
 
 
 def counted(  # noqa: PLR0913  # what is claimed, what is known, and at what level
@@ -22,8 +41,8 @@ def counted(  # noqa: PLR0913  # what is claimed, what is known, and at what lev
     *,
     level: float,
     attempt: int,
-) -> tuple[Witness, bool]:
-    """A witness from a fresh block, twice as large at every attempt; whether the block refutes.
+) -> Counted:
+    """A witness from a fresh block, twice as large at every attempt.
 
     The block is drawn from `sampler`, which must not have been drawn from before.
     """
@@ -43,7 +62,38 @@ def counted(  # noqa: PLR0913  # what is claimed, what is known, and at what lev
         seed=sampler.seed,
     )
     block = Chain((counts,), (1.0,))
-    return witness, block.rejects([(point.epsilon, point.delta)], level=level)
+    return Counted(
+        witness,
+        refutes=block.rejects([(point.epsilon, point.delta)], level=level),
+        softly=rejects(counts, epsilon=point.epsilon, delta=point.delta, level=_SOFTLY),
+    )
+
+
+def is_confirmed(verdict: Refuted, mechanism: Target) -> bool:
+    """Whether the witness's own draws, or one of some fresh blocks, refute softly."""
+    witness, point = verdict.witness, point_of(verdict.witness)
+    if verdict.stopped is not None:
+        return True  # no more can be drawn
+    if rejects(witness.counts, epsilon=point.epsilon, delta=point.delta, level=_SOFTLY):
+        return True
+    size = max(_BLOCK, witness.counts.trials)
+    return any(
+        witness.replay(mechanism, samples=size * 2**i, seed=i, level=_SOFTLY).refuted
+        for i in range(1, _TRIES)
+    )
+
+
+def withdrawn(name: str, verdict: Refuted) -> NotRefuted:
+    """The verdict without its refutation, after a warning."""
+    warn_unconfirmed(name)
+    kept = {field: getattr(verdict, field) for field in NotRefuted.__dataclass_fields__}
+    notes = tuple(dict.fromkeys([*verdict.notes, UNCONFIRMED]))
+    return NotRefuted(**kept | {"epsilon_lower": 0.0, "notes": notes})
+
+
+def warn_unconfirmed(name: str) -> None:
+    """Warn that a test was about to fail."""
+    warnings.warn(f"{name}: bets refute the claim, but {UNCONFIRMED}", stacklevel=2)
 
 
 def _best_event(known: Glance, points: Sequence[Point], level: float, planned: int) -> Chosen:

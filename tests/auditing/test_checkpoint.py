@@ -1,9 +1,11 @@
 """An audit that is killed goes on from its checkpoint, to the verdict it would have reached."""
 
+import functools
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 
 from dpverify.auditing import Verdict, audit
 from dpverify.auditing.checkpoint import Journal
+from dpverify.auditing.identity import digest
 from dpverify.auditing.outputs import Outputs, Raised, from_array, from_objects
 from dpverify.auditing.sampling import Side
 from dpverify.errors import InvalidParameter
@@ -73,7 +76,127 @@ def test_what_is_on_disk_is_not_drawn_again(tmp_path: Path) -> None:
     assert len(marks.read_bytes()) == 1_400
     second = audit(counted, **given)
     assert timeless(first) == timeless(second)
-    assert len(marks.read_bytes()) == 1_400
+    assert len(marks.read_bytes()) == 1_402  # one call a side, to see that it is the same
+
+
+class Record:
+    """Data without a text of their own."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+
+def reads(data: Record, rng: np.random.Generator) -> float:
+    return data.value + float(rng.laplace())
+
+
+def written(body: str, **names: Any) -> Any:  # noqa: ANN401
+    """A function as if it were typed in a file, `names` being its globals."""
+    exec(f"def release(data, rng, *, extra=0.0):\n    {body}", names)  # noqa: S102
+    return names["release"]
+
+
+def scaled(scale: float) -> Any:  # noqa: ANN401
+    def release(data: float, rng: np.random.Generator) -> float:
+        return data + float(rng.laplace(scale=scale))
+
+    return release
+
+
+class Scaled:
+    def __init__(self, scale: float) -> None:
+        self.scale = scale
+
+    def __call__(self, data: float, rng: np.random.Generator) -> float:
+        return data + float(rng.laplace(scale=self.scale))
+
+
+OTHERS = {
+    "attribute": (written("return rng.laplace(data)"), written("return rng.normal(data)")),
+    "constant": (written("return (data, (1, 0.5))[0]"), written("return (data, (1, 0.6))[0]")),
+    "inner code": (
+        written("return [data * 2 for _ in 'a']"),
+        written("return [data for _ in 'a']"),
+    ),
+    "closure": (scaled(0.2), scaled(1.0)),
+    "global": (written("return data * K", K=1.0), written("return data * K", K=2.0)),
+    "global function": (
+        written("return F(data)", F=scaled(1)),
+        written("return F(data)", F=scaled(2)),
+    ),
+    "default": (written("return data + extra"), written("return data + extra")),
+    "state": (Scaled(1.0), Scaled(2.0)),
+    "partial": (functools.partial(scaled(1.0)), functools.partial(scaled(2.0))),
+    "method": (Scaled(1.0).__call__, Scaled(2.0).__call__),
+}
+OTHERS["default"][1].__kwdefaults__["extra"] = 1.0
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_mechanisms_that_differ_anywhere_are_told_apart(name: str) -> None:
+    one, other = OTHERS[name]
+    assert digest("mechanism", one) == digest("mechanism", one)
+    assert digest("mechanism", one) != digest("mechanism", other)
+
+
+def test_the_same_mechanism_made_again_is_the_same() -> None:
+    assert digest("mechanism", scaled(1.0)) == digest("mechanism", scaled(1.0))
+    assert digest("mechanism", Scaled(1.0)) == digest("mechanism", Scaled(1.0))
+    row = [[1.0], {"a", "b"}]
+    assert digest("dataset", [row, row]) == digest("dataset", [row, [[1.0], {"b", "a"}]])
+
+
+def test_digests_are_the_same_in_every_process() -> None:
+    code = (
+        "from dpverify.auditing.identity import digest\n"
+        "from tests.auditing import test_checkpoint as t\n"
+        "print(digest('m', t.sets), digest('m', t.reads), digest('m', t.Scaled(1.0)))"
+    )
+    here = f"{digest('m', sets)} {digest('m', reads)} {digest('m', Scaled(1.0))}"
+    told = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=True
+    )
+    assert told.stdout.strip() == here
+
+
+def sets(data: str, _rng: np.random.Generator) -> bool:
+    return data in {"alpha", "beta", "gamma"}  # a constant whose order differs between processes
+
+
+def test_a_checkpoint_of_the_mechanism_before_its_repair_is_refused(tmp_path: Path) -> None:
+    given = GIVEN | {"samples": 300, "checkpoint": tmp_path / "c"}
+    audit(scaled(0.2), **given)
+    with pytest.raises(InvalidParameter, match="another mechanism"):
+        audit(scaled(1.0), **given)
+
+
+def test_data_are_told_apart_by_content(tmp_path: Path) -> None:
+    given = GIVEN | {"left": Record(0.0), "samples": 300, "checkpoint": tmp_path / "c"}
+    first = audit(reads, **given | {"right": Record(9.0)})
+    with pytest.raises(InvalidParameter, match="another right"):
+        audit(reads, **given | {"right": Record(1.0)})
+    again = audit(reads, **given | {"right": Record(9.0)})
+    assert (again.samples, again.epsilon_lower) == (first.samples, first.epsilon_lower)
+
+
+def test_what_cannot_be_told_apart_is_refused(tmp_path: Path) -> None:
+    mechanism = written("return data if LOCK else 0", LOCK=threading.Lock())
+    with pytest.raises(InvalidParameter, match="another mechanism could not be told from this one"):
+        audit(mechanism, **GIVEN, checkpoint=tmp_path / "c")
+    assert not (tmp_path / "c").exists()
+
+
+def test_draws_that_do_not_come_again_are_refused(tmp_path: Path) -> None:
+    """What the mechanism reads elsewhere is not part of its code; its draws show it."""
+    scale = tmp_path / "scale"
+    mechanism = written("return data + rng.laplace(scale=float(FILE.read_text()))", FILE=scale)
+    given = GIVEN | {"samples": 300, "checkpoint": tmp_path / "c"}
+    scale.write_text("1.0")
+    audit(mechanism, **given)
+    audit(mechanism, **given)
+    scale.write_text("2.0")
+    with pytest.raises(InvalidParameter, match="checkpoint must hold draws of this mechanism"):
+        audit(mechanism, **given)
 
 
 @pytest.mark.parametrize("mechanism", [texts, noisy, Vectors()])
@@ -106,6 +229,7 @@ def test_a_torn_file_costs_no_more_than_its_last_part(
         ({"level": 0.02}, "level"),
         ({"arithmetic": "float"}, "arithmetic"),
         ({"mechanism": texts}, "mechanism"),
+        ({"timeout": 3.0}, "timeout"),
     ],
 )
 def test_the_checkpoint_of_another_audit_is_refused(

@@ -100,6 +100,15 @@ def test_too_few_draws_teach_nothing() -> None:
     assert logistic(block, block, ["output[0]", "output[1]"]) is None
 
 
+def test_trees_leave_out_what_is_never_a_number() -> None:
+    seen = draws(400)
+    event = boosted(seen.left, seen.right, ["output['none']", "output[0]"])
+    assert event is not None
+    assert event.features == ("output[0]",)
+    assert event == boosted(seen.left, seen.right, ["output[0]"])
+    assert boosted(seen.left, seen.right, ["output['none']"]) is None
+
+
 def test_attacks_find_the_shifted_coordinate_for_each_side() -> None:
     found = propose(draws(), GOAL, Families(classifiers=False))
     for side, sign in ((Side.LEFT, 1), (Side.RIGHT, -1)):

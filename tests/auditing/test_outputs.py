@@ -31,6 +31,8 @@ from dpverify.auditing.outputs import (
         (True, "True"),
         (None, "None"),
         ("a", "'a'"),
+        (np.str_("a"), "'a'"),
+        (b"a", "b'a'"),
         (np.int64(7), "7"),
         (np.array([[1, 2], [3, 4]]), "((1, 2), (3, 4))"),
         ([1, None, (True, 2.5)], "(1, None, (True, 2.5))"),
@@ -45,6 +47,11 @@ def test_canonical_texts(output: object, text: str) -> None:
     assert canonical(output) == text
 
 
+def test_only_numeric_texts_take_true_for_one() -> None:
+    assert canonical([True, {False: 1}], numeric=True) == "(1, {0: 1})"
+    assert canonical([True, {False: 1}]) == "(True, {False: 1})"
+
+
 def test_mixed_outputs_become_columns_and_texts() -> None:
     block = from_objects([1.5, None, (2, "x"), {"a": 3}, Raised("KeyError", "k"), math.nan])
     assert block.text("output").tolist() == [
@@ -54,6 +61,7 @@ def test_mixed_outputs_become_columns_and_texts() -> None:
     assert block.column("output[0]")[2] == 2.0
     assert block.column("output['a']")[3] == 3.0
     assert block.text("output[1]").tolist() == ["", "", "'x'", "", "", ""]
+    assert block.text("output[0]").tolist() == ["", "", "2", "", "", ""]
     assert block.text("message of output")[4] == "k"
     assert np.isnan(block.column("nothing like it")).all()
 
@@ -74,6 +82,31 @@ def test_summaries_and_bits() -> None:
     assert bits.column("lowest_bit(output)")[:4].tolist() == [0.0, 1.0, -2.0, -52.0]
     assert bits.column("zero_bits(output)")[3] == 0.0
     assert np.isnan(bits.column("lowest_bit(output)")[4])
+    assert bits.text("zero_bits(output)").tolist() == ["52", "51", "51", "0", MISSING]
+
+
+def test_a_part_that_is_a_number_only_sometimes() -> None:
+    block = from_objects([{"x": 3}, {"x": None}, {"x": "3"}, {}, {"x": math.nan}])
+    assert block.text("output['x']").tolist() == ["3", "None", "'3'", MISSING, MISSING]
+    assert block.is_one_of("output['x']", ["3"]).tolist() == [True, False, False, False, False]
+    assert block.is_one_of("output['x']", [MISSING]).tolist() == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [(3.0, "(3)"), (3.0, "3.0"), (3.0, " 3"), (2.0**53, "9007199254740993"), (math.nan, MISSING)],
+)
+def test_only_the_canonical_text_is_a_number(output: float, text: str) -> None:
+    assert not from_objects([output]).is_one_of("output", [text]).any()
+
+
+@pytest.mark.parametrize(
+    "text", ["1, 2", "((1, 2))", "(1, 2, 3)", "(1.0, 2)", "(1 2)", "(1,2)", "3"]
+)
+def test_only_the_canonical_text_is_a_row(text: str) -> None:
+    block = from_array(np.array([[1.0, 2.0]]))
+    assert block.is_one_of("output", ["(1, 2)"]).all()
+    assert not block.is_one_of("output", [text]).any()
 
 
 numbers = st.one_of(st.integers(-5, 5), st.floats(allow_nan=True))

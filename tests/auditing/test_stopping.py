@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.auditing import NotRefuted, Progress, Refuted, audit
+from dpverify.auditing import NotRefuted, Progress, Refuted, Witness, audit
 from dpverify.auditing.drawing import Part, Task
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import GaussianDP, PureDP
@@ -66,7 +66,7 @@ def test_ctrl_c_before_any_draw_is_ctrl_c() -> None:
         audit(interrupting(0), **GIVEN, claim=LOOSE)
 
 
-def test_ctrl_c_while_the_witness_is_drawn_keeps_the_refutation() -> None:
+def test_ctrl_c_while_the_witness_is_drawn_keeps_the_refutation(tmp_path: Path) -> None:
     whole = audit(noisy, **GIVEN, claim=FALSE)
     assert isinstance(whole, Refuted)
     drawn = 64
@@ -77,7 +77,15 @@ def test_ctrl_c_while_the_witness_is_drawn_keeps_the_refutation() -> None:
     assert verdict.stopped is not None
     assert verdict.samples == whole.samples
     assert verdict.epsilon_lower >= 0.3
-    assert verdict.witness.replay(noisy, samples=20_000, seed=9).refuted
+    # When these draws ended depended on what they were, so they show no ε of their own.
+    assert not verdict.witness.fresh
+    assert verdict.witness.epsilon_lower == 0.0
+    assert "so ε ≥" not in str(verdict)
+    again = verdict.witness.replay(noisy, samples=20_000, seed=9)
+    assert isinstance(again, Refuted)
+    assert again.witness.fresh
+    verdict.witness.save(tmp_path / "w.json")
+    assert Witness.load(tmp_path / "w.json") == verdict.witness
 
 
 def test_the_bets_of_a_stopped_audit_refute() -> None:
@@ -165,3 +173,23 @@ def test_the_bound_shown_on_the_way_never_falls() -> None:
     assert bounds == sorted(bounds)
     assert 0.3 < bounds[-1] < 1.0
     assert "ε ≥" in str(told[-1])
+
+
+def tiring(after: int) -> Callable[[float, np.random.Generator], float]:
+    """Leaks in its first calls alone, so calls are not independent."""
+    calls = iter(range(after))
+
+    def mechanism(data: float, rng: np.random.Generator) -> float:
+        leak = 5.0 * data if next(calls, None) is not None else 0.0
+        return leak + noisy(data, rng)
+
+    return mechanism
+
+
+def test_a_refutation_that_fresh_draws_do_not_confirm_says_so() -> None:
+    verdict = audit(tiring(600), **GIVEN, claim=PureDP(epsilon=1.0))
+    assert isinstance(verdict, Refuted)
+    assert "a fresh block does not confirm it: are the calls independent?" in verdict.notes
+    plain = audit(noisy, **GIVEN, claim=FALSE)
+    assert isinstance(plain, Refuted)
+    assert plain.notes == ()

@@ -67,6 +67,24 @@ def test_a_refuted_claim_exits_with_1_and_leaves_a_witness(
     assert "refuted" in capsys.readouterr().out
 
 
+def test_a_replay_has_draws_and_a_level_of_its_own(
+    pair: list[object], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    saved, target = tmp_path / "witness.json", f"{HERE}:noisy_sum"
+    found = ["--epsilon", 0.4, "--level", 0.02, "--save-witness", saved, "--json"]
+    assert run(target, *pair, *found) == 1
+    counted = json.loads(capsys.readouterr().out)["witness"]["counts"]
+    again = ["--replay", saved, "--samples", counted["trials"], "--json"]  # and the same seed, 0
+    run(target, *again)
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["level"] == 0.02
+    assert shown["witness"] is None or shown["witness"]["counts"] != counted
+    run(target, *again, "--level", 0.001)
+    assert json.loads(capsys.readouterr().out)["level"] == 0.001
+    with pytest.raises(InvalidParameter, match=r"level=0\.7 must lie in \(0, 0\.5\]"):
+        run(target, *again, "--level", 0.7)
+
+
 def test_a_claim_that_stands_exits_with_0(
     pair: list[object], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -83,7 +101,7 @@ def test_a_claim_that_stands_exits_with_0(
         (["nothing"], "must look like"),
         (["no.such.module:f"], "must be importable: ModuleNotFoundError"),
         ([f"{HERE}:absent"], "must be importable: AttributeError"),
-        ([f"{HERE}:noisy_sum", "--epsilon", 1], "left=None must be a JSON file"),
+        ([f"{HERE}:noisy_sum", "--epsilon", 1], "left=None and right=None must be JSON files"),
     ],
 )
 def test_misuse(arguments: list[object], message: str) -> None:

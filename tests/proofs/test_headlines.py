@@ -131,6 +131,7 @@ def test_the_demo_as_json(tmp_path: Path) -> None:
     assert "Three false claims refuted" in path.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_story_that_does_not_hold_is_exit_code_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -11,15 +11,14 @@ from dpverify.reporting.plots import draw_composition, loss_figure, risk_figure,
 
 
 @pytest.mark.parametrize(
-    ("part", "times"),
+    ("part", "times", "ending"),
     [
-        (dpv.PureDP(epsilon=0.1), 20),
-        (dpv.ApproxDP(epsilon=0.1, delta=1e-9), 5),
-        (dpv.GaussianDP(mu=0.5), 1),
-        (dpv.ZeroConcentratedDP(rho=0.1), 2),
+        (dpv.PureDP(epsilon=0.1), 20, "png"),
+        (dpv.ApproxDP(epsilon=0.1, delta=1e-9), 5, "svg"),
+        (dpv.GaussianDP(mu=0.5), 1, "png"),
+        (dpv.ZeroConcentratedDP(rho=0.1), 2, "svg"),
     ],
 )
-@pytest.mark.parametrize("ending", ["png", "svg"])
 def test_draws(part: dpv.Guarantee, times: int, ending: str, tmp_path: Path) -> None:
     accountant = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(part, times=times)
     path = tmp_path / f"plot.{ending}"

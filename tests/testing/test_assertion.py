@@ -1,10 +1,14 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+from hypothesis import seed, settings
+from hypothesis import strategies as st
 
 import dpverify as dpv
 from dpverify.auditing import NotRefuted
 from dpverify.errors import InvalidParameter
-from dpverify.testing import PrivacyViolation, assert_private, context
+from dpverify.testing import PrivacyViolation, assert_private, context, neighbors, satisfies
 
 Rng = np.random.Generator
 ONE = dpv.PureDP(epsilon=1.0)
@@ -27,7 +31,10 @@ def test_a_broken_claim_raises_with_its_witness() -> None:
     assert e.value.witness is not None
     assert e.value.epsilon_lower > 0.3
     assert e.value.witness.replay(noisy, seed=3).refuted
-    assert "replay: assert_private(noisy, PureDP(epsilon=0.3), [0.0], [1.0])" in str(e.value)
+    # Another seed: with its own it would fail again by the same draws.
+    assert "replay: assert_private(noisy, PureDP(epsilon=0.3), [0.0], [1.0], seed=1)" in str(
+        e.value
+    )
 
 
 def test_vectorized_mechanisms_and_claims_are_welcome() -> None:
@@ -66,3 +73,34 @@ def test_data_is_printed_as_one_would_type_it() -> None:
             lambda data, rng: data.sum() + rng.laplace(scale=0.1), ONE, np.zeros(2), np.ones(2)
         )
     assert "  left:   array([0.0, 0.0])\n  right:  array([1.0, 1.0])\n" in str(e.value)
+
+
+def tiring(after: int) -> Callable[[list[float], Rng], float]:
+    """Leaks in its first calls alone, so calls are not independent."""
+    calls = iter(range(after))
+
+    def mechanism(data: list[float], rng: Rng) -> float:
+        leak = 5.0 * sum(data) if next(calls, None) is not None else 0.0
+        return leak + noisy(data, rng)
+
+    return mechanism
+
+
+def test_what_fresh_draws_do_not_confirm_is_a_warning() -> None:
+    with pytest.warns(UserWarning, match="a fresh block does not confirm it"):
+        shown = assert_private(tiring(1_200), ONE, [0.0], [1.0])
+    assert isinstance(shown, NotRefuted)
+    assert shown.epsilon_lower == 0.0
+
+
+def test_nor_does_a_decorated_test_fail_by_it() -> None:
+    leaks = tiring(1_200)
+
+    def mechanism(data: list[float], rng: Rng) -> float:
+        return leaks(data, rng)
+
+    ends = neighbors(st.lists(st.sampled_from([0.0, 1.0]), max_size=2), relation="replace-one")
+    test = satisfies(ONE, on=ends, samples=4_000)(mechanism)
+    plain = settings(max_examples=4, database=None)(test)
+    with pytest.warns(UserWarning, match="bets refute the claim, but a fresh block"):
+        seed(1)(plain)()

@@ -76,11 +76,14 @@ def witness_section(witness: Witness, title: str) -> Section:
             ("left data", _short(witness.left)),
             ("right data", _short(witness.right)),
             ("seed", str(witness.seed)),
-            ("shown by these counts", f"ε ≥ {witness.epsilon_lower:.4f} at δ = {witness.delta:g}"),
+            *_shown(witness),
         ),
         tables=(
             Table(
-                caption="How often the event happened, on draws that had no part in choosing it",
+                caption=(
+                    "How often the event happened"
+                    + (", on draws that had no part in choosing it" if witness.fresh else "")
+                ),
                 header=("data", "times", "of", "share"),
                 rows=(
                     _row(favored, counts.hits, counts.trials),
@@ -89,6 +92,14 @@ def witness_section(witness: Witness, title: str) -> Section:
             ),
         ),
     )
+
+
+def _shown(witness: Witness) -> tuple[tuple[str, str], ...]:
+    """What the counts alone show; nothing where they helped to choose the event."""
+    if not witness.fresh:
+        return ()
+    bound = f"ε ≥ {witness.epsilon_lower:.4f} at δ = {witness.delta:g}"
+    return (("shown by these counts", bound),)
 
 
 def _row(side: str, hits: int, trials: int) -> tuple[str, ...]:
