@@ -1,5 +1,6 @@
 """What an audit found: refuted, with a witness; or not refuted, which is no proof of privacy."""
 
+import html
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,6 +90,10 @@ class Witness:
             return f"{counted} (the last draws that were bet on)"
         shown = f"ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}, level {self.level:g}"
         return f"{counted}\nso {shown}"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the event and its counts."""
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it; data that JSON cannot hold is kept as text and not loaded again."""
@@ -180,6 +185,13 @@ class _Finding:
             "unusable": list(self.unusable),
             "stopped": None if self.stopped is None else str(self.stopped),
         }
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdict in color, and the words below it."""
+        first, *rest = str(self).split("\n")
+        color = "#a40e26" if isinstance(self, Refuted) else "#0b4f8a"
+        words = html.escape("\n".join(rest))
+        return f'<b style="color:{color}">{html.escape(first)}</b><pre>{words}</pre>'
 
     def _tail(self) -> str:
         lines = [f"note: {note}" for note in (*self.unusable, *self.notes)]

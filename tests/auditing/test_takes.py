@@ -58,3 +58,15 @@ def test_a_schema_checks_the_pair_that_is_given() -> None:
     for right, message in (([0.0, 0.5], "differ"), ([1.0, 1.0], "neighbor")):
         with pytest.raises(dpv.InvalidParameter, match=message):
             dpv.audit(half_noise, left=[0.0, 0.5], right=right, schema=data)
+
+
+def test_notebooks_show_verdicts_escaped() -> None:
+    def leaky(data: str, rng: np.random.Generator) -> str:
+        return f"<b>{data}</b>" if rng.random() < 0.5 else "nothing"
+
+    verdict = dpv.audit(leaky, left="l", right="r", claim=dpv.PureDP(epsilon=1.0), seed=1)
+    assert verdict.witness is not None
+    for shown in (verdict._repr_html_(), verdict.witness._repr_html_()):
+        assert "&lt;b&gt;" in shown
+        assert "<b>l</b>" not in shown
+    assert "#a40e26" in verdict._repr_html_()
