@@ -112,7 +112,9 @@ def _lower(parts: list[Cells], step: float, rate: float, slack: _Slack) -> Float
     if not split.any():
         return split
     errors = np.maximum.reduce([_node_errors(part) for part in parts])
-    gaps = _tangent_gaps(parts, split, step, rate, _SAFE - 8.0 * float(errors.max()))
+    # Where masses are hardly known at all, no comparison of their sums is to be trusted.
+    safe = max(_SAFE - 8.0 * float(errors.max()), 0.0)
+    gaps = _tangent_gaps(parts, split, step, rate, safe)
     # The second divided difference of the gaps, as masses under P.
     inverse = 1.0 / parts[0].step_ratio
     own, others = np.zeros_like(split), np.zeros_like(split)

@@ -324,3 +324,11 @@ def test_refusals() -> None:
             composition.delta(epsilon)
     with pytest.raises(NotSupported, match="Unknown"):
         NumericalComposition(((Unknown(), 2),)).epsilon(1e-6)
+
+
+def test_nearly_all_in_the_batch_is_nearly_no_sampling() -> None:
+    """The atom of the pair is then below what floats tell, and the lower end must not suffer."""
+    pair = WithoutReplacementPair(laplace(1.0), 0.9999999999999998)
+    found = NumericalComposition(((pair, 1),)).epsilon(math.exp(-2.0))
+    truth = 1.0 + 2.0 * math.log(-math.expm1(-2.0))
+    assert found.lower <= truth <= found.upper
