@@ -15,7 +15,7 @@ from dpverify.auditing.levels import Levels
 from dpverify.auditing.progress import Progress
 from dpverify.auditing.schema import load_schema
 from dpverify.auditing.verdict import Verdict, Witness
-from dpverify.cli.output import command_line, console, print_json, progress
+from dpverify.cli.output import check_output, command_line, console, print_json, progress
 from dpverify.cli.solver_targets import is_solver, names, solver, worst_pair
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, RenyiDP, ZeroConcentratedDP
@@ -90,6 +90,7 @@ def audit(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> int:
     """Try to refute a claim with samples; exit code 1 if it is refuted."""
+    check_output("save-witness", save_witness)
     _check_files(plot, band, report)
     claim = _claim(epsilon, delta, rho, mu, order)
     if is_solver(target):

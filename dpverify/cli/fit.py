@@ -12,6 +12,7 @@ import typer
 from dpverify.claims import Claim
 from dpverify.cli.csv_table import Table, read
 from dpverify.cli.output import (
+    check_output,
     command_line,
     console,
     number,
@@ -104,6 +105,8 @@ def fit(
         from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
 
         check_report(report)
+    path = data.with_suffix(".model.json") if output is None else output
+    check_output("output", path)
     budget = ApproxDP(epsilon=epsilon, delta=delta)
     declared: dict[str, Any] = {
         "budget": PureDP(epsilon=epsilon) if delta == 0 else budget,
@@ -127,7 +130,6 @@ def fit(
         table = read(data, target)
         model = _fitted(loss, table, declared, _relevant(loss, options))
     answer = _model(loss, table, model)
-    path = data.with_suffix(".model.json") if output is None else output
     text = json_module.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
     if report is not None:

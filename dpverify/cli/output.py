@@ -1,6 +1,7 @@
 """What every verb shares: where output goes, how progress shows, how misuse is told."""
 
 import json
+import os
 import shlex
 import sys
 import threading
@@ -8,10 +9,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import typer
 from rich.console import Console
+
+from dpverify.errors import InvalidParameter
 
 _PATIENCE = 2.0  # seconds before a verb says that it is still at work
 _REMINDER = 10.0
@@ -38,6 +42,16 @@ def whole_number(text: str) -> int:
     if not value.is_integer():
         raise typer.BadParameter(f"{text!r} must be a whole number")
     return int(value)
+
+
+def check_output(name: str, path: Path | None) -> None:
+    """Refuse a file that cannot be written before the work is done and a budget spent."""
+    if path is None:
+        return
+    if path.is_dir() or not path.resolve().parent.is_dir():
+        raise InvalidParameter(f"{name}={str(path)!r} must be a file in a folder that exists")
+    if not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
+        raise InvalidParameter(f"{name}={str(path)!r} must be writable")
 
 
 def console() -> Console:

@@ -219,3 +219,13 @@ def test_infinite_sensitivity_is_said(numbers: Path, capsys: pytest.CaptureFixtu
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["fit", "--help"]) == 0
     assert "Example: dpverify fit" in capsys.readouterr().out.replace("\n", " ")
+
+
+def test_a_model_that_cannot_be_written_costs_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Refused before the data are read, and so before any noise is drawn."""
+    out = tmp_path / "missing" / "model.json"
+    bad = [str(tmp_path / "no.csv"), "--target", "y", "--epsilon", "1", "--output", str(out)]
+    assert run(["fit", *bad]) == 2
+    assert "output=" in capsys.readouterr().err
