@@ -1,9 +1,10 @@
 """The front door: what do these parts cost together?"""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Literal
 
 from dpverify.accounting.basic import basic
 from dpverify.accounting.comparison import Comparison, Row
@@ -17,7 +18,8 @@ from dpverify.accounting.parts import (
     part_of,
 )
 from dpverify.accounting.rules import BASIC, GDP, NUMERICAL, OPTIMAL, RDP, RULES, Question, Rule
-from dpverify.errors import InvalidParameter, check_between, check_count, check_positive
+from dpverify.balls import ball, enclose, float_below
+from dpverify.errors import InvalidParameter, as_between, as_count, as_positive
 from dpverify.guarantees import ApproxDP, Bracket, RenyiDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
@@ -45,7 +47,7 @@ class Accountant:
 
     def compose(self, subject: "Composable | Accountant", *, times: int = 1) -> "Accountant":
         """The accountant after `times` more runs of a mechanism, a guarantee or an accountant."""
-        check_count("times", times)
+        times = as_count("times", times)
         if isinstance(subject, Accountant):
             if subject.relation is not self.relation:
                 raise InvalidParameter(
@@ -70,26 +72,39 @@ class Accountant:
         Where a part is a zCDP or Rényi guarantee, which has no single worst pair, the upper end
         is the best that the rules give and the lower end is attained by some mechanism.
         """
-        check_between("delta", delta, 0.0, 1.0)
-        check_positive("tolerance", tolerance)
-        return _answer(self.parts, Question("epsilon", float(delta), tolerance))
+        delta = as_between("delta", delta, 0.0, 1.0)
+        tolerance = as_positive("tolerance", tolerance)
+        return self._asked("epsilon", delta, tolerance)
 
     def delta(self, epsilon: float, *, tolerance: float = 1e-3) -> Bracket:
         """Bracket around the smallest δ that holds at ε; `tolerance` is relative to it."""
-        check_between("epsilon", epsilon, 0.0, math.inf)
-        check_positive("tolerance", tolerance)
-        return _answer(self.parts, Question("delta", float(epsilon), tolerance))
+        epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
+        tolerance = as_positive("tolerance", tolerance)
+        return self._asked("delta", epsilon, tolerance)
+
+    def _asked(self, unknown: Literal["epsilon", "delta"], at: float, tolerance: float) -> Bracket:
+        """The answer at `at`; where no float is that number, what the floats around it leave open.
+
+        ε falls in δ and δ in ε, so the upper end is that of the float below.
+        """
+        below, above = enclose(lambda: ball(at))
+        found = _answer(self.parts, Question(unknown, below, float(tolerance)))
+        if below == above:
+            return found
+        beyond = _answer(self.parts, Question(unknown, above, float(tolerance)))
+        return replace(found, lower=min(beyond.lower, found.upper))
 
     def compare(
         self, *, delta: float | None = None, epsilon: float | None = None, tolerance: float = 1e-3
     ) -> Comparison:
         """Every rule that applies, side by side, at one δ or at one ε."""
+        tolerance = as_positive("tolerance", tolerance)
         if delta is None and epsilon is not None:
-            check_between("epsilon", epsilon, 0.0, math.inf)
-            question = Question("delta", float(epsilon), tolerance)
+            epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
+            question = Question("delta", float_below(ball(epsilon)), float(tolerance))
         elif epsilon is None and delta is not None:
-            check_between("delta", delta, 0.0, 1.0)
-            question = Question("epsilon", float(delta), tolerance)
+            delta = as_between("delta", delta, 0.0, 1.0)
+            question = Question("epsilon", float_below(ball(delta)), float(tolerance))
         else:
             raise InvalidParameter(
                 f"delta={delta!r} and epsilon={epsilon!r} must be given one without the other"

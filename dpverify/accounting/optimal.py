@@ -10,7 +10,7 @@ from scipy.special import gammaln
 
 from dpverify.accounting.advanced import leak
 from dpverify.balls import Order, at_most, ball, compare, enclose
-from dpverify.errors import check_between, check_count
+from dpverify.errors import as_between, as_count, settle
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import OPTIMAL_COMPOSITION
@@ -36,10 +36,10 @@ class OptimalComposition:
     times: int
 
     def __post_init__(self) -> None:
-        check_count("times", self.times)
+        settle(self, times=as_count("times", self.times))
 
     def delta(self, epsilon: float) -> Bracket:
-        check_between("epsilon", epsilon, 0.0, math.inf)
+        epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
         if self._pair.reveals:
             return Bracket(1.0, 1.0, OPTIMAL_COMPOSITION)
         first = self._first_count_above(epsilon)
@@ -54,7 +54,7 @@ class OptimalComposition:
         return Bracket(max(lower, 0.0), min(upper, 1.0), OPTIMAL_COMPOSITION)
 
     def epsilon(self, delta: float) -> Bracket:
-        check_between("delta", delta, 0.0, 1.0)
+        delta = as_between("delta", delta, 0.0, 1.0)
         if self.delta(0.0).upper <= delta:
             return Bracket(0.0, 0.0, OPTIMAL_COMPOSITION)
         if self._pair.reveals or compare(self._leak, delta) is Order.ABOVE:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from dpverify.accounting.advanced import leak
 from dpverify.accounting.basic import basic
 from dpverify.balls import Order, compare, enclose
-from dpverify.errors import InvalidParameter, check_between, check_nonempty, check_positive
+from dpverify.errors import InvalidParameter, as_between, as_positive, check_nonempty
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import UNEQUAL_COMPOSITION
@@ -154,8 +154,8 @@ class UnequalComposition:
 
     def epsilon(self, delta: float, *, tolerance: float = 1e-4) -> Bracket:
         """Bracket of the smallest ε at δ, no wider than `tolerance`."""
-        check_between("delta", delta, 0.0, 1.0)
-        check_positive("tolerance", tolerance)
+        delta = as_between("delta", delta, 0.0, 1.0)
+        tolerance = as_positive("tolerance", tolerance)
         if delta == 1:
             return Bracket(0.0, 0.0, UNEQUAL_COMPOSITION)
         if self._reveals or compare(lambda: leak(self.parts), delta) is Order.ABOVE:
@@ -175,8 +175,8 @@ class UnequalComposition:
 
     def delta(self, epsilon: float, *, tolerance: float = 1e-3) -> Bracket:
         """Bracket of the smallest δ at ε, no wider than `tolerance` times its upper end."""
-        check_between("epsilon", epsilon, 0.0, math.inf)
-        check_positive("tolerance", tolerance)
+        epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
+        tolerance = as_positive("tolerance", tolerance)
         if self._reveals:
             return Bracket(1.0, 1.0, UNEQUAL_COMPOSITION)
         if epsilon >= basic((ApproxDP(epsilon=p.epsilon), k) for p, k in self.parts).epsilon:
