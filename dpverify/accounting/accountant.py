@@ -17,7 +17,17 @@ from dpverify.accounting.parts import (
     merged,
     part_of,
 )
-from dpverify.accounting.rules import BASIC, GDP, NUMERICAL, OPTIMAL, RDP, RULES, Question, Rule
+from dpverify.accounting.rules import (
+    BASIC,
+    GDP,
+    NUMERICAL,
+    OPTIMAL,
+    RDP,
+    RULES,
+    Question,
+    Rule,
+    within_reach,
+)
 from dpverify.balls import ball, enclose, float_below
 from dpverify.errors import InvalidParameter, as_between, as_count, as_positive
 from dpverify.guarantees import ApproxDP, Bracket, RenyiDP, ZeroConcentratedDP
@@ -177,7 +187,8 @@ def _exact_rule(parts: Parts) -> Rule | None:
     """The rule whose bracket is tight for these parts, if there is one."""
     if gaussian_parts(parts) is not None:
         return GDP
-    if leaky_parts(parts) is not None:
+    leaky = leaky_parts(parts)
+    if leaky is not None and within_reach(leaky):
         return OPTIMAL
     return NUMERICAL if all(part.pair is not None for part in parts) else None
 

@@ -15,6 +15,8 @@ from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import OPTIMAL_COMPOSITION
 
+_MOST_LISTED = 1 << 22  # counts whose masses are summed up to guess; beyond, a normal law guesses
+
 
 @dataclass(frozen=True, slots=True)
 class OptimalComposition:
@@ -114,6 +116,8 @@ class OptimalComposition:
         own, k = self.worst.epsilon, self.times
         truthful = 1 / (1 + math.exp(-own))
         spread = math.sqrt(k * truthful * math.exp(-own) * truthful)
+        if spread > _MOST_LISTED / 90:
+            return round(k * truthful + spread * math.sqrt(-2 * math.log(max(delta, 1e-300))))
         last = min(k, math.ceil(k * truthful + 45 * spread) + 10)
         counts = np.arange(max(k // 2, int(k * truthful - 45 * spread)), last + 1)
         logs = gammaln(k + 1) - gammaln(counts + 1) - gammaln(k - counts + 1)
