@@ -18,6 +18,10 @@ Number: TypeAlias = int | float | Fraction
 """What a real number is after conversion."""
 
 
+MOST = 10**15
+"""The largest count: all up to it are floats, and sums of as many losses keep some digits."""
+
+
 class DPVerifyError(Exception):
     """Root of everything that dpverify raises on purpose."""
 
@@ -33,7 +37,7 @@ class NotSupported(DPVerifyError, NotImplementedError):
 def check_real(name: str, value: object) -> None:
     """Raise unless `value` is a real number other than NaN; a bool is not a number here."""
     if isinstance(value, bool) or not isinstance(value, Real) or value != value:  # noqa: PLR0124
-        raise InvalidParameter(f"{name}={_shown(value)} must be a real number")
+        raise InvalidParameter(f"{name}={shown(value)} must be a real number")
 
 
 def check_between(name: str, value: object, low: float, high: float) -> None:
@@ -41,20 +45,20 @@ def check_between(name: str, value: object, low: float, high: float) -> None:
     check_real(name, value)
     if not low <= value <= high:  # type: ignore[operator]  # check_real narrowed it to a Real
         allowed = f"be at least {low:g}" if high == math.inf else f"lie in [{low:g}, {high:g}]"
-        raise InvalidParameter(f"{name}={_shown(value)} must {allowed}")
+        raise InvalidParameter(f"{name}={shown(value)} must {allowed}")
 
 
 def check_positive(name: str, value: object) -> None:
     """Raise unless 0 < value < ∞."""
     check_real(name, value)
     if not 0 < value < math.inf:  # type: ignore[operator]  # check_real narrowed it to a Real
-        raise InvalidParameter(f"{name}={_shown(value)} must be positive and finite")
+        raise InvalidParameter(f"{name}={shown(value)} must be positive and finite")
 
 
 def check_count(name: str, value: object) -> None:
     """Raise unless `value` is a whole number, at least 1."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise InvalidParameter(f"{name}={_shown(value)} must be a whole number, at least 1")
+        raise InvalidParameter(f"{name}={shown(value)} must be a whole number, at least 1")
 
 
 def as_real(name: str, value: object) -> float:
@@ -70,7 +74,7 @@ def as_real(name: str, value: object) -> float:
     check_real(name, number)
     plain = _plain(number)
     if plain is None:
-        raise InvalidParameter(f"{name}={_shown(value)} must be a number that a float can hold")
+        raise InvalidParameter(f"{name}={shown(value)} must be a number that a float can hold")
     return plain  # type: ignore[return-value]  # ints and Fractions stand in for floats
 
 
@@ -88,7 +92,7 @@ def as_positive(name: str, value: object) -> float:
     return number
 
 
-def as_count(name: str, value: object, *, most: int | None = None) -> int:
+def as_count(name: str, value: object, *, most: int = MOST) -> int:
     """`value` as an int, refused unless it is a whole number from 1 to `most`.
 
     >>> as_count("times", 500)
@@ -97,8 +101,8 @@ def as_count(name: str, value: object, *, most: int | None = None) -> int:
     number = _number(value)
     check_count(name, number)
     count: int = int(number)  # type: ignore[call-overload]  # check_count found it Integral
-    if most is not None and count > most:
-        raise InvalidParameter(f"{name}={_shown(value)} must be at most {most}")
+    if count > most:
+        raise InvalidParameter(f"{name}={shown(value)} must be at most {most}")
     return count
 
 
@@ -138,13 +142,13 @@ def _plain(value: object) -> Number | None:
     return None if lost else plain
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """The number as a message shows it: no one reads four hundred digits."""
     try:
-        shown = repr(value)
+        text = repr(value)
     except ValueError:  # Python refuses to print integers of thousands of digits
         return f"an integer of {int(value).bit_length()} bits"  # type: ignore[call-overload]
-    return shown if len(shown) <= 60 else f"{shown[:12]}…{shown[-6:]}"
+    return text if len(text) <= 60 else f"{text[:12]}…{text[-6:]}"
 
 
 def check_member(name: str, value: object, allowed: Iterable[object]) -> None:

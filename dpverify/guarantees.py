@@ -86,9 +86,9 @@ class Bracket:
     assumes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        settle(self, lower=as_real("lower", self.lower), upper=as_real("upper", self.upper))
         if not self.lower <= self.upper:
             raise InvalidParameter(f"lower={self.lower!r} must not exceed upper={self.upper!r}")
-        settle(self, lower=as_real("lower", self.lower), upper=as_real("upper", self.upper))
 
     @property
     def width(self) -> float:

@@ -99,18 +99,18 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
     "ZeroConcentratedDP": (known(dpv.ZeroConcentratedDP), {"rho": 2.0}),
     "RenyiDP": (known(dpv.RenyiDP), {"order": 8.0, "epsilon": 2.0}),
     "GaussianDP": (known(dpv.GaussianDP), {"mu": 2.0}),
-    "Bracket": (lambda **ends: str(dpv.Bracket(**ends)), {"lower": 1.0, "upper": 2.0}),
+    "Bracket": (dpv.Bracket, {"lower": 1.0, "upper": 2.0}),
     "Gaussian": (
         known(dpv.Gaussian),
-        {"sigma": 2.0, "l2_sensitivity": 1.0, "grid_exponent": -4},
+        {"sigma": 2.0, "l2_sensitivity": 1.0, "grid_exponent": 4},
     ),
     "Laplace": (
         known(dpv.Laplace),
-        {"scale": 2.0, "l1_sensitivity": 1.0, "grid_exponent": -4},
+        {"scale": 2.0, "l1_sensitivity": 1.0, "grid_exponent": 4},
     ),
     "NormMechanism": (
         known(dpv.NormMechanism),
-        {"scale": 2.0, "sensitivity": 1.0, "norm": 2.0, "grid_exponent": -4},
+        {"scale": 2.0, "sensitivity": 1.0, "norm": 2.0, "grid_exponent": 4},
     ),
     "RandomizedResponse": (known(dpv.RandomizedResponse), {"epsilon": 2.0, "categories": 4}),
     "LeakyRandomizedResponse": (
@@ -123,7 +123,7 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
     ),
     "NoisyMax": (
         known(dpv.NoisyMax, "scale"),
-        {"epsilon": 2.0, "score_sensitivity": 1.0, "grid_exponent": -4},
+        {"epsilon": 2.0, "score_sensitivity": 1.0, "grid_exponent": 4},
     ),
     "SparseVector": (
         known(dpv.SparseVector, "threshold_scale", "query_scale"),
@@ -133,7 +133,7 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
             "sensitivity": 1.0,
             "answers": 2,
             "split": 0.5,
-            "grid_exponent": -4,
+            "grid_exponent": 4,
         },
     ),
     "Subsampled": (lambda **numbers: spent(sampled(**numbers)), {"rate": 0.5}),
@@ -226,9 +226,7 @@ def test_every_type_gives_the_same_answer_or_a_refusal(name: str, parameter: str
     expected, answered = ask(**numbers), 0
     kinds = [*FLOATS, *(INTEGERS if float(value).is_integer() else ())]
     for kind in kinds:
-        if value < 0 and issubclass_of_unsigned(kind):
-            continue
-        number = kind(value) if kind is Decimal or kind is Fraction else kind(value)
+        number = kind(value)
         try:
             found = ask(**numbers | {parameter: number})
         except InvalidParameter as refusal:
@@ -237,10 +235,6 @@ def test_every_type_gives_the_same_answer_or_a_refusal(name: str, parameter: str
         answered += 1
         assert found == expected, (kind, found, expected)
     assert answered >= (6 if isinstance(value, int) else 4)
-
-
-def issubclass_of_unsigned(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, np.unsignedinteger)
 
 
 @pytest.mark.parametrize(("name", "parameter"), CASES)
@@ -255,7 +249,11 @@ def test_what_is_no_number_is_refused_in_one_sentence(name: str, parameter: str)
         assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("wrong", [10**400, -(10**400), Fraction(10) ** 400, math.inf, -math.inf])
+@pytest.mark.parametrize(
+    "wrong",
+    [10**400, -(10**400), Fraction(10) ** 400, math.inf, -math.inf],
+    ids=["huge", "-huge", "huge fraction", "inf", "-inf"],
+)
 @pytest.mark.parametrize(("name", "parameter"), CASES)
 def test_what_no_float_can_hold_is_refused_or_answered(
     name: str, parameter: str, wrong: float
@@ -270,12 +268,14 @@ def test_what_no_float_can_hold_is_refused_or_answered(
 
 def test_small_integers_do_not_wrap_around() -> None:
     laplace, start = dpv.Laplace(scale=20.0), dpv.Accountant(relation=ADD_REMOVE)
+    some: list[Any] = [np.int16(500), np.uint8(200), np.uint8(100)]
+    many: Any = np.int32(70_000)
     whole = start.compose(laplace, times=500).epsilon(delta=1e-6)
-    assert start.compose(laplace, times=np.int16(500)).epsilon(delta=1e-6) == whole
+    assert start.compose(laplace, times=some[0]).epsilon(delta=1e-6) == whole
     assert 5.4738 < whole.lower <= whole.upper < 5.4740
-    twice = start.compose(laplace, times=np.uint8(200)).compose(laplace, times=np.uint8(100))
+    twice = start.compose(laplace, times=some[1]).compose(laplace, times=some[2])
     assert twice.parts[0].times == 300
-    nested = start.compose(start.compose(laplace, times=np.int32(70_000)), times=np.int32(70_000))
+    nested = start.compose(start.compose(laplace, times=many), times=many)
     assert nested.parts[0].times == 4_900_000_000
 
 
@@ -284,7 +284,7 @@ def test_conversion_is_exact() -> None:
     assert as_real("x", Fraction(1, 3)) == Fraction(1, 3)
     assert as_real("x", np.array(3)) == 3
     assert type(as_real("x", np.float64(0.5))) is float
-    assert type(as_count("x", np.uint64(2**63))) is int
+    assert type(as_count("x", np.uint64(2**40))) is int
     assert as_between("x", np.float16(0.5), 0.0, 1.0) == 0.5
     for lossy in (np.longdouble(1) / 3, Fraction(1, 10**400)):
         with pytest.raises(InvalidParameter, match="must be a number that a float can hold"):
@@ -296,7 +296,7 @@ def test_conversion_is_exact() -> None:
 
 
 def test_a_delta_between_two_floats_is_bounded_from_both_sides() -> None:
-    third = Fraction(1, 3000)
+    third: Any = Fraction(1, 3000)
     accountant = dpv.Accountant(relation=ADD_REMOVE).compose(dpv.Gaussian(sigma=1.0), times=4)
     below, above = math.nextafter(float(third), 0.0), math.nextafter(float(third), 1.0)
     found = accountant.epsilon(delta=third)

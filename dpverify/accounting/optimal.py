@@ -113,7 +113,7 @@ class OptimalComposition:
 
     def _guessed_count(self, delta: float) -> int:
         """The same count in plain floats: nearly always right, and never trusted."""
-        own, k = self.worst.epsilon, self.times
+        own, k, delta = float(self.worst.epsilon), self.times, float(delta)
         truthful = 1 / (1 + math.exp(-own))
         spread = math.sqrt(k * truthful * math.exp(-own) * truthful)
         if spread > _MOST_LISTED / 90:

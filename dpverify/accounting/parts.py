@@ -24,8 +24,6 @@ from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.pairs.subsampled import Mixed, SubsampledPair
 from dpverify.pairs.without_replacement import WithoutReplacementPair
 
-MOST_RUNS = 10**15  # of one part: beyond, sums of losses have no digits left in floats
-
 
 @runtime_checkable
 class HasPair(Protocol):
@@ -58,7 +56,7 @@ class Part:
     label: str
 
     def __post_init__(self) -> None:
-        settle(self, times=as_count("times", self.times, most=MOST_RUNS))
+        settle(self, times=as_count("times", self.times))
 
     @property
     def pair(self) -> Pair | None:

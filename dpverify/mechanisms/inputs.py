@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.errors import InvalidParameter, as_count, check_member
+from dpverify.errors import InvalidParameter, as_count, check_member, shown
 from dpverify.mechanisms.laws import Floats, Ints
 
 Arithmetic: TypeAlias = Literal["grid", "real"]
@@ -84,9 +84,14 @@ def as_exponent(name: str, value: object, low: int, high: int) -> int | None:
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or not low <= int(value) <= high:  # type: ignore[call-overload]  # it is Integral
         raise InvalidParameter(
-            f"{name}={value!r} must be None or a whole number from {low} to {high}"
+            f"{name}={shown(value)} must be None or a whole number from {low} to {high}"
         )
     return int(value)  # type: ignore[call-overload, no-any-return]  # it is Integral
+
+
+def check_exponent(name: str, value: object, low: int, high: int) -> None:
+    """Raise where `as_exponent` does."""
+    as_exponent(name, value, low, high)
 
 
 def outputs_of(outputs: ArrayLike, answer_shape: tuple[int, ...]) -> NDArray[np.generic]:

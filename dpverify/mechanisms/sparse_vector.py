@@ -72,8 +72,8 @@ class SparseVector:
 
     def __post_init__(self) -> None:
         settle(self, epsilon=as_positive("epsilon", self.epsilon))
-        real_array("threshold", self.threshold)
         settle(self, threshold=as_real("threshold", self.threshold))
+        real_array("threshold", float(self.threshold))
         settle(self, sensitivity=as_positive("sensitivity", self.sensitivity))
         settle(self, answers=as_count("answers", self.answers))
         if self.split is not None:
