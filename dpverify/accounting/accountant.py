@@ -43,6 +43,12 @@ class Accountant:
 
     Composition is adaptive: each part may be chosen after the outputs of the ones before it.
 
+    Under ADD_REMOVE the left law of every pair is that of the dataset with the record and the
+    right law that of the one without, so the sides stay apart from step to step; both datasets
+    take the part of the first, and the worse counts. Under REPLACE_ONE no record comes first, so
+    each step may show either law: a pair that is not its own mirror image is replaced by the least
+    one that dominates both ways round, and the lower end is that of actual choices.
+
     >>> from dpverify.guarantees import PureDP
     >>> spent = Accountant(relation=Relation.ADD_REMOVE).compose(PureDP(epsilon=0.1), times=100)
     >>> round(spent.epsilon(delta=1e-6).upper, 6)
