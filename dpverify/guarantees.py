@@ -10,7 +10,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-from dpverify.errors import InvalidParameter, check_between, check_real
+from dpverify.errors import InvalidParameter, as_between, as_real, settle
 from dpverify.theorems import Theorem
 
 
@@ -21,7 +21,7 @@ class PureDP:
     epsilon: float
 
     def __post_init__(self) -> None:
-        check_between("epsilon", self.epsilon, 0.0, math.inf)
+        settle(self, epsilon=as_between("epsilon", self.epsilon, 0.0, math.inf))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +32,8 @@ class ApproxDP:
     delta: float = 0.0
 
     def __post_init__(self) -> None:
-        check_between("epsilon", self.epsilon, 0.0, math.inf)
-        check_between("delta", self.delta, 0.0, 1.0)
+        settle(self, epsilon=as_between("epsilon", self.epsilon, 0.0, math.inf))
+        settle(self, delta=as_between("delta", self.delta, 0.0, 1.0))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class ZeroConcentratedDP:
     rho: float
 
     def __post_init__(self) -> None:
-        check_between("rho", self.rho, 0.0, math.inf)
+        settle(self, rho=as_between("rho", self.rho, 0.0, math.inf))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +54,10 @@ class RenyiDP:
     epsilon: float
 
     def __post_init__(self) -> None:
-        check_real("order", self.order)
+        settle(self, order=as_real("order", self.order))
         if not self.order > 1.0:
             raise InvalidParameter(f"order={self.order!r} must be greater than 1")
-        check_between("epsilon", self.epsilon, 0.0, math.inf)
+        settle(self, epsilon=as_between("epsilon", self.epsilon, 0.0, math.inf))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class GaussianDP:
     mu: float
 
     def __post_init__(self) -> None:
-        check_between("mu", self.mu, 0.0, math.inf)
+        settle(self, mu=as_between("mu", self.mu, 0.0, math.inf))
 
 
 Guarantee: TypeAlias = PureDP | ApproxDP | ZeroConcentratedDP | RenyiDP | GaussianDP
@@ -86,6 +86,7 @@ class Bracket:
     assumes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        settle(self, lower=as_real("lower", self.lower), upper=as_real("upper", self.upper))
         if not self.lower <= self.upper:
             raise InvalidParameter(f"lower={self.lower!r} must not exceed upper={self.upper!r}")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.parts import Composable
-from dpverify.errors import InvalidParameter, NotSupported, check_between, check_count
+from dpverify.errors import InvalidParameter, NotSupported, as_between, as_count
 from dpverify.guarantees import GaussianDP, ZeroConcentratedDP
 from dpverify.mechanisms import (
     Gaussian,
@@ -53,11 +53,11 @@ def from_opacus(history: Any, *, relation: Relation = Relation.ADD_REMOVE) -> Ac
             raise InvalidParameter(
                 f"history entry={entry!r} must be (noise multiplier, sample rate, steps)"
             ) from None
-        check_between("sample rate", rate, 0.0, 1.0)
-        check_count("steps", steps)
+        rate = as_between("sample rate", rate, 0.0, 1.0)
+        steps = as_count("steps", steps)
         inner = _gaussian(noise, 1.0)
         accountant = accountant.compose(
-            Subsampled(inner, rate=float(rate)) if isinstance(inner, Gaussian) else inner,
+            Subsampled(inner, rate=rate) if isinstance(inner, Gaussian) else inner,
             times=steps,
         )
     return accountant
@@ -74,8 +74,8 @@ def _composed(accountant: Accountant, event: Any, *, times: int) -> Accountant: 
         case "SelfComposedDpEvent":
             if event.count == 0:
                 return accountant
-            check_count("count", event.count)
-            return _composed(accountant, event.event, times=times * int(event.count))
+            count = as_count("count", event.count)
+            return _composed(accountant, event.event, times=times * count)
         case name if name in _PARTS:
             return accountant.compose(_PARTS[name](event, accountant.relation), times=times)
         case _:
@@ -84,17 +84,17 @@ def _composed(accountant: Accountant, event: Any, *, times: int) -> Accountant: 
 
 
 def _gaussian(noise_multiplier: float, moves: float) -> Composable:
-    check_between("noise multiplier", noise_multiplier, 0.0, math.inf)
+    noise_multiplier = as_between("noise multiplier", noise_multiplier, 0.0, math.inf)
     if noise_multiplier == 0:
         return _NOTHING_HIDDEN
-    return Gaussian(sigma=float(noise_multiplier), l2_sensitivity=moves)
+    return Gaussian(sigma=noise_multiplier, l2_sensitivity=moves)
 
 
 def _laplace(noise_multiplier: float, moves: float) -> Composable:
-    check_between("noise multiplier", noise_multiplier, 0.0, math.inf)
+    noise_multiplier = as_between("noise multiplier", noise_multiplier, 0.0, math.inf)
     if noise_multiplier == 0:
         return _NOTHING_HIDDEN
-    return Laplace(scale=float(noise_multiplier), l1_sensitivity=moves)
+    return Laplace(scale=noise_multiplier, l1_sensitivity=moves)
 
 
 def _moves(relation: Relation) -> float:
@@ -109,10 +109,9 @@ def _randomized_response(event: Any, relation: Relation) -> Composable:  # noqa:
             f"relation={relation.value!r} must be {Relation.REPLACE_ONE.value!r} for randomized "
             "response: it answers for every record"
         )
-    check_between("noise_parameter", event.noise_parameter, 0.0, 1.0)
-    check_count("num_buckets", event.num_buckets)
-    other = Fraction(event.noise_parameter) / event.num_buckets
-    true = 1 - Fraction(event.noise_parameter) + other
+    uniform = Fraction(as_between("noise_parameter", event.noise_parameter, 0.0, 1.0))
+    other = uniform / as_count("num_buckets", event.num_buckets)
+    true = 1 - uniform + other
     rest = 1 - true - other
     return FinitePair(left=[true, other, rest], right=[other, true, rest])
 
@@ -124,18 +123,18 @@ def _discrete_laplace(event: Any, relation: Relation) -> Composable:  # noqa: AN
             f"sensitivity={event.sensitivity!r} must be 1, under "
             f"{Relation.ADD_REMOVE.value!r}, for discrete Laplace noise"
         )
-    return RandomizedResponse(epsilon=float(event.noise_parameter))
+    return RandomizedResponse(epsilon=event.noise_parameter)
 
 
 def _poisson(event: Any, _: Relation) -> Composable:  # noqa: ANN401
     inner = _inner(event.event, moves=1.0)  # presence moves a sum by one norm under either relation
-    return Subsampled(inner, rate=float(event.sampling_probability))
+    return Subsampled(inner, rate=event.sampling_probability)
 
 
 def _batch(event: Any, relation: Relation) -> Composable:  # noqa: ANN401
     inner = _inner(event.event, moves=_moves(relation))
     return SubsampledWithoutReplacement(
-        inner, batch=int(event.sample_size), population=int(event.source_dataset_size)
+        inner, batch=event.sample_size, population=event.source_dataset_size
     )
 
 
@@ -155,7 +154,7 @@ def _inner(event: Any, *, moves: float) -> Gaussian | Laplace:  # noqa: ANN401
 def _zcdp(event: Any, _: Relation) -> Composable:  # noqa: ANN401
     if event.xi != 0:
         raise NotSupported(f"xi={event.xi!r} must be 0")
-    return ZeroConcentratedDP(rho=float(event.rho))
+    return ZeroConcentratedDP(rho=event.rho)
 
 
 _PARTS: dict[str, Callable[[Any, Relation], Composable]] = {

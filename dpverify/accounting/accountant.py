@@ -1,9 +1,10 @@
 """The front door: what do these parts cost together?"""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Literal
 
 from dpverify.accounting.basic import basic
 from dpverify.accounting.comparison import Comparison, Row
@@ -16,8 +17,19 @@ from dpverify.accounting.parts import (
     merged,
     part_of,
 )
-from dpverify.accounting.rules import BASIC, GDP, NUMERICAL, OPTIMAL, RDP, RULES, Question, Rule
-from dpverify.errors import InvalidParameter, check_between, check_count, check_positive
+from dpverify.accounting.rules import (
+    BASIC,
+    GDP,
+    NUMERICAL,
+    OPTIMAL,
+    RDP,
+    RULES,
+    Question,
+    Rule,
+    within_reach,
+)
+from dpverify.balls import ball, enclose, float_below
+from dpverify.errors import InvalidParameter, as_between, as_count, as_positive
 from dpverify.guarantees import ApproxDP, Bracket, RenyiDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
@@ -30,6 +42,12 @@ class Accountant:
     """An immutable record of what was run; composing returns a new one.
 
     Composition is adaptive: each part may be chosen after the outputs of the ones before it.
+
+    Under ADD_REMOVE the left law of every pair is that of the dataset with the record and the
+    right law that of the one without, so the sides stay apart from step to step; both datasets
+    take the part of the first, and the worse counts. Under REPLACE_ONE no record comes first, so
+    each step may show either law: a pair that is not its own mirror image is replaced by the least
+    one that dominates both ways round, and the lower end is that of actual choices.
 
     >>> from dpverify.guarantees import PureDP
     >>> spent = Accountant(relation=Relation.ADD_REMOVE).compose(PureDP(epsilon=0.1), times=100)
@@ -45,7 +63,7 @@ class Accountant:
 
     def compose(self, subject: "Composable | Accountant", *, times: int = 1) -> "Accountant":
         """The accountant after `times` more runs of a mechanism, a guarantee or an accountant."""
-        check_count("times", times)
+        times = as_count("times", times)
         if isinstance(subject, Accountant):
             if subject.relation is not self.relation:
                 raise InvalidParameter(
@@ -70,26 +88,39 @@ class Accountant:
         Where a part is a zCDP or Rényi guarantee, which has no single worst pair, the upper end
         is the best that the rules give and the lower end is attained by some mechanism.
         """
-        check_between("delta", delta, 0.0, 1.0)
-        check_positive("tolerance", tolerance)
-        return _answer(self.parts, Question("epsilon", float(delta), tolerance))
+        delta = as_between("delta", delta, 0.0, 1.0)
+        tolerance = as_positive("tolerance", tolerance)
+        return self._asked("epsilon", delta, tolerance)
 
     def delta(self, epsilon: float, *, tolerance: float = 1e-3) -> Bracket:
         """Bracket around the smallest δ that holds at ε; `tolerance` is relative to it."""
-        check_between("epsilon", epsilon, 0.0, math.inf)
-        check_positive("tolerance", tolerance)
-        return _answer(self.parts, Question("delta", float(epsilon), tolerance))
+        epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
+        tolerance = as_positive("tolerance", tolerance)
+        return self._asked("delta", epsilon, tolerance)
+
+    def _asked(self, unknown: Literal["epsilon", "delta"], at: float, tolerance: float) -> Bracket:
+        """The answer at `at`; where no float is that number, what the floats around it leave open.
+
+        ε falls in δ and δ in ε, so the upper end is that of the float below.
+        """
+        below, above = enclose(lambda: ball(at))
+        found = _answer(self.parts, Question(unknown, below, float(tolerance)))
+        if below == above:
+            return found
+        beyond = _answer(self.parts, Question(unknown, above, float(tolerance)))
+        return replace(found, lower=min(beyond.lower, found.upper))
 
     def compare(
         self, *, delta: float | None = None, epsilon: float | None = None, tolerance: float = 1e-3
     ) -> Comparison:
         """Every rule that applies, side by side, at one δ or at one ε."""
+        tolerance = as_positive("tolerance", tolerance)
         if delta is None and epsilon is not None:
-            check_between("epsilon", epsilon, 0.0, math.inf)
-            question = Question("delta", float(epsilon), tolerance)
+            epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
+            question = Question("delta", float_below(ball(epsilon)), float(tolerance))
         elif epsilon is None and delta is not None:
-            check_between("delta", delta, 0.0, 1.0)
-            question = Question("epsilon", float(delta), tolerance)
+            delta = as_between("delta", delta, 0.0, 1.0)
+            question = Question("epsilon", float_below(ball(delta)), float(tolerance))
         else:
             raise InvalidParameter(
                 f"delta={delta!r} and epsilon={epsilon!r} must be given one without the other"
@@ -162,7 +193,8 @@ def _exact_rule(parts: Parts) -> Rule | None:
     """The rule whose bracket is tight for these parts, if there is one."""
     if gaussian_parts(parts) is not None:
         return GDP
-    if leaky_parts(parts) is not None:
+    leaky = leaky_parts(parts)
+    if leaky is not None and within_reach(leaky):
         return OPTIMAL
     return NUMERICAL if all(part.pair is not None for part in parts) else None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from flint import arb
 
 from dpverify.balls import at_most, ball, enclose
-from dpverify.errors import check_between, check_nonempty
+from dpverify.errors import as_between, check_nonempty
 from dpverify.guarantees import ApproxDP
 
 
@@ -32,7 +32,7 @@ class AdvancedComposition:
 
     def epsilon(self, delta: float) -> float:
         """ε for a total δ, with the largest δ′ that it leaves: 1 − (1−δ)/Π(1−δᵢ); rounded up."""
-        check_between("delta", delta, 0.0, 1.0)
+        delta = as_between("delta", delta, 0.0, 1.0)
         if self._hopeless or at_most(lambda: self._slack(delta), 0.0):
             return self._without_slack(delta)
         return enclose(
@@ -41,7 +41,7 @@ class AdvancedComposition:
 
     def delta(self, epsilon: float) -> float:
         """δ for a total ε: 1 − (1−δ′)·Π(1−δᵢ) with δ′ = exp(−(ε−mean)²/(2Σεᵢ²)); rounded up."""
-        check_between("epsilon", epsilon, 0.0, math.inf)
+        epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
         if self._hopeless:
             return 1.0
         if epsilon == math.inf:

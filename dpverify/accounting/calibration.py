@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.parts import Composable
-from dpverify.errors import InvalidParameter, check_count, check_positive
+from dpverify.errors import InvalidParameter, as_count, as_positive
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.neighbors import Relation
 
@@ -76,8 +76,18 @@ def calibration(
     precision: float = 1e-4,
 ) -> Calibration:
     """`calibrate` with its evidence."""
-    check_count("times", times)
-    check_positive("precision", precision)
+    times = as_count("times", times)
+    precision = as_positive("precision", precision)
+    if not isinstance(budget, PureDP | ApproxDP):
+        raise InvalidParameter(
+            f"budget={budget!r} must be a PureDP or an ApproxDP, such as "
+            "ApproxDP(epsilon=1, delta=1e-6)"
+        )
+    if not callable(factory):
+        raise InvalidParameter(
+            f"factory={factory!r} must be a function of the noise, such as "
+            "lambda s: Gaussian(sigma=s)"
+        )
     if budget.epsilon == math.inf or (isinstance(budget, ApproxDP) and budget.delta == 1):
         raise InvalidParameter(
             f"budget={budget!r} must exclude something: any noise is more than enough"

@@ -9,7 +9,7 @@ from dpverify.accounting.gdp import pure_mu
 from dpverify.accounting.renyi_conversion import renyi_epsilon
 from dpverify.accounting.zcdp import zcdp_epsilon
 from dpverify.balls import ball, enclose
-from dpverify.errors import NotSupported, check_between
+from dpverify.errors import NotSupported, as_between
 from dpverify.guarantees import (
     ApproxDP,
     GaussianDP,
@@ -46,7 +46,7 @@ def to_approx(guarantee: Guarantee, *, delta: float) -> Conversion:
     >>> round(to_approx(ZeroConcentratedDP(rho=0.5), delta=1e-5).guarantee.epsilon, 4)
     4.7284
     """
-    check_between("delta", delta, 0.0, 1.0)
+    delta = as_between("delta", delta, 0.0, 1.0)
     match guarantee:
         case PureDP(epsilon=own):
             pair = LeakyResponsePair(ApproxDP(epsilon=own))

@@ -9,9 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.parts import Part
-from dpverify.errors import InvalidParameter, check_between, check_count
+from dpverify.errors import InvalidParameter, as_count, check_between
 
 Floats: TypeAlias = NDArray[np.float64]
+
+_MOST_POINTS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def trade_off(
     """
     alpha = _sorted("false_alarms", false_alarms)
     check_between("false_alarms", float(alpha[-1]), 0.0, 1.0)
-    check_count("points", points)
+    points = as_count("points", points, most=_MOST_POINTS)
     highest = min(accountant.epsilon(1e-9, tolerance=0.1).upper, 700.0)
     # Most of the curve is decided at small ε, where δ is large.
     middle = min(accountant.epsilon(0.02, tolerance=0.1).upper, highest)
@@ -81,7 +83,7 @@ def growth(
 
     Each part's count grows in proportion; x is the number of runs in all.
     """
-    check_count("points", points)
+    points = as_count("points", points, most=_MOST_POINTS)
     largest = max(part.times for part in accountant.parts)
     shares = np.unique(np.ceil(np.geomspace(1, largest, points))) / largest
     tables = [

@@ -10,10 +10,12 @@ from scipy.special import gammaln
 
 from dpverify.accounting.advanced import leak
 from dpverify.balls import Order, at_most, ball, compare, enclose
-from dpverify.errors import check_between, check_count
+from dpverify.errors import as_between, as_count, settle
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import OPTIMAL_COMPOSITION
+
+_MOST_LISTED = 1 << 22  # counts whose masses are summed up to guess; beyond, a normal law guesses
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +38,10 @@ class OptimalComposition:
     times: int
 
     def __post_init__(self) -> None:
-        check_count("times", self.times)
+        settle(self, times=as_count("times", self.times))
 
     def delta(self, epsilon: float) -> Bracket:
-        check_between("epsilon", epsilon, 0.0, math.inf)
+        epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
         if self._pair.reveals:
             return Bracket(1.0, 1.0, OPTIMAL_COMPOSITION)
         first = self._first_count_above(epsilon)
@@ -54,7 +56,7 @@ class OptimalComposition:
         return Bracket(max(lower, 0.0), min(upper, 1.0), OPTIMAL_COMPOSITION)
 
     def epsilon(self, delta: float) -> Bracket:
-        check_between("delta", delta, 0.0, 1.0)
+        delta = as_between("delta", delta, 0.0, 1.0)
         if self.delta(0.0).upper <= delta:
             return Bracket(0.0, 0.0, OPTIMAL_COMPOSITION)
         if self._pair.reveals or compare(self._leak, delta) is Order.ABOVE:
@@ -111,9 +113,11 @@ class OptimalComposition:
 
     def _guessed_count(self, delta: float) -> int:
         """The same count in plain floats: nearly always right, and never trusted."""
-        own, k = self.worst.epsilon, self.times
+        own, k, delta = float(self.worst.epsilon), self.times, float(delta)
         truthful = 1 / (1 + math.exp(-own))
         spread = math.sqrt(k * truthful * math.exp(-own) * truthful)
+        if spread > _MOST_LISTED / 90:
+            return round(k * truthful + spread * math.sqrt(-2 * math.log(max(delta, 1e-300))))
         last = min(k, math.ceil(k * truthful + 45 * spread) + 10)
         counts = np.arange(max(k // 2, int(k * truthful - 45 * spread)), last + 1)
         logs = gammaln(k + 1) - gammaln(counts + 1) - gammaln(k - counts + 1)

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_count
+from dpverify.errors import InvalidParameter, NotSupported, as_count, check_instance, settle
 from dpverify.guarantees import (
     ApproxDP,
     GaussianDP,
@@ -18,8 +18,11 @@ from dpverify.guarantees import (
 )
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
+from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
+from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.pairs.without_replacement import WithoutReplacementPair
 
 
 @runtime_checkable
@@ -53,7 +56,7 @@ class Part:
     label: str
 
     def __post_init__(self) -> None:
-        check_count("times", self.times)
+        settle(self, times=as_count("times", self.times))
 
     @property
     def pair(self) -> Pair | None:
@@ -65,8 +68,9 @@ Parts: TypeAlias = tuple[Part, ...]
 
 def part_of(subject: Composable, *, times: int, relation: Relation) -> Part:
     """The part that `subject` stands for under `relation`."""
+    check_instance("subject", subject)
     if isinstance(subject, HasPair):
-        return Part(subject.pair(relation), times, brief(subject))
+        return Part(_of_relation(subject.pair(relation), relation), times, brief(subject))
     if isinstance(subject, HasClaim):
         return part_of(subject.claim, times=times, relation=relation)
     if isinstance(subject, Claim):
@@ -76,7 +80,36 @@ def part_of(subject: Composable, *, times: int, relation: Relation) -> Part:
                 f"relation={relation.value!r} must be that of the claim: {stated!r}"
             )
         return Part(_seen(subject.guarantee), times, brief(subject.guarantee))
-    return Part(_seen(subject), times, brief(subject))
+    seen = _seen(subject)
+    if isinstance(seen, Pair):
+        seen = _of_relation(seen, relation)
+    return Part(seen, times, brief(subject))
+
+
+def _of_relation(pair: Pair, relation: Relation) -> Pair:
+    """The pair as it may be composed with itself and with others under `relation`.
+
+    ADD_REMOVE: `left` is the law with the record and `right` the law without it, in every part, so
+    that a product of pairs keeps the sides apart.
+
+    REPLACE_ONE: neither record comes first, and each step may show either law on the same dataset.
+    So a pair must be its own mirror image, or be made so.
+    """
+    if relation is Relation.ADD_REMOVE:
+        return pair
+    match pair:
+        case FinitePair():
+            return pair.either_way
+        case SubsampledPair(mixed=Mixed.LEFT | Mixed.RIGHT):
+            # The greater of the two profiles, at every ε, is that of a batch without replacement.
+            return WithoutReplacementPair(pair.base, pair.rate)
+        case _ if pair.reversed == pair:
+            return pair
+        case _:
+            raise NotSupported(
+                f"part={pair!r} must equal its own `reversed` under {relation.value!r}: each step "
+                "may show either of its two laws first"
+            )
 
 
 def _seen(subject: Guarantee | Pair) -> Pair | ZeroConcentratedDP | RenyiDP:
@@ -110,7 +143,7 @@ def brief(subject: object) -> str:
     shown = (
         f"{item.name}={brief(getattr(subject, item.name))}"
         for item in fields(subject)
-        if getattr(subject, item.name) != item.default
+        if item.default is MISSING or getattr(subject, item.name) != item.default
     )
     return f"{type(subject).__name__}({', '.join(shown)})"
 

@@ -20,12 +20,14 @@ from dpverify.accounting.renyi_conversion import (
     renyi_epsilon,
 )
 from dpverify.balls import ball, enclose
-from dpverify.errors import check_between, check_nonempty
+from dpverify.errors import as_between, check_nonempty
 from dpverify.guarantees import RenyiDP, ZeroConcentratedDP
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.pairs.without_replacement import WithoutReplacementPair
 
 _ORDERS = tuple(float(order) for order in 1.0 + np.logspace(-6, 9, 46))
 # Mixtures have a closed form at whole orders only, and cost an integral elsewhere.
@@ -33,6 +35,12 @@ _WHOLE_ORDERS = tuple(
     float(order) for order in (*range(2, 33), *range(36, 65, 4), 80, 96, 128, 192, 256, 384, 512)
 )
 _FEW_ORDERS = _WHOLE_ORDERS[:15]
+# Batches without replacement cost an integral at low orders.
+_BATCH_ORDERS = tuple(
+    float(order)
+    for order in (1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 512)
+)
+_LONGEST_INTEGRAL = 64.0  # order times μ²: beyond, an integral takes long and its mass is far out
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,7 @@ class RenyiComposition:
 
     def epsilon(self, delta: float) -> float:
         """Smallest ε over all orders at δ, by the lossless conversion."""
-        check_between("delta", delta, 0.0, 1.0)
+        delta = as_between("delta", delta, 0.0, 1.0)
         if delta in {0, 1}:
             return 0.0 if delta else self.divergence(math.inf)
         order = self._best_order(lambda o, g: approximate_epsilon(o, g, delta))
@@ -61,7 +69,7 @@ class RenyiComposition:
 
     def delta(self, epsilon: float) -> float:
         """Smallest δ over all orders at ε, by the lossless conversion."""
-        check_between("epsilon", epsilon, 0.0, math.inf)
+        epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
         if epsilon >= self.divergence(math.inf):
             return 0.0
         order = self._best_order(lambda o, g: approximate_log_delta(o, g, epsilon))
@@ -81,6 +89,8 @@ class RenyiComposition:
 
     @property
     def _candidates(self) -> tuple[float, ...]:
+        if any(isinstance(part.seen, WithoutReplacementPair) for part in self.parts):
+            return _BATCH_ORDERS
         mixed = [part.seen for part in self.parts if isinstance(part.seen, SubsampledPair)]
         if not mixed:
             return _ORDERS
@@ -130,9 +140,27 @@ def renyi_divergence(part: Part, order: float) -> float:
             SubsampledPair(base=GaussianPair() as base, mixed=Mixed.LEFT | Mixed.RIGHT) as pair
         ) if order <= _WHOLE_ORDERS[-1] and order.is_integer():
             return _subsampled_gaussian(base, pair.rate, int(order))
+        case WithoutReplacementPair() as pair:
+            return _batch_divergence(pair, order)
         case Pair() as pair:
             same = pair.reversed == pair
             return pair.renyi(order) if same else max(pair.renyi(order), pair.reversed.renyi(order))
+
+
+def _batch_divergence(pair: WithoutReplacementPair, order: float) -> float:
+    """The divergence of a batch without replacement, or a bound on it that is soon computed.
+
+    The moment is E[ρ^α + ρ^(1−α); ρ > 1] plus the atom at ρ = 1, so at most E[ρ^α] + 1, and the
+    former is that of a record removed from a Poisson sample. At high orders it dwarfs the 1. A
+    divergence rises with its order, so the next whole one bounds what lies between, and the
+    largest loss bounds all.
+    """
+    if order > _WHOLE_ORDERS[-1]:
+        return pair.max_loss
+    if isinstance(pair.base, LaplacePair) or order * pair.base.squared_mu <= _LONGEST_INTEGRAL:
+        return pair.renyi(order)
+    whole, base = math.ceil(order), pair.base
+    return enclose(lambda: (_removal_moment(base, pair.rate, whole) + 1).log() / (whole - 1))[1]
 
 
 def _subsampled_gaussian(base: GaussianPair, rate: float, order: int) -> float:
@@ -141,16 +169,17 @@ def _subsampled_gaussian(base: GaussianPair, rate: float, order: int) -> float:
     ln Σⱼ C(α, j)·(1−q)^(α−j)·q^j·e^(j(j−1)μ²/2) / (α−1) is that when one is removed, and it is
     the larger of the two. [MTZ19 v1 Thm 5]
     """
+    return enclose(lambda: _removal_moment(base, rate, order).log() / (order - 1))[1]
 
-    def formula() -> arb:
-        q, square = ball(rate), ball(base.squared_mu)
-        terms = (
-            math.comb(order, j) * (1 - q) ** (order - j) * q**j * (j * (j - 1) * square / 2).exp()
-            for j in range(order + 1)
-        )
-        return sum(terms, arb(0)).log() / (order - 1)
 
-    return enclose(formula)[1]
+def _removal_moment(base: GaussianPair, rate: float, order: int) -> arb:
+    """E[(1 − q + q·r)^α] for the likelihood ratio r of the base, by the binomial theorem."""
+    q, square = ball(rate), ball(base.squared_mu)
+    terms = (
+        math.comb(order, j) * (1 - q) ** (order - j) * q**j * (j * (j - 1) * square / 2).exp()
+        for j in range(order + 1)
+    )
+    return sum(terms, arb(0))
 
 
 def _times(rho: float, order: float) -> float:

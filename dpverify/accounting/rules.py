@@ -8,20 +8,21 @@ from typing import Literal, Protocol, TypeAlias
 
 from flint import arb
 
-from dpverify.accounting.advanced import AdvancedComposition
+from dpverify.accounting.advanced import AdvancedComposition, leak
 from dpverify.accounting.approximate import splits
 from dpverify.accounting.basic import basic
 from dpverify.accounting.extremes import LARGEST_LOSS, NOTE, End, is_extreme, tamed
 from dpverify.accounting.gdp import gdp
 from dpverify.accounting.numerical import NumericalComposition
 from dpverify.accounting.optimal import OptimalComposition
-from dpverify.accounting.parts import Parts, gaussian_parts, leaky_parts
+from dpverify.accounting.parts import Part, Parts, gaussian_parts, leaky_parts
 from dpverify.accounting.rdp import RenyiComposition
 from dpverify.accounting.unequal import UnequalComposition
 from dpverify.accounting.zcdp import zcdp, zcdp_delta, zcdp_epsilon
 from dpverify.balls import ball, enclose
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs.base import Pair
+from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import (
     ADVANCED_COMPOSITION,
     BASIC_COMPOSITION,
@@ -36,6 +37,7 @@ from dpverify.theorems import (
 
 _ROUGH = 0.1  # tolerance at which two directions are told apart
 _VERY_ROUGH = 20.0
+_MOST_UNEQUAL = 4_000_000  # runs of one of several unequal (ε, δ) parts
 
 Answer: TypeAlias = float | Bracket | None
 """An upper bound; or both ends, where the rule is exact for these parts; or: does not apply."""
@@ -104,6 +106,12 @@ def _advanced_delta(parts: Parts, epsilon: float, _: float) -> Answer:
     return None if bounded is None else AdvancedComposition(bounded).delta(epsilon)
 
 
+def within_reach(parts: tuple[tuple[ApproxDP, int], ...]) -> bool:
+    """Whether optimal composition ends soon: unequal parts are listed outcome by outcome."""
+    unequal = len({part for part, _ in parts}) > 1
+    return not unequal or max(times for _, times in parts) <= _MOST_UNEQUAL
+
+
 def _leaky(parts: tuple[tuple[ApproxDP, int], ...]) -> OptimalComposition | UnequalComposition:
     if len({part for part, _ in parts}) == 1:
         return OptimalComposition(parts[0][0], sum(times for _, times in parts))
@@ -113,7 +121,7 @@ def _leaky(parts: tuple[tuple[ApproxDP, int], ...]) -> OptimalComposition | Uneq
 def _optimal_epsilon(parts: Parts, delta: float, tolerance: float) -> Answer:
     exact = leaky_parts(parts)
     stated = exact or _bounded(parts)
-    if stated is None:
+    if stated is None or not within_reach(stated):
         return None
     found = _bracket_epsilon(_leaky(stated), delta, tolerance)
     return found if exact else found.upper
@@ -130,7 +138,7 @@ def _bracket_epsilon(
 def _optimal_delta(parts: Parts, epsilon: float, tolerance: float) -> Answer:
     exact = leaky_parts(parts)
     stated = exact or _bounded(parts)
-    if stated is None:
+    if stated is None or not within_reach(stated):
         return None
     composition = _leaky(stated)
     if isinstance(composition, OptimalComposition):
@@ -150,14 +158,47 @@ def _zcdp_delta(parts: Parts, epsilon: float, _: float) -> Answer:
     return None if total is None else zcdp_delta(total.rho, epsilon)
 
 
+def _unleaked(parts: Parts) -> tuple[Parts, tuple[tuple[ApproxDP, int], ...]]:
+    """The parts given that none leaks, and the (ε, δ) guarantees of those that may.
+
+    Whatever is (ε, δ)-DP is a post-processing of leaky randomized response, whose coin that decides
+    on leaking does not look at the data. So with L the probability of any leak, the composition has
+    the profile L + (1 − L)·δ₀(ε), where δ₀ is that of the parts that did not leak, chosen
+    adaptively or not. [KOV15 Thm 2.5]
+    """
+    kept, leaks = [], []
+    for part in parts:
+        pair = part.pair
+        mass = 0.0 if pair is None else max(s.singular_mass for s in (pair, pair.reversed))
+        if pair is None or not 0 < mass < 1:
+            kept.append(part)
+            continue
+        largest = max(side.max_loss for side in (pair, pair.reversed))
+        leaks.append((ApproxDP(epsilon=largest, delta=mass), part.times))
+        if largest > 0:
+            bounded = LeakyResponsePair(ApproxDP(epsilon=largest))
+            kept.append(Part(bounded, part.times, part.label))
+    return tuple(kept), tuple(leaks)
+
+
 def _rdp_epsilon(parts: Parts, delta: float, _: float) -> Answer:
-    found = RenyiComposition(parts)
-    return found.epsilon(delta) if found.applies else None
+    kept, leaks = _unleaked(parts)
+    spare = enclose(lambda: (ball(delta) - leak(leaks)) / (1 - leak(leaks)))[0] if leaks else delta
+    if spare < 0 or (leaks and spare == 0):
+        return None
+    if not kept:
+        return 0.0
+    found = RenyiComposition(kept)
+    return found.epsilon(spare) if found.applies else None
 
 
 def _rdp_delta(parts: Parts, epsilon: float, _: float) -> Answer:
-    found = RenyiComposition(parts)
-    return found.delta(epsilon) if found.applies else None
+    kept, leaks = _unleaked(parts)
+    found = RenyiComposition(kept) if kept else None
+    if found is not None and not found.applies:
+        return None
+    rest = 0.0 if found is None else found.delta(epsilon)
+    return min(enclose(lambda: leak(leaks) + (1 - leak(leaks)) * ball(rest))[1], 1.0)
 
 
 def _gdp_epsilon(parts: Parts, delta: float, _: float) -> Answer:

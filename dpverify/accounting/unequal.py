@@ -17,6 +17,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TypeAlias
 
@@ -25,8 +26,8 @@ from numpy.typing import NDArray
 
 from dpverify.accounting.advanced import leak
 from dpverify.accounting.basic import basic
-from dpverify.balls import Order, compare, enclose
-from dpverify.errors import InvalidParameter, check_between, check_nonempty, check_positive
+from dpverify.balls import Order, ball, compare, enclose
+from dpverify.errors import InvalidParameter, as_between, as_positive, check_nonempty
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import UNEQUAL_COMPOSITION
@@ -154,14 +155,14 @@ class UnequalComposition:
 
     def epsilon(self, delta: float, *, tolerance: float = 1e-4) -> Bracket:
         """Bracket of the smallest ε at δ, no wider than `tolerance`."""
-        check_between("delta", delta, 0.0, 1.0)
-        check_positive("tolerance", tolerance)
+        delta = as_between("delta", delta, 0.0, 1.0)
+        tolerance = as_positive("tolerance", tolerance)
         if delta == 1:
             return Bracket(0.0, 0.0, UNEQUAL_COMPOSITION)
-        if self._reveals or compare(lambda: leak(self.parts), delta) is Order.ABOVE:
+        if self._reveals or compare(lambda: leak(self.parts), ball(delta)) is Order.ABOVE:
             return Bracket(math.inf, math.inf, UNEQUAL_COMPOSITION)
         largest = basic((ApproxDP(epsilon=p.epsilon), k) for p, k in self.parts).epsilon
-        if compare(lambda: leak(self.parts), delta) is not Order.BELOW:
+        if compare(lambda: leak(self.parts), ball(delta)) is not Order.BELOW:
             return Bracket(self._largest_below(largest), largest, UNEQUAL_COMPOSITION)
 
         def at(step: float | None) -> Bracket:
@@ -175,8 +176,8 @@ class UnequalComposition:
 
     def delta(self, epsilon: float, *, tolerance: float = 1e-3) -> Bracket:
         """Bracket of the smallest δ at ε, no wider than `tolerance` times its upper end."""
-        check_between("epsilon", epsilon, 0.0, math.inf)
-        check_positive("tolerance", tolerance)
+        epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
+        tolerance = as_positive("tolerance", tolerance)
         if self._reveals:
             return Bracket(1.0, 1.0, UNEQUAL_COMPOSITION)
         if epsilon >= basic((ApproxDP(epsilon=p.epsilon), k) for p, k in self.parts).epsilon:
@@ -266,8 +267,10 @@ def _law(parts: Parts, step: float | None, end: End, floor: float) -> LossLaw:
 def _binomial(epsilon: float, times: int) -> LossLaw:
     """(2j − k)·ε with the binomial weights of odds e^ε : 1, from the mode outwards.
 
-    Each weight is a product of at most k ratios, each with a handful of roundings.
+    Each weight is a product of at most k ratios, each with a handful of roundings; a Fraction ε
+    is rounded first, which moves its exponential by ε more.
     """
+    epsilon, rounded = float(epsilon), isinstance(epsilon, Fraction)
     counts = np.arange(times + 1)
     truthful = 1 / (1 + math.exp(-epsilon))
     mode = min(int((times + 1) * truthful), times)
@@ -277,4 +280,5 @@ def _binomial(epsilon: float, times: int) -> LossLaw:
     relative = np.concatenate([down[::-1], [1.0], up])
     masses = relative / math.fsum(relative)
     losses: Floats = (2.0 * counts.astype(float) - times) * epsilon
-    return LossLaw(losses, masses, _UNIT * abs(times * epsilon), (8 * times + 16) * _UNIT)
+    drift = (1 + rounded) * _UNIT * abs(times * epsilon)
+    return LossLaw(losses, masses, drift, (8 * times + 16 + 2 * rounded * times * epsilon) * _UNIT)

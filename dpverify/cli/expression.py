@@ -99,6 +99,10 @@ def _call(node: ast.Call, text: str) -> Composable:
             )
         given[accepted[0]] = _call(argument, text)
     for keyword in node.keywords:
+        if keyword.arg in given:
+            raise InvalidParameter(
+                f"argument={keyword.arg!r} of {name} must be given once, not twice"
+            )
         if keyword.arg not in accepted:
             raise InvalidParameter(
                 f"argument={keyword.arg!r} of {name} must be one of: {', '.join(accepted)}"

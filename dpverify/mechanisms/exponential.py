@@ -11,7 +11,7 @@ from scipy.special import log_softmax
 
 from dpverify.balls import ball
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_positive, check_real
+from dpverify.errors import InvalidParameter, as_positive, as_real, settle
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms.choice import Cuts, at_precision
 from dpverify.mechanisms.grid import exact
@@ -57,10 +57,10 @@ class ExponentialMechanism:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
-        check_real("epsilon", self.epsilon)
+        settle(self, epsilon=as_real("epsilon", self.epsilon))
         if not 0 <= self.epsilon < np.inf:
             raise InvalidParameter(f"epsilon={self.epsilon!r} must be finite and at least 0")
-        check_positive("score_sensitivity", self.score_sensitivity)
+        settle(self, score_sensitivity=as_positive("score_sensitivity", self.score_sensitivity))
         check_flag("monotone", self.monotone)
         check_arithmetic(self.arithmetic)
         if self.epsilon and not _LEAST_FACTOR < self._factor < 1 / _LEAST_FACTOR:

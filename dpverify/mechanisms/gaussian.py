@@ -7,16 +7,16 @@ from numpy.typing import ArrayLike
 
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import check_count, check_positive
+from dpverify.errors import as_count, as_positive, settle
 from dpverify.guarantees import GaussianDP
 from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
 from dpverify.mechanisms.inputs import (
     RANDOM_BITS,
     REAL_ARITHMETIC,
     Arithmetic,
+    as_exponent,
     check_arithmetic,
     check_draw,
-    check_exponent,
     outputs_of,
     per_draw,
     real_array,
@@ -52,10 +52,13 @@ class Gaussian:
     grid_exponent: int | None = None
 
     def __post_init__(self) -> None:
-        check_positive("sigma", self.sigma)
-        check_positive("l2_sensitivity", self.l2_sensitivity)
+        settle(self, sigma=as_positive("sigma", self.sigma))
+        settle(self, l2_sensitivity=as_positive("l2_sensitivity", self.l2_sensitivity))
         check_arithmetic(self.arithmetic)
-        check_exponent("grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
+        exponent = as_exponent(
+            "grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT
+        )
+        settle(self, grid_exponent=exponent)
 
     @property
     def claim(self) -> Claim:
@@ -104,7 +107,7 @@ class Gaussian:
         return per_draw(logs)
 
     def _noise(self, dimension: int) -> GridNoise:
-        check_count("dimension", dimension)
+        dimension = as_count("dimension", dimension)
         return GridNoise(
             scale=self.sigma,
             sensitivity=self.l2_sensitivity,

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.errors import InvalidParameter, check_count, check_member
+from dpverify.errors import InvalidParameter, as_count, check_member, shown
 from dpverify.mechanisms.laws import Floats, Ints
 
 Arithmetic: TypeAlias = Literal["grid", "real"]
@@ -29,7 +29,7 @@ def check_flag(name: str, value: object) -> None:
 
 def check_draw(size: object, rng: object) -> None:
     """Raise unless `size` draws can be made from `rng`."""
-    check_count("size", size)
+    as_count("size", size)
     if not isinstance(rng, np.random.Generator):
         raise InvalidParameter(
             f"rng={rng!r} must be a numpy.random.Generator, such as numpy.random.default_rng(7)"
@@ -77,15 +77,21 @@ def category_array(name: str, value: ArrayLike, categories: int) -> Ints:
     return array.astype(np.int64)
 
 
-def check_exponent(name: str, value: object, low: int, high: int) -> None:
-    """Raise unless `value` is None or a whole number with low ≤ value ≤ high."""
+def as_exponent(name: str, value: object, low: int, high: int) -> int | None:
+    """None, or `value` as an int; refused unless it is a whole number with low ≤ value ≤ high."""
     if value is None:
-        return
+        return None
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or not low <= int(value) <= high:  # type: ignore[call-overload]  # it is Integral
         raise InvalidParameter(
-            f"{name}={value!r} must be None or a whole number from {low} to {high}"
+            f"{name}={shown(value)} must be None or a whole number from {low} to {high}"
         )
+    return int(value)  # type: ignore[call-overload, no-any-return]  # it is Integral
+
+
+def check_exponent(name: str, value: object, low: int, high: int) -> None:
+    """Raise where `as_exponent` does."""
+    as_exponent(name, value, low, high)
 
 
 def outputs_of(outputs: ArrayLike, answer_shape: tuple[int, ...]) -> NDArray[np.generic]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import ctx
 
-from dpverify.errors import check_positive
+from dpverify.errors import as_positive, settle
 from dpverify.mechanisms.laws import Ints, Magnitude
 from dpverify.mechanisms.uniform import LazyUniform, leading, random_words, refine
 
@@ -38,7 +38,7 @@ class Steps:
     margin: float
 
     def __post_init__(self) -> None:
-        check_positive("scale", self.scale)
+        settle(self, scale=as_positive("scale", self.scale))
 
     def draw(self, count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
         """`count` integers, and as many independent random bits."""

@@ -7,16 +7,16 @@ from numpy.typing import ArrayLike
 
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import check_count, check_positive
+from dpverify.errors import as_count, as_positive, settle
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
 from dpverify.mechanisms.inputs import (
     RANDOM_BITS,
     REAL_ARITHMETIC,
     Arithmetic,
+    as_exponent,
     check_arithmetic,
     check_draw,
-    check_exponent,
     outputs_of,
     per_draw,
     real_array,
@@ -49,10 +49,13 @@ class Laplace:
     grid_exponent: int | None = None
 
     def __post_init__(self) -> None:
-        check_positive("scale", self.scale)
-        check_positive("l1_sensitivity", self.l1_sensitivity)
+        settle(self, scale=as_positive("scale", self.scale))
+        settle(self, l1_sensitivity=as_positive("l1_sensitivity", self.l1_sensitivity))
         check_arithmetic(self.arithmetic)
-        check_exponent("grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
+        exponent = as_exponent(
+            "grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT
+        )
+        settle(self, grid_exponent=exponent)
 
     @property
     def claim(self) -> Claim:
@@ -101,7 +104,7 @@ class Laplace:
         return per_draw(logs)
 
     def _noise(self, dimension: int) -> GridNoise:
-        check_count("dimension", dimension)
+        dimension = as_count("dimension", dimension)
         return GridNoise(
             scale=self.scale,
             sensitivity=self.l1_sensitivity,

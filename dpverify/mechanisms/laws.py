@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import erf, gamma, gammainccinv, gammaincinv, log_ndtr, ndtri
 
 from dpverify.balls import ball
-from dpverify.errors import check_positive
+from dpverify.errors import as_positive, settle
 
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
@@ -198,7 +198,7 @@ class HalfGeneralizedNormal(_Smooth):
     power: float
 
     def __post_init__(self) -> None:
-        check_positive("power", self.power)
+        settle(self, power=as_positive("power", self.power))
 
     def __str__(self) -> str:
         return f"exp(−x^{self.power:g})"

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpverify.claims import Claim
-from dpverify.errors import check_member, check_positive
+from dpverify.errors import as_positive, check_member, settle
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
 from dpverify.mechanisms.inputs import (
     RANDOM_BITS,
     REAL_ARITHMETIC,
     Arithmetic,
+    as_exponent,
     check_arithmetic,
     check_draw,
-    check_exponent,
     check_flag,
     real_vector,
 )
@@ -66,12 +66,15 @@ class NoisyMax:
     grid_exponent: int | None = None
 
     def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
-        check_positive("score_sensitivity", self.score_sensitivity)
+        settle(self, epsilon=as_positive("epsilon", self.epsilon))
+        settle(self, score_sensitivity=as_positive("score_sensitivity", self.score_sensitivity))
         check_flag("monotone", self.monotone)
         check_member("noise", self.noise, ("exponential", "laplace"))
         check_arithmetic(self.arithmetic)
-        check_exponent("grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
+        exponent = as_exponent(
+            "grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT
+        )
+        settle(self, grid_exponent=exponent)
 
     @property
     def claim(self) -> Claim:

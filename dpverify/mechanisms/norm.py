@@ -12,9 +12,10 @@ from dpverify.claims import Claim
 from dpverify.errors import (
     InvalidParameter,
     NotSupported,
-    check_between,
-    check_count,
-    check_positive,
+    as_between,
+    as_count,
+    as_positive,
+    settle,
 )
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
@@ -22,9 +23,9 @@ from dpverify.mechanisms.inputs import (
     RANDOM_BITS,
     REAL_ARITHMETIC,
     Arithmetic,
+    as_exponent,
     check_arithmetic,
     check_draw,
-    check_exponent,
     outputs_of,
     per_draw,
     real_array,
@@ -60,11 +61,14 @@ class NormMechanism:
     grid_exponent: int | None = None
 
     def __post_init__(self) -> None:
-        check_positive("scale", self.scale)
-        check_positive("sensitivity", self.sensitivity)
-        check_between("norm", self.norm, 1.0, math.inf)
+        settle(self, scale=as_positive("scale", self.scale))
+        settle(self, sensitivity=as_positive("sensitivity", self.sensitivity))
+        settle(self, norm=as_between("norm", self.norm, 1.0, math.inf))
         check_arithmetic(self.arithmetic)
-        check_exponent("grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
+        exponent = as_exponent(
+            "grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT
+        )
+        settle(self, grid_exponent=exponent)
 
     @property
     def claim(self) -> Claim:
@@ -133,7 +137,7 @@ class NormMechanism:
         return self.norm == 1 or dimension == 1
 
     def _noise(self, dimension: int) -> GridNoise:
-        check_count("dimension", dimension)
+        dimension = as_count("dimension", dimension)
         return GridNoise(
             scale=self.scale,
             sensitivity=self.sensitivity,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dpverify.balls import Formula, ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_between, check_count
+from dpverify.errors import InvalidParameter, as_between, as_count, settle
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms.choice import Cuts, at_precision
 from dpverify.mechanisms.grid import exact
@@ -51,8 +51,8 @@ class RandomizedResponse:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
-        check_between("epsilon", self.epsilon, 0.0, math.inf)
-        check_count("categories", self.categories)
+        settle(self, epsilon=as_between("epsilon", self.epsilon, 0.0, math.inf))
+        settle(self, categories=as_count("categories", self.categories))
         if self.categories < 2:
             raise InvalidParameter(f"categories={self.categories!r} must be at least 2")
         check_arithmetic(self.arithmetic)
@@ -116,8 +116,8 @@ class LeakyRandomizedResponse:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
-        check_between("epsilon", self.epsilon, 0.0, math.inf)
-        check_between("delta", self.delta, 0.0, 1.0)
+        settle(self, epsilon=as_between("epsilon", self.epsilon, 0.0, math.inf))
+        settle(self, delta=as_between("delta", self.delta, 0.0, 1.0))
         check_arithmetic(self.arithmetic)
 
     @property

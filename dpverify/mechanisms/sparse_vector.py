@@ -8,16 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_count, check_positive, check_real
+from dpverify.errors import InvalidParameter, as_count, as_positive, as_real, settle
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
 from dpverify.mechanisms.inputs import (
     RANDOM_BITS,
     REAL_ARITHMETIC,
     Arithmetic,
+    as_exponent,
     check_arithmetic,
     check_draw,
-    check_exponent,
     check_flag,
     real_array,
     real_vector,
@@ -71,18 +71,21 @@ class SparseVector:
     grid_exponent: int | None = None
 
     def __post_init__(self) -> None:
-        check_positive("epsilon", self.epsilon)
-        real_array("threshold", self.threshold)
-        check_real("threshold", self.threshold)
-        check_positive("sensitivity", self.sensitivity)
-        check_count("answers", self.answers)
+        settle(self, epsilon=as_positive("epsilon", self.epsilon))
+        settle(self, threshold=as_real("threshold", self.threshold))
+        real_array("threshold", float(self.threshold))
+        settle(self, sensitivity=as_positive("sensitivity", self.sensitivity))
+        settle(self, answers=as_count("answers", self.answers))
         if self.split is not None:
-            check_real("split", self.split)
+            settle(self, split=as_real("split", self.split))
             if not 0 < self.split < 1:
                 raise InvalidParameter(f"split={self.split!r} must lie strictly between 0 and 1")
         check_flag("monotone", self.monotone)
         check_arithmetic(self.arithmetic)
-        check_exponent("grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
+        exponent = as_exponent(
+            "grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT
+        )
+        settle(self, grid_exponent=exponent)
 
     @property
     def claim(self) -> Claim:

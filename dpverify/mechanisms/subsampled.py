@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
-from dpverify.errors import InvalidParameter, NotSupported, check_between, check_count
+from dpverify.errors import (
+    InvalidParameter,
+    NotSupported,
+    as_between,
+    as_count,
+    check_instance,
+    settle,
+)
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LaplacePair, Pair
 from dpverify.pairs.subsampled import Mixed, SubsampledPair
@@ -42,14 +49,18 @@ class Subsampled:
     rate: float
 
     def __post_init__(self) -> None:
-        check_between("rate", self.rate, 0.0, 1.0)
+        settle(self, rate=as_between("rate", self.rate, 0.0, 1.0))
         _base(self.mechanism, Relation.ADD_REMOVE)
 
-    def pair(self, relation: Relation) -> SubsampledPair:
-        """(1−q)·B + q·B(s) against B, or against (1−q)·B + q·B(−s) if a record is replaced."""
+    def pair(self, relation: Relation) -> Pair:
+        """(1−q)·B + q·B(s) against B, or against (1−q)·B + q·B(−s) if a record is replaced.
+
+        At rate 1 every record is drawn, so it is the pair of the mechanism itself.
+        """
         replaced = Relation.parse(relation) is Relation.REPLACE_ONE
         base = _base(self.mechanism, Relation.ADD_REMOVE)
-        return SubsampledPair(base, self.rate, Mixed.BOTH if replaced else Mixed.LEFT)
+        mixture = SubsampledPair(base, self.rate, Mixed.BOTH if replaced else Mixed.LEFT)
+        return mixture.unmixed or mixture
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +84,8 @@ class SubsampledWithoutReplacement:
     population: int
 
     def __post_init__(self) -> None:
-        check_count("batch", self.batch)
-        check_count("population", self.population)
+        settle(self, batch=as_count("batch", self.batch))
+        settle(self, population=as_count("population", self.population))
         if self.batch > self.population:
             raise InvalidParameter(
                 f"batch={self.batch!r} must not exceed population={self.population!r}"
@@ -86,7 +97,7 @@ class SubsampledWithoutReplacement:
         """The probability that a given record is in the batch."""
         return Fraction(self.batch, self.population)
 
-    def pair(self, relation: Relation) -> WithoutReplacementPair:
+    def pair(self, relation: Relation) -> Pair:
         if Relation.parse(relation) is not Relation.REPLACE_ONE:
             raise NotSupported(
                 f"relation={Relation.parse(relation).value!r} must be "
@@ -94,10 +105,13 @@ class SubsampledWithoutReplacement:
                 "there are"
             )
         base = _base(self.mechanism, Relation.REPLACE_ONE)
+        if self.rate == 1:
+            return base
         return WithoutReplacementPair(base, self.rate)  # type: ignore[arg-type]  # exact, so no float
 
 
 def _base(mechanism: HasPair, relation: Relation) -> GaussianPair | LaplacePair:
+    check_instance("mechanism", mechanism)
     if not callable(getattr(mechanism, "pair", None)):
         raise InvalidParameter(f"mechanism={mechanism!r} must have pair(relation)")
     pair = mechanism.pair(relation)

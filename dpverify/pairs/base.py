@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from flint import arb
 
 from dpverify.balls import Formula, at_least, at_most, ball, enclose, first_float
-from dpverify.errors import InvalidParameter, check_between, check_real
+from dpverify.errors import InvalidParameter, as_between, as_real
 from dpverify.guarantees import Bracket
 from dpverify.theorems import EXACT_PROFILE
 
@@ -64,7 +64,7 @@ class Pair(ABC):
 
     def delta_bracket(self, epsilon: float) -> Bracket:
         """The profile between two neighboring floats."""
-        check_between("epsilon", epsilon, 0.0, math.inf)
+        epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
         if epsilon >= self.max_loss:
             return Bracket(*enclose(self.singular_mass_ball), EXACT_PROFILE)
         lower, upper = enclose(lambda: self.profile_ball(ball(epsilon)))
@@ -76,7 +76,7 @@ class Pair(ABC):
 
     def epsilon_bracket(self, delta: float) -> Bracket:
         """The profile's inverse between two neighboring floats; ∞ if no finite ε suffices."""
-        check_between("delta", delta, 0.0, 1.0)
+        delta = as_between("delta", delta, 0.0, 1.0)
         if delta < self.singular_mass:
             return Bracket(math.inf, math.inf, EXACT_PROFILE)
         if delta == self.singular_mass:
@@ -99,13 +99,13 @@ class Pair(ABC):
 
     def trade_off(self, false_alarm: float) -> float:
         """The trade-off curve: the least miss rate at a false-alarm rate, rounded down."""
-        check_between("false_alarm", false_alarm, 0.0, 1.0)
+        false_alarm = as_between("false_alarm", false_alarm, 0.0, 1.0)
         lower, _ = enclose(lambda: self.trade_off_ball(ball(false_alarm)))
         return min(max(lower, 0.0), 1.0)
 
     def renyi(self, order: float) -> float:
         """Rényi divergence of P from Q at an order in [1, ∞], rounded up."""
-        check_real("order", order)
+        order = as_real("order", order)
         if not order >= 1.0:
             raise InvalidParameter(f"order={order!r} must be at least 1")
         if self.singular_mass > 0.0:

@@ -5,12 +5,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 from flint import arb
 
 from dpverify.balls import ball, enclose
-from dpverify.errors import InvalidParameter, NotSupported, check_between, check_count, is_rational
+from dpverify.errors import (
+    InvalidParameter,
+    NotSupported,
+    as_between,
+    as_count,
+    check_between,
+    is_rational,
+)
 from dpverify.guarantees import Bracket
 from dpverify.pairs.base import Pair
 from dpverify.pairs.likelihood import ExactLikelihood, FloatLikelihood, Likelihood, merge_by_ratio
@@ -120,6 +128,19 @@ class FinitePair(Pair):
         return FinitePair(left=self.right, right=self.left, outcomes=self.outcomes)
 
     @property
+    def either_way(self) -> "FinitePair":
+        """The least pair that dominates this one and its `reversed`; itself if these are alike.
+
+        Its profile is the greater of the two profiles at every ratio. As a function of the ratio
+        x = e^ε the maximum of two convex piecewise linear functions is one too, and the masses are
+        read off it: at a corner r the slope rises by q, and p = r·q. [ZDW22 Prop. 8]
+        """
+        here, there = merge_by_ratio(self.masses()), merge_by_ratio(self.reversed.masses())
+        if here == there:
+            return self
+        return EitherWay(self)
+
+    @property
     def singular_mass(self) -> float:
         return enclose(self.singular_mass_ball)[1]
 
@@ -203,7 +224,7 @@ class FinitePair(Pair):
         >>> FinitePair.leaky_response(Fraction(3), Fraction(0)).renyi_moment(2)  # 9/4 + 1/12
         Fraction(7, 3)
         """
-        check_count("order", order)
+        order = as_count("order", order)
         if not isinstance(self.left, tuple):
             raise NotSupported("renyi_moment is exact and needs Fractions; see FinitePair.exact")
         if order == 1:
@@ -237,7 +258,7 @@ class FinitePair(Pair):
 
     def power(self, times: int) -> "FinitePair":
         """`times` independent observations of this pair."""
-        check_count("times", times)
+        times = as_count("times", times)
         result: FinitePair | None = None
         square = self
         while True:
@@ -263,10 +284,8 @@ class FinitePair(Pair):
 
     def epsilon_bracket(self, delta: float) -> Bracket:
         """The logarithm of the exact ratio, between two neighboring floats."""
-        check_between("delta", delta, 0.0, 1.0)
-        ratio = self.ratio_at_delta(
-            Fraction(delta) if is_rational(delta) else Fraction(float(delta))
-        )
+        delta = as_between("delta", delta, 0.0, 1.0)
+        ratio = self.ratio_at_delta(Fraction(delta))
         if isinstance(ratio, float):
             return Bracket(math.inf, math.inf, EXACT_PROFILE)
         return Bracket(*enclose(lambda: ball(ratio).log()), EXACT_PROFILE)
@@ -313,6 +332,60 @@ class FinitePair(Pair):
         for p, q in zip(*laws, strict=True):
             if p:
                 yield ball(p), ball(q)
+
+
+class EitherWay(FinitePair):
+    """What dominates a pair in both orders; `attained` lists the two orders themselves.
+
+    Steps that each show `pair` or its reverse are bounded from above by this pair, even when each
+    order is chosen after seeing earlier outputs, and from below by any choice made in advance.
+    """
+
+    pair: FinitePair
+
+    def __init__(self, pair: FinitePair) -> None:
+        left, right = zip(*_upper_envelope(pair.exact), strict=True)
+        super().__init__(left=left, right=right)
+        object.__setattr__(self, "pair", pair)
+
+    @property
+    def attained(self) -> tuple[FinitePair, FinitePair]:
+        return self.pair, self.pair.reversed
+
+    @property
+    def reversed(self) -> "EitherWay":
+        """It is its own mirror image."""
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, EitherWay) and self.pair == other.pair
+
+    def __hash__(self) -> int:
+        return hash((EitherWay, self.pair))
+
+
+def _upper_envelope(pair: FinitePair) -> Iterator[tuple[Fraction, Fraction]]:
+    """The masses of the pair whose profile is the greater of those of `pair` and its reverse."""
+    sides = pair, pair.reversed
+    ratios = sorted({Fraction(0), *(ratio for side in sides for ratio in side.corners)})
+    gaps = [sides[0].delta_at_ratio(r) - sides[1].delta_at_ratio(r) for r in ratios]
+    crossings = (
+        low + (high - low) * first / (first - second)
+        for low, high, first, second in zip(ratios, ratios[1:], gaps, gaps[1:], strict=False)
+        if first * second < 0
+    )
+    # Beyond the last corner both profiles are constant.
+    corners = sorted({*ratios, *crossings})
+    heights = [max(side.delta_at_ratio(r) for side in sides) for r in corners]
+    points = list(zip(corners, heights, strict=True))
+    slopes = [(b - a) / (y - x) for (x, a), (y, b) in pairwise(points)]
+    before = Fraction(-1)
+    for ratio, slope in zip(corners, [*slopes, Fraction(0)], strict=True):
+        if slope > before:
+            yield ratio * (slope - before), slope - before
+        before = slope
+    if heights[-1]:
+        yield heights[-1], Fraction(0)
 
 
 def _exact(name: str, value: Fraction) -> Fraction:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from flint import arb
 
 from dpverify.balls import ball
-from dpverify.errors import InvalidParameter, check_positive
+from dpverify.errors import InvalidParameter, as_positive, as_real, settle
 from dpverify.pairs.base import Pair
 
 _FAR = 2.0**40  # beyond, Mills' ratio lies between x/(1+x²) and 1/x: known to 2^-80 of itself
@@ -26,14 +26,16 @@ class GaussianPair(Pair):
     squared_mu: Fraction
 
     def __post_init__(self) -> None:
+        if not isinstance(self.squared_mu, Fraction):
+            settle(self, squared_mu=Fraction(_finite("squared_mu", self.squared_mu)))
         if not self.squared_mu >= 0:
             raise InvalidParameter(f"squared_mu={self.squared_mu!r} must not be negative")
 
     @classmethod
     def of(cls, *, sigma: float, sensitivity: float) -> "GaussianPair":
         """The pair of noise N(0, σ²) on two answers that differ by `sensitivity` in ℓ2."""
-        check_positive("sigma", sigma)
-        check_positive("sensitivity", sensitivity)
+        sigma = as_positive("sigma", sigma)
+        sensitivity = as_positive("sensitivity", sensitivity)
         return cls((Fraction(sensitivity) / Fraction(sigma)) ** 2)
 
     @property
@@ -77,6 +79,13 @@ class GaussianPair(Pair):
 
     def kullback_leibler_ball(self) -> arb:
         return self.renyi_ball(arb(1))
+
+
+def _finite(name: str, value: object) -> float:
+    number = as_real(name, value)
+    if abs(number) == math.inf:
+        raise InvalidParameter(f"{name}={value!r} must be finite")
+    return number
 
 
 def upper_tail(x: arb) -> arb:

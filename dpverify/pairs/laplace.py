@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from flint import arb
 
 from dpverify.balls import ball, enclose
-from dpverify.errors import check_positive
+from dpverify.errors import as_positive, settle
 from dpverify.pairs.base import Pair
 
 
@@ -25,8 +25,8 @@ class LaplacePair(Pair):
     sensitivity: float
 
     def __post_init__(self) -> None:
-        check_positive("scale", self.scale)
-        check_positive("sensitivity", self.sensitivity)
+        settle(self, scale=as_positive("scale", self.scale))
+        settle(self, sensitivity=as_positive("sensitivity", self.sensitivity))
 
     @property
     def shift(self) -> arb:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.errors import NotSupported, as_float, check_between, check_count, check_real
+from dpverify.errors import NotSupported, as_between, as_count, as_float, as_real
 from dpverify.guarantees import ApproxDP
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -48,7 +48,7 @@ class PrivacyLoss:
 
     def tail(self, threshold: float) -> float:
         """P(loss ≥ threshold), the infinite losses included."""
-        check_real("threshold", threshold)
+        threshold = as_real("threshold", threshold)
         first = int(np.searchsorted(self.losses, threshold, side="left"))
         return min(float(self.masses[first:].sum()) + self.infinite_mass, 1.0)
 
@@ -82,7 +82,7 @@ class LeakyLoss(PrivacyLoss):
 
     def threshold(self, deviation: float) -> float:
         """k·ε·(e^ε − 1)/(e^ε + 1) + t·ε·√k at t = `deviation`."""
-        check_between("deviation", deviation, 0.0, math.inf)
+        deviation = as_between("deviation", deviation, 0.0, math.inf)
         return self.times * self.round_mean + deviation * self.worst.epsilon * math.sqrt(self.times)
 
     def chernoff_tail(self, deviation: float) -> float:
@@ -90,7 +90,7 @@ class LeakyLoss(PrivacyLoss):
 
         The steps of the walk lie in [−1, 1]. [Hoeffding, JASA 58, 1963, Thm 2]
         """
-        check_between("deviation", deviation, 0.0, math.inf)
+        deviation = as_between("deviation", deviation, 0.0, math.inf)
         return math.exp(-(deviation**2) / 2)
 
     def exact_tail(self, deviation: float) -> float:
@@ -98,7 +98,7 @@ class LeakyLoss(PrivacyLoss):
 
         Stated for the walk, not for its multiple by ε, so that it is continuous at ε = 0.
         """
-        check_between("deviation", deviation, 0.0, math.inf)
+        deviation = as_between("deviation", deviation, 0.0, math.inf)
         mean = self.times * math.tanh(self.worst.epsilon / 2)
         beyond = self.walk >= mean + deviation * math.sqrt(self.times)
         return min(float(np.exp(self.walk_log_masses[beyond]).sum()), 1.0)
@@ -117,6 +117,9 @@ def float_loss(left: Floats, right: Floats) -> PrivacyLoss:
     return PrivacyLoss(losses=losses[order], masses=p[order], infinite_mass=singular)
 
 
+_MOST_ROUNDS = 10**7  # every number of rounds that lie is an outcome
+
+
 def leaky_loss(worst: ApproxDP, times: int) -> LeakyLoss:
     """The loss of `times` leaky randomized responses: values (2j − k)·ε, and ∞ if one leaks.
 
@@ -126,7 +129,7 @@ def leaky_loss(worst: ApproxDP, times: int) -> LeakyLoss:
     >>> [round(mass, 12) for mass in loss.masses.tolist()]  # 1/16, 6/16, 9/16
     [0.0625, 0.375, 0.5625]
     """
-    check_count("times", times)
+    times = as_count("times", times, most=_MOST_ROUNDS)
     if times > _MOST_ROUNDS:
         raise NotSupported(f"times={times!r} must be at most {_MOST_ROUNDS} to list every loss")
     walk: Floats = 2.0 * np.arange(times + 1.0) - times

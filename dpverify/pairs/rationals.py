@@ -12,7 +12,7 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.errors import InvalidParameter, as_float, check_between, check_real
+from dpverify.errors import InvalidParameter, as_between, as_float, as_real, is_rational
 
 _FIRST_BITS = 256
 _LARGEST_EXPONENT = 1e5  # e^ε then has 43 430 digits; beyond, exact arithmetic is of no use
@@ -27,8 +27,10 @@ def simplest_rational(x: float | Fraction) -> Fraction:
     >>> simplest_rational(0.3), simplest_rational(1e-9), simplest_rational(1 / 3)
     (Fraction(3, 10), Fraction(1, 1000000000), Fraction(1, 3))
     """
-    check_real("x", x)
-    if isinstance(x, (int, Fraction)):
+    if is_rational(x):
+        return Fraction(x)
+    x = as_real("x", x)
+    if isinstance(x, int):
         return Fraction(x)
     value = as_float(x)
     if math.isinf(value):
@@ -49,7 +51,7 @@ def simplest_exponential(epsilon: float) -> Fraction:
     >>> simplest_exponential(math.log(3)), simplest_exponential(0.0)
     (Fraction(3, 1), Fraction(1, 1))
     """
-    check_between("epsilon", epsilon, 0.0, _LARGEST_EXPONENT)
+    epsilon = as_between("epsilon", epsilon, 0.0, _LARGEST_EXPONENT)
     value = as_float(epsilon)
     if value == 0.0:
         return Fraction(1)

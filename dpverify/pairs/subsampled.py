@@ -27,7 +27,7 @@ from enum import Enum
 from flint import acb, arb, ctx
 
 from dpverify.balls import ball, enclose
-from dpverify.errors import NotSupported, check_between
+from dpverify.errors import NotSupported, as_between, settle
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
@@ -61,7 +61,7 @@ class SubsampledPair(Pair):
 
     def __post_init__(self) -> None:
         check_base(self.base)
-        check_between("rate", self.rate, 0.0, 1.0)
+        settle(self, rate=as_between("rate", self.rate, 0.0, 1.0))
 
     @property
     def reversed(self) -> "SubsampledPair":

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from flint import acb, arb
 
 from dpverify.balls import ball, enclose
-from dpverify.errors import check_between
+from dpverify.errors import as_between, settle
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
@@ -31,7 +31,7 @@ class WithoutReplacementPair(Pair):
 
     def __post_init__(self) -> None:
         check_base(self.base)
-        check_between("rate", self.rate, 0.0, 1.0)
+        settle(self, rate=as_between("rate", self.rate, 0.0, 1.0))
 
     @property
     def attained(self) -> tuple[SubsampledPair, SubsampledPair]:

@@ -88,6 +88,11 @@ def test_expression_by_example() -> None:
 
 
 MISUSE = [
+    ("gaussian(sigma=1, sigma=2)", "argument='sigma' of gaussian must be given once, not twice"),
+    (
+        "subsampled(gaussian(sigma=1), mechanism=laplace(scale=1), rate=0.1)",
+        "argument='mechanism' of subsampled must be given once, not twice",
+    ),
     ("gauss(sigma=1)", "name='gauss' must be one of"),
     ("gaussian(sigma=0)", "sigma=0 must be positive"),
     ("gaussian(sigma=-1)", "sigma=-1 must be positive"),

@@ -9,11 +9,14 @@ from dpverify.accounting.numerical.preparation import PairParts, max_loss, prepa
 from dpverify.accounting.numerical.questions import LEAST_LOG, DeltaAt, EpsilonAt
 from dpverify.accounting.numerical.refinement import Found, Progress, refine
 from dpverify.balls import ball, enclose
-from dpverify.errors import InvalidParameter, check_between, check_count, check_positive
+from dpverify.errors import InvalidParameter, as_between, as_count, as_positive, settle
 from dpverify.guarantees import Bracket
 from dpverify.pairs import Pair
+from dpverify.pairs.finite import EitherWay
 from dpverify.pairs.without_replacement import WithoutReplacementPair
 from dpverify.theorems import NUMERICAL_COMPOSITION
+
+_Bound = WithoutReplacementPair | EitherWay  # pairs that dominate without being attained
 
 ASSUMES = (
     (
@@ -24,7 +27,7 @@ ASSUMES = (
 )
 LEAST_DELTA = 1e-300
 INSTANCE = (
-    "sampling without replacement: the upper end is of a pair that dominates every step, the lower "
+    "steps that may go either way: the upper end is of a pair that dominates every step, the lower "
     "end of an instance of the mechanism"
 )
 
@@ -49,10 +52,12 @@ class NumericalComposition:
     def __post_init__(self) -> None:
         if not self.parts:
             raise InvalidParameter("parts=() must not be empty")
+        counted = []
         for index, (pair, times) in enumerate(self.parts):
             if not isinstance(pair, Pair):
                 raise InvalidParameter(f"parts[{index}]={pair!r} must be a pair")
-            check_count(f"parts[{index}].times", times)
+            counted.append((pair, as_count(f"parts[{index}].times", times)))
+        settle(self, parts=tuple(counted))
 
     def epsilon(
         self,
@@ -67,8 +72,8 @@ class NumericalComposition:
         Once the upper end is known to be at most `enough`, the bracket is returned as it is: of
         two directions only the worse one need be known well.
         """
-        check_between("delta", delta, 0.0, 1.0)
-        check_positive("tolerance", tolerance)
+        delta = as_between("delta", delta, 0.0, 1.0)
+        tolerance = as_positive("tolerance", tolerance)
         found = _epsilon(self.parts, delta, _Ask(tolerance, enough, progress))
         for parts in self._instances:
             ask = _Ask(tolerance, max(enough, found.lower), progress)
@@ -84,8 +89,8 @@ class NumericalComposition:
         progress: Progress | None = None,
     ) -> Bracket:
         """Bracket around the profile at ε; its width is at most `tolerance` times its upper end."""
-        check_between("epsilon", epsilon, 0.0, math.inf)
-        check_positive("tolerance", tolerance)
+        epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
+        tolerance = as_positive("tolerance", tolerance)
         found = _delta(self.parts, epsilon, _Ask(tolerance, enough, progress))
         for parts in self._instances:
             ask = _Ask(tolerance, max(enough, found.lower), progress)
@@ -98,16 +103,27 @@ class NumericalComposition:
 
         All odd records out are replaced by common ones, or all take the place of common ones.
         """
-        if not any(isinstance(pair, WithoutReplacementPair) for pair, _ in self.parts):
+        if not any(isinstance(pair, _Bound) for pair, _ in self.parts):
             return ()
 
         def instance(side: int) -> PairParts:
             return tuple(
-                (pair.attained[side] if isinstance(pair, WithoutReplacementPair) else pair, times)
+                (pair.attained[side] if isinstance(pair, _Bound) else pair, times)
                 for pair, times in self.parts
             )
 
-        return instance(0), instance(1)
+        return instance(0), instance(1), self._halved
+
+    @property
+    def _halved(self) -> PairParts:
+        """Half of the runs one way and half the other."""
+        halves: list[tuple[Pair, int]] = []
+        for pair, times in self.parts:
+            one, other = pair.attained if isinstance(pair, _Bound) else (pair, pair)
+            halves.append((one, (times + 1) // 2))
+            if times > 1:
+                halves.append((other, times // 2))
+        return tuple(halves)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,10 @@ class LossLaw:
             if ramp.high > high:
                 above = float(np.logaddexp(above, log_above))
             if ramp.low < low:
-                below.append(ramp.loss_at(low))
-            ramps.append(ramp.cut(low, high))
+                below.append(ramp.loss_at(min(low, ramp.high)))
+            kept = ramp.cut(low, high)
+            if kept.low < kept.high:  # else all of it was cut off
+                ramps.append(kept)
         return CutLaw(
             ramps=tuple(ramps),
             losses=self.losses,

@@ -15,6 +15,7 @@ from dpverify.accounting.numerical.laws import CutLaw
 from dpverify.accounting.numerical.ramps import Floats, Ramp
 
 _POINTS = 320  # outcomes per ramp
+_MOST_DOUBLINGS = 60
 _MOST_POINTS = 4000
 _LEAST_TILT = 1e-4
 _MOST_TILT = 1e3  # over the standard deviation of the whole
@@ -146,11 +147,17 @@ class Sketch:
 
 
 def _best(objective: Callable[[float], float], scale: float) -> tuple[float, float]:
-    """The least value over t > 0 of a function with one minimum, by a search in ln t."""
+    """The least value over t > 0 of a function with one minimum, by a search in ln t.
+
+    Every t bounds the mass, so that the search may end early: a law without losses on one side has
+    its minimum at infinity.
+    """
     ratio, t = 2.0, scale
     best = objective(t)
     for direction in (1.0 / ratio, ratio):
-        while (value := objective(t * direction)) < best:
+        for _ in range(_MOST_DOUBLINGS):
+            if not (value := objective(t * direction)) < best:
+                break
             best, t = value, t * direction
     for factor in (0.8, 1.25, 0.9, 1.1):
         if (value := objective(t * factor)) < best:
