@@ -117,9 +117,6 @@ def float_loss(left: Floats, right: Floats) -> PrivacyLoss:
     return PrivacyLoss(losses=losses[order], masses=p[order], infinite_mass=singular)
 
 
-_MOST_ROUNDS = 10**7  # every number of rounds that lie is an outcome
-
-
 def leaky_loss(worst: ApproxDP, times: int) -> LeakyLoss:
     """The loss of `times` leaky randomized responses: values (2j − k)·ε, and ∞ if one leaks.
 
@@ -129,7 +126,7 @@ def leaky_loss(worst: ApproxDP, times: int) -> LeakyLoss:
     >>> [round(mass, 12) for mass in loss.masses.tolist()]  # 1/16, 6/16, 9/16
     [0.0625, 0.375, 0.5625]
     """
-    times = as_count("times", times, most=_MOST_ROUNDS)
+    times = as_count("times", times)
     if times > _MOST_ROUNDS:
         raise NotSupported(f"times={times!r} must be at most {_MOST_ROUNDS} to list every loss")
     walk: Floats = 2.0 * np.arange(times + 1.0) - times
