@@ -9,7 +9,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LAYERS = (
-    *("errors", "balls", "theorems", "guarantees", "neighbors", "claims", "pairs", "accounting"),
+    *(
+        "errors",
+        "arrays",
+        "balls",
+        "theorems",
+        "guarantees",
+        "neighbors",
+        "claims",
+        "pairs",
+        "accounting",
+    ),
     *("mechanisms", "interop", "auditing", "testing", "reporting", "cli"),
 )
 MODULES = sorted(ROOT.glob("dpverify/**/*.py"))

@@ -2,16 +2,14 @@
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.parts import Part
+from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, as_count, check_between
-
-Floats: TypeAlias = NDArray[np.float64]
 
 _MOST_POINTS = 10_000
 

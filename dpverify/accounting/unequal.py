@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 
 from dpverify.accounting.advanced import leak
 from dpverify.accounting.basic import basic
+from dpverify.arrays import Floats
 from dpverify.balls import Order, ball, compare, enclose
 from dpverify.errors import InvalidParameter, as_between, as_positive, check_nonempty
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import UNEQUAL_COMPOSITION
 
-Floats: TypeAlias = NDArray[np.float64]
 Parts: TypeAlias = tuple[tuple[ApproxDP, int], ...]
 
 _UNIT = 2.0**-53

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 from flint import arb, ctx
 
-from dpverify.mechanisms.laws import Floats, Ints
+from dpverify.arrays import Floats, Ints
 from dpverify.mechanisms.uniform import WORD_BITS, LazyUniform, leading, random_words, refine
 
 _FIRST_PRECISION = 128

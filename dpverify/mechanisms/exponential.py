@@ -9,6 +9,7 @@ from flint import arb
 from numpy.typing import ArrayLike
 from scipy.special import log_softmax
 
+from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_positive, as_real, settle
@@ -25,7 +26,6 @@ from dpverify.mechanisms.inputs import (
     outputs_of,
     real_vector,
 )
-from dpverify.mechanisms.laws import Floats, Ints
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import EXPONENTIAL_MECHANISM

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import as_count, as_positive, settle
@@ -22,7 +23,7 @@ from dpverify.mechanisms.inputs import (
     real_array,
 )
 from dpverify.mechanisms.inversion import nearest_steps
-from dpverify.mechanisms.laws import HALF_NORMAL, Floats
+from dpverify.mechanisms.laws import HALF_NORMAL
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair
 from dpverify.theorems import ANALYTIC_GAUSSIAN

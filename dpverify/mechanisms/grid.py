@@ -18,10 +18,10 @@ import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
+from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter
 from dpverify.mechanisms.inversion import LARGEST_SCALE
-from dpverify.mechanisms.laws import Floats, Ints
 
 LEAST_EXPONENT, GREATEST_EXPONENT = -1000, 900
 FINE = 20  # the default step adds at most 2^-FINE of the sensitivity in ordinary cases

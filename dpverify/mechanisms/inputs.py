@@ -6,8 +6,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpverify.arrays import Floats, Ints
 from dpverify.errors import InvalidParameter, as_count, check_member, shown
-from dpverify.mechanisms.laws import Floats, Ints
 
 Arithmetic: TypeAlias = Literal["grid", "real"]
 

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from flint import ctx
 
+from dpverify.arrays import Ints
 from dpverify.errors import as_positive, settle
-from dpverify.mechanisms.laws import Ints, Magnitude
+from dpverify.mechanisms.laws import Magnitude
 from dpverify.mechanisms.uniform import LazyUniform, leading, random_words, refine
 
 LARGEST_STEP = 1 << 62

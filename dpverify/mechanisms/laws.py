@@ -7,18 +7,14 @@ that such a float cannot decide is decided by `quantile_ball`.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from flint import arb, ctx
-from numpy.typing import NDArray
 from scipy.special import erf, gamma, gammainccinv, gammaincinv, log_ndtr, ndtri
 
+from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball
 from dpverify.errors import as_positive, settle
-
-Floats: TypeAlias = NDArray[np.float64]
-Ints: TypeAlias = NDArray[np.int64]
 
 _NEWTON_RADIUS = 2.0**-36
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
 from dpverify.errors import as_positive, check_member, settle
 from dpverify.guarantees import ApproxDP, PureDP
@@ -23,7 +24,7 @@ from dpverify.mechanisms.inputs import (
     real_vector,
 )
 from dpverify.mechanisms.inversion import nearest_steps, whole_steps
-from dpverify.mechanisms.laws import EXPONENTIAL, Floats, Ints
+from dpverify.mechanisms.laws import EXPONENTIAL
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import NOISY_MAX

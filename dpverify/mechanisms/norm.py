@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import (
@@ -31,7 +32,7 @@ from dpverify.mechanisms.inputs import (
     real_array,
 )
 from dpverify.mechanisms.inversion import nearest_steps
-from dpverify.mechanisms.laws import EXPONENTIAL, Floats
+from dpverify.mechanisms.laws import EXPONENTIAL
 from dpverify.mechanisms.norm_noise import LARGEST_NORM, NormNoise, direction_law, lengths
 from dpverify.neighbors import Relation
 from dpverify.pairs import LaplacePair, LeakyResponsePair, Pair

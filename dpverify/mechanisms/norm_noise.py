@@ -14,6 +14,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
+from dpverify.arrays import Floats, Ints, Words
 from dpverify.balls import ball
 from dpverify.mechanisms.grid import spread
 from dpverify.mechanisms.inversion import FIRST_PRECISION, LARGEST_STEP, TRUSTED, UNIFORM_BITS
@@ -21,12 +22,10 @@ from dpverify.mechanisms.laws import (
     EXPONENTIAL,
     HALF_NORMAL,
     UNIT,
-    Floats,
     HalfGeneralizedNormal,
-    Ints,
     Magnitude,
 )
-from dpverify.mechanisms.uniform import LazyUniform, Words, leading, random_words, refine
+from dpverify.mechanisms.uniform import LazyUniform, leading, random_words, refine
 
 _BLOCK = 1 << 16  # uniforms per pass
 LARGEST_NORM = 1000.0  # of finite ones; beyond, powers of balls are too wide

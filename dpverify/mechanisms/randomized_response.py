@@ -7,6 +7,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 
+from dpverify.arrays import Floats, Ints
 from dpverify.balls import Formula, ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_between, as_count, settle
@@ -23,7 +24,6 @@ from dpverify.mechanisms.inputs import (
     outputs_of,
     per_draw,
 )
-from dpverify.mechanisms.laws import Floats, Ints
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import LEAKY_RESPONSE, RANDOMIZED_RESPONSE

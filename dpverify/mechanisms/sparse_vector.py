@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_count, as_positive, as_real, settle
 from dpverify.guarantees import ApproxDP, PureDP
@@ -23,7 +24,7 @@ from dpverify.mechanisms.inputs import (
     real_vector,
 )
 from dpverify.mechanisms.inversion import nearest_steps
-from dpverify.mechanisms.laws import EXPONENTIAL, Floats
+from dpverify.mechanisms.laws import EXPONENTIAL
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import SPARSE_VECTOR

@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-Words: TypeAlias = NDArray[np.uint64]
+from dpverify.arrays import Words
 
 WORD_BITS = 64
 _LARGEST_WORD = (1 << WORD_BITS) - 1

@@ -18,7 +18,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.pairs.vectors import Floats
+from dpverify.arrays import Floats
 
 _MARGIN = 2.0**-51  # three roundings of 2^-53 each decide a comparison outside of this margin
 _FINE_MARGIN = 2.0**-98  # numbers below 4, relative gap 2^-50, a rounding of 2^-53: error 2^-100

@@ -6,15 +6,12 @@ is read off pairs directly.
 
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.errors import NotSupported, as_between, as_count, as_float, as_real
 from dpverify.guarantees import ApproxDP
-
-Floats: TypeAlias = NDArray[np.float64]
 
 _MOST_ROUNDS = 10**7  # some hundred megabytes
 _SMALL_STIRLING_ERRORS = np.array(

@@ -28,8 +28,8 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpverify.arrays import Array
 from dpverify.errors import DPVerifyError, InvalidParameter, as_float
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.pairs.finite import FinitePair
@@ -38,7 +38,6 @@ from dpverify.pairs.vectors import Law, Probabilities
 from dpverify.theorems import SIMULATION_LEMMA, Theorem
 
 Number: TypeAlias = Fraction | float
-Array: TypeAlias = NDArray[Any]  # of Fractions or of floats
 Scalar: TypeAlias = Any  # a Fraction or a float, as the arrays hold
 Side: TypeAlias = Literal["left", "right"]
 

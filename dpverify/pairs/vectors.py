@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_between
 
-Floats: TypeAlias = NDArray[np.float64]
 Probabilities: TypeAlias = Sequence[float | Fraction] | NDArray[np.generic]
 Law: TypeAlias = tuple[Fraction, ...] | Floats
 

@@ -1,11 +1,11 @@
 """What draws show of a mechanism against what is claimed: profile and trade-off, with bands."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.auditing.bands import ProfileBand, TradeOffBand, claimed_trade_off
 from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of, claimed_delta
 from dpverify.reporting.plots import _COLORS, _finish, check_plot
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Floats: TypeAlias = NDArray[np.float64]
 
 _CLAIM: dict[str, Any] = {"color": _COLORS[4], "linestyle": "--", "linewidth": 2.0}
 _SHOWN: dict[str, Any] = {"color": _COLORS[6], "linewidth": 2.0}

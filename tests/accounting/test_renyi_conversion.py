@@ -1,18 +1,15 @@
 """One Rényi divergence to (ε, δ): valid for every pair on two outcomes, and attained by one."""
 
 import math
-from typing import TypeAlias
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from dpverify.accounting.renyi_conversion import renyi_delta, renyi_epsilon, simple_epsilon
+from dpverify.arrays import Floats
 from dpverify.pairs import GaussianPair, LaplacePair
-
-Floats: TypeAlias = NDArray[np.float64]
 
 orders = st.floats(1.01, 200.0)
 divergences = st.floats(1e-4, 20.0)

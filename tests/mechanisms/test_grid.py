@@ -9,9 +9,9 @@ from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpverify.arrays import Ints
 from dpverify.errors import InvalidParameter
 from dpverify.mechanisms.grid import Grid, GridNoise
-from dpverify.mechanisms.laws import Ints
 
 HALF_UNIT = Grid(-1)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpverify.accounting.numerical.cells import ROUNDINGS, UNIT, Cells, Tilt
 from dpverify.accounting.numerical.laws import CutLaw
-from dpverify.accounting.numerical.ramps import Floats
+from dpverify.arrays import Floats
 
 
 def place(law: CutLaw, nodes: Floats, step: float, tilt: Tilt) -> Cells:

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.accounting.numerical.quadrature import WIDEST_PANEL, rule
-from dpverify.accounting.numerical.ramps import Floats, Noise, Ramp
+from dpverify.accounting.numerical.ramps import Noise, Ramp
+from dpverify.arrays import Floats
 
 Indices: TypeAlias = NDArray[np.int64]
 

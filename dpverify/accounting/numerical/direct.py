@@ -11,7 +11,7 @@ import numpy as np
 
 from dpverify.accounting.numerical.cells import UNIT
 from dpverify.accounting.numerical.fourier import Convolution
-from dpverify.accounting.numerical.ramps import Floats
+from dpverify.arrays import Floats
 
 
 class DirectConvolver:

@@ -24,7 +24,7 @@ from dpverify.accounting.numerical.cells import UNIT, Cells, Tilt, integrate
 from dpverify.accounting.numerical.hull import convex_minorant
 from dpverify.accounting.numerical.laws import CutLaw
 from dpverify.accounting.numerical.profiles import tail_profile
-from dpverify.accounting.numerical.ramps import Floats
+from dpverify.arrays import Floats
 
 _FLOOR = 1e-290  # times what a step weighs, added to every upper mass: covers all that underflows
 _LEAST = 1e-270  # times the same: cells with less are left out of the lower law

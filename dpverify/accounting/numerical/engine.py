@@ -13,8 +13,8 @@ from dpverify.accounting.numerical.evaluation import Composed
 from dpverify.accounting.numerical.fourier import Convolver, window_length
 from dpverify.accounting.numerical.grids import grid_for
 from dpverify.accounting.numerical.laws import CutLaw
-from dpverify.accounting.numerical.ramps import Floats
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
+from dpverify.arrays import Floats
 
 CutParts = Sequence[tuple[CutLaw, int]]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpverify.accounting.numerical.cells import UNIT
-from dpverify.accounting.numerical.ramps import Floats
+from dpverify.arrays import Floats
 
 _UNDERFLOW = 1e-200  # far above all that can have been lost below the smallest float
 _FAR = 36.0  # exponent beyond which the kernel is bounded instead of summed

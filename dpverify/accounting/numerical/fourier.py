@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
 from dpverify.accounting.numerical.cells import UNIT
-from dpverify.accounting.numerical.ramps import Floats
+from dpverify.arrays import Floats
 
 TRANSFORM_ROUNDINGS = 12.0
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from dpverify.accounting.numerical.ramps import Floats
+from dpverify.arrays import Floats
 
 _MARGIN = 2.0**-40  # what is taken away is taken away in full, however it was rounded
 _LARGEST_EXPONENT = 700.0

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpverify.accounting.numerical.ramps import Floats, Noise, Ramp
+from dpverify.accounting.numerical.ramps import Noise, Ramp
+from dpverify.arrays import Floats
 
 _EMPTY = np.empty(0)
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from dpverify.accounting.numerical.cells import UNIT
 from dpverify.accounting.numerical.laws import LossLaw
-from dpverify.accounting.numerical.ramps import Floats, Noise, Ramp
+from dpverify.accounting.numerical.ramps import Noise, Ramp
+from dpverify.arrays import Floats
 from dpverify.balls import ball
 from dpverify.errors import NotSupported, as_float
 from dpverify.pairs import FinitePair, GaussianPair, LaplacePair, LeakyResponsePair, Pair

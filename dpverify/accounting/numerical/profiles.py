@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from dpverify.accounting.numerical.ramps import Floats
+from dpverify.arrays import Floats
 
 _WIDEST_EXPONENT = 300.0
 

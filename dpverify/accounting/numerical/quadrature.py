@@ -17,7 +17,7 @@ from functools import cache
 
 import numpy as np
 
-from dpverify.accounting.numerical.ramps import Floats
+from dpverify.arrays import Floats
 
 WIDEST_PANEL = 0.5  # the largest θ that callers may ask for
 TRUNCATION = 2.0**-54  # relative error that every rule stays below

@@ -16,12 +16,10 @@ a positive product without cancellation, which is what a discretization has to i
 import math
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
+from dpverify.arrays import Floats
 
 _LOG_NORMAL = 0.5 * math.log(2.0 * math.pi)
 _LOG_TWO = math.log(2.0)

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.optimize import brentq
 
 from dpverify.accounting.numerical.laws import CutLaw
-from dpverify.accounting.numerical.ramps import Floats, Ramp
+from dpverify.accounting.numerical.ramps import Ramp
+from dpverify.arrays import Floats
 
 _POINTS = 320  # outcomes per ramp
 _MOST_DOUBLINGS = 60

@@ -14,7 +14,7 @@ from scipy.special import erfcx, ndtr
 
 from dpverify.accounting.numerical import NumericalComposition
 from dpverify.accounting.numerical.composition import INSTANCE
-from dpverify.accounting.numerical.ramps import Floats
+from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.pairs import (
     FinitePair,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpverify.accounting.numerical.direct import DirectConvolver
 from dpverify.accounting.numerical.fourier import Convolver, window_length
-from dpverify.accounting.numerical.ramps import Floats
+from dpverify.arrays import Floats
 
 laws = st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any)
 parts = st.lists(st.tuples(laws, st.integers(-5, 5), st.integers(1, 9)), min_size=1, max_size=3)

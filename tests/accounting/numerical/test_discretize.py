@@ -13,8 +13,8 @@ from dpverify.accounting.numerical.discretize import Grid, GridLaw, discretize
 from dpverify.accounting.numerical.grids import grid_for
 from dpverify.accounting.numerical.laws import CutLaw
 from dpverify.accounting.numerical.parts import loss_law
-from dpverify.accounting.numerical.ramps import Floats
 from dpverify.accounting.numerical.sketch import Sketch
+from dpverify.arrays import Floats
 from dpverify.pairs import Mixed, Pair, SubsampledPair
 from tests.accounting.numerical.strategies import any_pairs, finite, gaussian, laplace, response
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dpverify.accounting.numerical.evaluation import Composed
 from dpverify.accounting.numerical.profiles import tail_profile
-from dpverify.accounting.numerical.ramps import Floats
 from dpverify.accounting.numerical.roots import largest_epsilon, smallest_epsilon
+from dpverify.arrays import Floats
 
 
 def composed(masses: Floats, *, step: float, rate: float, error: float = 0.0) -> Composed:

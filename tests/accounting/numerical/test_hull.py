@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify.accounting.numerical.hull import convex_minorant
-from dpverify.accounting.numerical.ramps import Floats
+from dpverify.arrays import Floats
 
 signed = st.lists(st.floats(-0.3, 1.0), min_size=2, max_size=12).map(np.array)
 
