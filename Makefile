@@ -3,17 +3,22 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbits(32))')
 
 .PHONY: demo test test-all lint format bench clean
 
 demo: $(READY)
 	$(BIN)/dpverify demo
 
+# The same examples on every machine, every time.
 test: $(READY)
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
+# Slow tests too, on fresh examples. `make test-all SEED=…` draws those of an earlier run again.
 test-all: $(READY)
-	$(BIN)/python -m pytest -n auto
+	@echo "examples drawn with seed $(SEED); to repeat: make test-all SEED=$(SEED)"
+	$(BIN)/python -m pytest -n auto --hypothesis-profile=fresh --hypothesis-seed=$(SEED) || \
+	  { echo "to repeat: make test-all SEED=$(SEED)"; exit 1; }
 
 lint: $(READY)
 	$(BIN)/ruff check .

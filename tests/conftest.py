@@ -1,13 +1,24 @@
-"""Hypothesis draws afresh on every local run, and the same examples in continuous integration.
+"""The same examples on every machine, every time; fresh ones on demand.
 
-`--hypothesis-profile=thorough` looks ten times as hard.
+`steady`, the default, derives hypothesis' examples from each test's own code. `fresh` draws them
+anew: `make test-all` loads it with a seed that it prints, and `make test-all SEED=…` repeats a
+run. `thorough` is fresh and looks ten times as hard.
 """
 
-import os
-
+import pytest
 from hypothesis import settings
 
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("steady", deadline=None, derandomize=True)
+settings.register_profile("fresh", deadline=None)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
-settings.load_profile("ci" if os.environ.get("CI") else "local")
+settings.load_profile("steady")
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Say which examples are drawn, and how to draw them again."""
+    profile = config.getoption("--hypothesis-profile") or "steady"
+    if profile == "steady":
+        return "hypothesis: the same examples every time"
+    seed = config.getoption("--hypothesis-seed")
+    again = "" if seed is None else f"; to repeat: --hypothesis-seed={seed}"
+    return f"hypothesis: fresh examples, profile {profile}{again}"

@@ -1,69 +1,31 @@
 """The command line, one file a verb.
 
-Exit code: 0 the claim stands or the work is done, 1 the claim is refuted, 2 misuse. Misuse gets
-one line on standard error that names the argument, its value and what is allowed.
+Exit code: 0 the claim stands or the work is done, 1 the claim is refuted, 2 misuse, 3 a defect of
+dpverify, 130 interrupted. All but 0 and 1 get one line on standard error; `exits` decides which.
 """
 
-import os
 import sys
 
-import typer
-
-from dpverify.cli import audit, compose, demo, fit, noise, output, prove
-from dpverify.errors import DPVerifyError
-
-app = typer.Typer(
-    name="dpverify",
-    help="Tell whether a differential-privacy claim is true.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-)
-app.command(epilog=compose.EXAMPLE)(compose.compose)
-app.command(epilog=noise.EXAMPLE)(noise.noise)
-app.command(epilog=audit.EXAMPLE)(audit.audit)
-app.command(epilog=fit.EXAMPLE)(fit.fit)
-app.command(epilog=prove.EXAMPLE)(prove.prove)
-app.command(epilog=demo.EXAMPLE)(demo.demo)
+from dpverify.cli import exits, packages
 
 
 def main() -> None:
-    """Entry point of the `dpverify` command."""
-    code = run(sys.argv[1:])
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        code = _closed()
-    sys.exit(code)
+    """Entry point of the `dpverify` command and of `python -m dpverify`."""
+    exits.prepare_streams()
+    sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line and return its exit code; misuse is one line and 2."""
+    """Run one command line and return its exit code."""
+    packages.prefer_own()
+    return exits.guarded(lambda: _run(arguments))
+
+
+def _run(arguments: list[str]) -> object:
+    # Imported here: whatever goes wrong while the verbs are loaded is told like all else.
+    from dpverify.cli import output  # noqa: PLC0415
+    from dpverify.cli.app import app  # noqa: PLC0415
+
     output.arguments.set(tuple(arguments))
-    try:
-        code = app(arguments, prog_name="dpverify", standalone_mode=False)
-    except typer.Abort:
-        return _misuse("interrupted")
-    except typer.TyperException as error:
-        return _misuse(" ".join(error.format_message().split()))
-    except DPVerifyError as error:
-        return _misuse(str(error))
-    except SystemExit:
-        # The library that parses commands exits with 1 on a broken pipe; 1 means refuted here.
-        if type(sys.stdout).__name__ != "PacifyFlushWrapper":
-            raise
-        return _closed()
-    except OSError as error:
-        return _misuse(f"file={error.filename!r} must be usable: {error.strerror}")
-    return code if isinstance(code, int) else 0
-
-
-def _closed() -> int:
-    """Whoever read the output stopped reading; what is still held back must not be written."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return _misuse("stdout must stay open: it was closed before all was written")
-
-
-def _misuse(message: str) -> int:
-    sys.stderr.write(f"dpverify: {message}\n")
-    return 2
+    output.check_given_once(arguments)
+    return app(arguments, prog_name="dpverify", standalone_mode=False)

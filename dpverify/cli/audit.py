@@ -1,10 +1,8 @@
 """`dpverify audit`: is the claimed ε true of this callable?"""
 
-import json as json_module
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,10 +13,27 @@ from dpverify.auditing.levels import Levels
 from dpverify.auditing.progress import Progress
 from dpverify.auditing.schema import load_schema
 from dpverify.auditing.verdict import Verdict, Witness
-from dpverify.cli.output import check_output, command_line, console, print_json, progress
-from dpverify.cli.solver_targets import is_solver, names, solver, worst_pair
+from dpverify.cli.exits import INTERRUPTED
+from dpverify.cli.output import (
+    check_output,
+    command_line,
+    console,
+    number,
+    print_json,
+    progress,
+    whole_number,
+)
+from dpverify.cli.solver_targets import is_solver, solver, worst_pair
+from dpverify.cli.targets import load_data, load_target
 from dpverify.errors import InvalidParameter
-from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, RenyiDP, ZeroConcentratedDP
+from dpverify.guarantees import (
+    ApproxDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
 
 EXAMPLE = (
     "Example: dpverify audit package.module:callable --left D.json --right D2.json "
@@ -26,6 +41,8 @@ EXAMPLE = (
 )
 
 _LEVEL = 0.01
+_NUMBER: dict[str, Any] = {"parser": number, "metavar": "NUMBER"}
+_COUNT: dict[str, Any] = {"parser": whole_number, "metavar": "COUNT"}
 _LEAST_BAND = 4000  # draws a side, below which a band shows nothing
 
 
@@ -33,7 +50,8 @@ def audit(
     target: Annotated[
         str,
         typer.Argument(
-            help="package.module:name of a mechanism, or a solver: objective-perturbation, …"
+            help="package.module:name or path/file.py:name of a mechanism, or a solver: "
+            "objective-perturbation, …"
         ),
     ],
     left: Annotated[Path | None, typer.Option(help="JSON file with one dataset.")] = None,
@@ -44,30 +62,35 @@ def audit(
     relation: Annotated[
         str | None, typer.Option(help="For a solver: add-remove or replace-one.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Claimed ε.")] = None,
-    delta: Annotated[float, typer.Option(help="Claimed δ.")] = 0.0,
-    rho: Annotated[float | None, typer.Option(help="Claimed ρ of zCDP.")] = None,
-    mu: Annotated[float | None, typer.Option(help="Claimed μ of Gaussian DP.")] = None,
-    order: Annotated[float | None, typer.Option(help="Rényi order at which ε is claimed.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Claimed ε.", **_NUMBER)] = None,
+    delta: Annotated[float, typer.Option(help="Claimed δ.", **_NUMBER)] = 0.0,
+    rho: Annotated[float | None, typer.Option(help="Claimed ρ of zCDP.", **_NUMBER)] = None,
+    mu: Annotated[float | None, typer.Option(help="Claimed μ of Gaussian DP.", **_NUMBER)] = None,
+    order: Annotated[
+        float | None, typer.Option(help="Rényi order at which ε is claimed.", **_NUMBER)
+    ] = None,
     level: Annotated[
         float | None,
         typer.Option(
-            help="Probability of refuting an honest mechanism; 0.01, or what the witness has."
+            help="Probability of refuting an honest mechanism; 0.01, or what the witness has.",
+            **_NUMBER,
         ),
     ] = None,
-    samples: Annotated[int | None, typer.Option(help="Most draws on each side.")] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same verdict.")] = 0,
+    samples: Annotated[int | None, typer.Option(help="Most draws on each side.", **_COUNT)] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same verdict.", **_COUNT)] = 0,
     method: Annotated[str, typer.Option(help="both, anytime or fixed.")] = "both",
     arithmetic: Annotated[
         str, typer.Option(help="real, or float to judge the bits of outputs too.")
     ] = "real",
     timeout: Annotated[
-        float | None, typer.Option(help="Seconds after which one call counts as a time-out.")
+        float | None,
+        typer.Option(help="Seconds after which one call counts as a time-out.", **_NUMBER),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="Seconds for the audit; then it tells what it found.")
+        float | None,
+        typer.Option(help="Seconds for the audit; then it tells what it found.", **_NUMBER),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that draw; same verdict.")] = 1,
+    workers: Annotated[int, typer.Option(help="Processes that draw; same verdict.", **_COUNT)] = 1,
     checkpoint: Annotated[
         Path | None, typer.Option(help="File that keeps the draws; run again to go on.")
     ] = None,
@@ -90,7 +113,8 @@ def audit(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> int:
     """Try to refute a claim with samples; exit code 1 if it is refuted."""
-    check_output("save-witness", save_witness)
+    for name, path in (("save-witness", save_witness), ("plot", plot), ("band", band)):
+        check_output(name, path)
     _check_files(plot, band, report)
     claim = _claim(epsilon, delta, rho, mu, order)
     if is_solver(target):
@@ -158,7 +182,7 @@ def _where(
     if schema is not None:
         found["schema"] = load_schema(schema)
     if left is not None or right is not None:
-        return found | {"left": _data("left", left), "right": _data("right", right)}
+        return found | {"left": load_data("left", left), "right": load_data("right", right)}
     if schema is None and not pair:
         raise InvalidParameter(
             "left=None and right=None must be JSON files with datasets, or schema a JSON file that "
@@ -216,47 +240,21 @@ def _report(
 
 
 def _exit_code(verdict: Verdict) -> int:
-    """1 refuted; 2 if the audit could not be carried out as asked; else 0.
+    """1 refuted; 130 interrupted; 2 if the audit could not be carried out as asked; else 0.
 
     What could be found is told in every case. A limit in seconds is part of what was asked.
     """
     if verdict.refuted:
         return 1
     stopped = verdict.stopped
+    if stopped is not None and stopped.why == "interrupt":
+        return INTERRUPTED
     trouble = list(verdict.unusable)
     if stopped is not None and stopped.why != "time":
         trouble.insert(0, f"the verdict is partial: {stopped}")
     for sentence in trouble:
         sys.stderr.write(f"dpverify: {sentence}\n")
     return 2 if trouble else 0
-
-
-def load_target(target: str) -> Any:  # noqa: ANN401  # a mechanism of any kind
-    """The object that `package.module:name` names; the working directory is searched first."""
-    module_name, colon, name = target.partition(":")
-    if not colon or not module_name or not name:
-        raise InvalidParameter(
-            f"target={target!r} must look like package.module:name, or be one of: {names()}"
-        )
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))
-    try:
-        found: Any = import_module(module_name)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except Exception as error:  # noqa: BLE001  # a module may fail in any way while it is imported
-        reason = f"{type(error).__name__}: {error}"
-        raise InvalidParameter(f"target={target!r} must be importable: {reason}") from None
-    return found
-
-
-def _data(name: str, path: Path | None) -> Any:  # noqa: ANN401  # whatever JSON holds
-    if path is None:
-        raise InvalidParameter(f"{name}=None must be a JSON file with a dataset")
-    try:
-        return json_module.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InvalidParameter(f"{name}={str(path)!r} must hold JSON: {error}") from None
 
 
 def _claim(
@@ -279,7 +277,7 @@ def _claim(
         return None
     if order is not None:
         return RenyiDP(order=order, epsilon=epsilon)
-    return ApproxDP(epsilon=epsilon, delta=delta)
+    return PureDP(epsilon=epsilon) if delta == 0 else ApproxDP(epsilon=epsilon, delta=delta)
 
 
 def _show(verdict: Verdict, *, json: bool) -> None:

@@ -9,7 +9,14 @@ from rich.table import Table
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison, plain
 from dpverify.cli.expression import parse
-from dpverify.cli.output import command_line, console, number, print_json, progress
+from dpverify.cli.output import (
+    check_output,
+    command_line,
+    console,
+    number,
+    print_json,
+    progress,
+)
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
@@ -85,6 +92,7 @@ def _draw(accountant: Accountant, table: Comparison, path: Path) -> None:
 
 
 def _check_files(plot: Path | None, report: Path | None) -> None:
+    check_output("plot", plot)
     if plot is not None:
         from dpverify.reporting.plots import check_plot  # noqa: PLC0415  # slow to import
 

@@ -105,6 +105,8 @@ def fit(
         from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
 
         check_report(report)
+    if data.is_dir():
+        raise InvalidParameter(f"data={str(data)!r} must be a CSV file, not a folder")
     path = data.with_suffix(".model.json") if output is None else output
     check_output("output", path)
     budget = ApproxDP(epsilon=epsilon, delta=delta)
@@ -242,8 +244,11 @@ def _model(loss: LossName, table: Table, model: Any) -> dict[str, Any]:  # noqa:
 def _show(answer: dict[str, Any], claim: Claim, path: Path) -> None:
     screen = console()
     cost = f"ε = {claim.guarantee.epsilon:g}"  # type: ignore[union-attr]  # PureDP or ApproxDP
-    cost += f", δ = {answer['claim'].get('delta', 0):g} ({answer['claim']['relation']})"
+    cost += f", δ = {answer['claim']['delta']:g}" if "delta" in answer["claim"] else ""
+    cost += f" ({answer['claim']['relation']})"
     screen.print(f"[bold]{cost}[/bold] by {answer['method']} perturbation", highlight=False)
+    bounds = ", ".join(f"{name} {value:g}" for name, value in answer["bounds"].items())
+    screen.print(f"declared: {bounds}", markup=False)
     screen.print(f"theorem: {claim.theorem}", markup=False)
     if answer["certificate"]:
         screen.print(

@@ -89,14 +89,15 @@ def noise(
     with progress("calibrating"):
         found = calibration(maker, budget=budget, times=times, relation=Relation.parse(relation))
     answer = _answer(mechanism, found, budget, times)
+    answer |= {"relation": Relation.parse(relation).value, "rate": rate, "sensitivity": declared}
     if json:
-        print_json(answer | {"relation": relation, "rate": rate, "sensitivity": declared})
+        print_json(answer)
     else:
         _show(mechanism, answer, found, budget, times)
 
 
-def _declared(mechanism: Kind, given: dict[str, float | None]) -> float:
-    """The sensitivity in the mechanism's own norm; others are refused, not ignored."""
+def _declared(mechanism: Kind, given: dict[str, float | None]) -> float | None:
+    """The sensitivity in the mechanism's own norm, if it has one; others are refused."""
     own = {
         Kind.GAUSSIAN: "l2-sensitivity",
         Kind.LAPLACE: "l1-sensitivity",
@@ -109,11 +110,18 @@ def _declared(mechanism: Kind, given: dict[str, float | None]) -> float:
             raise InvalidParameter(
                 f"{name}={value!r} must not be given: {mechanism.value} takes {use}"
             )
-    value = given.get(own) if own else None
-    return 1.0 if value is None else value
+    if own is None:
+        return None
+    value = given[own]
+    if value is None:
+        raise InvalidParameter(
+            f"{own}=None must be declared: how far one record can move the answer, in that norm"
+        )
+    return value
 
 
-def _maker(mechanism: Kind, declared: float, norm: float) -> Factory:
+def _maker(mechanism: Kind, sensitivity: float | None, norm: float) -> Factory:
+    declared = 1.0 if sensitivity is None else sensitivity
     makers: dict[Kind, Callable[[float], Composable]] = {
         Kind.GAUSSIAN: lambda s: Gaussian(sigma=s, l2_sensitivity=declared),
         Kind.LAPLACE: lambda s: Laplace(scale=s, l1_sensitivity=declared),
@@ -124,7 +132,8 @@ def _maker(mechanism: Kind, declared: float, norm: float) -> Factory:
     return makers[mechanism]
 
 
-def _subsampled(mechanism: Kind, declared: float, rate: float) -> Factory:
+def _subsampled(mechanism: Kind, sensitivity: float | None, rate: float) -> Factory:
+    declared = 1.0 if sensitivity is None else sensitivity
     match mechanism:
         case Kind.GAUSSIAN:
             return lambda s: Subsampled(Gaussian(sigma=s, l2_sensitivity=declared), rate=rate)
@@ -146,7 +155,11 @@ def _answer(mechanism: Kind, found: Calibration, budget: ApproxDP, times: int) -
         "version": 1,
         "mechanism": mechanism.value,
         name: value,
-        "budget": {"epsilon": plain(budget.epsilon), "delta": budget.delta},
+        "budget": {
+            "kind": "PureDP" if budget.delta == 0 else "ApproxDP",
+            "epsilon": plain(budget.epsilon),
+            "delta": budget.delta,
+        },
         "times": times,
         "spent": {"lower": plain(found.spent.lower), "upper": plain(found.spent.upper)},
         "relative_gap": found.relative_gap,
@@ -174,11 +187,28 @@ def _show(
     screen.print(f"[bold]{headline}[/bold]")
     spent = "δ" if budget.epsilon == 0 else "ε"
     screen.print(
-        f"{runs} within ε = {budget.epsilon:g}, δ = {budget.delta:g}: "
+        f"{runs} within {_words(budget)}: "
         f"spends {spent} ≤ {found.spent.upper:.10g} [{answer['theorem']}]",
         markup=False,
     )
+    screen.print(f"assumes: {_assumed(mechanism, answer)}", markup=False)
     screen.print(
         f"less noise by {max(found.relative_gap, 1e-15):.1g} of it certainly breaks the budget",
         style="dim",
     )
+
+
+def _words(budget: ApproxDP) -> str:
+    pure = f"ε = {budget.epsilon:g}"
+    return f"{pure} (pure DP)" if budget.delta == 0 else f"{pure}, δ = {budget.delta:g}"
+
+
+def _assumed(mechanism: Kind, answer: dict[str, Any]) -> str:
+    """What the noise is made for, in words: nothing of it is left to be guessed."""
+    parts = [f"{answer['relation']} neighbors"]
+    norm = {Kind.GAUSSIAN: "ℓ2 sensitivity", Kind.LAPLACE: "ℓ1 sensitivity"}
+    if answer["sensitivity"] is not None:
+        parts.append(f"{norm.get(mechanism, 'sensitivity')} {answer['sensitivity']:g}")
+    if answer["rate"] is not None:
+        parts.append(f"Poisson batches of rate {answer['rate']:g}")
+    return ", ".join(parts)

@@ -6,7 +6,7 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -28,15 +28,31 @@ def command_line() -> str:
     return shlex.join(["dpverify", *arguments.get()])
 
 
-def number(text: str) -> float:
-    """A float from the command line; NaN and infinity are left to the checks of what uses them."""
+def check_given_once(given: Sequence[str]) -> None:
+    """Refuse an option that is given twice: which of the two is meant cannot be known."""
+    options = [text.partition("=")[0] for text in given if text.startswith("--") and text != "--"]
+    for option in options:
+        if options.count(option) > 1:
+            raise InvalidParameter(
+                f"{option} is given {options.count(option)} times and must be given once"
+            )
+
+
+def number(text: str | float) -> float:
+    """A real number or a quotient from the command line, such as 1e-5 or 256/60000.
+
+    NaN and infinity are left to the checks of what uses them.
+    """
+    top, slash, bottom = str(text).partition("/")
     try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} must be a real number") from None
+        return float(top) / float(bottom) if slash else float(top)
+    except (ValueError, ZeroDivisionError):
+        raise typer.BadParameter(
+            f"{text!r} must be a real number, such as 0.5, 1e-6 or 256/60000"
+        ) from None
 
 
-def whole_number(text: str) -> int:
+def whole_number(text: str | float) -> int:
     """An int from the command line; 1e4 is one."""
     value = number(text)
     if not value.is_integer():
@@ -60,8 +76,16 @@ def console() -> Console:
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on standard output, and nothing else there."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    """One JSON object on standard output, and nothing else there.
+
+    Characters that the encoding of standard output does not have are escaped as JSON does it.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False)
+    sys.stdout.write(text + "\n")
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.output import command_line, console, print_json, progress
 from dpverify.theorems import Theorem
 
@@ -36,7 +37,7 @@ def prove(
 ) -> None:
     """Run the proofs, or one with its steps: proved, cited, refuted by counterexample, failed."""
     # The proofs import sympy, which is slow; no other verb needs them.
-    from proofs.support.catalog import find, proofs, run_with_uses  # noqa: PLC0415
+    from proofs.support.catalog import find, proofs  # noqa: PLC0415
 
     if report is not None:
         from dpverify.reporting.page import check_report  # noqa: PLC0415
@@ -44,17 +45,11 @@ def prove(
         check_report(report)
     with progress("loading the proofs"):
         names = [find(name).theorem.name] if name is not None else list(proofs())
-    done: dict[Any, Any] = {}
-    results: list[tuple[Run, Verdict, tuple[str, ...]]] = []
-    for index, each in enumerate(names):
-        with _at_work(f"proving {each} ({index + 1} of {len(names)})"):
-            run, verdict = next(run_with_uses([each], done))
-            accepted = run.proof.accepted_mutations() if mutations else ()
-        results.append((run, verdict, accepted))
+    results, interrupted = _proved(names, mutations=mutations)
     failed = any(verdict.value == "failed" or accepted for _, verdict, accepted in results)
     answers = [_answer(*result) for result in results]
     if json:
-        print_json({"version": 1, "theorems": answers})
+        print_json({"version": 1, "theorems": answers, "interrupted": interrupted})
     elif name is None:
         _show_all(results)
     else:
@@ -63,8 +58,31 @@ def prove(
         _report(answers, report)
         if not json:
             console().print(f"report: {report}", markup=False, soft_wrap=True)
+    if interrupted and not failed:
+        raise typer.Exit(INTERRUPTED)
     if failed:
         raise typer.Exit(1)
+
+
+def _proved(
+    names: list[str], *, mutations: bool
+) -> tuple[list[tuple["Run", "Verdict", tuple[str, ...]]], bool]:
+    """What came of each proof, and whether the user stopped before the last."""
+    from proofs.support.catalog import run_with_uses  # noqa: PLC0415  # sympy is slow
+
+    done: dict[Any, Any] = {}
+    results: list[tuple[Run, Verdict, tuple[str, ...]]] = []
+    try:
+        for index, each in enumerate(names):
+            with _at_work(f"proving {each} ({index + 1} of {len(names)})"):
+                run, verdict = next(run_with_uses([each], done))
+                accepted = run.proof.accepted_mutations() if mutations else ()
+            results.append((run, verdict, accepted))
+    except KeyboardInterrupt:
+        if not results:
+            raise
+        return results, True
+    return results, False
 
 
 def _report(answers: list[dict[str, Any]], path: Path) -> None:

@@ -34,7 +34,7 @@ def assert_private(  # noqa: PLR0913  # one keyword a setting
 
     >>> from dpverify.guarantees import PureDP
     >>> def noisy_sum(data, rng): return sum(data) + rng.laplace(scale=1.0)
-    >>> shown = assert_private(noisy_sum, PureDP(epsilon=1.0), [0.0], [1.0])
+    >>> shown = assert_private(noisy_sum, PureDP(epsilon=1.0), [0.0], [1.0], level=1e-9)
     >>> shown.epsilon_lower < 1.0
     True
     """

@@ -46,7 +46,7 @@ def satisfies(
     >>> from dpverify.guarantees import PureDP
     >>> from dpverify.testing import neighbors
     >>> pairs = neighbors(st.lists(st.booleans()), relation="add-remove")
-    >>> @satisfies(PureDP(epsilon=1.0), on=pairs)
+    >>> @satisfies(PureDP(epsilon=1.0), on=pairs, level=1e-9)
     ... def test_private_count(data, rng):
     ...     return sum(data) + rng.laplace(scale=1.0)
     >>> test_private_count()

@@ -18,7 +18,10 @@ _MARKER = (
     "privacy(level=…, samples=…): the probability that a correct mechanism fails the test, and the "
     "most draws on each side"
 )
-_ALARM = "false_alarm(p): fails on correct code with probability at most p"
+_ALARM = (
+    "false_alarm(p): fails on correct code with probability at most p, all privacy tests that it "
+    "runs included"
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -70,15 +73,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401  # untyped in pytest
-    rows = list(_rows(terminalreporter))
-    alarms = [value for _, name, value in _told(terminalreporter) if name == "false_alarm"]
+    alarms: list[float] = []
+    rows: list[tuple[str, dict[str, Any]]] = []
+    for report in _called(terminalreporter):
+        marked = [float(value) for name, value in _told(report) if name == "false_alarm"]
+        alarms += marked  # a marker speaks for the whole test, its privacy tests included
+        rows += [] if marked else [(report.nodeid, row) for row in _rows(report)]
     if not rows and not alarms:
         return
     terminalreporter.section("privacy")
-    for nodeid, record in rows:
-        terminalreporter.write_line(_sentence(nodeid, record))
-    levels = [float(record["level"]) for _, record in rows]
-    total = math.fsum([*levels, *map(float, alarms)])
+    for nodeid, row in rows:
+        terminalreporter.write_line(_sentence(nodeid, row))
+    total = math.fsum([*(float(row["level"]) for _, row in rows), *alarms])
     parts = [_number(len(rows), "privacy test")] if rows else []
     parts += [_number(len(alarms), "other statistical test")] if alarms else []
     terminalreporter.write_line(
@@ -108,25 +114,33 @@ def _properties(record: Record) -> Iterator[tuple[str, Any]]:
             yield f"{_PREFIX}{name}", getattr(record, name)
 
 
-def _told(reporter: Any) -> Iterator[tuple[str, str, Any]]:  # noqa: ANN401
-    """Whose test, which field, what value: from the reports of all workers, each test once."""
+def _called(reporter: Any) -> Iterator[Any]:  # noqa: ANN401
+    """The reports of all workers on tests that ran, each test once."""
     for reports in reporter.stats.values():
-        for report in reports:
-            if getattr(report, "when", None) == "call":
-                for name, value in report.user_properties:
-                    if str(name).startswith(_PREFIX):
-                        yield report.nodeid, str(name).removeprefix(_PREFIX), value
+        yield from (report for report in reports if getattr(report, "when", None) == "call")
 
 
-def _rows(reporter: Any) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401
-    """The records of all tests; the fields of each follow one another in a fixed order."""
+def _told(report: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """Which field, what value."""
+    for name, value in report.user_properties:
+        if str(name).startswith(_PREFIX):
+            yield str(name).removeprefix(_PREFIX), value
+
+
+def _rows(report: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+    """The records of a test; the fields of each follow one another in a fixed order.
+
+    A refutation in a test that did not fail was asked for, as by `pytest.raises`: its level is not
+    a chance that the test fails.
+    """
     fields = [name for name in Record.__slots__ if name != "name"]
     row: dict[str, Any] = {}
-    for nodeid, name, value in _told(reporter):
+    for name, value in _told(report):
         if name in fields:
             row[name] = value
             if name == fields[-1]:
-                yield nodeid, row
+                if report.outcome == "failed" or not row["refuted"]:
+                    yield row
                 row = {}
 
 

@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 
 def files() -> list[Path]:
     """The proof files: whatever lies in proofs/ and is not support."""
-    found = [*(ROOT / "proofs").glob("*.py"), *(ROOT / "proofs" / "refuted").glob("*.py")]
+    folders = (ROOT / "proofs", ROOT / "proofs" / "refuted", ROOT / "proofs" / "published")
+    found = [path for folder in folders for path in folder.glob("*.py")]
     return sorted(path for path in found if path.name != "__init__.py")
 
 

@@ -1,4 +1,4 @@
-"""The statements of the five lecture notes, and the theorem that settles each."""
+"""The statements of the five lecture notes and of papers, and the theorem that settles each."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -15,7 +15,7 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement of the notes; `theorems` are the names of those that settle it.
+    """One statement of notes or of a paper; `theorems` are the names of those that settle it.
 
     Without any, `remark` says why: a name or a notation that is wrong has no proof.
     """
@@ -197,5 +197,17 @@ NOTES: dict[str, tuple[Statement, ...]] = {
             ("poisson-subsampling", "without-replacement", "numerical-composition"),
             "the notes do not say which batches",
         ),
+    ),
+}
+
+PUBLISHED: dict[str, tuple[Statement, ...]] = {
+    "Steinke, Nasr, Jagielski, NeurIPS 2023: auditing in one run": (
+        Statement(
+            "Theorem 5.2: P(N ≥ v) ≤ β + 2mδ·max P(v−i ≤ W < v)/i, for every v",
+            WRONG,
+            ("published-one-run",),
+            "true where β ≤ q + α, so wherever it is at most 1/2",
+        ),
+        Statement("the same with δ = 0", RIGHT, ("one-run",)),
     ),
 }

@@ -133,16 +133,16 @@ def test_ctrl_c_prints_what_was_found(pair: list[object], tmp_path: Path) -> Non
     kept = tmp_path / "kept"
     arguments = [f"{HERE}:unhurried_sum", *pair, "--epsilon", 2, "--samples", 200_000]
     with begun(*arguments, "--checkpoint", kept, "--json", stderr=subprocess.PIPE) as audited:
-        while not kept.exists() or kept.stat().st_size < 20_000:
+        while not kept.exists() or kept.stat().st_size < 8_000:
             time.sleep(0.05)
         audited.send_signal(signal.SIGINT)
         out, err = audited.communicate(timeout=60)
-    assert audited.returncode == 2
+    assert audited.returncode == 130
     shown = json.loads(out)
     assert shown["refuted"] is False
     assert shown["stopped"] == "interrupted"
-    assert shown["samples"] > 100
-    assert err == "dpverify: the verdict is partial: interrupted\n"
+    assert shown["samples"] >= 64
+    assert err == "dpverify: interrupted\n"
 
 
 def test_a_terminal_gets_a_live_line(pair: list[object]) -> None:
@@ -223,7 +223,7 @@ def test_constant_outputs_are_told(pair: list[object], capsys: pytest.CaptureFix
     ("target", "options", "message"),
     [
         ("failing", [], "mechanism must return an output; on both sides every call raises "),
-        ("noisy_sum", ["--epsilon", "inf"], "must be finite: no sample could refute it"),
+        ("noisy_sum", [], "must be finite: no sample could refute it"),
         ("noisy_sum", ["--workers", 0], "workers=0 must be a whole number"),
         ("noisy_sum", ["--seconds", 0], "seconds=0.0 must be positive"),
         ("noisy_sum", ["--method", "magic"], "method='magic' must be one of"),
@@ -236,7 +236,8 @@ def test_misuse_is_one_line_and_exit_code_2(
     pair: list[object],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    arguments = ["audit", f"{HERE}:{target}", *pair, "--epsilon", 1, *options]
+    epsilon = "inf" if "finite" in message else "1"
+    arguments = ["audit", f"{HERE}:{target}", *pair, "--epsilon", epsilon, *options]
     assert run_all([str(a) for a in arguments]) == 2
     shown = capsys.readouterr()
     assert shown.out == ""

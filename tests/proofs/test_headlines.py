@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import kstest, norm
 from typer.testing import CliRunner
 
-from dpverify.cli import app
+from dpverify.cli.app import app
 from dpverify.cli.headlines import (
     HEADLINES,
     Headline,

@@ -88,7 +88,7 @@ def tiring(after: int) -> Callable[[list[float], Rng], float]:
 
 def test_what_fresh_draws_do_not_confirm_is_a_warning() -> None:
     with pytest.warns(UserWarning, match="a fresh block does not confirm it"):
-        shown = assert_private(tiring(1_200), ONE, [0.0], [1.0])
+        shown = assert_private(tiring(1_200), ONE, [0.0], [1.0], level=1e-9)
     assert isinstance(shown, NotRefuted)
     assert shown.epsilon_lower == 0.0
 
@@ -100,7 +100,7 @@ def test_nor_does_a_decorated_test_fail_by_it() -> None:
         return leaks(data, rng)
 
     ends = neighbors(st.lists(st.sampled_from([0.0, 1.0]), max_size=2), relation="replace-one")
-    test = satisfies(ONE, on=ends, samples=4_000)(mechanism)
+    test = satisfies(ONE, on=ends, level=1e-9, samples=4_000)(mechanism)
     plain = settings(max_examples=4, database=None)(test)
     with pytest.warns(UserWarning, match="bets refute the claim, but a fresh block"):
         seed(1)(plain)()

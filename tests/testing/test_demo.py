@@ -1,6 +1,4 @@
-"""Ten broken mechanisms are found and shrunk, ten correct ones pass; and how long it takes."""
-
-import time
+"""Ten broken mechanisms are found and shrunk, ten correct ones pass."""
 
 import pytest
 from hypothesis import settings
@@ -21,23 +19,18 @@ def test_broken_mechanisms_are_found_and_shrunk(demo: Demo) -> None:
     test = settings(database=None, derandomize=True)(
         satisfies(demo.claim, on=demo.on)(demo.mechanism)
     )
-    start = time.process_time()
     with pytest.raises(PrivacyViolation) as caught:
         test()
-    seconds = time.process_time() - start
     found = caught.value
     assert found.witness is not None
     assert demo.smallest(found.witness.left, found.witness.right), str(found)
     assert found.witness.replay(demo.mechanism, samples=10_000, seed=1).refuted
-    assert seconds < 5.0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("demo", CORRECT, ids=lambda demo: demo.name)
 @pytest.mark.false_alarm(1e-9)
-def test_correct_mechanisms_pass_in_time(demo: Demo) -> None:
+def test_correct_mechanisms_pass_with_all_draws(demo: Demo) -> None:
     """With all defaults but the level."""
     test = satisfies(demo.claim, on=demo.on, level=1e-10)(demo.mechanism)
-    start = time.process_time()
     settings(database=None)(test)()
-    assert time.process_time() - start < 10.0

@@ -80,6 +80,45 @@ def test_the_summary_tells_claims_bounds_and_the_budget(pytester: pytest.Pyteste
     ) in shown
 
 
+def test_only_what_can_fail_by_chance_is_added_up(pytester: pytest.Pytester) -> None:
+    """A refutation that a test asks for costs nothing; a marker speaks for all that a test runs."""
+    pytester.makepyfile(
+        """
+        import pytest
+        import dpverify as dpv
+        from dpverify.testing import PrivacyViolation, assert_private
+
+        def noisy(data, rng):
+            return data + rng.laplace()
+
+        def test_refutes():
+            with pytest.raises(PrivacyViolation):
+                assert_private(noisy, dpv.PureDP(epsilon=0.2), 0.0, 1.0)
+
+        @pytest.mark.xfail(strict=True)
+        def test_known_to_fail():
+            assert_private(noisy, dpv.PureDP(epsilon=0.2), 0.0, 1.0)
+
+        @pytest.mark.false_alarm(1e-9)
+        def test_runs_many():
+            for _ in range(3):
+                assert_private(noisy, dpv.PureDP(epsilon=1.5), 0.0, 1.0, level=0.05, samples=500)
+
+        @pytest.mark.privacy(level=1e-8, samples=500)
+        def test_holds():
+            assert_private(noisy, dpv.PureDP(epsilon=1.0), 0.0, 1.0)
+        """
+    )
+    result = run(pytester)
+    result.assert_outcomes(passed=3, xfailed=1)
+    shown = result.stdout.str()
+    assert "REFUTED" not in shown
+    assert (
+        "1 privacy test and 1 other statistical test: on correct code the probability of any "
+        "failure is at most 1.1e-08"
+    ) in shown
+
+
 def test_options_are_defaults_and_the_nearest_setting_wins(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(MODULE)
     result = run(pytester, "--privacy-level=1e-3", "--privacy-samples=2000", "-k", "count or fixed")

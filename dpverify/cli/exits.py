@@ -1,0 +1,189 @@
+"""The one place where exceptions become exit codes, and where output meets its encoding.
+
+Exit code 1 means that a claim is refuted and nothing else: only a verb that returns it, or raises
+`typer.Exit(1)`, ends with it. Whatever is not foreseen is a defect of dpverify: code 3, one
+sentence, and the traceback in a file. Standard library only, so that a broken dependency is told,
+too.
+"""
+
+import codecs
+import errno
+import os
+import platform
+import shlex
+import sys
+import tempfile
+import traceback
+import unicodedata
+from collections.abc import Callable
+from io import TextIOWrapper
+
+from dpverify.cli.packages import OWN
+from dpverify.errors import DPVerifyError
+
+MISUSE, DEFECT, INTERRUPTED = 2, 3, 130
+
+# What a module that is missing belongs to: an extra, or a package of another name.
+EXTRAS = {
+    "dask": "dask",
+    "diffprivlib": "diffprivlib",
+    "distributed": "dask",
+    "hypothesis": "testing",
+    "opendp": "opendp",
+    "pytest": "testing",
+}
+_PACKAGES = {"flint": "python-flint", "sklearn": "scikit-learn"}
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
+_CLOSED = "stdout must stay open: it was closed before all was written"
+
+
+def guarded(work: Callable[[], object]) -> int:
+    """Run `work` and return the exit code; what it raises becomes one line on standard error."""
+    if sys.stdout is None:  # `>&-`
+        return _tell(MISUSE, _CLOSED)
+    try:
+        code = work()
+        sys.stdout.flush()
+    except BaseException as error:  # noqa: BLE001  # the last to see it
+        return _tell(*_judged(error))
+    if code == INTERRUPTED:
+        return _tell(INTERRUPTED, "interrupted")
+    return code if isinstance(code, int) else 0
+
+
+def _judged(error: BaseException) -> tuple[int, str]:
+    """The exit code of an exception, and the sentence that goes with it."""
+    if isinstance(error, KeyboardInterrupt) or type(error).__name__ == "Abort":
+        return INTERRUPTED, "interrupted"
+    sentence = _misuse(error)
+    return (DEFECT, _defect(error)) if sentence is None else (MISUSE, sentence)
+
+
+def _misuse(error: BaseException) -> str | None:
+    """What was wrong with the command, its files or its surroundings; None if nothing was."""
+    match error:
+        case DPVerifyError():
+            return str(error)
+        case OSError():
+            return _unusable(error)
+        case SystemExit() if type(sys.stdout).__name__ == "PacifyFlushWrapper":
+            return _unusable(BrokenPipeError())  # how the parser of commands ends on a broken pipe
+        case SystemExit():
+            return f"target must not end the program: it asked to exit with {error.code!r}"
+        case ModuleNotFoundError(name=str(name)) if name.split(".")[0] not in ("dpverify", *OWN):
+            return _missing(name.split(".")[0])
+        case _:
+            objection = getattr(error, "format_message", None)  # of the parser of commands
+            return None if objection is None else str(objection())
+
+
+def _unusable(error: OSError) -> str | None:
+    """Which file could not be used, and why; output that cannot be written is dropped."""
+    if isinstance(error, BrokenPipeError):
+        _drop_output()
+        return _CLOSED
+    if isinstance(error.filename, str | bytes):
+        return f"file={os.fsdecode(error.filename)!r} must be usable: {error.strerror}"
+    if error.errno in _FULL:
+        _drop_output()
+        return f"output must be writable: {error.strerror}"
+    return None
+
+
+def _drop_output() -> None:
+    """Drop what standard output still holds: writing it would fail again when Python ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # no file behind it
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+
+
+def _tell(code: int, sentence: str) -> int:
+    if sys.stderr is not None:
+        sys.stderr.write(f"dpverify: {' '.join(sentence.split())}\n")
+    return code
+
+
+def _missing(module: str) -> str:
+    extra = EXTRAS.get(module)
+    package = f"'dpverify[{extra}]'" if extra else _PACKAGES.get(module, module)
+    return f"module={module!r} must be installed for this: pip install {package}"
+
+
+def _defect(error: BaseException) -> str:
+    what = traceback.format_exception_only(error)[-1].strip()
+    return (
+        f"a defect of dpverify, which says nothing about the claim ({what}); "
+        f"please report it with the traceback, which is {_kept(error)}"
+    )
+
+
+def _kept(error: BaseException) -> str:
+    """Where the traceback was written: a file, or if that fails, too, the lines above."""
+    lines = [
+        f"command: {shlex.join(sys.argv)}\n",
+        f"python: {platform.python_version()} on {platform.platform()}\n\n",
+        *traceback.format_exception(error),
+    ]
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w",
+            encoding="utf-8",
+            errors="backslashreplace",
+            prefix="dpverify-",
+            suffix=".txt",
+            delete=False,
+        ) as file:
+            file.writelines(lines)
+    except OSError:
+        sys.stderr.writelines(lines)
+        return "above"
+    return f"in {file.name}"
+
+
+# Output in any encoding
+
+
+_TABLE = """
+    ≤ <= ≥ >= ≠ != ≈ ~ ∝ ~ ∞ inf √ sqrt − - × x · * ± +- → -> ← <- ⇒ => ↦ |-> ‖ || ′ ' ⟨ < ⟩ >
+    ∇ grad ∈ in ∂ d ∫ int ∎ QED ℓ l — - – - ‘ ' ’ ' “ " ” " ₍ ( ₎ ) ₊ + ₋ - ⁻ ^- ⁺ ^+ ½ 1/2 ¼ 1/4
+    ⌈ ceil( ⌉ ) ⌊ floor( ⌋ ) ⊆ subset ∪ or ∩ and ∅ {} § section ∑ sum ∏ prod ✓ ok ┃ | │ | ━ - ─ -
+"""
+_SPELLED = _TABLE.split()
+_PLAIN = dict(zip(_SPELLED[::2], _SPELLED[1::2], strict=True))
+
+
+def plain(text: str) -> str:
+    """Characters in ASCII, for terminals and files that have no others.
+
+    >>> plain("ε ≤ 1, ‖x‖² → ∞")
+    'epsilon <= 1, ||x||2 -> inf'
+    """
+    return "".join(_ascii(character) for character in text)
+
+
+def _ascii(character: str) -> str:
+    if character.isascii():
+        return character
+    if character in _PLAIN:
+        return _PLAIN[character]
+    decomposed = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
+    name = unicodedata.name(character, "")
+    if decomposed or not name.startswith("GREEK"):
+        return decomposed or "?"
+    letter = name.split(" WITH ")[0].split()[-1].lower()
+    return letter.capitalize() if "CAPITAL" in name else letter
+
+
+def _spelled_out(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return plain(error.object[error.start : error.end]), error.end
+
+
+def prepare_streams() -> None:
+    """Spell out what the encoding of standard output or error does not have."""
+    codecs.register_error("dpverify-plain", _spelled_out)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="dpverify-plain")

@@ -1,0 +1,345 @@
+"""Exit codes that cannot lie: crashes, interrupts, strangers' files, any encoding, bad input."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dpverify as dpv
+from dpverify.cli import compose, exits, run
+
+ROOT = Path(__file__).parents[2]
+COMMAND = [sys.executable, "-m", "dpverify"]
+COMPOSE = ["compose", "pure(epsilon=0.1)*100", "--delta", "1e-6", "--relation", "add-remove"]
+NOISE = ["noise", "laplace", "--epsilon", "1", "--l1-sensitivity", "1"]
+MECHANISM = """\
+def noisy(data, rng):
+    return sum(data) + rng.laplace()
+
+number = 3
+"""
+
+
+def process(
+    *arguments: str, folder: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    own = os.environ | {"PYTHONPATH": str(ROOT)} | environment
+    return subprocess.run(
+        [*COMMAND, *arguments], check=False, capture_output=True, text=True, cwd=folder, env=own
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where somebody works: two datasets and a mechanism."""
+    (tmp_path / "left.json").write_text("[1, 0]")
+    (tmp_path / "right.json").write_text("[1, 1]")
+    (tmp_path / "mine.py").write_text(MECHANISM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path
+    sys.modules.pop("mine", None)
+
+
+def told(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> str:
+    """The one line on standard error."""
+    assert run(arguments) == code
+    shown = capsys.readouterr().err
+    assert shown.startswith("dpverify: ")
+    assert shown.count("\n") == 1
+    return shown
+
+
+# a defect of ours
+
+
+def test_a_crash_is_neither_a_refutation_nor_misuse(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_: str) -> None:
+        raise ZeroDivisionError("by\nzero")
+
+    monkeypatch.setattr(compose, "parse", broken)
+    sentence = told(COMPOSE, 3, capsys)
+    assert "says nothing about the claim (ZeroDivisionError: by" in sentence
+    kept = Path(sentence.rsplit(" in ", 1)[1].strip())
+    text = kept.read_text(encoding="utf-8")
+    kept.unlink()
+    assert "Traceback" in text
+    assert "in broken" in text
+
+
+def test_a_crash_where_no_file_can_be_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compose, "parse", lambda _: 1 // 0)
+    monkeypatch.setenv("TMPDIR", "/none")
+    monkeypatch.setattr(tempfile, "tempdir", "/none")
+    assert run(COMPOSE) == 3
+    shown = capsys.readouterr().err
+    assert "Traceback" in shown
+    assert shown.endswith("which is above\n")
+
+
+def test_a_crash_while_the_verbs_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dpverify.cli.app", None)
+    assert run(COMPOSE) == 3
+
+
+@pytest.mark.parametrize(
+    ("module", "package"), [("opendp", "'dpverify[opendp]'"), ("sklearn.svm", "scikit-learn")]
+)
+def test_what_is_missing_is_said(
+    module: str, package: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def without(_: str) -> None:
+        raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+
+    monkeypatch.setattr(compose, "parse", without)
+    assert f"pip install {package}" in told(COMPOSE, 2, capsys)
+
+
+def test_every_extra_exists() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert set(exits.EXTRAS.values()) <= set(listed["project"]["optional-dependencies"])
+
+
+# interrupted
+
+
+def test_an_interrupted_verb_exits_with_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(compose, "parse", interrupted)
+    assert told(COMPOSE, 130, capsys) == "dpverify: interrupted\n"
+
+
+def test_proofs_until_an_interrupt_are_shown() -> None:
+    words = [*COMMAND, "prove", "--json"]
+    own = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=own
+    ) as proving:
+        assert proving.stderr is not None
+        proving.stderr.readline()  # it has been at work for two seconds
+        proving.send_signal(signal.SIGINT)
+        out, err = proving.communicate(timeout=60)
+    assert proving.returncode == 130
+    assert err.decode().endswith("dpverify: interrupted\n")
+    if out:  # the first proof may not have been over
+        assert json.loads(out)["interrupted"] is True
+
+
+# strangers' files
+
+
+def test_a_folder_that_has_our_names_is_not_ours(folder: Path) -> None:
+    (folder / "solvers.py").write_text("raise SystemExit(1)")
+    (folder / "proofs").mkdir()
+    (folder / "proofs" / "__init__.py").write_text("raise SystemExit(1)")
+    here = f"{folder}{os.pathsep}{ROOT}"
+    proved = process("prove", "laplace", "--json", folder=folder, PYTHONPATH=here)
+    assert proved.returncode == 0, proved.stderr
+    audited = process(
+        *("audit", "median", "--epsilon", "1", "--relation", "add-remove", "--samples", "600"),
+        folder=folder,
+        PYTHONPATH=here,
+    )
+    assert audited.returncode == 0, audited.stderr
+
+
+AUDIT = ["--left", "left.json", "--right", "right.json", "--samples", "600", "--json"]
+
+
+@pytest.mark.parametrize("target", ["mine:noisy", "mine.py:noisy", "./mine.py:noisy"])
+def test_targets_by_module_and_by_file(
+    target: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert folder.is_dir()
+    assert run(["audit", target, *AUDIT, "--epsilon", "2"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["claim"] == {"kind": "PureDP", "epsilon": 2.0}
+
+
+def test_a_file_may_import_its_neighbors_and_hide_nobody(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "deep").mkdir()
+    (folder / "deep" / "neighbor.py").write_text(MECHANISM)
+    (folder / "deep" / "solvers.py").write_text("from neighbor import noisy as found")
+    assert run(["audit", "deep/solvers.py:found", *AUDIT, "--epsilon", "2"]) == 0
+    assert "refuted" in capsys.readouterr().out
+    sys.modules.pop("neighbor", None)
+
+
+def test_a_module_that_exits_is_no_refutation(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "script.py").write_text("import sys\nsys.exit(1)")
+    shown = told(["audit", "script.py:main", *AUDIT, "--epsilon", "1"], 2, capsys)
+    assert "must be importable: SystemExit: 1" in shown
+
+
+# encodings and streams
+
+
+@pytest.mark.parametrize(
+    ("encoding", "options"), [("ascii", []), ("ascii", ["--json"]), ("cp1252", [])]
+)
+def test_output_in_any_encoding(encoding: str, options: list[str]) -> None:
+    own = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": encoding}
+    words = [*COMMAND, "prove", "laplace", *options]
+    done = subprocess.run(words, check=False, capture_output=True, env=own)
+    assert done.returncode == 0, done.stderr
+    text = done.stdout.decode(encoding)
+    assert "?" not in text
+    if options:
+        assert "ℓ1 sensitivity Δ" in json.loads(text)["theorems"][0]["statement"]
+    else:
+        assert "query of l1 sensitivity Delta is" in " ".join(text.split())
+
+
+def test_a_full_disk_is_no_defect() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, *NOISE], check=False, stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr == "dpverify: output must be writable: No space left on device\n"
+
+
+def test_a_closed_output_is_one_line() -> None:
+    words = " ".join([*COMMAND, *NOISE])
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{words} >&-"], check=False, stderr=subprocess.PIPE, text=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+
+
+# first contact
+
+
+@pytest.mark.parametrize(
+    ("arguments", "first"),
+    [
+        ([], "Usage: dpverify "),
+        (["-h"], "Usage: dpverify "),
+        (["--help"], "Usage: dpverify "),
+        (["--version"], f"dpverify {dpv.__version__}\n"),
+        (["noise", "-h"], "Usage: dpverify noise "),
+    ],
+)
+def test_first_contact(
+    arguments: list[str], first: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 0
+    assert capsys.readouterr().out.startswith(first)
+
+
+def test_as_a_module(tmp_path: Path) -> None:
+    done = process("--version", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (0, f"dpverify {dpv.__version__}\n")
+
+
+# nothing implicit
+
+
+def test_noise_says_what_it_is_made_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*NOISE, "--rate", "256/60000", "--times", "10"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "assumes: add-remove neighbors, ℓ1 sensitivity 1" in shown
+    assert "Poisson batches of rate 0.00426667" in shown
+    assert run([*NOISE, "--rate", "256/60000", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["relation"], found["sensitivity"]) == ("add-remove", 1.0)
+    assert found["rate"] == 256 / 60000
+    assert found["budget"] == {"kind": "PureDP", "epsilon": 1.0, "delta": 0.0}
+
+
+# bad input for every verb
+
+BAD = [
+    (["compose"], "expression"),
+    (["compose", "", *COMPOSE[2:]], "must read like"),
+    ([*COMPOSE, "--delta", "1e-5"], "--delta is given 2 times"),
+    ([*COMPOSE, "--delta=1e-5"], "--delta is given 2 times"),
+    ([*COMPOSE, "more"], "more"),
+    ([*COMPOSE, "--tolerance", ""], "'' must be a real number"),
+    ([*COMPOSE, "--tolerance", "-1"], "tolerance=-1.0 must"),
+    ([*COMPOSE, "--report", "."], "must"),
+    ([*COMPOSE, "--plot", "no/where.png"], "plot='no/where.png' must be a file in"),
+    ([*COMPOSE, "--nonsense"], "--nonsense"),
+    (["noise"], "mechanism"),
+    (["noise", "gaussian", "--epsilon", "1"], "l2-sensitivity=None must be declared"),
+    (["noise", "laplace", "--epsilon", "1"], "l1-sensitivity=None must be declared"),
+    (["noise", "norm", "--epsilon", "1"], "sensitivity=None must be declared"),
+    ([*NOISE, "--rate", "1/0"], "'1/0' must be a real number"),
+    ([*NOISE, "--rate", "2/1"], "rate=2.0 must lie in [0, 1]"),
+    ([*NOISE, "--relation", ""], "relation='' must"),
+    ([*NOISE, "--times", "many"], "'many' must be"),
+    (["audit"], "target"),
+    (["audit", "", *AUDIT, "--epsilon", "1"], "target='' must look like"),
+    (["audit", "mine:", *AUDIT, "--epsilon", "1"], "must look like"),
+    (["audit", "mine:number", *AUDIT, "--epsilon", "1"], "must be a mechanism(data, rng)"),
+    (["audit", "none.py:noisy", *AUDIT, "--epsilon", "1"], "must be a file that exists"),
+    (["audit", "mine:noisy", "--left", ".", "--right", "right.json"], "not a folder"),
+    (["audit", "mine:noisy", "--left", "", "--right", "right.json"], "not a folder"),
+    (["audit", "mine:noisy", "--left", "none.json", "--right", "right.json"], "must be usable"),
+    (["audit", "mine:noisy", "--left", "binary", "--right", "right.json"], "must hold JSON"),
+    (["audit", "mine:noisy", "--left", "secret", "--right", "right.json"], "must be usable"),
+    (["audit", "mine:noisy", "--left", "left.json"], "right=None must be a JSON file"),
+    (["audit", "mine:noisy", "--schema", "binary", "--epsilon", "1"], "must"),
+    (["audit", "mine:noisy", "--schema", ".", "--epsilon", "1"], "must"),
+    (["audit", "mine:noisy", *AUDIT], "claim"),
+    (["audit", "mine:noisy", *AUDIT, "--epsilon", "x"], "'x' must be a real number"),
+    (["audit", "mine:noisy", *AUDIT, "--epsilon", "nan"], "epsilon=nan must"),
+    (["audit", "mine:noisy", *AUDIT, "--epsilon", "1", "--delta", "-1"], "delta=-1.0 must"),
+    (["audit", "mine:noisy", *AUDIT, "--epsilon", "1", "--level", "7"], "level=7.0 must"),
+    (["audit", "mine:noisy", *AUDIT, "--epsilon", "1", "--method", "luck"], "method='luck' must"),
+    (["audit", "mine:noisy", *AUDIT, "--epsilon", "1", "--workers", "0"], "workers=0 must"),
+    (["audit", "mine:noisy", *AUDIT, "--epsilon", "1", "--seed", "-1"], "seed=-1 must"),
+    (["audit", "mine:noisy", "--replay", "binary"], "must"),
+    (["audit", "mine:noisy", "--replay", "left.json"], "must"),
+    (["audit", "mine:noisy", "--replay", "."], "must"),
+    (
+        ["audit", "mine:noisy", *AUDIT, "--epsilon", "1", "--save-witness", "closed/w.json"],
+        "save-witness='closed/w.json' must be writable",
+    ),
+    (["audit", "mine:noisy", *AUDIT, "--epsilon", "1", "--checkpoint", "."], "must"),
+    (["fit"], "data"),
+    (["fit", ".", "--target", "y", "--epsilon", "1", "--norm-bound", "1"], "must"),
+    (["fit", "binary", "--target", "y", "--epsilon", "1", "--norm-bound", "1"], "must be a CSV"),
+    (["fit", "none.csv", "--target", "y", "--epsilon", "1", "--norm-bound", "1"], "must be usable"),
+    (["prove", "nothing-at-all"], "name='nothing-at-all' must be one of"),
+    (["prove", ""], "name='' must be one of"),
+    (["prove", "laplace", "laplace"], "laplace"),
+    (["prove", "laplace", "--report", "no/where.html"], "must"),
+    (["demo", "--report", "no/where.html"], "must"),
+    (["demo", "--report", "closed/page.html"], "must"),
+    (["demo", "more"], "more"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD, ids=lambda value: " ".join(value)[:60])
+def test_bad_input_is_one_sentence(
+    arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "binary").write_bytes(bytes(range(256)))
+    (folder / "secret").write_text("[1]")
+    (folder / "secret").chmod(0)
+    (folder / "closed").mkdir(mode=0o500)
+    if os.geteuid() == 0 and {"secret", "closed/w.json", "closed/page.html"} & set(arguments):
+        pytest.skip("the superuser may read and write everything")
+    assert message in told(arguments, 2, capsys)
+    assert not capsys.readouterr().out
