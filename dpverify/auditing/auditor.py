@@ -41,6 +41,7 @@ from dpverify.auditing.state import Plan
 from dpverify.auditing.verdict import Verdict
 from dpverify.auditing.workers import pool
 from dpverify.errors import InvalidParameter, check_count, check_member, check_positive, check_real
+from dpverify.neighbors import Relation
 
 Arithmetic: TypeAlias = Literal["real", "float"]
 
@@ -153,7 +154,7 @@ def audit(  # noqa: PLR0913  # the contract of the library
     for name, value in (("seconds", seconds), ("timeout", timeout)):
         if value is not None:
             check_positive(name, value)
-    guarantee = _claimed(mechanism, claim)
+    guarantee = _claimed(mechanism, claim, None if schema is None else schema.relation)
     plan = Plan(
         claim=guarantee,
         points=implied_points(guarantee),
@@ -198,14 +199,14 @@ def _journal(path: str | Path | None, inputs: dict[str, Any]) -> Iterator[Journa
         yield journal
 
 
-def _claimed(mechanism: Target, claim: Claimable | None) -> AuditClaim:
+def _claimed(mechanism: Target, claim: Claimable | None, relation: Relation | None) -> AuditClaim:
     if claim is None:
         claim = getattr(mechanism, "claim", None)
         if claim is None:
             raise InvalidParameter(
                 "claim=None must be a guarantee, as the mechanism states no claim"
             )
-    return claim_of(claim)
+    return claim_of(claim, relation=relation)
 
 
 def _check(
