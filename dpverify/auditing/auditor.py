@@ -107,7 +107,9 @@ def audit(  # noqa: PLR0913  # the contract of the library
     checkpoint
         A file that keeps the draws. If it is there already the audit goes on from it, to the
         verdict that it would have reached without the break. A file of another audit is refused:
-        of another mechanism, its code and all values that it uses included, or of other data.
+        of another mechanism, its code and all values that it uses included, or of other data. What
+        is damaged in it is drawn again; where it cannot be written any more, as on a full disk, the
+        audit goes on without it and says so in its notes.
 
     When the time is over, on Ctrl-C, or when drawing fails, the verdict so far is returned, and
     its `stopped` says why. It comes from the bets, which are valid whenever they are stopped, so
@@ -177,7 +179,8 @@ def audit(  # noqa: PLR0913  # the contract of the library
         run = Run(plan, sampler, progress)
         stopped = run.go()
         verdict = conclude(plan, run.state, run.sampler, stopped)
-    notes = (*verdict.notes, *assumptions(mechanism, claim))
+    kept = () if journal is None else journal.notes
+    notes = (*verdict.notes, *kept, *assumptions(mechanism, claim))
     return replace(verdict, seconds=time.perf_counter() - start, notes=notes)
 
 

@@ -1,6 +1,7 @@
 """Every kind of claim means the same through every front door of the auditor."""
 
 import math
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -30,7 +31,7 @@ CLAIMS: dict[str, Any] = {
     "gaussian": GaussianDP(mu=0.5),
     "profile": ProfileClaim(points=((0.5, 1e-3), (0.0, 0.3))),
     "claim": Claim(PureDP(epsilon=0.5), RELATION, LAPLACE),
-    "pair": GaussianPair(0.25),
+    "pair": GaussianPair(Fraction(1, 4)),
     "accountant": Accountant(relation=RELATION).compose(Gaussian(sigma=2.0)),
     "function": lambda epsilon: 0.3 * math.exp(-epsilon),
     "points": [(0.0, 0.3), (0.5, 1e-3)],
