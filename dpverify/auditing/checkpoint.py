@@ -165,10 +165,12 @@ def _packed(side: Side, start: int, outputs: Outputs, *, singly: bool) -> bytes:
         "size": outputs.size,
         "columns": list(outputs.columns),
         "texts": list(outputs.texts),
+        "marks": list(outputs.marks),
+        "unread": list(outputs.unread),
     }
     columns = [outputs.column(name) for name in outputs.columns]
     arrays: list[NDArray[Any]] = [np.array(columns).reshape(len(columns), outputs.size)]
-    arrays += [outputs.text(name) for name in outputs.texts]
+    arrays += [outputs.text(name) for name in (*outputs.texts, *outputs.marks)]
     buffer = io.BytesIO()
     np.savez(buffer, np.array(json.dumps(names)), *arrays, allow_pickle=False)
     return buffer.getvalue()
@@ -181,9 +183,11 @@ def _unpacked(payload: bytes) -> tuple[Side, int, bool, Outputs] | None:
             names = json.loads(str(archive["arr_0"]))
             arrays = [archive[f"arr_{i + 1}"] for i in range(len(archive.files) - 1)]
         columns = dict(zip(names["columns"], arrays[0], strict=True))
-        texts = dict(zip(names["texts"], arrays[1:], strict=True))
-        outputs = Outputs(names["size"], columns, texts)
-        if any(len(part) != outputs.size for part in (*columns.values(), *texts.values())):
+        cut = 1 + len(names["texts"])
+        texts = dict(zip(names["texts"], arrays[1:cut], strict=True))
+        marks = dict(zip(names["marks"], arrays[cut:], strict=True))
+        outputs = Outputs(names["size"], columns, texts, marks, names["unread"])
+        if any(len(part) != outputs.size for part in (*columns.values(), *arrays[1:])):
             return None
         return Side[names["side"]], int(names["start"]), bool(names["singly"]), outputs
     except (KeyError, IndexError, TypeError, ValueError, EOFError, zipfile.BadZipFile):
