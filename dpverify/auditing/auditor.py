@@ -41,6 +41,7 @@ from dpverify.auditing.state import Plan
 from dpverify.auditing.verdict import Verdict
 from dpverify.auditing.workers import pool
 from dpverify.errors import InvalidParameter, check_count, check_member, check_positive, check_real
+from dpverify.neighbors import Relation
 
 Arithmetic: TypeAlias = Literal["real", "float"]
 
@@ -106,7 +107,9 @@ def audit(  # noqa: PLR0913  # the contract of the library
     checkpoint
         A file that keeps the draws. If it is there already the audit goes on from it, to the
         verdict that it would have reached without the break. A file of another audit is refused:
-        of another mechanism, its code and all values that it uses included, or of other data.
+        of another mechanism, its code and all values that it uses included, or of other data. What
+        is damaged in it is drawn again; where it cannot be written any more, as on a full disk, the
+        audit goes on without it and says so in its notes.
 
     When the time is over, on Ctrl-C, or when drawing fails, the verdict so far is returned, and
     its `stopped` says why. It comes from the bets, which are valid whenever they are stopped, so
@@ -153,7 +156,7 @@ def audit(  # noqa: PLR0913  # the contract of the library
     for name, value in (("seconds", seconds), ("timeout", timeout)):
         if value is not None:
             check_positive(name, value)
-    guarantee = _claimed(mechanism, claim)
+    guarantee = _claimed(mechanism, claim, None if schema is None else schema.relation)
     plan = Plan(
         claim=guarantee,
         points=implied_points(guarantee),
@@ -176,7 +179,8 @@ def audit(  # noqa: PLR0913  # the contract of the library
         run = Run(plan, sampler, progress)
         stopped = run.go()
         verdict = conclude(plan, run.state, run.sampler, stopped)
-    notes = (*verdict.notes, *assumptions(mechanism, claim))
+    kept = () if journal is None else journal.notes
+    notes = (*verdict.notes, *kept, *assumptions(mechanism, claim))
     return replace(verdict, seconds=time.perf_counter() - start, notes=notes)
 
 
@@ -198,14 +202,14 @@ def _journal(path: str | Path | None, inputs: dict[str, Any]) -> Iterator[Journa
         yield journal
 
 
-def _claimed(mechanism: Target, claim: Claimable | None) -> AuditClaim:
+def _claimed(mechanism: Target, claim: Claimable | None, relation: Relation | None) -> AuditClaim:
     if claim is None:
         claim = getattr(mechanism, "claim", None)
         if claim is None:
             raise InvalidParameter(
                 "claim=None must be a guarantee, as the mechanism states no claim"
             )
-    return claim_of(claim)
+    return claim_of(claim, relation=relation)
 
 
 def _check(

@@ -12,7 +12,7 @@ from dpverify.auditing.outputs import Outputs
 
 Floats: TypeAlias = NDArray[np.float64]
 
-_LEAST = 200  # draws a side below which nothing is learned
+LEAST_TO_LEARN = 200  # draws a side below which nothing is learned
 _MOST = 20_000
 _TREES = 60
 
@@ -38,6 +38,27 @@ def logistic(left: Outputs, right: Outputs, names: Sequence[str]) -> Linear | No
     return Linear(
         features=tuple(names[int(i)] for i in used), weights=tuple(map(float, weights)), bound=0.0
     )
+
+
+def mean_difference(left: Outputs, right: Outputs, names: Sequence[str]) -> Linear | None:
+    """The linear score of the difference of means, each number over its variance; as above.
+
+    It is the best there is for independent normal noise, and quick however many numbers there are.
+    """
+    size = min(left.size, right.size, _MOST)
+    if size < LEAST_TO_LEARN:
+        return None
+    used, weights = [], []
+    for name in names:
+        one, other = (
+            np.nan_to_num(side.column(name)[-size:], posinf=1e9, neginf=-1e9)
+            for side in (left, right)
+        )
+        spread = float(one.var() + other.var())
+        if 0.0 < spread < np.inf:
+            used.append(name)
+            weights.append(float(one.mean() - other.mean()) / spread)
+    return Linear(features=tuple(used), weights=tuple(weights), bound=0.0) if used else None
 
 
 def boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees | None:
@@ -84,7 +105,7 @@ def _examples(
 ) -> tuple[Floats | None, NDArray[np.int64]]:
     size = min(left.size, right.size, _MOST)
     labels = np.repeat([1, 0], size)
-    if size < _LEAST:
+    if size < LEAST_TO_LEARN:
         return None, labels
     sides = [np.column_stack([side.column(n)[-size:] for n in names]) for side in (left, right)]
     return np.concatenate(sides), labels

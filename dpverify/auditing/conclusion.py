@@ -3,14 +3,23 @@
 from dataclasses import replace
 from typing import Any
 
-from dpverify.auditing.attacks import Confirm, Draws, Explore, Proposal
+from dpverify.auditing.attacks import (
+    MANY,
+    Confirm,
+    Draws,
+    Explore,
+    Proposal,
+    in_order,
+    unexamined_bits,
+)
 from dpverify.auditing.choice import Chosen, best_bound
 from dpverify.auditing.confidence import Counts, epsilon_lower, rejects
 from dpverify.auditing.floats import BitSearch
 from dpverify.auditing.limits import OutOfTime, Stopped
 from dpverify.auditing.points import Point
-from dpverify.auditing.refusals import notes, tried, unusable
+from dpverify.auditing.refusals import notes, unusable
 from dpverify.auditing.sampling import Sampler, Side
+from dpverify.auditing.stages import most_held
 from dpverify.auditing.state import Plan, State
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness, counts_of
 
@@ -38,8 +47,22 @@ def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
     leak = None
     if not plan.bits and stopped is None:
         leak = _float_leak(plan, verdict, sampler, state, fresh)
-    verdict = replace(verdict, notes=(*verdict.notes, *notes(past)), unusable=unusable(past))
+    verdict = replace(
+        verdict,
+        notes=(*verdict.notes, *notes(past), *_unexamined(plan, state)),
+        unusable=unusable(past),
+    )
     return replace(verdict, float_leak=leak, stopped=stopped)
+
+
+def _unexamined(plan: Plan, state: State) -> tuple[str, ...]:
+    """What of the outputs no event was about."""
+    found = [f"not examined: {what}" for what in sorted(state.unread)]
+    if plan.bits and (bits := unexamined_bits(state.latest[-1])):
+        found.append(f"not examined: {bits}")
+    if not state.tried:
+        found.append("nothing was looked for: too few draws to choose an event from")
+    return tuple(found)
 
 
 def _at_the_end(plan: Plan, state: State, sampler: Sampler) -> Verdict:
@@ -62,6 +85,7 @@ def _fresh_block(
     if stopped is not None:
         return None, stopped
     size = min(max(_LEAST_FRESH, state.used), max(plan.budget, _LEAST_FRESH))
+    size = min(size, most_held(state.width)) if state.width > MANY else size
     try:
         left, right = (sampler.draw(side, state.drawn, state.drawn + size) for side in Side)
     except KeyboardInterrupt:
@@ -164,5 +188,5 @@ def _common(plan: Plan, state: State, lower: float, point: Point | None = None) 
         "delta": (point or plan.points[0]).delta,
         "samples": state.used,
         "seconds": 0.0,
-        "tried": tried(state.past(), bits=plan.bits),
+        "tried": in_order(state.tried),
     }

@@ -7,12 +7,11 @@ harmless in one call, and neither may reach the draws of another.
 import copy
 import pickle
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from dpverify.auditing.outputs import Raised, TimedOut, canonical
+from dpverify.auditing.reading import Raised, TimedOut, read
 from dpverify.errors import InvalidParameter
 
 _ATOMS = (bool, int, float, complex, str, bytes, type(None), np.number, np.bool_, np.character)
@@ -50,22 +49,7 @@ def detached(output: Any) -> Any:  # noqa: ANN401  # whatever the mechanism retu
         return output
     if isinstance(output, np.ndarray) and output.dtype != object:
         return output.copy()
-    if type(output) in {list, dict} and _flat(output):
-        return output.copy()
-    try:
-        return copy.deepcopy(output)
-    except Exception:  # noqa: BLE001  # an output of any kind; events see no more than its text
-        return _Shown(canonical(output))
-
-
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """The text of an output that cannot be copied."""
-
-    text: str
-
-    def __repr__(self) -> str:
-        return self.text
+    return read(output)
 
 
 def is_atom(value: object) -> bool:

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.auditing.draws import Draws, Proposal
-from dpverify.auditing.events import Between
+from dpverify.auditing.events import Between, OneOf
 from dpverify.auditing.goals import Floats, Goal
+from dpverify.auditing.outputs import MISSING, WHOLE
 from dpverify.auditing.sampling import Side
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -19,8 +20,9 @@ _BINS = 40
 
 
 def thresholds(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
-    """Events feature ≤ t and feature ≥ t, for all t worth trying."""
+    """Events feature ≤ t and feature ≥ t for all t worth trying, and whether there is a number."""
     ordered = seen.left.ordered(name), seen.right.ordered(name)
+    yield from _presence(name, seen, goal, ordered)
     pooled = _merged(ordered)
     if not pooled.size or pooled[0] == pooled[-1]:
         return
@@ -34,6 +36,23 @@ def thresholds(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
             cut = float(cuts[i])
             event = Between(feature=name, low=cut) if upper else Between(feature=name, high=cut)
             yield Proposal(event=event, favors=side, merit=float(merits[first + i]))
+
+
+def _presence(
+    name: str, seen: Draws, goal: Goal, ordered: tuple[Floats, Floats]
+) -> Iterator[Proposal]:
+    """Whether there is such a number, where outputs differ in that."""
+    sizes = seen.left.size, seen.right.size
+    known = np.array([len(o) for o in ordered], np.float64)
+    if not known.any() or tuple(known) == sizes:
+        return
+    counts = [np.array([has, size - has]) for has, size in zip(known, sizes, strict=True)]
+    text = "nan" if name == WHOLE else MISSING
+    for side, merits in _merits(goal, counts, sizes).items():
+        yield Proposal(event=Between(feature=name), favors=side, merit=float(merits[0]))
+        if not any(WHOLE in part.texts for part in (seen.left, seen.right)) or name != WHOLE:
+            event = OneOf(feature=name, texts=(text,))
+            yield Proposal(event=event, favors=side, merit=float(merits[1]))
 
 
 def intervals(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 
+_LEAST_Z = 0.1  # at level 1/2 the critical score is 0, and every event looks alike
+
 
 class Goal(Protocol):
     """Turns counts on the favored side and on the other into merits; larger is better."""
@@ -36,11 +38,12 @@ class Bound:
     def merit(self, hits: Floats, trials: int, other: Floats, other_trials: int) -> Floats:
         p, q = hits / (trials + 1.0), (other + 1.0) / (other_trials + 1.0)
         # The past is a sample too, and the event the best of many: charge for the past's error.
-        past = (self.doubt / self.z) ** 2
+        z = max(self.z, _LEAST_Z)
+        past = (self.doubt / z) ** 2
         a = np.maximum(p - self.delta, 0.0) / (1.0 / self.planned + past / trials)
         b = q / (1.0 / self.planned + past / other_trials)
         inflated = p / np.maximum(p - self.delta, 1e-12)  # δ adds draws but no evidence
-        v1, v2 = self.z**2 * (1.0 - p) * inflated, self.z**2 * (1.0 - q)
+        v1, v2 = z**2 * (1.0 - p) * inflated, z**2 * (1.0 - q)
         room = 4.0 * a - v1
         positive = room > 0.0
         root = np.sqrt(np.maximum(16.0 * a * b - (4.0 * b - v2) * room, 0.0))

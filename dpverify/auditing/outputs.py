@@ -17,16 +17,36 @@ rows of numbers of one shape, columns say everything and texts are found when as
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import islice
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.auditing.derived import derive
+from dpverify.auditing.derived import SWEPT, derive, swept
+from dpverify.auditing.flattening import Block, lengths, odd_text, part_name
+from dpverify.auditing.reading import (
+    EXACT,
+    MOST_NUMBERS,
+    Raised,
+    TimedOut,
+    is_number_array,
+    kind_of,
+    read,
+)
+from dpverify.auditing.spelling import (
+    SPELLED,
+    canonical,
+    nested_text,
+    number_text,
+    row_text,
+    shortened,
+    spelled,
+)
+
+__all__ = ["MISSING", "ODD", "TYPE", "WHOLE", "Floats", "Mask", "Outputs", "Raised", "TimedOut"]
+__all__ += ["canonical", "from_array", "from_objects", "joined", "joined_part"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -34,34 +54,38 @@ Texts: TypeAlias = NDArray[np.str_]
 
 WHOLE = "output"
 MISSING = ""  # the text of a part that an output does not have
-_EXACT = 1 << 53  # integers up to this are floats
-_PARTS = 64  # parts of one output that become columns; the rest is in the text of the whole
-_DEPTH = 3  # of lists in lists whose numbers become columns
+TYPE = "type of output"  # texts about how numbers are represented: see `marks`
+ODD = "negative zeros and payloads of output"
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 _NO_PARENTHESES = str.maketrans("", "", "()")
-
-
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """The mechanism raised an exception of this type."""
-
-    kind: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class TimedOut:
-    """The mechanism did not return in time."""
+_NAN = np.float64(np.nan).view(np.uint64)
+_MOST_NOTES = 8
+_SORTED = "sorted "
+_SWEPT = frozenset(f"{function}({WHOLE})" for function in SWEPT)
 
 
 class Outputs:
     """A block of draws on one side of a pair."""
 
-    def __init__(self, size: int, columns: dict[str, Floats], texts: dict[str, Texts]) -> None:
+    def __init__(  # what a block stores
+        self,
+        size: int,
+        columns: dict[str, Floats],
+        texts: dict[str, Texts],
+        marks: dict[str, Texts] | None = None,
+        unread: Iterable[str] = (),
+    ) -> None:
         self.size = size
         self._columns = columns
         self._texts = texts
+        self._marks = {} if marks is None else marks
+        self.unread = tuple(sorted(set(unread)))[:_MOST_NOTES]
         self._cache: dict[str, Floats] = {}
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Names of the texts about representation: types, signs of zeros, payloads of NaN."""
+        return tuple(self._marks)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -83,19 +107,18 @@ class Outputs:
         return tuple(int(i) + 1 for i in re.findall(r"\[(\d+)\]", self._parts[-1]))
 
     @property
-    def lengths(self) -> dict[str, int]:
+    def lengths(self) -> dict[str, float]:
         """The columns `len(output)`, `len(output[0])`, … of outputs that all have one shape."""
         shape = self.shape or ()
-        return {
-            f"len({_part(index)})": length
-            for depth, length in enumerate(shape)
-            for index in np.ndindex(shape[:depth])
-        }
+        return dict(lengths(WHOLE, shape))
 
     def column(self, name: str) -> Floats:
         """A column, or a function of columns such as `max(output)`; all NaN if there is none."""
         if name in self._columns:
             return self._columns[name]
+        if name not in self._cache and name in _SWEPT and self._parts:
+            found = swept([self._columns[part] for part in sorted(self._parts)])
+            self._cache |= {f"{function}({WHOLE})": values for function, values in found.items()}
         if name not in self._cache:
             length = self.lengths.get(name) if name.startswith("len(") else None
             self._cache[name] = (
@@ -107,7 +130,7 @@ class Outputs:
 
     def ordered(self, name: str) -> Floats:
         """The numbers of a column, sorted, without those that are missing."""
-        key = f"sorted {name}"
+        key = f"{_SORTED}{name}"
         if key not in self._cache:
             values = self.column(name)
             ordered = np.sort(values)
@@ -118,28 +141,32 @@ class Outputs:
         """The canonical text of the part `name` of every draw; empty where it has none."""
         if name in self._texts:
             return self._texts[name]
+        if name in {TYPE, ODD}:
+            known = self._marks.get(name)
+            return np.full(self.size, MISSING, np.str_) if known is None else known
         if name == WHOLE and self.shape:
             rows = np.column_stack([self._columns[part] for part in self._parts])
-            nested = rows.reshape(self.size, *self.shape).tolist()
-            return np.array([_nested(row) for row in nested], dtype=np.str_)
+            shaped = rows.reshape(self.size, *self.shape)
+            return np.array([row_text(row) for row in shaped], dtype=np.str_)
         return _texts_of(self.column(name), missing="nan" if name == WHOLE else MISSING)
 
     def keys(self, name: str) -> NDArray[np.uint64]:
         """One number per draw, equal where the texts of the part `name` are equal."""
         if name == WHOLE and self.shape:
             return _row_keys([self._columns[part] for part in self._parts])
-        if name not in self._texts:
+        if name not in self._texts and name not in {TYPE, ODD}:
             return _row_keys([self.column(name)])
-        codes: NDArray[np.uint64] = np.unique(self._texts[name], return_inverse=True)[1].astype(
+        codes: NDArray[np.uint64] = np.unique(self.text(name), return_inverse=True)[1].astype(
             np.uint64
         )
         return codes
 
     def is_one_of(self, name: str, texts: Sequence[str]) -> Mask:
         """Whether the part `name` of each draw has one of these texts."""
-        if name in self._texts:
-            return np.isin(self._texts[name], list(texts))
         shape = self.shape or ()
+        is_long = name == WHOLE and math.prod(shape) > SPELLED
+        if name in self._texts or name in {TYPE, ODD} or is_long:
+            return np.isin(self.text(name), list(texts))
         if name == WHOLE and shape:
             rows = [row for text in texts if (row := _parse(text, shape)) is not None]
             if not rows:
@@ -155,23 +182,30 @@ class Outputs:
 
     def between(self, start: int, stop: int) -> "Outputs":
         """Draws start ≤ index < stop."""
-        part = slice(start, stop)
-        columns = {name: values[part] for name, values in self._columns.items()}
-        texts = {name: values[part] for name, values in self._texts.items()}
-        return Outputs(min(stop, self.size) - start, columns, texts)
+        return self._at(slice(start, stop), max(min(stop, self.size) - start, 0))
 
     def pick(self, where: NDArray[np.int64]) -> "Outputs":
         """The draws at these indices."""
+        return self._at(where, len(where))
+
+    def _at(self, where: Any, size: int) -> "Outputs":  # noqa: ANN401  # an index of numpy
         columns = {name: values[where] for name, values in self._columns.items()}
-        return Outputs(len(where), columns, {name: t[where] for name, t in self._texts.items()})
+        texts, marks = ({n: v[where] for n, v in k.items()} for k in (self._texts, self._marks))
+        part = Outputs(size, columns, texts, marks, self.unread)
+        kept = {n: v[where] for n, v in self._cache.items() if not n.startswith(_SORTED)}
+        part._cache |= kept  # what is derived for a draw depends on that draw alone
+        return part
 
     def with_column(self, name: str, values: Floats) -> "Outputs":
         """The same draws with one column more."""
-        return Outputs(self.size, self._columns | {name: values}, self._texts)
+        return Outputs(
+            self.size, self._columns | {name: values}, self._texts, self._marks, self.unread
+        )
 
-    @property
+    @cached_property
     def _parts(self) -> tuple[str, ...]:
-        return tuple(name for name in self._columns if name.startswith(f"{WHOLE}["))
+        inner = (f"{WHOLE}[", f"{WHOLE}.")
+        return tuple(name for name in self._columns if name.startswith(inner))
 
 
 def joined(blocks: Sequence[Outputs]) -> Outputs:
@@ -188,145 +222,94 @@ def joined(blocks: Sequence[Outputs]) -> Outputs:
         parts |= {WHOLE: None}
     columns = {name: np.concatenate([block.column(name) for block in blocks]) for name in names}
     texts = {name: np.concatenate([block.text(name) for block in blocks]) for name in parts}
-    return Outputs(size, columns, texts)
+    marked = dict.fromkeys(name for block in blocks for name in block.marks)
+    marks = {name: np.concatenate([block.text(name) for block in blocks]) for name in marked}
+    return Outputs(size, columns, texts, marks, {n for block in blocks for n in block.unread})
+
+
+def joined_part(name: str, blocks: Sequence[Outputs]) -> Outputs:
+    """As much of all blocks, in order, as it takes to tell the texts of the part `name`."""
+    if name == WHOLE:
+        return joined(blocks)
+    size = sum(block.size for block in blocks)
+    if name in {TYPE, ODD} or any(name in block.texts for block in blocks):
+        return Outputs(size, {}, {name: np.concatenate([block.text(name) for block in blocks])})
+    return Outputs(size, {name: np.concatenate([block.column(name) for block in blocks])}, {})
 
 
 def from_array(array: NDArray[Any]) -> Outputs:
     """Draws that are the rows of a numeric array, or the entries of one of any kind."""
     size, shape = len(array), array.shape[1:]
-    is_plain = array.dtype.kind in "biuf" and not (array.dtype.kind in "iu" and _huge(array))
-    if not is_plain or len(shape) > _DEPTH or not 0 < math.prod(shape) <= _PARTS:
+    if not is_number_array(array) or not 0 < math.prod(shape) <= MOST_NUMBERS:
         return from_objects(list(array))
-    flat = array.reshape(size, math.prod(shape))
-    names = [_part(index) for index in np.ndindex(shape)]
-    return Outputs(size, {name: _plain(flat[:, i]) for i, name in enumerate(names)}, {})
+    kind = kind_of(array) if shape else array.dtype.name
+    marks = {TYPE: np.full(size, kind)}
+    flat = array.reshape(size, math.prod(shape)).astype(np.float64)
+    odd = _odd_rows(flat)
+    if odd is not None:
+        marks[ODD] = odd
+    by_part = np.ascontiguousarray(flat.T) + 0.0  # −0.0 becomes 0.0
+    names = [part_name(WHOLE, index) for index in np.ndindex(shape)]
+    return Outputs(size, dict(zip(names, by_part, strict=True)), {}, marks)
 
 
 def from_objects(outputs: Sequence[object]) -> Outputs:
     """Draws that are arbitrary objects."""
     if _all_numbers(outputs):
-        return from_array(np.array(outputs, dtype=np.float64))
-    size = len(outputs)
-    columns: dict[str, Floats] = {}
-    found: dict[str, list[str]] = {}
-    for i, output in enumerate(outputs):
-        for name, value in _flatten(output, WHOLE):
-            if isinstance(value, str):
-                if name not in found:
-                    found[name] = [MISSING] * size
-                found[name][i] = value
-            else:
-                if name not in columns:
-                    columns[name] = np.full(size, np.nan)
-                columns[name][i] = value
-    texts = {WHOLE: np.array([_spelled(output) for output in outputs], np.str_)}
-    for name, part in found.items():
+        block = from_array(np.array(outputs, dtype=np.float64))
+        kinds = np.array([type(output).__name__ for output in outputs], np.str_)
+        return Outputs(block.size, block._columns, {}, block._marks | {TYPE: kinds})  # noqa: SLF001
+    uniform = _same_arrays(outputs)
+    if uniform is not None:
+        return from_array(uniform)
+    readings = [read(output) for output in outputs]
+    trees = [reading.parts for reading in readings]
+    kinds = np.array([reading.kind for reading in readings], np.str_)
+    uniform = _same_arrays(trees)
+    if uniform is not None:
+        rows = from_array(uniform)
+        return Outputs(rows.size, rows._columns, {}, rows._marks | {TYPE: kinds})  # noqa: SLF001
+    found = Block(len(outputs))
+    for i, tree in enumerate(trees):
+        found.add(i, tree)
+    columns = found.columns()
+    texts = {WHOLE: np.array([shortened(spelled(tree)) for tree in trees], np.str_)}
+    for name, part in found.texts.items():
         own = np.array(part, np.str_)
         numbers = columns.get(name)
         # Where the part is a number, the text is that of the number, as it is in other blocks.
         texts[name] = own if numbers is None else np.where(own == MISSING, _texts_of(numbers), own)
-    return Outputs(size, columns, texts)
+    marks = {TYPE: kinds}
+    if found.odd:
+        marks[ODD] = np.array([found.odd.get(i, MISSING) for i in range(len(outputs))], np.str_)
+    return Outputs(len(outputs), columns, texts, marks, found.unread)
 
 
-def canonical(output: object, *, numeric: bool = False) -> str:  # noqa: C901  # one case a kind
-    """A text that equal outputs share; 3 and 3.0 are equal, and if `numeric` 1 and True are.
-
-    >>> canonical((1, None, [True, 2.5]))
-    '(1, None, (True, 2.5))'
-    """
-    text = _spelled if numeric else canonical
-    match output:
-        case Raised(kind=kind):
-            return f"raises {kind}"
-        case TimedOut():
-            return "times out"
-        case bool() | np.bool_():
-            return str(int(output) if numeric else bool(output))
-        case int() | np.integer():
-            return str(int(output))
-        case float() | np.floating():
-            return _number(float(output))
-        case str():
-            return str.__repr__(output)  # numpy writes np.str_('a')
-        case bytes():
-            return bytes.__repr__(output)
-        case np.ndarray():
-            return text(output.tolist())
-        case Mapping():
-            pairs = sorted((text(k), text(v)) for k, v in output.items())
-            return "{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}"
-        case set() | frozenset():
-            return "{" + ", ".join(sorted(text(item) for item in output)) + "}"
-        case list() | tuple():
-            return _join(text(item) for item in output)
-        case _:
-            found = repr(output)
-            # An address in memory would make equal outputs differ.
-            return type(output).__name__ if " at 0x" in found else found
+def _same_arrays(outputs: Sequence[object]) -> NDArray[Any] | None:
+    """The outputs as rows of one array, if they are arrays of numbers of one shape and type."""
+    if not outputs or not all(type(output) is np.ndarray for output in outputs):
+        return None
+    arrays: Sequence[Any] = outputs
+    if len({(array.shape, array.dtype) for array in arrays}) > 1:
+        return None
+    first = arrays[0]
+    if first.ndim == 0 or not 0 < first.size <= MOST_NUMBERS or first.dtype.kind not in "biuf":
+        return None
+    rows = np.stack(arrays)
+    return rows if is_number_array(rows) else None
 
 
-# The text of an output: arrays do not tell True from 1, so no output does.
-_spelled = partial(canonical, numeric=True)
-
-
-def _flatten(output: object, name: str, depth: int = 0) -> list[tuple[str, float | str]]:
-    """Names and values of what can be said of an output's parts."""
-    match output:
-        case bool() | np.bool_() | int() | np.integer() | float() | np.floating():
-            return [(name, _as_float(output))]
-        case Raised(message=message):
-            return [(f"message of {name}", message)]
-        case np.ndarray():
-            return _flatten(output.tolist(), name, depth)
-        case Mapping():
-            items = [
-                (f"{name}[{_spelled(key)}]", value) for key, value in islice(output.items(), _PARTS)
-            ]
-        case list() | tuple():
-            items = [(f"{name}[{i}]", value) for i, value in enumerate(output[:_PARTS])]
-        case str() | bytes() | set() | frozenset():
-            return [(f"len({name})", float(len(output))), *_part_text(output, name)]
-        case _:
-            return _part_text(output, name)
-    found: list[tuple[str, float | str]] = [(f"len({name})", float(len(items)))]
-    if depth < _DEPTH:
-        for part, value in items:
-            found += _flatten(value, part, depth + 1)
-    return found
-
-
-def _part_text(output: object, name: str) -> list[tuple[str, float | str]]:
-    return [] if name == WHOLE else [(name, _spelled(output))]
-
-
-def _as_float(value: Any) -> float:  # noqa: ANN401  # a number of Python or numpy
-    try:
-        return float(value)
-    except OverflowError:  # an integer beyond all floats
-        return math.inf if value > 0 else -math.inf
-
-
-def _number(value: float) -> str:
-    # In real arithmetic −0.0 is 0.0, and 3.0 is 3.
-    whole = math.isfinite(value) and abs(value) <= _EXACT and value == math.floor(value)
-    return str(int(value)) if whole else repr(value)
-
-
-def _join(texts: Any) -> str:  # noqa: ANN401  # an iterable of texts
-    return "(" + ", ".join(texts) + ")"
-
-
-def _part(index: tuple[int, ...]) -> str:
-    return WHOLE + "".join(f"[{i}]" for i in index)
-
-
-def _nested(row: Any) -> str:  # noqa: ANN401  # a float, or a list of rows
-    return _join(map(_nested, row)) if isinstance(row, list) else _number(row)
+def _odd_rows(rows: Floats) -> Texts | None:
+    """What is odd about each row of numbers, None where nothing is: see `odd_text`."""
+    some = np.isnan(rows) & (rows.view(np.uint64) != _NAN) | (rows == 0.0) & np.signbit(rows)
+    if not some.any():
+        return None
+    return np.array([odd_text(row) for row in rows], np.str_)
 
 
 def _texts_of(values: Floats, missing: str = MISSING) -> Texts:
     distinct, codes = np.unique(values, return_inverse=True)
-    texts = [missing if math.isnan(v) else _number(v) for v in distinct.tolist()]
+    texts = [missing if math.isnan(v) else number_text(v) for v in distinct.tolist()]
     return np.array(texts, dtype=np.str_)[codes]
 
 
@@ -341,15 +324,7 @@ def _parse(text: str, shape: tuple[int, ...]) -> tuple[float, ...] | None:
         return None
     row = np.reshape(numbers, shape).tolist()  # a number if the shape is ()
     # Other texts can be read as these numbers too: "(3)" is a row of one, 2^53 + 1 is no float.
-    return numbers if _nested(row) == text else None
-
-
-def _plain(array: NDArray[Any]) -> Floats:
-    return np.ascontiguousarray(array, dtype=np.float64) + 0.0  # −0.0 becomes 0.0
-
-
-def _huge(integers: NDArray[Any]) -> bool:
-    return integers.size > 0 and max(-int(integers.min()), int(integers.max())) > _EXACT
+    return numbers if nested_text(row) == text else None
 
 
 def _all_numbers(outputs: Sequence[object]) -> bool:
@@ -358,7 +333,7 @@ def _all_numbers(outputs: Sequence[object]) -> bool:
     if not all(issubclass(kind, _NUMBERS) for kind in kinds):
         return False
     whole = tuple(kind for kind in kinds if issubclass(kind, (int, np.integer)))
-    return not whole or not any(abs(int(o)) > _EXACT for o in outputs if isinstance(o, whole))
+    return not whole or not any(abs(int(o)) > EXACT for o in outputs if isinstance(o, whole))
 
 
 def _row_keys(columns: Sequence[Floats]) -> NDArray[np.uint64]:

@@ -110,6 +110,10 @@ def claim_of(subject: Claimable, *, relation: Relation | None = None) -> AuditCl
         case Pair():
             return _of_pair(subject, type(subject).__name__)
         case Accountant():
+            if relation is not None and subject.relation is not relation:
+                raise InvalidParameter(
+                    f"claim must be an accountant for relation {relation}, not {subject.relation}"
+                )
             return _of_accountant(subject)
         case _ if not isinstance(subject, type) and isinstance(subject, (HasPair, HasClaim)):
             return _of_mechanism(subject, relation)

@@ -12,7 +12,7 @@ from dpverify.auditing.outputs import Outputs, joined
 from dpverify.auditing.progress import Progress
 from dpverify.auditing.refusals import refuse_repeated, refuse_useless
 from dpverify.auditing.sampling import Sampler, SampleRaised
-from dpverify.auditing.stages import FIRST, stages
+from dpverify.auditing.stages import FIRST, pieces, stages
 from dpverify.auditing.state import Plan, State, judged, learned
 from dpverify.errors import DPVerifyError, InvalidParameter
 
@@ -60,14 +60,15 @@ class Run:
 
     def _rounds(self) -> None:
         for begin, end in stages(self.plan.budget):
-            fresh = self._stage(begin, end)
-            if begin == FIRST:
-                refuse_repeated(self.state.latest[0], fresh)
-            self.state = judged(self.plan, self.state, Confirm(fresh))
-            if self.progress is not None:
-                self.progress(self._standing())
-            if self.state.refuted:
-                return
+            for start, stop in pieces(begin, end, self.state.width):
+                fresh = self._stage(start, stop)
+                if start == FIRST:
+                    refuse_repeated(self.state.latest[0], fresh)
+                self.state = judged(self.plan, self.state, Confirm(fresh))
+                if self.progress is not None:
+                    self.progress(self._standing())
+                if self.state.refuted:
+                    return
             if end < self.plan.budget:
                 self.state = learned(self.plan, self.state)
 

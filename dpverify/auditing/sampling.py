@@ -34,6 +34,7 @@ __all__ = ["LOSS", "SampleRaised", "Sampler", "Side", "Target", "check_seed", "g
 
 _TASK = 0.25  # seconds that a task should take
 _LARGEST_TASK = 1_024  # calls
+_LARGEST_PART = 1 << 23  # numbers
 _FIRST_TASK = 16
 _DIGITS = 1e-6  # to which draws of the same call agree on all machines
 _SHARED_BY = 8  # tasks at least, where there are workers to share them
@@ -53,8 +54,9 @@ class Pace:
 
     def learn(self, part: Part) -> None:
         if part.outputs.size:
+            most = min(_LARGEST_TASK, max(_LARGEST_PART // max(len(part.outputs.columns), 1), 1))
             each = max(part.seconds / part.outputs.size, 1e-9)
-            self.calls = int(min(max(_TASK / each, 1), _LARGEST_TASK))
+            self.calls = int(min(max(_TASK / each, 1), most))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +117,7 @@ class Sampler:
     def _check_first(self, side: Side, stored: Outputs, *, singly: bool) -> None:
         block = self.vectorized and not singly
         size = stored.size if block else 1
-        if not block and stored.text(WHOLE)[0] == "times out":
+        if not block and stored.between(0, 1).text(WHOLE)[0] == "times out":
             return
         try:
             drawn = perform(replace(self._task(side, 0, size), singly=singly)).outputs

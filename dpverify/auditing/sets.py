@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpverify.auditing.draws import Draws, Proposal
 from dpverify.auditing.events import OneOf
 from dpverify.auditing.goals import Floats, Goal
-from dpverify.auditing.outputs import WHOLE, Outputs, from_array, joined
+from dpverify.auditing.outputs import WHOLE, Outputs, from_array, joined_part
 from dpverify.auditing.sampling import Side
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -24,7 +24,7 @@ def values(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
     """Single values and sets of values of the output or a part of it."""
     if _all_differ(name, seen):
         return
-    both = joined([seen.left, seen.right])
+    both = joined_part(name, [seen.left, seen.right])
     coded = _coded(both.keys(name))
     if coded is None:
         return
@@ -62,7 +62,8 @@ def reachable(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
 
 def _all_differ(name: str, seen: Draws) -> bool:
     """Whether no value comes twice among the first draws, so that none is worth counting."""
-    heads = joined([side.between(0, min(side.size, _GLANCE)) for side in (seen.left, seen.right)])
+    sides = [side.between(0, min(side.size, _GLANCE)) for side in (seen.left, seen.right)]
+    heads = joined_part(name, sides)
     keys = np.sort(heads.keys(name))
     return bool((keys[1:] != keys[:-1]).all())
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 FIRST = 64
 LEARN_FROM = 16_384  # latest draws a side that attacks look at
+_MOST_NUMBERS = 1 << 24  # of one side that are held in memory
+_LEAST_HELD = 256  # draws a side
 LAST_CHOICE = 0.35  # of the budget
 _CHOICES = (0.1, 0.2, LAST_CHOICE)  # shares of the budget at which the block's event may be chosen
 _CLASSIFY_AT = (400, 1_500, 5_000, 15_000, 50_000)
@@ -17,6 +19,18 @@ def stages(budget: int) -> Iterator[tuple[int, int]]:
         yield begin, min(end, budget)
         begin, end = end, end * 3 // 2 if wide else end * 4 // 3
         wide = not wide
+
+
+def most_held(width: int) -> int:
+    """How many draws a side of outputs of so many numbers are held at a time."""
+    return min(LEARN_FROM, max(_LEAST_HELD, _MOST_NUMBERS // max(width, 1)))
+
+
+def pieces(begin: int, end: int, width: int) -> Iterator[tuple[int, int]]:
+    """A stage as it is drawn and judged: in pieces where outputs have many numbers."""
+    step = end - begin if width * (end - begin) <= _MOST_NUMBERS else most_held(width)
+    for start in range(begin, end, step):
+        yield start, min(start + step, end)
 
 
 def searches(end: int) -> bool:

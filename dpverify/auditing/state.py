@@ -7,7 +7,7 @@ at hand is that after some number of whole pairs.
 import math
 from dataclasses import dataclass, replace
 
-from dpverify.auditing.attacks import Families, has_learners
+from dpverify.auditing.attacks import Families, described, has_learners
 from dpverify.auditing.betting import Ladder, Wager, Wealth, wager
 from dpverify.auditing.choice import Chosen, best_bound, best_wager, is_ready
 from dpverify.auditing.confidence import Counts
@@ -19,9 +19,9 @@ from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.sampling import Side
 from dpverify.auditing.stages import (
     LAST_CHOICE,
-    LEARN_FROM,
     choices_passed,
     classifies,
+    most_held,
     searches,
     tunes,
 )
@@ -64,7 +64,8 @@ class State:
 
     `latest` are the latest draws, at least as many as attacks look at; `drawn` is how many there
     were in all on each side and `used` how many until the bets refuted. `chosen` is the event of
-    the block, `counts` what the block has counted of it since.
+    the block, `counts` what the block has counted of it since. `tried` says in words what events
+    were looked for, `unread` what of the outputs was not examined.
     """
 
     wealth: Wealth
@@ -76,11 +77,18 @@ class State:
     chosen: Chosen | None = None
     counts: Counts | None = None
     choices: int = 0
+    tried: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
+
+    @property
+    def width(self) -> int:
+        """How many numbers an output has."""
+        return max((len(block.left.columns) for block in self.latest[-1:]), default=0)
 
     def past(self) -> Explore:
         """The latest draws, as many as attacks look at."""
         left, right = (joined([block.on(side) for block in self.latest]) for side in Side)
-        cut = max(0, left.size - LEARN_FROM)
+        cut = max(0, left.size - most_held(self.width))
         return Explore(Draws(left.between(cut, left.size), right.between(cut, right.size)))
 
 
@@ -100,6 +108,7 @@ def judged(plan: Plan, state: State, fresh: Confirm) -> State:
         used=state.used + used,
         refuted=wealth.rejects(plan.target),
         counts=counts,
+        unread=state.unread.union(fresh.left.unread, fresh.right.unread),
     )
 
 
@@ -107,18 +116,22 @@ def learned(plan: Plan, state: State) -> State:
     """With events chosen anew for the bets, and for the block if it is time for that."""
     end, known, chosen = state.drawn, state.wager, state.chosen
     past: Explore | None = None
+    tried = state.tried
     classifiers = has_learners(state.latest[-1]) and classifies(end, plan.budget)
     if plan.target < math.inf and (searches(end) or classifiers):
         past = state.past()
         families = plan.families(classifiers=classifiers)
         known = best_wager(plan.points, past, families, known, plan.ladder)
+        tried |= described(past, families)
     elif known is not None and known.growth > 0.0 and tunes(end):
         past = state.past()
         known = wager([known.bet.stakes], past, plan.ladder)
     passed = choices_passed(end, plan.budget)
     if plan.levels.block > 0.0 and chosen is None and passed > state.choices:
-        chosen = _block_event(plan, state.past() if past is None else past, end)
-    return replace(state, wager=known, chosen=chosen, choices=passed)
+        past = state.past() if past is None else past
+        chosen = _block_event(plan, past, end)
+        tried |= described(past, plan.families())
+    return replace(state, wager=known, chosen=chosen, choices=passed, tried=tried)
 
 
 def _block_event(plan: Plan, past: Explore, end: int) -> Chosen | None:
@@ -133,7 +146,8 @@ def _block_event(plan: Plan, past: Explore, end: int) -> Chosen | None:
 def _recent(blocks: tuple[Draws, ...]) -> tuple[Draws, ...]:
     """The last blocks, as few as hold what attacks look at."""
     size, first = 0, len(blocks)
-    while first > 0 and size < LEARN_FROM:
+    most = most_held(len(blocks[-1].left.columns))
+    while first > 0 and size < most:
         first -= 1
         size += blocks[first].left.size
     return blocks[first:]

@@ -3,10 +3,12 @@
 import functools
 import os
 import signal
+import struct
 import subprocess
 import sys
 import threading
 import time
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -217,6 +219,68 @@ def test_a_torn_file_costs_no_more_than_its_last_part(
     bad[-cut] ^= 0xFF
     path.write_bytes(bad)
     assert timeless(audit(mechanism, **given, checkpoint=path)) == timeless(whole)
+
+
+TAILS = {
+    "zeros": bytes(4_096),
+    "a few zeros": bytes(5),
+    "garbage": bytes(range(256)) * 20,
+    "a record of length 2^62": struct.pack("<QI", 2**62, 7) + b"x" * 100,
+    "a record of the largest length": b"\xff" * 12,
+    "a whole record of nothing known": struct.pack("<QI", 5, zlib.crc32(b"hello")) + b"hello",
+    "text": b"hello\n" * 50,
+}
+
+
+@pytest.mark.parametrize("tail", TAILS.values(), ids=TAILS)
+@pytest.mark.parametrize("cut", [0, 900])
+def test_a_damaged_tail_is_cut_off(tail: bytes, cut: int, tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    given = GIVEN | {"samples": 1_000, "checkpoint": path}
+    whole = audit(noisy, **given)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) - cut] + tail)
+    assert timeless(audit(noisy, **given)) == timeless(whole)
+    assert path.read_bytes() == data
+
+
+FULL = """
+import resource, sys
+from dpverify.auditing import audit
+from dpverify.guarantees import PureDP
+from tests.auditing.workloads import noisy
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+verdict = audit(noisy, left=0.0, right=1.0, claim=PureDP(epsilon=1.2), seed=5, samples=1_000,
+                checkpoint=sys.argv[1])
+print(verdict.samples, verdict.epsilon_lower, verdict.stopped, *verdict.notes, sep="|")
+"""
+
+
+def fill_the_disk(path: Path, room: int) -> "subprocess.CompletedProcess[str]":
+    """An audit whose checkpoint may be no longer than `room` bytes."""
+    return subprocess.run(
+        [sys.executable, "-c", FULL, str(path), str(room)],
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("room", [5_000, 12_345])
+def test_a_full_disk_costs_no_draw_and_no_verdict(room: int, tmp_path: Path) -> None:
+    path = tmp_path / "c"
+    whole = audit(noisy, **GIVEN, samples=1_000)
+    told = fill_the_disk(path, room)
+    *numbers, note = told.stdout.strip().split("|")
+    assert numbers == [str(whole.samples), str(whole.epsilon_lower), "None"], told.stderr
+    assert note.startswith("the checkpoint could not be written to its end: OSError")
+    assert timeless(audit(noisy, **GIVEN, samples=1_000, checkpoint=path)) == timeless(whole)
+
+
+def test_a_disk_that_is_full_from_the_beginning_is_refused(tmp_path: Path) -> None:
+    told = fill_the_disk(tmp_path / "c", 10)
+    assert "must be a file that can be written" in told.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,11 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
+from dpverify.accounting.accountant import Accountant
 from dpverify.auditing.adapters import adapted, assumptions
 from dpverify.auditing.auditor import audit
 from dpverify.auditing.points import implied_points
+from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of
 from dpverify.auditing.sampling import Target
 from dpverify.auditing.schema import Candidate, Schema
 from dpverify.auditing.search.exploring import Arm, Explored, Explorer, derived
@@ -23,7 +25,6 @@ from dpverify.auditing.verdict import Refuted, Verdict
 from dpverify.auditing.workers import pool
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_between, check_count, check_positive
-from dpverify.guarantees import Guarantee
 
 _SHARES = (0.75, 0.25)  # of the level, for the pair that looks worst and for the second
 _SAMPLES = {True: 100_000, False: 10_000}
@@ -34,7 +35,7 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
     mechanism: Target,
     schema: Schema,
     *,
-    claim: Guarantee | Claim | None = None,
+    claim: Claimable | None = None,
     level: float = 0.01,
     seed: int = 0,
     samples: int | None = None,
@@ -198,17 +199,16 @@ def _simplified(  # noqa: PLR0913, PLR0917  # private, called once
     return replace(verdict, witness=found.witness, notes=notes)
 
 
-def _promise(mechanism: Target, claim: Guarantee | Claim | None, schema: Schema) -> Guarantee:
+def _promise(mechanism: Target, claim: Claimable | None, schema: Schema) -> AuditClaim:
     stated = getattr(mechanism, "claim", None) if claim is None else claim
     if stated is None:
         raise InvalidParameter("claim=None must be a guarantee, as the mechanism states no claim")
-    if not isinstance(stated, Claim):
-        return stated
-    if None not in (stated.relation, schema.relation) and stated.relation != schema.relation:
+    theirs = getattr(stated, "relation", None) if isinstance(stated, (Claim, Accountant)) else None
+    if None not in {theirs, schema.relation} and theirs is not schema.relation:
         raise InvalidParameter(
-            f"schema.relation={schema.relation} must be that of the claim, {stated.relation}"
+            f"schema.relation={schema.relation} must be that of the claim, {theirs}"
         )
-    return stated.guarantee
+    return claim_of(stated, relation=schema.relation)
 
 
 def _told(explored: Explored) -> str:

@@ -1,0 +1,429 @@
+"""Reads an output of any type into plain parts: numbers, texts, arrays, lists, dicts and fields.
+
+What has a value is read by the first of these that fits: numbers of all kinds, texts and bytes,
+dates and times, arrays and what becomes one (`__array__`, `detach`, `toarray`), tables and series
+of pandas and polars, mappings, dataclasses and attrs classes, `tolist`, `__float__`, iterables,
+`__getstate__`, and last the numbers in its `repr`. Reading copies, so that later calls of a
+mechanism cannot change what was read. It is a function of the output alone.
+
+It is also bounded: endless iterables, containers that hold themselves, hooks that raise and arrays
+without end are read as far as they go, and a `Part` that was not read to its end says so.
+"""
+
+import dataclasses
+import datetime as dt
+import math
+import numbers
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+EXACT = 1 << 53  # integers up to this are floats
+MOST_NUMBERS = 1 << 16  # of one array that are kept one by one
+_MOST_ITEMS = 1 << 14  # of one list, or of a whole output's parts that are not arrays
+_DEEPEST = 24
+_SUMS = 1_024  # that longer arrays are folded to
+_CHUNK = 1 << 20
+_NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
+_PLAIN = frozenset({bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32})
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The mechanism raised an exception of this type."""
+
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The mechanism did not return in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Parts with names, of an object of this kind."""
+
+    kind: str
+    items: tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """The elements of a set."""
+
+    items: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """A number that no float holds, its text, and the nearest float."""
+
+    text: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A text for what has no parts; `unread` says what of it was not examined, if anything."""
+
+    text: str
+    unread: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An output that was read: its parts, and the types that it was made of."""
+
+    parts: Any
+    kind: str
+
+
+def read(output: object) -> Read:
+    """The output as plain parts."""
+    if isinstance(output, Read):
+        return output
+    return Read(_Reader().parts(output), kind_of(output))
+
+
+def kind_of(output: object, depth: int = 0) -> str:
+    """The type of an output, and the types or width of the numbers in it."""
+    name = type(output).__name__
+    if isinstance(output, np.ndarray):
+        return f"{name} of {output.dtype.name}"
+    if depth > 3 or not isinstance(output, (list, tuple, dict)):
+        return name
+    inner = output.values() if isinstance(output, dict) else output
+    kinds = [kind_of(item, depth + 1) for item in islice(inner, _MOST_ITEMS)]
+    shown = kinds if len(kinds) <= 16 else list(dict.fromkeys(kinds))
+    return f"{name} of {', '.join(shown[:64])}" if shown else name
+
+
+def is_number_array(array: NDArray[Any]) -> bool:
+    """Whether floats hold all entries."""
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        return False
+    whole = array.dtype.kind in "iu" and array.dtype.itemsize > 4 and array.size > 0
+    return not whole or max(-int(array.min()), int(array.max())) <= EXACT
+
+
+class _Reader:
+    """Reads one output; `left` is how many parts more it will look at."""
+
+    def __init__(self) -> None:
+        self.left = _MOST_ITEMS
+        self.path: list[int] = []
+
+    def parts(self, value: Any) -> Any:  # noqa: ANN401
+        self.left -= 1
+        if self.left < 0:
+            return _beyond("parts of one output")
+        atom = _atom(value)
+        if atom is not None:
+            return atom
+        if id(value) in self.path:
+            return Opaque("itself")
+        if len(self.path) >= _DEEPEST:
+            kind = type(value).__name__
+            return Opaque(kind, f"what lies more than {_DEEPEST} levels deep")
+        self.path.append(id(value))
+        try:
+            return self._inner(value)
+        except (Exception, RecursionError) as error:  # noqa: BLE001  # a hook of a foreign type
+            kind = type(value).__name__
+            failed = f"{type(error).__name__}: {error}"[:200]
+            return Opaque(f"{kind}, unreadable", f"a {kind}: reading it raises {failed}")
+        finally:
+            self.path.pop()
+
+    def _inner(self, value: Any) -> Any:  # noqa: ANN401, C901, PLR0912  # one case a kind
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        if isinstance(value, np.generic):
+            return self._array(np.array([value]))
+        if isinstance(value, (bytearray, memoryview)):
+            return bytes(value)
+        if isinstance(value, Enum):
+            return Fields(type(value).__name__, (("name", value.name), *self._named(value.value)))
+        if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+            return self._list(value)
+        foreign = _foreign(value)
+        if foreign is not None:
+            return self.parts(foreign) if not isinstance(foreign, Fields) else self._fields(foreign)
+        if isinstance(value, Mapping):
+            items = list(islice(value.items(), _MOST_ITEMS + 1))
+            found = {self._key(k): self.parts(v) for k, v in items[:_MOST_ITEMS]}
+            if len(items) > _MOST_ITEMS:
+                found["…"] = _beyond("entries of a mapping")
+            return found
+        if isinstance(value, AbstractSet):
+            items = list(islice(value, _MOST_ITEMS + 1))
+            read_items = tuple(self.parts(item) for item in items[:_MOST_ITEMS])
+            more = (_beyond("elements of a set"),) if len(items) > _MOST_ITEMS else ()
+            return Elements((*read_items, *more))
+        named = _attributes(value)
+        if named is not None:
+            return self._fields(Fields(type(value).__name__, named))
+        for way in ("__array__", "tolist"):
+            if callable(getattr(value, way, None)) and not isinstance(value, type):
+                made = np.asarray(value) if way == "__array__" else value.tolist()
+                return self.parts(made)
+        if isinstance(value, complex | numbers.Complex):
+            return self._fields(Fields("complex", (("real", value.real), ("imag", value.imag))))
+        if callable(getattr(type(value), "__float__", None)):
+            return Exact(_shown(value), float(value))
+        if isinstance(value, Iterable) and not isinstance(value, type):
+            return self._list(value)
+        return self._state(value)
+
+    def _key(self, key: Any) -> Any:  # noqa: ANN401
+        return key if _atom(key) is not None else Opaque(_shown(key))
+
+    def _named(self, value: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401
+        return (("value", self.parts(value)),)
+
+    def _fields(self, fields: Fields) -> Fields:
+        read_items = tuple((name, self.parts(value)) for name, value in fields.items)
+        return Fields(fields.kind, read_items)
+
+    def _list(self, value: Iterable[Any]) -> Any:  # noqa: ANN401
+        whole = isinstance(value, (list, tuple))
+        if whole and value and _PLAIN.issuperset(map(type, value)):
+            array = np.array(value)
+            if is_number_array(array):
+                return self._array(array)
+        most = min(_MOST_ITEMS, max(self.left, 0))
+        found: list[Any] = []
+        try:
+            for item in islice(value, most):
+                found.append(self.parts(item))  # noqa: PERF401  # what came before an error counts
+        except Exception as error:  # noqa: BLE001  # what an iterator raises is part of the output
+            return [*found, Opaque(f"raises {type(error).__name__}")]
+        if len(found) == most and (not isinstance(value, (list, tuple)) or len(value) > most):
+            iterator = value if isinstance(value, Iterator) else islice(value, most, None)
+            if next(iter(iterator), value) is not value:
+                found.append(_beyond("items of an iterable"))
+        return _stacked(found)
+
+    def _array(self, array: NDArray[Any]) -> Any:  # noqa: ANN401  # one case a kind
+        if isinstance(array, np.ma.MaskedArray):
+            data, mask = np.asarray(array.filled(0)), np.ma.getmaskarray(array)
+            return self._fields(Fields("masked", (("data", data), ("mask", mask))))
+        kind = array.dtype.kind
+        if array.ndim == 0:
+            return self.parts(array.tolist()) if kind in "biufOSU" else self._array(array[None])
+        if array.dtype.names:
+            named = tuple((name, array[name]) for name in array.dtype.names)
+            return self._fields(Fields("record", named))
+        if kind == "c":
+            return self._fields(Fields("complex", (("real", array.real), ("imag", array.imag))))
+        if kind in "mM":
+            return _times(array)
+        if kind == "f" and array.dtype.itemsize > 8:
+            high = array.astype(np.float64)
+            return self._fields(Fields("long", (("high", high), ("rest", array - high))))
+        if array.size == 0 or not is_number_array(array):
+            return self.parts(array.tolist())
+        return array.copy() if array.size <= MOST_NUMBERS else _folded(array)
+
+    def _state(self, value: Any) -> Any:  # noqa: ANN401
+        shown = _shown(value)
+        if isinstance(value, type) or callable(value) or value is NotImplemented:
+            return Opaque(shown, f"a {type(value).__name__}: it has no value")
+        state = value.__getstate__()
+        items: list[tuple[str, Any]] = []
+        for part in state if isinstance(state, tuple) else (state,):
+            items += list(part.items()) if isinstance(part, dict) else []
+        if items:
+            named = tuple((str(name), self.parts(item)) for name, item in items[:_MOST_ITEMS])
+            return Fields(type(value).__name__, named)
+        if shown == type(value).__name__:
+            return Opaque(shown, f"a {shown}: it has no value that can be read")
+        return Opaque(shown)
+
+
+def _atom(value: Any) -> Any:  # noqa: ANN401  # None where it is none
+    """The value itself if it is one number or text, a float if it is a number of another kind."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return _integer(value) if kind is int else value
+    if value is None:
+        return Opaque("None")
+    if isinstance(value, (str, bytes, Raised, TimedOut, Opaque)):
+        return value
+    if isinstance(value, _NUMBERS) and not isinstance(value, (np.longdouble, Enum)):
+        return _integer(value) if isinstance(value, (int, np.integer)) else value
+    if isinstance(value, (Decimal, Fraction)):
+        return _rational(value)
+    if isinstance(value, (dt.datetime, dt.date, dt.time, dt.timedelta)):
+        return _date(value)
+    return None
+
+
+def _integer(value: Any) -> Any:  # noqa: ANN401
+    return value if abs(int(value)) <= EXACT else Exact(str(int(value)), nearest(value))
+
+
+def nearest(value: Any) -> float:  # noqa: ANN401
+    """The nearest float, infinite beyond all floats."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def _rational(value: Decimal | Fraction) -> Any:  # noqa: ANN401
+    if isinstance(value, Decimal) and not value.is_finite():
+        return math.nan if value.is_nan() else nearest(value)
+    if isinstance(value, Decimal) and abs(value.adjusted()) > 400:  # beyond all floats
+        return Exact(str(value.normalize()), nearest(value))
+    exact = Fraction(value)
+    if exact.denominator == 1:
+        return _integer(exact.numerator)
+    rounded = nearest(exact)
+    is_float = math.isfinite(rounded) and Fraction(rounded) == exact
+    return rounded if is_float else Exact(str(exact)[:2_000], rounded)
+
+
+def _date(value: Any) -> Fields:  # noqa: ANN401
+    """Dates, times and spans as whole seconds and microseconds, which floats hold."""
+    kind = type(value).__name__
+    if isinstance(value, dt.timedelta):
+        seconds, rest = value.days * 86_400 + value.seconds, value.microseconds
+        return Fields(kind, (("seconds", seconds), ("rest", rest)))
+    if isinstance(value, dt.time):
+        seconds = value.hour * 3_600 + value.minute * 60 + value.second
+        return Fields(kind, (("seconds", seconds), ("rest", value.microsecond)))
+    if not isinstance(value, dt.datetime):
+        return Fields(kind, (("days", value.toordinal()),))
+    seconds = value.toordinal() * 86_400 + value.hour * 3_600 + value.minute * 60 + value.second
+    zone = Opaque("None" if value.tzinfo is None else str(value.utcoffset()))
+    rest = value.microsecond * 1_000 + int(getattr(value, "nanosecond", 0))
+    return Fields(kind, (("seconds", seconds), ("rest", rest), ("zone", zone)))
+
+
+def _times(array: NDArray[Any]) -> Fields:
+    """Moments or spans as whole seconds and what is left of them; NaN where there is none."""
+    missing = np.isnat(array)
+    seconds = array.astype(f"{array.dtype.kind}8[s]")
+    rest = (array - seconds).astype("m8[ns]").astype(np.int64)
+    columns = [
+        np.where(missing, np.nan, part.astype(np.int64).astype(np.float64))
+        for part in (seconds, rest)
+    ]
+    kind = array.dtype.name.partition("[")[0]
+    return Fields(kind, (("seconds", columns[0]), ("rest", columns[1])))
+
+
+def _stacked(items: list[Any]) -> Any:  # noqa: ANN401
+    """Rows of numbers of one shape as one array."""
+    if not items or not all(isinstance(item, np.ndarray) for item in items):
+        return items
+    if len({item.shape for item in items}) > 1 or sum(i.size for i in items) > MOST_NUMBERS:
+        return items
+    return np.stack([item.astype(np.float64) for item in items])
+
+
+def _folded(array: NDArray[Any]) -> Fields:
+    """An array that is too long to keep: its extremes and norms, and sums with random signs.
+
+    Every entry has its sign and its sum by its place alone.
+    """
+    flat = array.reshape(-1)
+    rng = np.random.Generator(np.random.PCG64(7))
+    sums = np.zeros(_SUMS)
+    square = 0.0
+    for start in range(0, flat.size, _CHUNK):
+        signs = rng.integers(0, 2, _CHUNK, dtype=np.int8) * 2.0 - 1.0
+        chunk = np.nan_to_num(flat[start : start + _CHUNK].astype(np.float64))
+        square += float(chunk @ chunk)
+        padded = np.zeros(_CHUNK)
+        padded[: chunk.size] = chunk
+        sums += (padded * signs).reshape(-1, _SUMS).sum(axis=0)
+    shape = [float(length) for length in array.shape]
+    places = np.array([flat.argmax(), flat.argmin()], np.float64)
+    extremes = np.array([flat.max(), flat.min()], np.float64)
+    what = f"single entries of arrays of more than {MOST_NUMBERS:,} numbers"
+    note = Opaque("folded", f"{what} (their extremes and {_SUMS:,} random sums of all were)")
+    named = (("shape", np.array(shape)), ("places", places), ("extremes", extremes))
+    return Fields("array", (*named, ("square", square), ("sums", sums), ("note", note)))
+
+
+def _foreign(value: Any) -> Any:  # noqa: ANN401  # one case a library
+    """Tables, tensors and sparse matrices of other libraries, as arrays, dicts and fields."""
+    home = type(value).__module__.partition(".")[0]
+    kind = type(value).__name__
+    if home == "pandas" and kind == "DataFrame":
+        index = () if _is_default(value.index) else (("index", value.index.tolist()),)
+        columns = {name: value.iloc[:, i] for i, name in enumerate(value.columns)}
+        return Fields(kind, (("columns", {k: _series(v) for k, v in columns.items()}), *index))
+    if home == "pandas" and kind == "Series":
+        index = () if _is_default(value.index) else (("index", value.index.tolist()),)
+        return Fields(kind, (("values", _series(value)), ("name", value.name), *index))
+    if home == "polars" and kind == "DataFrame":
+        return {name: value[name].to_list() for name in value.columns}
+    if home == "polars" and kind == "Series":
+        return Fields(kind, (("values", value.to_list()), ("name", value.name)))
+    if callable(getattr(value, "toarray", None)) and hasattr(value, "nnz"):
+        if math.prod(value.shape) <= MOST_NUMBERS:
+            return np.asarray(value.toarray())
+        found = value.tocoo()
+        coordinates = tuple((f"at{i}", np.asarray(c)) for i, c in enumerate(found.coords))
+        return Fields(kind, (("shape", list(value.shape)), ("data", found.data), *coordinates))
+    if callable(getattr(value, "detach", None)) and callable(getattr(value, "cpu", None)):
+        return _tensor(value)
+    return None
+
+
+def _tensor(value: Any) -> Any:  # noqa: ANN401
+    """A tensor of PyTorch, or what behaves like one, as an array or a list."""
+    tensor = value.detach().cpu()
+    if getattr(tensor, "is_sparse", False):
+        tensor = tensor.to_dense()
+    try:
+        return np.array(tensor.numpy())
+    except (TypeError, RuntimeError):
+        return tensor.tolist()  # a type that numpy does not have
+
+
+def _series(series: Any) -> Any:  # noqa: ANN401
+    array = np.asarray(series)
+    return array if array.dtype.kind in "biufcmM" else array.tolist()
+
+
+def _is_default(index: Any) -> bool:  # noqa: ANN401
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+
+
+def _attributes(value: Any) -> tuple[tuple[str, Any], ...] | None:  # noqa: ANN401
+    """The fields of a dataclass, an attrs class or a named tuple."""
+    if isinstance(value, type):
+        return None
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+    elif hasattr(type(value), "__attrs_attrs__"):
+        names = [field.name for field in type(value).__attrs_attrs__]
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        return tuple(zip(value._fields, value, strict=True))
+    else:
+        return None
+    return tuple((name, getattr(value, name)) for name in names if hasattr(value, name))
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401
+    """The `repr`, or the name of the type where it holds an address in memory."""
+    found = repr(value)
+    return type(value).__name__ if " at 0x" in found else found
+
+
+def _beyond(what: str) -> Opaque:
+    return Opaque("…", f"{what} beyond the first {_MOST_ITEMS:,}")

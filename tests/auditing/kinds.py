@@ -1,0 +1,273 @@
+"""Outputs of many kinds that hide one number, v, among noise; v alone depends on the data.
+
+Either v is a bit from randomized response, or a number with Laplace noise: in both cases the
+privacy of the output is exactly ε, whatever is done to v afterwards that can be undone.
+"""
+
+import array
+import collections
+import dataclasses
+import datetime as dt
+import enum
+import json
+import math
+import struct
+from decimal import Decimal
+from fractions import Fraction
+from types import MappingProxyType, SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd  # type: ignore[import-untyped]  # it ships none
+import scipy.sparse
+
+Rng = np.random.Generator
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
+
+
+@dataclasses.dataclass
+class Report:
+    noise: float
+    found: Any
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Slotted:
+    noise: float
+    found: float
+
+
+class Plain:
+    def __init__(self, noise: float, found: float) -> None:
+        self.noise = noise
+        self._found = found
+
+
+class Slots:
+    __slots__ = ("found", "noise")
+
+    def __init__(self, noise: float, found: float) -> None:
+        self.noise = noise
+        self.found = found
+
+
+class Convertible:
+    """All that it has is `__float__`."""
+
+    __slots__ = ("_v",)
+
+    def __init__(self, v: float) -> None:
+        self._v = v
+
+    def __float__(self) -> float:
+        return self._v
+
+    def __getstate__(self) -> None:
+        raise TypeError
+
+
+class ArrayLike:
+    def __init__(self, rows: Any) -> None:  # noqa: ANN401
+        self._rows = rows
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:  # noqa: ANN401
+        del copy
+        return np.asarray(self._rows, dtype)
+
+
+class Tensor:
+    """What an audit uses of a tensor of PyTorch that requires a gradient."""
+
+    def __init__(self, rows: Any) -> None:  # noqa: ANN401
+        self._rows = rows
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:  # noqa: ANN401
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad")
+
+    def detach(self) -> "Tensor":
+        return self
+
+    def cpu(self) -> "Tensor":
+        return self
+
+    def numpy(self) -> Any:  # noqa: ANN401
+        return self._rows
+
+
+class Shown:
+    """An object that only its text tells about."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+    def __getstate__(self) -> None:
+        return None
+
+
+class Uncopyable:
+    def __init__(self, noise: float, found: float) -> None:
+        self.noise = noise
+        self.found = found
+
+    def __deepcopy__(self, memo: Any) -> Any:  # noqa: ANN401
+        raise TypeError("cannot be copied")
+
+    __copy__ = __reduce__ = None  # type: ignore[assignment]
+
+
+class Color(enum.Enum):
+    RED = 0
+    GREEN = 1
+
+
+def placed(v: float, rng: Rng, length: int, at: int) -> Any:  # noqa: ANN401
+    rows = rng.laplace(size=length)
+    rows[at] = v
+    return rows
+
+
+def nested(value: Any, depth: int) -> Any:  # noqa: ANN401
+    for i in range(depth):
+        value = [value] if i % 2 else {"in": value}
+    return value
+
+
+def centered(row: Any) -> Any:  # noqa: ANN401
+    return row - row.mean()
+
+
+def repeated(b: int, row: Any) -> Any:  # noqa: ANN401
+    return [*row, row[0] if b else 9.0]
+
+
+def generated(v: float, rng: Rng) -> Any:  # noqa: ANN401
+    yield float(rng.normal())
+    yield v
+
+
+def itself(v: float, rng: Rng) -> Any:  # noqa: ANN401
+    loop: list[Any] = [float(rng.normal()), v]
+    loop.append(loop)
+    return loop
+
+
+EPOCH = dt.datetime(2020, 1, 1, tzinfo=dt.UTC)
+MOMENT = np.datetime64("2020-01-01T00:00:00", "ns")
+
+NUMBERS: dict[str, Any] = {
+    "float": lambda v, _: v,
+    "float32": lambda v, _: np.float32(v),
+    "longdouble": lambda v, _: np.longdouble(v),
+    "complex": lambda v, rng: complex(rng.normal(), v),
+    "complex array": lambda v, rng: rng.normal(size=3) + 1j * np.array([0, v, 0]),
+    "Decimal": lambda v, _: Decimal(v) + Decimal("1e-30"),
+    "Fraction": lambda v, _: Fraction(v) + Fraction(1, 3),
+    "huge integer": lambda v, _: 2**80 + int(v * 2**60),
+    "text of a number": lambda v, rng: f"the answer is {v:.6f}, noise {rng.normal():.3f}",
+    "JSON": lambda v, rng: json.dumps({"noise": float(rng.normal()), "v": v}),
+    "bytes": lambda v, rng: rng.bytes(6) + struct.pack(">d", v),
+    "bytearray": lambda v, rng: bytearray(f"{v:+.4f} {rng.normal():.3f}", "ascii"),
+    "datetime": lambda v, _: EPOCH + dt.timedelta(hours=v),
+    "timedelta": lambda v, _: dt.timedelta(milliseconds=v * 100),
+    "datetime64": lambda v, _: MOMENT + np.timedelta64(int(v * 1e9), "ns"),
+    "datetime64 array": lambda v, rng: (
+        MOMENT + (np.array([rng.normal(), v]) * 1e9).astype("m8[ns]")
+    ),
+    "coordinate 70 of 80": lambda v, rng: placed(v, rng, 80, 70),
+    "coordinate 900 of 1,000": lambda v, rng: placed(v, rng, 1_000, 900),
+    "list of 200": lambda v, rng: placed(v, rng, 200, 150).tolist(),
+    "matrix of 20 by 20": lambda v, rng: placed(v, rng, 400, 333).reshape(20, 20),
+    "four dimensions": lambda v, rng: placed(v, rng, 16, 9).reshape(2, 2, 2, 2),
+    "six levels deep": lambda v, rng: nested([float(rng.normal()), v], 6),
+    "dict of 100": lambda v, rng: {f"k{i}": x for i, x in enumerate(placed(v, rng, 100, 90))},
+    "dict with arrays": lambda v, rng: {"a": rng.normal(size=3), "b": placed(v, rng, 90, 80)},
+    "mapping proxy": lambda v, rng: MappingProxyType({"n": float(rng.normal()), "v": v}),
+    "named tuple": lambda v, rng: Point(float(rng.normal()), v),
+    "dataclass": lambda v, rng: Report(float(rng.normal()), v),
+    "dataclass in dataclass": lambda v, rng: Report(float(rng.normal()), Slotted(0.0, v)),
+    "namespace": lambda v, rng: SimpleNamespace(noise=float(rng.normal()), v=v),
+    "object": lambda v, rng: Plain(float(rng.normal()), v),
+    "object with slots": lambda v, rng: Slots(float(rng.normal()), v),
+    "object that cannot be copied": lambda v, rng: Uncopyable(float(rng.normal()), v),
+    "__float__": lambda v, _: Convertible(v),
+    "__array__": lambda v, rng: ArrayLike(placed(v, rng, 70, 69)),
+    "tensor": lambda v, rng: Tensor(placed(v, rng, 70, 69)),
+    "array.array": lambda v, rng: array.array("d", placed(v, rng, 5, 4)),
+    "deque": lambda v, rng: collections.deque([float(rng.normal()), v]),
+    "generator": generated,
+    "list that holds itself": itself,
+    "Series": lambda v, rng: pd.Series(placed(v, rng, 70, 69)),
+    "DataFrame": lambda v, rng: pd.DataFrame({"a": rng.normal(size=3), "b": [0.0, v, 1.0]}),
+    "sparse matrix": lambda v, rng: scipy.sparse.csr_array(placed(v, rng, 70, 69)[None, :]),
+    "structured array": lambda v, rng: np.array(
+        [(rng.normal(), v)], dtype=[("noise", "f8"), ("v", "f8")]
+    ),
+    "masked array": lambda v, rng: np.ma.array(
+        placed(v, rng, 4, 2), mask=[True, False, False, True]
+    ),
+    "object array": lambda v, rng: np.array([float(rng.normal()), v, None], dtype=object),
+    "text only in repr": lambda v, rng: Shown(f"Result(noise={rng.normal():.3f}, v={v:.6f})"),
+    "sum of a vector": lambda v, rng: centered(rng.normal(size=30)) + v,
+    "set of numbers": lambda v, _: {v, 1e3, 1e4},
+}
+
+BITS: dict[str, Any] = {
+    "bool": lambda b, _: bool(b),
+    "Enum": lambda b, rng: (Color(b), float(rng.normal())),
+    "None or number": lambda b, rng: None if b else float(rng.normal()),
+    "NaN in a coordinate": lambda b, rng: (float(rng.normal()), math.nan if b else 1.0),
+    "element of a set": lambda b, rng: {float(rng.normal()), "yes" if b else "no"},
+    "letter of a text": lambda b, rng: f"{rng.integers(10**8):08d}{'xy'[b]}{rng.integers(10**4)}",
+    "low bit of a huge integer": lambda b, rng: (int(rng.integers(2**50)) * 2**20 + b, 1.0),
+    "a key more": lambda b, rng: {"a": float(rng.normal())} | ({"b": 0.0} if b else {}),
+    "length of a list": lambda b, rng: rng.normal(size=90 + b).tolist(),
+    "order of a list": lambda b, rng: sorted(rng.normal(size=3).tolist(), reverse=bool(b)),
+    "two equal entries": lambda b, rng: repeated(b, rng.normal(size=70)),
+    "mask of a masked array": lambda b, rng: np.ma.array(rng.normal(size=2), mask=[b, 1 - b]),
+    "index of a Series": lambda b, rng: pd.Series(rng.normal(size=2), index=["a", "bc"[b]]),
+    "integer in an array": lambda b, rng: np.append(rng.integers(1000, size=75), b),
+    "message of an error": "message",
+    "type of an error": "type",
+}
+
+ODD: dict[str, Any] = {
+    "negative zero": lambda b, _: -0.0 if b else 0.0,
+    "negative zero in an array": lambda b, rng: np.append(rng.normal(size=3), -0.0 if b else 0.0),
+    "payload of NaN": lambda b, _: struct.unpack("<d", struct.pack("<Q", 0x7FF8 << 48 | b))[0],
+    "integer or float": lambda b, _: 3.0 if b else 3,
+    "width of integers": lambda b, _: np.int32(3) if b else np.int64(3),
+    "width of an array": lambda b, rng: rng.integers(1000, size=9).astype(
+        np.int32 if b else np.int64
+    ),
+}
+
+
+class Hidden:
+    """A mechanism with an output of this kind, of privacy exactly ε on 0 and 1."""
+
+    def __init__(self, kind: str, epsilon: float) -> None:
+        self.kind = kind
+        self.epsilon = epsilon
+
+    def __call__(self, data: int, rng: Rng) -> Any:  # noqa: ANN401
+        if self.kind in NUMBERS:
+            return NUMBERS[self.kind](data + float(rng.laplace(scale=1.0 / self.epsilon)), rng)
+        flips = rng.random() < 1.0 / (1.0 + math.exp(self.epsilon))
+        bit = 1 - data if flips else data
+        make = (BITS | ODD)[self.kind]
+        if make == "message":
+            raise ValueError(f"value {rng.normal():.4f} is {'too large' if bit else 'too small'}")
+        if make == "type":
+            if bit:
+                raise KeyError(float(rng.normal()))
+            raise ValueError(float(rng.normal()))
+        return make(bit, rng)
