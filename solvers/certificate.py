@@ -68,7 +68,7 @@ def certified_gradients(
     if n > _LARGE:
         pairs = [_blockwise(objective, *pair) for pair in zip(points, linear, strict=True)]
     else:
-        rows = max(1, _SCORES // n)
+        rows = max(1, _SCORES // max(1, n))
         starts = range(0, len(points), rows)
         pairs = [_together(objective, points[i : i + rows], linear[i : i + rows]) for i in starts]
     gradients, errors = zip(*pairs, strict=True)

@@ -24,6 +24,13 @@ class Regularizer(ABC):
     def lasso(self) -> float:
         """The weight of the ℓ1 norm."""
 
+    def scaled(self, unit: float) -> "Regularizer":
+        """The same penalty as a function of θ·unit."""
+        ridge, lasso = self.ridge / unit / unit, self.lasso / unit
+        if ridge and lasso:
+            return ElasticNet(ridge, lasso)
+        return Ridge(ridge) if ridge else Lasso(lasso) if lasso else NoRegularizer()
+
     def values(self, points: Floats) -> Floats:
         """The penalty of each point (…, d)."""
         squares = 0.5 * self.ridge * (points**2).sum(axis=-1)

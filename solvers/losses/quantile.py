@@ -44,6 +44,11 @@ class _Tilted(Loss):
     def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         return np.zeros(np.broadcast(scores, labels).shape)
 
+    def corners(self, labels: ArrayLike) -> tuple[Floats, Floats, Floats]:
+        above, below = self.tilts
+        corner = np.asarray(labels, np.float64)
+        return corner, np.full_like(corner, -above), np.full_like(corner, below)
+
     def conjugates(self, slopes: Floats, labels: ArrayLike) -> tuple[Floats, Floats]:
         """f*(a) = a·y for −above ≤ a ≤ below."""
         above, below = self.tilts
