@@ -17,6 +17,7 @@ from solvers.bounds import Data, Floats
 from solvers.certificate import EXPONENTIAL_ACCURACY
 from solvers.linear_noise import LastNoise, LinearNoise
 from solvers.objective_rules import Rule, Setting
+from solvers.plain_numbers import settle
 from solvers.problem import Problem, Solution
 from solvers.theorems import APPROXIMATE_MINIMUM, APPROXIMATE_MINIMUM_GAUSSIAN
 
@@ -55,6 +56,7 @@ class ApproximateMinima:
     rule: Rule = Rule.TIGHT
 
     def __post_init__(self) -> None:
+        settle(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_positive("gradient_tolerance", self.gradient_tolerance)
         least = _LEAST_GRADIENT * self.problem.lipschitz()

@@ -16,6 +16,7 @@ from dpverify.theorems import Theorem
 from solvers.bounds import Floats
 from solvers.losses.base import UNIT
 from solvers.objective import Objective
+from solvers.plain_numbers import settle
 
 EXPONENTIAL_ACCURACY = "NumPy's exp is within 4 units in the last place"
 
@@ -42,6 +43,7 @@ class Certificate:
     solves: int = 1
 
     def __post_init__(self) -> None:
+        settle(self)
         check_between("distance", self.distance, 0.0, math.inf)
         check_count("solves", self.solves)
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.errors import InvalidParameter, NotSupported, check_count, check_positive, check_real
 from solvers.bounds import Floats
+from solvers.plain_numbers import settle
 
 _TOLERANCE = 2.0**-30  # `contains` allows for the rounding of a projection
 
@@ -98,6 +99,7 @@ class Ball(Domain):
     radius: float
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("radius", self.radius)
 
     @property
@@ -138,6 +140,7 @@ class Box(Domain):
     high: float | tuple[float, ...]
 
     def __post_init__(self) -> None:
+        settle(self)
         for name in ("low", "high"):
             value = getattr(self, name)
             if np.ndim(value) == 1:

@@ -24,6 +24,7 @@ from solvers.certificate import EXPONENTIAL_ACCURACY, Certificate
 from solvers.domains import WholeSpace
 from solvers.linear_noise import LastNoise, LinearNoise
 from solvers.objective_rules import Charge, Rule, Setting
+from solvers.plain_numbers import settle
 from solvers.problem import Problem, Solution
 from solvers.theorems import OBJECTIVE_PERTURBATION_LIMIT as LIMIT
 
@@ -67,6 +68,7 @@ class ObjectivePerturbation:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
+        settle(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_arithmetic(self.arithmetic)
         check_between("share", self.share, 2.0**-30, 0.5)
@@ -174,8 +176,10 @@ class ObjectivePerturbation:
     def log_density(self, outputs: ArrayLike, data: Data) -> Floats:
         """The log density of the ideal minimum at each output: b's density times |det ∇²J|.
 
-        On the grid the last noise is left out, which is a ten-thousandth of the noise or less: the
-        density then ranks outputs, and is not their exact probability.
+        On the grid the last noise is left out: the density then ranks outputs, and is not their
+        exact probability. In each coordinate its standard deviation, over that of b/λ, is at the
+        default share 0.0007 for ε = 1 and d = 1, 0.0013 to 0.0017 for d = 10 and 0.003 to 0.005
+        for d = 100; it grows like 1/ε, to 0.025 for ε = 0.1 and d = 100.
         """
         problem = self.problem
         if not problem.plain:

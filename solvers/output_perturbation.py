@@ -20,6 +20,7 @@ from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, Pair
 from solvers.bounds import Data, Floats
 from solvers.certificate import EXPONENTIAL_ACCURACY, Certificate
+from solvers.plain_numbers import settle
 from solvers.problem import Problem, Solution
 from solvers.theorems import CONSTRAINED_MINIMUM, MINIMIZER_SENSITIVITY
 
@@ -61,6 +62,7 @@ class OutputPerturbation:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
+        settle(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_arithmetic(self.arithmetic)
         check_flag("project", self.project)

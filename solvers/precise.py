@@ -218,5 +218,7 @@ def _diagonal(size: int, value: arb) -> arb_mat:
     return matrix
 
 
-def norm(vector: list[arb]) -> arb:
-    return sum((x * x for x in vector), arb(0)).sqrt()
+def norm(vector: Sequence[arb]) -> arb:
+    """‖vector‖₂; a ball around a sum that may be 0 has no root of its own."""
+    total = sum((x * x for x in vector), arb(0))
+    return total.sqrt() if total > 0 else arb(0).union(total.abs_upper().sqrt())

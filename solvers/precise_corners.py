@@ -145,8 +145,8 @@ class _Search:
         point, _ = minimize_precisely(sums, self.point, distance=self.aim)
         self.point = point
         inside = _moved(self.problem.domain, point)
-        gap = _gap(self.problem, sums, point, inside).max(arb(0))
-        return inside, float_above((2 * gap / ball(self.problem.ridge)).sqrt())
+        gap = _gap(self.problem, sums, point, inside).upper().max(arb(0))
+        return inside, float_above((2 * gap / ball(self.problem.ridge)).upper().sqrt())
 
 
 def _steepest(problem: "Problem", data: tuple[Floats, Floats], linear: Floats) -> float:

@@ -25,6 +25,7 @@ from solvers.losses.base import Loss
 from solvers.losses.softmax import Softmax
 from solvers.multiclass import MulticlassObjective
 from solvers.objective import Objective
+from solvers.plain_numbers import settle
 from solvers.precise import PreciseSum, Term, minimize_precisely, norm
 from solvers.precise_corners import minimize_corners_precisely
 from solvers.proximal import minimize_on
@@ -33,7 +34,6 @@ from solvers.theorems import CONSTRAINED_MINIMUM, PERTURBED_MINIMUM
 
 Solver: TypeAlias = Literal["auto", "conic"]
 
-_SMALL = 2.0**-400  # of the norm: entries below do not count
 _RESOLVED = 2.0**50  # times the distance asked for: what floats resolve to a quarter of it
 _CORNER_AIM = 1e-6  # over the ridge: how near corner losses are solved if nothing is asked for
 
@@ -86,6 +86,7 @@ class Problem:
     domain: Domain = field(default_factory=WholeSpace)
 
     def __post_init__(self) -> None:
+        settle(self)
         self.loss.check_bounds(self.bounds)
 
     @property
@@ -141,8 +142,7 @@ class Problem:
 
         Newton's method where J is smooth and free, and with corners rounded off; proximal Newton
         steps on domains and with an ℓ1 norm; cvxpy for corners there, or everywhere on request:
-        polished all the same. All work in units of the declared norm; entries of X that are below
-        2^-400 of it are taken for 0.
+        polished all the same. All work in units of the declared norm.
 
         With `within` every point is certified to be that near its exact minimum, for every
         dataset that obeys the bounds: floats are asked to go no further, and what they cannot
@@ -167,10 +167,8 @@ class Problem:
                 f"linear of shape {parts.shape} must have {self.size(features)} columns"
             )
         unit = self._unit
-        shares = features / unit
-        shares = np.where(np.abs(shares) < _SMALL, 0.0, shares)
         aim = None if within is None else float(within) * unit
-        solved = self.in_units(unit).solve((shares, labels), parts / unit, solver, aim)
+        solved = self.in_units(unit).solve((features / unit, labels), parts / unit, solver, aim)
         return solved.in_units(unit)
 
     def objective(self, features: Floats, labels: Floats) -> Objective:

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpverify.errors import InvalidParameter, check_between, check_positive
 from solvers.bounds import Floats
+from solvers.plain_numbers import settle
 
 
 class Regularizer(ABC):
@@ -55,6 +56,7 @@ class Ridge(Regularizer):
     strength: float
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("strength", self.strength)
 
     @property
@@ -77,6 +79,7 @@ class Lasso(Regularizer):
     strength: float
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("strength", self.strength)
 
     @property
@@ -100,6 +103,7 @@ class ElasticNet(Regularizer):
     lasso_strength: float
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("ridge_strength", self.ridge_strength)
         check_between("lasso_strength", self.lasso_strength, 0.0, math.inf)
         if self.lasso_strength == math.inf:

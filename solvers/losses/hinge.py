@@ -13,6 +13,7 @@ from dpverify.errors import check_positive
 from solvers.bounds import Bounds, Floats
 from solvers.domains import Domain
 from solvers.losses.base import UNIT, Loss, check_signs, margins
+from solvers.plain_numbers import settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ class HuberHinge(Loss):
     width: float = 0.5
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("width", self.width)
 
     @property

@@ -13,6 +13,7 @@ from dpverify.errors import InvalidParameter, check_count
 from solvers.bounds import Bounds, Floats
 from solvers.domains import Domain
 from solvers.losses.base import UNIT, Loss
+from solvers.plain_numbers import settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Softmax(Loss):
     classes: int
 
     def __post_init__(self) -> None:
+        settle(self)
         check_count("classes", self.classes)
         if self.classes < 2:
             raise InvalidParameter(f"classes={self.classes!r} must be at least 2")
