@@ -17,9 +17,11 @@ from solvers.bounds import Data, Floats
 from solvers.certificate import EXPONENTIAL_ACCURACY
 from solvers.linear_noise import LastNoise, LinearNoise
 from solvers.objective_rules import Rule, Setting
-from solvers.output_perturbation import SOLVED
+from solvers.plain_numbers import settle
 from solvers.problem import Problem, Solution
 from solvers.theorems import APPROXIMATE_MINIMUM, APPROXIMATE_MINIMUM_GAUSSIAN
+
+_LEAST_GRADIENT = 2.0**-30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +56,15 @@ class ApproximateMinima:
     rule: Rule = Rule.TIGHT
 
     def __post_init__(self) -> None:
+        settle(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_positive("gradient_tolerance", self.gradient_tolerance)
+        least = _LEAST_GRADIENT * self.problem.lipschitz()
+        if not self.gradient_tolerance >= least:
+            raise InvalidParameter(
+                f"gradient_tolerance={self.gradient_tolerance!r} must be at least {least:.3g}, "
+                "2^-30 of what one record's gradient can be: floats do not resolve less"
+            )
         check_between("share", self.share, 2.0**-30, 1.0 - 2.0**-30)
         if not isinstance(self.budget, ApproxDP) or not 0.0 < self.budget.delta < 1.0:
             raise InvalidParameter(f"budget={self.budget!r} must be ApproxDP with 0 < delta < 1")
@@ -128,7 +137,7 @@ class ApproximateMinima:
     @property
     def claim(self) -> Claim:
         accurate = self.setting.grounds(gaussian=True)[1]
-        assumes = (*self.noise.assumes, *accurate, EXPONENTIAL_ACCURACY, SOLVED)
+        assumes = (*self.noise.assumes, *accurate, EXPONENTIAL_ACCURACY)
         published = self.rule is Rule.PUBLISHED
         theorem = APPROXIMATE_MINIMUM if published else APPROXIMATE_MINIMUM_GAUSSIAN
         return Claim(self.budget, self.relation, theorem, assumes)
@@ -136,7 +145,7 @@ class ApproximateMinima:
     def solve(self, data: Data, linear: Floats) -> Solution:
         """Minima for given b, with gradients that are certified to be short enough."""
         allowed = self.gradient_tolerance / self.problem.ridge
-        return self.problem.minimize(data, linear).within(allowed)
+        return self.problem.minimize(data, linear, within=allowed)
 
     def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` independent private fits: an array (size, d)."""

@@ -16,6 +16,7 @@ from dpverify.theorems import POISSON_SUBSAMPLING, WITHOUT_REPLACEMENT, Theorem
 from solvers.bounds import Floats
 from solvers.clipped_sums import ClippedSums
 from solvers.descent import Setting
+from solvers.plain_numbers import settle
 from solvers.theorems import POISSON_REPLACED
 
 _UNIFORM = 2**53  # what Generator.random() returns are multiples of 1/this
@@ -30,6 +31,7 @@ class PoissonBatches:
     rate: float
 
     def __post_init__(self) -> None:
+        settle(self)
         check_real("rate", self.rate)
         if not 0 < self.rate <= 1:
             raise InvalidParameter(f"rate={self.rate!r} must be positive and at most 1")
@@ -58,7 +60,7 @@ class PoissonBatches:
 
     def totals(self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator) -> Ints:
         result = np.empty((len(parameters), sums.dimension), np.int64)
-        step = max(1, _CELLS // sums.records)
+        step = max(1, _CELLS // max(1, sums.records))
         for start in range(0, len(parameters), step):
             few = slice(start, start + step)
             shape = (len(parameters[few]), sums.records)
@@ -74,6 +76,7 @@ class FixedBatches:
     size: int
 
     def __post_init__(self) -> None:
+        settle(self)
         check_count("size", self.size)
 
     def theorem(self, relation: Relation) -> Theorem:  # noqa: ARG002

@@ -8,19 +8,23 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.errors import InvalidParameter, check_positive, check_real
+from solvers.plain_numbers import plain, settle
 
 Floats: TypeAlias = NDArray[np.float64]
 Data: TypeAlias = tuple[ArrayLike, ArrayLike]  # features (n, d) and labels (n)
 
 _SLACK = 2.0**-40  # rows scaled to a norm in floats are off by less, and are scaled back
 _UNIT = 2.0**-53
+_SMALL = 2.0**-400
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """‖x‖₂ ≤ `norm` for every row x, and labels from the set `labels` or within ±`label_bound`.
 
-    Privacy constants are computed from these three numbers and nothing else.
+    Privacy constants are computed from these three numbers and nothing else. No rows at all are
+    data like any other, since they are neighbors of one row. A refusal names the bound and never
+    the record that breaks it.
 
     >>> bounds = Bounds(norm=1.0, labels=(-1, 1))
     >>> X, y = bounds.clip([[3.0, 4.0], [0.0, 1.0]], [1, -1])
@@ -33,9 +37,10 @@ class Bounds:
     label_bound: float | None = None
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("norm", self.norm)
         if self.labels is not None:
-            object.__setattr__(self, "labels", tuple(self.labels))
+            object.__setattr__(self, "labels", plain(tuple(self.labels)))
             for label in self.labels:
                 check_real("label", label)
             if len(set(self.labels)) < 2:
@@ -80,9 +85,11 @@ class Bounds:
     ) -> tuple[Floats, Floats]:
         """Features (n, d) and labels (n) as floats that obey the bounds exactly; or refuse.
 
-        Rows that exceed the norm by a rounding error (2^-40 of it) are scaled back, clip or not.
+        Rows that exceed the norm by a rounding error (2^-40 of it) are scaled back, clip or not;
+        entries below 2^-400 of it are taken for 0, so that products of them do not underflow.
+        Both look at one record at a time.
         """
-        rows, labels = _matrix(X), _vector(y)
+        rows, labels = _matrix(X), numbers("y", y)
         if len(rows) != len(labels):
             raise InvalidParameter(
                 f"y has {len(labels)} labels and X {len(rows)} rows; there must be equally many"
@@ -93,18 +100,18 @@ class Bounds:
         lengths = _norms(rows)
         bound = float(self.norm)
         if not clip and (lengths > bound * (1.0 + _SLACK)).any():
-            worst = int(np.argmax(lengths))
             raise InvalidParameter(
-                f"row {worst} of X has norm {lengths[worst]:.6g}; every row's norm must be at most "
-                f"norm={self.norm!r}, or be clipped (clip=True)"
+                f"the norm of every row of X must be at most norm={self.norm!r}, or be clipped "
+                "(clip=True)"
             )
         # The computed norm is within (d + 4) units in the last place of the true one, and so is
         # a scaled row of what it should be: twice that below the bound is certainly inside.
         certain = bound * (1.0 - 2 * (rows.shape[1] + 4) * _UNIT)
         long = lengths > certain
-        if not long.any():
+        small = (np.abs(rows) < _SMALL * bound) & (rows != 0.0)
+        if not long.any() and not small.any():
             return rows
-        scaled = rows.copy()
+        scaled = np.where(small, 0.0, rows)
         scaled[long] *= (certain / lengths[long])[:, None]
         return scaled
 
@@ -113,16 +120,13 @@ class Bounds:
             outside = ~np.isin(labels, self.labels)
             if outside.any():
                 listed = ", ".join(f"{label:g}" for label in self.labels)
-                raise InvalidParameter(
-                    f"label {labels[outside][0]:g} in y must be one of: {listed}"
-                )
+                raise InvalidParameter(f"every label in y must be one of: {listed}")
         if self.label_bound is None:
             return labels
         bound = float(self.label_bound)
         if not clip and (np.abs(labels) > bound).any():
-            worst = labels[np.argmax(np.abs(labels))]
             raise InvalidParameter(
-                f"label {worst:.6g} in y must lie within ±{bound:g}, or be clipped (clip=True)"
+                f"every label in y must lie within ±{bound:g}, or be clipped (clip=True)"
             )
         return np.clip(labels, -bound, bound)
 
@@ -149,18 +153,17 @@ def _matrix(X: ArrayLike) -> Floats:  # noqa: N803
     rows = _real("X", X)
     if rows.ndim != 2:
         raise InvalidParameter(f"X of shape {rows.shape} must be a matrix: one row a record")
-    if rows.shape[0] == 0:
-        raise InvalidParameter(f"X of shape {rows.shape} must have at least one row")
     if rows.shape[1] == 0:
         raise InvalidParameter(f"X of shape {rows.shape} must have at least one column")
     return rows
 
 
-def _vector(y: ArrayLike) -> Floats:
-    labels = _real("y", y)
-    if labels.ndim != 1:
-        raise InvalidParameter(f"y of shape {labels.shape} must be a list of labels")
-    return labels
+def numbers(name: str, value: ArrayLike) -> Floats:
+    """A list of real numbers, which may be empty, as floats; or refuse, quoting none of them."""
+    found = _real(name, value)
+    if found.ndim != 1:
+        raise InvalidParameter(f"{name} of shape {found.shape} must be a list of numbers")
+    return found
 
 
 def _real(name: str, value: ArrayLike) -> Floats:
@@ -169,7 +172,5 @@ def _real(name: str, value: ArrayLike) -> Floats:
         raise InvalidParameter(f"{name} of type {array.dtype} must hold real numbers")
     floats = array.astype(np.float64, copy=False)
     if not np.isfinite(floats).all():
-        index = tuple(int(i) for i in np.argwhere(~np.isfinite(floats))[0])
-        where = ", ".join(map(str, index))
-        raise InvalidParameter(f"{name}[{where}]={float(floats[index])!r} must be finite")
+        raise InvalidParameter(f"{name} must be finite: it has NaN or infinite entries")
     return floats

@@ -16,6 +16,7 @@ from dpverify.theorems import Theorem
 from solvers.bounds import Floats
 from solvers.losses.base import UNIT
 from solvers.objective import Objective
+from solvers.plain_numbers import settle
 
 EXPONENTIAL_ACCURACY = "NumPy's exp is within 4 units in the last place"
 
@@ -42,6 +43,7 @@ class Certificate:
     solves: int = 1
 
     def __post_init__(self) -> None:
+        settle(self)
         check_between("distance", self.distance, 0.0, math.inf)
         check_count("solves", self.solves)
 
@@ -68,7 +70,7 @@ def certified_gradients(
     if n > _LARGE:
         pairs = [_blockwise(objective, *pair) for pair in zip(points, linear, strict=True)]
     else:
-        rows = max(1, _SCORES // n)
+        rows = max(1, _SCORES // max(1, n))
         starts = range(0, len(points), rows)
         pairs = [_together(objective, points[i : i + rows], linear[i : i + rows]) for i in starts]
     gradients, errors = zip(*pairs, strict=True)

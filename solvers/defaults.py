@@ -23,6 +23,7 @@ from dpverify.errors import InvalidParameter, check_count, check_positive
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from solvers.gradient_descent import noise_ratio
+from solvers.plain_numbers import plain_arguments
 
 INTERCEPT = 0.25  # the constant feature, in norm bounds
 
@@ -30,6 +31,7 @@ _MOST_STEPS = 200
 _DETERMINANT = 0.25  # the share of ε that the determinant of a loss other than logistic may cost
 
 
+@plain_arguments
 def coordinate_noise(budget: PureDP | ApproxDP, relation: Relation, dimension: int) -> float:
     """The standard deviation a coordinate of the noise that a sum of unit vectors needs.
 
@@ -45,6 +47,7 @@ def coordinate_noise(budget: PureDP | ApproxDP, relation: Relation, dimension: i
     return reach * spread * noise_ratio(budget, 1)
 
 
+@plain_arguments
 def ridge(
     budget: PureDP | ApproxDP,
     relation: Relation,
@@ -71,6 +74,7 @@ def ridge(
     return max(balanced, least)
 
 
+@plain_arguments
 def output_ridge(  # noqa: PLR0913  # what the formula is about
     budget: PureDP | ApproxDP,
     relation: Relation,
@@ -99,6 +103,7 @@ def output_ridge(  # noqa: PLR0913  # what the formula is about
     return float(np.cbrt(sharpness * records * norm**4 * noise**2 / dimension))
 
 
+@plain_arguments
 def radius(*, dimension: int, norm: float) -> float:
     """Of the ball that gradient methods stay in: √d/R, the prior's ‖θ‖.
 
@@ -110,6 +115,7 @@ def radius(*, dimension: int, norm: float) -> float:
     return math.sqrt(dimension) / norm
 
 
+@plain_arguments
 def steps(budget: PureDP | ApproxDP, relation: Relation, *, dimension: int, records: int) -> int:
     """Noisy gradients to take: as many as leave their noise no longer than the gradients.
 
@@ -125,17 +131,24 @@ def steps(budget: PureDP | ApproxDP, relation: Relation, *, dimension: int, reco
     return max(1, min(_MOST_STEPS, math.floor(most)))
 
 
+@plain_arguments
 def public_records(records: int | None, relation: Relation, present: int) -> int:
     """How many records gradients are averaged over: a public number.
 
     Where records are replaced, those present; where they are added or removed, a declared number.
     """
+    if records is not None:
+        check_count("records", records)
     if relation is Relation.REPLACE_ONE:
+        if records not in {None, present}:
+            raise InvalidParameter(
+                f"records={records!r} must be None or the {present} rows of X: where records are "
+                "replaced, how many there are is public"
+            )
         return present
     if records is None:
         raise InvalidParameter(
-            "records=None must be declared for gradient methods: where records are added or "
-            "removed, how many there are is private"
+            "records=None must be declared for output perturbation and gradient methods: where "
+            "records are added or removed, how many there are is private"
         )
-    check_count("records", records)
     return int(records)

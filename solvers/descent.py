@@ -22,6 +22,7 @@ from solvers.bounds import Bounds, Data, Floats
 from solvers.clipped_sums import ELEMENTWISE, ClippedSums, classes_of
 from solvers.domains import Domain
 from solvers.losses import Loss
+from solvers.plain_numbers import settle
 from solvers.step_noise import Kind, StepNoise
 
 Output: TypeAlias = Literal["average", "last"]
@@ -50,6 +51,7 @@ class Setting:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
+        settle(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         self.loss.check_bounds(self.bounds)
         check_count("records", self.records)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.errors import InvalidParameter, check_count, check_positive, check_real
+from dpverify.errors import InvalidParameter, NotSupported, check_count, check_positive, check_real
 from solvers.bounds import Floats
+from solvers.plain_numbers import settle
 
 _TOLERANCE = 2.0**-30  # `contains` allows for the rounding of a projection
 
@@ -36,6 +37,10 @@ class Domain(ABC):
     @abstractmethod
     def constraints(self, variable: Any) -> list[Any]:  # noqa: ANN401  # cvxpy has no types here
         """The domain as constraints on a cvxpy variable."""
+
+    def scaled(self, factor: float) -> "Domain":  # noqa: ARG002
+        """The domain of factor·θ, for a power of two."""
+        raise NotSupported(f"domain={self!r} has a size of its own")
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Which points of an array (…, d) lie in the domain, up to rounding."""
@@ -76,6 +81,9 @@ class WholeSpace(Domain):
     def project(self, points: ArrayLike) -> Floats:
         return np.array(points, np.float64)
 
+    def scaled(self, factor: float) -> "WholeSpace":  # noqa: ARG002
+        return self
+
     def constraints(self, variable: Any) -> list[Any]:  # noqa: ANN401, ARG002
         return []
 
@@ -91,6 +99,7 @@ class Ball(Domain):
     radius: float
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("radius", self.radius)
 
     @property
@@ -110,6 +119,9 @@ class Ball(Domain):
         radius = float(self.radius)
         return np.where(norms > radius, array * (radius / np.maximum(norms, radius)), array)
 
+    def scaled(self, factor: float) -> "Ball":
+        return Ball(self.radius * factor)
+
     def constraints(self, variable: Any) -> list[Any]:  # noqa: ANN401
         import cvxpy as cp  # noqa: PLC0415
 
@@ -128,6 +140,7 @@ class Box(Domain):
     high: float | tuple[float, ...]
 
     def __post_init__(self) -> None:
+        settle(self)
         for name in ("low", "high"):
             value = getattr(self, name)
             if np.ndim(value) == 1:
@@ -181,6 +194,12 @@ class Box(Domain):
 
     def project(self, points: ArrayLike) -> Floats:
         return np.clip(np.asarray(points, np.float64), self._low, self._high)
+
+    def scaled(self, factor: float) -> "Box":
+        low, high = self._low * factor, self._high * factor
+        if self.dimension is None:
+            return Box(float(low), float(high))
+        return Box(*(tuple(side.tolist()) if side.ndim else float(side) for side in (low, high)))
 
     def constraints(self, variable: Any) -> list[Any]:  # noqa: ANN401
         return [variable >= self._low, variable <= self._high]

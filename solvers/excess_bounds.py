@@ -15,9 +15,11 @@ from dpverify.errors import (
     check_real,
 )
 from dpverify.neighbors import Relation
+from solvers.plain_numbers import plain_arguments
 from solvers.quantiles import ExponentialQuantile
 
 
+@plain_arguments
 def records_for_uniform_convergence(candidates: int, *, accuracy: float, failure: float) -> int:
     """n ≥ ln(|C|/β)/(2α²): so many records bring no candidate's risk, in [0, 1], above by α.
 
@@ -32,6 +34,7 @@ def records_for_uniform_convergence(candidates: int, *, accuracy: float, failure
     return max(1, math.ceil(math.log(candidates / failure) / (2.0 * accuracy**2)))
 
 
+@plain_arguments
 def descent_excess(*, radius: float, second_moment: float, iterates: int) -> float:
     """R·B/√T: expected excess risk of the average of T noisy projected gradient iterates.
 
@@ -47,6 +50,7 @@ def descent_excess(*, radius: float, second_moment: float, iterates: int) -> flo
     return float(radius) * math.sqrt(second_moment / iterates)
 
 
+@plain_arguments
 def finite_excess(  # noqa: PLR0913  # what the theorem is about
     *,
     largest_loss: float,
@@ -75,6 +79,7 @@ def finite_excess(  # noqa: PLR0913  # what the theorem is about
     return (math.log(candidates) - math.log(failure)) / (rate * records)
 
 
+@plain_arguments
 def ball_excess(  # noqa: PLR0913  # what the theorem is about
     *,
     radius: float,
@@ -104,6 +109,7 @@ def ball_excess(  # noqa: PLR0913  # what the theorem is about
     return 2.0 * float(radius) * float(lipschitz) / total * (dimension + 2.0 * spread)
 
 
+@plain_arguments
 def quantile_miss(mechanism: ExponentialQuantile, *, failure: float) -> float:
     """By how many records a private quantile misses: at most (2Δ/ε)·(ln m + ln(1/β)).
 
@@ -119,6 +125,7 @@ def quantile_miss(mechanism: ExponentialQuantile, *, failure: float) -> float:
     return scale * (points - math.log(failure))
 
 
+@plain_arguments
 def perturbed_distance(*, noise_norm: float, strength: float) -> float:
     """‖b‖/λ: how far the minimum of Σℓ + (λ/2)‖θ‖² moves if bᵀθ is added. (14.7 has 2‖b‖/λ.)
 
@@ -129,6 +136,7 @@ def perturbed_distance(*, noise_norm: float, strength: float) -> float:
     return float(noise_norm) / float(strength)
 
 
+@plain_arguments
 def perturbed_excess(*, noise_norm: float, strength: float, records: int) -> float:
     """‖b‖²/(2nλ): how much the mean objective gains at that minimum. (14.7 has ‖b‖²/(nλ).)
 
@@ -141,6 +149,7 @@ def perturbed_excess(*, noise_norm: float, strength: float, records: int) -> flo
     return perturbed_distance(noise_norm=noise_norm, strength=strength) * noise_norm / 2 / records
 
 
+@plain_arguments
 def output_excess(*, lipschitz: float, noise_norm: float, ridge: float, radius: float) -> float:
     """Excess risk of θ̂ + z over ‖θ‖ ≤ R, θ̂ the minimum with ridge λ: at most G·‖z‖ + λR²/2.
 
@@ -163,6 +172,7 @@ def _exponent(epsilon: float, relation: Relation) -> float:
     return float(epsilon) * (0.5 if Relation.parse(relation) is Relation.REPLACE_ONE else 1.0)
 
 
+@plain_arguments
 def check_failure(failure: object) -> None:
     check_real("failure", failure)
     if not 0 < failure < 1:  # type: ignore[operator]  # check_real narrowed it to a Real

@@ -21,6 +21,7 @@ from solvers.clipped_sums import ELEMENTWISE, MOST_RECORDS
 from solvers.descent import features_and_labels
 from solvers.domains import Ball, Domain
 from solvers.losses import Loss, Softmax
+from solvers.plain_numbers import plain_arguments, settle
 
 _UNITS = 1 << 30  # the largest loss, in units; 2^21 records then sum up to less than 2^53
 _CELLS = 1 << 20
@@ -63,6 +64,7 @@ class ExponentialERM:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
+        settle(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_positive("epsilon", self.epsilon)
         check_flag("clip_records", self.clip_records)
@@ -170,6 +172,7 @@ class ExponentialERM:
         return np.array([numbers.get(row.tobytes(), -1) for row in draws + 0.0], np.int64)
 
 
+@plain_arguments
 def row_scores(rows: Floats, points: Floats) -> Floats:
     """⟨row, point⟩ (rows, points), each added up in the same order whatever stands around it."""
     scores = np.zeros((len(rows), len(points)))
@@ -178,6 +181,7 @@ def row_scores(rows: Floats, points: Floats) -> Floats:
     return scores
 
 
+@plain_arguments
 def diameter(points: Floats) -> float:
     """The largest distance of two points, rounded up; twice the radius about 0 for very many."""
     if len(points) > 2_000:
@@ -186,6 +190,7 @@ def diameter(points: Floats) -> float:
     return widest * _rounding(points)
 
 
+@plain_arguments
 def above_norms(points: Floats) -> float:
     """A bound on the norms of the points."""
     longest = float(np.linalg.norm(points, axis=1).max())
@@ -197,6 +202,7 @@ def _rounding(points: Floats) -> float:
     return 1.0 + (int(points.shape[1]) + 4) * 2.0**-50
 
 
+@plain_arguments
 def lattice(domain: Ball, dimension: int, spacing: float) -> Floats:
     """All multiples of `spacing` in the ball, in every coordinate: candidates for a few dimensions.
 

@@ -28,6 +28,7 @@ from solvers.descent import (
     check_output,
     released,
 )
+from solvers.plain_numbers import settle
 from solvers.step_noise import Kind, StepNoise
 
 Budget: TypeAlias = PureDP | ApproxDP | ZeroConcentratedDP | GaussianDP
@@ -65,6 +66,7 @@ class GradientDescent:
     output: Output = "average"
 
     def __post_init__(self) -> None:
+        settle(self)
         check_count("steps", self.steps)
         check_output(self.output)
         if self.learning_rate is not None:

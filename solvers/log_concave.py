@@ -27,6 +27,7 @@ from solvers.domains import Ball
 from solvers.envelope import Boxes, Envelope
 from solvers.lattice_sums import CELLS, HALF_SPAN, LatticeSums
 from solvers.losses import Loss, Softmax
+from solvers.plain_numbers import settle
 
 MOST_DIMENSIONS = 3
 
@@ -69,6 +70,7 @@ class ExponentialOnBall:
     lattice_bits: int = _MOST_BITS
 
     def __post_init__(self) -> None:
+        settle(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_positive("epsilon", self.epsilon)
         check_between("ridge", self.ridge, 0.0, 1e300)

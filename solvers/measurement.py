@@ -13,6 +13,7 @@ from solvers.bounds import Data
 from solvers.descent import Setting
 from solvers.excess_bounds import descent_excess
 from solvers.gradient_descent import GradientDescent
+from solvers.plain_numbers import plain_arguments
 from solvers.utility import excess_risks
 
 DrawData: TypeAlias = Callable[[int, np.random.Generator], Data]
@@ -30,6 +31,7 @@ class Measured:
     bound: float
 
 
+@plain_arguments
 def measure_descent(  # noqa: PLR0913  # each is a choice of the experiment
     setting: Setting,
     draw: DrawData,
@@ -74,6 +76,7 @@ def measure_descent(  # noqa: PLR0913  # each is a choice of the experiment
     return found
 
 
+@plain_arguments
 def series(measured: Sequence[Measured]) -> dict[str, list[tuple[float, float, float]]]:
     """For each n its triples (ε, measured, bound): what `dpverify.reporting` draws.
 

@@ -34,12 +34,12 @@ class MulticlassObjective(Objective):
 
     def scores(self, points: Floats) -> Floats:
         """θᵀx for points (B, d·K) and all records: (B, n, K)."""
-        matrices = points.reshape(len(points), -1, self.classes)
+        matrices = points.reshape(len(points), self.features.shape[1], self.classes)
         scores: Floats = np.matmul(self.features, matrices)
         return scores
 
     def total(self, slopes: Floats, points: Floats, linear: Floats) -> Floats:
-        sums = np.matmul(self.features.T, slopes).reshape(len(points), -1)
+        sums = np.matmul(self.features.T, slopes).reshape(points.shape)
         gradients: Floats = sums + self.ridge * points + linear
         return gradients
 
@@ -49,9 +49,10 @@ class _ClassSquares(Squares):
 
     def hessians(self, weights: Floats, ridge: float) -> Floats:
         count, n, classes, _ = weights.shape
-        flat = np.moveaxis(weights, 1, -1).reshape(-1, n)
+        flat = np.moveaxis(weights, 1, -1).reshape(count * classes**2, n)
         matrices = self.unpacked(self.packed(flat))
         d = matrices.shape[-1]
         blocks = matrices.reshape(count, classes, classes, d, d)
-        hessians: Floats = blocks.transpose(0, 3, 1, 4, 2).reshape(count, d * classes, -1)
+        size = d * classes
+        hessians: Floats = blocks.transpose(0, 3, 1, 4, 2).reshape(count, size, size)
         return hessians + ridge * np.eye(d * classes)

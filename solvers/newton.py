@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from solvers.bounds import Floats
-from solvers.certificate import NotSolved
 from solvers.newton_large import minimize_large
 from solvers.objective import PRODUCTS, Objective, Squares
 
@@ -45,13 +44,18 @@ def minimize(
     """
     n, d = objective.features.shape
     if objective.width == 1 and n * d * (d + 1) // 2 > PRODUCTS:
-        return np.array([minimize_large(objective, b, tolerance=tolerance) for b in linear])
+        begins = [None] * len(linear) if start is None else np.broadcast_to(start, linear.shape)
+        solved = [
+            minimize_large(objective, b, tolerance=tolerance, start=begin)
+            for b, begin in zip(linear, begins, strict=True)
+        ]
+        return np.array(solved).reshape(linear.shape)
     squares = objective.squares()
     if start is None:
         origin = np.zeros((1, objective.dimension))
         start = _Batch(objective, squares, np.zeros_like(origin), origin).run(tolerance)
     points = np.empty_like(linear)
-    rows = max(1, _BLOCK // (len(objective.features) * objective.width))
+    rows = max(1, _BLOCK // max(1, n * objective.width))
     for first in range(0, len(linear), rows):
         part = linear[first : first + rows]
         begin = np.broadcast_to(start, linear.shape)[first : first + rows].copy()
@@ -124,13 +128,7 @@ class _Batch:
     ) -> tuple[_State, NDArray[np.bool_]]:
         """One damped step for every row, and which rows it moved."""
         hessians = self.squares.hessians(state.curvatures, self.objective.ridge)
-        try:
-            solved = np.linalg.solve(hessians, state.gradients[:, :, None])
-        except np.linalg.LinAlgError:
-            raise NotSolved(
-                f"ridge={self.objective.ridge!r} must be larger: a Hessian is singular in floats"
-            ) from None
-        directions: Floats = -solved[:, :, 0].astype(np.float64, copy=False)
+        directions = -_solved(hessians, state.gradients)
         trial = self._at(state.points + directions, linear)
         good = trial.norms <= _SHORTER * shortest
         if good.all():
@@ -164,3 +162,21 @@ class _Batch:
             length /= 2.0
         trial.put(waiting, state.taken(waiting))
         return moved
+
+
+def _solved(hessians: Floats, gradients: Floats) -> Floats:
+    """H⁻¹·g for each row; of a Hessian that is singular in floats, with a longer diagonal.
+
+    Any positive definite matrix gives a direction in which J falls, so this costs speed at most.
+    """
+    size = gradients.shape[1]
+    for share in (0.0, *(2.0**-k for k in range(50, 0, -7)), 1.0):
+        traces = np.trace(hessians, axis1=1, axis2=2)
+        firm = hessians + (share * traces)[:, None, None] * np.eye(size)
+        try:
+            solved = np.linalg.solve(firm, gradients[:, :, None])[:, :, 0]
+        except np.linalg.LinAlgError:
+            continue
+        if np.isfinite(solved).all():
+            return np.asarray(solved, np.float64)
+    return np.zeros_like(gradients)

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from solvers.bounds import Floats
-from solvers.certificate import NotSolved
 from solvers.objective import Objective
 
 _BLOCK = 1 << 16  # numbers in a block of records
@@ -27,7 +26,13 @@ _ROUNDING = 1e-14  # a share of the sum of n slopes that its rounding exceeds an
 _KEEP = 0.3  # a kept Hessian that shortens the gradient by less is formed anew
 
 
-def minimize_large(objective: Objective, linear: Floats, *, tolerance: float = 1e-10) -> Floats:
+def minimize_large(
+    objective: Objective,
+    linear: Floats,
+    *,
+    tolerance: float = 1e-10,
+    start: Floats | None = None,
+) -> Floats:
     """The minimum of one J: (d). As for `newton.minimize`, rounding may stop it earlier.
 
     >>> from solvers.losses import Squared
@@ -36,7 +41,7 @@ def minimize_large(objective: Objective, linear: Floats, *, tolerance: float = 1
     array([0.5])
     """
     tolerance = max(tolerance, _ROUNDING * len(objective.features))
-    point = _start(objective, linear)
+    point = _start(objective, linear) if start is None else start
     gradient = _gradient(objective, point, linear)
     shortest = _length(gradient)
     model: _Model | None = None
@@ -141,13 +146,20 @@ class _Model:
 
 
 def _factor(hessian: Floats, ridge: float) -> tuple[Floats, bool]:
-    try:
-        factor: tuple[Floats, bool] = cho_factor(hessian, lower=True)
-    except np.linalg.LinAlgError:
-        raise NotSolved(
-            f"ridge={ridge!r} must be larger: the Hessian is singular in floats"
-        ) from None
-    return factor
+    """Cholesky's; of a Hessian that is singular in floats, with a longer diagonal.
+
+    Any positive definite matrix gives a direction in which J falls, so this costs speed at most.
+    """
+    trace = float(np.trace(hessian)) + ridge
+    for share in (0.0, *(2.0**-k for k in range(50, 0, -7))):
+        try:
+            factor: tuple[Floats, bool] = cho_factor(
+                hessian + share * trace * np.eye(len(hessian)), lower=True
+            )
+        except np.linalg.LinAlgError:
+            continue
+        return factor
+    return np.sqrt(trace) * np.eye(len(hessian)), True
 
 
 def _gradient(objective: Objective, point: Floats, linear: Floats) -> Floats:

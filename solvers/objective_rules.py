@@ -30,6 +30,7 @@ from solvers.objective_deltas import (
     two_sided_delta,
     united_delta,
 )
+from solvers.plain_numbers import plain_arguments, settle
 
 
 class Rule(Enum):
@@ -72,6 +73,7 @@ class Setting:
     dimension: int | None = None  # boxes need it, to bound the slopes of the squared loss
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("ridge", self.ridge)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         self.loss.check_bounds(self.bounds)
@@ -141,6 +143,7 @@ class Setting:
             return theorems.OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN, (LOGARITHM_ACCURACY,)
         return theorems.OBJECTIVE_PERTURBATION_GAUSSIAN, ()
 
+    @plain_arguments
     def pure(self, scale: float) -> Charge:
         """What noise of density ∝ e^(−‖b‖/scale) costs."""
         check_positive("scale", scale)
@@ -160,6 +163,7 @@ class Setting:
             )[1]
         return Charge(guarantee=PureDP(epsilon=epsilon), theorem=theorem, assumes=assumes)
 
+    @plain_arguments
     def gaussian(self, sigma: float, epsilon: float, *, last: float = 0.0) -> Charge:
         """The δ of noise N(0, σ²I) at ε: certainly large enough.
 

@@ -29,7 +29,7 @@ def minimize_on(
 ) -> tuple[Floats, Floats]:
     """For each row b of `linear` (B, d) a point, and a bound on its distance from the minimum."""
     lasso = 0.0 if isinstance(domain, Simplex) else lasso  # the ℓ1 norm is 1 all over it
-    rows = max(1, _BLOCK // len(objective.features))
+    rows = max(1, _BLOCK // max(1, len(objective.features)))
     points, distances = np.empty_like(linear), np.empty(len(linear))
     squares = Squares(objective.features)
     gram = objective.features.T @ objective.features

@@ -34,12 +34,13 @@ from dpverify.mechanisms.inputs import (
     check_exponent,
     check_flag,
     outputs_of,
-    real_vector,
 )
 from dpverify.mechanisms.laws import Floats
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import EXPONENTIAL_MECHANISM
+from solvers.bounds import numbers
+from solvers.plain_numbers import settle
 from solvers.stretches import Stretches
 
 _POINTS = 40  # the default grid has 2^39 to 2^40 points in the range
@@ -75,6 +76,7 @@ class ExponentialQuantile:
     grid_exponent: int | None = None
 
     def __post_init__(self) -> None:
+        settle(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_positive("epsilon", self.epsilon)
         for name in ("low", "high"):
@@ -180,13 +182,12 @@ class ExponentialQuantile:
 
     def _values(self, data: ArrayLike) -> Floats:
         """The data, sorted, in steps for a grid; refused or clipped outside of the range."""
-        values = real_vector("data", data)
+        values = numbers("data", data)
         low, high = float(self.low), float(self.high)
         outside = (values < low) | (values > high)
         if outside.any() and not self.clip:
             raise InvalidParameter(
-                f"data[{int(np.argmax(outside))}]={float(values[np.argmax(outside)])!r} must lie "
-                f"in [{self.low!r}, {self.high!r}], or be clipped (clip=True)"
+                f"data must lie in [{self.low!r}, {self.high!r}], or be clipped (clip=True)"
             )
         values = np.sort(np.clip(values, low, high))
         if self.arithmetic == "real":

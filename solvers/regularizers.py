@@ -9,6 +9,7 @@ import numpy as np
 
 from dpverify.errors import InvalidParameter, check_between, check_positive
 from solvers.bounds import Floats
+from solvers.plain_numbers import settle
 
 
 class Regularizer(ABC):
@@ -23,6 +24,13 @@ class Regularizer(ABC):
     @abstractmethod
     def lasso(self) -> float:
         """The weight of the ℓ1 norm."""
+
+    def scaled(self, unit: float) -> "Regularizer":
+        """The same penalty as a function of θ·unit."""
+        ridge, lasso = self.ridge / unit / unit, self.lasso / unit
+        if ridge and lasso:
+            return ElasticNet(ridge, lasso)
+        return Ridge(ridge) if ridge else Lasso(lasso) if lasso else NoRegularizer()
 
     def values(self, points: Floats) -> Floats:
         """The penalty of each point (…, d)."""
@@ -48,6 +56,7 @@ class Ridge(Regularizer):
     strength: float
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("strength", self.strength)
 
     @property
@@ -70,6 +79,7 @@ class Lasso(Regularizer):
     strength: float
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("strength", self.strength)
 
     @property
@@ -93,6 +103,7 @@ class ElasticNet(Regularizer):
     lasso_strength: float
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("ridge_strength", self.ridge_strength)
         check_between("lasso_strength", self.lasso_strength, 0.0, math.inf)
         if self.lasso_strength == math.inf:

@@ -1,11 +1,14 @@
 """Choosing among settings by the data, and paying for it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from dpverify.claims import Claim
@@ -26,6 +29,15 @@ PREDICTED_ALONE = (
 )
 
 _UNITS = float(1 << 20)
+
+
+def _kept_has(name: str) -> Callable[[Any], bool]:
+    """Whether the kept candidate, or before a fit the model itself, has a method."""
+
+    def has(selection: Any) -> bool:  # noqa: ANN401
+        return hasattr(getattr(selection, "best_estimator_", selection.estimator), name)
+
+    return has
 
 
 class PrivateSelection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -118,6 +130,41 @@ class PrivateSelection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         predicted: NDArray[Any] = self.best_estimator_.predict(X)
         return predicted
 
+    @available_if(_kept_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
+        """As the kept candidate does."""
+        check_is_fitted(self)
+        found: Floats = self.best_estimator_.predict_proba(X)
+        return found
+
+    @available_if(_kept_has("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def decision_function(self, X: ArrayLike) -> Floats:  # noqa: N803
+        """As the kept candidate does."""
+        check_is_fitted(self)
+        found: Floats = self.best_estimator_.decision_function(X)
+        return found
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The labels of the kept classifier."""
+        found: NDArray[Any] = self.best_estimator_.classes_
+        return found
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many columns the kept candidate was fitted on."""
+        return int(self.best_estimator_.n_features_in_)
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
+        """What the model is, a classifier or a regressor, so is the selection."""
+        tags = super().__sklearn_tags__()
+        if self.estimator is not None:
+            inner = get_tags(self.estimator)
+            tags.estimator_type = inner.estimator_type
+            tags.classifier_tags = deepcopy(inner.classifier_tags)
+            tags.regressor_tags = deepcopy(inner.regressor_tags)
+        return tags
+
     def score(self, X: ArrayLike, y: ArrayLike) -> float:  # noqa: N803
         """As the kept candidate does."""
         check_is_fitted(self)
@@ -159,6 +206,8 @@ def _score(model: Any, X: ArrayLike, y: NDArray[Any], largest: float | None) -> 
 
     Either is a sum of whole numbers, so that floats hold it exactly.
     """
+    if len(y) == 0:  # no record, no score; scikit-learn predicts for one at least
+        return 0.0
     predicted = model.predict(X)
     if predicted.shape != y.shape:
         raise InvalidParameter(f"y of shape {y.shape} must have the predictions' {predicted.shape}")

@@ -30,6 +30,7 @@ from solvers.descent import (
     released,
 )
 from solvers.gradient_descent import check_budget, kind_of
+from solvers.plain_numbers import settle
 from solvers.step_noise import StepNoise
 
 Budget: TypeAlias = PureDP | ApproxDP
@@ -80,6 +81,7 @@ class StochasticGradientDescent:
     output: Output = "last"
 
     def __post_init__(self) -> None:
+        settle(self)
         check_count("steps", self.steps)
         check_output(self.output)
         check_positive("learning_rate", self.learning_rate)

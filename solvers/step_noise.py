@@ -16,6 +16,7 @@ from dpverify.mechanisms.inputs import RANDOM_BITS, REAL_ARITHMETIC, Arithmetic
 from dpverify.mechanisms.inversion import nearest_steps
 from dpverify.mechanisms.laws import EXPONENTIAL, HALF_NORMAL, Floats, Ints, Magnitude
 from dpverify.mechanisms.norm_noise import NormNoise, direction_law
+from solvers.plain_numbers import settle
 
 Kind: TypeAlias = Literal["gaussian", "norm", "laplace"]
 
@@ -39,6 +40,7 @@ class StepNoise:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("scale", self.scale)
         check_positive("sensitivity", self.sensitivity)
 

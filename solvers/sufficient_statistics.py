@@ -22,6 +22,7 @@ from solvers.clipped_sums import MOST_RECORDS
 from solvers.descent import above, features_and_labels
 from solvers.domains import Domain, WholeSpace
 from solvers.gradient_descent import Budget, check_budget, noise_ratio
+from solvers.plain_numbers import settle
 from solvers.step_noise import Kind, StepNoise
 
 PureNoise: TypeAlias = Literal["laplace", "norm"]
@@ -69,6 +70,7 @@ class SufficientStatistics:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
+        settle(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_budget(self.budget)
         check_member("pure_noise", self.pure_noise, ("laplace", "norm"))

@@ -24,6 +24,7 @@ from solvers.excess_bounds import (
     records_for_uniform_convergence,
 )
 from solvers.losses import Loss
+from solvers.plain_numbers import plain_arguments
 
 __all__ = [
     "ball_excess",
@@ -43,6 +44,7 @@ __all__ = [
 _CELLS = 1 << 21
 
 
+@plain_arguments
 def risks(loss: Loss, parameters: ArrayLike, data: Data, *, ridge: float = 0.0) -> Floats:
     """The empirical risk of each row of `parameters` (m, d) on the data.
 
@@ -53,7 +55,7 @@ def risks(loss: Loss, parameters: ArrayLike, data: Data, *, ridge: float = 0.0) 
     check_between("ridge", ridge, 0.0, math.inf)
     points, rows, labels = _arrays(parameters, data)
     result = np.empty(len(points))
-    step = max(1, _CELLS // len(rows))
+    step = max(1, _CELLS // max(1, len(rows)))
     for start in range(0, len(points), step):
         few = points[start : start + step]
         result[start : start + step] = loss.values(few @ rows.T, labels).mean(axis=1)
@@ -61,6 +63,7 @@ def risks(loss: Loss, parameters: ArrayLike, data: Data, *, ridge: float = 0.0) 
     return result
 
 
+@plain_arguments
 def least_risk(loss: Loss, data: Data, domain: Domain, *, ridge: float = 0.0) -> Bracket:
     """Both ends of the least risk over the domain, up to rounding.
 
@@ -84,6 +87,7 @@ def least_risk(loss: Loss, data: Data, domain: Domain, *, ridge: float = 0.0) ->
     return Bracket(min(upper, upper - _gap(domain, gradient, point, ridge)), upper)
 
 
+@plain_arguments
 def excess_risks(
     loss: Loss, parameters: ArrayLike, data: Data, domain: Domain, *, ridge: float = 0.0
 ) -> Floats:
@@ -92,6 +96,7 @@ def excess_risks(
     return risks(loss, parameters, data, ridge=ridge) - best
 
 
+@plain_arguments
 def holdout_risk(
     loss: Loss, parameter: ArrayLike, holdout: Data, *, largest_loss: float, failure: float
 ) -> Bracket:

@@ -45,6 +45,11 @@ class Declaration:
             raise InvalidParameter(f"relation={relation!r} must be declared, one of: {names}")
         return cls(budget=budget, relation=Relation.parse(relation))
 
+    @property
+    def least_records(self) -> int:
+        """How few records a fit may get: any number where that is private, else one."""
+        return 1 if self.relation is Relation.REPLACE_ONE else 0
+
     def share(self, parts: int) -> "Declaration":
         """One of `parts` equal shares: all of them together keep to the budget."""
         return self if parts == 1 else replace(self, budget=fraction(self.budget, 1.0 / parts))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpverify.claims import Claim
-from dpverify.errors import check_count, check_member, check_positive
+from dpverify.errors import InvalidParameter, check_count, check_member, check_positive
 from solvers import defaults
 from solvers.bounds import Bounds, Floats
 from solvers.certificate import Certificate
@@ -20,6 +20,7 @@ from solvers.gradient_descent import GradientDescent
 from solvers.losses import Logistic, Loss, Softmax
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
+from solvers.plain_numbers import settle
 from solvers.problem import Problem
 from solvers.regularizers import Ridge
 from solvers.sgd import PoissonBatches, StochasticGradientDescent
@@ -42,6 +43,7 @@ class Task:
     radius: float | None = None
 
     def __post_init__(self) -> None:
+        settle(self)
         if self.ridge is not None:
             check_positive("ridge", self.ridge)
         if self.records is not None:
@@ -74,7 +76,9 @@ class Fitted:
 
 
 def fit_weights(task: Task, rows: Floats, labels: Floats, *, rng: np.random.Generator) -> Fitted:
-    """Fit by the task's method."""
+    """Fit by the task's method; a number of records that is public must be the true one."""
+    if task.records is not None:
+        defaults.public_records(task.records, task.declared.relation, len(rows))
     return _FITS[task.method](task, rows, labels, rng)
 
 
@@ -116,15 +120,20 @@ def _output(task: Task, rows: Floats, labels: Floats, rng: np.random.Generator) 
     if isinstance(task.loss, Softmax):
         dimension *= task.loss.classes
     ridge = task.ridge
+    lipschitz = task.loss.lipschitz(task.bounds, domain, dimension)
+    if not math.isfinite(lipschitz):
+        raise InvalidParameter(
+            f"radius={task.radius!r} must be declared for method='output': the {task.loss.name} "
+            "loss has unbounded slopes without it, and one record could move the minimum any "
+            "distance"
+        )
     if ridge is None:
-        lipschitz = task.loss.lipschitz(task.bounds, domain, dimension)
         ridge = defaults.output_ridge(
             task.declared.budget,
             relation,
             dimension=dimension,
             norm=task.bounds.norm,
-            # Without a bound the mechanism refuses, and says why.
-            lipschitz=lipschitz if math.isfinite(lipschitz) else task.bounds.norm,
+            lipschitz=lipschitz,
             sharpness=task.loss.sharpness,
             records=defaults.public_records(task.records, relation, len(rows)),
         )

@@ -25,7 +25,6 @@ from solvers.estimators.promises import Utility
 from solvers.estimators.rows import Rows, scores
 from solvers.losses import Loss, Softmax
 
-ENOUGH_RECORDS = "either dataset has at least two records; fewer are refused"
 LABELS_READ_OFF = "which labels occur is public: no classes were declared, so they were read off y"
 METHODS = ("auto", "objective", "output", "gradient", "sgd")
 
@@ -72,7 +71,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         rows = Rows.of(self.norm_bound, fit_intercept=self.fit_intercept, clip=self.clip)
         loss = self._loss()
         rng = generator(self.random_state)
-        features, given = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        features, given = validate_data(
+            self, X, y, dtype=np.float64, ensure_min_samples=declared.least_records
+        )
         classes, indices = self._encoded(given)
         prepared, _ = rows.prepare(features, np.zeros(len(indices)))
         task = Task(
@@ -111,16 +112,18 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
 
     def _encoded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
         """The classes, and for each record the number of its own."""
-        check_classification_targets(labels)
+        if len(labels):
+            check_classification_targets(labels)
         classes = np.unique(labels if self.classes is None else np.asarray(self.classes))
         if len(classes) < 2:
             raise InvalidParameter(
-                f"classes={classes.tolist()!r} must be at least two: y has one class only"
+                f"classes={self.classes!r} must be at least two"
+                + (": y has one class only" if self.classes is None else "")
             )
         outside = ~np.isin(labels, classes)
         if outside.any():
             listed = ", ".join(str(label) for label in classes)
-            raise InvalidParameter(f"label {labels[outside][0]} in y must be one of: {listed}")
+            raise InvalidParameter(f"every label in y must be one of: {listed}")
         return classes, np.searchsorted(classes, labels)
 
     def _chosen(self, classes: int, declared: Declaration, rows: Floats) -> str:
@@ -141,7 +144,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
     def _keep(self, classes: NDArray[Any], fits: Sequence[Fitted], declared: Declaration) -> None:
         claim = together([fitted.claim for fitted in fits], declared)
         read_off = (LABELS_READ_OFF,) if self.classes is None else ()
-        assumes = (*claim.assumes, *read_off, ENOUGH_RECORDS)
+        assumes = (*claim.assumes, *read_off)
         claim = Claim(claim.guarantee, claim.relation, claim.theorem, assumes)
         self.classes_ = classes
         self.claim_: Claim = claim

@@ -73,7 +73,8 @@ class PrivateMedian(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
     def fit(self, X: ArrayLike, y: ArrayLike) -> "PrivateMedian":  # noqa: N803
         """Draw the quantile of `y`; `X` is checked and not used."""
         mechanism = self._mechanism()
-        _, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=2)
+        least = Declaration.of(self.budget, self.relation).least_records
+        _, targets = validate_data(self, X, y, y_numeric=True, ensure_min_samples=least)
         rng = generator(self.random_state)
         values = np.asarray(targets, np.float64)
         self.median_: float = float(mechanism.sample(values, 1, rng=rng)[0])

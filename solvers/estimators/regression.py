@@ -114,7 +114,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         check_positive("label_bound", self.label_bound)
         rng = generator(self.random_state)
         features, targets = validate_data(
-            self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=2
+            self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=declared.least_records
         )
         bound = float(self.label_bound)
         task = Task(

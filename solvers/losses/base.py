@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+from flint import arb
 from numpy.typing import ArrayLike
 
 from dpverify.balls import Formula, ball, enclose
@@ -56,6 +57,17 @@ class Loss(ABC):
     def derivatives(self, scores: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
         """f′ and f″ together, where that is cheaper."""
         return self.slopes(scores, labels), self.curvatures(scores, labels)
+
+    def precise(self, scores: list[arb], label: float) -> tuple[arb, list[arb], list[list[arb]]]:  # noqa: ARG002
+        """One record's f, f′ and f″ as balls that hold them; any number will do where f″ jumps.
+
+        Scores, slopes and rows of second derivatives: one a class, one in all for most losses.
+        """
+        raise NotSupported(f"loss={self.name!r} has corners: its rounded form is minimized")
+
+    def corners(self, labels: ArrayLike) -> tuple[Floats, Floats, Floats]:  # noqa: ARG002
+        """c, low and high, for losses that are max(low·(s − c), high·(s − c))."""
+        raise NotSupported(f"loss={self.name!r} is not made of two straight lines")
 
     def conjugates(
         self,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from flint import arb
 from numpy.typing import ArrayLike
 
 from dpverify.balls import ball, enclose
@@ -12,6 +13,7 @@ from dpverify.errors import check_positive
 from solvers.bounds import Bounds, Floats
 from solvers.domains import Domain
 from solvers.losses.base import UNIT, Loss, check_signs, margins
+from solvers.plain_numbers import settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,11 @@ class Hinge(Loss):
 
     def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         return np.zeros_like(margins(scores, labels))
+
+    def corners(self, labels: ArrayLike) -> tuple[Floats, Floats, Floats]:
+        """At s = y, from −1 to 0 for y = 1 and from 0 to 1 for y = −1."""
+        signs = np.asarray(labels, np.float64)
+        return signs, np.where(signs > 0.0, -1.0, 0.0), np.where(signs > 0.0, 0.0, 1.0)
 
     def conjugates(self, slopes: Floats, labels: ArrayLike) -> tuple[Floats, Floats]:
         """f*(−ya) = −a for a in [0, 1]."""
@@ -88,6 +95,7 @@ class HuberHinge(Loss):
     width: float = 0.5
 
     def __post_init__(self) -> None:
+        settle(self)
         check_positive("width", self.width)
 
     @property
@@ -122,6 +130,14 @@ class HuberHinge(Loss):
         h, depth = float(self.width), self._depth(scores, labels)
         inside = (depth > 0.0) & (depth < 2.0 * h)
         return np.where(inside, 0.5 / h, 0.0)
+
+    def precise(self, scores: list[arb], label: float) -> tuple[arb, list[arb], list[list[arb]]]:
+        h = ball(self.width)
+        depth = 1 + h - scores[0] * int(label)
+        bend = depth.max(arb(0)).min(2 * h)
+        inside = depth > 0 and depth < 2 * h
+        value = bend * bend / (4 * h) + (depth - 2 * h).max(arb(0))
+        return value, [-int(label) * bend / (2 * h)], [[1 / (2 * h) if inside else arb(0)]]
 
     def slope_bound(
         self,

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from flint import arb
 from numpy.typing import ArrayLike
 
 from solvers.bounds import Bounds, Floats
@@ -47,6 +48,13 @@ class Logistic(Loss):
         slopes *= -np.asarray(labels, np.float64)
         small *= large
         return slopes, small
+
+    def precise(self, scores: list[arb], label: float) -> tuple[arb, list[arb], list[list[arb]]]:
+        """As `derivatives`; balls know no overflow."""
+        z = scores[0] * int(label)
+        small = (-abs(z)).exp()
+        p = small / (1 + small) if z > 0 else 1 / (1 + z.exp())
+        return small.log1p() + (-z).max(arb(0)), [-int(label) * p], [[small / (1 + small) ** 2]]
 
     def slope_bound(
         self,

@@ -11,6 +11,7 @@ from dpverify.errors import InvalidParameter, check_real
 from solvers.bounds import Bounds, Floats
 from solvers.domains import Domain
 from solvers.losses.base import Loss, check_label_bound
+from solvers.plain_numbers import settle
 
 
 class _Tilted(Loss):
@@ -43,6 +44,11 @@ class _Tilted(Loss):
 
     def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         return np.zeros(np.broadcast(scores, labels).shape)
+
+    def corners(self, labels: ArrayLike) -> tuple[Floats, Floats, Floats]:
+        above, below = self.tilts
+        corner = np.asarray(labels, np.float64)
+        return corner, np.full_like(corner, -above), np.full_like(corner, below)
 
     def conjugates(self, slopes: Floats, labels: ArrayLike) -> tuple[Floats, Floats]:
         """f*(a) = a·y for −above ≤ a ≤ below."""
@@ -102,6 +108,7 @@ class Quantile(_Tilted):
     level: float
 
     def __post_init__(self) -> None:
+        settle(self)
         check_real("level", self.level)
         if not 0.0 < self.level < 1.0:
             raise InvalidParameter(f"level={self.level!r} must lie strictly between 0 and 1")

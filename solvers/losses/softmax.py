@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from flint import arb
 from numpy.typing import ArrayLike
 from scipy.special import log_softmax, softmax
 
@@ -12,6 +13,7 @@ from dpverify.errors import InvalidParameter, check_count
 from solvers.bounds import Bounds, Floats
 from solvers.domains import Domain
 from solvers.losses.base import UNIT, Loss
+from solvers.plain_numbers import settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,7 @@ class Softmax(Loss):
     classes: int
 
     def __post_init__(self) -> None:
+        settle(self)
         check_count("classes", self.classes)
         if self.classes < 2:
             raise InvalidParameter(f"classes={self.classes!r} must be at least 2")
@@ -56,6 +59,18 @@ class Softmax(Loss):
         p = softmax(np.asarray(scores, np.float64), axis=-1)
         curvatures: Floats = p[..., :, None] * (np.eye(self.classes) - p[..., None, :])
         return curvatures
+
+    def precise(self, scores: list[arb], label: float) -> tuple[arb, list[arb], list[list[arb]]]:
+        largest = max((float(s.mid()) for s in scores), default=0.0)
+        shares = [(s - arb(largest)).exp() for s in scores]
+        total = sum(shares, arb(0))
+        p = [share / total for share in shares]
+        own = int(label)
+        slopes = [q - 1 if k == own else q for k, q in enumerate(p)]
+        bends = [
+            [q * (1 - r) if j == k else -q * r for k, r in enumerate(p)] for j, q in enumerate(p)
+        ]
+        return total.log() + arb(largest) - scores[own], slopes, bends
 
     def slope_bound(
         self,

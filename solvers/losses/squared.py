@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from flint import arb
 from numpy.typing import ArrayLike
 
 from dpverify.balls import ball
@@ -40,6 +41,10 @@ class Squared(Loss):
 
     def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         return np.full(np.broadcast(scores, labels).shape, 2.0)
+
+    def precise(self, scores: list[arb], label: float) -> tuple[arb, list[arb], list[list[arb]]]:
+        residual = scores[0] - arb(label)
+        return residual * residual, [2 * residual], [[arb(2)]]
 
     def slope_bound(
         self, bounds: Bounds, domain: Domain | None = None, dimension: int | None = None

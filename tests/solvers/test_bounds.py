@@ -58,15 +58,14 @@ def test_an_intercept_adds_one_to_the_squared_norm() -> None:
 @pytest.mark.parametrize(
     ("X", "y", "said"),
     [
-        ([[2.0]], [1], "row 0 of X has norm 2"),
-        ([[0.5]], [0], "label 0 in y must be one of: -1, 1"),
-        ([[math.nan]], [1], "X[0, 0]=nan must be finite"),
-        ([[0.5]], [math.inf], "y[0]=inf must be finite"),
+        ([[2.0]], [1], "the norm of every row of X must be at most norm=1.0"),
+        ([[0.5]], [0], "every label in y must be one of: -1, 1"),
+        ([[math.nan]], [1], "X must be finite"),
+        ([[0.5]], [math.inf], "y must be finite"),
         ([[0.5]], [1, 1], "equally many"),
-        (np.zeros((0, 2)), [], "at least one row"),
         (np.zeros((2, 0)), [1, 1], "at least one column"),
         ([0.5], [1], "must be a matrix"),
-        ([[0.5]], [[1]], "must be a list of labels"),
+        ([[0.5]], [[1]], "must be a list of numbers"),
         ([["a"]], [1], "must hold real numbers"),
     ],
 )

@@ -244,7 +244,6 @@ def test_bad_parameters(change: dict[str, Any], words: str) -> None:
         (([[2.0]], [1.0]), "norm"),
         (([[math.nan]], [1.0]), "finite"),
         (([[0.5]], [0.0]), "label"),
-        ((np.zeros((0, 1)), []), "row"),
         ((np.zeros((1, 0)), [1.0]), "column"),
         (([[0.5], [0.5]], [1.0, 1.0]), "records=1"),
         (([[0.5]], [1.0, 1.0]), "labels"),

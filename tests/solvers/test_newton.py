@@ -9,7 +9,6 @@ from scipy.optimize import minimize as scipy_minimize
 from dpverify.errors import InvalidParameter
 from solvers import newton_large
 from solvers.bounds import Floats
-from solvers.certificate import NotSolved
 from solvers.losses import Hinge, HuberHinge, Logistic, Loss, Softmax, Squared
 from solvers.newton import minimize
 from solvers.newton_large import minimize_large
@@ -141,9 +140,9 @@ def test_bad_objectives_are_refused() -> None:
         Objective(Softmax(2), features, labels, 1.0)
 
 
-def test_a_ridge_that_floats_cannot_see_is_refused() -> None:
+def test_a_ridge_that_floats_cannot_see_is_no_refusal() -> None:
     """Two equal columns and a ridge of 1e-300: the Hessian is singular in floats."""
     J = Objective(Squared(), np.ones((3, 2)), np.array([0.0, 1.0, 5.0]), 1e-300)  # noqa: N806
-    for solve in (minimize, lambda J, b: minimize_large(J, b[0])):  # noqa: N803
-        with pytest.raises(NotSolved, match="ridge"):
-            solve(J, np.zeros((1, 2)))
+    for solve in (minimize, lambda J, b: minimize_large(J, b[0])[None]):  # noqa: N803
+        found = solve(J, np.zeros((1, 2)))
+        assert found.sum() == pytest.approx(2.0)  # the scores are known, the split of them is not

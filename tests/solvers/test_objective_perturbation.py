@@ -12,7 +12,6 @@ from dpverify.guarantees import ApproxDP, GaussianDP, PureDP
 from dpverify.neighbors import Relation
 from solvers.approximate_minima import ApproximateMinima
 from solvers.bounds import Bounds
-from solvers.certificate import NotSolved
 from solvers.domains import Ball, Box, Domain, Simplex, WholeSpace
 from solvers.linear_noise import LastNoise, LinearNoise
 from solvers.losses import Hinge, HuberHinge, Logistic, Loss, Softmax, Squared
@@ -260,11 +259,14 @@ def test_bad_approximate_minima_are_refused() -> None:
         build(problem=private(domain=Ball(1.0)).problem)
     with pytest.raises(InvalidParameter, match="ridge"):
         build(rule=Rule.PUBLISHED, budget=ApproxDP(epsilon=0.2, delta=1e-5))
-    with pytest.raises(NotSolved):
-        build(gradient_tolerance=1e-300).sample(TWO_COLUMNS, 1, rng=np.random.default_rng(0))
+    with pytest.raises(InvalidParameter, match="gradient_tolerance=1e-300 must be at least"):
+        build(gradient_tolerance=1e-300)
 
 
-def test_a_solver_that_stops_early_releases_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_solver_that_stops_early_is_helped_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Balls take over where floats stop: what is released differs by no more than is paid for."""
+    usual = private().sample(TWO_COLUMNS, 5, rng=np.random.default_rng(0))
     monkeypatch.setattr("solvers.newton._ITERATIONS", 1)
-    with pytest.raises(NotSolved, match="nothing was released"):
-        private().sample(TWO_COLUMNS, 5, rng=np.random.default_rng(0))
+    helped = private().sample(TWO_COLUMNS, 5, rng=np.random.default_rng(0))
+    steps = private().last_noise(2).error * 2.0**0.5
+    assert np.linalg.norm(usual - helped, axis=1).max() <= 2.0 * private().tolerance(2) + steps

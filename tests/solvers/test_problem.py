@@ -147,7 +147,6 @@ def test_bad_input_is_refused() -> None:
         ((2.0 * features, labels), "norm"),
         ((features, labels + 5), "label"),
         ((features * np.nan, labels), "finite"),
-        ((features[:0], labels[:0]), "at least one row"),
         ((features[:, :0], labels), "at least one column"),
         ([features, labels], "pair"),
     ):
@@ -195,8 +194,8 @@ def test_a_conic_solver_that_fails_is_refused(monkeypatch: pytest.MonkeyPatch) -
         raise cp.error.SolverError("out of luck")
 
     monkeypatch.setattr(cp.Problem, "solve", fail)
-    with pytest.raises(NotSolved, match="out of luck"):
+    with pytest.raises(NotSolved, match="failed; nothing was released"):
         conic.solve(np.zeros(3))
     monkeypatch.setattr(cp.Problem, "solve", lambda *_, **__: None)
-    with pytest.raises(NotSolved, match="status"):
+    with pytest.raises(NotSolved, match="found no point"):
         conic.solve(np.zeros(3))

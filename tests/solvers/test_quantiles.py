@@ -222,7 +222,6 @@ def test_bad_parameters(change: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ([], "empty"),
         ([math.nan], "finite"),
         ([5.0], "clip=True"),
         ([[1.0]], "list"),

@@ -197,7 +197,6 @@ def test_the_bound_of_descent_is_that_of_its_parameters() -> None:
         (lambda: records_for_uniform_convergence(5, accuracy=0.1, failure=1.0), "failure=1"),
         (lambda: risks(Squared(), [[0.0]], ([[1.0, 2.0]], [1.0])), "shape"),
         (lambda: risks(Squared(), [[math.nan]], ([[1.0]], [1.0])), "finite"),
-        (lambda: risks(Squared(), [[1.0]], (np.zeros((0, 1)), [])), "row"),
     ],
 )
 def test_bad_input(call: Any, words: str) -> None:  # noqa: ANN401
