@@ -26,11 +26,11 @@ import numpy as np
 from battery import Case, battery
 
 from dpverify.auditing import audit
-from dpverify.auditing.attacks import Draws, Explore, numeric_features
-from dpverify.auditing.classifiers import boosted
-from dpverify.auditing.confidence import Counts, split_epsilon_lower
-from dpverify.auditing.outputs import Outputs
-from dpverify.auditing.sampling import Sampler, Side
+from dpverify.auditing.attacks.classifiers import boosted
+from dpverify.auditing.attacks.proposals import Draws, Explore, numeric_features
+from dpverify.auditing.sampling.outputs import Outputs
+from dpverify.auditing.sampling.sampler import Sampler, Side
+from dpverify.auditing.statistics.binomial import Counts, split_epsilon_lower
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms import Laplace
 

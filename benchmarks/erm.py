@@ -12,24 +12,23 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import cvxpy as cp
 import environment
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from tables import aligned
 
+from dpverify.arrays import Floats
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from solvers.certificate import gradient_bounds
 from solvers.losses import Logistic
-from solvers.newton import minimize
-from solvers.newton_large import minimize_large
-from solvers.objective import Objective
-
-Floats: TypeAlias = NDArray[np.float64]
+from solvers.minimize.certificate import gradient_bounds
+from solvers.minimize.newton import minimize
+from solvers.minimize.newton_large import minimize_large
+from solvers.minimize.objective import Objective
 
 MANY = ((100, 2), (300, 5), (1000, 10))
 LARGE = ((100_000, 100), (1_000_000, 10))

@@ -16,17 +16,16 @@ sum is done in high precision.
 import argparse
 import math
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import mpmath as mp
 import numpy as np
 from accounting import CASES as ACCOUNTING
 from cases import Case, Part, subsampled
 from composition import CASES as COMPOSITION
-from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-Complex: TypeAlias = NDArray[np.complex128]
+from dpverify.arrays import Complex
+
 STEP = 0.02  # of the contour: 2π/h = 314
 NODES = 40  # to a standard deviation: trapezoid sums of an analytic function
 

@@ -20,7 +20,7 @@ from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
 from proofs.perturbed_minimum import PERTURBED_MINIMUM
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative
-from solvers.theorems import APPROXIMATE_MINIMUM
+from solvers.privacy.theorems import APPROXIMATE_MINIMUM
 
 
 def both_are_near_one_point(two: int = 2) -> Step:

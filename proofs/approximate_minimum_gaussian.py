@@ -20,9 +20,9 @@ from dpverify.theorems import ANALYTIC_GAUSSIAN, GAUSSIAN_COMPOSITION, Evidence,
 from proofs.analytic_gaussian import normal_cdf, profile
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.logistic_profile import LogisticProfile
-from solvers.objective_deltas import Constants, one_sided_delta
-from solvers.theorems import (
+from solvers.privacy.logistic_profile import LogisticProfile
+from solvers.privacy.objective_deltas import Constants, one_sided_delta
+from solvers.privacy.theorems import (
     APPROXIMATE_MINIMUM,
     APPROXIMATE_MINIMUM_GAUSSIAN,
     OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN,

@@ -14,9 +14,9 @@ from itertools import product
 import numpy as np
 import sympy as sp
 
-from dpverify.auditing.betting import Bet, Stake
-from dpverify.auditing.points import Point
-from dpverify.auditing.sampling import Side
+from dpverify.auditing.sampling.sampler import Side
+from dpverify.auditing.statistics.betting import Bet, Stake
+from dpverify.auditing.statistics.points import Point
 from dpverify.pairs import FinitePair
 from dpverify.theorems import BETTING, Evidence, Step
 from proofs.support.form import Proof

@@ -17,7 +17,7 @@ from math import factorial, prod
 import numpy as np
 import sympy as sp
 
-from dpverify.auditing.cdf_bands import CountLimits, TailLimits, coverage
+from dpverify.auditing.bands.cdf_bands import CountLimits, TailLimits, coverage
 from dpverify.theorems import CDF_BAND, Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import same

@@ -31,8 +31,8 @@ from dpverify.theorems import Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
 from solvers.losses import Squared
-from solvers.precise import PreciseSum, Term, minimize_precisely
-from solvers.theorems import CERTIFIED_MINIMUM, CONSTRAINED_MINIMUM, PERTURBED_MINIMUM
+from solvers.minimize.precise import PreciseSum, Term, minimize_precisely
+from solvers.privacy.theorems import CERTIFIED_MINIMUM, CONSTRAINED_MINIMUM, PERTURBED_MINIMUM
 
 
 def short_steps_descend(two: int = 2) -> Step:

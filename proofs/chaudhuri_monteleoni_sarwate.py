@@ -10,7 +10,7 @@ from dpverify.theorems import Evidence, Step
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.theorems import PUBLISHED_PURE
+from solvers.privacy.theorems import PUBLISHED_PURE
 
 
 def the_noise_has_this_scale(two: int = 2) -> Step:

@@ -10,7 +10,7 @@ from math import comb
 
 import sympy as sp
 
-from dpverify.auditing.confidence import lower_limit, upper_limit
+from dpverify.auditing.statistics.binomial import lower_limit, upper_limit
 from dpverify.theorems import CLOPPER_PEARSON, Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import same

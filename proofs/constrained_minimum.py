@@ -18,7 +18,7 @@ from dpverify.theorems import Evidence, Step
 from proofs.perturbed_minimum import PERTURBED_MINIMUM
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.theorems import CONSTRAINED_MINIMUM
+from solvers.privacy.theorems import CONSTRAINED_MINIMUM
 
 
 def subgradients_bound_the_distance(two: int = 1) -> Step:

@@ -13,7 +13,7 @@ from proofs.objective_perturbation_gaussian import OBJECTIVE_PERTURBATION_GAUSSI
 from proofs.support.digits import gaussian_profile
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.theorems import PUBLISHED_GAUSSIAN
+from solvers.privacy.theorems import PUBLISHED_GAUSSIAN
 
 
 def the_determinant_takes_half(two: int = 2) -> Step:

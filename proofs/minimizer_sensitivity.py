@@ -14,7 +14,7 @@ from dpverify.theorems import Evidence, Step
 from proofs.perturbed_minimum import PERTURBED_MINIMUM
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.theorems import MINIMIZER_SENSITIVITY
+from solvers.privacy.theorems import MINIMIZER_SENSITIVITY
 
 __all__ = ["MINIMIZER_SENSITIVITY", "PROOF"]
 

@@ -14,7 +14,7 @@ from dpverify.theorems import NORM_MECHANISM, Evidence, Step
 from proofs.determinant_ratio import DETERMINANT_RATIO
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.theorems import OBJECTIVE_PERTURBATION
+from solvers.privacy.theorems import OBJECTIVE_PERTURBATION
 
 __all__ = ["OBJECTIVE_PERTURBATION", "PROOF"]
 

@@ -25,7 +25,7 @@ from proofs.determinant_ratio import DETERMINANT_RATIO
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.theorems import OBJECTIVE_PERTURBATION_GAUSSIAN
+from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_GAUSSIAN
 
 __all__ = ["OBJECTIVE_PERTURBATION_GAUSSIAN", "PROOF"]
 

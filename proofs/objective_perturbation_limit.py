@@ -24,7 +24,7 @@ from dpverify.theorems import Evidence, Step
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.theorems import CONSTRAINED_MINIMUM, OBJECTIVE_PERTURBATION_LIMIT
+from solvers.privacy.theorems import CONSTRAINED_MINIMUM, OBJECTIVE_PERTURBATION_LIMIT
 
 
 def envelopes_reach_the_domain(power: int = 1) -> Step:

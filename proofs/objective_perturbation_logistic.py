@@ -23,8 +23,8 @@ from proofs.determinant_ratio import DETERMINANT_RATIO
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.objective_deltas import logistic_epsilon
-from solvers.theorems import OBJECTIVE_PERTURBATION_LOGISTIC
+from solvers.privacy.objective_deltas import logistic_epsilon
+from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_LOGISTIC
 
 
 def slope_and_curvature(sign: int = 1) -> Step:

@@ -28,8 +28,11 @@ from proofs.determinant_ratio import DETERMINANT_RATIO
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.objective_deltas import Constants, rayleigh_delta, united_delta
-from solvers.theorems import OBJECTIVE_PERTURBATION_LOGISTIC, OBJECTIVE_PERTURBATION_REPLACED
+from solvers.privacy.objective_deltas import Constants, rayleigh_delta, united_delta
+from solvers.privacy.theorems import (
+    OBJECTIVE_PERTURBATION_LOGISTIC,
+    OBJECTIVE_PERTURBATION_REPLACED,
+)
 
 
 def corners_are_the_worst(sign: int = 1) -> Step:

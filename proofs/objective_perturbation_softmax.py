@@ -31,8 +31,8 @@ from proofs.support.laws import rational_laws
 from proofs.support.symbolic import nonnegative, same
 from solvers.bounds import Bounds
 from solvers.losses.softmax import Softmax
-from solvers.objective_rules import Setting
-from solvers.theorems import OBJECTIVE_PERTURBATION_REPLACED, OBJECTIVE_PERTURBATION_SOFTMAX
+from solvers.privacy.objective_rules import Setting
+from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_REPLACED, OBJECTIVE_PERTURBATION_SOFTMAX
 
 
 def slope_and_hessian(sign: int = -1) -> Step:

@@ -26,8 +26,8 @@ from math import comb
 import numpy as np
 import sympy as sp
 
-from dpverify.auditing.guess_mixture import Mixture
-from dpverify.auditing.guessing import Guessed, guess_tail
+from dpverify.auditing.one_run.guessing import Guessed, guess_tail
+from dpverify.auditing.one_run.mixture import Mixture
 from dpverify.theorems import ONE_RUN, Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same

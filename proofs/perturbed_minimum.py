@@ -11,7 +11,7 @@ import sympy as sp
 from dpverify.theorems import Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.theorems import PERTURBED_MINIMUM
+from solvers.privacy.theorems import PERTURBED_MINIMUM
 
 __all__ = ["PERTURBED_MINIMUM", "PROOF"]
 

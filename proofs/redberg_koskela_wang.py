@@ -13,7 +13,7 @@ from proofs.objective_perturbation_gaussian import OBJECTIVE_PERTURBATION_GAUSSI
 from proofs.support.digits import gaussian_profile
 from proofs.support.form import Proof
 from proofs.support.symbolic import same
-from solvers.theorems import REDBERG
+from solvers.privacy.theorems import REDBERG
 
 
 def the_determinant_term_is_larger(sign: int = -1) -> Step:

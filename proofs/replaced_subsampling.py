@@ -33,8 +33,8 @@ from proofs.support.enclosures import integral, overlaps
 from proofs.support.form import Proof
 from proofs.support.laws import rational_laws
 from proofs.support.symbolic import nonnegative, same
+from solvers.privacy.theorems import POISSON_REPLACED
 from solvers.sgd import PoissonBatches, noise_ratio
-from solvers.theorems import POISSON_REPLACED
 
 
 def the_positive_part_splits(weight: Fraction = Fraction(1)) -> Step:

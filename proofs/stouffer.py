@@ -14,7 +14,7 @@ from math import comb
 
 import sympy as sp
 
-from dpverify.auditing.confidence import Chain, Counts
+from dpverify.auditing.statistics.binomial import Chain, Counts
 from dpverify.theorems import CLOPPER_PEARSON, STOUFFER, Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import same

@@ -7,19 +7,20 @@ from functools import lru_cache
 import numpy as np
 from flint import arb
 
+from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, check_between, check_positive
 from dpverify.guarantees import ApproxDP
 from dpverify.mechanisms.inputs import check_draw
 from dpverify.neighbors import Relation
-from solvers.bounds import Data, Floats
-from solvers.certificate import EXPONENTIAL_ACCURACY
-from solvers.linear_noise import LastNoise, LinearNoise
-from solvers.objective_rules import Rule, Setting
+from solvers.bounds import Data
+from solvers.minimize.certificate import EXPONENTIAL_ACCURACY
+from solvers.minimize.problem import Problem, Solution
 from solvers.plain_numbers import settle
-from solvers.problem import Problem, Solution
-from solvers.theorems import APPROXIMATE_MINIMUM, APPROXIMATE_MINIMUM_GAUSSIAN
+from solvers.privacy.linear_noise import LastNoise, LinearNoise
+from solvers.privacy.objective_rules import Rule, Setting
+from solvers.privacy.theorems import APPROXIMATE_MINIMUM, APPROXIMATE_MINIMUM_GAUSSIAN
 
 _LEAST_GRADIENT = 2.0**-30
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_positive, check_real
 from solvers.plain_numbers import plain, settle
 
-Floats: TypeAlias = NDArray[np.float64]
 Data: TypeAlias = tuple[ArrayLike, ArrayLike]  # features (n, d) and labels (n)
 
 _SLACK = 2.0**-40  # rows scaled to a norm in floats are off by less, and are scaled back

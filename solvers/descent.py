@@ -7,6 +7,7 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
 from dpverify.errors import (
     InvalidParameter,
@@ -16,14 +17,13 @@ from dpverify.errors import (
     check_positive,
 )
 from dpverify.mechanisms.inputs import Arithmetic, check_arithmetic, check_draw, check_flag
-from dpverify.mechanisms.laws import Ints
 from dpverify.neighbors import Relation
-from solvers.bounds import Bounds, Data, Floats
-from solvers.clipped_sums import ELEMENTWISE, ClippedSums, classes_of
+from solvers.bounds import Bounds, Data
 from solvers.domains import Domain
 from solvers.losses import Loss
 from solvers.plain_numbers import settle
-from solvers.step_noise import Kind, StepNoise
+from solvers.privacy.clipped_sums import ELEMENTWISE, ClippedSums, classes_of
+from solvers.privacy.step_noise import Kind, StepNoise
 
 Output: TypeAlias = Literal["average", "last"]
 

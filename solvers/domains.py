@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, NotSupported, check_count, check_positive, check_real
-from solvers.bounds import Floats
 from solvers.plain_numbers import settle
 
 _TOLERANCE = 2.0**-30  # `contains` allows for the rounding of a projection

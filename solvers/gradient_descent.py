@@ -9,16 +9,15 @@ from typing import TypeAlias
 import numpy as np
 
 from dpverify.accounting.calibration import calibrate
+from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_positive
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, ZeroConcentratedDP
 from dpverify.mechanisms import Gaussian
-from dpverify.mechanisms.laws import Ints
 from dpverify.neighbors import Relation
 from dpverify.theorems import BASIC_COMPOSITION, GAUSSIAN_COMPOSITION, Theorem
-from solvers.bounds import Data, Floats
-from solvers.clipped_sums import ClippedSums
+from solvers.bounds import Data
 from solvers.descent import (
     FullTranscript,
     Output,
@@ -29,7 +28,8 @@ from solvers.descent import (
     released,
 )
 from solvers.plain_numbers import settle
-from solvers.step_noise import Kind, StepNoise
+from solvers.privacy.clipped_sums import ClippedSums
+from solvers.privacy.step_noise import Kind, StepNoise
 
 Budget: TypeAlias = PureDP | ApproxDP | ZeroConcentratedDP | GaussianDP
 

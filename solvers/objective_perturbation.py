@@ -8,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, check_between
 from dpverify.guarantees import ApproxDP, PureDP
@@ -19,14 +20,14 @@ from dpverify.mechanisms.inputs import (
     outputs_of,
 )
 from dpverify.neighbors import Relation
-from solvers.bounds import Data, Floats
-from solvers.certificate import EXPONENTIAL_ACCURACY, Certificate
+from solvers.bounds import Data
 from solvers.domains import WholeSpace
-from solvers.linear_noise import LastNoise, LinearNoise
-from solvers.objective_rules import Charge, Rule, Setting
+from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, Certificate
+from solvers.minimize.problem import Problem, Solution
 from solvers.plain_numbers import settle
-from solvers.problem import Problem, Solution
-from solvers.theorems import OBJECTIVE_PERTURBATION_LIMIT as LIMIT
+from solvers.privacy.linear_noise import LastNoise, LinearNoise
+from solvers.privacy.objective_rules import Charge, Rule, Setting
+from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_LIMIT as LIMIT
 
 Budget: TypeAlias = PureDP | ApproxDP
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpverify.accounting.calibration import calibrate
+from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, check_positive
@@ -18,11 +19,11 @@ from dpverify.mechanisms.inputs import Arithmetic, check_arithmetic, check_draw,
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, Pair
-from solvers.bounds import Data, Floats
-from solvers.certificate import EXPONENTIAL_ACCURACY, Certificate
+from solvers.bounds import Data
+from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, Certificate
+from solvers.minimize.problem import Problem, Solution
 from solvers.plain_numbers import settle
-from solvers.problem import Problem, Solution
-from solvers.theorems import CONSTRAINED_MINIMUM, MINIMIZER_SENSITIVITY
+from solvers.privacy.theorems import CONSTRAINED_MINIMUM, MINIMIZER_SENSITIVITY
 
 Budget: TypeAlias = PureDP | ApproxDP | GaussianDP | ZeroConcentratedDP
 

@@ -11,11 +11,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, check_real
 from dpverify.mechanisms import NoisyMax
 from dpverify.neighbors import Relation
-from solvers.bounds import Floats
 from solvers.estimators.declarations import (
     Declaration,
     RandomState,

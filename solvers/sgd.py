@@ -11,15 +11,13 @@ import numpy as np
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.calibration import calibrate
 from dpverify.accounting.parts import Composable
+from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_positive
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms import Gaussian, Laplace
-from dpverify.mechanisms.laws import Ints
 from dpverify.neighbors import Relation
-from solvers.batches import Batches, FixedBatches, PoissonBatches
-from solvers.bounds import Data, Floats
-from solvers.clipped_sums import ClippedSums
+from solvers.bounds import Data
 from solvers.descent import (
     Output,
     Setting,
@@ -31,7 +29,9 @@ from solvers.descent import (
 )
 from solvers.gradient_descent import check_budget, kind_of
 from solvers.plain_numbers import settle
-from solvers.step_noise import StepNoise
+from solvers.privacy.batches import Batches, FixedBatches, PoissonBatches
+from solvers.privacy.clipped_sums import ClippedSums
+from solvers.privacy.step_noise import StepNoise
 
 Budget: TypeAlias = PureDP | ApproxDP
 

@@ -9,21 +9,21 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 
+from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_between, check_member
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms.inputs import Arithmetic, check_arithmetic, check_draw, check_flag
-from dpverify.mechanisms.laws import Ints
 from dpverify.neighbors import Relation
 from dpverify.theorems import ANALYTIC_GAUSSIAN, LAPLACE, NORM_MECHANISM, Theorem
-from solvers.bounds import Bounds, Data, Floats
-from solvers.clipped_sums import MOST_RECORDS
+from solvers.bounds import Bounds, Data
 from solvers.descent import above, features_and_labels
 from solvers.domains import Domain, WholeSpace
 from solvers.gradient_descent import Budget, check_budget, noise_ratio
 from solvers.plain_numbers import settle
-from solvers.step_noise import Kind, StepNoise
+from solvers.privacy.clipped_sums import MOST_RECORDS
+from solvers.privacy.step_noise import Kind, StepNoise
 
 PureNoise: TypeAlias = Literal["laplace", "norm"]
 

@@ -10,7 +10,17 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS = (
     *("errors", "arrays", "balls", "theorems", "guarantees", "neighbors", "claims", "pairs"),
-    *("accounting", "mechanisms", "interop", "auditing", "testing", "reporting", "cli", "__main__"),
+    *(
+        "fingerprint",
+        "schema",
+        "accounting",
+        "mechanisms",
+        "interop",
+        "auditing",
+        "testing",
+        "reporting",
+    ),
+    *("cli", "__main__"),
 )
 MODULES = sorted(ROOT.glob("dpverify/**/*.py"))
 HEAVY = ("cvxpy", "sympy", "hypothesis", "sklearn", "matplotlib", "typer", "rich")

@@ -14,13 +14,13 @@
 
 from dpverify.auditing.adapters import from_diffprivlib, from_opendp
 from dpverify.auditing.auditor import audit
-from dpverify.auditing.bands import ProfileBand, TradeOffBand
-from dpverify.auditing.estimation import estimate_profile
-from dpverify.auditing.one_run import audit_one_run
-from dpverify.auditing.one_run_limits import one_run_epsilon, one_run_mu
-from dpverify.auditing.one_run_verdict import OneRunVerdict
+from dpverify.auditing.bands.curves import ProfileBand, TradeOffBand
+from dpverify.auditing.bands.estimation import estimate_profile
+from dpverify.auditing.one_run.audit import audit_one_run
+from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu
+from dpverify.auditing.one_run.verdict import OneRunVerdict
+from dpverify.auditing.procedure.progress import Progress
 from dpverify.auditing.profiles import ProfileClaim
-from dpverify.auditing.progress import Progress
 from dpverify.auditing.search import audit_over
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness
 

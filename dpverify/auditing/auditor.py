@@ -26,22 +26,22 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from dpverify.auditing.adapters import adapted, assumptions
-from dpverify.auditing.checkpoint import Journal, fingerprint
-from dpverify.auditing.conclusion import conclude
-from dpverify.auditing.copies import copier
-from dpverify.auditing.drawing import is_vectorized
-from dpverify.auditing.levels import Levels, Method
-from dpverify.auditing.points import implied_points
+from dpverify.auditing.procedure.conclusion import conclude
+from dpverify.auditing.procedure.progress import Progress
+from dpverify.auditing.procedure.rounds import Run
+from dpverify.auditing.procedure.state import Plan
 from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of
-from dpverify.auditing.progress import Progress
-from dpverify.auditing.rounds import Run
-from dpverify.auditing.sampling import Sampler, Target, check_seed
-from dpverify.auditing.schema import Schema
-from dpverify.auditing.state import Plan
+from dpverify.auditing.sampling.copies import copier
+from dpverify.auditing.sampling.drawing import is_vectorized
+from dpverify.auditing.sampling.journal import Journal, fingerprint
+from dpverify.auditing.sampling.sampler import Sampler, Target, check_seed
+from dpverify.auditing.sampling.workers import pool
+from dpverify.auditing.statistics.levels import Levels, Method
+from dpverify.auditing.statistics.points import implied_points
 from dpverify.auditing.verdict import Verdict
-from dpverify.auditing.workers import pool
 from dpverify.errors import InvalidParameter, check_count, check_member, check_positive, check_real
 from dpverify.neighbors import Relation
+from dpverify.schema import Schema
 
 Arithmetic: TypeAlias = Literal["real", "float"]
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from dpverify.auditing.attacks import Confirm, Draws
-from dpverify.auditing.confidence import Counts, epsilon_lower
-from dpverify.auditing.events import Event, event_from_dict
-from dpverify.auditing.limits import Stopped
-from dpverify.auditing.outputs import canonical
+from dpverify.auditing.attacks.events import Event, event_from_dict
+from dpverify.auditing.attacks.proposals import Confirm, Draws
 from dpverify.auditing.profiles import AuditClaim, claim_from_dict, claim_to_dict
-from dpverify.auditing.sampling import Sampler, Side, Target, check_seed
+from dpverify.auditing.sampling.limits import Stopped
+from dpverify.auditing.sampling.outputs import canonical
+from dpverify.auditing.sampling.sampler import Sampler, Side, Target, check_seed
+from dpverify.auditing.statistics.binomial import Counts, epsilon_lower
 from dpverify.errors import InvalidParameter, check_count, check_positive, check_real
 
 _FORMAT = 1
@@ -58,7 +58,7 @@ class Witness:
 
         They are independent of all draws that the witness rests on, whatever the seed.
         """
-        from dpverify.auditing.replay import judge, replay_key  # noqa: PLC0415  # it imports this
+        from dpverify.auditing.procedure.replay import judge, replay_key  # noqa: PLC0415  # it imports this
 
         check_count("samples", samples)
         check_seed(seed)

@@ -9,9 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.auditing.auditor import audit as run_audit
-from dpverify.auditing.levels import Levels
-from dpverify.auditing.progress import Progress
-from dpverify.auditing.schema import load_schema
+from dpverify.auditing.procedure.progress import Progress
+from dpverify.auditing.statistics.levels import Levels
 from dpverify.auditing.verdict import Verdict, Witness
 from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.output import (
@@ -34,6 +33,7 @@ from dpverify.guarantees import (
     RenyiDP,
     ZeroConcentratedDP,
 )
+from dpverify.schema import load_schema
 
 EXAMPLE = (
     "Example: dpverify audit package.module:callable --left D.json --right D2.json "
@@ -193,7 +193,7 @@ def _where(
 
 def _draw_band(mechanism: Any, verdict: Verdict, where: dict[str, Any], path: Path) -> None:  # noqa: ANN401
     """Bands from fresh draws on the pair that was audited, or on the one that was found."""
-    from dpverify.auditing.estimation import estimate_profile  # noqa: PLC0415
+    from dpverify.auditing.bands.estimation import estimate_profile  # noqa: PLC0415
     from dpverify.reporting.band_plots import draw_band  # noqa: PLC0415  # slow to import
 
     found = verdict.witness

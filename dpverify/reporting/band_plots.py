@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dpverify.arrays import Floats
-from dpverify.auditing.bands import ProfileBand, TradeOffBand, claimed_trade_off
+from dpverify.auditing.bands.curves import ProfileBand, TradeOffBand, claimed_trade_off
 from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of, claimed_delta
 from dpverify.reporting.plots import _COLORS, _finish, check_plot
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from dpverify.auditing import NotRefuted, Refuted, audit
-from dpverify.auditing.sampling import Target
+from dpverify.auditing.sampling.sampler import Target
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Guarantee

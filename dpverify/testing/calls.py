@@ -13,9 +13,9 @@ import numpy as np
 from numpy.random.bit_generator import ISpawnableSeedSequence
 from numpy.typing import NDArray
 
-from dpverify.auditing.attacks import Draws
-from dpverify.auditing.copies import copier, detached
-from dpverify.auditing.outputs import Raised
+from dpverify.auditing.attacks.proposals import Draws
+from dpverify.auditing.sampling.copies import copier, detached
+from dpverify.auditing.sampling.outputs import Raised
 
 _WORDS = 4  # of 64 bits, which make the state of a PCG64
 

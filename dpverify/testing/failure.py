@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dpverify.auditing.sampling import Side
+from dpverify.auditing.sampling.sampler import Side
 from dpverify.auditing.verdict import Witness
 from dpverify.guarantees import Guarantee
 from dpverify.testing.records import is_frame

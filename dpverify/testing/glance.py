@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
-from dpverify.auditing.attacks import (
+from dpverify.auditing.attacks.merit import Bound
+from dpverify.auditing.attacks.proposals import (
     Confirm,
     Draws,
     Explore,
@@ -23,11 +24,10 @@ from dpverify.auditing.attacks import (
     thresholds,
     values,
 )
-from dpverify.auditing.betting import Ladder, Stake, Wager, Wealth, wager
-from dpverify.auditing.goals import Bound
-from dpverify.auditing.outputs import WHOLE, joined
-from dpverify.auditing.points import Point
-from dpverify.auditing.sampling import Sampler, Side
+from dpverify.auditing.sampling.outputs import WHOLE, joined
+from dpverify.auditing.sampling.sampler import Sampler, Side
+from dpverify.auditing.statistics.betting import Ladder, Stake, Wager, Wealth, wager
+from dpverify.auditing.statistics.points import Point
 
 _HOPE = 0.3  # standard errors by which events are discounted, besides the doubt
 _DOUBT = 1.5  # standard errors of what was seen that are charged for

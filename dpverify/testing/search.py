@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from dpverify.auditing import Refuted, Verdict, Witness, audit
-from dpverify.auditing.events import Linear, Trees
-from dpverify.auditing.sampling import Sampler
+from dpverify.auditing.attacks.events import Linear, Trees
+from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Guarantee
 from dpverify.testing.calls import Calls, silence

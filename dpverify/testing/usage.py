@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis.strategies import SearchStrategy
 
-from dpverify.auditing.points import Point, implied_points
+from dpverify.auditing.statistics.points import Point, implied_points
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dpverify.auditing import NotRefuted, Refuted
-from dpverify.auditing.attacks import Confirm, Families, Proposal
-from dpverify.auditing.choice import Chosen, best_bound
-from dpverify.auditing.conclusion import UNCONFIRMED
-from dpverify.auditing.confidence import Chain, rejects
-from dpverify.auditing.points import Point
-from dpverify.auditing.replay import point_of
-from dpverify.auditing.sampling import Sampler, Target
+from dpverify.auditing.attacks.proposals import Confirm, Families, Proposal
+from dpverify.auditing.procedure.choice import Chosen, best_bound
+from dpverify.auditing.procedure.conclusion import UNCONFIRMED
+from dpverify.auditing.procedure.replay import point_of
+from dpverify.auditing.sampling.sampler import Sampler, Target
+from dpverify.auditing.statistics.binomial import Chain, rejects
+from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import Witness, counts_of
 from dpverify.guarantees import Guarantee
 from dpverify.testing.glance import Glance, draws

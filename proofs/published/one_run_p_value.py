@@ -21,7 +21,7 @@ from itertools import product
 
 import sympy as sp
 
-from dpverify.auditing.guessing import Guessed, guess_tail
+from dpverify.auditing.one_run.guessing import Guessed, guess_tail
 from dpverify.theorems import ONE_RUN, Evidence, Step, Theorem
 from proofs.one_run import binomial
 from proofs.support.form import Counterexample, Proof

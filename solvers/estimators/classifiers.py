@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit, softmax
 
+from dpverify.arrays import Floats
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
-from solvers.bounds import Floats
 from solvers.estimators.declarations import RandomState
 from solvers.estimators.linear_classifier import LinearClassifier
 from solvers.losses import HuberHinge, Logistic, Loss

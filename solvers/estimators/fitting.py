@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_member, check_positive
 from solvers import defaults
-from solvers.bounds import Bounds, Floats
-from solvers.certificate import Certificate
+from solvers.bounds import Bounds
 from solvers.descent import Setting
 from solvers.domains import Ball, WholeSpace
 from solvers.estimators import promises
@@ -18,14 +18,15 @@ from solvers.estimators.declarations import Declaration
 from solvers.estimators.promises import Utility
 from solvers.gradient_descent import GradientDescent
 from solvers.losses import Logistic, Loss, Softmax
+from solvers.minimize.certificate import Certificate
+from solvers.minimize.problem import Problem
+from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
 from solvers.plain_numbers import settle
-from solvers.problem import Problem
-from solvers.regularizers import Ridge
+from solvers.privacy.theorems import PERTURBED_MINIMUM
 from solvers.sgd import PoissonBatches, StochasticGradientDescent
 from solvers.sufficient_statistics import SufficientStatistics
-from solvers.theorems import PERTURBED_MINIMUM
 
 _BATCHES = 20  # batches an epoch of stochastic gradients is cut into
 

@@ -11,19 +11,19 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.laws import Ints
 from dpverify.neighbors import Relation
-from solvers.bounds import Bounds, Floats
-from solvers.certificate import Certificate
+from solvers.bounds import Bounds
 from solvers.defaults import public_records
 from solvers.estimators.declarations import Declaration, RandomState, generator, together
 from solvers.estimators.fitting import Fitted, Task, check_method, fit_weights, worst
 from solvers.estimators.promises import Utility
 from solvers.estimators.rows import Rows, scores
 from solvers.losses import Loss, Softmax
+from solvers.minimize.certificate import Certificate
 
 LABELS_READ_OFF = "which labels occur is public: no classes were declared, so they were read off y"
 METHODS = ("auto", "objective", "output", "gradient", "sgd")

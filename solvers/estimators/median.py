@@ -7,14 +7,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
-from solvers.bounds import Floats
 from solvers.estimators.declarations import Declaration, RandomState, generator
 from solvers.estimators.promises import Utility, of_quantile
-from solvers.quantiles import ExponentialQuantile
+from solvers.sampling.quantiles import ExponentialQuantile
 
 
 class PrivateMedian(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

@@ -6,17 +6,17 @@ from scipy.stats import chi, gamma
 
 from dpverify.mechanisms import Gaussian
 from dpverify.theorems import EXPONENTIAL_MECHANISM, Theorem
-from solvers.excess_bounds import (
+from solvers.gradient_descent import GradientDescent
+from solvers.objective_perturbation import ObjectivePerturbation
+from solvers.output_perturbation import OutputPerturbation
+from solvers.privacy.theorems import MINIMIZER_SENSITIVITY, PERTURBED_MINIMUM
+from solvers.quality.excess_bounds import (
     descent_excess,
     output_excess,
     perturbed_excess,
     quantile_miss,
 )
-from solvers.gradient_descent import GradientDescent
-from solvers.objective_perturbation import ObjectivePerturbation
-from solvers.output_perturbation import OutputPerturbation
-from solvers.quantiles import ExponentialQuantile
-from solvers.theorems import MINIMIZER_SENSITIVITY, PERTURBED_MINIMUM
+from solvers.sampling.quantiles import ExponentialQuantile
 
 FAILURE = 0.05  # the probability with which a promise about one draw may fail
 

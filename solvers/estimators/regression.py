@@ -5,17 +5,18 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_positive
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
-from solvers.bounds import Bounds, Floats
-from solvers.certificate import Certificate
+from solvers.bounds import Bounds
 from solvers.estimators.declarations import Declaration, RandomState, generator
 from solvers.estimators.fitting import Task, check_method, fit_weights
 from solvers.estimators.promises import Utility
 from solvers.estimators.rows import Rows, scores
 from solvers.losses import Squared
+from solvers.minimize.certificate import Certificate
 
 METHODS = ("auto", "statistics", "output", "gradient", "sgd")
 

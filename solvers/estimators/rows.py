@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_positive
 from dpverify.mechanisms.inputs import check_flag
-from solvers.bounds import Bounds, Floats
+from solvers.bounds import Bounds
 from solvers.defaults import INTERCEPT
 
 

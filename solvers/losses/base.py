@@ -8,9 +8,10 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 
+from dpverify.arrays import Floats
 from dpverify.balls import Formula, ball, enclose
 from dpverify.errors import InvalidParameter, NotSupported
-from solvers.bounds import Bounds, Floats
+from solvers.bounds import Bounds
 from solvers.domains import Domain
 
 UNIT = 2.0**-53  # half a unit in the last place: the relative error of one rounding

@@ -7,7 +7,8 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 
-from solvers.bounds import Bounds, Floats
+from dpverify.arrays import Floats
+from solvers.bounds import Bounds
 from solvers.domains import Domain
 from solvers.losses.base import Loss, check_signs, margins
 

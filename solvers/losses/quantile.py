@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_real
-from solvers.bounds import Bounds, Floats
+from solvers.bounds import Bounds
 from solvers.domains import Domain
 from solvers.losses.base import Loss, check_label_bound
 from solvers.plain_numbers import settle

@@ -7,9 +7,10 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 
+from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.errors import NotSupported
-from solvers.bounds import Bounds, Floats
+from solvers.bounds import Bounds
 from solvers.domains import Domain
 from solvers.losses.base import UNIT, Loss
 

@@ -8,9 +8,10 @@ from flint import arb
 from numpy.typing import ArrayLike
 from scipy.special import log_softmax, softmax
 
+from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, check_count
-from solvers.bounds import Bounds, Floats
+from solvers.bounds import Bounds
 from solvers.domains import Domain
 from solvers.losses.base import UNIT, Loss
 from solvers.plain_numbers import settle

@@ -8,8 +8,9 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 
+from dpverify.arrays import Floats
 from dpverify.balls import ball
-from solvers.bounds import Bounds, Floats
+from solvers.bounds import Bounds
 from solvers.domains import Domain
 from solvers.losses.base import TINY, UNIT, Loss, check_label_bound, rounded_up
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from dpverify.auditing import NotRefuted, Refuted, Witness, audit
-from dpverify.auditing.points import implied_points
-from dpverify.auditing.progress import Progress
-from dpverify.auditing.stages import stages
+from dpverify.auditing.procedure.progress import Progress
+from dpverify.auditing.procedure.stages import stages
+from dpverify.auditing.statistics.points import implied_points
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (
     ApproxDP,

@@ -10,13 +10,13 @@ import pytest
 from dpverify.accounting.accountant import Accountant
 from dpverify.auditing import audit, audit_over
 from dpverify.auditing.profiles import ProfileClaim
-from dpverify.auditing.schema import Answers
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.mechanisms import Gaussian, Laplace
 from dpverify.neighbors import Relation
 from dpverify.pairs.gaussian import GaussianPair
+from dpverify.schema import Answers
 from dpverify.theorems import LAPLACE
 
 RELATION = Relation.ADD_REMOVE

@@ -12,7 +12,6 @@ from scipy.stats import binom
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.auditing.auditor import audit
-from dpverify.auditing.points import implied_points
 from dpverify.auditing.profiles import (
     ProfileClaim,
     claim_from_dict,
@@ -20,6 +19,7 @@ from dpverify.auditing.profiles import (
     claim_to_dict,
     claimed_delta,
 )
+from dpverify.auditing.statistics.points import implied_points
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (

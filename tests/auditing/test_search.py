@@ -12,8 +12,15 @@ from scipy.stats import binom
 
 import solvers
 from dpverify.auditing import NotRefuted, Refuted
-from dpverify.auditing.points import implied_points
-from dpverify.auditing.schema import (
+from dpverify.auditing.search import audit_over
+from dpverify.auditing.search.exploring import Explorer, derived
+from dpverify.auditing.statistics.points import implied_points
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter
+from dpverify.guarantees import ApproxDP, Guarantee, PureDP
+from dpverify.mechanisms import Gaussian, Laplace, NoisyMax, RandomizedResponse, SparseVector
+from dpverify.neighbors import Relation
+from dpverify.schema import (
     Answers,
     Category,
     Labeled,
@@ -22,13 +29,6 @@ from dpverify.auditing.schema import (
     Schema,
     Vector,
 )
-from dpverify.auditing.search import audit_over
-from dpverify.auditing.search.exploring import Explorer, derived
-from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter
-from dpverify.guarantees import ApproxDP, Guarantee, PureDP
-from dpverify.mechanisms import Gaussian, Laplace, NoisyMax, RandomizedResponse, SparseVector
-from dpverify.neighbors import Relation
 from dpverify.theorems import LAPLACE
 from tests.flawed import FLAWED
 

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-import solvers.theorems
+import solvers.privacy.theorems
 from dpverify import theorems
 from dpverify.theorems import Theorem
 from proofs.support.catalog import borrowed, citations, find, proofs, standing
 from proofs.support.form import Verdict
 
 ROOT = Path(__file__).parents[2]
-HOMES = {"dpverify": theorems, "solvers": solvers.theorems}
+HOMES = {"dpverify": theorems, "solvers": solvers.privacy.theorems}
 NAMED = {
     f"{home}.{constant}": value
     for home, module in HOMES.items()

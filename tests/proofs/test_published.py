@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.auditing.guessing import Guessed, guess_tail
+from dpverify.auditing.one_run.guessing import Guessed, guess_tail
 from proofs.published.one_run_p_value import exact_slope, in_range, published_bound, published_slope
 
 LEVEL = Fraction(1, 2)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dpverify as dpv
-from dpverify.auditing.bands import ProfileBand
-from dpverify.auditing.estimation import estimate_profile
+from dpverify.auditing.bands.curves import ProfileBand
+from dpverify.auditing.bands.estimation import estimate_profile
 from dpverify.reporting.band_plots import band_figure, draw_band
 
 

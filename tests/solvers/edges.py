@@ -12,19 +12,18 @@ from typing import Any, TypeAlias
 
 import mpmath
 import numpy as np
-from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from solvers import Bounds, Problem
 from solvers.domains import Ball, Box, Domain, WholeSpace
 from solvers.losses import Absolute, Hinge, HuberHinge, Logistic, Loss, Softmax, Squared
+from solvers.minimize.regularizers import ElasticNet, Regularizer, Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
-from solvers.regularizers import ElasticNet, Regularizer, Ridge
 
-Floats: TypeAlias = NDArray[np.float64]
 Data: TypeAlias = tuple[Floats, Floats]
 Mechanism: TypeAlias = ObjectivePerturbation | OutputPerturbation
 
@@ -123,10 +122,10 @@ def _rows(rng: np.random.Generator, kind: str, norm: float, shape: tuple[int, in
     if kind == "zero":
         return np.zeros((n, d))
     if kind == "opposite":
-        rows = rows[:1] * np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
-        return rows
+        return np.asarray(rows[:1] * np.where(np.arange(n) % 2, 1.0, -1.0)[:, None])
     if kind == "axes":
-        return norm * np.eye(d)[rng.integers(d, size=n)] * rng.choice([-1.0, 1.0], (n, 1))
+        axes = np.eye(d)[rng.integers(d, size=n)]
+        return np.asarray(norm * axes * rng.choice([-1.0, 1.0], (n, 1)))
     if kind == "tiny":
         return rows * 10.0 ** rng.uniform(-300.0, 0.0, (n, 1))
     return rows * rng.choice([0.0, 1e-9, 1.0], (n, 1))

@@ -8,19 +8,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
-from solvers.bounds import Bounds, Data, Floats
-from solvers.linear_noise import LinearNoise
+from solvers.bounds import Bounds, Data
 from solvers.losses import Logistic, Loss
-from solvers.newton import minimize
-from solvers.objective import Objective
+from solvers.minimize.newton import minimize
+from solvers.minimize.objective import Objective
+from solvers.minimize.problem import Problem
+from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation, noise_for
-from solvers.problem import Problem
-from solvers.regularizers import Ridge
-from solvers.theorems import (
+from solvers.privacy.linear_noise import LinearNoise
+from solvers.privacy.theorems import (
     APPROXIMATE_MINIMUM,
     MINIMIZER_SENSITIVITY,
     OBJECTIVE_PERTURBATION,

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.laws import Ints
 from dpverify.neighbors import Relation
 from solvers import Ball, Bounds, Hinge
-from solvers.bounds import Data, Floats
-from solvers.clipped_sums import ClippedSums
+from solvers.bounds import Data
 from solvers.descent import Setting
-from solvers.exponential import ExponentialERM
 from solvers.gradient_descent import GradientDescent
+from solvers.privacy.clipped_sums import ClippedSums
+from solvers.privacy.step_noise import StepNoise
+from solvers.sampling.exponential import ExponentialERM
 from solvers.sgd import FixedBatches, PoissonBatches, StochasticGradientDescent
-from solvers.step_noise import StepNoise
 from solvers.sufficient_statistics import SufficientStatistics
 
 BOTH_SIGNS = Bounds(norm=1.0, labels=(-1, 1))

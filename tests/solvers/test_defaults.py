@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import dpverify as dpv
 from dpverify.errors import InvalidParameter
 from solvers import Bounds, HuberHinge, Logistic, defaults
-from solvers.objective_rules import Setting
+from solvers.privacy.objective_rules import Setting
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 EPSILONS = st.floats(0.01, 20.0)

@@ -20,10 +20,10 @@ from solvers import (
 )
 from solvers.domains import Ball, Box, Domain, Simplex, WholeSpace
 from solvers.losses import Absolute, Hinge, HuberHinge, Logistic, Loss, Softmax, Squared
+from solvers.minimize.precise import PreciseSum, Term, minimize_precisely
+from solvers.minimize.precise_corners import minimize_corners_precisely
+from solvers.minimize.regularizers import ElasticNet, Regularizer, Ridge
 from solvers.output_perturbation import OutputPerturbation
-from solvers.precise import PreciseSum, Term, minimize_precisely
-from solvers.precise_corners import minimize_corners_precisely
-from solvers.regularizers import ElasticNet, Regularizer, Ridge
 from tests.solvers.edges import case, check, exact_minimum
 
 SIGNS = Bounds(norm=1.0, labels=(-1, 1))
@@ -107,7 +107,7 @@ def test_balls_find_minima_with_corners(loss: Loss, domain: Domain, penalty: Reg
 
 def test_where_floats_stop_balls_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """At every scale the answer is within what was asked, whoever gives it."""
-    monkeypatch.setattr("solvers.newton._ITERATIONS", 0)
+    monkeypatch.setattr("solvers.minimize.newton._ITERATIONS", 0)
     for norm, domain in product((1e-12, 1.0, 1e12), (WholeSpace(), Ball(0.5))):
         scaled = domain if isinstance(domain, WholeSpace) else Ball(0.5 / norm)
         problem = Problem(

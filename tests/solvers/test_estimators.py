@@ -5,7 +5,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +14,7 @@ from sklearn.preprocessing import Normalizer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dpverify as dpv
+from dpverify.arrays import Array
 from dpverify.errors import DPVerifyError, InvalidParameter
 from solvers import (
     Bounds,
@@ -26,13 +26,12 @@ from solvers import (
     defaults,
 )
 from solvers.estimators.linear_classifier import LABELS_READ_OFF
+from solvers.minimize.problem import Problem
+from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
-from solvers.problem import Problem
-from solvers.regularizers import Ridge
 
 Budget: TypeAlias = dpv.PureDP | dpv.ApproxDP
 Classifier: TypeAlias = PrivateLogisticRegression | PrivateSVM
-Array: TypeAlias = NDArray[Any]
 
 PURE = dpv.PureDP(epsilon=1.0)
 APPROX = dpv.ApproxDP(epsilon=1.0, delta=1e-6)

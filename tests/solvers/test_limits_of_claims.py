@@ -8,8 +8,8 @@ import pytest
 import dpverify as dpv
 import solvers
 from solvers.bounds import _norms
-from solvers.clipped_sums import ClippedSums
 from solvers.descent import Setting
+from solvers.privacy.clipped_sums import ClippedSums
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 

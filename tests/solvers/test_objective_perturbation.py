@@ -13,12 +13,12 @@ from dpverify.neighbors import Relation
 from solvers.approximate_minima import ApproximateMinima
 from solvers.bounds import Bounds
 from solvers.domains import Ball, Box, Domain, Simplex, WholeSpace
-from solvers.linear_noise import LastNoise, LinearNoise
 from solvers.losses import Hinge, HuberHinge, Logistic, Loss, Softmax, Squared
+from solvers.minimize.problem import Problem
+from solvers.minimize.regularizers import ElasticNet, NoRegularizer, Regularizer, Ridge
 from solvers.objective_perturbation import Budget, ObjectivePerturbation
-from solvers.objective_rules import Rule
-from solvers.problem import Problem
-from solvers.regularizers import ElasticNet, NoRegularizer, Regularizer, Ridge
+from solvers.privacy.linear_noise import LastNoise, LinearNoise
+from solvers.privacy.objective_rules import Rule
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE_ONE
 SIGNS = Bounds(norm=1.0, labels=(-1, 1))
@@ -266,7 +266,7 @@ def test_bad_approximate_minima_are_refused() -> None:
 def test_a_solver_that_stops_early_is_helped_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Balls take over where floats stop: what is released differs by no more than is paid for."""
     usual = private().sample(TWO_COLUMNS, 5, rng=np.random.default_rng(0))
-    monkeypatch.setattr("solvers.newton._ITERATIONS", 1)
+    monkeypatch.setattr("solvers.minimize.newton._ITERATIONS", 1)
     helped = private().sample(TWO_COLUMNS, 5, rng=np.random.default_rng(0))
     steps = private().last_noise(2).error * 2.0**0.5
     assert np.linalg.norm(usual - helped, axis=1).max() <= 2.0 * private().tolerance(2) + steps

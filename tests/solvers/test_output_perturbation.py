@@ -16,9 +16,9 @@ from dpverify.pairs import GaussianPair
 from solvers.bounds import Bounds
 from solvers.domains import Ball, Box, Domain, WholeSpace
 from solvers.losses import Absolute, Hinge, HuberHinge, Logistic, Loss, Softmax, Squared
+from solvers.minimize.problem import Problem
+from solvers.minimize.regularizers import ElasticNet, Lasso, NoRegularizer, Regularizer, Ridge
 from solvers.output_perturbation import Budget, OutputPerturbation, noise_for
-from solvers.problem import Problem
-from solvers.regularizers import ElasticNet, Lasso, NoRegularizer, Regularizer, Ridge
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE_ONE
 SIGNS, NUMBERS = Bounds(norm=1.0, labels=(-1, 1)), Bounds(norm=1.0, label_bound=1.0)

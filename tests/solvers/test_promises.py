@@ -8,12 +8,12 @@ from solvers import Ball, Bounds, Logistic
 from solvers.descent import Setting
 from solvers.estimators import promises
 from solvers.gradient_descent import GradientDescent
+from solvers.minimize.problem import Problem
+from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
-from solvers.problem import Problem
-from solvers.quantiles import ExponentialQuantile
-from solvers.regularizers import Ridge
-from solvers.utility import excess_risks, risks
+from solvers.quality.utility import excess_risks, risks
+from solvers.sampling.quantiles import ExponentialQuantile
 
 RUNS = 400
 ALLOWED = 60  # more failures of probability 0.05 have probability below 1e-12

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpverify as dpv
+from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP
 from dpverify.neighbors import Relation
 from solvers import Ball, Bounds
-from solvers.bounds import Floats
-from solvers.step_noise import Kind
+from solvers.privacy.step_noise import Kind
 from solvers.sufficient_statistics import SufficientStatistics, dimension_of, sensitivity
 from tests.solvers.spoiled_iterates import statistics_pair
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dpverify.auditing.copies import copier
-from dpverify.auditing.outputs import Raised
+from dpverify.auditing.sampling.copies import copier
+from dpverify.auditing.sampling.outputs import Raised
 from dpverify.testing.calls import Calls
 
 Rng = np.random.Generator

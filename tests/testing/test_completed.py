@@ -4,7 +4,7 @@ import pytest
 
 import dpverify as dpv
 from dpverify.auditing import audit
-from dpverify.auditing.limits import Stopped
+from dpverify.auditing.sampling.limits import Stopped
 from dpverify.errors import InvalidParameter
 from dpverify.testing.completed import completed
 

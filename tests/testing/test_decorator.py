@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
 
 import dpverify as dpv
-from dpverify.auditing.attacks import Draws
+from dpverify.auditing.attacks.proposals import Draws
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation

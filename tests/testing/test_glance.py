@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpverify.auditing.points import Point
-from dpverify.auditing.sampling import Sampler
+from dpverify.auditing.sampling.sampler import Sampler
+from dpverify.auditing.statistics.points import Point
 from dpverify.testing.calls import Calls
 from dpverify.testing.glance import Outcome, draws, few, glimpse, judge, look
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.auditing.schema import Answers, Category, Records, Schema
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 from dpverify.neighbors import Relation
+from dpverify.schema import Answers, Category, Records, Schema
 from dpverify.theorems import Theorem
 
 PARAMETERS = Theorem(

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.auditing.schema import Answers, Category, Records, Schema
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_positive
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
+from dpverify.schema import Answers, Category, Records, Schema
 from dpverify.theorems import Theorem
 
 PRIVACY_MAP = Theorem(

@@ -15,16 +15,16 @@ from typing import Any
 from dpverify.accounting.accountant import Accountant
 from dpverify.auditing.adapters import adapted, assumptions
 from dpverify.auditing.auditor import audit
-from dpverify.auditing.points import implied_points
 from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of
-from dpverify.auditing.sampling import Target
-from dpverify.auditing.schema import Candidate, Schema
+from dpverify.auditing.sampling.sampler import Target
+from dpverify.auditing.sampling.workers import pool
 from dpverify.auditing.search.exploring import Arm, Explored, Explorer, derived
 from dpverify.auditing.search.minimizing import minimized
+from dpverify.auditing.statistics.points import implied_points
 from dpverify.auditing.verdict import Refuted, Verdict
-from dpverify.auditing.workers import pool
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_between, check_count, check_positive
+from dpverify.schema import Candidate, Schema
 
 _SHARES = (0.75, 0.25)  # of the level, for the pair that looks worst and for the second
 _SAMPLES = {True: 100_000, False: 10_000}
@@ -72,7 +72,7 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
     verdict.
 
     >>> import numpy as np
-    >>> from dpverify.auditing.schema import Number, Records
+    >>> from dpverify.schema import Number, Records
     >>> from dpverify.guarantees import PureDP
     >>> def flawed(data, rng): return sum(data) + rng.laplace(scale=0.5)
     >>> ages = Records(record=Number(low=0, high=1), length=(0, 5), relation="add-remove")

@@ -12,14 +12,14 @@ from itertools import islice
 
 import numpy as np
 
-from dpverify.auditing.attacks import Draws, Explore, Families, propose
-from dpverify.auditing.confidence import critical
-from dpverify.auditing.goals import Bound
-from dpverify.auditing.limits import OutOfTime
-from dpverify.auditing.outputs import WHOLE, joined
-from dpverify.auditing.points import Point
-from dpverify.auditing.sampling import Sampler, Side, Target
-from dpverify.auditing.schema import Candidate, Schema
+from dpverify.auditing.attacks.merit import Bound
+from dpverify.auditing.attacks.proposals import Draws, Explore, Families, propose
+from dpverify.auditing.sampling.limits import OutOfTime
+from dpverify.auditing.sampling.outputs import WHOLE, joined
+from dpverify.auditing.sampling.sampler import Sampler, Side, Target
+from dpverify.auditing.statistics.binomial import critical
+from dpverify.auditing.statistics.points import Point
+from dpverify.schema import Candidate, Schema
 
 _RANDOM_SHARE = 0.25  # of the first pairs
 _UNIT = 300  # first draws of a pair times this are the whole exploration

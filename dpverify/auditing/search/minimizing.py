@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from dpverify.auditing.events import Between
-from dpverify.auditing.outputs import WHOLE
-from dpverify.auditing.sampling import Target
-from dpverify.auditing.schema import Candidate, Schema
+from dpverify.auditing.attacks.events import Between
+from dpverify.auditing.sampling.outputs import WHOLE
+from dpverify.auditing.sampling.sampler import Target
 from dpverify.auditing.search.exploring import derived
 from dpverify.auditing.verdict import Refuted, Verdict, Witness
+from dpverify.schema import Candidate, Schema
 
 Judge: TypeAlias = Callable[[Candidate, int, int], Verdict]
 """Audits a pair with a seed and so many draws a side."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.auditing import audit
-from dpverify.auditing.points import implied_points
+from dpverify.auditing.statistics.points import implied_points
 from dpverify.errors import NotSupported
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation

@@ -7,9 +7,9 @@ import pytest
 
 from dpverify.auditing.adapters import adapted, assumptions
 from dpverify.auditing.adapters.diffprivlib import OWN_RANDOMNESS, DiffprivlibMechanism
-from dpverify.auditing.schema import Answers
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms import Laplace
+from dpverify.schema import Answers
 
 
 class Noise:

@@ -16,10 +16,10 @@ from dpverify.auditing.adapters.diffprivlib import (
     DiffprivlibEstimator,
     DiffprivlibMechanism,
 )
-from dpverify.auditing.schema import Answers
 from dpverify.auditing.search import audit_over
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP
+from dpverify.schema import Answers
 
 try:
     mechanisms: Any = import_module("diffprivlib.mechanisms")

@@ -7,12 +7,12 @@ import pytest
 
 from dpverify.auditing import audit
 from dpverify.auditing.adapters import adapted, from_opendp
-from dpverify.auditing.schema import Answers, Category, Records
 from dpverify.auditing.search import audit_over
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
+from dpverify.schema import Answers, Category, Records
 
 dp: Any = pytest.importorskip("opendp.prelude", reason="opendp is not installed")
 dp.enable_features("contrib", "idealized-numerics", "honest-but-curious")

@@ -1,0 +1,1 @@
+"""Events to hold against a claim, proposed by attacks that look at earlier draws."""

@@ -1,0 +1,237 @@
+"""Events: sets of outputs, frozen, in words, as JSON, and testable on fresh outputs.
+
+An event is a statement about features of an output (see `outputs`). It never depends on the
+sample that it is judged on.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dpverify.arrays import Mask
+from dpverify.auditing.sampling.outputs import MISSING, Outputs
+from dpverify.errors import InvalidParameter
+
+_SHOWN = 6  # values or features that are named in words before "… more"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Between:
+    """low ≤ feature ≤ high; an end may be infinite. False where there is no such number.
+
+    >>> print(Between(feature="output", high=0.37))
+    output ≤ 0.37
+    """
+
+    feature: str
+    low: float = -math.inf
+    high: float = math.inf
+
+    def happens(self, outputs: Outputs) -> Mask:
+        values = outputs.column(self.feature)
+        if self.low == -math.inf:
+            return values <= self.high
+        if self.high == math.inf:
+            return values >= self.low
+        return (values >= self.low) & (values <= self.high)
+
+    def __str__(self) -> str:
+        if self.low == self.high:
+            return f"{self.feature} = {self.low!r}"
+        if self.low == -math.inf:
+            return (
+                f"{self.feature} ≤ {self.high!r}"
+                if self.high < math.inf
+                else f"{self.feature} is a number"
+            )
+        if self.high == math.inf:
+            return f"{self.feature} ≥ {self.low!r}"
+        return f"{self.low!r} ≤ {self.feature} ≤ {self.high!r}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": "between",
+            "feature": self.feature,
+            "low": _plain(self.low),
+            "high": _plain(self.high),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneOf:
+    """The output, or a part of it, is one of these canonical texts.
+
+    >>> print(OneOf(feature="output", texts=("3",)))
+    output = 3
+    """
+
+    feature: str
+    texts: tuple[str, ...]
+
+    def happens(self, outputs: Outputs) -> Mask:
+        return outputs.is_one_of(self.feature, self.texts)
+
+    def __str__(self) -> str:
+        if len(self.texts) == 1:
+            only = self.texts[0]
+            if only == MISSING:
+                return f"there is no {self.feature}"
+            verb = " " if only.startswith(("raises ", "times out")) else " = "
+            return f"{self.feature}{verb}{only}"
+        return f"{self.feature} in {{{_listed(self.texts)}}}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": "one-of", "feature": self.feature, "texts": list(self.texts)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Linear:
+    """Σ weight·feature ≥ bound; a feature that is missing counts as 0."""
+
+    features: tuple[str, ...]
+    weights: tuple[float, ...]
+    bound: float
+
+    def score(self, outputs: Outputs) -> np.ndarray[Any, np.dtype[np.float64]]:
+        total = np.zeros(outputs.size)
+        for name, weight in zip(self.features, self.weights, strict=True):
+            total += weight * np.nan_to_num(outputs.column(name), posinf=1e9, neginf=-1e9)
+        return total
+
+    def negated(self) -> "Linear":
+        """The score with its sign changed; the bound is yet to be chosen."""
+        return Linear(features=self.features, weights=tuple(-w for w in self.weights), bound=0.0)
+
+    def happens(self, outputs: Outputs) -> Mask:
+        return self.score(outputs) >= self.bound
+
+    def __str__(self) -> str:
+        terms = [f"{w:+.4g}·{name}" for w, name in zip(self.weights, self.features, strict=True)]
+        return f"{_listed(terms, ' ')} ≥ {self.bound:.6g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": "linear",
+            "features": list(self.features),
+            "weights": list(self.weights),
+            "bound": self.bound,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A regression tree as parallel lists; node i is a leaf where left[i] = 0."""
+
+    feature: tuple[int, ...]
+    threshold: tuple[float, ...]
+    missing_left: tuple[bool, ...]
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    value: tuple[float, ...]
+
+    def score(
+        self, rows: np.ndarray[Any, np.dtype[np.float64]]
+    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+        feature, threshold = np.array(self.feature), np.array(self.threshold)
+        missing_left = np.array(self.missing_left)
+        left, right = np.array(self.left), np.array(self.right)
+        nodes = np.zeros(len(rows), np.int64)
+        while True:
+            inner = np.flatnonzero(left[nodes] > 0)
+            if not inner.size:
+                return np.array(self.value)[nodes]
+            at = nodes[inner]
+            values = rows[inner, feature[at]]
+            go_left = np.where(np.isnan(values), missing_left[at], values <= threshold[at])
+            nodes[inner] = np.where(go_left, left[at], right[at])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trees:
+    """The sum of trees over features ≥ bound: what a boosted classifier learned."""
+
+    features: tuple[str, ...]
+    trees: tuple[Tree, ...]
+    bound: float
+
+    def score(self, outputs: Outputs) -> np.ndarray[Any, np.dtype[np.float64]]:
+        rows = np.column_stack([outputs.column(name) for name in self.features])
+        total = np.zeros(outputs.size)
+        for tree in self.trees:
+            total += tree.score(rows)
+        return total
+
+    def negated(self) -> "Trees":
+        """The score with its sign changed; the bound is yet to be chosen."""
+        trees = tuple(replace(tree, value=tuple(-v for v in tree.value)) for tree in self.trees)
+        return Trees(features=self.features, trees=trees, bound=0.0)
+
+    def happens(self, outputs: Outputs) -> Mask:
+        return self.score(outputs) >= self.bound
+
+    def __str__(self) -> str:
+        score = f"score of {len(self.trees)} boosted trees over {_listed(self.features)}"
+        return f"{score} ≥ {self.bound:.6g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        trees = [
+            [
+                list(tree.feature),
+                [_plain(t) for t in tree.threshold],
+                [int(m) for m in tree.missing_left],
+                list(tree.left),
+                list(tree.right),
+                list(tree.value),
+            ]
+            for tree in self.trees
+        ]
+        return {
+            "kind": "trees",
+            "features": list(self.features),
+            "trees": trees,
+            "bound": self.bound,
+        }
+
+
+Event: TypeAlias = Between | OneOf | Linear | Trees
+
+
+def event_from_dict(fields: dict[str, Any]) -> Event:
+    """The event that `to_dict` described."""
+    match fields:
+        case {"kind": "between", "feature": feature, "low": low, "high": high}:
+            return Between(feature=feature, low=float(low), high=float(high))
+        case {"kind": "one-of", "feature": feature, "texts": texts}:
+            return OneOf(feature=feature, texts=tuple(texts))
+        case {"kind": "linear", "features": features, "weights": weights, "bound": bound}:
+            return Linear(features=tuple(features), weights=tuple(weights), bound=float(bound))
+        case {"kind": "trees", "features": features, "trees": trees, "bound": bound}:
+            return Trees(
+                features=tuple(features), trees=tuple(map(_tree, trees)), bound=float(bound)
+            )
+        case _:
+            raise InvalidParameter(f"event={fields!r} must be an event as to_dict writes it")
+
+
+def _tree(lists: list[Any]) -> Tree:
+    feature, threshold, missing, left, right, value = lists
+    return Tree(
+        tuple(feature),
+        tuple(map(float, threshold)),
+        tuple(map(bool, missing)),
+        tuple(left),
+        tuple(right),
+        tuple(value),
+    )
+
+
+def _plain(value: float) -> float | str:
+    """JSON has no infinities."""
+    return value if math.isfinite(value) else str(value)
+
+
+def _listed(items: tuple[str, ...] | list[str], separator: str = ", ") -> str:
+    shown = separator.join(items[:_SHOWN])
+    return shown if len(items) <= _SHOWN else f"{shown}{separator}… {len(items) - _SHOWN} more"

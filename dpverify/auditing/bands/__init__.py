@@ -1,0 +1,1 @@
+"""Whole profiles and trade-off curves from draws, with bands."""

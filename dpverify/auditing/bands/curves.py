@@ -1,0 +1,227 @@
+"""Whole profiles and trade-off curves from draws, with bands that hold everywhere at once.
+
+A part of the draws chooses one score (`scores`); on the rest, the distribution functions of the
+score on the two sides are held in exact simultaneous bands (`cdf_bands`), each at half the level.
+All events "score ≥ x", for the left side, and "score ≤ x", for the right, are then bounded at once:
+
+- no matter what the score is, the pair's δ(ε) is at least P_low(E) − e^ε·Q_high(E) for each of
+  them: `lower` is certified for the mechanism, at every ε at once;
+- the best threshold on this score reaches at most `upper`. Other events may reach more.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.arrays import Floats
+from dpverify.auditing.profiles import Claimable, claim_of, claimed_delta
+from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
+from dpverify.auditing.statistics.points import implied_points
+from dpverify.errors import InvalidParameter, check_between
+from dpverify.guarantees import GaussianDP
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventLimits:
+    """Limits for the chances of a family of events, favored and other side, all at once."""
+
+    favored_low: Floats
+    favored_high: Floats
+    other_low: Floats
+    other_high: Floats
+
+    def delta_low(self, epsilon: float) -> float:
+        """max over the events of P_low − e^ε·Q_high, at least 0."""
+        return max(0.0, float(np.max(self.favored_low - math.exp(epsilon) * self.other_high)))
+
+    def delta_high(self, epsilon: float) -> float:
+        """max over the events of P_high − e^ε·Q_low, within [0, 1]."""
+        best = float(np.max(self.favored_high - math.exp(epsilon) * self.other_low))
+        return min(max(best, 0.0), 1.0)
+
+    def epsilon_low(self, delta: float) -> float:
+        """The largest ε with P_low > e^ε·Q_high + δ for one of the events; 0 if there is none."""
+        telling = self.favored_low > delta
+        ratios = (self.favored_low[telling] - delta) / self.other_high[telling]
+        return max(0.0, float(np.log(np.max(ratios)))) if telling.any() else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excess:
+    """Where a band leaves a claim behind: at ε the pair has more than the δ claimed."""
+
+    epsilon: float
+    claimed: float
+    shown: float
+
+    def __str__(self) -> str:
+        return f"at ε = {self.epsilon:.4g}: δ ≥ {self.shown:.4g}, claimed {self.claimed:.4g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TradeOffBand:
+    """False alarms against misses in telling left from right, with a band.
+
+    With probability 1 − `level`, for all false-alarm rates at once: some test misses no more than
+    `upper`, whatever the score; and thresholds on this score miss at least `lower`.
+    """
+
+    false_alarm: Floats
+    lower: Floats
+    upper: Floats
+    level: float
+    draws: int
+    score: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "false_alarm": self.false_alarm.tolist(),
+            "lower": self.lower.tolist(),
+            "upper": self.upper.tolist(),
+            "level": self.level,
+            "draws": self.draws,
+            "score": self.score,
+        }
+
+    def __repr__(self) -> str:
+        return (
+            f"TradeOffBand({len(self.false_alarm)} rates, level={self.level:g}, "
+            f"draws={self.draws:,}, score={self.score!r})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProfileBand:
+    """δ(ε) of a mechanism on one pair of datasets, in the worse direction, with a band.
+
+    With probability 1 − `level`, for all ε at once: the pair's δ(ε) is at least `lower`; and
+    thresholds on this score reach at most `upper`. `draws` counts the draws a side of the band.
+    """
+
+    epsilons: Floats
+    lower: Floats
+    upper: Floats
+    level: float
+    draws: int
+    explored: int
+    score: str
+    seed: int
+    seconds: float
+    events: tuple[EventLimits, EventLimits]
+
+    def lower_delta(self, epsilon: float) -> float:
+        """δ at ε is at least this."""
+        check_between("epsilon", epsilon, 0.0, math.inf)
+        if epsilon > LARGEST_EPSILON:
+            return 0.0
+        return max(limits.delta_low(float(epsilon)) for limits in self.events)
+
+    def upper_delta(self, epsilon: float) -> float:
+        """Thresholds on the score reach at most this δ at ε; other events may reach more."""
+        check_between("epsilon", epsilon, 0.0, LARGEST_EPSILON)
+        return max(limits.delta_high(float(epsilon)) for limits in self.events)
+
+    def epsilon_lower(self, delta: float) -> float:
+        """The smallest ε that holds at δ is at least this, for all δ at once."""
+        check_between("delta", delta, 0.0, 1.0)
+        return max(limits.epsilon_low(float(delta)) for limits in self.events)
+
+    def refutes(self, claim: Claimable) -> Excess | None:
+        """Where the band shows most more than the claim allows; None if nowhere.
+
+        A true claim is refuted with probability at most `level`, however many are tried.
+        """
+        promised = claim_of(claim)
+        at = {p.epsilon: p.delta for p in implied_points(promised)}
+        if isinstance(promised, GaussianDP):  # its profile is curved, and quick to ask
+            at |= {e: claimed_delta(promised, e) for e in self.epsilons.tolist()}
+        found = [
+            Excess(epsilon=e, claimed=d, shown=self.lower_delta(e))
+            for e, d in at.items()
+            if self.lower_delta(e) > d
+        ]
+        return max(found, key=lambda excess: excess.shown - excess.claimed) if found else None
+
+    def trade_off(self, false_alarms: ArrayLike | None = None) -> TradeOffBand:
+        """The same band as a trade-off curve; the two hold at once."""
+        grid = np.linspace(0.0, 1.0, 201) if false_alarms is None else false_alarms
+        rates = np.atleast_1d(np.asarray(grid, dtype=np.float64))
+        if not rates.size or np.isnan(rates).any() or rates.min() < 0.0 or rates.max() > 1.0:
+            raise InvalidParameter(f"false_alarms={grid!r} must lie in [0, 1]")
+        left = self.events[0]
+        return TradeOffBand(
+            false_alarm=rates,
+            lower=_hull(left.other_low, 1.0 - left.favored_high, rates),
+            upper=_hull(left.other_high, 1.0 - left.favored_low, rates),
+            level=self.level,
+            draws=self.draws,
+            score=self.score,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it: the curves, and how they came about."""
+        return {
+            "version": 1,
+            "epsilons": self.epsilons.tolist(),
+            "lower": self.lower.tolist(),
+            "upper": self.upper.tolist(),
+            "level": self.level,
+            "draws": self.draws,
+            "explored": self.explored,
+            "score": self.score,
+            "seed": self.seed,
+            "seconds": self.seconds,
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"δ({e:g}) ≥ {self.lower_delta(e):.3g}" for e in (0.0, 1.0, 2.0))
+        return (
+            f"ProfileBand({shown}; level={self.level:g}, draws={self.draws:,}, "
+            f"score={self.score!r})"
+        )
+
+
+def claimed_trade_off(claim: Claimable, false_alarms: Floats) -> Floats:
+    """The least miss rate that a claim allows at each false-alarm rate, or a little less.
+
+    The supremum over ε of 1 − δ(ε) − e^ε·α and e^(−ε)·(1 − δ(ε) − α). [DRS22 Prop. 6]
+    """
+    promised = claim_of(claim)
+    own = [(p.epsilon, p.delta) for p in implied_points(promised)]
+    highest = max(0.5, *(e for e, _ in own))
+    grid = [(float(e), claimed_delta(promised, float(e))) for e in np.linspace(0, highest, 25)]
+    best = np.zeros_like(false_alarms)
+    for epsilon, delta in own + grid:
+        steep = 1.0 - delta - math.exp(epsilon) * false_alarms
+        flat = math.exp(-epsilon) * (1.0 - delta - false_alarms)
+        best = np.maximum(best, np.maximum(steep, flat))
+    return best
+
+
+def _hull(false_alarm: Floats, miss: Floats, at: Floats) -> Floats:
+    """The lower convex hull of (0, 1), (1, 0) and the points: tests may be mixed at random."""
+    order = np.lexsort((miss, false_alarm))
+    corners: list[tuple[float, float]] = []
+    points = zip(false_alarm[order].tolist(), miss[order].tolist(), strict=True)
+    for x, y in [(0.0, 1.0), *points, (1.0, 0.0)]:
+        while len(corners) > 1 and _turns_up(corners[-2], corners[-1], (x, y)):
+            corners.pop()
+        if not corners or x > corners[-1][0]:
+            corners.append((x, y))
+        elif y < corners[-1][1]:
+            corners[-1] = (x, y)
+    xs, ys = (np.array(column) for column in zip(*corners, strict=True))
+    found: Floats = np.clip(np.interp(at, xs, ys), 0.0, 1.0)
+    return found
+
+
+def _turns_up(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> bool:
+    """Whether b lies on or above the line from a to c."""
+    return (b[1] - a[1]) * (c[0] - a[0]) >= (c[1] - a[1]) * (b[0] - a[0])

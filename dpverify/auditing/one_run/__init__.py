@@ -1,0 +1,1 @@
+"""Audits of a training procedure in one run, with canaries."""

@@ -1,0 +1,188 @@
+"""Auditing a training procedure that is too slow to run twice, with canaries.
+
+Every canary is put into the data or left out by its own fair coin, training runs once, and the
+canaries with the highest scores are guessed to have been in, those with the lowest to have been
+out. How many guesses can be right under a claim is known exactly (`guessing`), so too many right
+ones refute it. [Steinke, Nasr, Jagielski, NeurIPS 2023]
+
+How many canaries to guess must be settled before looking. Several numbers may be tried, each with
+its share of the level.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpverify.arrays import Floats, Mask
+from dpverify.auditing.one_run.guessing import Guessed
+from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu, one_run_p_value
+from dpverify.auditing.one_run.verdict import GuessPlan, OneRunVerdict
+from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of, claimed_delta
+from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
+from dpverify.errors import InvalidParameter, check_between, check_count
+from dpverify.guarantees import ApproxDP, GaussianDP, PureDP
+from dpverify.neighbors import Relation
+
+_SHARES = ((1 / 64, 1 / 64), (1 / 8, 1 / 8), (1 / 16, 0.0))  # of the canaries, in and out
+_FEWEST = 8  # guesses in a default plan
+_DELTA = 1e-5  # where a claim names none
+
+
+def audit_one_run(  # noqa: PLR0913  # a front door
+    train: Callable[[Any, np.random.Generator], Any],
+    *,
+    canaries: int | Sequence[Any],
+    claim: Claimable,
+    score: Callable[[Any, Any], float] | None = None,
+    plans: Sequence[GuessPlan | tuple[int, int]] | None = None,
+    delta: float | None = None,
+    level: float = 0.01,
+    seed: int = 0,
+) -> OneRunVerdict:
+    """Try to refute `claim` for adding or removing one record, from one run of `train`.
+
+    Parameters
+    ----------
+    train
+        `train(included, rng)`, called once. `included` is an array of bools if `canaries` is a
+        number, else the list of those canaries that are in. Returns the scores of all canaries, in
+        order, larger for what looks included; or, if `score` is given, whatever that takes.
+    canaries
+        How many, or the canaries themselves.
+    score
+        `score(trained, canary)`; the canary is its index if `canaries` is a number.
+    plans
+        How many of the highest scores to guess in and of the lowest out: one pair or several, each
+        with an equal share of the level. By default a 64th and an eighth of the canaries at both
+        ends, and a 16th at the top.
+    delta
+        At which δ `epsilon_lower` is stated; the claim's own, or 1e-5, if None.
+
+    Scores must depend on nothing but what training released and the canaries themselves.
+
+    >>> def leaky(included, rng): return included + rng.normal(size=len(included))
+    >>> found = audit_one_run(leaky, canaries=2000, claim=PureDP(epsilon=0.5), seed=1)
+    >>> found.refuted
+    True
+    """
+    start = time.perf_counter()
+    _check(level, seed)
+    if not callable(train):
+        raise InvalidParameter(f"train={train!r} must be a callable train(included, rng)")
+    if not isinstance(canaries, (int, np.integer)) and not hasattr(canaries, "__len__"):
+        raise InvalidParameter(f"canaries={canaries!r} must be a number or a list of records")
+    count = canaries if isinstance(canaries, (int, np.integer)) else len(canaries)
+    check_count("canaries", count)
+    promised = claim_of(claim, relation=Relation.ADD_REMOVE)
+    if claimed_delta(promised, LARGEST_EPSILON) >= 1.0:
+        raise InvalidParameter(f"claim={promised!r} must be finite: no guesses could refute it")
+    chosen = _plans(plans, int(count))
+    seeds = np.random.SeedSequence(int(seed)).spawn(3)
+    coins, training, ties = (np.random.Generator(np.random.PCG64(child)) for child in seeds)
+    included = coins.random(int(count)) < 0.5
+    scores = _scores(train, canaries, score, included, training)
+    order = np.lexsort((ties.random(int(count)), scores))
+    counted = [
+        Guessed(guesses=plan.guesses, correct=plan.right(order, included), canaries=int(count))
+        for plan in chosen
+    ]
+    values = [one_run_p_value(guessed, promised) for guessed in counted]
+    best = int(np.argmin(values))
+    share, at = level / len(chosen), _delta(promised, delta)
+    return OneRunVerdict(
+        claim=promised,
+        level=float(level),
+        p_value=min(1.0, values[best] * len(chosen)),
+        epsilon_lower=max(_epsilon(guessed, at, share) for guessed in counted),
+        delta=at,
+        mu_lower=_mu(counted, share) if isinstance(promised, GaussianDP) else None,
+        best=chosen[best],
+        correct=counted[best].correct,
+        canaries=int(count),
+        included=int(included.sum()),
+        plans=chosen,
+        seed=int(seed),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _epsilon(guessed: Guessed, delta: float, level: float) -> float:
+    return one_run_epsilon(
+        guesses=guessed.guesses,
+        correct=guessed.correct,
+        canaries=guessed.canaries,
+        delta=delta,
+        level=level,
+    )
+
+
+def _mu(counted: Sequence[Guessed], level: float) -> float:
+    return max(
+        one_run_mu(guesses=g.guesses, correct=g.correct, canaries=g.canaries, level=level)
+        for g in counted
+    )
+
+
+def _delta(claim: AuditClaim, delta: float | None) -> float:
+    """The δ asked for, or the one of the claim, or the customary one."""
+    if delta is not None:
+        check_between("delta", delta, 0.0, 1.0)
+        return float(delta)
+    match claim:
+        case PureDP():
+            return 0.0
+        case ApproxDP(delta=own):
+            return float(own)
+        case _:
+            return _DELTA
+
+
+def _plans(
+    plans: Sequence[GuessPlan | tuple[int, int]] | None, canaries: int
+) -> tuple[GuessPlan, ...]:
+    if plans is None:
+        least = min(_FEWEST, canaries)
+        numbers = [tuple(math.ceil(share * canaries) for share in shares) for shares in _SHARES]
+        found = [GuessPlan(*n) for n in numbers if least <= sum(n) <= canaries]
+        return tuple(dict.fromkeys(found)) or (GuessPlan(canaries - canaries // 2, canaries // 2),)
+    found = [plan if isinstance(plan, GuessPlan) else GuessPlan(*plan) for plan in plans]
+    if not found:
+        raise InvalidParameter(f"plans={plans!r} must not be empty")
+    for plan in found:
+        if plan.guesses > canaries:
+            raise InvalidParameter(f"plans={plan!r} must guess at most canaries={canaries}")
+    return tuple(dict.fromkeys(found))
+
+
+def _scores(
+    train: Callable[[Any, np.random.Generator], Any],
+    canaries: int | Sequence[Any],
+    score: Callable[[Any, Any], float] | None,
+    included: Mask,
+    rng: np.random.Generator,
+) -> Floats:
+    listed = range(len(included)) if isinstance(canaries, (int, np.integer)) else canaries
+    if listed is canaries:
+        trained = train([c for c, inside in zip(listed, included, strict=True) if inside], rng)
+    else:
+        trained = train(included.copy(), rng)
+    raw = trained if score is None else [score(trained, canary) for canary in listed]
+    try:
+        scores = np.asarray(raw, dtype=np.float64)
+    except (TypeError, ValueError):
+        scores = np.empty(0)
+    if scores.shape != included.shape or np.isnan(scores).any():
+        raise InvalidParameter(
+            f"scores of shape {scores.shape} must be {len(included)} numbers, one a canary, "
+            "none of them NaN"
+        )
+    return scores
+
+
+def _check(level: object, seed: object) -> None:
+    check_between("level", level, 1e-12, 0.5)
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidParameter(f"seed={seed!r} must be a whole number, at least 0")

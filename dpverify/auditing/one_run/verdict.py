@@ -1,0 +1,102 @@
+"""What one run of a training procedure showed: the guesses that were planned, and the verdict."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.arrays import Mask
+from dpverify.auditing.profiles import AuditClaim, claim_to_dict
+from dpverify.errors import InvalidParameter, check_count
+from dpverify.theorems import ONE_RUN, Theorem
+
+
+@dataclass(frozen=True, slots=True)
+class GuessPlan:
+    """Guess that the `inside` highest scores were in, and the `outside` lowest ones out."""
+
+    inside: int
+    outside: int
+
+    def __post_init__(self) -> None:
+        for name, value in (("inside", self.inside), ("outside", self.outside)):
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+                raise InvalidParameter(f"{name}={value!r} must be a whole number, at least 0")
+        check_count("inside + outside", self.inside + self.outside)
+
+    @property
+    def guesses(self) -> int:
+        return self.inside + self.outside
+
+    def right(self, order: NDArray[np.int64], included: Mask) -> int:
+        """How many guesses are right; `order` lists the canaries from the lowest score up."""
+        low, high = order[: self.outside], order[len(order) - self.inside :]
+        return int(np.count_nonzero(~included[low]) + np.count_nonzero(included[high]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneRunVerdict:
+    """What one run showed. Not refuted does not mean private.
+
+    An honest claim is refuted with probability at most `level`. `epsilon_lower` exceeds the truth
+    at `delta` with probability at most `level`; `mu_lower`, for a claim of Gaussian DP, likewise
+    the true μ. `best` is the plan with the smallest p-value, `p_value` that p-value times the
+    number of plans.
+    """
+
+    claim: AuditClaim
+    level: float
+    p_value: float
+    epsilon_lower: float
+    delta: float
+    mu_lower: float | None
+    best: GuessPlan
+    correct: int
+    canaries: int
+    included: int
+    plans: tuple[GuessPlan, ...]
+    seed: int
+    seconds: float
+    theorem: Theorem = ONE_RUN
+
+    @property
+    def refuted(self) -> bool:
+        return self.p_value <= self.level
+
+    def __str__(self) -> str:
+        verdict = "refuted" if self.refuted else "not refuted"
+        mu = "" if self.mu_lower is None else f"; μ ≥ {self.mu_lower:.3f}"
+        plan = self.best
+        return (
+            f"{verdict}: {self.claim} (one run, level {self.level:g}, p = {self.p_value:.3g})\n"
+            f"{self.correct:,} of {plan.guesses:,} guesses right ({plan.inside:,} in, "
+            f"{plan.outside:,} out) about {self.canaries:,} canaries\n"
+            f"so ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}{mu}"
+            + ("" if self.refuted else "; this is no proof of privacy")
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {
+            "version": 1,
+            "refuted": self.refuted,
+            "claim": claim_to_dict(self.claim),
+            "level": self.level,
+            "p_value": self.p_value,
+            "epsilon_lower": self.epsilon_lower,
+            "delta": self.delta,
+            "mu_lower": self.mu_lower,
+            "guesses": {"inside": self.best.inside, "outside": self.best.outside},
+            "correct": self.correct,
+            "canaries": self.canaries,
+            "included": self.included,
+            "plans": [[plan.inside, plan.outside] for plan in self.plans],
+            "seed": self.seed,
+            "seconds": self.seconds,
+            "theorem": str(self.theorem),
+        }
+
+    def to_json(self) -> str:
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)

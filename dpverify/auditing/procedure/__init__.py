@@ -1,0 +1,1 @@
+"""One audit from its first draw to its verdict."""

@@ -1,0 +1,192 @@
+"""From the last state of an audit to its verdict."""
+
+from dataclasses import replace
+from typing import Any
+
+from dpverify.auditing.attacks.proposals import (
+    MANY,
+    Confirm,
+    Draws,
+    Explore,
+    Proposal,
+    in_order,
+    unexamined_bits,
+)
+from dpverify.auditing.procedure.choice import Chosen, best_bound
+from dpverify.auditing.procedure.floats import BitSearch
+from dpverify.auditing.procedure.refusals import notes, unusable
+from dpverify.auditing.procedure.stages import most_held
+from dpverify.auditing.procedure.state import Plan, State
+from dpverify.auditing.sampling.limits import OutOfTime, Stopped
+from dpverify.auditing.sampling.sampler import Sampler, Side
+from dpverify.auditing.statistics.binomial import Counts, epsilon_lower, rejects
+from dpverify.auditing.statistics.points import Point
+from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness, counts_of
+
+_LEARN_BITS = 4_096  # draws a side that events about bits are chosen from, if there are enough
+_SOFTLY = 0.05  # level at which the fresh block should confirm what the bets refuted
+UNCONFIRMED = "a fresh block does not confirm it: are the calls independent?"
+_LEAST_FRESH = 1_000  # draws a side of the block that follows an early refutation
+
+
+def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None) -> Verdict:
+    """The verdict, all but the time it took.
+
+    Of an audit that was stopped only the bets speak: when the block's test would have been made
+    is then no longer a matter of the plan.
+    """
+    past = state.past()
+    fresh: Draws | None = None
+    if state.refuted:
+        fresh, stopped = _fresh_block(plan, state, sampler, stopped)
+        verdict = _early(plan, state, sampler, fresh)
+    elif stopped is not None:
+        verdict = NotRefuted(**_common(plan, state, plan.shown_by_bets(state.wealth)))
+    else:
+        verdict = _at_the_end(plan, state, sampler)
+    leak = None
+    if not plan.bits and stopped is None:
+        leak = _float_leak(plan, verdict, sampler, state, fresh)
+    verdict = replace(
+        verdict,
+        notes=(*verdict.notes, *notes(past), *_unexamined(plan, state)),
+        unusable=unusable(past),
+    )
+    return replace(verdict, float_leak=leak, stopped=stopped)
+
+
+def _unexamined(plan: Plan, state: State) -> tuple[str, ...]:
+    """What of the outputs no event was about."""
+    found = [f"not examined: {what}" for what in sorted(state.unread)]
+    if plan.bits and (bits := unexamined_bits(state.latest[-1])):
+        found.append(f"not examined: {bits}")
+    if not state.tried:
+        found.append("nothing was looked for: too few draws to choose an event from")
+    return tuple(found)
+
+
+def _at_the_end(plan: Plan, state: State, sampler: Sampler) -> Verdict:
+    shown = plan.shown_by_bets(state.wealth)
+    if state.chosen is None or state.counts is None:
+        return NotRefuted(**_common(plan, state, shown))
+    point, counts = state.chosen.point, state.counts
+    lower = max(shown, epsilon_lower(counts, delta=point.delta, level=plan.levels.bound))
+    if rejects(counts, epsilon=point.epsilon, delta=point.delta, level=plan.levels.block):
+        witness = _witness(plan, sampler, state.chosen, counts)
+        common = _common(plan, state, max(lower, point.epsilon), point)
+        return Refuted(**common, witness=witness)
+    return NotRefuted(**_common(plan, state, lower, point))
+
+
+def _fresh_block(
+    plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
+) -> tuple[Draws | None, Stopped | None]:
+    """Draws for the witness of an early refutation; none if they cannot be had."""
+    if stopped is not None:
+        return None, stopped
+    size = min(max(_LEAST_FRESH, state.used), max(plan.budget, _LEAST_FRESH))
+    size = min(size, most_held(state.width)) if state.width > MANY else size
+    try:
+        left, right = (sampler.draw(side, state.drawn, state.drawn + size) for side in Side)
+    except KeyboardInterrupt:
+        return None, Stopped(why="interrupt", reason="interrupted")
+    except OutOfTime:
+        return None, Stopped(why="time", reason="its time was over")
+    except Exception as error:  # noqa: BLE001  # the claim is refuted, whatever failed after that
+        return None, Stopped(why="failure", reason=f"{type(error).__name__}: {error}")
+    return Draws(left, right), None
+
+
+def _early(plan: Plan, state: State, sampler: Sampler, fresh: Draws | None) -> Verdict:
+    """After the bets refuted: a witness, judged on a fresh block if there is one."""
+    shown = plan.shown_by_bets(state.wealth)
+    if fresh is None:
+        chosen = _last_bet(state)
+        counts = counts_of(chosen.proposal.event, chosen.proposal.favors, state.latest[-1])
+        witness = replace(_witness(plan, sampler, chosen, counts), fresh=False)
+        return Refuted(**_common(plan, state, shown, chosen.point), witness=witness)
+    points = plan.points if state.chosen is None else (state.chosen.point,)
+    level, planned = plan.levels.block or plan.levels.whole, fresh.left.size
+    best = best_bound(points, state.past(), plan.families(), level=level, planned=planned)
+    if best is None:  # the bets were on events, so there are some
+        raise AssertionError("refuted without an event")
+    counts = counts_of(best.proposal.event, best.proposal.favors, Confirm(fresh))
+    lower = epsilon_lower(counts, delta=best.point.delta, level=plan.levels.fresh)
+    witness = _witness(plan, sampler, best, counts)
+    doubts = () if _confirms(counts, best.point, plan.levels.whole) else (UNCONFIRMED,)
+    common = _common(plan, state, max(shown, lower), best.point)
+    return Refuted(**common, witness=witness, notes=doubts)
+
+
+def _confirms(counts: Counts, point: Point, level: float) -> bool:
+    """Whether the fresh block speaks against the claim, too, be it softly."""
+    softly = max(level, _SOFTLY)
+    return rejects(counts, epsilon=point.epsilon, delta=point.delta, level=softly)
+
+
+def _last_bet(state: State) -> Chosen:
+    """The first event of the bet that refuted: on the draws before the latest it promised most."""
+    if state.wager is None:
+        raise AssertionError("refuted without a bet")
+    stake = state.wager.bet.stakes[0]
+    proposal = Proposal(event=stake.event, favors=stake.favors, merit=0.0)
+    return Chosen(proposal=proposal, point=stake.point)
+
+
+def _float_leak(
+    plan: Plan, verdict: Verdict, sampler: Sampler, state: State, fresh: Draws | None
+) -> Witness | None:
+    """Bits, judged on draws that neither chose the event, nor the point, nor when to stop.
+
+    Half the level each for an audit that ends early and for one that does not. Bits follow
+    magnitudes, so where the real numbers alone break the claim, bits must show clearly more.
+    """
+    explore, confirm = (state.past(), fresh) if fresh is not None else _bit_draws(plan, state)
+    point = next(p for p in plan.points if p.delta == verdict.delta)
+    shown = verdict.epsilon_lower
+    beyond = replace(point, epsilon=max(point.epsilon, shown + 0.5 * (shown > point.epsilon)))
+    search = BitSearch(point=beyond, claim=plan.claim, level=plan.levels.whole / 2)
+    return search.leak(Explore(explore), Confirm(confirm), sampler)
+
+
+def _bit_draws(plan: Plan, state: State) -> tuple[Draws, Draws]:
+    """Past draws to choose events about bits from, and to judge them on.
+
+    Where the point was chosen among several, the latter are no more than were drawn since.
+    """
+    past = state.past()
+    explore, confirm = past.split(_LEARN_BITS)
+    if len(plan.points) == 1 or state.counts is None:
+        return explore, confirm
+    size = past.left.size
+    cut = max(explore.left.size, size - state.counts.trials)
+    explore, confirm = (
+        Draws(past.left.between(a, b), past.right.between(a, b)) for a, b in ((0, cut), (cut, size))
+    )
+    return explore, confirm
+
+
+def _witness(plan: Plan, sampler: Sampler, chosen: Chosen, counts: Counts) -> Witness:
+    return Witness(
+        claim=plan.claim,
+        left=sampler.left,
+        right=sampler.right,
+        event=chosen.proposal.event,
+        favors=chosen.proposal.favors,
+        counts=counts,
+        delta=chosen.point.delta,
+        level=plan.levels.whole,
+        seed=sampler.seed,
+    )
+
+
+def _common(plan: Plan, state: State, lower: float, point: Point | None = None) -> dict[str, Any]:
+    return {
+        "claim": plan.claim,
+        "level": plan.levels.whole,
+        "epsilon_lower": lower,
+        "delta": (point or plan.points[0]).delta,
+        "samples": state.used,
+        "seconds": 0.0,
+        "tried": in_order(state.tried),
+    }

@@ -1,0 +1,153 @@
+"""What an audit has planned, what it knows after a stage, and how one stage changes that.
+
+What is known is one frozen `State`, replaced as a whole: whenever an audit is cut short, the state
+at hand is that after some number of whole pairs.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+from dpverify.auditing.attacks.draws import Confirm, Draws, Explore
+from dpverify.auditing.attacks.proposals import Families, described, has_learners
+from dpverify.auditing.procedure.choice import Chosen, best_bound, best_wager, is_ready
+from dpverify.auditing.procedure.stages import (
+    LAST_CHOICE,
+    choices_passed,
+    classifies,
+    most_held,
+    searches,
+    tunes,
+)
+from dpverify.auditing.profiles import AuditClaim
+from dpverify.auditing.sampling.outputs import joined
+from dpverify.auditing.sampling.sampler import Side
+from dpverify.auditing.statistics.betting import Ladder, Wager, Wealth, wager
+from dpverify.auditing.statistics.binomial import Counts
+from dpverify.auditing.statistics.levels import Levels
+from dpverify.auditing.statistics.points import Point
+from dpverify.auditing.verdict import counts_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is audited, and how hard."""
+
+    claim: AuditClaim
+    points: tuple[Point, ...]
+    levels: Levels
+    budget: int
+    bits: bool
+
+    @property
+    def target(self) -> float:
+        """The log wealth at which the bets refute."""
+        return -math.log(self.levels.bets) if self.levels.bets > 0.0 else math.inf
+
+    @property
+    def ladder(self) -> Ladder:
+        return Ladder.of(self.points)
+
+    def shown_by_bets(self, wealth: Wealth) -> float:
+        """The lower bound on ε that the bets have reached, whenever it is looked at."""
+        if len(self.points) > 1 or self.levels.bets == 0.0:
+            return 0.0
+        targets = self.target, -math.log(self.levels.below)
+        return wealth.epsilon_lower(self.ladder, self.points[0].epsilon, targets)
+
+    def families(self, *, classifiers: bool = True) -> Families:
+        return Families(bits=self.bits, classifiers=classifiers)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What is known after a stage.
+
+    `latest` are the latest draws, at least as many as attacks look at; `drawn` is how many there
+    were in all on each side and `used` how many until the bets refuted. `chosen` is the event of
+    the block, `counts` what the block has counted of it since. `tried` says in words what events
+    were looked for, `unread` what of the outputs was not examined.
+    """
+
+    wealth: Wealth
+    latest: tuple[Draws, ...] = ()
+    drawn: int = 0
+    used: int = 0
+    refuted: bool = False
+    wager: Wager | None = None
+    chosen: Chosen | None = None
+    counts: Counts | None = None
+    choices: int = 0
+    tried: frozenset[str] = frozenset()
+    unread: frozenset[str] = frozenset()
+
+    @property
+    def width(self) -> int:
+        """How many numbers an output has."""
+        return max((len(block.left.columns) for block in self.latest[-1:]), default=0)
+
+    def past(self) -> Explore:
+        """The latest draws, as many as attacks look at."""
+        left, right = (joined([block.on(side) for block in self.latest]) for side in Side)
+        cut = max(0, left.size - most_held(self.width))
+        return Explore(Draws(left.between(cut, left.size), right.between(cut, right.size)))
+
+
+def judged(plan: Plan, state: State, fresh: Confirm) -> State:
+    """After bets on the fresh draws, and with them added to the block."""
+    wealth, used = state.wealth.after(state.wager, fresh, plan.target)
+    counts = state.counts
+    if state.chosen is not None:
+        proposal = state.chosen.proposal
+        more = counts_of(proposal.event, proposal.favors, fresh)
+        counts = more if counts is None else counts + more
+    return replace(
+        state,
+        wealth=wealth,
+        latest=_recent((*state.latest, fresh)),
+        drawn=state.drawn + fresh.left.size,
+        used=state.used + used,
+        refuted=wealth.rejects(plan.target),
+        counts=counts,
+        unread=state.unread.union(fresh.left.unread, fresh.right.unread),
+    )
+
+
+def learned(plan: Plan, state: State) -> State:
+    """With events chosen anew for the bets, and for the block if it is time for that."""
+    end, known, chosen = state.drawn, state.wager, state.chosen
+    past: Explore | None = None
+    tried = state.tried
+    classifiers = has_learners(state.latest[-1]) and classifies(end, plan.budget)
+    if plan.target < math.inf and (searches(end) or classifiers):
+        past = state.past()
+        families = plan.families(classifiers=classifiers)
+        known = best_wager(plan.points, past, families, known, plan.ladder)
+        tried |= described(past, families)
+    elif known is not None and known.growth > 0.0 and tunes(end):
+        past = state.past()
+        known = wager([known.bet.stakes], past, plan.ladder)
+    passed = choices_passed(end, plan.budget)
+    if plan.levels.block > 0.0 and chosen is None and passed > state.choices:
+        past = state.past() if past is None else past
+        chosen = _block_event(plan, past, end)
+        tried |= described(past, plan.families())
+    return replace(state, wager=known, chosen=chosen, choices=passed, tried=tried)
+
+
+def _block_event(plan: Plan, past: Explore, end: int) -> Chosen | None:
+    """The event for the block that begins now; None if it is better to wait."""
+    level, planned = plan.levels.block, plan.budget - end
+    best = best_bound(plan.points, past, plan.families(), level=level, planned=planned)
+    if best is None or end >= LAST_CHOICE * plan.budget:
+        return best
+    return best if is_ready(best, past, level=level, planned=planned) else None
+
+
+def _recent(blocks: tuple[Draws, ...]) -> tuple[Draws, ...]:
+    """The last blocks, as few as hold what attacks look at."""
+    size, first = 0, len(blocks)
+    most = most_held(len(blocks[-1].left.columns))
+    while first > 0 and size < most:
+        first -= 1
+        size += blocks[first].left.size
+    return blocks[first:]

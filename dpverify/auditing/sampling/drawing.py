@@ -1,0 +1,257 @@
+"""One part of the draws, made wherever an executor runs it.
+
+A callable gets one generator per call, derived from (seed, side, index of the call). A vectorized
+mechanism gets one per block of `BLOCK` draws, derived from (seed, side, start of the block). Each
+call or block also gets a copy of the data, and what it returns is copied at once (`copies`).
+"""
+
+import os
+import time
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from dpverify.arrays import Floats
+from dpverify.auditing.sampling.copies import copier, detached
+from dpverify.auditing.sampling.limits import (
+    OutOfTime,
+    can_interrupt,
+    time_limit,
+    time_limit_if_possible,
+)
+from dpverify.auditing.sampling.outputs import (
+    Outputs,
+    Raised,
+    TimedOut,
+    from_array,
+    from_objects,
+    joined,
+)
+from dpverify.auditing.sampling.workers import seed_anew_outside
+from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
+
+LOSS = "privacy loss"
+BLOCK = 16_384  # draws of a vectorized mechanism at a time
+_SMALLEST = 64  # draws at a time when memory is short
+
+Target: TypeAlias = Any
+"""A callable `mechanism(data, rng)`, or an object with `sample(data, size, *, rng)`."""
+
+
+class Side(Enum):
+    """The two datasets of a pair."""
+
+    LEFT = 0
+    RIGHT = 1
+
+    @property
+    def other(self) -> "Side":
+        return Side.RIGHT if self is Side.LEFT else Side.LEFT
+
+
+class SampleRaised(DPVerifyError):
+    """`sample` of a vectorized mechanism raised an exception: which draw it was is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """Draws start ≤ index < stop on one side.
+
+    `singly` draws a vectorized mechanism one at a time. Nothing is begun after `until`. Draws with
+    another `key` are independent of these. `process` is the one that asks for the draws.
+    """
+
+    mechanism: Target
+    left: Any
+    right: Any
+    seed: int
+    side: Side
+    start: int
+    stop: int
+    timeout: float | None = None
+    until: float | None = None
+    singly: bool = False
+    key: tuple[int, ...] = ()
+    process: int = field(default_factory=os.getpid)
+
+    @property
+    def data(self) -> Any:  # noqa: ANN401  # whatever the mechanism takes
+        return self.left if self.side is Side.LEFT else self.right
+
+    @property
+    def size(self) -> int:
+        return self.stop - self.start
+
+    def generator(self, index: int) -> np.random.Generator:
+        return generator(self.seed, self.side, index, key=self.key)
+
+    @property
+    def time_left(self) -> float | None:
+        return None if self.until is None else max(self.until - time.time(), 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        return self.until is not None and time.time() >= self.until
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The draws of a task and the seconds they took; fewer than asked if time was over."""
+
+    outputs: Outputs
+    seconds: float
+
+
+def perform(task: Task) -> Part:
+    """The draws of a task."""
+    seed_anew_outside(task.process)
+    start = time.perf_counter()
+    if not is_vectorized(task.mechanism):
+        outputs = from_objects(_calls(task))
+    elif task.singly:
+        outputs = _single_draws(task)
+    else:
+        with time_limit_if_possible(task.time_left):
+            outputs = _block(task)
+    return Part(outputs, time.perf_counter() - start)
+
+
+def is_vectorized(mechanism: Target) -> bool:
+    return callable(getattr(mechanism, "sample", None))
+
+
+def generator(
+    seed: int, side: Side, index: int, *, key: tuple[int, ...] = ()
+) -> np.random.Generator:
+    """The generator of one call or block; independent of all others."""
+    return np.random.Generator(
+        np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(*key, side.value, index)))
+    )
+
+
+def _calls(task: Task) -> list[object]:
+    if task.timeout is not None and not can_interrupt():
+        raise InvalidParameter(
+            f"timeout={task.timeout!r} must be None here: it needs a Unix system, and calls that "
+            "run in the main thread of a process"
+        )
+    outputs: list[object] = []
+    fresh = copier(task.data)
+    try:
+        with time_limit_if_possible(task.time_left):
+            for index in range(task.start, task.stop):
+                if task.is_over:
+                    break
+                outputs.append(_call(task, index, fresh()))
+    except OutOfTime:
+        if not task.is_over:
+            raise  # the limit of someone further out
+    return outputs
+
+
+def _call(task: Task, index: int, data: Any) -> object:  # noqa: ANN401
+    rng = task.generator(index)
+    try:
+        with time_limit(task.timeout):
+            if task.singly:
+                return detached(task.mechanism.sample(data, 1, rng=rng)[0])
+            return detached(task.mechanism(data, rng))
+    except OutOfTime:
+        if task.timeout is None or task.is_over:
+            raise  # not this call's limit
+        return TimedOut()
+    except Exception as error:  # noqa: BLE001  # what a mechanism raises is one of its outputs
+        return Raised(type(error).__name__, str(error))
+
+
+def _block(task: Task) -> Outputs:
+    """One block; in halves if it does not fit into memory."""
+    try:
+        return _whole_block(task)
+    except MemoryError:
+        if task.size <= _SMALLEST:
+            raise InvalidParameter(
+                f"mechanism must fit into memory: sample(data, {task.size}) raises MemoryError"
+            ) from None
+    middle = (task.start + task.stop) // 2
+    return joined([_block(replace(task, stop=middle)), _block(replace(task, start=middle))])
+
+
+def _whole_block(task: Task) -> Outputs:
+    rng = task.generator(task.start)
+    data = copier(task.data)()
+    try:
+        with time_limit(None if task.timeout is None else task.timeout * task.size):
+            raw = task.mechanism.sample(data, task.size, rng=rng)
+    except OutOfTime:
+        if task.timeout is None or task.is_over:
+            raise
+        raise SampleRaised(
+            f"timeout={task.timeout!r} must be longer: sample did not return {task.size} draws "
+            "in time"
+        ) from None
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise SampleRaised(
+            f"mechanism must return outputs: sample raises {type(error).__name__}: {error}"
+        ) from error
+    if isinstance(raw, np.ndarray):
+        raw = raw.copy()  # the next block may be written to the same place
+    outputs = _rows(task, raw)
+    if outputs.size != task.size:
+        raise InvalidParameter(
+            f"mechanism must return size={task.size} outputs from sample, got {outputs.size}"
+        )
+    losses = _losses(task, raw) if _has_density(task.mechanism) else None
+    return outputs if losses is None else outputs.with_column(LOSS, losses)
+
+
+def _rows(task: Task, raw: Any) -> Outputs:  # noqa: ANN401  # whatever sample returned
+    if isinstance(raw, np.ndarray) and raw.ndim > 0:
+        return from_array(raw)
+    try:
+        return from_objects(list(raw))
+    except TypeError:
+        raise InvalidParameter(
+            f"mechanism must return size={task.size} outputs from sample, got {raw!r}"
+        ) from None
+
+
+def _has_density(mechanism: Target) -> bool:
+    return callable(getattr(mechanism, "log_density", None))
+
+
+def _losses(task: Task, raw: Any) -> Floats | None:  # noqa: ANN401
+    """ln p(output | left) − ln p(output | right): the best events are its thresholds.
+
+    None where the mechanism has no density in closed form for data like these.
+    """
+
+    def density(data: Any) -> Floats:  # noqa: ANN401
+        return np.array(task.mechanism.log_density(raw, copier(data)()), dtype=np.float64)
+
+    try:
+        left, right = density(task.left), density(task.right)
+    except NotSupported:
+        return None
+    with np.errstate(invalid="ignore"):
+        # Beyond this digit the difference shows how it was rounded, which is about bits.
+        return np.round(left - right, 9)
+
+
+def _single_draws(task: Task) -> Outputs:
+    """Draws of a vectorized mechanism one by one; failures have no density."""
+    calls = _calls(task)
+    outputs = from_objects(calls)
+    fine = [i for i, call in enumerate(calls) if not isinstance(call, (Raised, TimedOut))]
+    if not _has_density(task.mechanism) or not fine:
+        return outputs
+    known = _losses(task, np.array([calls[i] for i in fine]))
+    if known is None:
+        return outputs
+    losses = np.full(len(calls), np.nan)
+    losses[fine] = known
+    return outputs.with_column(LOSS, losses)

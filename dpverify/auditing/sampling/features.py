@@ -1,0 +1,156 @@
+"""Columns that are functions of other columns: `max(output)`, and what the bits of a float show.
+
+What is derived for a draw depends on its own numbers alone. A block has a column for every part
+that any of its draws has, NaN elsewhere, so such columns must change nothing: no function may see
+how many columns there are, or in which order they came.
+
+A float x ≠ 0 is an odd integer times 2^k. `lowest_bit(output)` is k, `zero_bits(output)` how many
+zeros end its significand of 53 bits, `low_bits(output)` the last three bits of that. Noise that
+is added in floating point leaves traces there: the sum of two floats is a multiple of the smaller
+of their last places, so a small output that came from 1 + noise has zeros where one that came from
+0 + noise has random bits. [Mironov, CCS 2012]
+"""
+
+import re
+import zlib
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.arrays import Floats
+
+SUMMARIES = ("max", "min", "sum", "argmax", "argmin", "spread", "norm", "zeros", "gap", "jump")
+SWEPT = frozenset({"max", "min", "spread", "sum", "norm", "zeros"})
+PROJECTIONS = tuple(f"projection{i}" for i in range(4))  # sums with random signs
+_AT_ONCE = 256  # columns
+BITS = ("lowest_bit", "zero_bits", "low_bits")
+
+_ITEM = re.compile(r"output\[(\d+)\]")  # an entry of a list, not one of an entry of it
+
+
+def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], size: int) -> Floats:
+    """The column `function(argument)`; all NaN where there is no such thing."""
+    function, _, rest = name.partition("(")
+    argument = rest.removesuffix(")")
+    if function in BITS and rest.endswith(")"):
+        return _bits(function, column(argument))
+    if argument != "output" or function not in (*SUMMARIES, *PROJECTIONS):
+        return np.full(size, np.nan)
+    if function in ("argmax", "argmin"):
+        return _place(function, column, parts, size)
+    if not parts:
+        return np.full(size, np.nan)
+    if function == "jump":
+        return _jump(column, parts, size)
+    ordered = sorted(parts)
+    columns = [column(part) for part in ordered]
+    if function == "gap":
+        return _gap(columns)
+    if function in PROJECTIONS:
+        signs = [_sign(function, part) for part in ordered]
+        return swept([s * c for s, c in zip(signs, columns, strict=True)])["sum"]
+    return swept(columns)[function]
+
+
+@lru_cache(maxsize=1 << 18)
+def _sign(function: str, part: str) -> float:
+    """A random sign that depends on the name of the part alone."""
+    return 1.0 if zlib.crc32(f"{function} {part}".encode("utf-8", "surrogatepass")) & 8 else -1.0
+
+
+def _jump(column: Callable[[str], Floats], parts: Sequence[str], size: int) -> Floats:
+    """The largest difference of neighbors in a list; NaN where there are none."""
+    places = {int(found[1]) for part in parts if (found := _ITEM.fullmatch(part))}
+    best = np.full(size, np.nan)
+    with np.errstate(invalid="ignore"):
+        for place in sorted(places):
+            if place + 1 in places:
+                step = np.abs(column(f"output[{place + 1}]") - column(f"output[{place}]"))
+                best = np.fmax(best, step)
+    return best
+
+
+def _place(
+    function: str, column: Callable[[str], Floats], parts: Sequence[str], size: int
+) -> Floats:
+    """Which entry of a list is its largest or least number, the first of them if there are ties.
+
+    The index is the one in the part's name; NaN where an output has no such entries.
+    """
+    places = sorted(int(found[1]) for part in parts if (found := _ITEM.fullmatch(part)))
+    if not places:
+        return np.full(size, np.nan)
+    rows = np.column_stack([column(f"output[{place}]") for place in places])
+    extreme = np.fmax if function == "argmax" else np.fmin
+    is_best = rows == extreme.reduce(rows, axis=1)[:, None]  # never where there is no number
+    at = np.array(places, dtype=np.float64)[is_best.argmax(axis=1)]
+    return np.where(is_best.any(axis=1), at, np.nan)
+
+
+def swept(columns: Sequence[Floats]) -> dict[str, Floats]:
+    """The summaries that one pass over the columns, in the order of their names, can find.
+
+    Sums are taken one column after the other: adding 0 for what is missing is exact, regrouping
+    is not.
+    """
+    size = len(columns[0])
+    high, low = np.full(size, -np.inf), np.full(size, np.inf)
+    totals = [np.zeros(size) for _ in range(3)]
+    known = np.zeros(size, np.bool_)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for start in range(0, len(columns), _AT_ONCE):
+            rows = np.array(columns[start : start + _AT_ONCE])
+            missing = np.isnan(rows)
+            known |= ~missing.all(axis=0)
+            high = np.fmax(high, np.fmax.reduce(rows, axis=0))
+            low = np.fmin(low, np.fmin.reduce(rows, axis=0))
+            filled = np.where(missing, 0.0, rows)
+            terms = filled, filled * filled, rows == 0.0
+            totals = [_added(total, term) for total, term in zip(totals, terms, strict=True)]
+        found = {"max": high, "min": low, "spread": high - low, "sum": totals[0]}
+        found |= {"norm": np.sqrt(totals[1]), "zeros": totals[2]}
+        rounded = {name: _rounded(values, high, low) for name, values in found.items()}
+    return {name: np.where(known, values, np.nan) for name, values in rounded.items()}
+
+
+def _added(total: Floats, terms: NDArray[Any]) -> Floats:
+    """A running sum, so that the order of additions is that of the rows."""
+    result: Floats = np.cumsum(np.vstack([total, terms]), axis=0)[-1]
+    return result
+
+
+def _gap(columns: Sequence[Floats]) -> Floats:
+    """The least difference of two numbers of an output; NaN where there are not two."""
+    rows = np.sort(np.column_stack(columns), axis=1)  # NaN last
+    with np.errstate(invalid="ignore"):
+        steps = np.diff(rows, axis=1)
+    best = np.fmin.reduce(steps, axis=1) if steps.shape[1] else np.full(len(rows), np.nan)
+    result: Floats = best
+    return result
+
+
+def _rounded(values: Floats, high: Floats, low: Floats) -> Floats:
+    """`values` to 40 bits below the row's largest number, so that round-off does not show."""
+    with np.errstate(invalid="ignore"):
+        size = np.maximum(np.abs(high), np.abs(low))
+    finite = np.isfinite(size) & (size > 1e-200) & np.isfinite(values)
+    unit = np.ldexp(1.0, np.frexp(np.where(finite, size, 1.0))[1] - 40)
+    return np.where(finite, np.round(np.where(finite, values, 0.0) / unit) * unit, values)
+
+
+def _bits(function: str, values: Floats) -> Floats:
+    finite = np.isfinite(values) & (values != 0)
+    fraction, exponent = np.frexp(np.where(finite, values, 1.0))
+    integer = np.abs(fraction * 2.0**53).astype(np.int64)  # in [2^52, 2^53)
+    lowest = np.frexp((integer & -integer).astype(np.float64))[1] - 1.0  # of a power of two: exact
+    match function:
+        case "lowest_bit":
+            found = exponent - 53.0 + lowest
+        case "zero_bits":
+            found = lowest
+        case _:
+            found = (integer & 7).astype(np.float64)
+    return np.where(finite, found, np.nan)

@@ -1,0 +1,189 @@
+"""The parts of outputs by name: numbers, rows of numbers, and texts."""
+
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.arrays import Floats
+from dpverify.auditing.sampling.reading import Elements, Exact, Fields, Opaque, Raised, nearest
+from dpverify.auditing.sampling.spelling import shortened, spelled
+
+_WHOLE = "output"
+_MOST_LENGTHS = 64  # rows within an output whose lengths are told
+_MOST_MEMBERS = 256  # elements of a set that are asked for one by one
+_MOST_IN_TEXT = 64  # numbers within a text
+_ENDING = 16  # characters of a text that are counted from its end
+_LONGEST_TEXT = 4_096  # characters of a text that are looked at one by one
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_NAN = int(np.float64(np.nan).view(np.uint64))
+_FEW = 8
+_LOW, _DIGITS = 1 << 16, 4_000  # of integers beyond all floats
+
+Leaf: TypeAlias = tuple[str, Any]
+"""A name, and a float, a text, or an array."""
+
+
+class Block:
+    """Collects the parts of many outputs."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.texts: dict[str, list[str]] = {}
+        self.odd: dict[int, str] = {}
+        self.unread: set[str] = set()
+        self._numbers: dict[str, Floats] = {}
+        self._arrays: dict[tuple[str, int], list[tuple[int, NDArray[Any]]]] = {}
+
+    def add(self, i: int, tree: object) -> None:
+        """The parts of output number `i`, as `read` found them."""
+        odd: list[str] = []
+        for name, value in flattened(tree, _WHOLE):
+            if isinstance(value, str):
+                self.texts.setdefault(name, [""] * self.size)[i] = shortened(value)
+            elif isinstance(value, np.ndarray):
+                self._arrays.setdefault((name, value.ndim), []).append((i, value))
+                odd.append(odd_text(value, name))
+            elif isinstance(value, Opaque):
+                self.unread.add(value.unread)
+            else:
+                self._column(name)[i] = value + 0.0  # −0.0 becomes 0.0
+                odd.append(odd_text(np.array([value]), name))
+        if any(odd):
+            self.odd[i] = shortened("; ".join(filter(None, odd)))
+
+    def columns(self) -> dict[str, Floats]:
+        """One column for every number of any output; NaN where an output has none."""
+        for (name, _), found in self._arrays.items():
+            shape = tuple(max(sizes) for sizes in zip(*(a.shape for _, a in found), strict=True))
+            rows = np.full((self.size, *shape), np.nan)
+            for i, array in found:
+                rows[i][tuple(map(slice, array.shape))] = array
+            flat = np.ascontiguousarray(rows.reshape(self.size, math.prod(shape)).T) + 0.0
+            for index, own in zip(np.ndindex(shape), flat, strict=True):
+                part = part_name(name, index)
+                known = self._numbers.get(part)
+                self._numbers[part] = own if known is None else np.where(np.isnan(own), known, own)
+        return self._numbers
+
+    def _column(self, name: str) -> Floats:
+        if name not in self._numbers:
+            self._numbers[name] = np.full(self.size, np.nan)
+        return self._numbers[name]
+
+
+def part_name(name: str, index: tuple[int, ...]) -> str:
+    return name + "".join(f"[{i}]" for i in index)
+
+
+def lengths(name: str, shape: tuple[int, ...]) -> Iterator[tuple[str, float]]:
+    """The columns `len(output)`, `len(output[0])`, … of an array; not those of too many rows."""
+    for depth, length in enumerate(shape):
+        if math.prod(shape[:depth]) <= _MOST_LENGTHS:
+            for index in np.ndindex(shape[:depth]):
+                yield f"len({part_name(name, index)})", float(length)
+
+
+def flattened(tree: Any, name: str) -> Iterator[Leaf]:  # noqa: ANN401, C901, PLR0912  # one case a kind
+    """Names and values of what can be said of an output's parts."""
+    match tree:
+        case bool() | np.bool_() | int() | np.integer() | float() | np.floating():
+            yield name, nearest(tree)
+        case Exact(text=text, value=value):
+            yield name, value
+            yield from _part_text(tree, name)
+            if text.removeprefix("-").isdigit():
+                yield f"{name} mod {_LOW}", float(int(text[-_DIGITS:]) % _LOW)
+        case Raised(message=message):
+            yield f"message of {name}", message
+            yield from _of_text(message, f"message of {name}")
+        case np.ndarray():
+            yield from lengths(name, tree.shape)
+            yield name, tree
+        case dict():
+            yield f"len({name})", float(len(tree))
+            for key, value in tree.items():
+                yield from flattened(value, f"{name}[{shortened(spelled(key))}]")
+        case list() | tuple():
+            yield f"len({name})", float(len(tree))
+            for i, value in enumerate(tree):
+                yield from flattened(value, f"{name}[{i}]")
+        case Fields(items=items):
+            for field, value in items:
+                yield from flattened(value, f"{name}.{field}")
+        case Elements(items=items):
+            yield from _of_set(items, name)
+            yield from _part_text(tree, name)
+        case str() | bytes():
+            yield f"len({name})", float(len(tree))
+            yield from _part_text(tree, name)
+            yield from _of_text(tree, name)
+        case Opaque(text=text, unread=unread):
+            yield from _part_text(tree, name)
+            yield from _numbers_in(text, name)
+            if unread:
+                yield name, tree
+        case _:
+            yield from _part_text(tree, name)
+
+
+def odd_text(values: NDArray[Any], name: str = "") -> str:
+    """Where zeros are negative, and the bits of NaN that are not the usual ones.
+
+    >>> odd_text(np.array([1.0, -0.0]))
+    '-0 at 1'
+    """
+    if values.dtype.kind != "f":
+        return ""
+    flat = values.reshape(-1).astype(np.float64)
+    bits = flat.view(np.uint64)
+    zeros = np.flatnonzero((flat == 0.0) & np.signbit(flat))
+    payloads = np.flatnonzero(np.isnan(flat) & (bits != _NAN))
+    if not zeros.size and not payloads.size:
+        return ""
+    found = [f"-0 at {name}{i}" for i in zeros[:_FEW].tolist()]
+    found += [f"{int(bits[i]):x} at {name}{i}" for i in payloads[:_FEW].tolist()]
+    more = zeros.size + payloads.size - len(found)
+    return ", ".join(found) + (f", {more} more" if more else "")
+
+
+def _part_text(tree: object, name: str) -> Iterator[Leaf]:
+    if name != _WHOLE:
+        yield name, spelled(tree)
+
+
+def _of_set(items: tuple[Any, ...], name: str) -> Iterator[Leaf]:
+    yield f"len({name})", float(len(items))
+    numbers = [nearest(i) for i in items if isinstance(i, (int, float, np.integer, np.floating))]
+    if numbers:
+        yield f"sorted({name})", np.sort(numbers)
+    named = [item for item in items if isinstance(item, (str, bytes, int, np.integer))]
+    for item in sorted(map(spelled, named))[:_MOST_MEMBERS]:
+        yield f"{shortened(item)} in {name}", 1.0
+    for item in items:
+        if isinstance(item, Opaque) and item.unread:
+            yield name, item
+
+
+def _of_text(text: str | bytes, name: str) -> Iterator[Leaf]:
+    """The characters of a text as numbers, and the numbers that are written in it."""
+    head = text[:_LONGEST_TEXT]
+    if head:
+        codes = list(head) if isinstance(head, bytes) else [ord(letter) for letter in head]
+        yield f"ord({name})", np.array(codes, np.float64)
+        for i, code in enumerate(reversed(codes[-_ENDING:]), 1):
+            yield f"ord({name})[-{i}]", float(code)
+    if len(text) > len(head):
+        what = f"single characters of a text beyond the first {_LONGEST_TEXT:,}"
+        yield name, Opaque("", what)
+    yield from _numbers_in(head if isinstance(head, str) else head.decode("latin-1"), name)
+
+
+def _numbers_in(text: str, name: str) -> Iterator[Leaf]:
+    for i, found in enumerate(_NUMBER.findall(text[:_LONGEST_TEXT])[:_MOST_IN_TEXT]):
+        value = float(found)
+        if not math.isnan(value):
+            yield f"number {i} in {name}", value

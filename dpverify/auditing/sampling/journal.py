@@ -1,0 +1,204 @@
+"""Draws kept on disk, so that an audit that was killed goes on where it was.
+
+An audit is a function of its inputs, its seed and its draws; so a file that holds the draws holds
+the audit. The first line names the audit in JSON. After it come records: eight bytes of length,
+four of CRC-32, and the draws of one part as a NumPy archive. A record is only ever appended, and
+one that is not whole is cut off when the file is opened again; so whenever the process is killed,
+or the disk is full, the file holds all parts that were finished before.
+"""
+
+import io
+import json
+import os
+import struct
+import zipfile
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.auditing.sampling.drawing import Side, Target
+from dpverify.auditing.sampling.outputs import Outputs
+from dpverify.errors import InvalidParameter
+from dpverify.fingerprint import digest
+
+_FORMAT = "dpverify checkpoint 2"
+_HEAD = struct.Struct("<QI")
+_LONGEST_HEADER = 1 << 20
+
+
+class Journal:
+    """The parts drawn so far, in a file; a context manager that closes it.
+
+    Where the file can no longer be written the audit goes on without it, and `failure` says why.
+    """
+
+    def __init__(self, path: str | Path, audit: dict[str, str]) -> None:
+        """Open the checkpoint of `audit`, or begin one; refuse that of another audit."""
+        self._path = Path(path)
+        self._end = 0  # of the last whole record
+        self._parts: dict[tuple[Side, int, bool], Outputs] = {}
+        self.failure: str | None = None
+        header = json.dumps({"format": _FORMAT, **audit}, ensure_ascii=False).encode() + b"\n"
+        try:
+            if not self._path.exists() or self._path.stat().st_size == 0:
+                _write_atomically(self._path, header)
+            self._file = self._path.open("r+b", buffering=0)  # so that nothing is left to flush
+        except OSError as error:
+            raise InvalidParameter(
+                f"checkpoint={str(self._path)!r} must be a file that can be written: {error}"
+            ) from error
+        try:
+            self._read(audit)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            self._fail(error)
+        self._file.close()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the verdict should know of the file."""
+        if self.failure is None:
+            return ()
+        return (f"the checkpoint could not be written to its end: {self.failure}",)
+
+    def part(self, side: Side, start: int, *, singly: bool) -> Outputs | None:
+        """The part that begins at `start`, if it was drawn before, in the same manner."""
+        return self._parts.get((side, start, singly))
+
+    def keep(self, side: Side, start: int, outputs: Outputs, *, singly: bool) -> None:
+        """Write a part to disk; on a full disk, cut off what there is of it and write no more."""
+        if self.failure is not None:
+            return
+        payload = _packed(side, start, outputs, singly=singly)
+        try:
+            self._file.seek(self._end)  # over a record that an interrupt has left unfinished
+            left = memoryview(_HEAD.pack(len(payload), zlib.crc32(payload)) + payload)
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            self._fail(error)
+            return
+        self._end = self._file.tell()
+        self._parts[side, start, singly] = outputs
+
+    def _fail(self, error: OSError) -> None:
+        self.failure = f"{type(error).__name__}: {error}"
+        with suppress(OSError):  # what is not whole is cut off when the file is read, too
+            self._file.truncate(self._end)
+
+    def _read(self, audit: dict[str, str]) -> None:
+        """All records up to the first that is not whole; that, and what follows it, is cut off."""
+        with self._path.open("rb") as file:
+            self._check_header(file, audit)
+            self._end = file.tell()
+            while (payload := _next_record(file)) is not None:
+                known = _unpacked(payload)
+                if known is None:
+                    break
+                side, start, singly, outputs = known
+                self._parts[side, start, singly] = outputs
+                self._end = file.tell()
+        self._file.truncate(self._end)
+
+    def _check_header(self, file: BinaryIO, audit: dict[str, str]) -> None:
+        try:
+            header = json.loads(file.readline(_LONGEST_HEADER))
+        except ValueError:
+            header = None
+        if not isinstance(header, dict) or header.pop("format", None) != _FORMAT:
+            raise InvalidParameter(
+                f"checkpoint={str(self._path)!r} must be a checkpoint or a new file"
+            )
+        other = [name for name in audit if header.get(name) != audit[name]]
+        if other:
+            raise InvalidParameter(
+                f"checkpoint={str(self._path)!r} must belong to this audit: it was made with "
+                f"another {', '.join(other)}"
+            )
+
+
+def _next_record(file: BinaryIO) -> bytes | None:
+    """The next record; None if what is left of the file does not hold a whole one."""
+    head = file.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return None
+    length, check = _HEAD.unpack(head)
+    if not 0 < length <= os.fstat(file.fileno()).st_size - file.tell():
+        return None
+    payload = file.read(length)
+    return payload if len(payload) == length and zlib.crc32(payload) == check else None
+
+
+def fingerprint(mechanism: Target, left: object, right: object, **rest: object) -> dict[str, str]:
+    """What an audit is of, in texts that differ where audits do."""
+    named = {
+        "mechanism": f"{_name(mechanism)} {digest('mechanism', mechanism)}",
+        "left": digest("dataset", left),
+        "right": digest("dataset", right),
+    }
+    return named | {name: repr(value) for name, value in rest.items()}
+
+
+def _name(mechanism: Target) -> str:
+    kind = mechanism if hasattr(mechanism, "__qualname__") else type(mechanism)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _packed(side: Side, start: int, outputs: Outputs, *, singly: bool) -> bytes:
+    names: dict[str, Any] = {
+        "side": side.name,
+        "start": start,
+        "singly": singly,
+        "size": outputs.size,
+        "columns": list(outputs.columns),
+        "texts": list(outputs.texts),
+        "marks": list(outputs.marks),
+        "unread": list(outputs.unread),
+    }
+    columns = [outputs.column(name) for name in outputs.columns]
+    arrays: list[NDArray[Any]] = [np.array(columns).reshape(len(columns), outputs.size)]
+    arrays += [outputs.text(name) for name in (*outputs.texts, *outputs.marks)]
+    buffer = io.BytesIO()
+    np.savez(buffer, np.array(json.dumps(names)), *arrays, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _unpacked(payload: bytes) -> tuple[Side, int, bool, Outputs] | None:
+    """The part in a record; None if it does not hold one."""
+    try:
+        with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
+            names = json.loads(str(archive["arr_0"]))
+            arrays = [archive[f"arr_{i + 1}"] for i in range(len(archive.files) - 1)]
+        columns = dict(zip(names["columns"], arrays[0], strict=True))
+        cut = 1 + len(names["texts"])
+        texts = dict(zip(names["texts"], arrays[1:cut], strict=True))
+        marks = dict(zip(names["marks"], arrays[cut:], strict=True))
+        outputs = Outputs(names["size"], columns, texts, marks, names["unread"])
+        if any(len(part) != outputs.size for part in (*columns.values(), *arrays[1:])):
+            return None
+        return Side[names["side"]], int(names["start"]), bool(names["singly"]), outputs
+    except (KeyError, IndexError, TypeError, ValueError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def _write_atomically(path: Path, data: bytes) -> None:
+    """All of the data, or nothing: whoever looks never sees half of it."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}.new")
+    with beside.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)

@@ -1,0 +1,344 @@
+"""Outputs of any kind as columns of numbers and texts, so that events can be stated about them.
+
+A block of draws becomes
+
+- *columns*: one float per draw, named as a reader would write them: `output`, `output[3]`,
+  `output['total']`, `len(output)`; NaN where a draw has no such number;
+- *texts*: one canonical text per draw for the whole output and for every part that is not always
+  a number.
+
+Equal outputs have equal texts. An exception and a time-out are outputs like any other. Events are
+functions of these, hence post-processing: whatever is lost here can cost power, never soundness.
+
+This holds because what a block says of a draw (`column`, `text`, `is_one_of`) is what a block of
+this draw alone would say. Blocks only differ in what they *store*: where all draws are numbers, or
+rows of numbers of one shape, columns say everything and texts are found when asked for.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.arrays import Floats, Mask, Texts
+from dpverify.auditing.sampling.features import SWEPT, derive, swept
+from dpverify.auditing.sampling.flattening import Block, lengths, odd_text, part_name
+from dpverify.auditing.sampling.reading import (
+    EXACT,
+    MOST_NUMBERS,
+    Raised,
+    TimedOut,
+    is_number_array,
+    kind_of,
+    read,
+)
+from dpverify.auditing.sampling.spelling import (
+    SPELLED,
+    canonical,
+    nested_text,
+    number_text,
+    row_text,
+    shortened,
+    spelled,
+)
+
+__all__ = ["MISSING", "ODD", "TYPE", "WHOLE", "Floats", "Mask", "Outputs", "Raised", "TimedOut"]
+__all__ += ["canonical", "from_array", "from_objects", "joined", "joined_part"]
+
+
+WHOLE = "output"
+MISSING = ""  # the text of a part that an output does not have
+TYPE = "type of output"  # texts about how numbers are represented: see `marks`
+ODD = "negative zeros and payloads of output"
+_NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
+_NO_PARENTHESES = str.maketrans("", "", "()")
+_NAN = np.float64(np.nan).view(np.uint64)
+_MOST_NOTES = 8
+_SORTED = "sorted "
+_SWEPT = frozenset(f"{function}({WHOLE})" for function in SWEPT)
+
+
+class Outputs:
+    """A block of draws on one side of a pair."""
+
+    def __init__(  # what a block stores
+        self,
+        size: int,
+        columns: dict[str, Floats],
+        texts: dict[str, Texts],
+        marks: dict[str, Texts] | None = None,
+        unread: Iterable[str] = (),
+    ) -> None:
+        self.size = size
+        self._columns = columns
+        self._texts = texts
+        self._marks = {} if marks is None else marks
+        self.unread = tuple(sorted(set(unread)))[:_MOST_NOTES]
+        self._cache: dict[str, Floats] = {}
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Names of the texts about representation: types, signs of zeros, payloads of NaN."""
+        return tuple(self._marks)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the numeric columns."""
+        return tuple(self._columns)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Names of the parts whose texts are stored; those of numbers are found on demand."""
+        return tuple(self._texts)
+
+    @property
+    def shape(self) -> tuple[int, ...] | None:
+        """The shape of every output, () for numbers; None unless columns say everything."""
+        if self._texts:
+            return None
+        if WHOLE in self._columns or not self._parts:
+            return ()
+        return tuple(int(i) + 1 for i in re.findall(r"\[(\d+)\]", self._parts[-1]))
+
+    @property
+    def lengths(self) -> dict[str, float]:
+        """The columns `len(output)`, `len(output[0])`, … of outputs that all have one shape."""
+        shape = self.shape or ()
+        return dict(lengths(WHOLE, shape))
+
+    def column(self, name: str) -> Floats:
+        """A column, or a function of columns such as `max(output)`; all NaN if there is none."""
+        if name in self._columns:
+            return self._columns[name]
+        if name not in self._cache and name in _SWEPT and self._parts:
+            found = swept([self._columns[part] for part in sorted(self._parts)])
+            self._cache |= {f"{function}({WHOLE})": values for function, values in found.items()}
+        if name not in self._cache:
+            length = self.lengths.get(name) if name.startswith("len(") else None
+            self._cache[name] = (
+                derive(name, self.column, self._parts, self.size)
+                if length is None
+                else np.full(self.size, float(length))
+            )
+        return self._cache[name]
+
+    def ordered(self, name: str) -> Floats:
+        """The numbers of a column, sorted, without those that are missing."""
+        key = f"{_SORTED}{name}"
+        if key not in self._cache:
+            values = self.column(name)
+            ordered = np.sort(values)
+            self._cache[key] = ordered[: np.searchsorted(ordered, np.nan)]
+        return self._cache[key]
+
+    def text(self, name: str) -> Texts:
+        """The canonical text of the part `name` of every draw; empty where it has none."""
+        if name in self._texts:
+            return self._texts[name]
+        if name in {TYPE, ODD}:
+            known = self._marks.get(name)
+            return np.full(self.size, MISSING, np.str_) if known is None else known
+        if name == WHOLE and self.shape:
+            rows = np.column_stack([self._columns[part] for part in self._parts])
+            shaped = rows.reshape(self.size, *self.shape)
+            return np.array([row_text(row) for row in shaped], dtype=np.str_)
+        return _texts_of(self.column(name), missing="nan" if name == WHOLE else MISSING)
+
+    def keys(self, name: str) -> NDArray[np.uint64]:
+        """One number per draw, equal where the texts of the part `name` are equal."""
+        if name == WHOLE and self.shape:
+            return _row_keys([self._columns[part] for part in self._parts])
+        if name not in self._texts and name not in {TYPE, ODD}:
+            return _row_keys([self.column(name)])
+        codes: NDArray[np.uint64] = np.unique(self.text(name), return_inverse=True)[1].astype(
+            np.uint64
+        )
+        return codes
+
+    def is_one_of(self, name: str, texts: Sequence[str]) -> Mask:
+        """Whether the part `name` of each draw has one of these texts."""
+        shape = self.shape or ()
+        is_long = name == WHOLE and math.prod(shape) > SPELLED
+        if name in self._texts or name in {TYPE, ODD} or is_long:
+            return np.isin(self.text(name), list(texts))
+        if name == WHOLE and shape:
+            rows = [row for text in texts if (row := _parse(text, shape)) is not None]
+            if not rows:
+                return np.zeros(self.size, np.bool_)
+            parts = [self._columns[part] for part in self._parts]
+            return np.isin(_row_keys(parts), _row_keys(list(np.array(rows).T)))
+        numbers = [row[0] for text in texts if (row := _parse(text, ())) is not None]
+        values = self.column(name)
+        found = np.isin(values, np.array(numbers))
+        if ("nan" if name == WHOLE else MISSING) in texts:
+            found |= np.isnan(values)
+        return found
+
+    def between(self, start: int, stop: int) -> "Outputs":
+        """Draws start ≤ index < stop."""
+        return self._at(slice(start, stop), max(min(stop, self.size) - start, 0))
+
+    def pick(self, where: NDArray[np.int64]) -> "Outputs":
+        """The draws at these indices."""
+        return self._at(where, len(where))
+
+    def _at(self, where: Any, size: int) -> "Outputs":  # noqa: ANN401  # an index of numpy
+        columns = {name: values[where] for name, values in self._columns.items()}
+        texts, marks = ({n: v[where] for n, v in k.items()} for k in (self._texts, self._marks))
+        part = Outputs(size, columns, texts, marks, self.unread)
+        kept = {n: v[where] for n, v in self._cache.items() if not n.startswith(_SORTED)}
+        part._cache |= kept  # what is derived for a draw depends on that draw alone
+        return part
+
+    def with_column(self, name: str, values: Floats) -> "Outputs":
+        """The same draws with one column more."""
+        return Outputs(
+            self.size, self._columns | {name: values}, self._texts, self._marks, self.unread
+        )
+
+    @cached_property
+    def _parts(self) -> tuple[str, ...]:
+        inner = (f"{WHOLE}[", f"{WHOLE}.")
+        return tuple(name for name in self._columns if name.startswith(inner))
+
+
+def joined(blocks: Sequence[Outputs]) -> Outputs:
+    """The draws of all blocks in order; a block without a column has NaN there."""
+    blocks = [block for block in blocks if block.size] or blocks[:1]
+    if len(blocks) == 1:
+        return blocks[0]
+    size = sum(block.size for block in blocks)
+    names = dict.fromkeys(name for block in blocks for name in block.columns)
+    parts = dict.fromkeys(name for block in blocks for name in block.texts)
+    if len({block.shape for block in blocks}) > 1:
+        # Columns no longer say what is a number, what a row, and how long it is.
+        names |= dict.fromkeys(name for block in blocks for name in block.lengths)
+        parts |= {WHOLE: None}
+    columns = {name: np.concatenate([block.column(name) for block in blocks]) for name in names}
+    texts = {name: np.concatenate([block.text(name) for block in blocks]) for name in parts}
+    marked = dict.fromkeys(name for block in blocks for name in block.marks)
+    marks = {name: np.concatenate([block.text(name) for block in blocks]) for name in marked}
+    return Outputs(size, columns, texts, marks, {n for block in blocks for n in block.unread})
+
+
+def joined_part(name: str, blocks: Sequence[Outputs]) -> Outputs:
+    """As much of all blocks, in order, as it takes to tell the texts of the part `name`."""
+    if name == WHOLE:
+        return joined(blocks)
+    size = sum(block.size for block in blocks)
+    if name in {TYPE, ODD} or any(name in block.texts for block in blocks):
+        return Outputs(size, {}, {name: np.concatenate([block.text(name) for block in blocks])})
+    return Outputs(size, {name: np.concatenate([block.column(name) for block in blocks])}, {})
+
+
+def from_array(array: NDArray[Any]) -> Outputs:
+    """Draws that are the rows of a numeric array, or the entries of one of any kind."""
+    size, shape = len(array), array.shape[1:]
+    if not is_number_array(array) or not 0 < math.prod(shape) <= MOST_NUMBERS:
+        return from_objects(list(array))
+    kind = kind_of(array) if shape else array.dtype.name
+    marks = {TYPE: np.full(size, kind)}
+    flat = array.reshape(size, math.prod(shape)).astype(np.float64)
+    odd = _odd_rows(flat)
+    if odd is not None:
+        marks[ODD] = odd
+    by_part = np.ascontiguousarray(flat.T) + 0.0  # −0.0 becomes 0.0
+    names = [part_name(WHOLE, index) for index in np.ndindex(shape)]
+    return Outputs(size, dict(zip(names, by_part, strict=True)), {}, marks)
+
+
+def from_objects(outputs: Sequence[object]) -> Outputs:
+    """Draws that are arbitrary objects."""
+    if _all_numbers(outputs):
+        block = from_array(np.array(outputs, dtype=np.float64))
+        kinds = np.array([type(output).__name__ for output in outputs], np.str_)
+        return Outputs(block.size, block._columns, {}, block._marks | {TYPE: kinds})  # noqa: SLF001
+    uniform = _same_arrays(outputs)
+    if uniform is not None:
+        return from_array(uniform)
+    readings = [read(output) for output in outputs]
+    trees = [reading.parts for reading in readings]
+    kinds = np.array([reading.kind for reading in readings], np.str_)
+    uniform = _same_arrays(trees)
+    if uniform is not None:
+        rows = from_array(uniform)
+        return Outputs(rows.size, rows._columns, {}, rows._marks | {TYPE: kinds})  # noqa: SLF001
+    found = Block(len(outputs))
+    for i, tree in enumerate(trees):
+        found.add(i, tree)
+    columns = found.columns()
+    texts = {WHOLE: np.array([shortened(spelled(tree)) for tree in trees], np.str_)}
+    for name, part in found.texts.items():
+        own = np.array(part, np.str_)
+        numbers = columns.get(name)
+        # Where the part is a number, the text is that of the number, as it is in other blocks.
+        texts[name] = own if numbers is None else np.where(own == MISSING, _texts_of(numbers), own)
+    marks = {TYPE: kinds}
+    if found.odd:
+        marks[ODD] = np.array([found.odd.get(i, MISSING) for i in range(len(outputs))], np.str_)
+    return Outputs(len(outputs), columns, texts, marks, found.unread)
+
+
+def _same_arrays(outputs: Sequence[object]) -> NDArray[Any] | None:
+    """The outputs as rows of one array, if they are arrays of numbers of one shape and type."""
+    if not outputs or not all(type(output) is np.ndarray for output in outputs):
+        return None
+    arrays: Sequence[Any] = outputs
+    if len({(array.shape, array.dtype) for array in arrays}) > 1:
+        return None
+    first = arrays[0]
+    if first.ndim == 0 or not 0 < first.size <= MOST_NUMBERS or first.dtype.kind not in "biuf":
+        return None
+    rows = np.stack(arrays)
+    return rows if is_number_array(rows) else None
+
+
+def _odd_rows(rows: Floats) -> Texts | None:
+    """What is odd about each row of numbers, None where nothing is: see `odd_text`."""
+    some = np.isnan(rows) & (rows.view(np.uint64) != _NAN) | (rows == 0.0) & np.signbit(rows)
+    if not some.any():
+        return None
+    return np.array([odd_text(row) for row in rows], np.str_)
+
+
+def _texts_of(values: Floats, missing: str = MISSING) -> Texts:
+    distinct, codes = np.unique(values, return_inverse=True)
+    texts = [missing if math.isnan(v) else number_text(v) for v in distinct.tolist()]
+    return np.array(texts, dtype=np.str_)[codes]
+
+
+@lru_cache(maxsize=1 << 13)  # an event is asked about block after block
+def _parse(text: str, shape: tuple[int, ...]) -> tuple[float, ...] | None:
+    """The numbers of the output of this shape that has this canonical text; None if none has."""
+    try:
+        numbers = tuple(map(float, text.translate(_NO_PARENTHESES).split(", ")))
+    except ValueError:
+        return None
+    if len(numbers) != math.prod(shape):
+        return None
+    row = np.reshape(numbers, shape).tolist()  # a number if the shape is ()
+    # Other texts can be read as these numbers too: "(3)" is a row of one, 2^53 + 1 is no float.
+    return numbers if nested_text(row) == text else None
+
+
+def _all_numbers(outputs: Sequence[object]) -> bool:
+    """Whether floats hold all outputs as they are."""
+    kinds = {type(output) for output in outputs}
+    if not all(issubclass(kind, _NUMBERS) for kind in kinds):
+        return False
+    whole = tuple(kind for kind in kinds if issubclass(kind, (int, np.integer)))
+    return not whole or not any(abs(int(o)) > EXACT for o in outputs if isinstance(o, whole))
+
+
+def _row_keys(columns: Sequence[Floats]) -> NDArray[np.uint64]:
+    """Hashes of rows of floats; rows that collide count as one value, which is no error."""
+    keys = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        bits = np.where(np.isnan(column), np.nan, column + 0.0).view(np.uint64)
+        keys = (keys ^ bits) * np.uint64(0x9E3779B97F4A7C15)
+        keys ^= keys >> np.uint64(29)
+    return keys

@@ -1,0 +1,105 @@
+"""Canonical texts of outputs: equal outputs have equal texts."""
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.auditing.sampling.reading import (
+    EXACT,
+    Elements,
+    Exact,
+    Fields,
+    Opaque,
+    Raised,
+    Read,
+    TimedOut,
+)
+
+SPELLED = 64  # numbers of an array that are written one by one
+_LONGEST = 2_000  # characters
+
+
+def canonical(output: object, *, numeric: bool = False) -> str:  # noqa: C901, PLR0912
+    """A text that equal outputs share; 3 and 3.0 are equal, and if `numeric` 1 and True are.
+
+    >>> canonical((1, None, [True, 2.5]))
+    '(1, None, (True, 2.5))'
+    """
+    text = spelled if numeric else canonical
+    match output:
+        case Read(parts=parts):
+            return text(parts)
+        case Raised(kind=kind):
+            return f"raises {kind}"
+        case TimedOut():
+            return "times out"
+        case Opaque(text=shown) | Exact(text=shown):
+            return shown
+        case bool() | np.bool_():
+            return str(int(output) if numeric else bool(output))
+        case int() | np.integer():
+            return str(int(output))
+        case float() | np.floating():
+            return number_text(float(output))
+        case str():
+            return str.__repr__(output)  # numpy writes np.str_('a')
+        case bytes():
+            return bytes.__repr__(output)
+        case np.ndarray():
+            return row_text(output) if output.size > SPELLED else text(output.tolist())
+        case Mapping():
+            pairs = sorted((text(k), text(v)) for k, v in output.items())
+            return "{" + ", ".join(f"{k}: {v}" for k, v in pairs) + "}"
+        case Elements(items=items):
+            return "{" + ", ".join(sorted(text(item) for item in items)) + "}"
+        case set() | frozenset():
+            return "{" + ", ".join(sorted(text(item) for item in output)) + "}"
+        case Fields(kind=kind, items=items):
+            return f"{kind}({', '.join(f'{name}={text(item)}' for name, item in items)})"
+        case list() | tuple():
+            return joined_text(text(item) for item in output)
+        case _:
+            found = repr(output)
+            # An address in memory would make equal outputs differ.
+            return type(output).__name__ if " at 0x" in found else found
+
+
+# The text of an output: arrays do not tell True from 1, so no output does.
+spelled = partial(canonical, numeric=True)
+
+
+def shortened(text: str) -> str:
+    """The text itself, or its beginning and a digest of all of it."""
+    if len(text) <= _LONGEST:
+        return text
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    return f"{text[:100]}… (digest {digest})"
+
+
+def number_text(value: float) -> str:
+    """In real arithmetic −0.0 is 0.0, and 3.0 is 3."""
+    whole = math.isfinite(value) and abs(value) <= EXACT and value == math.floor(value)
+    return str(int(value)) if whole else repr(value)
+
+
+def joined_text(texts: Iterable[str]) -> str:
+    return "(" + ", ".join(texts) + ")"
+
+
+def nested_text(row: Any) -> str:  # noqa: ANN401  # a float, or a list of rows
+    return joined_text(map(nested_text, row)) if isinstance(row, list) else number_text(row)
+
+
+def row_text(array: NDArray[Any]) -> str:
+    """The text of an array of numbers; its shape and a digest if it is long."""
+    if array.size <= SPELLED:
+        return nested_text(array.tolist())
+    plain = np.ascontiguousarray(array, np.float64) + 0.0
+    plain[np.isnan(plain)] = np.nan
+    digest = hashlib.blake2b(plain.tobytes(), digest_size=12).hexdigest()
+    return f"array of shape {array.shape} (digest {digest})"

@@ -1,0 +1,244 @@
+r"""A test that may be watched: bets on events that the past chose, valid at every stopping time.
+
+**The bet.** Under a claim that implies (ε, δ), every event E has P(E) − e^ε·Q(E) − δ ≤ 0, where P
+is the law on the side that E favors and Q that on the other. Draw a pair: x from P, y from Q. The
+payoff 1_E(x) − e^ε·1_E(y) − δ then has mean at most 0, whatever E, provided that E was fixed
+before the pair was drawn; and so has a sum of such payoffs, one for an event that favors the left
+side and one for an event that favors the right. It is never below −Σ(e^ε + δ).
+
+**The wealth.** W ← W·(1 + λ·payoff), from W = 1, with λ ≥ 0 fixed before the pair is drawn and
+λ·Σ(e^ε + δ) < 1, stays positive and is a supermartingale. By Ville (1939) the probability that it
+ever reaches 1/level is at most `level`: one may look after every pair, stop when one likes, and
+choose events and λ anew from all that was seen.
+
+**Why pairs.** The same can be done with one draw at a time, from a side chosen at random with odds
+1 : e^ε, for then P(left, E) − P(right, E) ≤ δ/(1 + e^ε). Per draw the pairs' wealth grows faster
+where ε is small (by 40 % for a claim of 1/2 and Laplace noise of ε = 1), and up to a quarter slower
+where ε is 4 and more; `pair_growth` and `prior_odds_growth` compute both. Pairs also let a
+vectorized mechanism draw both sides in blocks.
+
+**Every ε at once.** The tests of all ε on a fixed grid run side by side on the same events: the
+claim's, larger ones above it and smaller ones below. If all of those above up to some ε have
+rejected, the truth is larger than ε, unless the test of the first grid point not below the truth
+rejected, which has probability at most its level; and likewise from 0 upwards for those below. The
+bound that this gives may be watched like the wealth. It is one about the δ of the claim, so only
+claims that are one point (ε, δ) have it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.arrays import Floats
+from dpverify.auditing.attacks.events import Event
+from dpverify.auditing.attacks.proposals import Confirm, Draws, Explore
+from dpverify.auditing.sampling.sampler import Side
+from dpverify.auditing.statistics.points import Point
+
+Codes: TypeAlias = NDArray[np.uint8]
+
+_LARGEST_STAKE = 0.98  # of what would risk everything
+_FRACTIONS = np.concatenate([[0.0], np.geomspace(1e-4, _LARGEST_STAKE, 48)])
+_SHRINK = 2.0  # nats of evidence that count for nothing
+_CAUTION = 1.0  # imaginary pairs with the worst payoff
+_STEPS = np.cumsum(np.geomspace(0.01, 1.0, 40))  # of ε above the claim's
+_LOWER = np.concatenate([[0.0], np.cumsum(np.geomspace(0.02, 0.4, 40))])  # grid from 0 to about 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stake:
+    """An event, the side that it favors, and the point (ε, δ) that it is bet against."""
+
+    event: Event
+    favors: Side
+    point: Point
+
+
+@dataclass(frozen=True, slots=True)
+class Bet:
+    """Stakes on at most one event for each side; outcomes of a pair are coded 0 to 15."""
+
+    stakes: tuple[Stake, ...]
+
+    def codes(self, draws: Draws, size: int) -> Codes:
+        """For each pair, which events happened on the left (bits 0, 1) and the right (2, 3)."""
+        codes = np.zeros(size, np.uint8)
+        for i, stake in enumerate(self.stakes):
+            for j, side in enumerate(Side):
+                happened = stake.event.happens(draws.on(side))[:size]
+                codes |= happened.view(np.uint8) << np.uint8(i + 2 * j)
+        return codes
+
+    def payoffs(self, more: Floats) -> Floats:
+        """The payoff by how much larger each ε is (rows) and by code (columns), over the risk.
+
+        A share is at least −1: the risk, Σ(e^ε + δ) over the stakes, is the largest loss.
+        """
+        codes = np.arange(16)
+        total = np.zeros((len(more), 16))
+        risk = np.zeros((len(more), 1))
+        for i, stake in enumerate(self.stakes):
+            hit = [(codes >> (i + 2 * side.value)) & 1 for side in Side]
+            ratio = np.exp(np.clip(stake.point.epsilon + more, 0.0, 700.0))[:, None]
+            favored, other = hit[stake.favors.value], hit[stake.favors.other.value]
+            total += favored - ratio * other - stake.point.delta
+            risk += ratio + stake.point.delta
+        return np.maximum(total / risk, -1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """The grid of ε: by how much each exceeds the claim's.
+
+    The claim's own first, then the larger ones, then from `below` on smaller ones, upwards from 0.
+    """
+
+    more: Floats
+    below: int
+
+    @classmethod
+    def of(cls, points: Sequence[Point]) -> "Ladder":
+        above = np.concatenate([[0.0], _STEPS])
+        if len(points) > 1:
+            return cls(above, len(above))
+        claimed = points[0].epsilon
+        return cls(np.concatenate([above, _grid_below(claimed) - claimed]), len(above))
+
+
+def _grid_below(claimed: float) -> Floats:
+    return _LOWER[: np.searchsorted(_LOWER, claimed)]
+
+
+@dataclass(frozen=True, slots=True)
+class Wager:
+    """A bet with its λ, for the claim and for every other ε of the grid."""
+
+    bet: Bet
+    growth: float
+    logs: Floats  # log of the factor, by ε (row) and code (column)
+
+
+def wager(options: Sequence[Sequence[Stake]], seen: Explore, ladder: Ladder) -> Wager | None:
+    """The bet that would have grown fastest, on all or some stakes of one of the options.
+
+    If none would against the claim: the first stake, against smaller ε; None if there are none.
+    """
+    bets = [Bet((stake,)) for stakes in options for stake in stakes]
+    bets += [Bet(tuple(stakes)) for stakes in options if len(stakes) == 2]
+    best: tuple[float, Bet] | None = None
+    for bet in dict.fromkeys(bets):
+        growth = _stake_out(bet, seen, np.zeros(1))[0]
+        if growth > 0.0 and (best is None or growth > best[0]):
+            best = (growth, bet)
+    if best is None and (not bets or ladder.below == len(ladder.more)):
+        return None
+    chosen = bets[0] if best is None else best[1]
+    growth, logs = _stake_out(chosen, seen, ladder.more)
+    return Wager(chosen, growth, logs)
+
+
+def _stake_out(bet: Bet, seen: Explore, more: Floats) -> tuple[float, Floats]:
+    """The growth of the claim's own test, and the logs of factors, at the best λ for every ε."""
+    chances, pairs = _chances(bet, seen)
+    payoffs = bet.payoffs(more)
+    seen_codes = np.flatnonzero(chances)
+    logs = np.log1p(_FRACTIONS[None, :, None] * payoffs[:, None, seen_codes])
+    means = logs @ chances[seen_codes] + _CAUTION / pairs * np.log1p(-_FRACTIONS)
+    best = np.argmax(means, axis=1)
+    rows = np.arange(len(more))
+    # The best λ on the past is too bold for the future: shrink it where the evidence is thin.
+    evidence = pairs * means[rows, best]
+    trust = np.maximum(1.0 - _SHRINK / np.maximum(evidence, 1e-9), 0.25) * (evidence > 0.0)
+    fractions = (trust * _FRACTIONS[best])[:, None]
+    return float(means[0, best[0]]), np.log1p(fractions * payoffs)
+
+
+def _chances(bet: Bet, seen: Explore) -> tuple[Floats, int]:
+    """Estimated probability of each code, the two sides being independent."""
+    size = min(seen.left.size, seen.right.size)
+    codes = bet.codes(seen, size)
+    left = np.bincount(codes & 3, minlength=4) / size
+    right = np.bincount(codes >> 2, minlength=4) / size
+    return np.outer(right, left).ravel(), size
+
+
+@dataclass(frozen=True, slots=True)
+class Wealth:
+    """Log wealth against the claim and against every larger ε of the grid; and the highest yet."""
+
+    logs: Floats
+    highest: Floats
+
+    @classmethod
+    def start(cls, ladder: Ladder) -> "Wealth":
+        zero = np.zeros(len(ladder.more))
+        return cls(zero, zero)
+
+    def after(self, chosen: Wager | None, fresh: Confirm, target: float) -> tuple["Wealth", int]:
+        """The wealth after fresh pairs and how many were looked at: up to the first at `target`.
+
+        Every pair is looked at, for the claim's own test.
+        """
+        size = min(fresh.left.size, fresh.right.size)
+        if chosen is None:
+            return self, size
+        codes = chosen.bet.codes(fresh, size)
+        used, top = size, self.highest[0]
+        if chosen.logs[0].any():
+            path = self.logs[0] + np.cumsum(chosen.logs[0][codes])
+            reached = int(np.argmax(path >= target))
+            used = reached + 1 if path[reached] >= target else size
+            top = max(top, float(path[:used].max()))
+        counts = np.bincount(codes[:used], minlength=16)
+        logs = self.logs + chosen.logs @ counts
+        highest = np.maximum(self.highest, logs)
+        highest[0] = max(highest[0], top)
+        return Wealth(logs, highest), used
+
+    def rejects(self, target: float) -> bool:
+        """Whether the claim's own test has rejected."""
+        return bool(self.highest[0] >= target)
+
+    def epsilon_lower(self, ladder: Ladder, claimed: float, targets: tuple[float, float]) -> float:
+        """What the tests have shown, with targets for those from the claim on and those below.
+
+        Tests count that have rejected without a gap, upwards from the claim's or from 0.
+        """
+        at, below = targets
+        upper = _without_gap(self.highest[: ladder.below] >= at)
+        if upper:
+            return claimed + float(ladder.more[upper - 1])
+        lower = _without_gap(self.highest[ladder.below :] >= below)
+        return claimed + float(ladder.more[ladder.below + lower - 1]) if lower else 0.0
+
+
+def _without_gap(rejected: NDArray[np.bool_]) -> int:
+    missing = np.flatnonzero(~rejected)
+    return int(missing[0]) if missing.size else len(rejected)
+
+
+def pair_growth(p: float, q: float, epsilon: float) -> float:
+    """Largest mean log growth per draw of bets on pairs, an event having chances p and q."""
+    fractions = np.linspace(0.0, 0.9999, 4001)
+    ratio = math.exp(epsilon)
+    growth = sum(
+        chance * np.log1p(fractions * (x - ratio * y) / ratio)
+        for x, y, chance in (
+            (1, 0, p * (1 - q)),
+            (0, 1, (1 - p) * q),
+            (1, 1, p * q),
+        )
+    )
+    return float(np.max(growth)) / 2.0
+
+
+def prior_odds_growth(p: float, q: float, epsilon: float) -> float:
+    """The same for single draws from a side chosen at random with odds 1 : e^ε."""
+    left = 1.0 / (1.0 + math.exp(epsilon))
+    fractions = np.linspace(0.0, 0.9999, 4001)
+    growth = left * p * np.log1p(fractions) + (1.0 - left) * q * np.log1p(-fractions)
+    return float(np.max(growth))

@@ -1,0 +1,224 @@
+"""Minima to any accuracy: damped Newton steps in ball arithmetic whose precision doubles.
+
+J(θ) = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩ is computed as balls that hold the exact value, so what is said of a
+point is true of it. A step is taken if J certainly falls by a share of what its slope promises. A
+step of length (1 − α)·λ/Λ or more always does, Λ the largest curvature, once the precision is
+high enough; it lowers J by α(1 − α)·(λ/Λ)·‖∇J‖²/Λ or more, and J is bounded below. So for every
+dataset, every b and every η > 0 the search ends with ‖∇J‖ ≤ λη/2. [Theorem certified-minimum]
+
+It is slow, and meant for what floats cannot settle: they are asked first.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import TypeAlias
+
+import numpy as np
+from flint import arb, arb_mat, ctx
+
+from dpverify.arrays import Floats
+from dpverify.balls import float_above
+from solvers.losses.base import Loss
+from solvers.losses.softmax import Softmax
+
+Bends: TypeAlias = list[list[list[arb]]]  # a record's second derivatives, one row a class
+
+_FIRST_BITS = 128
+_FIRST_STEPS = 50  # a precision's share of steps doubles with it, so none is too few for ever
+_ARMIJO = 2.0**-10
+_ROWS = 4096  # records turned into balls at once
+
+
+def minimize_precisely(
+    sums: "PreciseSum", start: Sequence[arb | float], *, distance: float
+) -> tuple[list[arb], float]:
+    """A point within `distance` of the minimum, as exact numbers, and a bound on how far.
+
+    >>> from solvers.losses import Squared
+    >>> J = PreciseSum([Term(Squared(), np.ones((3, 1)), np.array([0.0, 1.0, 5.0]))], 2.0, [8.0])
+    >>> point, bound = minimize_precisely(J, [0.0], distance=1e-40)
+    >>> point[0] - arb(0.5) < 1e-40, bound <= 1e-40
+    (True, True)
+    """
+    point = [x if isinstance(x, arb) else arb(float(x) if isfinite(x) else 0.0) for x in start]
+    bits, steps = _FIRST_BITS, _FIRST_STEPS
+    while True:
+        with ctx.workprec(bits):
+            for _ in range(steps):
+                gradient, bends = sums.gradient(point)
+                bound = float_above(norm(gradient) / sums.ridge)
+                if bound <= 0.5 * distance:
+                    return point, bound
+                moved = _step(sums, point, gradient, bends)
+                if moved is None:
+                    break  # this precision cannot tell better from worse
+                point = moved
+        bits, steps = 2 * bits, 2 * steps
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Term:
+    """Σ f(⟨θ, xᵢ⟩; yᵢ) over some rows; f smooth."""
+
+    loss: Loss
+    rows: Floats
+    labels: Floats
+
+    def blocks(self) -> Iterator[tuple[arb_mat, list[float]]]:
+        """The rows as exact matrices, some at a time, and their labels."""
+        for first in range(0, len(self.rows), _ROWS):
+            part = self.rows[first : first + _ROWS]
+            yield _exact(part), self.labels[first : first + _ROWS].tolist()
+
+
+class PreciseSum:
+    """J for one b: its value, gradient and Newton step as balls at the working precision."""
+
+    def __init__(self, terms: Sequence[Term], ridge: arb | float, linear: Sequence[float]) -> None:
+        self.terms = terms
+        self.ridge = arb(ridge)
+        self._linear = [arb(float(b)) for b in linear]
+        joint = [term.loss.classes for term in terms if isinstance(term.loss, Softmax)]
+        self._classes = joint[0] if joint else 1
+
+    def _matrix(self, point: Sequence[arb]) -> arb_mat:
+        return arb_mat(len(point) // self._classes, self._classes, list(point))
+
+    def scores(self, point: Sequence[arb]) -> Iterator[tuple[Loss, list[arb], float]]:
+        """The loss, scores and label of each row of each term."""
+        theta = self._matrix(point)
+        for term in self.terms:
+            for rows, labels in term.blocks():
+                for scores, label in zip((rows * theta).tolist(), labels, strict=True):
+                    yield term.loss, scores, label
+
+    def value(self, point: Sequence[arb]) -> arb:
+        """J(θ)."""
+        total = sum((b * x + self.ridge * x * x / 2 for b, x in self._pairs(point)), arb(0))
+        for loss, scores, label in self.scores(point):
+            total += loss.precise(scores, label)[0]
+        return total
+
+    def gradient(self, point: Sequence[arb]) -> tuple[list[arb], Bends]:
+        """∇J(θ), and each record's second derivatives in its scores."""
+        slopes: list[arb] = []
+        bends: Bends = []
+        for loss, scores, label in self.scores(point):
+            _, slope, bend = loss.precise(scores, label)
+            slopes.extend(slope)
+            bends.append(bend)
+        pulled = self.pull(slopes)
+        return [p + self.ridge * x for p, x in zip(pulled, point, strict=True)], bends
+
+    def pull(self, slopes: list[arb]) -> list[arb]:
+        """Σ aᵢ·xᵢ + b over the rows of all terms."""
+        k, first = self._classes, 0
+        total = self._matrix(self._linear)
+        for term in self.terms:
+            for rows, labels in term.blocks():
+                part = slopes[first : first + k * len(labels)]
+                first += len(part)
+                total += rows.transpose() * arb_mat(len(labels), k, part)
+        return list(total.entries())
+
+    def direction(self, gradient: list[arb], bends: Bends) -> list[arb] | None:
+        """−H⁻¹·∇J, or None where this precision does not know that H is regular.
+
+        With fewer scores than parameters, H⁻¹ = (I − Aᵀ(λI + WAAᵀ)⁻¹WA)/λ for H = λI + AᵀWA.
+        """
+        size, count = len(gradient), len(bends) * self._classes
+        right = arb_mat(size, 1, [-g for g in gradient])
+        if count == 0:
+            return [r / self.ridge for r in right.entries()]
+        try:
+            if count >= size:
+                return list(self._hessian(bends).solve(right).entries())
+            tall = self._tall()
+            bent = _bent(bends, tall, self._classes)
+            small = bent * tall.transpose() + _diagonal(count, self.ridge)
+            pulled = tall.transpose() * small.solve(bent * right)
+        except ZeroDivisionError:
+            return None
+        both = zip(right.entries(), pulled.entries(), strict=True)
+        return [(r - p) / self.ridge for r, p in both]
+
+    def _tall(self) -> arb_mat:
+        """The matrix A (n·K, d·K) with scores Aθ."""
+        rows = np.concatenate([term.rows for term in self.terms])
+        return _exact(np.kron(rows, np.eye(self._classes)))
+
+    def _hessian(self, bends: Bends) -> arb_mat:
+        k, d = self._classes, len(self._linear) // self._classes
+        sums = {(i, j): arb_mat(d, d) for i in range(k) for j in range(i, k)}
+        first = 0
+        for term in self.terms:
+            for rows, labels in term.blocks():
+                part, table = bends[first : first + len(labels)], rows.tolist()
+                first += len(labels)
+                for (i, j), total in sums.items():
+                    both = zip(part, table, strict=True)
+                    scaled = [bend[i][j] * x for bend, row in both for x in row]
+                    total += rows.transpose() * arb_mat(len(part), d, scaled)  # noqa: PLW2901
+                    sums[i, j] = total
+        tables = {pair: total.tolist() for pair, total in sums.items()}
+        entries = [
+            tables[min(i, j), max(i, j)][a][c]
+            for a in range(d)
+            for i in range(k)
+            for c in range(d)
+            for j in range(k)
+        ]
+        return arb_mat(d * k, d * k, entries) + _diagonal(d * k, self.ridge)
+
+    def _pairs(self, point: Sequence[arb]) -> Iterator[tuple[arb, arb]]:
+        return zip(self._linear, point, strict=True)
+
+
+def _step(
+    sums: PreciseSum, point: list[arb], gradient: list[arb], bends: Bends
+) -> list[arb] | None:
+    """The next point, at which J is certainly lower; None if this precision finds none."""
+    direction = sums.direction(gradient, bends)
+    if direction is None:
+        return None
+    direction = [x.mid() for x in direction]
+    fall = sum((g * x for g, x in zip(gradient, direction, strict=True)), arb(0))
+    if not fall < 0:
+        return None
+    before, length = sums.value(point), arb(1)
+    for _ in range(int(ctx.prec)):
+        trial = [(x + length * s).mid() for x, s in zip(point, direction, strict=True)]
+        if sums.value(trial) - before < _ARMIJO * length * fall:
+            return trial
+        length /= 2
+    return None
+
+
+def _bent(bends: Bends, tall: arb_mat, classes: int) -> arb_mat:
+    """W·A, W block diagonal with one block a record."""
+    rows, entries = tall.tolist(), []
+    for first, bend in enumerate(bends):
+        part = rows[first * classes : (first + 1) * classes]
+        for weights in bend:
+            for column in zip(*part, strict=True):
+                both = zip(weights, column, strict=True)
+                entries.append(sum((w * x for w, x in both), arb(0)))
+    return arb_mat(len(rows), tall.ncols(), entries)
+
+
+def _exact(rows: Floats) -> arb_mat:
+    return arb_mat(len(rows), int(rows.shape[1]), rows.ravel().tolist())
+
+
+def _diagonal(size: int, value: arb) -> arb_mat:
+    matrix = arb_mat(size, size)
+    for i in range(size):
+        matrix[i, i] = value
+    return matrix
+
+
+def norm(vector: Sequence[arb]) -> arb:
+    """‖vector‖₂; a ball around a sum that may be 0 has no root of its own."""
+    total = sum((x * x for x in vector), arb(0))
+    return total.sqrt() if total > 0 else arb(0).union(total.abs_upper().sqrt())

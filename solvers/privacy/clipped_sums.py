@@ -1,0 +1,193 @@
+"""Sums of clipped gradients whose sensitivity holds for the floats that are computed.
+
+In floats a sum depends on its order, and an inner product on how a library splits it, so one
+record more could move the others' share by rounding errors that no theorem charges for. Here
+features, parameters and slopes are rounded to multiples of powers of two that are coarse enough
+for every sum of products to be exact. A record's share is then a function of that record and the
+parameters alone, as long as elementwise functions are (`ELEMENTWISE`), and its length is at most
+the clipping norm.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.arrays import Floats, Ints
+from dpverify.errors import InvalidParameter, check_positive
+from solvers.losses import Loss, Softmax
+
+ELEMENTWISE = "elementwise float functions depend on their arguments alone"
+MOST_RECORDS = 1 << 21
+
+_FEATURE_BITS = 20
+_SLOPE_BITS = 20
+_PARAMETER_BITS = 31
+_BLOCK = 1 << 12  # records: block·2^(20 + 20) ≤ 2^53
+_INSIDE = 1.0 - 2.0**-30  # covers the rounding of a computed norm in up to 2^20 dimensions
+_FARTHEST = 2.0**100  # of a parameter; scores stay finite
+_CELLS = 1 << 16  # scores per pass, so that they stay in cache
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClippedSums:
+    """Σᵢ gᵢ(θ) over records, gᵢ = f′(⟨θ, xᵢ⟩; yᵢ)·xᵢ scaled down to length at most `clip`.
+
+    For the softmax loss with K classes, θ is a matrix (d, K), row by row in a vector, and f′ a
+    vector; gᵢ is their outer product, and its length the product of theirs.
+
+    Results are whole multiples of 2^`exponent`, which depends on `clip` alone. Adding or removing
+    a record changes a sum by at most `clip` in ℓ2, replacing one by at most twice that: exactly.
+    """
+
+    loss: Loss
+    rows: Floats  # whole numbers, features in units of 2^feature_exponent
+    labels: Floats
+    limits: Floats  # whole numbers, what slopes may be in units of 2^(exponent − feature_exponent)
+    exponent: int
+    feature_exponent: int
+
+    @classmethod
+    def of(
+        cls,
+        loss: Loss,
+        data: tuple[Floats, Floats],
+        *,
+        norm: float,
+        clip: float,
+    ) -> "ClippedSums":
+        """For rows of length at most `norm`."""
+        check_positive("clip", clip)
+        rows, labels = data
+        if len(rows) > MOST_RECORDS:
+            raise InvalidParameter(f"X has {len(rows)} rows; there must be at most {MOST_RECORDS}")
+        feature = _ceil_log2(norm) - _FEATURE_BITS
+        exponent = _ceil_log2(clip) - _FEATURE_BITS - _SLOPE_BITS
+        # Towards zero, so that no row becomes longer.
+        whole = np.trunc(np.ldexp(rows, -feature))
+        lengths = np.linalg.norm(whole, axis=1)
+        longest = math.ldexp(clip * _INSIDE, -exponent)
+        return cls(
+            loss=loss,
+            rows=whole,
+            labels=labels,
+            limits=np.floor(longest / np.where(lengths > 0.0, lengths, np.inf)),
+            exponent=exponent,
+            feature_exponent=feature,
+        )
+
+    @property
+    def records(self) -> int:
+        return len(self.rows)
+
+    @property
+    def classes(self) -> int:
+        """The number of scores a record has."""
+        return classes_of(self.loss)
+
+    @property
+    def dimension(self) -> int:
+        return int(self.rows.shape[1]) * self.classes
+
+    def total(self, parameters: Floats, chosen: NDArray[np.bool_] | None = None) -> Ints:
+        """The sum for each row of `parameters` (m, d), in units; over the `chosen` (m, n) only."""
+        rounded = self._rounded(parameters)
+        result = np.zeros((len(rounded), self.dimension), np.int64)
+        for start in range(0, self.records, _BLOCK):
+            block = slice(start, min(start + _BLOCK, self.records))
+            rows = self.rows[block]
+            bounds = self.labels[block], self.limits[block]
+            for few in _slices(len(rounded), _CELLS // (len(rows) * self.classes)):
+                some = None if chosen is None else chosen[few, block]
+                result[few] += self._sums(rounded[few], rows, bounds, some)
+        return result
+
+    def total_of_batches(self, parameters: Floats, batches: Ints) -> Ints:
+        """The sum for each row of `parameters` over its row of record numbers in `batches`."""
+        if batches.shape[1] > _BLOCK:
+            halves = np.array_split(batches, 2, axis=1)
+            first, second = (self.total_of_batches(parameters, half) for half in halves)
+            return first + second
+        rounded = self._rounded(parameters)
+        result = np.empty((len(rounded), self.dimension), np.int64)
+        for few in _slices(len(rounded), _CELLS // (batches.shape[1] * self.dimension)):
+            picked = batches[few]
+            bounds = self.labels[picked], self.limits[picked]
+            result[few] = self._sums(rounded[few], self.rows[picked], bounds)
+        return result
+
+    def _sums(
+        self,
+        parameters: Floats,
+        rows: Floats,
+        bounds: tuple[Floats, Floats],
+        chosen: NDArray[np.bool_] | None = None,
+    ) -> Ints:
+        """Exact sums over rows (n, d) that all parameters share, or (m, n, d) of their own."""
+        across = np.swapaxes(rows, -1, -2)
+        if self.classes > 1:
+            matrices = parameters.reshape(len(parameters), -1, self.classes)
+            vectors = self._clipped_vectors(np.matmul(rows, matrices), *bounds)
+            if chosen is not None:
+                vectors *= chosen[:, :, None]
+            totals = np.matmul(across, vectors).reshape(len(parameters), -1)
+        else:
+            shared = rows.ndim == 2
+            scores = parameters @ across if shared else np.matmul(parameters[:, None], across)[:, 0]
+            slopes = self._clipped(scores, *bounds)
+            if chosen is not None:
+                slopes *= chosen
+            totals = slopes @ rows if shared else np.matmul(slopes[:, None], rows)[:, 0]
+        whole: Ints = totals.astype(np.int64)  # at most 2^53
+        return whole
+
+    def _clipped(self, scores: Floats, labels: Floats, limits: Floats) -> Floats:
+        """The slopes in whole units; to nearest, so without bias, and within whole limits."""
+        slopes = self.loss.slopes(scores, labels)
+        slopes *= math.ldexp(1.0, self.feature_exponent - self.exponent)
+        np.clip(slopes, -limits, limits, out=slopes)
+        np.rint(slopes, out=slopes)
+        return slopes
+
+    def _clipped_vectors(self, scores: Floats, labels: Floats, limits: Floats) -> Floats:
+        """Vectors of slopes in whole units; towards zero, so that none becomes longer."""
+        slopes = self.loss.slopes(scores, labels)
+        slopes *= math.ldexp(1.0, self.feature_exponent - self.exponent)
+        lengths = np.sqrt((slopes * slopes).sum(axis=-1))
+        slopes *= (np.minimum(lengths, limits) / np.where(lengths > 0.0, lengths, 1.0))[..., None]
+        np.trunc(slopes, out=slopes)
+        return slopes
+
+    def _rounded(self, parameters: Floats) -> Floats:
+        """Parameters in reverse units of the rows, cut off so that inner products are exact.
+
+        Each row becomes multiples of about 2^-31 of its length. It is public, and so is that.
+        """
+        farthest = float(np.abs(parameters).max(initial=0.0))
+        if not farthest <= _FARTHEST:
+            raise InvalidParameter(
+                f"parameters up to {farthest:g} must stay below {_FARTHEST:g}: is the learning "
+                "rate too large?"
+            )
+        lengths = np.linalg.norm(parameters, axis=1)
+        exponents = (np.frexp(lengths)[1] + 1 - _PARAMETER_BITS)[:, None]
+        whole = np.trunc(np.ldexp(parameters, -exponents))
+        rounded: Floats = np.ldexp(whole, exponents + self.feature_exponent)
+        return rounded
+
+
+def classes_of(loss: Loss) -> int:
+    """How many scores a record has: the number of classes of the softmax loss, otherwise one."""
+    return int(loss.classes) if isinstance(loss, Softmax) else 1
+
+
+def _slices(count: int, most: int) -> list[slice]:
+    step = max(1, most)
+    return [slice(start, start + step) for start in range(0, count, step)]
+
+
+def _ceil_log2(value: float) -> int:
+    """The least n with value ≤ 2^n."""
+    mantissa, exponent = math.frexp(value)
+    return exponent - 1 if mantissa == 0.5 else exponent

@@ -1,0 +1,273 @@
+"""What objective perturbation costs: its privacy rules, published and tight, and their inverses.
+
+J(θ) = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩ for generalized linear losses, L and β their Lipschitz and smoothness
+constants, λ the ridge. The tight rules are the default; each names the theorem that proves it.
+"""
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+
+from dpverify.balls import ball, enclose
+from dpverify.errors import InvalidParameter, NotSupported, check_between, check_positive
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.neighbors import Relation
+from dpverify.theorems import Theorem
+from solvers.bounds import Bounds
+from solvers.domains import Domain, WholeSpace
+from solvers.losses.base import Loss
+from solvers.losses.logistic import Logistic
+from solvers.losses.softmax import Softmax
+from solvers.plain_numbers import plain_arguments, settle
+from solvers.privacy import theorems
+from solvers.privacy.logistic_profile import LOGARITHM_ACCURACY, LogisticProfile
+from solvers.privacy.noise_search import least_noise
+from solvers.privacy.objective_deltas import (
+    Constants,
+    kifer_delta,
+    logistic_epsilon,
+    one_sided_delta,
+    rayleigh_delta,
+    two_sided_delta,
+    united_delta,
+)
+
+
+class Rule(Enum):
+    """Which theorem charges for the noise."""
+
+    TIGHT = "tight"
+    PUBLISHED = "published"  # Chaudhuri et al. (pure), Redberg et al. (Gaussian)
+    KIFER = "kifer-smith-thakurta"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What a rule grants, the theorem it follows from, and what that rests on."""
+
+    guarantee: PureDP | ApproxDP
+    theorem: Theorem
+    assumes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """All that privacy depends on beside the noise.
+
+    >>> bounds = Bounds(norm=1.0, labels=(-1, 1))
+    >>> setting = Setting(
+    ...     loss=Logistic(), bounds=bounds, ridge=0.5, relation=Relation.ADD_REMOVE
+    ... )
+    >>> setting.pure(scale=2.0).guarantee  # max of p/2 + ln(1 + 2p(1−p))
+    PureDP(epsilon=0.7013046725685668)
+    >>> round(setting.gaussian_noise(ApproxDP(epsilon=1.0, delta=1e-5)), 2)
+    4.02
+    """
+
+    loss: Loss
+    bounds: Bounds
+    ridge: float
+    relation: Relation
+    rule: Rule = Rule.TIGHT
+    domain: Domain = field(default_factory=WholeSpace)
+    dimension: int | None = None  # boxes need it, to bound the slopes of the squared loss
+
+    def __post_init__(self) -> None:
+        settle(self)
+        check_positive("ridge", self.ridge)
+        object.__setattr__(self, "relation", Relation.parse(self.relation))
+        self.loss.check_bounds(self.bounds)
+        if not self.loss.smooth:
+            raise NotSupported(
+                f"loss={self.loss.name!r} has no theorem for objective perturbation, which needs a "
+                "smooth loss; use output perturbation"
+            )
+        if not math.isfinite(self.lipschitz):
+            raise InvalidParameter(
+                f"loss={self.loss.name!r} must have bounded slopes for objective perturbation: "
+                "declare a bounded domain"
+            )
+
+    @property
+    def lipschitz(self) -> float:
+        return self.loss.lipschitz(self.bounds, self.domain, self.dimension)
+
+    @property
+    def smoothness(self) -> float:
+        return self.loss.smoothness(self.bounds)
+
+    @property
+    def constants(self) -> Constants:
+        softmax = isinstance(self.loss, Softmax)
+        return Constants(
+            lipschitz=self.lipschitz,
+            smoothness=self.smoothness,
+            ridge=float(self.ridge),
+            classes=self.loss.classes if isinstance(self.loss, Softmax) else 2,
+            softmax=softmax,
+        )
+
+    @property
+    def _replaced(self) -> bool:
+        return self.relation is Relation.REPLACE_ONE
+
+    @property
+    def _bend(self) -> float:
+        """κ = R²/λ, rounded up."""
+        return enclose(lambda: ball(self.bounds.norm) ** 2 / ball(self.ridge))[1]
+
+    @property
+    def unavoidable(self) -> float:
+        """The log determinant ratio: what ε tends to as the noise grows, under the tight rules."""
+        return enclose(self.constants.determinant)[1]
+
+    def grounds(self, *, gaussian: bool) -> tuple[Theorem, tuple[str, ...]]:
+        """The theorem that charges for the noise, and what its evaluation assumes."""
+        logistic = isinstance(self.loss, Logistic)
+        if isinstance(self.loss, Softmax):
+            if self.rule is not Rule.TIGHT:
+                raise NotSupported(f"rule={self.rule.value!r} is for losses of one score a record")
+            return theorems.OBJECTIVE_PERTURBATION_SOFTMAX, ()
+        if self.rule is not Rule.TIGHT:
+            self._only(Relation.ADD_REMOVE if gaussian else Relation.REPLACE_ONE)
+            if not gaussian:
+                return theorems.PUBLISHED_PURE, ()
+            kifer = self.rule is Rule.KIFER
+            return (theorems.PUBLISHED_GAUSSIAN if kifer else theorems.REDBERG), ()
+        if not gaussian:
+            tight = theorems.OBJECTIVE_PERTURBATION_LOGISTIC
+            return (tight if logistic else theorems.OBJECTIVE_PERTURBATION), ()
+        if self._replaced:
+            return theorems.OBJECTIVE_PERTURBATION_REPLACED, ()
+        if logistic:
+            return theorems.OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN, (LOGARITHM_ACCURACY,)
+        return theorems.OBJECTIVE_PERTURBATION_GAUSSIAN, ()
+
+    @plain_arguments
+    def pure(self, scale: float) -> Charge:
+        """What noise of density ∝ e^(−‖b‖/scale) costs."""
+        check_positive("scale", scale)
+        theorem, assumes = self.grounds(gaussian=False)
+        if theorem is theorems.OBJECTIVE_PERTURBATION_LOGISTIC:
+            epsilon = logistic_epsilon(
+                norm=self.bounds.norm, ridge=self.ridge, scale=scale, replaced=self._replaced
+            )
+        else:
+            times = 2 if self._replaced else 1
+            power = 2 if theorem is theorems.PUBLISHED_PURE else 1
+            epsilon = enclose(
+                lambda: (
+                    times * ball(self.lipschitz) / ball(scale)
+                    + power * self.constants.determinant()
+                )
+            )[1]
+        return Charge(guarantee=PureDP(epsilon=epsilon), theorem=theorem, assumes=assumes)
+
+    @plain_arguments
+    def gaussian(self, sigma: float, epsilon: float, *, last: float = 0.0) -> Charge:
+        """The δ of noise N(0, σ²I) at ε: certainly large enough.
+
+        `last` is the μ of a Gaussian noise on the minimum, which hides a solver's error; tight
+        rules for losses of one side charge both at once. [Theorem approximate-minimum-gaussian]
+        """
+        check_positive("sigma", sigma)
+        check_between("epsilon", epsilon, 0.0, math.inf)
+        check_between("last", last, 0.0, math.inf)
+        theorem, assumes = self.grounds(gaussian=True)
+        delta = self._delta(theorem, sigma, epsilon, last)
+        guarantee = ApproxDP(epsilon=epsilon, delta=delta)
+        return Charge(guarantee=guarantee, theorem=theorem, assumes=assumes)
+
+    def _delta(self, theorem: Theorem, sigma: float, epsilon: float, last: float = 0.0) -> float:
+        if last > 0.0 and not (self._one_sided and self.rule is Rule.TIGHT):
+            raise NotSupported(f"last={last!r} must be 0: no rule charges both noises at once")
+        if theorem is theorems.PUBLISHED_GAUSSIAN:
+            return kifer_delta(self.constants, sigma, epsilon)
+        if theorem is theorems.REDBERG:
+            if not self.ridge > self.smoothness:
+                raise InvalidParameter(
+                    f"ridge={self.ridge!r} must be more than {self.smoothness!r} under the rule "
+                    "of Redberg, Koskela and Wang"
+                )
+            return two_sided_delta(self.constants, sigma, epsilon, published=True)
+        if self._replaced:
+            return self._replaced_delta(sigma, epsilon, last)
+        if theorem is theorems.OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN:
+            return self._profile(sigma).delta(epsilon, last=last)
+        if self._one_sided:
+            return one_sided_delta(self.constants, sigma, epsilon, last=last)
+        return two_sided_delta(self.constants, sigma, epsilon, published=False)
+
+    @property
+    def _one_sided(self) -> bool:
+        """Whether a record's slope is a mixture of 0 and vectors that do not depend on θ."""
+        return self.loss.monotone or isinstance(self.loss, Softmax)
+
+    def _replaced_delta(self, sigma: float, epsilon: float, last: float) -> float:
+        if not self._one_sided:
+            return rayleigh_delta(self.constants, sigma, epsilon)
+        norm = self.bounds.norm if isinstance(self.loss, Logistic) else None
+        return united_delta(self.constants, sigma, epsilon, norm=norm, last=last)
+
+    def _profile(self, sigma: float) -> LogisticProfile:
+        shift = enclose(lambda: ball(self.bounds.norm) / ball(sigma))[1]
+        return LogisticProfile(shift=shift, bend=self._bend)
+
+    def _only(self, relation: Relation) -> None:
+        if self.relation is not relation:
+            raise NotSupported(
+                f"rule={self.rule.value!r} was published for {relation.value} only, "
+                f"not for relation={self.relation.value!r}"
+            )
+
+    def pure_noise(self, budget: PureDP) -> float:
+        """The smallest scale, up to 1e-9 of it, with which `pure` stays within the budget."""
+        self._feasible(budget.epsilon, 0.0)
+        return least_noise(
+            estimate=lambda scale: self.pure(scale).guarantee.epsilon - budget.epsilon,
+            meets=lambda scale: self.pure(scale).guarantee.epsilon <= budget.epsilon,
+            first=self.lipschitz / budget.epsilon,
+            what=f"budget={budget!r}",
+        )
+
+    def gaussian_noise(self, budget: ApproxDP, *, tie: float = 0.0) -> float:
+        """The smallest σ, up to the accuracy of the rule, with which `gaussian` stays within.
+
+        With `tie` there is a last noise of μ = tie·L/σ.
+        """
+        check_positive("delta", budget.delta)
+        self._feasible(budget.epsilon, budget.delta)
+        theorem, target = self.grounds(gaussian=True)[0], math.log(budget.delta)
+
+        def estimate(sigma: float) -> float:
+            last = tie * self.lipschitz / sigma
+            if theorem is theorems.OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN:
+                delta = self._profile(sigma).estimate(budget.epsilon, last=last)
+            else:
+                delta = self._delta(theorem, sigma, budget.epsilon, last)
+            return math.log(max(delta, 1e-300)) - target
+
+        def meets(sigma: float) -> bool:
+            last = tie * self.lipschitz / sigma
+            return self._delta(theorem, sigma, budget.epsilon, last) <= budget.delta
+
+        return least_noise(
+            estimate=estimate,
+            meets=meets,
+            first=self.lipschitz / budget.epsilon,
+            what=f"budget={budget!r}",
+        )
+
+    def _feasible(self, epsilon: float, delta: float) -> None:
+        """Refuse a budget that no noise can meet with this ridge, and say which ridge would do."""
+        if not 0.0 < epsilon < math.inf:
+            raise InvalidParameter(
+                f"epsilon={epsilon!r} must be positive and finite for objective perturbation"
+            )
+        paid = 2.0 if self.rule is Rule.PUBLISHED and delta == 0.0 else 1.0
+        if paid * self.unavoidable >= epsilon + math.log1p(delta):
+            least = self.constants.least_ridge(epsilon / paid)
+            raise InvalidParameter(
+                f"ridge={self.ridge!r} must be more than {least:.6g} for epsilon={epsilon!r}: the "
+                f"determinant alone costs {paid * self.unavoidable:.6g}"
+            )

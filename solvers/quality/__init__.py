@@ -1,0 +1,1 @@
+"""How good a private fit is: measured, and promised by theorems."""

@@ -1,0 +1,1 @@
+"""Exact draws from the exponential mechanism: candidates, balls and quantiles."""
