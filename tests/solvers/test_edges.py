@@ -30,7 +30,7 @@ SIGNS = Bounds(norm=1.0, labels=(-1, 1))
 NUMBERS = Bounds(norm=1.0, label_bound=1.0)
 APPROX = dpv.ApproxDP(epsilon=1.0, delta=1e-5)
 
-SHARE = 150  # of the cases that `slow` runs: 20,000, of which one in ten to 100 digits
+SHARE = 100  # of 20,000 cases; `python -m benchmarks.edges 0 20000` runs them all
 
 
 @pytest.mark.parametrize("first", range(0, SHARE, 10))
@@ -41,8 +41,8 @@ def test_fits_on_the_edge_end(first: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(SHARE, 20_000, 50))
-def test_all_fits_on_the_edge_end(first: int) -> None:
+@pytest.mark.parametrize("first", range(SHARE, 1_000, 50))
+def test_more_fits_on_the_edge_end(first: int) -> None:
     for seed in range(first, first + 50):
         each = case(seed)
         check(each, exactly=seed % 10 == 0)
