@@ -1,4 +1,4 @@
-"""Fits on datasets at the edge of their bounds: does each end, how long does it take, who solves it.
+"""Fits on datasets at the edge of their bounds: does each end, how long, and by whom?
 
     python -m benchmarks.edges 0 20000
 
