@@ -122,6 +122,18 @@ def test_where_floats_stop_balls_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
         assert scaled.contains(solution.points[0])
 
 
+@pytest.mark.parametrize("domain", [WholeSpace(), Ball(2.0), Box(-1.0, 1.0)])
+@pytest.mark.parametrize("loss", [Squared(), Absolute()])
+def test_balls_find_a_minimum_that_is_zero(loss: Loss, domain: Domain) -> None:
+    """Balls around 0 have no roots, and there is no dividing by them."""
+    problem = Problem(loss=loss, bounds=NUMBERS, regularizer=ElasticNet(1.0, 0.5), domain=domain)
+    data = (np.array([[0.5], [-0.5]]), np.array([1.0, 1.0]))
+    found, bound = minimize_corners_precisely(
+        problem, data, np.zeros(1), start=np.array([1e-9]), distance=1e-12
+    )
+    assert abs(float(found[0].mid())) <= bound <= 1e-12
+
+
 def test_what_floats_do_not_resolve_is_cut() -> None:
     """A minimum of about −2^60 distances: both it and its float are cut at 2^50 of them."""
     problem = Problem(loss=Squared(), bounds=NUMBERS, regularizer=Ridge(1.0))
