@@ -49,6 +49,8 @@ def detached(output: Any) -> Any:  # noqa: ANN401  # whatever the mechanism retu
     """An output that later calls cannot change any more."""
     if type(output) is np.ndarray and output.dtype != object:
         return output.copy()
+    if type(output) is list and all(map(_is_unchanging, output)):
+        return output.copy()
     return output if _is_unchanging(output) else read(output)
 
 
