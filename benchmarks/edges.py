@@ -16,6 +16,8 @@ import warnings
 from solvers.minimize.problem import Problem
 from tests.solvers.edges import case, check
 
+_SHOWN = 250
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
@@ -36,6 +38,8 @@ def main() -> int:
             failed += 1
             print(f"{each}\n{traceback.format_exc(limit=-4)}", flush=True)
         times.append((time.perf_counter() - start, seed))
+        if len(times) % _SHOWN == 0:
+            print(f"{len(times)} cases, {failed} failed, {precise[0]} solves by balls", flush=True)
     times.sort(reverse=True)
     slowest = ", ".join(f"{seconds:.1f} s (case {seed})" for seconds, seed in times[:5])
     print(
