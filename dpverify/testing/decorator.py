@@ -7,10 +7,10 @@ from hypothesis.strategies import SearchStrategy
 
 from dpverify.claims import Claim
 from dpverify.guarantees import Guarantee
+from dpverify.schema.rows import Neighboring
 from dpverify.testing.execution import execute
 from dpverify.testing.ledger import check_level, check_samples
 from dpverify.testing.neighboring import relation_of
-from dpverify.testing.records import Neighboring
 from dpverify.testing.subject import Subject, Test
 from dpverify.testing.usage import check_claim, check_function, check_pairs
 

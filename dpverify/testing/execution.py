@@ -8,14 +8,14 @@ import hypothesis
 from hypothesis import Phase, given, settings, target
 
 from dpverify.errors import DPVerifyError
+from dpverify.fingerprint import fingerprint
 from dpverify.neighbors import Relation
+from dpverify.schema.rows import Neighboring
 from dpverify.testing.calls import Calls
 from dpverify.testing.context import LEVEL, SAMPLES, Record, current, first
 from dpverify.testing.database import Snapshot
 from dpverify.testing.failure import PrivacyViolation, described, raise_at, replay_line
-from dpverify.testing.fingerprint import fingerprint
 from dpverify.testing.ledger import check_level, check_samples
-from dpverify.testing.records import Neighboring
 from dpverify.testing.search import Search, Seen
 from dpverify.testing.subject import Subject, Test
 from dpverify.testing.witnessing import warn_unconfirmed

@@ -9,7 +9,7 @@ import numpy as np
 from dpverify.auditing.sampling.sampler import Side
 from dpverify.auditing.verdict import Witness
 from dpverify.guarantees import Guarantee
-from dpverify.testing.records import is_frame
+from dpverify.schema.rows import is_frame
 
 _WIDTH = 2_000  # characters of a dataset that are printed
 _SMALL = 1_000_000  # seeds below this were typed

@@ -19,10 +19,10 @@ from dpverify.auditing import Refuted, Verdict, Witness, audit
 from dpverify.auditing.attacks.events import Linear, Trees
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.errors import InvalidParameter
+from dpverify.fingerprint import fingerprint
 from dpverify.guarantees import ApproxDP, Guarantee
 from dpverify.testing.calls import Calls, silence
 from dpverify.testing.completed import completed
-from dpverify.testing.fingerprint import fingerprint
 from dpverify.testing.glance import Glance, Outcome, draws, few, glimpse, judge, look
 from dpverify.testing.ledger import Ledger
 from dpverify.testing.streams import own_streams

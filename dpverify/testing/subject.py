@@ -11,8 +11,8 @@ from hypothesis.strategies import SearchStrategy
 
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Guarantee
+from dpverify.schema.rows import Neighboring, check_neighboring
 from dpverify.testing.neighboring import NeighboringPair
-from dpverify.testing.records import Neighboring, check_neighboring
 
 Test: TypeAlias = Callable[..., Any]
 

@@ -20,8 +20,8 @@ from dpverify.guarantees import (
     RenyiDP,
     ZeroConcentratedDP,
 )
+from dpverify.schema.rows import Neighboring, check_relation
 from dpverify.testing.neighboring import relation_of
-from dpverify.testing.records import Neighboring, check_relation
 
 GUARANTEES = (PureDP, ApproxDP, ZeroConcentratedDP, RenyiDP, GaussianDP)
 _EXAMPLE = "for example dpv.PureDP(epsilon=1.0)"
