@@ -11,10 +11,10 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from dpverify.accounting.accountant import Accountant
+from dpverify.auditing.profiles import GUARANTEES
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import Guarantee
 from dpverify.testing import strategies as dst
-from dpverify.testing.usage import GUARANTEES
 
 
 @given(dst.numbers(-2.0, 3.0, min_size=1, max_size=4))

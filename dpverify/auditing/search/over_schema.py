@@ -14,17 +14,18 @@ from typing import Any
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.auditing.adapters import adapted, assumptions
-from dpverify.auditing.auditor import audit
 from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of
 from dpverify.auditing.sampling.sampler import Target
 from dpverify.auditing.sampling.workers import pool
-from dpverify.auditing.search.exploring import Arm, Explored, Explorer, derived
-from dpverify.auditing.search.minimizing import minimized
+from dpverify.auditing.search.halving import Halving
+from dpverify.auditing.search.judging import Finalist, Judging
+from dpverify.auditing.search.shrinking import SchemaShrinking
+from dpverify.auditing.search.trials import Search, Trial, derived
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.auditing.verdict import Refuted, Verdict
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_between, check_count, check_positive
-from dpverify.schema import Candidate, Schema
+from dpverify.schema import Schema
 
 _SHARES = (0.75, 0.25)  # of the level, for the pair that looks worst and for the second
 _SAMPLES = {True: 100_000, False: 10_000}
@@ -98,105 +99,64 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
     planned = samples or _SAMPLES[callable(getattr(target, "sample", None))]
     with pool(workers, executor, target) as runner:
         common = {"timeout": timeout, "executor": runner}
-        explored = Explorer(
-            mechanism=target,
-            schema=schema,
-            points=implied_points(promised),
+        search = Search(
+            target,
+            implied_points(promised),
             level=level,
-            planned=planned,
-            budget=explore or min(planned, _MOST_EXPLORED),
-            pairs=pairs,
-            seed=derived(seed, 0),
-            bits=options.get("arithmetic") == "float",
+            samples=planned,
+            seed=seed,
             until=None if seconds is None else begun + seconds / 3.0,
             **common,
-        ).run()
+        )
+        explored = Halving(
+            search,
+            schema,
+            budget=explore or min(planned, _MOST_EXPLORED),
+            pairs=pairs,
+            bits=options.get("arithmetic") == "float",
+        )
+        explored.run()
+        told, drawn = _told(explored), search.used
         fixed = options | common | {"claim": promised}
-        verdict, arm = _judged(explored, level, seed, planned, until, fixed)
+        judging = Judging(search, _finalists(explored), until=until, **fixed)
+        judging.run()
+        shown, trial = judging.best
+        verdict = replace(shown, level=level, samples=search.used - drawn)
         if isinstance(verdict, Refuted) and minimize and verdict.stopped is None and until is None:
-            verdict = _simplified(verdict, arm, schema, seed, planned, fixed)
+            verdict = _simplified(verdict, trial, search, schema, fixed)
     return replace(
         verdict,
-        samples=verdict.samples + explored.draws,
+        samples=verdict.samples + drawn,
         seconds=time.perf_counter() - start,
-        tried=(*verdict.tried, _told(explored)),
+        tried=(*verdict.tried, told),
         notes=tuple(dict.fromkeys([*verdict.notes, *assumptions(target, claim)])),
     )
 
 
-def _judged(  # noqa: PLR0913, PLR0917  # private, called once
-    explored: Explored,
-    level: float,
-    seed: int,
-    planned: int,
-    until: float | None,
-    fixed: dict[str, Any],
-) -> tuple[Verdict, Arm]:
-    """The verdict on the pairs that look worst, each with its share of the level."""
-    best: tuple[Verdict, Arm] | None = None
-    used = 0
-    taken = [arm for arm in explored.best if not arm.only_raises]
+def _finalists(explored: Halving) -> list[Finalist]:
+    """The pairs that look worst, each with its share of the level."""
+    taken = [trial for trial in explored.ranked if not trial.only_raises]
     if not taken:
         raise InvalidParameter(
             "schema must describe data that the mechanism takes; on all of it, the mechanism "
-            f"raises {explored.best[0].broken}"
+            f"raises {explored.ranked[0].broken}"
         )
-    finalists = taken[: len(_SHARES)]
-    shares = _SHARES if len(finalists) == len(_SHARES) else (1.0,)
-    for i, (arm, share) in enumerate(zip(finalists, shares, strict=True)):
-        if best is not None and until is not None and time.time() > until:
-            break
-        verdict = audit(
-            arm.mechanism,
-            left=arm.candidate.left,
-            right=arm.candidate.right,
-            level=level * share,
-            seed=derived(seed, 1, i),
-            samples=planned,
-            **fixed,
-            **_time_left(until),
-        )
-        used += verdict.samples
-        leak = verdict.float_leak if best is None else verdict.float_leak or best[0].float_leak
-        if best is None or verdict.refuted or _shows_more(verdict, best[0]):
-            best = verdict, arm
-        best = replace(best[0], float_leak=leak), best[1]
-        if verdict.refuted or verdict.stopped is not None:
-            break
-    if best is None:
-        raise AssertionError("a schema has at least one pair")
-    return replace(best[0], level=level, samples=used), best[1]
+    best = taken[: len(_SHARES)]
+    shares = _SHARES if len(best) == len(_SHARES) else (1.0,)
+    search = explored.search
+    return [
+        Finalist(trial, search.level * share, derived(search.seed, 1, i), search.samples)
+        for i, (trial, share) in enumerate(zip(best, shares, strict=True))
+    ]
 
 
-def _time_left(until: float | None) -> dict[str, Any]:
-    return {} if until is None else {"seconds": max(until - time.time(), 1e-3)}
-
-
-def _shows_more(verdict: Verdict, other: Verdict) -> bool:
-    return verdict.delta == other.delta and verdict.epsilon_lower > other.epsilon_lower
-
-
-def _simplified(  # noqa: PLR0913, PLR0917  # private, called once
-    verdict: Refuted, arm: Arm, schema: Schema, seed: int, planned: int, fixed: dict[str, Any]
+def _simplified(
+    verdict: Refuted, trial: Trial, search: Search, schema: Schema, options: dict[str, Any]
 ) -> Refuted:
-    def judge(candidate: Candidate, seed: int, size: int) -> Verdict:
-        left, right = candidate.left, candidate.right
-        level = verdict.witness.level
-        return audit(
-            arm.mechanism, left=left, right=right, level=level, seed=seed, samples=size, **fixed
-        )
-
-    found = minimized(
-        verdict,
-        arm.candidate,
-        schema=schema,
-        mechanism=arm.mechanism,
-        judge=judge,
-        budget=planned,
-        seed=derived(seed, 2),
-    )
-    notes = (*verdict.notes, f"the pair was found as: {arm.candidate.pattern}")
-    return replace(verdict, witness=found.witness, notes=notes)
+    shrinking = SchemaShrinking(search, replace(trial, found=verdict), schema, **options)
+    shrinking.run()
+    notes = (*verdict.notes, f"the pair was found as: {trial.candidate.pattern}")
+    return replace(shrinking.confirmed(), notes=notes)
 
 
 def _promise(mechanism: Target, claim: Claimable | None, schema: Schema) -> AuditClaim:
@@ -211,9 +171,11 @@ def _promise(mechanism: Target, claim: Claimable | None, schema: Schema) -> Audi
     return claim_of(stated, relation=schema.relation)
 
 
-def _told(explored: Explored) -> str:
-    shown = "; ".join(explored.patterns[:6])
+def _told(explored: Halving) -> str:
+    """What was explored, in words; before anything is judged."""
+    names, search = explored.patterns, explored.search
+    shown = "; ".join(names[:6]) + ("; …" if len(names) > 6 else "")
     return (
-        f"{explored.pairs} neighboring pairs, on {explored.draws:,} draws a side that judged "
-        f"nothing ({shown}{'; …' if len(explored.patterns) > 6 else ''})"
+        f"{len(search.tried)} neighboring pairs, on {search.used:,} draws a side that judged "
+        f"nothing ({shown})"
     )
