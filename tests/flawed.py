@@ -385,6 +385,7 @@ FROM_NOTES = {
 }
 
 SILENT = {
+    "published-one-run": "a bound on what can be guessed, not a mechanism; its proof builds one",
     "notes-advanced-composition-lemma": (
         "a violation needs k²δ of less than about 1/10 and k of more than 2·ln(1/δ), so it is of "
         "the order of 1e-8: no audit draws that often"

@@ -125,8 +125,7 @@ def _output(task: Task, rows: Floats, labels: Floats, rng: np.random.Generator) 
     if not math.isfinite(lipschitz):
         raise InvalidParameter(
             f"radius={task.radius!r} must be declared for method='output': the {task.loss.name} "
-            "loss has unbounded slopes without it, and one record could move the minimum any "
-            "distance"
+            "loss has unbounded slopes without it, and the minimum infinite sensitivity"
         )
     if ridge is None:
         ridge = defaults.output_ridge(

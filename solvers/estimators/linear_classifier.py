@@ -116,10 +116,9 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
             check_classification_targets(labels)
         classes = np.unique(labels if self.classes is None else np.asarray(self.classes))
         if len(classes) < 2:
-            raise InvalidParameter(
-                f"classes={self.classes!r} must be at least two"
-                + (": y has one class only" if self.classes is None else "")
-            )
+            if self.classes is not None:
+                raise InvalidParameter(f"classes={self.classes!r} must be at least two")
+            raise InvalidParameter("classes=None must be declared: y has one class only, or none")
         outside = ~np.isin(labels, classes)
         if outside.any():
             listed = ", ".join(str(label) for label in classes)

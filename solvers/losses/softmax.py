@@ -62,8 +62,8 @@ class Softmax(Loss):
         return curvatures
 
     def precise(self, scores: list[arb], label: float) -> tuple[arb, list[arb], list[list[arb]]]:
-        largest = max((float(s.mid()) for s in scores), default=0.0)
-        shares = [(s - arb(largest)).exp() for s in scores]
+        largest = max(s.mid() for s in scores)
+        shares = [(s - largest).exp() for s in scores]
         total = sum(shares, arb(0))
         p = [share / total for share in shares]
         own = int(label)
@@ -71,7 +71,7 @@ class Softmax(Loss):
         bends = [
             [q * (1 - r) if j == k else -q * r for k, r in enumerate(p)] for j, q in enumerate(p)
         ]
-        return total.log() + arb(largest) - scores[own], slopes, bends
+        return total.log() + largest - scores[own], slopes, bends
 
     def slope_bound(
         self,

@@ -185,7 +185,10 @@ def _terms(
 def _moved(domain: Domain, point: Sequence[arb]) -> list[arb]:
     """The point moved into the domain: balls that hold one point of it."""
     if isinstance(domain, Ball):
-        share = (ball(domain.radius) / norm(list(point))).min(arb(1)) if any(point) else arb(1)
+        length = norm(point)
+        if length <= domain.radius:
+            return list(point)
+        share = (ball(domain.radius) / length).min(arb(1))
         return [x * share for x in point]
     if isinstance(domain, Box):
         low, high = domain.project(np.full((2, len(point)), [[-np.inf], [np.inf]])).tolist()

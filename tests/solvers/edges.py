@@ -115,20 +115,22 @@ def _rows(rng: np.random.Generator, kind: str, norm: float, shape: tuple[int, in
     n, d = shape
     rows = rng.standard_normal((n, d))
     rows *= norm / np.linalg.norm(rows, axis=1, keepdims=True)
-    if n == 0 or kind == "sphere":
-        return rows
+    shares: Floats = np.ones((n, 1))
     if kind == "duplicated":
-        return np.repeat(rows[:1], n, axis=0)
-    if kind == "zero":
-        return np.zeros((n, d))
-    if kind == "opposite":
-        return np.asarray(rows[:1] * np.where(np.arange(n) % 2, 1.0, -1.0)[:, None])
-    if kind == "axes":
-        axes = np.eye(d)[rng.integers(d, size=n)]
-        return np.asarray(norm * axes * rng.choice([-1.0, 1.0], (n, 1)))
-    if kind == "tiny":
-        return rows * 10.0 ** rng.uniform(-300.0, 0.0, (n, 1))
-    return rows * rng.choice([0.0, 1e-9, 1.0], (n, 1))
+        rows = np.repeat(rows[:1], n, axis=0)
+    elif kind == "zero":
+        shares = np.zeros((n, 1))
+    elif kind == "opposite":
+        rows = np.repeat(rows[:1], n, axis=0)
+        shares = np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
+    elif kind == "axes":
+        rows = norm * np.eye(d)[rng.integers(d, size=n)]
+        shares = rng.choice([-1.0, 1.0], (n, 1))
+    elif kind == "tiny":
+        shares = 10.0 ** rng.uniform(-300.0, 0.0, (n, 1))
+    elif kind == "mixed":
+        shares = rng.choice([0.0, 1e-9, 1.0], (n, 1))
+    return rows * shares
 
 
 def _labels(rng: np.random.Generator, loss: Loss, n: int) -> Floats:

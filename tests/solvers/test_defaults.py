@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import dpverify as dpv
 from dpverify.errors import InvalidParameter
-from solvers import Bounds, HuberHinge, Logistic, defaults
+from solvers import Bounds, HuberHinge, Logistic, PrivateLogisticRegression, defaults
 from solvers.privacy.objective_rules import Setting
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
@@ -104,3 +104,24 @@ def test_public_records() -> None:
         defaults.public_records(None, ADD, 7)
     with pytest.raises(InvalidParameter, match="records=0 must be"):
         defaults.public_records(0, ADD, 7)
+
+
+def test_a_public_number_of_records_must_be_the_true_one() -> None:
+    """Where records are replaced their number is known; where they come and go it is a guess."""
+    assert defaults.public_records(None, REPLACE, 7) == 7
+    assert defaults.public_records(7, REPLACE, 7) == 7
+    assert defaults.public_records(9, ADD, 7) == 9
+    with pytest.raises(InvalidParameter, match="records=9 must be None or the 7 rows of X"):
+        defaults.public_records(9, REPLACE, 7)
+    with pytest.raises(InvalidParameter, match="records=None must be declared for output"):
+        defaults.public_records(None, ADD, 7)
+
+
+@pytest.mark.parametrize("method", ["auto", "objective", "output", "gradient", "sgd"])
+def test_no_method_ignores_a_wrong_number_of_records(method: str) -> None:
+    model = PrivateLogisticRegression(
+        budget=dpv.PureDP(epsilon=1.0), norm_bound=1.0, relation=REPLACE, classes=(0, 1),
+        records=9, method=method,
+    )  # fmt: skip
+    with pytest.raises(InvalidParameter, match="records=9 must be None or the 7 rows of X"):
+        model.fit(np.zeros((7, 2)), np.zeros(7, np.int64))

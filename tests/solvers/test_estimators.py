@@ -299,8 +299,8 @@ def test_misuse_of_a_classifier(change: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("rows", "y", "message"),
     [
-        (X50[:0], Y50[:0], "classes=None must be at least two"),
-        (X50[:1], Y50[:1], "one class only"),
+        (X50[:0], Y50[:0], "classes=None must be declared"),
+        (X50[:1], Y50[:1], "classes=None must be declared"),
         (X50[:, :0], Y50, "0 feature"),
         (NAN, Y50, "NaN"),
         (X50, np.ones(50), "one class only"),

@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import dpverify as dpv
 from dpverify.errors import InvalidParameter
@@ -126,6 +129,27 @@ def test_a_prediction_does_not_depend_on_other_records(n: int) -> None:
     assert (scores(rows[:n], weights) == whole[:n]).all()
     assert (scores(rows[1 : n + 1], weights) == whole[1 : n + 1]).all()
     assert whole == pytest.approx(rows @ weights.T)
+
+
+def test_a_selection_is_a_classifier_like_any_other() -> None:
+    rows, y = halves()
+    search = PrivateSelection(model(), candidates=RIDGES, random_state=0)
+    assert is_classifier(search)
+    pipeline = make_pipeline(FunctionTransformer(), search).fit(rows, y)
+    shares = pipeline.predict_proba(rows)
+    assert pipeline.classes_.tolist() == [-1, 1]
+    assert shares.sum(axis=1) == pytest.approx(1.0)
+    assert ((shares[:, 1] > 0.5) == (pipeline.predict(rows) == 1)).all()
+    assert (pipeline.decision_function(rows) > 0.0).tolist() == (shares[:, 1] > 0.5).tolist()
+    assert search.n_features_in_ == 2
+    assert clone(search).candidates == RIDGES
+
+
+def test_a_selection_of_regressions_has_no_probabilities() -> None:
+    median = PrivateMedian(budget=PURE, low=0.0, high=1.0, relation="add-remove")
+    search = PrivateSelection(median, candidates=({"quantile": 0.4}, {}))
+    assert is_regressor(search)
+    assert not hasattr(search, "predict_proba")
 
 
 # refusals

@@ -13,7 +13,7 @@ from dpverify.auditing.attacks.proposals import (
     unexamined_bits,
 )
 from dpverify.auditing.procedure.choice import Chosen, best_bound
-from dpverify.auditing.procedure.floats import BitSearch
+from dpverify.auditing.procedure.floats import FEWEST_FOR_BITS, BitSearch, has_fractions
 from dpverify.auditing.procedure.refusals import notes, unusable
 from dpverify.auditing.procedure.stages import most_held
 from dpverify.auditing.procedure.state import Plan, State
@@ -45,21 +45,25 @@ def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
     else:
         verdict = _at_the_end(plan, state, sampler)
     leak = None
+    fewest = FEWEST_FOR_BITS if fresh is not None else 2 * FEWEST_FOR_BITS
+    looked = not plan.bits and stopped is None and state.drawn >= fewest
     if not plan.bits and stopped is None:
         leak = _float_leak(plan, verdict, sampler, state, fresh)
     verdict = replace(
         verdict,
-        notes=(*verdict.notes, *notes(past), *_unexamined(plan, state)),
+        notes=(*verdict.notes, *notes(past), *_unexamined(plan, state, looked_at_bits=looked)),
         unusable=unusable(past),
     )
     return replace(verdict, float_leak=leak, stopped=stopped)
 
 
-def _unexamined(plan: Plan, state: State) -> tuple[str, ...]:
+def _unexamined(plan: Plan, state: State, *, looked_at_bits: bool) -> tuple[str, ...]:
     """What of the outputs no event was about."""
     found = [f"not examined: {what}" for what in sorted(state.unread)]
     if plan.bits and (bits := unexamined_bits(state.latest[-1])):
         found.append(f"not examined: {bits}")
+    if not plan.bits and not looked_at_bits and has_fractions(state.latest[-1]):
+        found.append("not examined: the bits of floats (there is no word on a float_leak)")
     if not state.tried:
         found.append("nothing was looked for: too few draws to choose an event from")
     return tuple(found)

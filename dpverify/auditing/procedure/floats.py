@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpverify.auditing.attacks.merit import Bound
-from dpverify.auditing.attacks.proposals import Confirm, Explore, Families, propose
+from dpverify.auditing.attacks.proposals import Confirm, Draws, Explore, Families, propose
 from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.sampling.outputs import WHOLE
 from dpverify.auditing.sampling.sampler import Sampler
@@ -13,7 +13,7 @@ from dpverify.auditing.statistics.binomial import critical, rejects
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import Witness, counts_of
 
-_LEAST = 128  # draws a side
+FEWEST_FOR_BITS = 128  # draws a side
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +29,8 @@ class BitSearch:
 
         Whole numbers have no bits to leak, so outputs must have fractions.
         """
-        names = [n for n in explore.left.columns if n.startswith(WHOLE)]
         size = min(explore.left.size, confirm.left.size)
-        if size < _LEAST or not any(_fractional(explore.left.column(name)) for name in names):
+        if size < FEWEST_FOR_BITS or not has_fractions(explore):
             return None
         point = self.point
         goal = Bound(delta=point.delta, z=critical(self.level), planned=confirm.left.size)
@@ -53,6 +52,12 @@ class BitSearch:
             level=self.level,
             seed=sampler.seed,
         )
+
+
+def has_fractions(draws: Draws) -> bool:
+    """Whether outputs hold numbers that are not whole."""
+    names = [name for name in draws.left.columns if name.startswith(WHOLE)]
+    return any(_fractional(draws.left.column(name)) for name in names)
 
 
 def _fractional(column: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bool:

@@ -16,6 +16,8 @@ from dpverify.errors import InvalidParameter
 from dpverify.fingerprint import ATOMS, is_atom
 
 _FROZEN = (*ATOMS, Raised, TimedOut)
+_UNCHANGING = {bool, int, float, complex, str, bytes, type(None), np.float64, np.int64, np.bool_}
+_UNCHANGING |= {np.str_, Raised, TimedOut}
 _DEEPEST = 20  # containers within containers that are still called plain
 
 
@@ -45,11 +47,18 @@ def copier(data: Any) -> Callable[[], Any]:  # noqa: ANN401  # whatever the mech
 
 def detached(output: Any) -> Any:  # noqa: ANN401  # whatever the mechanism returns
     """An output that later calls cannot change any more."""
-    if _is_frozen(output):
-        return output
-    if isinstance(output, np.ndarray) and output.dtype != object:
+    if type(output) is np.ndarray and output.dtype != object:
         return output.copy()
-    return read(output)
+    if type(output) is list and all(map(_is_unchanging, output)):
+        return output.copy()
+    return output if _is_unchanging(output) else read(output)
+
+
+def _is_unchanging(output: object) -> bool:
+    """Whether it can never change; told by types alone, as `isinstance` may ask the output."""
+    if type(output) is tuple:
+        return all(map(_is_unchanging, output))
+    return type(output) in _UNCHANGING
 
 
 def _is_frozen(value: object) -> bool:

@@ -51,7 +51,8 @@ class Block:
                 self.unread.add(value.unread)
             else:
                 self._column(name)[i] = value + 0.0  # −0.0 becomes 0.0
-                odd.append(odd_text(np.array([value]), name))
+                if value == 0.0 or math.isnan(value):
+                    odd.append(odd_text(np.array([value]), name))
         if any(odd):
             self.odd[i] = shortened("; ".join(filter(None, odd)))
 

@@ -327,7 +327,7 @@ def _parse(text: str, shape: tuple[int, ...]) -> tuple[float, ...] | None:
 
 def _all_numbers(outputs: Sequence[object]) -> bool:
     """Whether floats hold all outputs as they are."""
-    kinds = {type(output) for output in outputs}
+    kinds = {type(output) for output in outputs}  # not isinstance, which hooks may answer
     if not all(issubclass(kind, _NUMBERS) for kind in kinds):
         return False
     whole = tuple(kind for kind in kinds if issubclass(kind, (int, np.integer)))

@@ -90,9 +90,10 @@ class Read:
 
 def read(output: object) -> Read:
     """The output as plain parts."""
-    if isinstance(output, Read):
+    if type(output) is Read:
         return output
-    return Read(_Reader().parts(output), kind_of(output))
+    parts = _Reader().parts(output)
+    return Read(parts, type(output).__name__ if isinstance(parts, Opaque) else kind_of(output))
 
 
 def kind_of(output: object, depth: int = 0) -> str:
@@ -127,9 +128,6 @@ class _Reader:
         self.left -= 1
         if self.left < 0:
             return _beyond("parts of one output")
-        atom = _atom(value)
-        if atom is not None:
-            return atom
         if id(value) in self.path:
             return Opaque("itself")
         if len(self.path) >= _DEEPEST:
@@ -137,7 +135,8 @@ class _Reader:
             return Opaque(kind, f"what lies more than {_DEEPEST} levels deep")
         self.path.append(id(value))
         try:
-            return self._inner(value)
+            atom = _atom(value)
+            return self._inner(value) if atom is None else atom
         except (Exception, RecursionError) as error:  # noqa: BLE001  # a hook of a foreign type
             kind = type(value).__name__
             failed = f"{type(error).__name__}: {error}"[:200]

@@ -48,8 +48,8 @@ def canonical(output: object, *, numeric: bool = False) -> str:  # noqa: C901, P
             return number_text(float(output))
         case str():
             return str.__repr__(output)  # numpy writes np.str_('a')
-        case bytes():
-            return bytes.__repr__(output)
+        case bytes() | bytearray() | memoryview():
+            return bytes.__repr__(bytes(output))
         case np.ndarray():
             return row_text(output) if output.size > SPELLED else text(output.tolist())
         case Mapping():

@@ -192,4 +192,4 @@ def test_a_refutation_that_fresh_draws_do_not_confirm_says_so() -> None:
     assert "a fresh block does not confirm it: are the calls independent?" in verdict.notes
     plain = audit(noisy, **GIVEN, claim=FALSE)
     assert isinstance(plain, Refuted)
-    assert plain.notes == ()
+    assert not any("fresh block" in note for note in plain.notes)

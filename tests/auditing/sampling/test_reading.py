@@ -1,0 +1,175 @@
+"""Outputs that are awkward to read: bounded time and memory, and a note for what was not read."""
+
+import itertools
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpverify.auditing import audit
+from dpverify.auditing.sampling.outputs import ODD, TYPE, from_array, from_objects
+from dpverify.guarantees import PureDP
+
+ONE = PureDP(epsilon=1.0)
+
+
+class Raises:
+    """Every hook of it raises."""
+
+    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
+        raise OSError(f"no {name}")
+
+    def __repr__(self) -> str:
+        raise OSError("no text")
+
+    def __iter__(self) -> Iterator[int]:
+        raise OSError("no items")
+
+
+class Endless:
+    """An iterable that has no end, and no text."""
+
+    def __iter__(self) -> Iterator[int]:
+        return itertools.count()
+
+
+class BadArray:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:  # noqa: ANN401
+        raise ValueError("not now")
+
+
+class Deep:
+    """An object whose parts have parts, without end."""
+
+    @property
+    def tolist(self) -> Any:  # noqa: ANN401
+        return lambda: [Deep()]
+
+
+def failing() -> Iterator[int]:
+    yield 1
+    raise KeyError("two")
+
+
+def loop() -> Any:  # noqa: ANN401
+    one: dict[str, Any] = {"x": 1.0}
+    one["self"] = [one]
+    return one
+
+
+def deep(depth: int) -> Any:  # noqa: ANN401
+    value: Any = 1.0
+    for _ in range(depth):
+        value = [value, None]
+    return value
+
+
+UNREAD: dict[str, tuple[Any, str]] = {
+    "hooks that raise": (Raises, "a Raises: reading it raises OSError"),
+    "endless generator": (lambda: (i for i in itertools.count()), "beyond the first 16,384"),
+    "endless iterable": (Endless, "beyond the first 16,384"),
+    "array that raises": (BadArray, "a BadArray: reading it raises ValueError: not now"),
+    "no value": (object, "a object: it has no value that can be read"),
+    "function": (lambda: print, "a builtin_function_or_method: it has no value"),
+    "very deep": (lambda: deep(40), "more than 24 levels deep"),
+    "deep without end": (Deep, "more than 24 levels deep"),
+    "many texts": (lambda: ["a"] * 20_000, "beyond the first 16,384"),
+    "long text": (lambda: "x" * 10_000, "single characters of a text beyond the first 4,096"),
+    "long array": (lambda: np.ones(10**6), "single entries of arrays of more than 65,536 numbers"),
+}
+
+
+@pytest.mark.parametrize(("make", "note"), UNREAD.values(), ids=UNREAD)
+def test_what_was_not_read_is_noted(make: Any, note: str) -> None:  # noqa: ANN401
+    start = time.monotonic()
+    block = from_objects([make(), 1.0])
+    assert any(note in told for told in block.unread), block.unread
+    assert block.size == 2
+    assert time.monotonic() - start < 20.0
+
+
+READ: dict[str, tuple[Any, str, float]] = {
+    "loop": (loop, "output['x']", 1.0),
+    "generator": (lambda: (i / 2 for i in range(3)), "output[2]", 1.0),
+    "generator that fails": (failing, "output[0]", 1.0),
+    "range": (lambda: range(5, 9), "output[3]", 8.0),
+    "complex": (lambda: 1 - 2j, "output.imag", -2.0),
+    "fraction": (lambda: Fraction(1, 3), "output", 1 / 3),
+    "number in a text": (lambda: "x = -1.5e3!", "number 0 in output", -1500.0),
+    "missing time": (lambda: np.datetime64("NaT"), "output.seconds[0]", np.nan),
+    "date": (lambda: np.datetime64("1970-01-02"), "output.seconds[0]", 86_400.0),
+    "integer beyond floats": (lambda: 2**80 + 5, "output mod 65536", 5.0),
+    "20 levels": (lambda: deep(20), "output" + "[0]" * 20, 1.0),
+    "long list of numbers": (lambda: [0.5] * 60_000, "output[59999]", 0.5),
+}
+
+
+@pytest.mark.parametrize(("make", "name", "value"), READ.values(), ids=READ)
+def test_what_is_read_has_a_name(make: Any, name: str, value: float) -> None:  # noqa: ANN401
+    block = from_objects([make(), None])
+    assert np.array_equal(block.column(name)[:1], [value], equal_nan=True), block.columns[:20]
+    assert block.unread == ()
+
+
+def test_every_entry_of_a_folded_array_counts() -> None:
+    rows = np.zeros((3, 200_000))
+    rows[1, 123_456] = 1.0
+    rows[2, 199_999] = -1.0
+    block = from_objects(list(rows))
+    sums = np.array([block.column(f"output.sums[{i}]") for i in range(1_024)])
+    assert not sums[:, 0].any()
+    assert np.count_nonzero(sums[:, 1]) == np.count_nonzero(sums[:, 2]) == 1
+    assert block.column("output.places[0]")[1] == 123_456.0
+    assert block.column("output.extremes[1]").tolist() == [0.0, 0.0, -1.0]
+
+
+def test_representation_is_told_apart_from_value() -> None:
+    block = from_objects([0.0, -0.0, 0, np.float32(0.0)])
+    assert block.text("output").tolist() == ["0"] * 4
+    assert block.text(TYPE).tolist() == ["float", "float", "int", "float32"]
+    assert block.text(ODD).tolist() == ["", "-0 at 0", "", ""]
+    rows = from_array(np.array([[1.0, 2.0], [-0.0, 2.0]], np.float32))
+    assert rows.text(TYPE).tolist() == ["ndarray of float32"] * 2
+    assert rows.text(ODD).tolist() == ["", "-0 at 0"]
+
+
+def functions(_data: int, rng: np.random.Generator) -> Any:  # noqa: ANN401
+    return [rng.normal(), print]
+
+
+def hooked(_data: int, rng: np.random.Generator) -> Any:  # noqa: ANN401
+    return Raises() if rng.random() < 0.5 else 1.0
+
+
+def test_an_output_whose_hooks_raise_is_an_output() -> None:
+    verdict = audit(hooked, left=0, right=1, claim=ONE, samples=300)
+    assert not verdict.refuted
+    assert any("a Raises: reading it raises OSError" in note for note in verdict.notes)
+
+
+def test_a_verdict_says_what_it_did_not_examine() -> None:
+    verdict = audit(functions, left=0, right=1, claim=ONE, samples=300)
+    assert not verdict.refuted
+    assert "not examined: a builtin_function_or_method: it has no value" in verdict.notes
+    assert "note: not examined" in str(verdict)
+
+
+def test_only_what_was_run_is_said_to_have_been_tried() -> None:
+    def normal(_data: int, rng: np.random.Generator) -> float:
+        return float(rng.normal())
+
+    given: dict[str, Any] = {"left": 0, "right": 1, "claim": ONE}
+    few = audit(normal, **given, samples=40)
+    assert few.tried == ()
+    assert any("nothing was looked for" in note for note in few.notes)
+    assert audit(normal, **given, samples=600).tried == (
+        "thresholds and intervals",
+        "single values and sets of values",
+    )
+    pair = audit(lambda data, rng: [normal(data, rng), normal(data, rng)], **given, samples=1_200)
+    assert "boosted trees" in pair.tried
+    short = audit(lambda data, rng: [normal(data, rng), normal(data, rng)], **given, samples=200)
+    assert "boosted trees" not in short.tried
