@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from dpverify.auditing.attacks.events import Linear, Trees
-from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.sampling.sampler import Target
 from dpverify.auditing.search.judging import Finalist, Judging, Ledger, confirmed
 from dpverify.auditing.search.quick import (
@@ -37,6 +36,7 @@ from dpverify.auditing.search.shrinking import Shrinking
 from dpverify.auditing.search.trials import Search, Trial
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import Refuted, Verdict, Witness
+from dpverify.claims import AuditClaim
 from dpverify.errors import InvalidParameter
 from dpverify.fingerprint import fingerprint
 from dpverify.guarantees import ApproxDP
