@@ -18,7 +18,6 @@ from flint import arb, ctx
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.numerical.cells import Tilt
 from dpverify.accounting.numerical.discretize import Grid, GridLaw, discretize
-from dpverify.accounting.numerical.parts import loss_law
 from dpverify.balls import ball
 from dpverify.mechanisms import Gaussian, Laplace
 from dpverify.neighbors import Relation
@@ -65,7 +64,7 @@ def grid_laws_enclose_the_profile(*, swapped: bool = False) -> Step:
     holds, count = True, 0
     with ctx.workprec(128):
         for pair in pairs:
-            law = loss_law(pair).cut(_LOG_CUT, _LOG_CUT)
+            law = pair.loss_law().cut(_LOG_CUT, _LOG_CUT)
             found = discretize(law, grid, Tilt(rate=_RATE, log_scale=0.0))
             for at in np.arange(-0.4, 1.2, 0.155).tolist():
                 upper = _profile(found.upper, found, grid, at - found.loss_error)

@@ -175,17 +175,20 @@ def _pure(parts: Parts, question: Question) -> Bracket | None:
     if question.unknown == "delta" or question.at > 0 or len(pairs) < len(parts):
         return None
     sides = [[pair for pair, _ in pairs], [pair.reversed for pair, _ in pairs]]
-    if any(pair.singular_mass > 0 for side in sides for pair in side):
+    if any(pair.is_limit_known and pair.singular_mass > 0 for side in sides for pair in side):
         return Bracket(math.inf, math.inf, EXACT_PROFILE)
-    totals = []
+    lower = upper = 0.0
     for side in sides:
-        worst = [
-            (ApproxDP(epsilon=pair.max_loss), k) for pair, (_, k) in zip(side, pairs, strict=True)
-        ]
-        totals.append(basic(worst).epsilon)
-    upper = max(totals)
-    # Each largest loss is rounded up by less than one unit in the last place, and so is the sum.
-    lower = upper * (1 - 2.0**-51) if math.isfinite(upper) else upper
+        largest = [(pair.epsilon_bracket(0.0), k) for pair, (_, k) in zip(side, pairs, strict=True)]
+        least, most = (
+            basic((ApproxDP(epsilon=end), k) for end, k in ends).epsilon
+            for ends in zip(*(((b.lower, k), (b.upper, k)) for b, k in largest), strict=True)
+        )
+        # Each sum is rounded up by less than one unit in the last place.
+        lower = max(lower, least if math.isinf(least) else math.nextafter(least, 0.0))
+        upper = max(upper, most)
+    if math.isfinite(upper):
+        lower = min(lower, upper * (1 - 2.0**-51))
     return Bracket(lower, upper, BASIC_COMPOSITION)
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, NotSupported, as_count, check_instance, settle
+from dpverify.errors import InvalidParameter, as_count, check_instance, settle
 from dpverify.guarantees import (
     ApproxDP,
     GaussianDP,
@@ -18,11 +18,8 @@ from dpverify.guarantees import (
 )
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
-from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
 
 
 @runtime_checkable
@@ -95,21 +92,10 @@ def _of_relation(pair: Pair, relation: Relation) -> Pair:
     REPLACE_ONE: neither record comes first, and each step may show either law on the same dataset.
     So a pair must be its own mirror image, or be made so.
     """
+    pair.check()
     if relation is Relation.ADD_REMOVE:
         return pair
-    match pair:
-        case FinitePair():
-            return pair.either_way
-        case SubsampledPair(mixed=Mixed.LEFT | Mixed.RIGHT):
-            # The greater of the two profiles, at every ε, is that of a batch without replacement.
-            return WithoutReplacementPair(pair.base, pair.rate)
-        case _ if pair.reversed == pair:
-            return pair
-        case _:
-            raise NotSupported(
-                f"part={pair!r} must equal its own `reversed` under {relation.value!r}: each step "
-                "may show either of its two laws first"
-            )
+    return pair.either_way
 
 
 def _seen(subject: Guarantee | Pair) -> Pair | ZeroConcentratedDP | RenyiDP:

@@ -11,12 +11,8 @@ from dpverify.accounting.numerical.refinement import Found, Progress, refine
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, as_between, as_count, as_positive, settle
 from dpverify.guarantees import Bracket
-from dpverify.pairs import Pair
-from dpverify.pairs.finite import EitherWay
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.base import Pair
 from dpverify.theorems import NUMERICAL_COMPOSITION
-
-_Bound = WithoutReplacementPair | EitherWay  # pairs that dominate without being attained
 
 ASSUMES = (
     (
@@ -103,12 +99,12 @@ class NumericalComposition:
 
         All odd records out are replaced by common ones, or all take the place of common ones.
         """
-        if not any(isinstance(pair, _Bound) for pair, _ in self.parts):
+        if not any(pair.attained for pair, _ in self.parts):
             return ()
 
         def instance(side: int) -> PairParts:
             return tuple(
-                (pair.attained[side] if isinstance(pair, _Bound) else pair, times)
+                (pair.attained[side] if pair.attained else pair, times)
                 for pair, times in self.parts
             )
 
@@ -119,7 +115,7 @@ class NumericalComposition:
         """Half of the runs one way and half the other."""
         halves: list[tuple[Pair, int]] = []
         for pair, times in self.parts:
-            one, other = pair.attained if isinstance(pair, _Bound) else (pair, pair)
+            one, other = pair.attained or (pair, pair)
             halves.append((one, (times + 1) // 2))
             if times > 1:
                 halves.append((other, times // 2))

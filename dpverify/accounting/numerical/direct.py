@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpverify.accounting.numerical.cells import UNIT
 from dpverify.accounting.numerical.fourier import Convolution
 from dpverify.arrays import Floats
+from dpverify.pairs.ramps import UNIT
 
 
 class DirectConvolver:

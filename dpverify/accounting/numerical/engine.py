@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpverify.accounting.numerical.cells import UNIT, Tilt
+from dpverify.accounting.numerical.cells import Tilt
 from dpverify.accounting.numerical.direct import DirectConvolver
 from dpverify.accounting.numerical.discretize import Grid, discretize
 from dpverify.accounting.numerical.evaluation import Composed
 from dpverify.accounting.numerical.fourier import Convolver, window_length
 from dpverify.accounting.numerical.grids import grid_for
-from dpverify.accounting.numerical.laws import CutLaw
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
 from dpverify.arrays import Floats
+from dpverify.pairs.loss_law import AnyCutLaw
+from dpverify.pairs.ramps import UNIT
 
-CutParts = Sequence[tuple[CutLaw, int]]
+CutParts = Sequence[tuple[AnyCutLaw, int]]
 
 _DIRECT = 1 << 12  # sums with fewer nodes are not worth a transform
 _PLAIN = 300.0  # exponents below which nothing overflows or is lost
@@ -145,7 +146,7 @@ class _Work:
         self.loss_error = frame.offset_error
         self.log_infinite = -math.inf
 
-    def add(self, law: CutLaw, times: int, grid: Grid, tilt: Tilt) -> None:
+    def add(self, law: AnyCutLaw, times: int, grid: Grid, tilt: Tilt) -> None:
         found = discretize(law, grid, tilt)
         losses = grid.losses(found.first, found.first + len(found.upper) - 1)
         for end, masses, sign in zip(self.ends, (found.upper, found.lower), (4, -4), strict=True):

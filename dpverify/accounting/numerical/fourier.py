@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
-from dpverify.accounting.numerical.cells import UNIT
 from dpverify.arrays import Floats
+from dpverify.pairs.ramps import UNIT
 
 TRANSFORM_ROUNDINGS = 12.0
 

@@ -13,15 +13,15 @@ import numpy as np
 from scipy.special import ndtr
 
 from dpverify.accounting.numerical.discretize import Grid
-from dpverify.accounting.numerical.laws import CutLaw, LossLaw
-from dpverify.accounting.numerical.ramps import Ramp
+from dpverify.pairs.loss_law import AnyCutLaw, AnyLossLaw, CutLaw
+from dpverify.pairs.ramps import Ramp
 
 _MOST_ANCHORS = 64  # atoms of a part beyond which no alignment is tried
 _FINEST = 1e-5  # a common divisor below this share of the largest gap is none
 _CLOSE = 1e-11  # relative distance from a multiple that counts as none
 
 
-def common_gap(laws: Sequence[LossLaw]) -> float | None:
+def common_gap(laws: Sequence[AnyLossLaw]) -> float | None:
     """The greatest common divisor of the gaps between atoms within each law, if there is one.
 
     0 if no law has two atoms.
@@ -55,8 +55,10 @@ def _divisor(a: float, b: float, least: float) -> float:
     return a
 
 
-def grid_for(law: CutLaw, step: float, rate: float) -> Grid:
+def grid_for(law: AnyCutLaw, step: float, rate: float) -> Grid:
     """The grid of this step with the offset that suits the law when tilted at this rate."""
+    if not isinstance(law, CutLaw):
+        return Grid(step, law.anchor)
     low, high = law.loss_range()
     if len(law.losses) and high - low > step / 2.0:
         heaviest = int(np.argmax(law.log_masses + rate * law.losses))

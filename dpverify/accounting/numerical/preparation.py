@@ -3,17 +3,13 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from flint import arb
 
 from dpverify.accounting.numerical.grids import common_gap
-from dpverify.accounting.numerical.laws import LossLaw
-from dpverify.accounting.numerical.parts import loss_law
 from dpverify.accounting.numerical.products import multiply_out
-from dpverify.pairs import GaussianPair, Pair
-from dpverify.pairs.subsampled import SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.base import Pair
+from dpverify.pairs.loss_law import AnyLossLaw, LossLaw
 
 PairParts = Sequence[tuple[Pair, int]]
 
@@ -25,7 +21,7 @@ class Prepared:
     `gap` is 0 if no law has two atoms and None if they have no common divisor.
     """
 
-    laws: tuple[tuple[LossLaw, int], ...]
+    laws: tuple[tuple[AnyLossLaw, int], ...]
     gap: float | None
 
     @property
@@ -48,35 +44,31 @@ class Prepared:
 
 
 def merge(parts: PairParts) -> list[tuple[Pair, int]]:
-    """Equal parts counted together; all Gaussian parts as one. [DRS22 Cor. 2]"""
-    squared_mu = Fraction(0)
+    """Equal parts counted together; those whose product is known in closed form as one."""
+    one: Pair | None = None
     counts: dict[Pair, int] = {}
     for given, times in parts:
-        pair = _simplest(given)
+        pair = given.simplest
         if pair.max_loss == 0.0 and pair.singular_mass == 0.0:
             continue
-        if isinstance(pair, GaussianPair):
-            squared_mu += pair.squared_mu * times
+        joined = pair.merged(times, one, 1)
+        if joined is not None:
+            one = joined
         else:
             counts[pair] = counts.get(pair, 0) + times
     merged = list(counts.items())
-    return [(GaussianPair(squared_mu), 1), *merged] if squared_mu else merged
-
-
-def _simplest(pair: Pair) -> Pair:
-    """The same pair without sampling, if everything is sampled."""
-    if isinstance(pair, WithoutReplacementPair) and pair.rate == 1:
-        return pair.base
-    return (pair.unmixed or pair) if isinstance(pair, SubsampledPair) else pair
+    return merged if one is None else [(one, 1), *merged]
 
 
 def prepare(parts: PairParts) -> Prepared:
-    laws = [(loss_law(pair), times) for pair, times in merge(parts)]
+    laws = [(pair.loss_law(), times) for pair, times in merge(parts)]
     gap = common_gap([law for law, _ in laws])
     if gap is None:
-        discrete = [part for part in laws if part[0].is_discrete]
+        discrete = [
+            (law, times) for law, times in laws if isinstance(law, LossLaw) and law.is_discrete
+        ]
         smooth = [part for part in laws if not part[0].is_discrete]
-        laws = smooth + multiply_out(discrete)
+        laws = [*smooth, *multiply_out(discrete)]
         gap = common_gap([law for law, _ in smooth]) if smooth else None
     return Prepared(tuple(laws), gap)
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpverify.accounting.numerical.cells import UNIT
-from dpverify.accounting.numerical.laws import LossLaw
+from dpverify.pairs.loss_law import LossLaw
+from dpverify.pairs.ramps import UNIT
 
 _MOST_PAIRS = 1 << 22  # atoms of a product before equal losses are merged
 _MOST_ATOMS = 1 << 17  # and after

@@ -17,6 +17,8 @@ from dpverify.accounting.numerical.engine import (
 from dpverify.accounting.numerical.preparation import Prepared
 from dpverify.accounting.numerical.questions import LEAST_LOG, Ends, Question
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
+from dpverify.pairs.loss_law import CutLaw
+from dpverify.pairs.profile_law import MOST_CELLS as PROFILE_CELLS
 
 Progress = Callable[[str], None]
 
@@ -32,7 +34,8 @@ _CUT = -20.0  # logarithm of the share of δ that may be cut off at the top
 
 ENOUGH = ""
 GRID_LIMIT = (
-    f"a finer grid would need more than {_MOST_NODES} nodes or {_MOST_CELLS} cells a part, which "
+    f"a finer grid would need more than {_MOST_NODES} nodes or {_MOST_CELLS} cells a part "
+    f"({PROFILE_CELLS} for one known by its profile alone), which "
     "limits the width"
 )
 ROUNDING_LIMIT = "floating-point rounding, not the grid, limits the width"
@@ -190,5 +193,9 @@ def _first_step(sketch: Sketch, variance: float) -> float:
 
 def _finest(parts: CutParts, window: Window) -> float:
     """The smallest step that the limits on memory allow."""
-    widest = max(high - low for low, high in (law.loss_range() for law, _ in parts))
-    return max(window.width / _MOST_NODES, widest / _MOST_CELLS)
+    finest = window.width / _MOST_NODES
+    for law, _ in parts:
+        low, high = law.loss_range()
+        most = _MOST_CELLS if isinstance(law, CutLaw) else PROFILE_CELLS
+        finest = max(finest, (high - low) / most)
+    return finest

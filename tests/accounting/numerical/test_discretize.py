@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from dpverify.accounting.numerical.cells import Tilt
 from dpverify.accounting.numerical.discretize import Grid, GridLaw, discretize
 from dpverify.accounting.numerical.grids import grid_for
-from dpverify.accounting.numerical.laws import CutLaw
-from dpverify.accounting.numerical.parts import loss_law
 from dpverify.accounting.numerical.sketch import Sketch
 from dpverify.arrays import Floats
 from dpverify.pairs import Mixed, Pair, SubsampledPair
+from dpverify.pairs.loss_law import CutLaw
 from tests.accounting.numerical.strategies import any_pairs, finite, gaussian, laplace, response
 
 LOG_ABOVE, LOG_BELOW = -45.0, -40.0
@@ -29,7 +28,7 @@ PAIRS: list[Pair] = [
 
 
 def cut(pair: Pair) -> CutLaw:
-    return loss_law(pair).cut(LOG_ABOVE, LOG_BELOW)
+    return pair.loss_law().cut(LOG_ABOVE, LOG_BELOW)
 
 
 def untilted(law: GridLaw, grid: Grid, tilt: Tilt) -> tuple[Floats, Floats, Floats]:
