@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         leaky_loss,
         simulate,
     )
+    from dpverify.registry import register
     from dpverify.theorems import Evidence, Step, Theorem
 
 __version__ = "0.1.0"
@@ -135,6 +136,7 @@ __all__ = [
     "leaky_loss",
     "one_run_epsilon",
     "one_run_mu",
+    "register",
     "simulate",
     "to_approx",
     "to_dict",
@@ -202,6 +204,7 @@ _HOME = {
     "leaky_loss": "pairs",
     "one_run_epsilon": "auditing",
     "one_run_mu": "auditing",
+    "register": "registry",
     "simulate": "pairs",
     "to_approx": "accounting.conversion",
     "to_dict": "guarantees",

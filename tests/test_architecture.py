@@ -12,6 +12,7 @@ LAYERS = (
     *(
         "errors",
         "arrays",
+        "registry",
         "balls",
         "theorems",
         "guarantees",

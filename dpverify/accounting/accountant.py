@@ -1,12 +1,12 @@
 """The front door: what do these parts cost together?"""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from dpverify.accounting.basic import basic
 from dpverify.accounting.comparison import Comparison, Row
 from dpverify.accounting.parts import (
     Composable,
@@ -17,17 +17,10 @@ from dpverify.accounting.parts import (
     merged,
     part_of,
 )
-from dpverify.accounting.rules import (
-    BASIC,
-    GDP,
-    NUMERICAL,
-    OPTIMAL,
-    RDP,
-    RULES,
-    Question,
-    Rule,
-    within_reach,
-)
+from dpverify.accounting.rules import BASIC, GDP, NUMERICAL, OPTIMAL, RDP, RULES, Question, Rule
+from dpverify.accounting.rules.basic import basic
+from dpverify.accounting.rules.optimal import within_reach
+from dpverify.accounting.rules.rule import answer_of
 from dpverify.balls import ball, enclose, float_below
 from dpverify.errors import InvalidParameter, as_between, as_count, as_positive
 from dpverify.guarantees import ApproxDP, Bracket, RenyiDP, ZeroConcentratedDP
@@ -130,10 +123,10 @@ class Accountant:
         return Comparison(question.unknown, question.at, _rows(self.parts, question))
 
 
-def _rows(parts: Parts, question: Question, rules: tuple[Rule, ...] = RULES) -> tuple[Row, ...]:
+def _rows(parts: Parts, question: Question, rules: Iterable[Rule] = RULES) -> tuple[Row, ...]:
     rows = []
     for rule in rules:
-        answer = rule.answer(parts, question)
+        answer = answer_of(rule, parts, question)
         match answer:
             case None:
                 continue

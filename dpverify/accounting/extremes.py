@@ -8,10 +8,9 @@ it is a little more private than it is.
 
 import math
 from dataclasses import replace
-from enum import Enum
 from fractions import Fraction
 
-from dpverify.guarantees import ApproxDP
+from dpverify.guarantees import ApproxDP, End
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
@@ -25,13 +24,6 @@ LEAST_MIXED = 1e-14  # rates, and shifts of mixed noise, below which losses drow
 LEAST_SHIFT = 1e-200  # of noise that is not mixed
 LARGEST_SHIFT = 2000.0  # of plain Laplace noise, whose losses have two atoms at the ends
 NOTE = "losses beyond a grid's reach are bounded: nothing is assumed private about such a part"
-
-
-class End(Enum):
-    """Which way the replacement may err."""
-
-    UPPER = "upper"
-    LOWER = "lower"
 
 
 def is_extreme(pair: Pair) -> bool:

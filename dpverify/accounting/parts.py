@@ -1,11 +1,14 @@
 """The parts of a composition: what is composed, seen as a pair or as a guarantee, and how often."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from flint import arb
+
+from dpverify.balls import ball
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_count, check_instance, settle
 from dpverify.guarantees import (
@@ -153,3 +156,9 @@ def merged(parts: Iterable[Part]) -> Parts:
         known = counts.get(part.seen)
         counts[part.seen] = Part(part.seen, part.times + (known.times if known else 0), part.label)
     return tuple(counts.values())
+
+
+def leak(parts: Sequence[tuple[ApproxDP, int]]) -> arb:
+    """1 − Π(1−δᵢ)^kᵢ: the probability that some leaky response gives its side away."""
+    logs = (times * (-ball(part.delta)).log1p() for part, times in parts)
+    return -sum(logs, arb(0)).expm1()

@@ -17,7 +17,7 @@ import numpy as np
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.parts import HasClaim, HasPair
 from dpverify.accounting.renyi_conversion import renyi_delta
-from dpverify.accounting.zcdp import zcdp_delta
+from dpverify.accounting.rules.zcdp import zcdp_delta
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_between
 from dpverify.guarantees import (

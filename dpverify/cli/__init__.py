@@ -6,11 +6,13 @@ one line on standard error that names the argument, its value and what is allowe
 
 import os
 import sys
+from typing import Annotated
 
 import typer
 
 from dpverify.cli import audit, compose, demo, fit, noise, output, prove
 from dpverify.errors import DPVerifyError
+from dpverify.registry import load_plugins
 
 app = typer.Typer(
     name="dpverify",
@@ -19,6 +21,19 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+
+
+@app.callback()
+def plugins(
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(help="Module that registers rules, mechanisms or attacks; may be repeated."),
+    ] = None,
+) -> None:
+    """Tell whether a differential-privacy claim is true."""
+    load_plugins(plugin or ())
+
+
 app.command(epilog=compose.EXAMPLE)(compose.compose)
 app.command(epilog=noise.EXAMPLE)(noise.noise)
 app.command(epilog=audit.EXAMPLE)(audit.audit)

@@ -290,6 +290,8 @@ def _check(pair: Pair) -> None:
     if not isinstance(other, Pair):
         raise InvalidParameter(f"{name}.reversed={other!r} must be a Pair")
     for side, label in ((pair, name), (other, f"{name}.reversed")):
+        if not callable(side.profile_ball):
+            raise InvalidParameter(f"{label}.profile_ball={side.profile_ball!r} must be a method")
         _check_profile(side, label)
         for what in ("singular_mass", "max_loss"):
             most = 1.0 if what == "singular_mass" else math.inf

@@ -13,7 +13,7 @@ Tone = Literal["good", "bad", "plain"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class TextTable:
     """Rows of text under a caption; `marked` is the row that matters most."""
 
     caption: str
@@ -30,7 +30,7 @@ class Section:
     text: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     items: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[TextTable, ...] = ()
     pictures: tuple[Picture, ...] = ()
     code: str = ""
 

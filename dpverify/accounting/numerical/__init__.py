@@ -7,7 +7,7 @@ The route of a composition through the files:
 - `sketch`: where the profile is wanted decides how to tilt, and the window;
 - `cells`, `atoms`, `discretize`: each law on the grid, from above and from below (`hull`);
 - `fourier`, `engine`: the tilted laws convolved, with all errors bounded;
-- `evaluation`, `roots`, `questions`: the profile read off, and inverted;
+- `evaluation`, `roots`, `targets`: the profile read off, and inverted;
 - `refinement`: finer grids until the ends are close enough; `composition`: the front.
 """
 

@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from dpverify.accounting.numerical.fourier import TRANSFORM_ROUNDINGS
 from dpverify.accounting.numerical.preparation import PairParts, max_loss, prepare, singular_mass
-from dpverify.accounting.numerical.questions import LEAST_LOG, DeltaAt, EpsilonAt
 from dpverify.accounting.numerical.refinement import Found, Progress, refine
+from dpverify.accounting.numerical.targets import LEAST_LOG, DeltaAt, EpsilonAt
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, as_between, as_count, as_positive, settle
 from dpverify.guarantees import Bracket
@@ -52,6 +52,7 @@ class NumericalComposition:
         for index, (pair, times) in enumerate(self.parts):
             if not isinstance(pair, Pair):
                 raise InvalidParameter(f"parts[{index}]={pair!r} must be a pair")
+            pair.check()
             counted.append((pair, as_count(f"parts[{index}].times", times)))
         settle(self, parts=tuple(counted))
 
@@ -151,10 +152,8 @@ def _epsilon(parts: PairParts, delta: float, ask: _Ask) -> Bracket:
     if low == high == 0.0:
         # Nothing but the mass at infinity is allowed, so every other outcome counts.
         return Bracket(max(most[0], 0.0), most[1], NUMERICAL_COMPOSITION)
-    question = EpsilonAt(_log_below(low), _log_above(high), most[1], ask.tolerance)
-    found = refine(
-        prepare(parts), question, ask.tolerance, enough=ask.enough, progress=ask.progress
-    )
+    target = EpsilonAt(_log_below(low), _log_above(high), most[1], ask.tolerance)
+    found = refine(prepare(parts), target, ask.tolerance, enough=ask.enough, progress=ask.progress)
     upper = min(found.upper, most[1]) if low >= 0.0 else math.inf
     return _bracket(Found(max(found.lower, 0.0), upper, found.limit))
 

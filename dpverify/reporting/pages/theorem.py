@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dpverify.reporting.page import Section, Table
+from dpverify.reporting.page import Section, TextTable
 from dpverify.theorems import Theorem
 
 
@@ -22,9 +22,9 @@ def theorem_section(theorem: Theorem, proof: dict[str, Any] | None) -> Section:
     )
 
 
-def steps_table(proof: dict[str, Any]) -> Table:
+def steps_table(proof: dict[str, Any]) -> TextTable:
     """The steps of a proof that was run, as `dpverify prove --json` tells them."""
-    return Table(
+    return TextTable(
         caption="Steps of the proof, run when this page was written",
         header=("step", "holds", "evidence", "checked for", "formula"),
         rows=tuple(

@@ -28,7 +28,9 @@ PAIRS: list[Pair] = [
 
 
 def cut(pair: Pair) -> CutLaw:
-    return pair.loss_law().cut(LOG_ABOVE, LOG_BELOW)
+    law = pair.loss_law().cut(LOG_ABOVE, LOG_BELOW)
+    assert isinstance(law, CutLaw)
+    return law
 
 
 def untilted(law: GridLaw, grid: Grid, tilt: Tilt) -> tuple[Floats, Floats, Floats]:

@@ -29,7 +29,7 @@ class Ends:
     is_cut: bool = False
 
 
-class Question(ABC):
+class Target(ABC):
     """What is asked of a composition, without the mass at ∞."""
 
     @abstractmethod
@@ -54,7 +54,7 @@ class Question(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class EpsilonAt(Question):
+class EpsilonAt(Target):
     """The smallest ε ≥ 0 with profile at most δ; ln δ is known to lie between `low` and `high`.
 
     No loss exceeds `most`, so an ε that is closer to it than `tolerance` need not be found.
@@ -88,7 +88,7 @@ class EpsilonAt(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaAt(Question):
+class DeltaAt(Target):
     """ln of the profile at ε; its width is relative to δ."""
 
     epsilon: float
