@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dpverify.accounting.numerical.fourier import TRANSFORM_ROUNDINGS
+from dpverify.accounting.numerical.convolution import TRANSFORM_ROUNDINGS
 from dpverify.accounting.numerical.preparation import PairParts, max_loss, prepare, singular_mass
 from dpverify.accounting.numerical.refinement import Found, Progress, refine
 from dpverify.accounting.numerical.targets import LEAST_LOG, DeltaAt, EpsilonAt

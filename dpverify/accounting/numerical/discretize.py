@@ -21,8 +21,7 @@ import numpy as np
 
 from dpverify.accounting.numerical.atoms import place
 from dpverify.accounting.numerical.cells import ROUNDINGS, Cells, Tilt, integrate
-from dpverify.accounting.numerical.hull import convex_minorant
-from dpverify.accounting.numerical.profiles import tail_profile
+from dpverify.accounting.numerical.hull import convex_minorant, tail_profile
 from dpverify.arrays import Floats
 from dpverify.pairs.loss_law import AnyCutLaw, CutLaw
 from dpverify.pairs.profile_law import CutProfile
@@ -36,7 +35,7 @@ _SAFE = 1.0 - 1e-9  # a comparison with this margin is right although sums are r
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class LossGrid:
     """Losses offset + i·step for whole i."""
 
     step: float
@@ -65,7 +64,7 @@ class GridLaw:
     loss_error: float
 
 
-def discretize(law: AnyCutLaw, grid: Grid, tilt: Tilt) -> GridLaw:
+def discretize(law: AnyCutLaw, grid: LossGrid, tilt: Tilt) -> GridLaw:
     """Both ends of `law` on the grid, with masses weighted by `tilt`; mass at ∞ is not included."""
     if not isinstance(law, CutLaw):
         return from_profile(law, grid, tilt)
@@ -252,7 +251,7 @@ def _share(most: Floats, wanted: Floats) -> Floats:
     return np.divide(most, wanted, out=np.ones_like(wanted), where=wanted > most)
 
 
-def from_profile(law: CutProfile, grid: Grid, tilt: Tilt) -> GridLaw:
+def from_profile(law: CutProfile, grid: LossGrid, tilt: Tilt) -> GridLaw:
     """Both ends of a law that is known by its profile alone; see `pairs.profile_law`."""
     low, high = law.loss_range()
     first, last = grid.span(low, high)

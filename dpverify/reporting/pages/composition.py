@@ -5,8 +5,7 @@ from typing import Any
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.guarantees import Bracket
-from dpverify.reporting.page import Page, Section, TextTable
-from dpverify.reporting.pages.theorem import theorem_section
+from dpverify.reporting.page import Page, Section, TextTable, theorem_section
 from dpverify.reporting.picture import Picture
 
 

@@ -3,8 +3,7 @@
 from typing import Any
 
 from dpverify.claims import Claim
-from dpverify.reporting.page import Page, Section, TextTable
-from dpverify.reporting.pages.theorem import theorem_section
+from dpverify.reporting.page import Page, Section, TextTable, theorem_section
 
 
 def fit_page(

@@ -3,8 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from dpverify.reporting.page import Page, Section, TextTable
-from dpverify.reporting.pages.theorem import steps_table
+from dpverify.reporting.page import Page, Section, TextTable, steps_table
 
 _ORDER = ("proved", "cited", "refuted", "failed")
 

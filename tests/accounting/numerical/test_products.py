@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.accounting.numerical.grids import common_gap
-from dpverify.accounting.numerical.preparation import merge, prepare
-from dpverify.accounting.numerical.products import multiply_out
+from dpverify.accounting.numerical.preparation import common_gap, merge, multiply_out, prepare
 from dpverify.pairs import GaussianPair, Mixed, SubsampledPair, WithoutReplacementPair
 from dpverify.pairs.loss_law import LossLaw
 from tests.accounting.numerical.strategies import finite, gaussian, laplace, response
