@@ -66,11 +66,13 @@ if TYPE_CHECKING:
         FinitePair,
         Kernel,
         NotIndistinguishable,
+        Pair,
         PrivacyLoss,
         dominates,
         leaky_loss,
         simulate,
     )
+    from dpverify.registry import register
     from dpverify.theorems import Evidence, Step, Theorem
 
 __version__ = "0.1.0"
@@ -101,6 +103,7 @@ __all__ = [
     "NotRefuted",
     "NotSupported",
     "OneRunVerdict",
+    "Pair",
     "PrivacyLoss",
     "ProfileBand",
     "ProfileClaim",
@@ -133,6 +136,7 @@ __all__ = [
     "leaky_loss",
     "one_run_epsilon",
     "one_run_mu",
+    "register",
     "simulate",
     "to_approx",
     "to_dict",
@@ -167,6 +171,7 @@ _HOME = {
     "NotRefuted": "auditing",
     "NotSupported": "errors",
     "OneRunVerdict": "auditing",
+    "Pair": "pairs",
     "PrivacyLoss": "pairs",
     "ProfileBand": "auditing",
     "ProfileClaim": "auditing",
@@ -199,6 +204,7 @@ _HOME = {
     "leaky_loss": "pairs",
     "one_run_epsilon": "auditing",
     "one_run_mu": "auditing",
+    "register": "registry",
     "simulate": "pairs",
     "to_approx": "accounting.conversion",
     "to_dict": "guarantees",

@@ -20,7 +20,7 @@ from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.pairs.loss import LeakyLoss, PrivacyLoss, leaky_loss
 from dpverify.pairs.rationals import simplest_exponential, simplest_rational
 from dpverify.pairs.simulation import Kernel, LeakyKernel, NotIndistinguishable, simulate
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.pairs.subsampled import Mixed, SampledPair, SubsampledPair
 from dpverify.pairs.without_replacement import WithoutReplacementPair
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "NotIndistinguishable",
     "Pair",
     "PrivacyLoss",
+    "SampledPair",
     "SubsampledPair",
     "WithoutReplacementPair",
     "dominates",

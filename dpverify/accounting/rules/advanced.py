@@ -7,14 +7,17 @@ probability at most δ′ by Hoeffding's inequality.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flint import arb
 
+from dpverify.accounting.parts import Parts, leak
+from dpverify.accounting.rules.rule import Answer, Rule
+from dpverify.accounting.rules.stating import bounded, splits
 from dpverify.balls import at_most, ball, enclose
 from dpverify.errors import as_between, check_nonempty
 from dpverify.guarantees import ApproxDP
+from dpverify.theorems import ADVANCED_COMPOSITION
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,19 @@ class AdvancedComposition:
         return (-((excess / self._root()) ** 2) / 2).exp()
 
 
-def leak(parts: Sequence[tuple[ApproxDP, int]]) -> arb:
-    """1 − Π(1−δᵢ)^kᵢ: the probability that some leaky response gives its side away."""
-    logs = (times * (-ball(part.delta)).log1p() for part, times in parts)
-    return -sum(logs, arb(0)).expm1()
+class Advanced(Rule):
+    """Concentration of the loss, for each way of stating the parts as (ε, δ) guarantees."""
+
+    name = "advanced"
+    theorem = ADVANCED_COMPOSITION
+
+    def supports(self, parts: Parts) -> bool:  # noqa: ARG002  # any part has some (ε, δ)
+        return True
+
+    def epsilon(self, parts: Parts, delta: float, tolerance: float) -> Answer:  # noqa: ARG002
+        found = (AdvancedComposition(split).epsilon(delta) for split in splits(parts, delta))
+        return min(found, default=None)
+
+    def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:  # noqa: ARG002
+        stated = bounded(parts)
+        return None if stated is None else AdvancedComposition(stated).delta(epsilon)

@@ -1,22 +1,27 @@
-"""The law of a sum of independent losses on one grid, by Fourier transform, with its error.
+"""The distribution of a sum of independent losses on one grid, with its error.
 
-Tilted masses w sum to 1, so |ŵ| ≤ 1 and the k-th power of a transform that is off by e is off by
-at most k·|e|·(1+|e|)^(k−1). The transform of length n is taken to be off by at most
-`TRANSFORM_ROUNDINGS`·log2(n) units in ℓ2, relative to the ℓ2 norm of the result: about twice the
-constant of Higham, Accuracy and Stability of Numerical Algorithms, 2002, Thm 24.2, for exact
-twiddle factors rounded once. Indices are taken modulo n, so what leaves the window on one side
-enters it on the other; callers bound that mass.
+*By Fourier transform.* Tilted masses w sum to 1, so |ŵ| ≤ 1 and the k-th power of a transform
+that is off by e is off by at most k·|e|·(1+|e|)^(k−1). The transform of length n is taken to be
+off by at most `TRANSFORM_ROUNDINGS`·log2(n) units in ℓ2, relative to the ℓ2 norm of the result:
+about twice the constant of Higham, Accuracy and Stability of Numerical Algorithms, 2002, Thm 24.2,
+for exact twiddle factors rounded once. Indices are taken modulo n, so what leaves the window on
+one side enters it on the other; callers bound that mass.
+
+*Directly*, by adding and multiplying positive numbers only: slow but for short laws; in return
+every mass, however small, is right to a few roundings of itself. No tilt can do that where the
+logarithm of the profile is convex, as it is for a rare large loss.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
-from dpverify.accounting.numerical.cells import UNIT
 from dpverify.arrays import Floats
+from dpverify.pairs.ramps import UNIT
 
 TRANSFORM_ROUNDINGS = 12.0
 
@@ -107,3 +112,32 @@ def _power(values: NDArray[np.complex128], times: int) -> NDArray[np.complex128]
         if not times:
             return result
         values = values * values
+
+
+class DirectConvolver:
+    """Multiplies laws up as they come; keeps the whole sum."""
+
+    def __init__(self) -> None:
+        self._masses: Floats = np.ones(1)
+        self._error = 0.0
+
+    def add(self, masses: Floats, first: int, times: int) -> None:  # noqa: ARG002  # nothing is folded
+        """Take the law with these masses another `times` times."""
+        power, error = np.asarray(masses), 0.0
+        while True:
+            if times & 1:
+                self._error += error + _roundings(self._masses, power)
+                self._masses = np.convolve(self._masses, power)
+            times >>= 1
+            if not times:
+                return
+            error = 2.0 * error + _roundings(power, power)
+            power = np.convolve(power, power)
+
+    def result(self) -> Convolution:
+        return Convolution(self._masses, 0.0, self._error)
+
+
+def _roundings(first: Sequence[float] | Floats, second: Sequence[float] | Floats) -> float:
+    """Relative error of a sum of as many products as fit."""
+    return 1.01 * UNIT * (min(len(first), len(second)) + 1)

@@ -5,10 +5,12 @@ from fractions import Fraction
 
 from flint import arb
 
-from dpverify.accounting.parts import Part, Parts
+from dpverify.accounting.parts import Part, Parts, gaussian_parts
+from dpverify.accounting.rules.rule import Answer, Rule
 from dpverify.balls import ball, enclose
-from dpverify.guarantees import RenyiDP, ZeroConcentratedDP
+from dpverify.guarantees import Bracket, RenyiDP, ZeroConcentratedDP
 from dpverify.pairs.gaussian import GaussianPair
+from dpverify.theorems import GAUSSIAN_COMPOSITION
 
 
 def squared_mu_of(part: Part) -> Fraction | None:
@@ -52,3 +54,27 @@ def gdp(parts: Parts) -> GaussianPair | None:
             return None
         total += part.times * squared_mu
     return GaussianPair(total)
+
+
+class Gaussians(Rule):
+    """The sum of the parts' μ²: exact where every part is Gaussian."""
+
+    name = "gdp"
+    theorem = GAUSSIAN_COMPOSITION
+
+    def supports(self, parts: Parts) -> bool:
+        return gdp(parts) is not None
+
+    def epsilon(self, parts: Parts, delta: float, tolerance: float) -> Answer:  # noqa: ARG002
+        total = gdp(parts)
+        return None if total is None else _ends(parts, total.epsilon_bracket(delta))
+
+    def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:  # noqa: ARG002
+        total = gdp(parts)
+        return None if total is None else _ends(parts, total.delta_bracket(epsilon))
+
+
+def _ends(parts: Parts, found: Bracket) -> Answer:
+    """Both ends where every part is Gaussian; the upper one where some are only dominated."""
+    exact = gaussian_parts(parts) is not None
+    return Bracket(found.lower, found.upper, GAUSSIAN_COMPOSITION) if exact else found.upper

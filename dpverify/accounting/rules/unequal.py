@@ -16,7 +16,6 @@ is #P-hard [MV16 Thm 1.4].
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import Enum
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TypeAlias
@@ -24,12 +23,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.accounting.advanced import leak
-from dpverify.accounting.basic import basic
+from dpverify.accounting.parts import leak
+from dpverify.accounting.rules.basic import basic
 from dpverify.arrays import Floats
 from dpverify.balls import Order, ball, compare, enclose
 from dpverify.errors import InvalidParameter, as_between, as_positive, check_nonempty
-from dpverify.guarantees import ApproxDP, Bracket
+from dpverify.guarantees import ApproxDP, Bracket, End
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import UNEQUAL_COMPOSITION
 
@@ -46,15 +45,8 @@ _WORKING = 1 << 16  # outcomes beyond which a product is compressed first
 _FEW = 1 << 8
 
 
-class End(Enum):
-    """Which way the compressed law may err."""
-
-    UPPER = "upper"
-    LOWER = "lower"
-
-
 @dataclass(frozen=True, slots=True)
-class LossLaw:
+class ListedLaw:
     """Losses and their masses under the left law, and what rounding and trimming did so far.
 
     Each loss is off by at most `drift`, each mass by a factor within 1 ± `growth`; `lost` bounds
@@ -67,16 +59,16 @@ class LossLaw:
     growth: float = 0.0
     lost: float = 0.0
 
-    def times(self, other: "LossLaw") -> "LossLaw":
+    def times(self, other: "ListedLaw") -> "ListedLaw":
         """The law of the sum of independent losses."""
         losses = np.add.outer(self.losses, other.losses).ravel()
         masses = np.multiply.outer(self.masses, other.masses).ravel()
         largest = float(np.abs(losses).max(initial=0.0))
         drift = self.drift + other.drift + _UNIT * largest
         growth = self.growth + other.growth + 2 * _UNIT
-        return LossLaw(losses, masses, drift, growth, self.lost + other.lost)
+        return ListedLaw(losses, masses, drift, growth, self.lost + other.lost)
 
-    def trimmed(self, floor: float) -> "LossLaw":
+    def trimmed(self, floor: float) -> "ListedLaw":
         """Without outermost outcomes that weigh at most `floor` together at each end."""
         law = self.sorted()
         low = int(np.searchsorted(np.cumsum(law.masses), floor))
@@ -85,9 +77,9 @@ class LossLaw:
             return law
         kept = slice(low, high)
         lost = law.lost + (law.masses.size > high - low) * 2.5 * floor
-        return LossLaw(law.losses[kept], law.masses[kept], law.drift, law.growth, lost)
+        return ListedLaw(law.losses[kept], law.masses[kept], law.drift, law.growth, lost)
 
-    def compressed(self, step: float, end: End) -> "LossLaw":
+    def compressed(self, step: float, end: End) -> "ListedLaw":
         """At most one outcome a cell of width `step`, erring towards `end`."""
         cells = np.floor(self.losses / step).astype(np.int64)
         first = int(cells.min())
@@ -98,7 +90,7 @@ class LossLaw:
         # A cell edge i·step, a centroid, and a sum over a cell are each a few roundings away.
         drift = self.drift + 16 * _UNIT * (1 + float(np.abs(losses).max(initial=0.0)))
         growth = self.growth + (8 + math.log2(self.masses.size + 1) + self._crowd(cells)) * _UNIT
-        return LossLaw(losses, masses, drift, growth, self.lost)
+        return ListedLaw(losses, masses, drift, growth, self.lost)
 
     def _spread(self, step: float, cells: NDArray[np.int64], first: int) -> tuple[Floats, Floats]:
         ahead = self.losses - cells * step
@@ -125,7 +117,7 @@ class LossLaw:
         """The longest plain sum: `bincount` adds one after the other."""
         return float(np.bincount(cells - cells.min()).max())
 
-    def sorted(self) -> "LossLaw":
+    def sorted(self) -> "ListedLaw":
         order = np.argsort(self.losses)
         return replace(self, losses=self.losses[order], masses=self.masses[order])
 
@@ -249,10 +241,10 @@ def _crossing(holds: Callable[[float], bool], largest: float) -> float:
 
 
 @lru_cache(maxsize=8)
-def _law(parts: Parts, step: float | None, end: End, floor: float) -> LossLaw:
+def _law(parts: Parts, step: float | None, end: End, floor: float) -> ListedLaw:
     """The loss of all responses that did not leak, compressed to `step` wherever it grows large."""
     share = floor / (4 * len(parts))
-    law = LossLaw(np.zeros(1), np.ones(1))
+    law = ListedLaw(np.zeros(1), np.ones(1))
     for part, times in sorted(parts, key=lambda item: (item[1], item[0].epsilon)):
         if part.epsilon == 0:
             continue
@@ -264,7 +256,7 @@ def _law(parts: Parts, step: float | None, end: End, floor: float) -> LossLaw:
     return law.sorted()
 
 
-def _binomial(epsilon: float, times: int) -> LossLaw:
+def _binomial(epsilon: float, times: int) -> ListedLaw:
     """(2j − k)·ε with the binomial weights of odds e^ε : 1, from the mode outwards.
 
     Each weight is a product of at most k ratios, each with a handful of roundings; a Fraction ε
@@ -281,4 +273,6 @@ def _binomial(epsilon: float, times: int) -> LossLaw:
     masses = relative / math.fsum(relative)
     losses: Floats = (2.0 * counts.astype(float) - times) * epsilon
     drift = (1 + rounded) * _UNIT * abs(times * epsilon)
-    return LossLaw(losses, masses, drift, (8 * times + 16 + 2 * rounded * times * epsilon) * _UNIT)
+    return ListedLaw(
+        losses, masses, drift, (8 * times + 16 + 2 * rounded * times * epsilon) * _UNIT
+    )

@@ -2,17 +2,21 @@
 
 import math
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from dpverify.accounting.parts import Part, Parts
 from dpverify.accounting.renyi_conversion import renyi_epsilon
-from dpverify.accounting.zcdp import zcdp_epsilon
+from dpverify.accounting.rules.zcdp import zcdp_epsilon
 from dpverify.guarantees import ApproxDP, RenyiDP, ZeroConcentratedDP
 from dpverify.pairs.base import Pair
+
+Stated: TypeAlias = tuple[tuple[ApproxDP, int], ...]
+"""Parts as (ε, δ) guarantees, and how often each is run."""
 
 _SHARES = (0.5, 0.1, 0.9, 0.01, 0.99)  # of the spare δ, tried for the parts; any is valid
 
 
-def splits(parts: Parts, delta: float) -> Iterator[tuple[tuple[ApproxDP, int], ...]]:
+def splits(parts: Parts, delta: float) -> Iterator[Stated]:
     """Ways of stating each part as (εᵢ, δᵢ) such that Σkᵢδᵢ is at most `delta`.
 
     Parts whose loss is bounded have one natural statement; the others share what is left of δ.
@@ -28,6 +32,11 @@ def splits(parts: Parts, delta: float) -> Iterator[tuple[tuple[ApproxDP, int], .
     for share in (1.0, *_SHARES):
         each = math.nextafter(spare * share / runs, 0.0)
         yield tuple((known or approx_of(part, each), part.times) for part, known in fixed.items())
+
+
+def bounded(parts: Parts) -> Stated | None:
+    """The parts as (ε, δ) guarantees if each has a natural one: its largest loss, and its leak."""
+    return next(iter(splits(parts, 0.0)), None)
 
 
 def approx_of(part: Part, delta: float) -> ApproxDP:

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dpverify.accounting.numerical.evaluation import Composed
-from dpverify.accounting.numerical.roots import largest_epsilon, smallest_epsilon
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
 
 LEAST_LOG = -745.0  # of the smallest positive float
+LogProfile = Callable[[float], tuple[float, float]]
+_MOST_STEPS = 80
+_CLOSE = 1e-9  # far below any tolerance
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Ends:
     is_cut: bool = False
 
 
-class Question(ABC):
+class Target(ABC):
     """What is asked of a composition, without the mass at ∞."""
 
     @abstractmethod
@@ -54,7 +56,7 @@ class Question(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class EpsilonAt(Question):
+class EpsilonAt(Target):
     """The smallest ε ≥ 0 with profile at most δ; ln δ is known to lie between `low` and `high`.
 
     No loss exceeds `most`, so an ε that is closer to it than `tolerance` need not be found.
@@ -88,7 +90,7 @@ class EpsilonAt(Question):
 
 
 @dataclass(frozen=True, slots=True)
-class DeltaAt(Question):
+class DeltaAt(Target):
     """ln of the profile at ε; its width is relative to δ."""
 
     epsilon: float
@@ -112,3 +114,48 @@ class DeltaAt(Question):
         noise = upper.delta_noise(self.epsilon) + lower.delta_noise(self.epsilon)
         is_cut = upper.log_infinite > high - 4.0
         return Ends(low, high, self.epsilon, noise, upper.log_signal(self.epsilon), is_cut)
+
+
+def smallest_epsilon(upper: Composed, log_delta: float, guess: float) -> float:
+    """An ε ≥ 0 that certainly suffices at δ, close to the smallest; ∞ if none is found."""
+    if upper.log_infinite >= log_delta:
+        return math.inf
+    return _straddle(upper.upper, log_delta, guess, upper.step)[1]
+
+
+def largest_epsilon(lower: Composed, log_delta: float, guess: float) -> float:
+    """An ε ≥ 0 that certainly is not more than needed at δ, close to the largest; 0 if none is."""
+    return max(_straddle(lower.lower, log_delta, guess, lower.step)[0], 0.0)
+
+
+def _straddle(
+    log_profile: LogProfile, log_delta: float, guess: float, step: float
+) -> tuple[float, float]:
+    """Points just left and right of where a falling function crosses ln δ; (−∞, 0) if before 0.
+
+    The function gives its value and its slope. Newton's method where that stays between the
+    points known so far; a search outwards from `guess` while one of them is missing.
+    """
+    low, high = -math.inf, math.inf
+    at, reach = max(guess, 0.0), step
+    for _ in range(_MOST_STEPS):
+        value, slope = log_profile(at)
+        if value > log_delta:
+            low = at
+        else:
+            high = at
+        close = _CLOSE * (1.0 + at)
+        if high == 0.0 or high - low <= 4.0 * close:
+            break
+        following = at + (log_delta - value) / slope if -math.inf < slope < 0.0 else math.nan
+        if abs(following - at) <= close:
+            following = at + (2.0 * close if value > log_delta else -2.0 * close)
+        if not low < following < high or abs(following - guess) > 4.0 * reach:
+            if low == -math.inf:
+                following, reach = high - reach, 2.0 * reach
+            elif high == math.inf:
+                following, reach = low + reach, 2.0 * reach
+            else:
+                following = (low + high) / 2.0
+        at = max(following, 0.0)
+    return low, high

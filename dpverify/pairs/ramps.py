@@ -21,8 +21,13 @@ import numpy as np
 
 from dpverify.arrays import Floats
 
+UNIT = 2.0**-53
+"""Half a unit in the last place: the relative error of one rounding."""
+
 _LOG_NORMAL = 0.5 * math.log(2.0 * math.pi)
 _LOG_TWO = math.log(2.0)
+_POINTS = 320  # of a rough picture
+_MOST_POINTS = 4000
 
 
 class Noise(Enum):
@@ -124,6 +129,15 @@ class Ramp:
         terms = [t for t in (self.log_left_rise, self.log_right_fall) if t != -math.inf]
         reach = self.slope * max(abs(self.low), abs(self.high))
         return 2.0**-50 * (4.0 + largest + sum(map(abs, terms)) + reach)
+
+    def points(self) -> tuple[Floats, Floats]:
+        """Losses and logarithms of masses of a few hundred equal stretches."""
+        length = self.high - self.low
+        count = int(min(max(_POINTS, length * 5.0), _MOST_POINTS))
+        width = length / count
+        outcomes: Floats = self.low + width * (np.arange(count, dtype=float) + 0.5)
+        log_masses = self.noise.log_density(outcomes) + self.log_left(outcomes) + math.log(width)
+        return self.loss(outcomes), log_masses
 
     def cut(self, low: float, high: float) -> "Ramp":
         return replace(self, low=max(low, self.low), high=min(high, self.high))

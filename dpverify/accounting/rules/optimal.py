@@ -8,13 +8,17 @@ import numpy as np
 from flint import arb
 from scipy.special import gammaln
 
-from dpverify.accounting.advanced import leak
+from dpverify.accounting.parts import Parts, leak, leaky_parts
+from dpverify.accounting.rules.rule import Answer, Rule
+from dpverify.accounting.rules.stating import Stated, bounded
+from dpverify.accounting.rules.unequal import UnequalComposition
 from dpverify.balls import Order, at_most, ball, compare, enclose
 from dpverify.errors import as_between, as_count, settle
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import OPTIMAL_COMPOSITION
 
+_MOST_UNEQUAL = 4_000_000  # runs of one of several unequal (ε, δ) parts
 _MOST_LISTED = 1 << 22  # counts whose masses are summed up to guess; beyond, a normal law guesses
 
 
@@ -150,3 +154,50 @@ def binomial_tail(count: int, trials: int, probability: arb) -> arb:
     if count > trials:
         return arb(0)
     return probability.beta_lower(arb(count), arb(trials - count + 1), regularized=True)
+
+
+class Optimal(Rule):
+    """The optimum over all mechanisms with these (ε, δ): exact where the parts are just that."""
+
+    name = "optimal"
+    theorem = OPTIMAL_COMPOSITION
+
+    def supports(self, parts: Parts) -> bool:
+        stated = leaky_parts(parts) or bounded(parts)
+        return stated is not None and within_reach(stated)
+
+    def epsilon(self, parts: Parts, delta: float, tolerance: float) -> Answer:
+        exact = leaky_parts(parts)
+        stated = exact or bounded(parts)
+        if stated is None:
+            return None
+        composition = _composed(stated)
+        if isinstance(composition, OptimalComposition):
+            found = composition.epsilon(delta)
+        else:
+            found = composition.epsilon(delta, tolerance=tolerance)
+        return found if exact else found.upper
+
+    def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:
+        exact = leaky_parts(parts)
+        stated = exact or bounded(parts)
+        if stated is None:
+            return None
+        composition = _composed(stated)
+        if isinstance(composition, OptimalComposition):
+            found = composition.delta(epsilon)
+        else:
+            found = composition.delta(epsilon, tolerance=tolerance)
+        return found if exact else found.upper
+
+
+def within_reach(parts: Stated) -> bool:
+    """Whether optimal composition ends soon: unequal parts are listed outcome by outcome."""
+    unequal = len({part for part, _ in parts}) > 1
+    return not unequal or max(times for _, times in parts) <= _MOST_UNEQUAL
+
+
+def _composed(parts: Stated) -> OptimalComposition | UnequalComposition:
+    if len({part for part, _ in parts}) == 1:
+        return OptimalComposition(parts[0][0], sum(times for _, times in parts))
+    return UnequalComposition(parts)

@@ -3,11 +3,13 @@
 import math
 from fractions import Fraction
 
-from dpverify.accounting.basic import round_up
 from dpverify.accounting.parts import Part, Parts
-from dpverify.accounting.rdp import RenyiComposition
+from dpverify.accounting.rules.rdp import RenyiComposition
+from dpverify.accounting.rules.rule import Answer, Rule
+from dpverify.balls import round_up
 from dpverify.guarantees import RenyiDP, ZeroConcentratedDP
 from dpverify.pairs.gaussian import GaussianPair
+from dpverify.theorems import ZCDP_COMPOSITION
 
 
 def rho_of(part: Part) -> Fraction | None:
@@ -57,3 +59,21 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 def _composition(rho: float) -> RenyiComposition:
     guarantee = ZeroConcentratedDP(rho=rho)
     return RenyiComposition((Part(guarantee, 1, repr(guarantee)),))
+
+
+class ZeroConcentrated(Rule):
+    """The sum of the parts' ρ, converted at its best order."""
+
+    name = "zcdp"
+    theorem = ZCDP_COMPOSITION
+
+    def supports(self, parts: Parts) -> bool:
+        return zcdp(parts) is not None
+
+    def epsilon(self, parts: Parts, delta: float, tolerance: float) -> Answer:  # noqa: ARG002
+        total = zcdp(parts)
+        return None if total is None else zcdp_epsilon(total.rho, delta)
+
+    def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:  # noqa: ARG002
+        total = zcdp(parts)
+        return None if total is None else zcdp_delta(total.rho, epsilon)
