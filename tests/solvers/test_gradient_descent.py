@@ -140,14 +140,18 @@ def test_honest_descent_is_not_refuted(budget: Any, relation: Relation) -> None:
 
 @pytest.mark.false_alarm(1e-9)
 @pytest.mark.parametrize(
-    ("budget", "share"), [(PureDP(epsilon=1.0), 0.9), (ApproxDP(epsilon=1.0, delta=1e-3), 0.6)]
+    ("budget", "share"), [(PureDP(epsilon=1.0), 0.8), (ApproxDP(epsilon=1.0, delta=1e-3), 0.2)]
 )
 def test_the_bound_shown_is_near_the_claim(budget: Any, share: float) -> None:  # noqa: ANN401
-    """Lower bounds at level 0.01 from 40,000 draws a side, for the last of one and four steps."""
+    """Lower bounds at level 1e-9 from 40,000 draws a side, for the last of one and four steps.
+
+    Above the claim with probability at most the level. Over ten seeds they are 0.914 ± 0.013 and
+    0.522 ± 0.045, so each share is seven standard deviations or more below the mean.
+    """
     left, right = hinge_pair(Relation.REPLACE_ONE)
     steps = 1 if isinstance(budget, PureDP) else 4
     fit = GradientDescent(hinge_setting(Relation.REPLACE_ONE, 3), budget=budget, steps=steps)
-    verdict = dpv.audit(fit.transcript, left=left, right=right, seed=2, samples=40_000)
+    verdict = dpv.audit(fit.transcript, left=left, right=right, level=1e-9, seed=2, samples=40_000)
     assert share < verdict.epsilon_lower <= 1.0
 
 
