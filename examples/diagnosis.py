@@ -18,7 +18,7 @@ import dpverify as dpv
 import solvers
 from dpverify.reporting.plots import risk_figure
 from solvers.descent import Setting
-from solvers.quality.measurement import measure_descent, series
+from solvers.quality.risks import measure_descent, series
 
 RELATION = dpv.Relation.ADD_REMOVE
 EPSILONS = (0.5, 1.0, 2.0, 4.0)

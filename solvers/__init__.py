@@ -48,11 +48,11 @@ _MODULES = {
     "Setting": "solvers.privacy.objective_rules",
     "GradientDescent": "solvers.gradient_descent",
     "StochasticGradientDescent": "solvers.sgd",
-    "PoissonBatches": "solvers.privacy.batches",
-    "FixedBatches": "solvers.privacy.batches",
-    "ExponentialQuantile": "solvers.sampling.quantiles",
-    "ExponentialERM": "solvers.sampling.exponential",
-    "ExponentialOnBall": "solvers.sampling.log_concave",
+    "PoissonBatches": "solvers.sgd",
+    "FixedBatches": "solvers.sgd",
+    "ExponentialQuantile": "solvers.exponential.quantiles",
+    "ExponentialERM": "solvers.exponential.candidates",
+    "ExponentialOnBall": "solvers.exponential.on_ball",
     "SufficientStatistics": "solvers.sufficient_statistics",
 }
 

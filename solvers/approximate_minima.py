@@ -18,7 +18,7 @@ from solvers.bounds import Data
 from solvers.minimize.certificate import EXPONENTIAL_ACCURACY
 from solvers.minimize.problem import Problem, Solution
 from solvers.plain_numbers import settle
-from solvers.privacy.linear_noise import LastNoise, LinearNoise
+from solvers.privacy.noise import LastNoise, LinearNoise
 from solvers.privacy.objective_rules import Rule, Setting
 from solvers.privacy.theorems import APPROXIMATE_MINIMUM, APPROXIMATE_MINIMUM_GAUSSIAN
 

@@ -23,7 +23,7 @@ from solvers.domains import Domain
 from solvers.losses import Loss
 from solvers.plain_numbers import settle
 from solvers.privacy.clipped_sums import ELEMENTWISE, ClippedSums, classes_of
-from solvers.privacy.step_noise import Kind, StepNoise
+from solvers.privacy.noise import Kind, StepNoise
 
 Output: TypeAlias = Literal["average", "last"]
 

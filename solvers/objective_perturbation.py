@@ -25,7 +25,7 @@ from solvers.domains import WholeSpace
 from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, Certificate
 from solvers.minimize.problem import Problem, Solution
 from solvers.plain_numbers import settle
-from solvers.privacy.linear_noise import LastNoise, LinearNoise
+from solvers.privacy.noise import LastNoise, LinearNoise
 from solvers.privacy.objective_rules import Charge, Rule, Setting
 from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_LIMIT as LIMIT
 

@@ -8,14 +8,12 @@ import numpy as np
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_count, check_member, check_positive
+from dpverify.errors import InvalidParameter, check_count, check_positive
 from solvers import defaults
 from solvers.bounds import Bounds
 from solvers.descent import Setting
 from solvers.domains import Ball, WholeSpace
-from solvers.estimators import promises
 from solvers.estimators.declarations import Declaration
-from solvers.estimators.promises import Utility
 from solvers.gradient_descent import GradientDescent
 from solvers.losses import Logistic, Loss, Softmax
 from solvers.minimize.certificate import Certificate
@@ -25,6 +23,7 @@ from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
 from solvers.plain_numbers import settle
 from solvers.privacy.theorems import PERTURBED_MINIMUM
+from solvers.quality.excess_bounds import Utility, of_descent, of_objective, of_output
 from solvers.sgd import PoissonBatches, StochasticGradientDescent
 from solvers.sufficient_statistics import SufficientStatistics
 
@@ -83,11 +82,6 @@ def fit_weights(task: Task, rows: Floats, labels: Floats, *, rng: np.random.Gene
     return _FITS[task.method](task, rows, labels, rng)
 
 
-def check_method(method: object, allowed: Sequence[str]) -> None:
-    """Refuse a method that is not one of `allowed`."""
-    check_member("method", method, allowed)
-
-
 def worst(fits: Sequence[Fitted]) -> Certificate | None:
     """The certificate of the solve that came least close; None where nothing was solved."""
     known = [fitted.certificate for fitted in fits if fitted.certificate is not None]
@@ -109,7 +103,7 @@ def _objective(task: Task, rows: Floats, labels: Floats, rng: np.random.Generato
         claim=mechanism.claim,
         certificate=_certificate(mechanism.tolerance(dimension)),
         ridge=ridge,
-        utility=promises.of_objective(mechanism, dimension),
+        utility=of_objective(mechanism, dimension),
     )
 
 
@@ -147,7 +141,7 @@ def _output(task: Task, rows: Floats, labels: Floats, rng: np.random.Generator) 
         claim=mechanism.claim,
         certificate=_certificate(mechanism.tolerance(dimension)),
         ridge=ridge,
-        utility=promises.of_output(mechanism, dimension),
+        utility=of_output(mechanism, dimension),
     )
 
 
@@ -171,7 +165,7 @@ def _gradient(task: Task, rows: Floats, labels: Floats, rng: np.random.Generator
     )
     descent = GradientDescent(setting, budget=task.declared.budget, steps=count)
     weights = descent.sample((rows, labels), 1, rng=rng)[0]
-    utility = promises.of_descent(descent, dimension)
+    utility = of_descent(descent, dimension)
     return Fitted(weights=weights, claim=descent.claim, utility=utility)
 
 

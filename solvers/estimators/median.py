@@ -13,8 +13,8 @@ from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from solvers.estimators.declarations import Declaration, RandomState, generator
-from solvers.estimators.promises import Utility, of_quantile
-from solvers.sampling.quantiles import ExponentialQuantile
+from solvers.exponential.quantiles import ExponentialQuantile
+from solvers.quality.excess_bounds import Utility, of_quantile
 
 
 class PrivateMedian(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

@@ -7,16 +7,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_positive
+from dpverify.errors import InvalidParameter, check_member, check_positive
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from solvers.bounds import Bounds
-from solvers.estimators.declarations import Declaration, RandomState, generator
-from solvers.estimators.fitting import Task, check_method, fit_weights
-from solvers.estimators.promises import Utility
-from solvers.estimators.rows import Rows, scores
+from solvers.estimators.declarations import Declaration, RandomState, Rows, generator, scores
+from solvers.estimators.fitting import Task, fit_weights
 from solvers.losses import Squared
 from solvers.minimize.certificate import Certificate
+from solvers.quality.excess_bounds import Utility
 
 METHODS = ("auto", "statistics", "output", "gradient", "sgd")
 
@@ -106,7 +105,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def fit(self, X: ArrayLike, y: ArrayLike) -> "PrivateLinearRegression":  # noqa: N803
         """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound."""
         declared = Declaration.of(self.budget, self.relation)
-        check_method(self.method, METHODS)
+        check_member("method", self.method, METHODS)
         rows = Rows.of(self.norm_bound, fit_intercept=self.fit_intercept, clip=self.clip)
         if self.label_bound is None:
             raise InvalidParameter(

@@ -27,7 +27,7 @@ from dpverify.errors import NotSupported
 from solvers.bounds import Bounds
 from solvers.domains import Ball, Box, Domain, Simplex
 from solvers.losses.base import Loss
-from solvers.losses.rounded import Rounded
+from solvers.minimize.corners import Rounded
 from solvers.minimize.precise import PreciseSum, Term, minimize_precisely, norm
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from solvers.minimize import newton
 from solvers.minimize.certificate import Certificate, NotSolved, gradient_bounds
 from solvers.minimize.conic import ConicProblem
 from solvers.minimize.corners import minimize_corners
-from solvers.minimize.multiclass import MulticlassObjective
-from solvers.minimize.objective import Objective
+from solvers.minimize.objective import MulticlassObjective, Objective
 from solvers.minimize.precise import PreciseSum, Term, minimize_precisely, norm
 from solvers.minimize.precise_corners import minimize_corners_precisely
 from solvers.minimize.proximal import minimize_on

@@ -16,10 +16,10 @@ from dpverify.neighbors import Relation
 from solvers import Ball, Bounds, Hinge
 from solvers.bounds import Data
 from solvers.descent import Setting
+from solvers.exponential.candidates import ExponentialERM
 from solvers.gradient_descent import GradientDescent
 from solvers.privacy.clipped_sums import ClippedSums
-from solvers.privacy.step_noise import StepNoise
-from solvers.sampling.exponential import ExponentialERM
+from solvers.privacy.noise import StepNoise
 from solvers.sgd import FixedBatches, PoissonBatches, StochasticGradientDescent
 from solvers.sufficient_statistics import SufficientStatistics
 

@@ -25,7 +25,7 @@ from solvers import (
     PrivateSVM,
     defaults,
 )
-from solvers.estimators.linear_classifier import LABELS_READ_OFF
+from solvers.estimators.classifiers import LABELS_READ_OFF
 from solvers.minimize.problem import Problem
 from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation

@@ -13,7 +13,8 @@ from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 from solvers import Ball, Bounds, Box, Hinge, Logistic, Simplex, Softmax, Squared, WholeSpace
 from solvers.descent import Setting
-from solvers.gradient_descent import GradientDescent, noise_ratio
+from solvers.gradient_descent import GradientDescent
+from solvers.privacy.noise import noise_ratio
 from tests.solvers.spoiled_iterates import BOTH_SIGNS, hinge_pair, hinge_setting
 
 BUDGETS: list[Guarantee] = [

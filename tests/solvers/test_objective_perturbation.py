@@ -17,7 +17,7 @@ from solvers.losses import Hinge, HuberHinge, Logistic, Loss, Softmax, Squared
 from solvers.minimize.problem import Problem
 from solvers.minimize.regularizers import ElasticNet, NoRegularizer, Regularizer, Ridge
 from solvers.objective_perturbation import Budget, ObjectivePerturbation
-from solvers.privacy.linear_noise import LastNoise, LinearNoise
+from solvers.privacy.noise import LastNoise, LinearNoise
 from solvers.privacy.objective_rules import Rule
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE_ONE

@@ -28,8 +28,8 @@ from solvers import (
 )
 from solvers.minimize.newton import minimize
 from solvers.minimize.objective import Objective
-from solvers.privacy.linear_noise import LinearNoise
-from solvers.privacy.logistic_profile import LogisticProfile
+from solvers.privacy.noise import LinearNoise
+from solvers.privacy.objective_deltas import LogisticProfile
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE_ONE
 SIGNS = Bounds(norm=1.0, labels=(-1, 1))

@@ -10,7 +10,7 @@ from dpverify.neighbors import Relation
 from dpverify.reporting.plots import risk_figure
 from solvers import Ball, Logistic
 from solvers.descent import Setting
-from solvers.quality.measurement import Measured, measure_descent, series
+from solvers.quality.risks import Measured, measure_descent, series
 from tests.solvers.spoiled_iterates import BOTH_SIGNS, hinge_setting
 
 
