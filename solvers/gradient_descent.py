@@ -41,6 +41,7 @@ class GradientDescent:
     (`excess_bounds.descent_excess`). Clipping below the Lipschitz constant voids that bound,
     never the claim.
 
+    >>> from dpverify import ApproxDP
     >>> from solvers import Ball, Bounds, Logistic
     >>> setting = Setting(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),
     ...                   domain=Ball(5.0), relation=Relation.REPLACE_ONE, records=2)
