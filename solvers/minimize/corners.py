@@ -8,7 +8,6 @@ one side of its corner for certain. So little is lost in floats: only records at
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from flint import arb
@@ -16,10 +15,7 @@ from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
-from dpverify.errors import NotSupported
-from solvers.bounds import Bounds
-from solvers.domains import Domain
-from solvers.losses.base import UNIT, Loss
+from solvers.losses.base import UNIT, Labels, Loss
 from solvers.minimize import newton
 from solvers.minimize.certificate import BLOCK_ERROR, block_sums, gamma, row_lengths
 from solvers.minimize.objective import Objective
@@ -37,8 +33,18 @@ class Rounded(Loss):
     [0.0, 0.5, 1.0]
     """
 
+    twice_differentiable = False
+
     loss: Loss
     width: float
+
+    @property
+    def labels(self) -> Labels:
+        return self.loss.labels
+
+    @property
+    def steepest(self) -> float:
+        return self.loss.steepest
 
     @property
     def name(self) -> str:
@@ -47,10 +53,6 @@ class Rounded(Loss):
     @property
     def monotone(self) -> bool:
         return self.loss.monotone
-
-    @property
-    def twice_differentiable(self) -> bool:
-        return False
 
     def _raw(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         raw: Floats = (np.asarray(scores, np.float64) - self.loss.corners(labels)[0]) / self.width
@@ -79,11 +81,6 @@ class Rounded(Loss):
         bend = 1 / width if low < raw < high else arb(0)
         return a * width * (raw - a / 2), [a], [[bend]]
 
-    def slope_bound(
-        self, bounds: Bounds, domain: Domain | None = None, dimension: int | None = None
-    ) -> float:
-        return self.loss.slope_bound(bounds, domain, dimension)
-
     @property
     def sharpness(self) -> float:
         return enclose(lambda: 1 / ball(self.width))[1]
@@ -96,12 +93,6 @@ class Rounded(Loss):
         # Far from the corner the slope is cut, and exact.
         cut = (raw < low - 8.0 * UNIT * size) | (raw > high + 8.0 * UNIT * size)
         return np.where(cut, 0.0, 4.0 * UNIT * size)
-
-    def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401, ARG002
-        raise NotSupported(f"loss={self.name!r} is minimized by Newton's method")
-
-    def check_bounds(self, bounds: Bounds) -> None:
-        self.loss.check_bounds(bounds)
 
 
 _NARROWER = 0.125
