@@ -1,113 +1,69 @@
 """Linear classifiers: logistic regression, and the support vector machine with a rounded corner."""
 
-from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_member
-from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
 from solvers.bounds import Bounds
 from solvers.defaults import public_records
-from solvers.estimators.declarations import (
-    Declaration,
-    RandomState,
-    Rows,
-    generator,
-    scores,
-    together,
-)
-from solvers.estimators.fitting import Fitted, Task, fit_weights, worst
+from solvers.domains import Domain
+from solvers.estimators.declarations import Declaration, generator, together
+from solvers.estimators.fitting import FitRequest, Fitted, LinearModel, fit_weights
 from solvers.losses import HuberHinge, Logistic, Loss, Softmax
-from solvers.minimize.certificate import Certificate
-from solvers.quality.excess_bounds import Utility
+from solvers.registry import domain_named, loss_named
 
 LABELS_READ_OFF = "which labels occur is public: no classes were declared, so they were read off y"
-METHODS = ("auto", "objective", "output", "gradient", "sgd")
 
 _ROOM = 1 << 26  # numbers that a joint Hessian may take on its way
 
 
-class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # scikit-learn has no types
     """What the classifiers share; `_has_joint` says whether there is a loss for many classes."""
 
+    _methods = ("auto", "objective", "output", "gradient", "sgd")
     _has_joint = False
 
-    def __init__(  # noqa: PLR0913  # scikit-learn: every parameter by name
-        self,
-        *,
-        budget: PureDP | ApproxDP | None = None,
-        norm_bound: float | None = None,
-        relation: Relation | str | None = None,
-        method: str = "auto",
-        classes: Sequence[Any] | None = None,
-        ridge: float | None = None,
-        records: int | None = None,
-        fit_intercept: bool = True,
-        clip: bool = False,
-        random_state: RandomState = None,
-    ) -> None:
-        self.budget = budget
-        self.norm_bound = norm_bound
-        self.relation = relation
-        self.method = method
-        self.classes = classes
-        self.ridge = ridge
-        self.records = records
-        self.fit_intercept = fit_intercept
-        self.clip = clip
-        self.random_state = random_state
+    classes: Sequence[Any] | None = None
 
-    @abstractmethod
-    def _loss(self) -> Loss: ...
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> "LinearClassifier":  # noqa: N803
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
         """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound."""
-        declared = Declaration.of(self.budget, self.relation)
-        check_member("method", self.method, METHODS)
-        rows = Rows.of(self.norm_bound, fit_intercept=self.fit_intercept, clip=self.clip)
-        loss = self._loss()
+        declared, rows = self._declared()
+        bounds = Bounds(norm=rows.norm, labels=(-1.0, 1.0))
+        request = self._request(declared, bounds, self.method)
         rng = generator(self.random_state)
         features, given = validate_data(
             self, X, y, dtype=np.float64, ensure_min_samples=declared.least_records
         )
         classes, indices = self._encoded(given)
         prepared, _ = rows.prepare(features, np.zeros(len(indices)))
-        task = Task(
-            loss=loss,
-            bounds=Bounds(norm=rows.norm, labels=(-1.0, 1.0)),
-            declared=declared,
-            method=self._chosen(len(classes), declared, prepared),
-            ridge=self.ridge,
-            records=self.records,
-        )
-        self.method_ = task.method
-        self.joint_ = len(classes) > 2 and task.method == "output" and self._has_joint
+        request = replace(request, method=self._chosen(len(classes), declared, prepared))
+        self.joint_ = len(classes) > 2 and request.method == "output" and self._has_joint
         if self.joint_:
-            fits = [_together(task, prepared, indices, len(classes), rng)]
+            fits = [_together(request, prepared, indices, len(classes), rng)]
             weights = fits[0].weights.reshape(prepared.shape[1], -1).T
         else:
-            fits = _one_by_one(task, prepared, indices, len(classes), rng)
+            fits = _one_by_one(request, prepared, indices, len(classes), rng)
             weights = np.stack([fitted.weights for fitted in fits])
-        self._keep(classes, fits, declared)
+        self.classes_ = classes
+        self._keep(fits, self._claim(fits, declared), request.method)
         self.coef_, self.intercept_ = rows.split(weights)
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:  # noqa: N803
         """Scores: one a row for two classes, positive for the second; else one a class."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
-        found = scores(rows, self.coef_) + self.intercept_
+        found = self._scores(X) + self.intercept_
         return found[:, 0] if len(self.classes_) == 2 else found
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
@@ -141,30 +97,27 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  #
         """
         if self.method != "auto":
             return self.method
+        if not self._loss().smooth:
+            return "output"  # noise in the objective needs a smooth loss
         known = self.records is not None or declared.relation is Relation.REPLACE_ONE
         if classes == 2 or not (known and self._has_joint):
             return "objective"
         records = public_records(self.records, declared.relation, len(rows))
         return "output" if records * rows.shape[1] * classes**2 <= _ROOM else "objective"
 
-    def _keep(self, classes: NDArray[Any], fits: Sequence[Fitted], declared: Declaration) -> None:
+    def _claim(self, fits: Sequence[Fitted], declared: Declaration) -> Claim:
         claim = together([fitted.claim for fitted in fits], declared)
         read_off = (LABELS_READ_OFF,) if self.classes is None else ()
         assumes = (*claim.assumes, *read_off)
-        claim = Claim(claim.guarantee, claim.relation, claim.theorem, assumes)
-        self.classes_ = classes
-        self.claim_: Claim = claim
-        self.certificate_: Certificate | None = worst(fits)
-        self.ridge_: float | None = fits[0].ridge
-        self.utility_: Utility | None = fits[0].utility  # the same for every class
+        return Claim(claim.guarantee, claim.relation, claim.theorem, assumes)
 
 
 def _one_by_one(
-    task: Task, rows: Floats, indices: Ints, classes: int, rng: np.random.Generator
+    request: FitRequest, rows: Floats, indices: Ints, classes: int, rng: np.random.Generator
 ) -> list[Fitted]:
     """One direction for two classes; else each class against the others, on equal shares."""
     parts = 1 if classes == 2 else classes
-    each = replace(task, declared=task.declared.share(parts))
+    each = replace(request, declared=request.declared.share(parts))
     return [
         fit_weights(each, rows, np.where(indices == index, 1.0, -1.0), rng=rng)
         for index in ([1] if parts == 1 else range(parts))
@@ -172,15 +125,16 @@ def _one_by_one(
 
 
 def _together(
-    task: Task, rows: Floats, indices: Ints, classes: int, rng: np.random.Generator
+    request: FitRequest, rows: Floats, indices: Ints, classes: int, rng: np.random.Generator
 ) -> Fitted:
     """One softmax model of all classes, on the whole budget."""
     labels = tuple(float(index) for index in range(classes))
-    bounds = Bounds(norm=task.bounds.norm, labels=labels)
-    joint = replace(task, loss=Softmax(classes), bounds=bounds)
+    bounds = Bounds(norm=request.bounds.norm, labels=labels)
+    joint = replace(request, loss=Softmax(classes), bounds=bounds)
     return fit_weights(joint, rows, indices.astype(np.float64), rng=rng)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLogisticRegression(LinearClassifier):
     """Logistic regression under differential privacy.
 
@@ -229,6 +183,7 @@ class PrivateLogisticRegression(LinearClassifier):
     utility_ : Utility or None
         What is promised about the fit's quality; for each class if there are more than two.
 
+    >>> from dpverify import PureDP, Relation
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-0.5, 0.5, (2000, 2))
     >>> y = np.where(X[:, 0] > 0, "right", "left")
@@ -260,6 +215,7 @@ class PrivateLogisticRegression(LinearClassifier):
         return probabilities
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateSVM(LinearClassifier):
     """The linear support vector machine under differential privacy.
 
@@ -267,6 +223,7 @@ class PrivateSVM(LinearClassifier):
     objective perturbation needs a gradient without jumps. Everything else is as in
     `PrivateLogisticRegression`.
 
+    >>> from dpverify import ApproxDP, Relation
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-0.5, 0.5, (2000, 2))
     >>> y = X[:, 0] > 0
@@ -276,34 +233,33 @@ class PrivateSVM(LinearClassifier):
     True
     """
 
-    def __init__(  # noqa: PLR0913  # scikit-learn: every parameter by name
-        self,
-        *,
-        budget: PureDP | ApproxDP | None = None,
-        norm_bound: float | None = None,
-        relation: Relation | str | None = None,
-        method: str = "auto",
-        width: float = 0.5,
-        classes: Sequence[Any] | None = None,
-        ridge: float | None = None,
-        records: int | None = None,
-        fit_intercept: bool = True,
-        clip: bool = False,
-        random_state: RandomState = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            norm_bound=norm_bound,
-            relation=relation,
-            method=method,
-            classes=classes,
-            ridge=ridge,
-            records=records,
-            fit_intercept=fit_intercept,
-            clip=clip,
-            random_state=random_state,
-        )
-        self.width = width
+    width: float = 0.5
 
     def _loss(self) -> Loss:
         return HuberHinge(width=self.width)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateClassifier(LinearClassifier):
+    """A linear classifier with a loss of your own, under differential privacy.
+
+    `loss` is a loss for labels ±1, or the name of a registered one; `domain` is where the weights
+    live, or the name of a registered domain. Everything else is as in `PrivateLogisticRegression`.
+
+    >>> from dpverify import ApproxDP, Relation
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, (2000, 2))
+    >>> model = PrivateClassifier(loss="huber-hinge", budget=ApproxDP(epsilon=1.0, delta=1e-6),
+    ...                           norm_bound=1.0, relation=Relation.ADD_REMOVE, random_state=0)
+    >>> bool(model.fit(X, X[:, 0] > 0).score(X, X[:, 0] > 0) > 0.9)
+    True
+    """
+
+    loss: Loss | str = "logistic"
+    domain: Domain | str | None = None
+
+    def _loss(self) -> Loss:
+        return loss_named(self.loss)
+
+    def _domain(self) -> Domain | None:
+        return None if self.domain is None else domain_named(self.domain)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
@@ -60,6 +61,16 @@ class Declaration:
     def share(self, parts: int) -> "Declaration":
         """One of `parts` equal shares: all of them together keep to the budget."""
         return self if parts == 1 else replace(self, budget=fraction(self.budget, 1.0 / parts))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """What every private model is told; stored as given, and checked by `fit`."""
+
+    budget: Budget | None = None
+    relation: Relation | str | None = None
+    clip: bool = False
+    random_state: RandomState = None
 
 
 def fraction(budget: Budget, part: float) -> Budget:

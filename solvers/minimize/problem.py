@@ -153,6 +153,11 @@ class Problem:
         check_member("solver", solver, ("auto", "conic"))
         if within is not None:
             check_positive("within", within)
+            if not self.domain.exact:
+                raise NotSupported(
+                    f"domain={self.domain.name!r} must be known to ball arithmetic for minima that "
+                    "are certified; gradient methods take any domain"
+                )
         features, labels = self.prepare(data)
         if not self.ridge > 0.0:
             raise InvalidParameter(
