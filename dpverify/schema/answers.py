@@ -21,8 +21,7 @@ from dpverify.neighbors import Relation
 from dpverify.schema.answer_patterns import Answer, bases, directions
 from dpverify.schema.candidates import Candidate
 from dpverify.schema.domains import pick
-from dpverify.schema.norms import ALLOWED_NORMS, ROUNDING, distance
-from dpverify.schema.vectors import numbers
+from dpverify.schema.vectors import ALLOWED_NORMS, ROUNDING, distance, numbers
 
 Pair: TypeAlias = tuple[Answer, Answer]
 

@@ -1,6 +1,5 @@
 """Datasets of records: how many, of which domain, and when two datasets are neighbors."""
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from reprlib import repr as short
@@ -13,6 +12,7 @@ from dpverify.neighbors import Relation
 from dpverify.schema.candidates import Candidate
 from dpverify.schema.changes import Change, Changes, Rows, draw_rows
 from dpverify.schema.domains import Domain, items
+from dpverify.schema.rows import apart
 
 Layout: TypeAlias = Literal["columns", "rows"]
 
@@ -98,8 +98,7 @@ records differ
     def _steps(self, a: Rows, b: Rows) -> int:
         """How many records differ, beyond those that the difference in length accounts for."""
         if not self.ordered:
-            lost, won = Counter(a), Counter(b)
-            return int(max((lost - won).total(), (won - lost).total()))
+            return max(apart(a, b))
         if len(a) == len(b):
             return sum(bool(x != y) for x, y in zip(a, b, strict=True))
         short_one, long_one = sorted((a, b), key=len)

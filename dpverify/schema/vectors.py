@@ -1,7 +1,9 @@
-"""Vectors as records: in a ball of a norm, or in a box."""
+"""Vectors as records, in a ball of a norm or in a box; and norms, rounded up."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from reprlib import repr as short
 from typing import Any
 
@@ -10,7 +12,13 @@ import numpy as np
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_count, check_member, check_positive
 from dpverify.schema.domains import Record, items, pick
-from dpverify.schema.norms import ALLOWED_NORMS, ROUNDING, length_of
+
+ALLOWED_NORMS = (1, 2, math.inf)
+ROUNDING = 1e-12
+"""By this share of a bound, given data may exceed it: what normalizing and adding floats does.
+
+Data that a schema makes keeps its bounds exactly.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +175,32 @@ class Box:
     def _raised(self, vector: tuple[float, ...]) -> tuple[float, ...]:
         """The vector with its first coordinate as high as may be."""
         return (self.high[0], *vector[1:])
+
+
+def length_of(vector: Sequence[float | Fraction], norm: float) -> float:
+    """The norm as a float that is not below the exact value.
+
+    >>> length_of([3.0, 4.0], 2)
+    5.0
+    """
+    sizes = [abs(Fraction(x)) for x in vector]
+    exponent = 2 if norm == 2 else 1
+    greatest = max(sizes, default=Fraction())
+    power = greatest if norm == math.inf else sum((x**exponent for x in sizes), Fraction())
+    # hypot is good to the last digit or two, and neither under- nor overflows on the way.
+    root = math.hypot(*map(float, sizes)) if norm == 2 else float(power)
+    while root < math.inf and Fraction(root) ** exponent < power:
+        root = math.nextafter(root, math.inf)
+    return root
+
+
+def distance(a: Sequence[float], b: Sequence[float], norm: float) -> float:
+    """The length of a − b for the floats that they are, not below the exact value.
+
+    >>> distance([1.1], [0.1], 1) > 1.0
+    True
+    """
+    return length_of([Fraction(x) - Fraction(y) for x, y in zip(a, b, strict=True)], norm)
 
 
 def numbers(name: str, value: object, dimension: int) -> tuple[float, ...]:

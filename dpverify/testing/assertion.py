@@ -4,21 +4,18 @@ from typing import Any
 
 from dpverify.auditing import NotRefuted, Refuted, audit
 from dpverify.auditing.sampling.sampler import Target
-from dpverify.claims import Claim
+from dpverify.auditing.search.judging import confirmed
+from dpverify.auditing.search.trials import Calls
+from dpverify.claims import Claimable
 from dpverify.errors import InvalidParameter
-from dpverify.guarantees import Guarantee
-from dpverify.testing.calls import Calls
-from dpverify.testing.completed import completed
-from dpverify.testing.context import LEVEL, SAMPLES, Record, current, first
+from dpverify.testing.context import Record, current
+from dpverify.testing.decorator import check_claim, check_limits
 from dpverify.testing.failure import PrivacyViolation, described, replay_line
-from dpverify.testing.ledger import check_level, check_samples
-from dpverify.testing.usage import check_claim
-from dpverify.testing.witnessing import is_confirmed, withdrawn
 
 
 def assert_private(  # noqa: PLR0913  # one keyword a setting
     mechanism: Target,
-    claim: Guarantee | Claim | None,
+    claim: Claimable | None,
     left: Any,  # noqa: ANN401  # whatever the mechanism takes
     right: Any,  # noqa: ANN401
     *,
@@ -39,11 +36,9 @@ def assert_private(  # noqa: PLR0913  # one keyword a setting
     True
     """
     guarantee = check_claim(claim)
+    check_limits(level, samples)
     around = current()
-    level = first(level, around.level, LEVEL)
-    samples = first(samples, around.samples, SAMPLES)
-    check_level(level)
-    check_samples(samples)
+    level, samples = around.limits(level, samples)
     vectorized = callable(getattr(mechanism, "sample", None))
     if not vectorized and not callable(mechanism):
         raise InvalidParameter(
@@ -51,20 +46,11 @@ def assert_private(  # noqa: PLR0913  # one keyword a setting
             "sample(data, size, *, rng)"
         )
     target = mechanism if vectorized else Calls(mechanism)
-    verdict = completed(
-        audit(
-            target,
-            left=left,
-            right=right,
-            claim=guarantee,
-            level=level,
-            samples=int(samples),
-            seed=seed,
-        )
-    )
     name = getattr(mechanism, "__name__", type(mechanism).__name__)
-    if isinstance(verdict, Refuted) and not is_confirmed(verdict, target):
-        verdict = withdrawn(name, verdict)
+    judged = audit(
+        target, left=left, right=right, claim=guarantee, level=level, samples=samples, seed=seed
+    )
+    verdict = confirmed(name, judged, target)
     around.records.append(
         Record(
             name=around.name or name,

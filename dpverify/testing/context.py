@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TypeVar
-
-T = TypeVar("T")
 
 LEVEL = 1e-6
 SAMPLES = 40_000
+LEVELS = (1e-12, 0.5)  # smallest and largest
 FEWEST = 500  # samples
 
 
@@ -43,6 +41,15 @@ class Run:
     name: str | None = None
     records: list[Record] = field(default_factory=list)
 
+    def limits(self, level: float | None, samples: int | None) -> tuple[float, int]:
+        """The level and the most draws of a test: its own if given, else those around it."""
+        own_level = self.level if level is None else level
+        own_samples = self.samples if samples is None else samples
+        return (
+            LEVEL if own_level is None else own_level,
+            SAMPLES if own_samples is None else int(own_samples),
+        )
+
 
 _current: ContextVar[Run | None] = ContextVar("dpverify_testing_run", default=None)
 
@@ -60,8 +67,3 @@ def running(run: Run) -> Iterator[Run]:
         yield run
     finally:
         _current.reset(token)
-
-
-def first(*options: T | None) -> T:
-    """The first option that was given; the last always is."""
-    return next(option for option in options if option is not None)

@@ -1,29 +1,37 @@
-"""`satisfies`: a mechanism becomes a test that looks for the pair that refutes its claim."""
+"""`satisfies`: a mechanism becomes a test that looks for the pair that refutes its claim.
 
+Misuse is found when the test is defined: a test that cannot fail must not pass.
+"""
+
+import dis
+import inspect
+import math
 from collections.abc import Callable
 from typing import Any
 
 from hypothesis.strategies import SearchStrategy
 
-from dpverify.claims import Claim
-from dpverify.guarantees import Guarantee
-from dpverify.testing.execution import execute
-from dpverify.testing.ledger import check_level, check_samples
+from dpverify.claims import AuditClaim, Claim, Claimable, ProfileClaim, read_claim
+from dpverify.errors import InvalidParameter, check_between, check_count
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.neighbors import Relation
+from dpverify.schema.rows import Neighboring, check_relation
+from dpverify.testing.context import FEWEST, LEVELS
+from dpverify.testing.execution import Subject, Test, execute, points_of
 from dpverify.testing.neighboring import relation_of
-from dpverify.testing.records import Neighboring
-from dpverify.testing.subject import Subject, Test
-from dpverify.testing.usage import check_claim, check_function, check_pairs
+
+_EXAMPLE = "for example dpv.PureDP(epsilon=1.0)"
 
 
 def satisfies(
-    claim: Guarantee | Claim | None = None,
+    claim: Claimable | None = None,
     *,
     on: SearchStrategy[Any] | None = None,
     relation: Neighboring | None = None,
     level: float | None = None,
     samples: int | None = None,
 ) -> Callable[[Test], Test]:
-    """A test that fails if `claim` is refuted on some neighboring pair.
+    """Turn a mechanism into a test that fails if `claim` is refuted on some neighboring pair.
 
     The function that is decorated takes `data` and `rng` and returns what the mechanism releases;
     other parameters are fixtures or parametrized, as for any test. A correct mechanism fails with
@@ -32,7 +40,8 @@ def satisfies(
     Parameters
     ----------
     claim
-        A guarantee, or a `Claim` with its relation.
+        What an audit takes: a guarantee, a `Claim` with its relation, a pair, an accountant, a
+        function ε ↦ δ or points (ε, δ).
     on
         Neighboring pairs: `neighbors(datasets, relation=…)`, or any strategy of pairs
         (left, right) together with `relation`, a relation or a predicate of left and right.
@@ -51,17 +60,110 @@ def satisfies(
     ...     return sum(data) + rng.laplace(scale=1.0)
     >>> test_private_count()
     """
-    guarantee = check_claim(claim)
+    check_given(claim)
     pairs, known = check_pairs(on, relation, claim)
-    if level is not None:
-        check_level(level)
-    if samples is not None:
-        check_samples(samples)
+    promised = check_claim(claim, known if isinstance(known, Relation) else None)
+    check_limits(level, samples)
 
     def decorate(test: Test) -> Test:
-        subject = Subject(check_function(test), guarantee, pairs, known, level, samples)
+        subject = Subject(check_function(test), promised, pairs, known, level, samples)
         if relation_of(pairs) is None:
             subject.try_pairs()
         return subject.as_test(execute)
 
     return decorate
+
+
+def check_given(claim: object) -> None:
+    """Raise if there is no claim, or the function under test in its place."""
+    known = getattr(claim, "__code__", None)
+    if claim is None or (known is not None and known.co_argcount != 1):
+        raise InvalidParameter(f"claim={claim!r} must be a guarantee, {_EXAMPLE}")
+
+
+def check_claim(claim: Claimable | None, relation: Relation | None = None) -> AuditClaim:
+    """What is claimed, as an audit reads it; raise if no samples could refute it."""
+    check_given(claim)
+    promised = read_claim(claim, relation)
+    if isinstance(promised, ProfileClaim):
+        return promised
+    largest = max(getattr(promised, name) for name in promised.__dataclass_fields__)
+    if isinstance(promised, (PureDP, ApproxDP)) or not math.isfinite(largest):
+        points_of(promised)  # quick for these; it raises if there are none
+    return promised
+
+
+def check_limits(level: object, samples: object) -> None:
+    """Raise unless a test can have this level and so many draws, where they are given."""
+    if level is not None:
+        check_between("level", level, *LEVELS)
+    if samples is not None:
+        check_count("samples", samples)
+        check_between("samples", samples, FEWEST, math.inf)
+
+
+def check_pairs(on: object, relation: object, claim: object) -> tuple[Any, Neighboring]:
+    """The strategy of pairs and the relation that they must be neighbors under."""
+    if not isinstance(on, SearchStrategy):
+        raise InvalidParameter(
+            f"on={on!r} must be a strategy of neighboring pairs: neighbors(datasets, relation=…)"
+        )
+    made = relation_of(on)
+    if made is None and relation is None:
+        raise InvalidParameter(
+            "relation=None must be given for a strategy of pairs that neighbors(…) did not make"
+        )
+    known = made if relation is None else check_relation(relation)
+    claimed = claim.relation if isinstance(claim, Claim) else None
+    for name, other in (("on", made), ("claim", claimed)):
+        if other is not None and other is not known:
+            raise InvalidParameter(f"relation={known!r} must be {other!r}, that of {name}")
+    return on, known  # type: ignore[return-value]  # made is not None where relation is
+
+
+def check_function(test: object) -> Callable[..., object]:
+    """Raise unless `test` is a function of data and rng that returns what it releases."""
+    if not inspect.isfunction(test):
+        raise InvalidParameter(f"test={test!r} must be a function test(data, rng)")
+    parameters = inspect.signature(test).parameters
+    for wanted in ("data", "rng"):
+        if wanted not in parameters:
+            raise InvalidParameter(
+                f"{test.__name__}{inspect.signature(test)} must take {wanted!r}: write "
+                f"def {test.__name__}(data, rng) and draw all randomness from rng"
+            )
+        if parameters[wanted].kind is inspect.Parameter.POSITIONAL_ONLY:
+            raise InvalidParameter(f"{test.__name__} must take {wanted!r} by keyword too")
+    if inspect.iscoroutinefunction(test) or inspect.isgeneratorfunction(test):
+        raise InvalidParameter(f"{test.__name__} must be a plain function: no async, no yield")
+    if returns_nothing(test):
+        raise InvalidParameter(
+            f"{test.__name__} must return what the mechanism releases; it returns None always"
+        )
+    return test
+
+
+def returns_nothing(function: Callable[..., object]) -> bool:
+    """Whether every return of the function's code is one of the constant None.
+
+    >>> returns_nothing(lambda data, rng: data)
+    False
+    """
+    found = False
+    before = None
+    for step in dis.get_instructions(function):
+        match step.opname:
+            case "RETURN_CONST" if step.argval is None:
+                found = True
+            case "RETURN_VALUE" if not step.is_jump_target and _loads_none(before):
+                found = True
+            case "RETURN_CONST" | "RETURN_VALUE":
+                return False
+            case _:
+                pass
+        before = step
+    return found
+
+
+def _loads_none(step: dis.Instruction | None) -> bool:
+    return step is not None and step.opname == "LOAD_CONST" and step.argval is None

@@ -1,24 +1,113 @@
 """One run of a decorated test: hypothesis proposes, the search judges, a failure is reported."""
 
 import functools
+import inspect
 import secrets
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import hypothesis
-from hypothesis import Phase, given, settings, target
+from hypothesis import HealthCheck, Phase, given, settings, target
+from hypothesis.database import ExampleDatabase
+from hypothesis.strategies import SearchStrategy
 
-from dpverify.errors import DPVerifyError
+from dpverify.auditing.search.examples import ExampleSearch
+from dpverify.auditing.search.judging import warn_unconfirmed
+from dpverify.auditing.search.trials import Calls, Trial
+from dpverify.auditing.statistics.points import Point, implied_points
+from dpverify.claims import AuditClaim
+from dpverify.errors import DPVerifyError, InvalidParameter
+from dpverify.fingerprint import fingerprint
 from dpverify.neighbors import Relation
-from dpverify.testing.calls import Calls
-from dpverify.testing.context import LEVEL, SAMPLES, Record, current, first
-from dpverify.testing.database import Snapshot
+from dpverify.schema.rows import Neighboring, check_neighboring
+from dpverify.testing.context import Record, current
 from dpverify.testing.failure import PrivacyViolation, described, raise_at, replay_line
-from dpverify.testing.fingerprint import fingerprint
-from dpverify.testing.ledger import check_level, check_samples
-from dpverify.testing.records import Neighboring
-from dpverify.testing.search import Search, Seen
-from dpverify.testing.subject import Subject, Test
-from dpverify.testing.witnessing import warn_unconfirmed
+from dpverify.testing.neighboring import NeighboringPair
+
+Test: TypeAlias = Callable[..., Any]
+
+_TRIED_BEFORE = 10  # pairs that are checked to be neighbors when the test is defined
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What one decorated test is made of."""
+
+    function: Test
+    claim: AuditClaim
+    pairs: SearchStrategy[Any]
+    relation: Neighboring
+    level: float | None
+    samples: int | None
+
+    def as_test(self, execute: Callable[..., None]) -> Test:
+        """The test: like one of hypothesis, with its decorators and its settings."""
+        subject = self
+
+        @functools.wraps(self.function)
+        def test(*arguments: Any, **fixtures: Any) -> None:  # noqa: ANN401
+            __tracebackhide__ = True
+            execute(subject, test, arguments, fixtures)
+
+        outline = self.body(lambda _pair: None)
+        model = given(pair=self.pairs)(outline)
+        test.__signature__ = self.signature()  # type: ignore[attr-defined]
+        test.is_hypothesis_test = True  # type: ignore[attr-defined]
+        test.hypothesis = model.hypothesis  # type: ignore[attr-defined]
+        test.mechanism = self.function  # type: ignore[attr-defined]
+        test.claim = self.claim  # type: ignore[attr-defined]
+        return test
+
+    def signature(self) -> inspect.Signature:
+        """Of the test: all parameters but data and rng."""
+        own = inspect.signature(self.function)
+        kept = [p for name, p in own.parameters.items() if name not in {"data", "rng"}]
+        return own.replace(parameters=kept)
+
+    def body(self, see: Callable[[Any], None]) -> Test:
+        """A function of one pair that hypothesis takes for the decorated one."""
+
+        def body(pair: Any) -> None:  # noqa: ANN401
+            see(pair)
+
+        functools.update_wrapper(body, self.function)
+        for name in [name for name in vars(body) if name.startswith("_hypothesis_internal")]:
+            delattr(body, name)  # settings below this decorator are the test's, not the body's
+        only = inspect.Parameter("pair", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        body.__signature__ = inspect.Signature([only])  # type: ignore[attr-defined]
+        return body
+
+    def sides(self, pair: Any) -> tuple[Any, Any]:  # noqa: ANN401
+        """Left and right of what the strategy drew, which must be neighbors."""
+        if isinstance(pair, NeighboringPair):
+            left, right = pair.left, pair.right
+        elif isinstance(pair, (tuple, list)) and len(pair) == 2:
+            left, right = pair
+        else:
+            raise InvalidParameter(f"on=… must yield pairs (left, right), not {pair!r}")
+        check_neighboring(left, right, self.relation)
+        return left, right
+
+    def try_pairs(self) -> None:
+        """Raise if one of the first pairs of a strategy that we did not make is none."""
+        trial = self.body(lambda pair: (self.sides(pair), None)[1])
+        plain = settings(
+            max_examples=_TRIED_BEFORE,
+            database=None,
+            derandomize=True,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        plain(given(pair=self.pairs)(trial))()
+
+
+@lru_cache(maxsize=64)
+def points_of(claim: AuditClaim) -> tuple[Point, ...]:
+    """What the claim implies, once for all tests of it: some take seconds to convert."""
+    return implied_points(claim)
 
 
 def execute(
@@ -43,21 +132,18 @@ class Execution:
         self.seed, self.planted = _seed_of(test, self.settings, self.name)
         named = subject.signature().bind(*arguments, **fixtures).arguments
         bound = functools.partial(subject.function, **named)
-        level = first(subject.level, around.level, LEVEL)
-        samples = first(subject.samples, around.samples, SAMPLES)
-        check_level(level)
-        check_samples(samples)
-        self.level = level
-        self.search = Search(
+        self.level, samples = around.limits(subject.level, subject.samples)
+        self.search = ExampleSearch(
             Calls(lambda data, rng: bound(data=data, rng=rng)),
             subject.claim,
-            level=level,
+            points_of(subject.claim),
+            level=self.level,
             samples=int(samples),
             examples=self.settings.max_examples,
             seed=self.seed,
             name=self.name,
         )
-        self.failed: Seen | None = None
+        self.failed: Trial | None = None
         self.misuse: DPVerifyError | None = None
 
     def run(self) -> None:
@@ -75,7 +161,7 @@ class Execution:
         if self.misuse is not None:
             raise self.misuse
         if self.failed is not None:
-            simpler = self.search.simpler(self.failed)
+            simpler = self.search.simplest(self.failed)
             notes = notes if simpler is self.failed else []
             self.failed = simpler
         violation = None if self.failed is None else self._violation(self.failed)
@@ -126,14 +212,14 @@ class Execution:
         if seen.score > -float("inf"):
             target(seen.score, label="privacy loss above the claim")
 
-    def _violation(self, pair: Seen) -> PrivacyViolation | None:
+    def _violation(self, trial: Trial) -> PrivacyViolation | None:
         """What is raised; None, after a warning, if fresh draws do not confirm it."""
-        found = self.search.witness(pair)
+        found = self.search.witness(trial)
         if found is None:
             warn_unconfirmed(self.name)
             return None
         witness, lower = found
-        pairs = len(self.search.seen)
+        pairs = len(self.search.tried)
         tried = f"{pairs:,} {'pair' if pairs == 1 else 'pairs'}, {self.search.used:,} draws a side"
         mechanism = f"{self.subject.function.__name__}.mechanism"
         hints = [replay_line(mechanism, self.subject.claim, witness)]
@@ -164,7 +250,7 @@ class Execution:
             delta=delta,
             level=self.level,
             samples=self.search.used,
-            pairs=len(self.search.seen),
+            pairs=len(self.search.tried),
         )
 
 
@@ -204,3 +290,26 @@ def _relation_name(relation: Neighboring) -> str:
     if isinstance(relation, Relation):
         return relation.value
     return getattr(relation, "__name__", str(relation))
+
+
+class Snapshot(ExampleDatabase):
+    """Reads what a database held at first; writes through to it."""
+
+    def __init__(self, inner: ExampleDatabase) -> None:
+        super().__init__()
+        self._inner = inner
+        self._held: dict[bytes, tuple[bytes, ...]] = {}
+
+    def fetch(self, key: bytes) -> Iterable[bytes]:
+        if key not in self._held:
+            self._held[key] = tuple(self._inner.fetch(key))
+        return self._held[key]
+
+    def save(self, key: bytes, value: bytes) -> None:
+        self._inner.save(key, value)
+
+    def delete(self, key: bytes, value: bytes) -> None:
+        self._inner.delete(key, value)
+
+    def move(self, src: bytes, dest: bytes, value: bytes) -> None:
+        self._inner.move(src, dest, value)

@@ -8,8 +8,8 @@ import numpy as np
 
 from dpverify.auditing.sampling.sampler import Side
 from dpverify.auditing.verdict import Witness
-from dpverify.guarantees import Guarantee
-from dpverify.testing.records import is_frame
+from dpverify.claims import AuditClaim
+from dpverify.schema.rows import is_frame
 
 _WIDTH = 2_000  # characters of a dataset that are printed
 _SMALL = 1_000_000  # seeds below this were typed
@@ -50,7 +50,7 @@ def shown(data: Any) -> str:  # noqa: ANN401  # whatever the mechanism takes
 
 def described(  # noqa: PLR0913  # the lines of a message
     name: str,
-    claim: Guarantee,
+    claim: AuditClaim,
     witness: Witness,
     *,
     epsilon_lower: float,
@@ -79,7 +79,7 @@ def described(  # noqa: PLR0913  # the lines of a message
     return "\n".join([*lines, *(f"  {hint}" for hint in hints)])
 
 
-def replay_line(name: str, claim: Guarantee, witness: Witness) -> str:
+def replay_line(name: str, claim: AuditClaim, witness: Witness) -> str:
     """The call that holds the same pair against the claim again, with fresh draws.
 
     The seeds of decorated tests are large numbers, so none is that of `assert_private`, 0. After

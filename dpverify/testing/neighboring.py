@@ -15,7 +15,8 @@ from hypothesis.strategies import SearchStrategy
 
 from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
-from dpverify.testing import records
+from dpverify.schema.changes import Change
+from dpverify.schema.rows import alike, rebuilt, rows_of, same
 
 _LARGEST = 10**9
 
@@ -113,9 +114,8 @@ def _replacing(recipe: Recipe) -> SearchStrategy[NeighboringPair]:
     def pairs(draw: st.DrawFn) -> NeighboringPair:
         rows = draw(_rows(recipe, max(1, recipe.min_size), recipe.max_size))
         i = draw(st.integers(0, len(rows) - 1))
-        other = draw(recipe.record.filter(lambda new: not records.same(new, rows[i])))
-        changed = [*rows[:i], other, *rows[i + 1 :]]
-        return NeighboringPair(recipe.build(rows), recipe.build(changed))
+        other = draw(recipe.record.filter(lambda new: not same(new, rows[i])))
+        return _pair(_replaced(rows, i, other), recipe.build)
 
     return pairs()
 
@@ -128,34 +128,34 @@ def _adding(recipe: Recipe) -> SearchStrategy[NeighboringPair]:
         rows = draw(_rows(recipe, recipe.min_size, recipe.max_size - 1))
         i = draw(st.integers(0, len(rows)))
         removed = draw(st.booleans())
-        added = draw(recipe.record)
-        fewer, more = recipe.build(rows), recipe.build([*rows[:i], added, *rows[i:]])
-        return NeighboringPair(more, fewer) if removed else NeighboringPair(fewer, more)
+        pair = _pair(Change(tuple(rows), i, (), (draw(recipe.record),)), recipe.build)
+        return NeighboringPair(pair.right, pair.left) if removed else pair
 
     return pairs()
 
 
 def _from_two(datasets: SearchStrategy[Any], relation: Relation) -> SearchStrategy[NeighboringPair]:
+    replaces = relation is Relation.REPLACE_ONE
+
     @st.composite
     def pairs(draw: st.DrawFn) -> NeighboringPair:
         left = draw(datasets)
-        size = records.count(left)
-        if relation is Relation.REPLACE_ONE:
-            assume(size > 0)
-        i = draw(st.integers(0, size - 1 if relation is Relation.REPLACE_ONE else size))
+        rows = rows_of(left)
+        assume(rows or not replaces)
+        i = draw(st.integers(0, len(rows) - replaces))
         source = draw(datasets)
-        assume(records.count(source) > 0 and _alike(left, source))
-        new = records.record(source, 0)
-        if relation is Relation.ADD_REMOVE:
-            return NeighboringPair(left, records.inserted(left, i, new))
-        assume(not records.same(new, records.record(left, i)))
-        return NeighboringPair(left, records.replaced(left, i, new))
+        assume(len(source) > 0 and alike(left, source))
+        new = rows_of(source)[0]
+        assume(not replaces or not same(new, rows[i]))
+        change = _replaced(rows, i, new) if replaces else Change(tuple(rows), i, (), (new,))
+        return NeighboringPair(left, rebuilt(change.right, left))
 
     return pairs()
 
 
-def _alike(left: Any, source: Any) -> bool:  # noqa: ANN401
-    """Whether a record of the one can stand in the other."""
-    if records.is_frame(left):
-        return bool(list(left.columns) == list(source.columns))
-    return getattr(left, "shape", ())[1:] == getattr(source, "shape", ())[1:]
+def _replaced(rows: list[Any], i: int, other: Any) -> Change:  # noqa: ANN401
+    return Change((*rows[:i], *rows[i + 1 :]), i, (rows[i],), (other,))
+
+
+def _pair(change: Change, build: Callable[[list[Any]], Any]) -> NeighboringPair:
+    return NeighboringPair(build(list(change.left)), build(list(change.right)))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from dpverify.testing.context import FEWEST, LEVEL, SAMPLES, Record, Run, running
+from dpverify.testing.context import FEWEST, LEVEL, LEVELS, SAMPLES, Record, Run, running
 
 _PREFIX = "privacy_"
 _MARKER = (
@@ -43,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
     config.addinivalue_line("markers", _ALARM)
-    _check("--privacy-level", config.getoption("--privacy-level"), low=1e-12, high=0.5)
+    _check("--privacy-level", config.getoption("--privacy-level"), low=LEVELS[0], high=LEVELS[1])
     _check("--privacy-samples", config.getoption("--privacy-samples"), low=FEWEST, high=math.inf)
 
 
@@ -162,7 +162,7 @@ def _marked(item: pytest.Item) -> dict[str, Any]:
                 f"{item.nodeid}: the marker must be privacy(level=…, samples=…), "
                 f"not {mark.args or sorted(unknown)}"
             )
-        _check(f"{item.nodeid}: level", mark.kwargs.get("level"), low=1e-12, high=0.5)
+        _check(f"{item.nodeid}: level", mark.kwargs.get("level"), low=LEVELS[0], high=LEVELS[1])
         _check(f"{item.nodeid}: samples", mark.kwargs.get("samples"), low=FEWEST, high=math.inf)
         found = dict(mark.kwargs) | found
     return found

@@ -28,7 +28,7 @@ from dpverify.schema import (
     schema_from_dict,
     schema_to_dict,
 )
-from dpverify.schema.norms import distance, length_of
+from dpverify.schema.vectors import distance, length_of
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE_ONE
 UNIT = Number(low=0, high=1)

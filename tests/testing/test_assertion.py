@@ -1,3 +1,4 @@
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -104,3 +105,9 @@ def test_nor_does_a_decorated_test_fail_by_it() -> None:
     plain = settings(max_examples=4, database=None)(test)
     with pytest.warns(UserWarning, match="bets refute the claim, but a fresh block"):
         seed(1)(plain)()
+
+
+@pytest.mark.parametrize("level", [0.0, -1.0, 0.6, 1e-13, math.nan, "1e-6", True])
+def test_bad_levels_are_named(level: object) -> None:
+    with pytest.raises(InvalidParameter, match="level="):
+        assert_private(noisy, ONE, [0.0], [1.0], level=level)  # type: ignore[arg-type]

@@ -16,6 +16,8 @@ from hypothesis.database import InMemoryExampleDatabase
 
 import dpverify as dpv
 from dpverify.auditing.attacks.proposals import Draws
+from dpverify.auditing.search import examples
+from dpverify.auditing.search.quick import Look, glimpse
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
@@ -23,12 +25,9 @@ from dpverify.testing import (
     NeighboringPair,
     PrivacyViolation,
     context,
-    glance,
     neighbors,
     satisfies,
-    search,
 )
-from dpverify.testing.glance import Glance
 from dpverify.theorems import LAPLACE
 
 Rng = np.random.Generator
@@ -180,10 +179,10 @@ def test_the_database_keeps_a_failure_and_loses_a_fixed_one(
 def test_the_last_test_fails_and_its_pair_is_met_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short looks are blinded here, so only the test at the end can refute."""
 
-    def blind(seen: Draws, points: Any) -> Glance:  # noqa: ANN401
-        return replace(glance.glimpse(seen, points), wager=None)
+    def blind(seen: Draws, points: Any) -> Look:  # noqa: ANN401
+        return replace(glimpse(seen, points), wager=None)
 
-    monkeypatch.setattr(search, "glimpse", blind)
+    monkeypatch.setattr(examples, "glimpse", blind)
     with context.running(context.Run()) as around:
         found = failure(quiet(satisfies(ONE, on=unit, samples=8_000)(half_noise)))
     assert found.witness is not None

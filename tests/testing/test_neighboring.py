@@ -10,9 +10,9 @@ from hypothesis.strategies import SearchStrategy
 
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.neighbors import Relation
+from dpverify.schema.rows import check_neighboring, differ_in_one
 from dpverify.testing import NeighboringPair, neighbors
 from dpverify.testing import strategies as dst
-from dpverify.testing.records import check_neighboring, differ_in_one
 
 DATASETS: dict[str, SearchStrategy[Any]] = {
     "lists": st.lists(st.floats(0, 1)),

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.errors import InvalidParameter, NotSupported
-from dpverify.guarantees import Guarantee
+from dpverify.guarantees import GUARANTEES, Guarantee
 from dpverify.testing import strategies as dst
-from dpverify.testing.usage import GUARANTEES
 
 
 @given(dst.numbers(-2.0, 3.0, min_size=1, max_size=4))

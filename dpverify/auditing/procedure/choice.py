@@ -1,6 +1,7 @@
 """Which events to hold against a claim next, from the draws so far."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from dpverify.auditing.attacks.merit import Bound
 from dpverify.auditing.attacks.proposals import Explore, Families, Proposal, merit_of, propose
@@ -23,6 +24,24 @@ class Chosen:
     proposal: Proposal
     point: Point
 
+    @property
+    def gain(self) -> float:
+        """By how much the event seems to break the statement."""
+        return self.proposal.merit - self.point.epsilon
+
+
+def best_choices(
+    past: Explore, points: Sequence[Point], goal: Callable[[Point], Bound], families: Families
+) -> dict[Side, Chosen]:
+    """For each side that an event may favor, the event and the point that it breaks most."""
+    best: dict[Side, Chosen] = {}
+    for point in points:
+        for side, proposal in propose(past, goal(point), families).items():
+            chosen = Chosen(proposal=proposal, point=point)
+            if side not in best or chosen.gain > best[side].gain:
+                best[side] = chosen
+    return best
+
 
 def best_wager(
     points: tuple[Point, ...],
@@ -32,15 +51,18 @@ def best_wager(
     ladder: Ladder,
 ) -> Wager | None:
     """The bet that would have grown fastest: on new events, or on those bet on so far."""
-    found: dict[Side, tuple[float, Stake]] = {}
-    for point in points:
-        goal = Bound(delta=point.delta, z=_HOPE, planned=past.left.size)
-        for side, proposal in propose(past, goal, families).items():
-            gain = proposal.merit - point.epsilon
-            if side not in found or gain > found[side][0]:
-                found[side] = gain, Stake(event=proposal.event, favors=side, point=point)
-    best_first = sorted(found.values(), key=lambda pair: -pair[0])
-    options = [tuple(stake for _, stake in best_first)]
+
+    def goal(point: Point) -> Bound:
+        return Bound(delta=point.delta, z=_HOPE, planned=past.left.size)
+
+    found = best_choices(past, points, goal, families)
+    best_first = sorted(found.items(), key=lambda item: -item[1].gain)
+    options = [
+        tuple(
+            Stake(event=chosen.proposal.event, favors=side, point=chosen.point)
+            for side, chosen in best_first
+        )
+    ]
     if known is not None:
         options.append(known.bet.stakes)
     return wager(options, past, ladder)
@@ -50,18 +72,16 @@ def best_bound(
     points: tuple[Point, ...], past: Explore, families: Families, *, level: float, planned: int
 ) -> Chosen | None:
     """The event with the largest bound to hope for; None if all outputs are the same."""
-    best: tuple[float, Proposal, Point, Bound] | None = None
-    for point in points:
-        doubt = _CAREFUL if planned >= _MANY else _BOLD
-        goal = Bound(delta=point.delta, z=critical(level), planned=planned, doubt=doubt)
-        for proposal in propose(past, goal, families).values():
-            gain = proposal.merit - point.epsilon
-            if best is None or gain > best[0]:
-                best = (gain, proposal, point, goal)
-    if best is None:
+    doubt = _CAREFUL if planned >= _MANY else _BOLD
+
+    def goal(point: Point) -> Bound:
+        return Bound(delta=point.delta, z=critical(level), planned=planned, doubt=doubt)
+
+    found = best_choices(past, points, goal, families)
+    if not found:
         return None
-    _, proposal, point, goal = best
-    return Chosen(proposal=simplified(proposal, past, goal), point=point)
+    best = max(found.values(), key=lambda chosen: chosen.gain)
+    return replace(best, proposal=simplified(best.proposal, past, goal(best.point)))
 
 
 def is_ready(chosen: Chosen, past: Explore, *, level: float, planned: int) -> bool:

@@ -5,6 +5,6 @@
 - `auditing`: the whole procedure.
 """
 
-from dpverify.auditing.search.auditing import audit_over
+from dpverify.auditing.search.over_schema import audit_over
 
 __all__ = ["audit_over"]

@@ -23,8 +23,8 @@ from dpverify.auditing.sampling.outputs import (
     from_objects,
     joined,
 )
+from dpverify.auditing.search.trials import Calls
 from dpverify.guarantees import PureDP
-from dpverify.testing.calls import Calls
 
 few = st.sampled_from([1.0, 2.0])
 numbers = st.sampled_from([0.0, 1.0, 2.5, -0.0, 3, 0.1, 1e16, math.nan, math.inf, -math.inf])

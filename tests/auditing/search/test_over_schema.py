@@ -13,7 +13,8 @@ from scipy.stats import binom
 import solvers
 from dpverify.auditing import NotRefuted, Refuted
 from dpverify.auditing.search import audit_over
-from dpverify.auditing.search.exploring import Explorer, derived
+from dpverify.auditing.search.halving import Halving
+from dpverify.auditing.search.trials import Search, derived
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
@@ -262,21 +263,14 @@ def test_same_seed_same_verdict_whatever_the_workers() -> None:
 
 def test_the_exploration_keeps_to_its_budget_and_ranks_by_promise() -> None:
     for budget in (2_500, 10_000, 40_000):
-        explored = Explorer(
-            mechanism=Laplace(scale=1.0),
-            schema=answers(3),
-            points=implied_points(ONE),
-            level=0.01,
-            planned=10_000,
-            budget=budget,
-            pairs=64,
-            seed=1,
-        ).run()
-        assert explored.draws <= 1.4 * budget
-        promises = [arm.promise for arm in explored.best]
-        assert promises == sorted(promises, reverse=True)
-        assert explored.pairs >= 4
-        assert len({arm.candidate for arm in explored.best}) == len(explored.best)
+        search = Search(Laplace(scale=1.0), implied_points(ONE), level=0.01, samples=10_000, seed=1)
+        explored = Halving(search, answers(3), budget=budget, pairs=64)
+        explored.run()
+        assert search.used <= 1.4 * budget
+        scores = [trial.score for trial in explored.ranked]
+        assert scores == sorted(scores, reverse=True)
+        assert len(search.tried) >= 4
+        assert len({trial.candidate for trial in explored.ranked}) == len(scores)
 
 
 def test_a_leak_through_bits_is_told() -> None:

@@ -8,9 +8,9 @@ import pytest
 from scipy.stats import binom
 
 from dpverify.auditing.sampling.sampler import Sampler
+from dpverify.auditing.search.quick import Outcome, draws, few, glimpse, judge, look
+from dpverify.auditing.search.trials import Calls
 from dpverify.auditing.statistics.points import Point
-from dpverify.testing.calls import Calls
-from dpverify.testing.glance import Outcome, draws, few, glimpse, judge, look
 
 Rng = np.random.Generator
 CLAIM = (Point(epsilon=1.0, delta=0.0),)
@@ -54,7 +54,7 @@ def test_a_gross_violation_is_refuted_soon() -> None:
     first = glimpse(draws(pair, 0, 128), CLAIM)
     found = judge(pair, first, CLAIM, level=1e-9, most=4_000)
     assert found.refuted
-    assert found.glance.size <= 1_024
+    assert found.look.size <= 1_024
     assert 1.0 <= found.epsilon_lower <= 5.0
 
 
@@ -66,7 +66,7 @@ def test_a_test_gives_up_early_on_a_private_pair() -> None:
     assert start.wager is None
     found = judge(pair, hopeful, CLAIM, level=1e-6, most=100_000)
     assert not found.refuted
-    assert found.glance.size <= 1_024
+    assert found.look.size <= 1_024
 
 
 def outcome(mechanism: Calls, seed: int) -> Outcome:

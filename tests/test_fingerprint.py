@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.testing.fingerprint import fingerprint
+from dpverify.fingerprint import fingerprint
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -67,6 +67,6 @@ def test_frames_are_their_cells() -> None:
 
 
 def test_the_same_in_every_process() -> None:
-    code = "from dpverify.testing.fingerprint import fingerprint as f; print(f(['a', 1.5, {'b'}]))"
+    code = "from dpverify.fingerprint import fingerprint as f; print(f(['a', 1.5, {'b'}]))"
     shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert int(shown.stdout) == fingerprint(["a", 1.5, {"b"}])

@@ -1,15 +1,35 @@
+"""Shares of a level, and audits that were cut short."""
+
+import math
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import dpverify as dpv
 from dpverify.auditing import audit
 from dpverify.auditing.sampling.limits import Stopped
+from dpverify.auditing.search.judging import Ledger, completed
 from dpverify.errors import InvalidParameter
-from dpverify.testing.completed import completed
 
 INTERRUPT = Stopped(why="interrupt", reason="interrupted")
 FAILURE = Stopped(why="failure", reason="there was not enough memory")
+
+
+def test_shares_by_hand() -> None:
+    ledger = Ledger(1e-6)
+    assert ledger.next() == pytest.approx(3e-6 / math.pi**2, rel=1e-12)
+    assert ledger.next() == pytest.approx(3e-6 / (4 * math.pi**2), rel=1e-12)
+    assert ledger.last == 5e-7
+
+
+@given(st.floats(1e-12, 0.5), st.integers(1, 3_000))
+def test_the_sum_stays_below_the_level(level: float, tests: int) -> None:
+    ledger = Ledger(level)
+    total = sum((Fraction(ledger.next()) for _ in range(tests)), Fraction(ledger.last))
+    assert total < Fraction(level)
 
 
 def test_an_audit_that_was_stopped_is_no_pass() -> None:

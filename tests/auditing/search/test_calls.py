@@ -5,7 +5,7 @@ import pytest
 
 from dpverify.auditing.sampling.copies import copier
 from dpverify.auditing.sampling.outputs import Raised
-from dpverify.testing.calls import Calls
+from dpverify.auditing.search.trials import Calls
 
 Rng = np.random.Generator
 

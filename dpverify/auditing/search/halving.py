@@ -1,0 +1,117 @@
+"""Which pairs of a schema look worst for a claim: successive halving over candidates.
+
+Many pairs get few draws each; the better ones are kept, joined by variants of the best, and get
+more. Nothing is judged here: these draws choose the pairs that fresh draws will judge, so they
+cost nothing of the level, however many pairs are tried.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+
+from dpverify.auditing.attacks.merit import Bound
+from dpverify.auditing.attacks.proposals import Explore, Families
+from dpverify.auditing.procedure.choice import best_choices
+from dpverify.auditing.search.trials import Pass, Search, Trial, derived
+from dpverify.auditing.statistics.binomial import critical
+from dpverify.auditing.statistics.points import Point
+from dpverify.schema import Candidate, Schema
+
+_RANDOM_SHARE = 0.25  # of the first pairs
+_UNIT = 300  # first draws of a pair times this are the whole exploration
+_LEAST = 32
+_DOUBT = 1.0  # standard errors by which a pair's promise is discounted
+_POINTS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """Keep so many pairs, add so many variants of the best, draw up to so many units each."""
+
+    keep: int
+    variants: int
+    units: int
+
+
+_ROUNDS = (_Round(0, 0, 1), _Round(16, 16, 3), _Round(8, 4, 10), _Round(3, 0, 30))
+
+
+class Halving(Pass):
+    """Rounds of draws on ever fewer pairs of a schema; `ranked` are the worst, the worst first.
+
+    `patterns` are the names of the first pairs. `budget` is about the draws a side of all rounds.
+    The search's `samples` and `level` are those that the pair is to be judged with: what is worst
+    depends on them. With `bits`, events about the bits of outputs count too.
+    """
+
+    def __init__(
+        self, search: Search, schema: Schema, *, budget: int, pairs: int, bits: bool = False
+    ) -> None:
+        super().__init__(search)
+        self.schema = schema
+        self.bits = bits
+        self.seed = derived(search.seed, 0)
+        self.ranked: list[Trial] = []
+        self.patterns: tuple[str, ...] = ()
+        self._rng = np.random.default_rng([self.seed, 0])
+        self._unit = max(_LEAST, budget // _UNIT)
+        self._share = min(1.0, budget / (self._unit * _UNIT))  # of all numbers of pairs
+        self._first = max(4, round(pairs * self._share))
+        self._rounds = list(_ROUNDS)
+
+    def step(self) -> bool:
+        """One round."""
+        now = self._rounds.pop(0)
+        last = not self._rounds
+        kept = self.ranked[: max(2, round(now.keep * self._share))]
+        new = self._variants(round(now.variants * self._share)) if kept else self._beginning()
+        fresh = [self._started(candidate) for candidate in new]
+        trials = [self._more(trial, self._unit * now.units, last=last) for trial in [*kept, *fresh]]
+        self.ranked = sorted(trials, key=lambda trial: -trial.score)  # stable: patterns first
+        return not last
+
+    def _beginning(self) -> list[Candidate]:
+        """Patterns, and pairs at random for the rest."""
+        known = list(islice(self.schema.patterns(), round(self._first * (1.0 - _RANDOM_SHARE))))
+        drawn = [self.schema.draw_pair(self._rng) for _ in range(self._first - len(known))]
+        first = list(dict.fromkeys([*known, *drawn]))
+        self.patterns = tuple(dict.fromkeys(candidate.pattern for candidate in first))
+        return first
+
+    def _variants(self, number: int) -> Iterable[Candidate]:
+        """Mutations of the best pairs, none of them among these."""
+        best = self.ranked[:8]
+        parents = [best[i % len(best)].candidate for i in range(number)]
+        known = {trial.candidate for trial in self.ranked}
+        made = dict.fromkeys(self.schema.mutate(parent, self._rng) for parent in parents)
+        return [candidate for candidate in made if candidate not in known]
+
+    def _started(self, candidate: Candidate) -> Trial:
+        number = len(self.search.tried)
+        trial = self.search.trial(candidate, derived(self.seed, 1, number))
+        self.search.tried[number] = trial
+        return trial
+
+    def _more(self, trial: Trial, size: int, *, last: bool) -> Trial:
+        after = trial.drawn(size)
+        self.search.used += after.size - trial.size
+        return after if after.seen is None else replace(after, score=self._score(after, last=last))
+
+    def _score(self, trial: Trial, *, last: bool) -> float:
+        families = Families(bits=self.bits, classifiers=last)
+        z, planned = critical(self.search.level), self.search.samples
+
+        def goal(point: Point) -> Bound:
+            return Bound(delta=point.delta, z=z, planned=planned, doubt=_DOUBT)
+
+        found = best_choices(Explore(trial.seen), self._points(last=last), goal, families)  # type: ignore[arg-type]  # drawn above
+        return max((choice.gain for choice in found.values()), default=-np.inf)
+
+    def _points(self, *, last: bool) -> tuple[Point, ...]:
+        """All points at the end, and some of them before."""
+        points = self.search.points
+        if last or len(points) <= _POINTS:
+            return points
+        return points[:: -(-len(points) // _POINTS)]

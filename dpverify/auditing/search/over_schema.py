@@ -1,0 +1,167 @@
+"""The audit over a schema: explore on some draws, judge on others, then simplify.
+
+Levels: the pairs that are judged were chosen on draws of their own, so the first gets three
+quarters of the level and the second the rest, whatever was tried before. A true claim is refuted
+with probability at most `level` over the whole search, and `epsilon_lower` exceeds the truth with
+no more.
+"""
+
+import time
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import Any
+
+from dpverify.auditing.adapters import adapted, assumptions
+from dpverify.auditing.sampling.sampler import Target
+from dpverify.auditing.sampling.workers import pool
+from dpverify.auditing.search.halving import Halving
+from dpverify.auditing.search.judging import Finalist, Judging
+from dpverify.auditing.search.shrinking import SchemaShrinking
+from dpverify.auditing.search.trials import Search, Trial, derived
+from dpverify.auditing.statistics.points import implied_points
+from dpverify.auditing.verdict import Refuted, Verdict
+from dpverify.claims import Claimable, read_claim
+from dpverify.errors import InvalidParameter, check_count, check_level, check_positive, check_seed
+from dpverify.schema import Schema
+
+_SHARES = (0.75, 0.25)  # of the level, for the pair that looks worst and for the second
+_SAMPLES = {True: 100_000, False: 10_000}
+_MOST_EXPLORED = 100_000
+
+
+def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
+    mechanism: Target,
+    schema: Schema,
+    *,
+    claim: Claimable | None = None,
+    level: float = 0.01,
+    seed: int = 0,
+    samples: int | None = None,
+    explore: int | None = None,
+    pairs: int = 64,
+    minimize: bool = True,
+    seconds: float | None = None,
+    timeout: float | None = None,
+    workers: int = 1,
+    executor: Executor | None = None,
+    **options: Any,  # noqa: ANN401  # passed on to `audit`
+) -> Verdict:
+    """Try to refute that `mechanism` keeps `claim` on all neighboring datasets of a schema.
+
+    Parameters
+    ----------
+    schema
+        What data the mechanism takes, and when two datasets are neighbors.
+    samples
+        Most draws a side on each of the pairs that are judged; as in `audit`.
+    explore
+        About how many draws a side choose among pairs; if None, as many as `samples`, but 100,000
+        at most. Below some 2,500 there is no exploration worth the name.
+    pairs
+        Pairs to begin with: known patterns and pairs at random; fewer if `explore` is below
+        10,000. About a third as many variants of the best ones join them.
+    minimize
+        Whether the pair of a refutation is simplified, with further draws; not with `seconds`.
+    seconds
+        A third of them at most are for the exploration.
+
+    The other parameters are those of `audit`. The verdict's `samples` are all draws a side until
+    the decision, those of the exploration included; `tried` says what was explored. Same seed, same
+    verdict.
+
+    >>> import numpy as np
+    >>> from dpverify.schema import Number, Records
+    >>> from dpverify.guarantees import PureDP
+    >>> def flawed(data, rng): return sum(data) + rng.laplace(scale=0.5)
+    >>> ages = Records(record=Number(low=0, high=1), length=(0, 5), relation="add-remove")
+    >>> verdict = audit_over(flawed, ages, claim=PureDP(epsilon=1.0), seed=7, samples=4_000)
+    >>> verdict.witness.left, verdict.witness.right
+    (array([], dtype=float64), array([1.]))
+    """
+    start, begun = time.perf_counter(), time.time()
+    check_count("pairs", pairs)
+    if options.get("checkpoint") is not None:
+        raise InvalidParameter("checkpoint must be None for a search: it draws from many pairs")
+    if seconds is not None:
+        check_positive("seconds", seconds)
+    until = None if seconds is None else begun + seconds
+    check_level(level, least=1e-11)
+    check_seed(seed)
+    for name, number in (("samples", samples), ("explore", explore)):
+        if number is not None:
+            check_count(name, number)
+    target = adapted(mechanism)
+    promised = read_claim(
+        getattr(target, "claim", None) if claim is None else claim, schema.relation
+    )
+    planned = samples or _SAMPLES[callable(getattr(target, "sample", None))]
+    with pool(workers, executor, target) as runner:
+        common = {"timeout": timeout, "executor": runner}
+        search = Search(
+            target,
+            implied_points(promised),
+            level=level,
+            samples=planned,
+            seed=seed,
+            until=None if seconds is None else begun + seconds / 3.0,
+            **common,
+        )
+        explored = Halving(
+            search,
+            schema,
+            budget=explore or min(planned, _MOST_EXPLORED),
+            pairs=pairs,
+            bits=options.get("arithmetic") == "float",
+        )
+        explored.run()
+        told, drawn = _told(explored), search.used
+        fixed = options | common | {"claim": promised}
+        judging = Judging(search, _finalists(explored), until=until, **fixed)
+        judging.run()
+        shown, trial = judging.best
+        verdict = replace(shown, level=level, samples=search.used - drawn)
+        if isinstance(verdict, Refuted) and minimize and verdict.stopped is None and until is None:
+            verdict = _simplified(verdict, trial, search, schema, fixed)
+    return replace(
+        verdict,
+        samples=verdict.samples + drawn,
+        seconds=time.perf_counter() - start,
+        tried=(*verdict.tried, told),
+        notes=tuple(dict.fromkeys([*verdict.notes, *assumptions(target, claim)])),
+    )
+
+
+def _finalists(explored: Halving) -> list[Finalist]:
+    """The pairs that look worst, each with its share of the level."""
+    taken = [trial for trial in explored.ranked if not trial.only_raises]
+    if not taken:
+        raise InvalidParameter(
+            "schema must describe data that the mechanism takes; on all of it, the mechanism "
+            f"raises {explored.ranked[0].broken}"
+        )
+    best = taken[: len(_SHARES)]
+    shares = _SHARES if len(best) == len(_SHARES) else (1.0,)
+    search = explored.search
+    return [
+        Finalist(trial, search.level * share, derived(search.seed, 1, i), search.samples)
+        for i, (trial, share) in enumerate(zip(best, shares, strict=True))
+    ]
+
+
+def _simplified(
+    verdict: Refuted, trial: Trial, search: Search, schema: Schema, options: dict[str, Any]
+) -> Refuted:
+    shrinking = SchemaShrinking(search, replace(trial, found=verdict), schema, **options)
+    shrinking.run()
+    notes = (*verdict.notes, f"the pair was found as: {trial.candidate.pattern}")
+    return replace(shrinking.confirmed(), notes=notes)
+
+
+def _told(explored: Halving) -> str:
+    """What was explored, in words; before anything is judged."""
+    names, search = explored.patterns, explored.search
+    shown = "; ".join(names[:6]) + ("; …" if len(names) > 6 else "")
+    return (
+        f"{len(search.tried)} neighboring pairs, on {search.used:,} draws a side that judged "
+        f"nothing ({shown})"
+    )

@@ -1,0 +1,200 @@
+"""Pairs on trial, the search that they are part of, and the passes that spend draws on them.
+
+A `Search` knows the mechanism, the claim, all pairs tried and the draws used so far. A `Pass` is
+one way to go on: to look at new pairs, to judge the worst, to simplify a refuted one. The loop is
+in the base class, and a pass supplies its step.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.random.bit_generator import ISpawnableSeedSequence
+from numpy.typing import NDArray
+
+from dpverify.auditing.attacks.draws import Draws
+from dpverify.auditing.sampling.copies import copier, detached
+from dpverify.auditing.sampling.limits import OutOfTime
+from dpverify.auditing.sampling.outputs import WHOLE, Raised
+from dpverify.auditing.sampling.sampler import Sampler, Target
+from dpverify.auditing.search.quick import Outcome, draws, together
+from dpverify.auditing.statistics.points import Point
+from dpverify.auditing.verdict import Refuted
+from dpverify.schema import Candidate
+
+_WORDS = 4  # of 64 bits, which make the state of a PCG64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A pair, the draws on it so far, and by how much it seems to break the claim.
+
+    `found` is the refutation, if there is one. `broken` says what a vectorized mechanism raised on
+    the pair: draws are then made one by one, so that an exception is an output like any other.
+    """
+
+    candidate: Candidate
+    sampler: Sampler
+    seen: Draws | None = None
+    score: float = -math.inf
+    broken: str = ""
+    found: Outcome | Refuted | None = None
+
+    @property
+    def size(self) -> int:
+        return 0 if self.seen is None else self.seen.left.size
+
+    @property
+    def length(self) -> int:
+        """Characters that it takes to write the pair down."""
+        return len(repr((self.candidate.left, self.candidate.right)))
+
+    @property
+    def only_raises(self) -> bool:
+        """Whether the mechanism does not take the data of this pair, on either side."""
+        if not self.broken or self.seen is None:
+            return False
+        texts = [side.text(WHOLE) for side in (self.seen.left, self.seen.right)]
+        return all(bool(np.char.startswith(side, "raises ").all()) for side in texts)
+
+    def drawn(self, size: int) -> "Trial":
+        """The trial with `size` draws a side, or as many as there is time for."""
+        if self.size >= size:
+            return self
+        try:
+            fresh = draws(self.sampler, self.size, size)
+        except OutOfTime:
+            return self
+        except Exception as error:
+            if not self.sampler.vectorized:
+                raise
+            singly = replace(self.sampler, mechanism=OneByOne(self.sampler.mechanism))
+            cause = error.__cause__ or error
+            reason = f"{type(cause).__name__}: {cause}"
+            return replace(self, sampler=singly, seen=None, broken=reason).drawn(size)
+        return replace(self, seen=fresh if self.seen is None else together(self.seen, fresh))
+
+
+class Search:
+    """A search for the pair on which a mechanism breaks a claim most.
+
+    `points` are what the claim implies; `level` is for the whole search; `drawing` are options of
+    the samplers. Equal seeds give equal searches.
+    """
+
+    def __init__(  # what is tested, against what, and how hard
+        self,
+        mechanism: Target,
+        points: Sequence[Point],
+        *,
+        level: float,
+        samples: int,
+        seed: int,
+        **drawing: Any,  # noqa: ANN401  # timeout, executor, until
+    ) -> None:
+        self.mechanism = mechanism
+        self.points = tuple(points)
+        self.level = level
+        self.samples = samples
+        self.seed = seed
+        self.drawing = drawing
+        self.tried: dict[Hashable, Trial] = {}
+        self.used = 0
+
+    def trial(self, candidate: Candidate, seed: int) -> Trial:
+        """A pair that nothing was drawn on with this seed."""
+        sampler = Sampler(
+            mechanism=self.mechanism,
+            left=candidate.left,
+            right=candidate.right,
+            seed=seed,
+            **self.drawing,
+        )
+        return Trial(candidate=candidate, sampler=sampler)
+
+
+class Pass(ABC):
+    """One way of spending draws; the loop is here, and a pass supplies the step."""
+
+    def __init__(self, search: Search) -> None:
+        self.search = search
+
+    def run(self) -> None:
+        """Step by step, until there is nothing more to try."""
+        while self.step():
+            pass
+
+    @abstractmethod
+    def step(self) -> bool:
+        """Try one thing; whether there may be another."""
+
+
+def derived(seed: int, *key: int) -> int:
+    """A seed of its own for one part of a search."""
+    words = np.random.SeedSequence(seed, spawn_key=key).generate_state(2, np.uint64)
+    return int(words[0])
+
+
+class OneByOne:
+    """A vectorized mechanism as a callable, so that what a draw raises is an output."""
+
+    def __init__(self, mechanism: Target) -> None:
+        self.mechanism = mechanism
+
+    def __call__(self, data: object, rng: np.random.Generator) -> object:
+        return self.mechanism.sample(data, 1, rng=rng)[0]
+
+
+class _Words(ISpawnableSeedSequence):
+    """Seed material that was drawn beforehand.
+
+    Ten times as fast as hashing a seed for every call, and as independent: the words of
+    different calls are independent draws of the block's generator.
+    """
+
+    def __init__(self, words: NDArray[np.uint64]) -> None:
+        self.words = words
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:  # noqa: ANN401
+        if n_words == _WORDS and dtype == np.uint64:
+            return self.words
+        return self._hashed().generate_state(n_words, dtype)
+
+    def spawn(self, n_children: int) -> list[Any]:
+        if not hasattr(self, "_parent"):
+            self._parent = self._hashed()  # a parent counts its children
+        return self._parent.spawn(n_children)
+
+    def _hashed(self) -> np.random.SeedSequence:
+        return np.random.SeedSequence([int(word) for word in self.words])
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """A callable as something that a search can sample from in blocks.
+
+    Every call gets a generator of its own and a copy of the data, so a mechanism that copies the
+    generator, changes its data, or returns the same buffer every time, still gives independent
+    draws. What it raises is its output.
+    """
+
+    mechanism: Callable[..., object]
+
+    def sample(self, data: object, size: int, *, rng: np.random.Generator) -> list[object]:
+        fresh = copier(data)
+        words = rng.integers(0, 2**64, size=(size, _WORDS), dtype=np.uint64)
+        return [self._call(fresh(), _bits(row)) for row in words]
+
+    def _call(self, data: object, bits: np.random.BitGenerator) -> object:
+        try:
+            return detached(self.mechanism(data, np.random.Generator(bits)))
+        except Exception as error:  # noqa: BLE001  # what a mechanism raises is one of its outputs
+            return Raised(type(error).__name__, str(error))
+
+
+def _bits(words: NDArray[np.uint64]) -> np.random.PCG64:
+    seed: Any = _Words(words)  # numpy takes any seed sequence, whatever its types say
+    return np.random.PCG64(seed)
