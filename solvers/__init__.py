@@ -47,8 +47,9 @@ _MODULES = {
     "OutputPerturbation": "solvers.output_perturbation",
     "ObjectivePerturbation": "solvers.objective_perturbation",
     "ApproximateMinima": "solvers.approximate_minima",
-    "Rule": "solvers.privacy.objective_rules",
+    "ObjectiveRule": "solvers.privacy.objective_rules",
     "Setting": "solvers.privacy.objective_rules",
+    "DescentSetting": "solvers.descent",
     "GradientDescent": "solvers.gradient_descent",
     "StochasticGradientDescent": "solvers.sgd",
     "PoissonBatches": "solvers.sgd",
@@ -59,10 +60,13 @@ _MODULES = {
     "SufficientStatistics": "solvers.sufficient_statistics",
 }
 
-__all__ = list(_MODULES)
+_OLD_NAMES = {"Rule": "ObjectiveRule"}  # `Rule` means a composition rule elsewhere
+
+__all__ = list(_MODULES | _OLD_NAMES)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever the module has under that name
+    name = _OLD_NAMES.get(name, name)
     if name not in _MODULES:
         raise AttributeError(f"module 'solvers' has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

@@ -13,9 +13,9 @@ from dpverify.neighbors import Relation
 from dpverify.theorems import BASIC_COMPOSITION, GAUSSIAN_COMPOSITION, Theorem
 from solvers.bounds import Data
 from solvers.descent import (
+    DescentSetting,
     FullTranscript,
     Output,
-    Setting,
     above,
     assumptions,
     check_output,
@@ -43,7 +43,7 @@ class GradientDescent:
 
     >>> from dpverify import ApproxDP
     >>> from solvers import Ball, Bounds, Logistic
-    >>> setting = Setting(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),
+    >>> setting = DescentSetting(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),
     ...                   domain=Ball(5.0), relation=Relation.REPLACE_ONE, records=2)
     >>> fit = GradientDescent(setting, budget=ApproxDP(epsilon=1.0, delta=1e-6), steps=10)
     >>> data = [[1.0, 0.0], [0.0, 1.0]], [1, -1]
@@ -51,7 +51,7 @@ class GradientDescent:
     (3, 2)
     """
 
-    setting: Setting
+    setting: DescentSetting
     _: KW_ONLY
     budget: Budget
     steps: int

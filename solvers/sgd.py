@@ -21,8 +21,8 @@ from dpverify.neighbors import Relation
 from dpverify.theorems import POISSON_SUBSAMPLING, WITHOUT_REPLACEMENT, Theorem
 from solvers.bounds import Data
 from solvers.descent import (
+    DescentSetting,
     Output,
-    Setting,
     Transcript,
     above,
     assumptions,
@@ -59,7 +59,7 @@ class PoissonBatches:
     def theorem(self, relation: Relation) -> Theorem:
         return POISSON_SUBSAMPLING if relation is Relation.ADD_REMOVE else POISSON_REPLACED
 
-    def check(self, setting: Setting) -> None:
+    def check(self, setting: DescentSetting) -> None:
         """Poisson batches fit every setting."""
 
     def expected(self, records: int) -> float:
@@ -97,7 +97,7 @@ class FixedBatches:
     def theorem(self, relation: Relation) -> Theorem:  # noqa: ARG002
         return WITHOUT_REPLACEMENT
 
-    def check(self, setting: Setting) -> None:
+    def check(self, setting: DescentSetting) -> None:
         if setting.relation is not Relation.REPLACE_ONE:
             raise NotSupported(
                 f"relation={setting.relation.value!r} must be {Relation.REPLACE_ONE.value!r} for "
@@ -162,7 +162,7 @@ class StochasticGradientDescent:
     the same ε is the one that counts.
 
     >>> from solvers import Bounds, Logistic, WholeSpace
-    >>> setting = Setting(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),
+    >>> setting = DescentSetting(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),
     ...                   domain=WholeSpace(), relation=Relation.ADD_REMOVE, records=100)
     >>> fit = StochasticGradientDescent(setting, budget=ApproxDP(epsilon=1.0, delta=1e-5),
     ...                                 batches=PoissonBatches(0.1), steps=20, learning_rate=1.0)
@@ -170,7 +170,7 @@ class StochasticGradientDescent:
     2.102
     """
 
-    setting: Setting
+    setting: DescentSetting
     _: KW_ONLY
     budget: Budget
     batches: Batches

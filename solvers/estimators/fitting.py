@@ -14,7 +14,7 @@ from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_member, check_positive
 from solvers import defaults
 from solvers.bounds import Bounds
-from solvers.descent import Setting
+from solvers.descent import DescentSetting
 from solvers.domains import Ball, Domain, WholeSpace
 from solvers.estimators.declarations import Declaration, PrivateEstimator, Rows, scores
 from solvers.gradient_descent import GradientDescent
@@ -280,12 +280,12 @@ def _statistics(
     return Fitted(weights=weights, claim=method.claim, ridge=method.ridge_for(rows.shape[1]))
 
 
-def _setting(request: FitRequest, rows: Floats) -> Setting:
+def _setting(request: FitRequest, rows: Floats) -> DescentSetting:
     """The request on its domain, by default a ball; λ of the sum is λ/n of the mean."""
     dimension = rows.shape[1]
     relation = request.declared.relation
     public = defaults.public_records(request.records, relation, len(rows))
-    return Setting(
+    return DescentSetting(
         loss=request.loss,
         bounds=request.bounds,
         domain=request.domain

@@ -37,7 +37,7 @@ from solvers.privacy.objective_deltas import (
 )
 
 
-class Rule(Enum):
+class ObjectiveRule(Enum):
     """Which theorem charges for the noise."""
 
     TIGHT = "tight"
@@ -72,7 +72,7 @@ class Setting:
     bounds: Bounds
     ridge: float
     relation: Relation
-    rule: Rule = Rule.TIGHT
+    rule: ObjectiveRule = ObjectiveRule.TIGHT
     domain: Domain = field(default_factory=WholeSpace)
     dimension: int | None = None  # boxes need it, to bound the slopes of the squared loss
 
@@ -129,14 +129,14 @@ class Setting:
         """The theorem that charges for the noise, and what its evaluation assumes."""
         logistic = isinstance(self.loss, Logistic)
         if isinstance(self.loss, Softmax):
-            if self.rule is not Rule.TIGHT:
+            if self.rule is not ObjectiveRule.TIGHT:
                 raise NotSupported(f"rule={self.rule.value!r} is for losses of one score a record")
             return theorems.OBJECTIVE_PERTURBATION_SOFTMAX, ()
-        if self.rule is not Rule.TIGHT:
+        if self.rule is not ObjectiveRule.TIGHT:
             self._only(Relation.ADD_REMOVE if gaussian else Relation.REPLACE_ONE)
             if not gaussian:
                 return theorems.PUBLISHED_PURE, ()
-            kifer = self.rule is Rule.KIFER
+            kifer = self.rule is ObjectiveRule.KIFER
             return (theorems.PUBLISHED_GAUSSIAN if kifer else theorems.REDBERG), ()
         if not gaussian:
             tight = theorems.OBJECTIVE_PERTURBATION_LOGISTIC
@@ -183,7 +183,7 @@ class Setting:
         return Charge(guarantee=guarantee, theorem=theorem, assumes=assumes)
 
     def _delta(self, theorem: Theorem, sigma: float, epsilon: float, last: float = 0.0) -> float:
-        if last > 0.0 and not (self._one_sided and self.rule is Rule.TIGHT):
+        if last > 0.0 and not (self._one_sided and self.rule is ObjectiveRule.TIGHT):
             raise NotSupported(f"last={last!r} must be 0: no rule charges both noises at once")
         if theorem is theorems.PUBLISHED_GAUSSIAN:
             return kifer_delta(self.constants, sigma, epsilon)
@@ -268,7 +268,7 @@ class Setting:
             raise InvalidParameter(
                 f"epsilon={epsilon!r} must be positive and finite for objective perturbation"
             )
-        paid = 2.0 if self.rule is Rule.PUBLISHED and delta == 0.0 else 1.0
+        paid = 2.0 if self.rule is ObjectiveRule.PUBLISHED and delta == 0.0 else 1.0
         if paid * self.unavoidable >= epsilon + math.log1p(delta):
             least = self.constants.least_ridge(epsilon / paid)
             raise InvalidParameter(

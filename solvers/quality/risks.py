@@ -21,7 +21,7 @@ from dpverify.errors import (
 )
 from dpverify.guarantees import ApproxDP, Bracket
 from solvers.bounds import Data
-from solvers.descent import Setting
+from solvers.descent import DescentSetting
 from solvers.domains import Ball, Box, Domain, Simplex, WholeSpace
 from solvers.gradient_descent import GradientDescent
 from solvers.losses import Loss
@@ -151,7 +151,7 @@ class Measured:
 
 @plain_arguments
 def measure_descent(  # noqa: PLR0913  # each is a choice of the experiment
-    setting: Setting,
+    setting: DescentSetting,
     draw: DrawData,
     *,
     budgets: Sequence[ApproxDP],

@@ -19,7 +19,7 @@ from solvers import (
     defaults,
 )
 from solvers.approximate_minima import ApproximateMinima
-from solvers.descent import Setting
+from solvers.descent import DescentSetting
 from solvers.domains import Ball, Box
 from solvers.exponential.quantiles import ExponentialQuantile
 from solvers.gradient_descent import GradientDescent
@@ -46,9 +46,9 @@ def ridged(ridge: Any = 2.0) -> Problem:  # noqa: ANN401
     return Problem(loss=Logistic(), bounds=SIGNS, regularizer=Ridge(ridge))
 
 
-def setting(**changes: Any) -> Setting:  # noqa: ANN401
+def setting(**changes: Any) -> DescentSetting:  # noqa: ANN401
     given: dict[str, Any] = {"records": 100, "clip": 0.5, "ridge": 0.5} | changes
-    return Setting(loss=Logistic(), bounds=SIGNS, domain=Ball(2.0), relation=ADD, **given)
+    return DescentSetting(loss=Logistic(), bounds=SIGNS, domain=Ball(2.0), relation=ADD, **given)
 
 
 # every constructor with a number x, of the value 0.5 or 100

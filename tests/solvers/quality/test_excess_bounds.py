@@ -12,7 +12,7 @@ from dpverify.guarantees import ApproxDP
 from dpverify.mechanisms import Gaussian, NormMechanism
 from dpverify.neighbors import Relation
 from solvers import Absolute, Ball, Box, Hinge, Logistic, Simplex, Squared, WholeSpace
-from solvers.descent import Setting
+from solvers.descent import DescentSetting
 from solvers.exponential.candidates import ExponentialERM, lattice
 from solvers.exponential.quantiles import ExponentialQuantile
 from solvers.gradient_descent import GradientDescent
@@ -170,7 +170,7 @@ def test_output_perturbation_keeps_its_bound(noise: str) -> None:
 
 
 def test_the_bound_of_descent_is_that_of_its_parameters() -> None:
-    setting = Setting(
+    setting = DescentSetting(
         loss=Logistic(),
         bounds=BOTH_SIGNS,
         domain=Ball(2.0),

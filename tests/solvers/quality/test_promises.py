@@ -5,7 +5,7 @@ import pytest
 
 import dpverify as dpv
 from solvers import Ball, Bounds, Logistic
-from solvers.descent import Setting
+from solvers.descent import DescentSetting
 from solvers.exponential.quantiles import ExponentialQuantile
 from solvers.gradient_descent import GradientDescent
 from solvers.minimize.problem import Problem
@@ -67,7 +67,9 @@ def test_output_perturbation(budget: dpv.PureDP | dpv.ApproxDP) -> None:
 @pytest.mark.false_alarm(1e-9)
 def test_gradient_descent_on_average() -> None:
     """The mean excess is a tenth of the bound or less; 400 means do not stray that far."""
-    setting = Setting(loss=Logistic(), bounds=BOUNDS, domain=Ball(3.0), relation=ADD, records=60)
+    setting = DescentSetting(
+        loss=Logistic(), bounds=BOUNDS, domain=Ball(3.0), relation=ADD, records=60
+    )
     descent = GradientDescent(setting, budget=dpv.ApproxDP(epsilon=1.0, delta=1e-6), steps=5)
     promise = excess_bounds.of_descent(descent, 3)
     drawn = descent.sample(data(), RUNS, rng=np.random.default_rng())
