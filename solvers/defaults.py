@@ -22,8 +22,8 @@ import numpy as np
 from dpverify.errors import InvalidParameter, check_count, check_positive
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
-from solvers.gradient_descent import noise_ratio
 from solvers.plain_numbers import plain_arguments
+from solvers.privacy.noise import noise_ratio
 
 INTERCEPT = 0.25  # the constant feature, in norm bounds
 

@@ -25,8 +25,8 @@ from solvers.domains import WholeSpace
 from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, Certificate
 from solvers.minimize.problem import Problem, Solution
 from solvers.plain_numbers import settle
-from solvers.privacy.linear_noise import LastNoise, LinearNoise
-from solvers.privacy.objective_rules import Charge, Rule, Setting
+from solvers.privacy.noise import LastNoise, LinearNoise
+from solvers.privacy.objective_rules import Charge, ObjectiveRule, Setting
 from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_LIMIT as LIMIT
 
 Budget: TypeAlias = PureDP | ApproxDP
@@ -64,7 +64,7 @@ class ObjectivePerturbation:
     problem: Problem
     budget: Budget
     relation: Relation
-    rule: Rule = Rule.TIGHT
+    rule: ObjectiveRule = ObjectiveRule.TIGHT
     share: float = 2.0**-10
     arithmetic: Arithmetic = "grid"
 

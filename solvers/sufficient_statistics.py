@@ -20,10 +20,9 @@ from dpverify.theorems import ANALYTIC_GAUSSIAN, LAPLACE, NORM_MECHANISM, Theore
 from solvers.bounds import Bounds, Data
 from solvers.descent import above, features_and_labels
 from solvers.domains import Domain, WholeSpace
-from solvers.gradient_descent import Budget, check_budget, noise_ratio
 from solvers.plain_numbers import settle
 from solvers.privacy.clipped_sums import MOST_RECORDS
-from solvers.privacy.step_noise import Kind, StepNoise
+from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio
 
 PureNoise: TypeAlias = Literal["laplace", "norm"]
 

@@ -19,9 +19,9 @@ from dpverify.guarantees import PureDP
 from dpverify.mechanisms.uniform import LazyUniform
 from dpverify.neighbors import Relation
 from solvers import Absolute, Ball, Bounds, Box, Hinge, Logistic, Softmax, Squared
+from solvers.exponential.lattice import Envelope
+from solvers.exponential.on_ball import ExponentialOnBall, _below, _cut_balls, _occurs, _Proposals
 from solvers.losses import Loss
-from solvers.sampling.envelope import Envelope
-from solvers.sampling.log_concave import ExponentialOnBall, _below, _cut_balls, _occurs, _Proposals
 from tests.solvers.spoiled_iterates import BOTH_SIGNS, unit_records
 
 UNIT = Bounds(norm=1.0, label_bound=1.0)

@@ -23,11 +23,10 @@ from dpverify.theorems import EXPONENTIAL_MECHANISM
 from solvers.bounds import Bounds, Data
 from solvers.descent import features_and_labels
 from solvers.domains import Ball
+from solvers.exponential.lattice import CELLS, HALF_SPAN, Boxes, Envelope, LatticeSums
 from solvers.losses import Loss, Softmax
 from solvers.plain_numbers import settle
 from solvers.privacy.clipped_sums import ELEMENTWISE, MOST_RECORDS
-from solvers.sampling.envelope import Boxes, Envelope
-from solvers.sampling.lattice_sums import CELLS, HALF_SPAN, LatticeSums
 
 MOST_DIMENSIONS = 3
 
@@ -47,7 +46,7 @@ class ExponentialOnBall:
     θ is a point of a lattice, R·2^-`lattice_bits` fine, that does not depend on the data; losses
     are rounded to GR·2^-29 and held within ±GR of their value at θ = 0. The law over these finitely
     many points is that of the exponential mechanism to the last digit: a box of points is drawn by
-    an upper bound on its weight (`envelope`), a point of it evenly, and kept with the probability
+    an upper bound on its weight (`Envelope`), a point of it evenly, and kept with the probability
     that the bound gave too much. So there is no distance to the target to be charged for. Up to
     three dimensions; beyond, no sampler with a useful bound is known here, and it refuses. How long
     a draw takes depends on the data.

@@ -17,7 +17,7 @@ import dpverify as dpv
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
-from solvers.sampling.quantiles import ExponentialQuantile
+from solvers.exponential.quantiles import ExponentialQuantile
 
 
 def whole(**options: Any) -> ExponentialQuantile:  # noqa: ANN401

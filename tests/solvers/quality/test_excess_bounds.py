@@ -12,24 +12,21 @@ from dpverify.guarantees import ApproxDP
 from dpverify.mechanisms import Gaussian, NormMechanism
 from dpverify.neighbors import Relation
 from solvers import Absolute, Ball, Box, Hinge, Logistic, Simplex, Squared, WholeSpace
-from solvers.descent import Setting
+from solvers.descent import DescentSetting
+from solvers.exponential.candidates import ExponentialERM, lattice
+from solvers.exponential.quantiles import ExponentialQuantile
 from solvers.gradient_descent import GradientDescent
-from solvers.quality.utility import (
+from solvers.quality.excess_bounds import (
     ball_excess,
     descent_excess,
-    excess_risks,
     finite_excess,
-    holdout_risk,
-    least_risk,
     output_excess,
     perturbed_distance,
     perturbed_excess,
     quantile_miss,
     records_for_uniform_convergence,
-    risks,
 )
-from solvers.sampling.exponential import ExponentialERM, lattice
-from solvers.sampling.quantiles import ExponentialQuantile
+from solvers.quality.risks import excess_risks, holdout_risk, least_risk, risks
 from tests.solvers.spoiled_iterates import BOTH_SIGNS
 
 
@@ -173,7 +170,7 @@ def test_output_perturbation_keeps_its_bound(noise: str) -> None:
 
 
 def test_the_bound_of_descent_is_that_of_its_parameters() -> None:
-    setting = Setting(
+    setting = DescentSetting(
         loss=Logistic(),
         bounds=BOTH_SIGNS,
         domain=Ball(2.0),

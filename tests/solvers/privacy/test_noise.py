@@ -8,7 +8,7 @@ import pytest
 from dpverify.errors import InvalidParameter
 from dpverify.mechanisms import Gaussian, Laplace
 from dpverify.mechanisms.inputs import Arithmetic
-from solvers.privacy.step_noise import Kind, StepNoise
+from solvers.privacy.noise import Kind, StepNoise
 
 KINDS: list[Kind] = ["gaussian", "norm", "laplace"]
 ARITHMETICS: list[Arithmetic] = ["grid", "real"]

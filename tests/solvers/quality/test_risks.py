@@ -9,8 +9,8 @@ from dpverify.guarantees import ApproxDP
 from dpverify.neighbors import Relation
 from dpverify.reporting.plots import risk_figure
 from solvers import Ball, Logistic
-from solvers.descent import Setting
-from solvers.quality.measurement import Measured, measure_descent, series
+from solvers.descent import DescentSetting
+from solvers.quality.risks import Measured, measure_descent, series
 from tests.solvers.spoiled_iterates import BOTH_SIGNS, hinge_setting
 
 
@@ -22,7 +22,7 @@ def drawn(records: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 @pytest.mark.false_alarm(1e-9)
 def test_measured_excess_is_below_its_bound_and_falls() -> None:
-    setting = Setting(
+    setting = DescentSetting(
         loss=Logistic(),
         bounds=BOTH_SIGNS,
         domain=Ball(2.0),

@@ -1,9 +1,9 @@
-"""Boxes of lattice points with a lower bound on a convex sum in each, fine where it matters.
+"""Sums of convex losses at lattice points, as exact integers; and boxes that bound them from below.
 
 A convex F lies above its tangent plane at a box's center c, so on the box
 F ≥ F(c) − Σⱼ |∂ⱼF(c)|·hⱼ with hⱼ how far the box reaches from c. Boxes are split until drawing a
 box by its bound, a point of it evenly, and keeping the point with what the bound gave too much,
-keeps enough. Which boxes there are changes how long that takes, never the law.
+keeps enough. Which boxes there are changes how long that takes, never the distribution.
 """
 
 from collections.abc import Callable
@@ -14,6 +14,71 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Ints
+from solvers.losses import Loss
+
+HALF_SPAN = 1 << 29  # G·R in units: what one record's loss may differ from its value at 0
+CELLS = 1 << 18  # scores per pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LatticeSums:
+    """Σᵢ (ℓ(θ; xᵢ, yᵢ) − ℓ(0; xᵢ, yᵢ)) + (ridge/2)·‖θ‖² at lattice points θ, in units."""
+
+    loss: Loss
+    rows: Floats
+    labels: Floats
+    score_step: float
+    unit: float
+    curvature: float
+
+    @property
+    def records(self) -> int:
+        return len(self.rows)
+
+    @property
+    def dimension(self) -> int:
+        return int(self.rows.shape[1])
+
+    @property
+    def slack(self) -> float:
+        """Rounding to units and the clip take at most 2 a record; floats far less than the rest."""
+        return 8.0 * self.records + 8.0
+
+    def at(self, points: Ints) -> Ints:
+        """The sums that weights are computed from, exact integers."""
+        shares = np.rint(self._shares(self._scores(points)))
+        np.clip(shares, -HALF_SPAN, HALF_SPAN, out=shares)
+        totals: Ints = shares.astype(np.int64).sum(axis=1)
+        return totals + self._penalty(points).astype(np.int64)
+
+    def tangents(self, points: Ints) -> tuple[Floats, Floats]:
+        """The convex function next to these sums, and its gradient per lattice step."""
+        values, gradients = np.empty(len(points)), np.empty(points.shape)
+        step = max(1, CELLS // self.records)
+        for start in range(0, len(points), step):
+            few = slice(start, start + step)
+            scores = self._scores(points[few])
+            values[few] = self._shares(scores).sum(axis=1) + self._penalty(points[few])
+            slopes = self.loss.slopes(scores, self.labels) * (self.score_step / self.unit)
+            gradients[few] = slopes @ self.rows + self.curvature * points[few]
+        return values, gradients
+
+    def _scores(self, points: Ints) -> Floats:
+        """Exact: whole numbers below 2^(20 + 25) before the power of two."""
+        scores: Floats = (points.astype(np.float64) @ self.rows.T) * self.score_step
+        return scores
+
+    def _shares(self, scores: Floats) -> Floats:
+        at_zero = self.loss.values(np.zeros(self.records), self.labels)
+        shares: Floats = (self.loss.values(scores, self.labels) - at_zero) / self.unit
+        return shares
+
+    def _penalty(self, points: Ints) -> Floats:
+        """Public, so its rounding is part of the definition."""
+        squares = (points * points).sum(axis=1).astype(np.float64)
+        penalties: Floats = np.rint(0.5 * self.curvature * squares)
+        return penalties
+
 
 Tangents: TypeAlias = Callable[[Ints], tuple[Floats, Floats]]
 """For points (m, d): F at each, and its gradient there (m, d), per lattice step."""

@@ -16,8 +16,8 @@ from dpverify.errors import InvalidParameter
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
 from solvers import Absolute, Ball, Bounds, Hinge, Logistic, Squared
+from solvers.exponential.candidates import ExponentialERM, diameter, lattice
 from solvers.losses import Loss
-from solvers.sampling.exponential import ExponentialERM, diameter, lattice
 from tests.solvers.spoiled_iterates import BOTH_SIGNS, TWO_ENDS, exponential_pair
 
 POINTS = [[-1.0], [-0.5], [0.0], [0.5], [1.0]]
