@@ -20,7 +20,9 @@ _SMALL = 2.0**-400
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """‖x‖₂ ≤ `norm` for every row x, and labels from the set `labels` or within ±`label_bound`.
+    """Declared bounds on the data: the norm of every row, and the labels.
+
+    ‖x‖₂ ≤ `norm` for every row x, and labels from the set `labels` or within ±`label_bound`.
 
     Privacy constants are computed from these three numbers and nothing else. No rows at all are
     data like any other, since they are neighbors of one row. A refusal names the bound and never
