@@ -133,12 +133,6 @@ class Bounds:
         return np.clip(labels, -bound, bound)
 
 
-def with_intercept(X: ArrayLike) -> Floats:  # noqa: N803
-    """The rows with a 1 appended; `Bounds.with_intercept` bounds them."""
-    rows = _matrix(X)
-    return np.hstack([rows, np.ones((len(rows), 1))])
-
-
 def _norms(rows: Floats) -> Floats:
     """‖row‖₂ of each row, without overflow or underflow."""
     # In rows' own order, so that a norm depends on its row alone, to the last bit.
