@@ -27,7 +27,9 @@ _LEAST_GRADIENT = 2.0**-30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproximateMinima:
-    """θ with ‖∇J(θ)‖ ≤ `gradient_tolerance` for J = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩, plus normal noise.
+    """Objective perturbation by a solver that may stop early, with noise for how early.
+
+    θ with ‖∇J(θ)‖ ≤ `gradient_tolerance` for J = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩, plus normal noise.
 
     b is normal, and so is the last noise, of sensitivity 2·gradient_tolerance/λ: each of two
     approximate minima may be off by half of that. The rule decides what they cost. The tight one
@@ -103,7 +105,7 @@ class ApproximateMinima:
 
     @property
     def noise(self) -> LinearNoise:
-        """The law of b."""
+        """The distribution of b."""
         part = self._part(1.0 - self.share)
         if self.rule is ObjectiveRule.PUBLISHED:
             return LinearNoise(scale=self._published_sigma(part), gaussian=True)

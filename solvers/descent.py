@@ -32,7 +32,9 @@ _CELLS = 1 << 22  # floats of transcripts held at once
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescentSetting:
-    """min over θ in `domain` of (1/n)·Σ ℓ(θ; xᵢ, yᵢ) + (`ridge`/2)·‖θ‖², by noisy gradients.
+    """What a noisy gradient method minimizes, and on which data.
+
+    min over θ in `domain` of (1/n)·Σ ℓ(θ; xᵢ, yᵢ) + (`ridge`/2)·‖θ‖², by noisy gradients.
 
     `records` is the public number that sums are divided by. Under REPLACE_ONE the data must have
     just as many; under ADD_REMOVE how many there are is private, so `records` is a declared guess
@@ -95,7 +97,7 @@ class DescentSetting:
 
 
 class Method(Protocol):
-    """A noisy gradient method, as the path needs it."""
+    """What the shared code asks of a noisy gradient method."""
 
     @property
     def setting(self) -> DescentSetting: ...

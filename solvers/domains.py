@@ -108,7 +108,9 @@ class WholeSpace(Domain):
 
 @dataclass(frozen=True, slots=True)
 class Ball(Domain):
-    """‖θ‖₂ ≤ radius.
+    """A ball around 0.
+
+    ‖θ‖₂ ≤ radius.
 
     >>> Ball(2.0).project([[3.0, 4.0], [0.0, 1.0]]).round(9).tolist()
     [[1.2, 1.6], [0.0, 1.0]]
@@ -148,7 +150,9 @@ class Ball(Domain):
 
 @dataclass(frozen=True, slots=True)
 class Box(Domain):
-    """low ≤ θ ≤ high in every coordinate; numbers, or one number a coordinate.
+    """A box: every coordinate within bounds.
+
+    low ≤ θ ≤ high in every coordinate; numbers, or one number a coordinate.
 
     >>> Box(-1.0, 1.0).project([2.0, 0.5]).tolist()
     [1.0, 0.5]
@@ -225,7 +229,9 @@ class Box(Domain):
 
 @dataclass(frozen=True, slots=True)
 class Simplex(Domain):
-    """θ ≥ 0 with sum 1.
+    """The probability simplex.
+
+    θ ≥ 0 with sum 1.
 
     >>> Simplex().project([0.5, 0.9, -3.0]).round(9).tolist()
     [0.3, 0.7, 0.0]

@@ -39,7 +39,9 @@ _BLOCK = 1 << 22  # scores or Hessian entries held at once
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectivePerturbation:
-    """argmin of Σℓ + penalty + ⟨b, θ⟩, b of density ∝ e^(−‖b‖/τ) or, if δ > 0, normal.
+    """Objective perturbation: the minimum of an objective with a random linear part.
+
+    argmin of Σℓ + penalty + ⟨b, θ⟩, b of density ∝ e^(−‖b‖/τ) or, if δ > 0, normal.
 
     With arithmetic "grid" the noise b is drawn exactly, and a last small noise, worth `share` of ε,
     hides how far the solver and the grid are from the ideal minimum; the claim counts it all. With
@@ -112,7 +114,7 @@ class ObjectivePerturbation:
         )
 
     def noise(self, dimension: int | None = None) -> LinearNoise:
-        """The law of b."""
+        """The distribution of b."""
         scale = _noise(self.setting(dimension), self._first)
         return LinearNoise(scale=scale, gaussian=self._gaussian)
 

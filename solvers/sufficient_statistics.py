@@ -39,7 +39,9 @@ _STRETCH = 181 / 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SufficientStatistics:
-    """θ = (A + ridge·I)⁻¹·b from one noisy release of A = XᵀX and b = Xᵀy.
+    """Private least squares from one noisy release of XᵀX and Xᵀy.
+
+    θ = (A + ridge·I)⁻¹·b from one noisy release of A = XᵀX and b = Xᵀy.
 
     With ‖x‖ ≤ r and |y| ≤ s, a record's share is (x·xᵀ, y·x). Its ℓ2 norm is
     ‖x‖·√(‖x‖² + y²) ≤ r·√(r² + s²), counting both halves of the symmetric matrix; two records

@@ -132,7 +132,9 @@ def generator(random_state: RandomState) -> np.random.Generator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """‖x‖₂ ≤ `bound`, and behind x the constant `constant`; 0 for no intercept.
+    """Rows within the declared norm, with a constant feature for the intercept.
+
+    ‖x‖₂ ≤ `bound`, and behind x the constant `constant`; 0 for no intercept.
 
     >>> rows = Rows.of(4.0, fit_intercept=True, clip=False)
     >>> rows.prepare(np.array([[2.0, 0.0]]), np.array([1.0]))[0].tolist()
@@ -179,7 +181,9 @@ class Rows:
 
 
 def scores(features: Floats, coefficients: Floats) -> Floats:
-    """⟨θ, x⟩ for rows (n, d) and coefficients (m, d): (n, m), each row's by itself.
+    """Scores of all rows, each computed from its row alone, to the last bit.
+
+    ⟨θ, x⟩ for rows (n, d) and coefficients (m, d): (n, m), each row's by itself.
 
     A matrix product may add up a row's terms in an order that depends on how many rows there are.
     Then one record more could change the scores of all others in their last bits, and a selection

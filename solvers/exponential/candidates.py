@@ -30,13 +30,15 @@ _MOST_CANDIDATES = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExponentialERM:
-    """A candidate w with probability ∝ exp(−k·Σᵢ ℓ(w; xᵢ, yᵢ)): ε-DP.
+    """The exponential mechanism over finitely many candidates, by their empirical risk.
+
+    A candidate w with probability ∝ exp(−k·Σᵢ ℓ(w; xᵢ, yᵢ)): ε-DP.
 
     No record's loss varies by more than Δ = G·(diameter) over the candidates, G the Lipschitz
     constant: on the ball of radius R that is 2GR, not GR. [proofs/lipschitz_losses.py] Subtracting
-    its least value, on which the law does not depend, puts it in [0, Δ]. So a record that is added
-    raises no score, and k = ε/Δ; one that is replaced moves scores up and down, and k = ε/(2Δ).
-    [proofs/exponential_mechanism.py]
+    its least value, on which probabilities do not depend, puts it in [0, Δ]. So a record that is
+    added raises no score, and k = ε/Δ; one that is replaced moves scores up and down, and
+    k = ε/(2Δ). [proofs/exponential_mechanism.py]
 
     The diameter is that of `domain`, which must hold all candidates; without one, that of the
     candidates. `penalties` are public numbers added to each candidate's sum. Each record's losses

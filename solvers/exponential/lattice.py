@@ -22,7 +22,10 @@ CELLS = 1 << 18  # scores per pass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatticeSums:
-    """Σᵢ (ℓ(θ; xᵢ, yᵢ) − ℓ(0; xᵢ, yᵢ)) + (ridge/2)·‖θ‖² at lattice points θ, in units."""
+    """The sum of losses at lattice points, as exact integers.
+
+    Σᵢ (ℓ(θ; xᵢ, yᵢ) − ℓ(0; xᵢ, yᵢ)) + (ridge/2)·‖θ‖² at lattice points θ, in units.
+    """
 
     loss: Loss
     rows: Floats

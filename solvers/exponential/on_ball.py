@@ -38,18 +38,20 @@ _FLOAT_WEIGHTS = "float exponentials and sums are within 2^-44 of the exact ones
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialOnBall:
-    """θ in the ball of radius R with probability ∝ exp(−k·Σᵢ ℓ(θ; xᵢ, yᵢ)), ℓ convex: ε-DP.
+    """The exponential mechanism on a ball in up to three dimensions, by empirical risk.
+
+    θ in the ball of radius R with probability ∝ exp(−k·Σᵢ ℓ(θ; xᵢ, yᵢ)), ℓ convex: ε-DP.
 
     No record's loss varies by more than Δ = 2GR over the ball: k = ε/Δ where a record is added or
     removed, ε/(2Δ) where one is replaced. [proofs/lipschitz_losses.py, exponential_mechanism.py]
 
     θ is a point of a lattice, R·2^-`lattice_bits` fine, that does not depend on the data; losses
-    are rounded to GR·2^-29 and held within ±GR of their value at θ = 0. The law over these finitely
-    many points is that of the exponential mechanism to the last digit: a box of points is drawn by
-    an upper bound on its weight (`Envelope`), a point of it evenly, and kept with the probability
-    that the bound gave too much. So there is no distance to the target to be charged for. Up to
-    three dimensions; beyond, no sampler with a useful bound is known here, and it refuses. How long
-    a draw takes depends on the data.
+    are rounded to GR·2^-29 and held within ±GR of their value at θ = 0. The distribution over these
+    finitely many points is that of the exponential mechanism to the last digit: a box of points is
+    drawn by an upper bound on its weight (`Envelope`), a point of it evenly, and kept with the
+    probability that the bound gave too much. So there is no distance to the target to be charged
+    for. Beyond three dimensions no sampler with a useful bound is known here, and it refuses. How
+    long a draw takes depends on the data.
 
     >>> from solvers import Logistic
     >>> erm = ExponentialOnBall(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),

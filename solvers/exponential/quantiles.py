@@ -4,8 +4,8 @@ The score of t is minus the number of records by which t misses the quantile,
 
     miss(t) = max(0, #{x < t} − q·n, q·n − #{x ≤ t}),
 
-0 at every q-quantile, ties included. It is constant between neighboring values, so the law is a
-finite sum over the stretches between them, and drawing from it is exact: first a stretch, then a
+0 at every q-quantile, ties included. It is constant between neighboring values, so the total weight
+is a finite sum over the stretches between them, and drawing is exact: first a stretch, then a
 point of it, all equally likely.
 """
 
@@ -111,7 +111,9 @@ _FLOAT_WEIGHTS = "float exponentials and sums are within 2^-44 of the exact ones
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialQuantile:
-    """A number in [low, high] with probability ∝ exp(−ε·miss/(2Δ)): ε-DP.
+    """A private quantile by the exponential mechanism.
+
+    A number in [low, high] with probability ∝ exp(−ε·miss/(2Δ)): ε-DP.
 
     `data` is a list of numbers in the declared range. Replacing one of them moves #{x < t} and
     #{x ≤ t} by at most 1, so Δ = 1; adding one moves them by 0 or 1 and q·n by q, so

@@ -165,7 +165,10 @@ class Loss(ABC):
 
 
 class TwoLines(Loss):
-    """max(low·(s − c), high·(s − c)), low ≤ 0 ≤ high: a loss that is its `corners`."""
+    """A loss of two straight lines that meet in a corner; it needs no more than `corners`.
+
+    max(low·(s − c), high·(s − c)), low ≤ 0 ≤ high: a loss that is its `corners`.
+    """
 
     smooth = False
     sharpness = math.inf

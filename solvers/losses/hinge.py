@@ -16,7 +16,9 @@ from solvers.plain_numbers import settle
 
 @dataclass(frozen=True, slots=True)
 class Hinge(TwoLines):
-    """max(0, 1 − y·s) for y = ±1: 1-Lipschitz with a corner at ys = 1.
+    """The hinge loss of support vector machines.
+
+    max(0, 1 − y·s) for y = ±1: 1-Lipschitz with a corner at ys = 1.
 
     >>> Hinge().values([0.5, 2.0], [1, 1]).tolist()
     [0.5, 0.0]

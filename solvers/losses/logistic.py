@@ -13,7 +13,9 @@ from solvers.losses.base import Loss, margins
 
 @dataclass(frozen=True, slots=True)
 class Logistic(Loss):
-    """ln(1 + e^(−y·s)) for y = ±1: |f′| = p < 1 and f″ = p(1 − p) ≤ 1/4, p = 1/(1 + e^(ys)).
+    """The logistic loss.
+
+    ln(1 + e^(−y·s)) for y = ±1: |f′| = p < 1 and f″ = p(1 − p) ≤ 1/4, p = 1/(1 + e^(ys)).
 
     >>> Logistic().slopes([0.0, 800.0], [1, -1]).tolist()
     [-0.5, 1.0]

@@ -43,7 +43,9 @@ class _Tilted(TwoLines):
 
 @dataclass(frozen=True, slots=True)
 class Absolute(_Tilted):
-    """|s − y|: with the one feature x = 1 its minimizer is the median of the labels.
+    """The absolute loss.
+
+    |s − y|: with the one feature x = 1 its minimizer is the median of the labels.
 
     >>> Absolute().values([1.0, 3.0], [0.0, 5.0]).tolist()
     [1.0, 2.0]
@@ -55,7 +57,9 @@ class Absolute(_Tilted):
 
 @dataclass(frozen=True, slots=True)
 class Quantile(_Tilted):
-    """level·max(0, y − s) + (1 − level)·max(0, s − y): minimized by a `level`-quantile.
+    """The quantile loss: the absolute loss, tilted.
+
+    level·max(0, y − s) + (1 − level)·max(0, s − y): minimized by a `level`-quantile.
 
     >>> Quantile(0.75).values([0.0, 0.0], [4.0, -4.0]).tolist()
     [3.0, 1.0]

@@ -18,7 +18,9 @@ from solvers.plain_numbers import settle
 
 @dataclass(frozen=True, slots=True)
 class Softmax(Loss):
-    """−ln of the y-th of the probabilities p ∝ e^s, for labels 0 … classes − 1.
+    """The softmax loss: logistic regression with several classes.
+
+    −ln of the y-th of the probabilities p ∝ e^s, for labels 0 … classes − 1.
 
     Scores are a matrix (…, n, classes), one column a class, and θ is a matrix (d, classes). The
     gradient in s is p − e_y, of length at most √2: (1 − p_y)² + Σ of other p² ≤ 2·(1 − p_y)².

@@ -17,7 +17,9 @@ from solvers.losses.base import TINY, UNIT, Loss, rounded_up
 
 @dataclass(frozen=True, slots=True)
 class Squared(Loss):
-    """(s − y)²: f″ = 2, and Lipschitz only on a bounded domain, with f′ ≤ 2(rR + |y|).
+    """The squared loss; needs a bounded domain where slopes must be bounded.
+
+    (s − y)²: f″ = 2, and Lipschitz only on a bounded domain, with f′ ≤ 2(rR + |y|).
 
     With the one feature x = 1 its minimizer is the mean of the labels.
 

@@ -23,7 +23,9 @@ from solvers.minimize.objective import Objective
 
 @dataclass(frozen=True, slots=True)
 class Rounded(Loss):
-    """min over u of f(u) + (s − u)²/(2·width), for f(s) = max(low·(s − c), high·(s − c)).
+    """A loss of two lines with its corner rounded off.
+
+    min over u of f(u) + (s − u)²/(2·width), for f(s) = max(low·(s − c), high·(s − c)).
 
     Its slope is (s − c)/width, cut to [low, high]: one that f has as well, at a score within
     width·|slope| of s. So a minimum of rounded losses carries a small duality gap of f itself.

@@ -39,7 +39,9 @@ _FINE = {"gaussian": 20, "norm": 17, "laplace": 20}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepNoise:
-    """Noise of standard deviation `scale` a coordinate (gaussian) or density ∝ exp(−‖z‖/scale).
+    """Noise on the sum of one step, many answers at once.
+
+    Noise of standard deviation `scale` a coordinate (gaussian) or density ∝ exp(−‖z‖/scale).
 
     ‖z‖ is the ℓ2 norm for "norm" and the ℓ1 norm for "laplace", and so is the norm of the
     sensitivity Δ; for "gaussian" it is ℓ2. Gaussian noise is (Δ/scale)-GDP, the other two are
@@ -171,7 +173,10 @@ _FINE_NORM = 22  # of norm noise all coordinates must be settled at once
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinearNoise:
-    """b ~ N(0, scale²·I) if `gaussian`, else with density ∝ e^(−‖b‖/scale)."""
+    """The random linear part of objective perturbation.
+
+    b ~ N(0, scale²·I) if `gaussian`, else with density ∝ e^(−‖b‖/scale).
+    """
 
     scale: float
     gaussian: bool
@@ -228,7 +233,9 @@ class LinearNoise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastNoise:
-    """Noise on the grid for points that are off by at most `error`: sensitivity 2·error.
+    """Noise that hides how far points are from exact minima.
+
+    Noise on the grid for points that are off by at most `error`: sensitivity 2·error.
 
     Density ∝ e^(−‖z‖/scale), scale = 2·error/ε, which is ε-DP; or N(0, σ²) if `gaussian`, with
     `ratio` = σ over the sensitivity. [Theorem approximate-minimum]

@@ -75,7 +75,9 @@ class Constants:
 
 
 def logistic_epsilon(*, norm: float, ridge: float, scale: float, replaced: bool) -> float:
-    """max over p of qR/τ + ln(1 + κp(1−p)), a concave function of p.
+    """ε of logistic regression with noise of density ∝ e^(−‖b‖/τ).
+
+    max over p of qR/τ + ln(1 + κp(1−p)), a concave function of p.
 
     At any p its tangent bounds it; at the float nearest the maximum the tangent is nearly level.
     """
@@ -101,7 +103,10 @@ def logistic_epsilon(*, norm: float, ridge: float, scale: float, replaced: bool)
 def one_sided_delta(
     constants: Constants, sigma: float, epsilon: float, *, last: float = 0.0
 ) -> float:
-    """H(ε̃, L/σ) a corner, for ε̃ = ε − determinant ≥ 0; beyond, no more than 1 is claimed."""
+    """δ for losses whose slope has one sign, or softmax, where a record is added or removed.
+
+    H(ε̃, L/σ) a corner, for ε̃ = ε − determinant ≥ 0; beyond, no more than 1 is claimed.
+    """
     with ctx.workprec(_BITS):
         left = ball(epsilon) - constants.determinant()
         if not left >= 0:
@@ -114,7 +119,9 @@ def one_sided_delta(
 def two_sided_delta(
     constants: Constants, sigma: float, epsilon: float, *, published: bool
 ) -> float:
-    """2·H(ε̃, L/σ), or 1 − e^ε̂ + 2·e^ε̂·H(L²/(2σ²), L/σ) where ε̂ = ε̃ − L²/(2σ²) < 0.
+    """δ for losses whose slope has both signs, where a record is added or removed.
+
+    2·H(ε̃, L/σ), or 1 − e^ε̂ + 2·e^ε̂·H(L²/(2σ²), L/σ) where ε̂ = ε̃ − L²/(2σ²) < 0.
 
     The published rule has ε̃ = ε − |ln(1 − β/λ)| and needs λ > β.
     """
@@ -140,7 +147,9 @@ def united_delta(
     norm: float | None = None,
     last: float = 0.0,
 ) -> float:
-    """The sum over cuts 0 = p₀ < … < 1 and q = pⱼ, 1 + pⱼ of H(ε − lⱼ, qL/σ); the best of a few.
+    """δ for losses whose slope has one sign, or softmax, where a record is replaced.
+
+    The sum over cuts 0 = p₀ < … < 1 and q = pⱼ, 1 + pⱼ of H(ε − lⱼ, qL/σ); the best of a few.
 
     lⱼ bounds the log determinant ratio over the cells that touch pⱼ: ln(1 + β/λ), and then one
     cell is best; for the logistic loss, whose `norm` R is given, the largest ln(1 + p(1−p)R²/λ).
@@ -186,7 +195,10 @@ def _united(
 
 
 def rayleigh_delta(constants: Constants, sigma: float, epsilon: float) -> float:
-    """(1 − e^c)₊ + a·e^ε̃·√(2π)·Φ(−a − max(c/a, 0)) for a = 2L/σ and c = ε̃ − a²/2."""
+    """δ for losses whose slope has both signs, where a record is replaced.
+
+    (1 − e^c)₊ + a·e^ε̃·√(2π)·Φ(−a − max(c/a, 0)) for a = 2L/σ and c = ε̃ − a²/2.
+    """
     with ctx.workprec(_BITS):
         a = 2 * ball(constants.lipschitz) / ball(sigma)
         left = ball(epsilon) - constants.determinant()
@@ -197,7 +209,10 @@ def rayleigh_delta(constants: Constants, sigma: float, epsilon: float) -> float:
 
 
 def kifer_delta(constants: Constants, sigma: float, epsilon: float) -> float:
-    """The δ for which σ = L·√(8·ln(2/δ) + 4ε)/ε; 1 if λ < 2β/ε."""
+    """δ by the rule of Kifer, Smith and Thakurta.
+
+    The δ for which σ = L·√(8·ln(2/δ) + 4ε)/ε; 1 if λ < 2β/ε.
+    """
     if constants.ridge * epsilon < 2.0 * constants.smoothness or epsilon == 0.0:
         return 1.0
     with ctx.workprec(_BITS):

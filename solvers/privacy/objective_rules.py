@@ -56,7 +56,9 @@ class Charge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """All that privacy depends on beside the noise.
+    """What the privacy of objective perturbation depends on, beside the noise.
+
+    All that privacy depends on beside the noise.
 
     >>> bounds = Bounds(norm=1.0, labels=(-1, 1))
     >>> setting = Setting(

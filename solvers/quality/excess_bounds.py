@@ -31,7 +31,9 @@ from solvers.privacy.theorems import MINIMIZER_SENSITIVITY, PERTURBED_MINIMUM
 
 @plain_arguments
 def records_for_uniform_convergence(candidates: int, *, accuracy: float, failure: float) -> int:
-    """n ≥ ln(|C|/β)/(2α²): so many records bring no candidate's risk, in [0, 1], above by α.
+    """How many records keep the risks of all candidates near their expectation.
+
+    n ≥ ln(|C|/β)/(2α²): so many records bring no candidate's risk, in [0, 1], above by α.
 
     [proofs/uniform_convergence.py]
 
@@ -46,7 +48,9 @@ def records_for_uniform_convergence(candidates: int, *, accuracy: float, failure
 
 @plain_arguments
 def descent_excess(*, radius: float, second_moment: float, iterates: int) -> float:
-    """R·B/√T: expected excess risk of the average of T noisy projected gradient iterates.
+    """Expected excess risk of averaged noisy gradient descent.
+
+    R·B/√T: expected excess risk of the average of T noisy projected gradient iterates.
 
     `second_moment` is B², a bound on E‖noisy gradient‖²; the learning rate is R/(B·√T).
     [proofs/gradient_descent.py]
@@ -137,7 +141,9 @@ def quantile_miss(mechanism: ExponentialQuantile, *, failure: float) -> float:
 
 @plain_arguments
 def perturbed_distance(*, noise_norm: float, strength: float) -> float:
-    """‖b‖/λ: how far the minimum of Σℓ + (λ/2)‖θ‖² moves if bᵀθ is added. (14.7 has 2‖b‖/λ.)
+    """How far a linear part moves a regularized minimum.
+
+    ‖b‖/λ: how far the minimum of Σℓ + (λ/2)‖θ‖² moves if bᵀθ is added. (14.7 has 2‖b‖/λ.)
 
     [proofs/perturbed_minimum.py]
     """
@@ -148,7 +154,9 @@ def perturbed_distance(*, noise_norm: float, strength: float) -> float:
 
 @plain_arguments
 def perturbed_excess(*, noise_norm: float, strength: float, records: int) -> float:
-    """‖b‖²/(2nλ): how much the mean objective gains at that minimum. (14.7 has ‖b‖²/(nλ).)
+    """How much a linear part costs at the minimum, on the mean objective.
+
+    ‖b‖²/(2nλ): how much the mean objective gains at that minimum. (14.7 has ‖b‖²/(nλ).)
 
     [proofs/perturbed_minimum.py]
 
@@ -161,7 +169,9 @@ def perturbed_excess(*, noise_norm: float, strength: float, records: int) -> flo
 
 @plain_arguments
 def output_excess(*, lipschitz: float, noise_norm: float, ridge: float, radius: float) -> float:
-    """Excess risk of θ̂ + z over ‖θ‖ ≤ R, θ̂ the minimum with ridge λ: at most G·‖z‖ + λR²/2.
+    """Excess risk of a regularized minimum with noise on it.
+
+    Excess risk of θ̂ + z over ‖θ‖ ≤ R, θ̂ the minimum with ridge λ: at most G·‖z‖ + λR²/2.
 
     The risk is G-Lipschitz, and θ̂ has risk at most that of any θ plus (λ/2)·‖θ‖². In expectation
     ‖z‖ is d·b for density ∝ exp(−‖z‖/b), and at most √d·σ for Gaussian noise.
@@ -194,7 +204,9 @@ FAILURE = 0.05  # the probability with which a promise about one draw may fail
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Utility:
-    """`statement`, in words, about the number `bound`; `theorem` is the heart of why.
+    """What a fit promises about its quality, in words and as a number.
+
+    `statement`, in words, about the number `bound`; `theorem` is the heart of why.
 
     `failure` is the probability that it does not hold; None for a bound on an expectation.
     """
@@ -218,7 +230,10 @@ def noise_length(scale: float, dimension: int, *, gaussian: bool) -> float:
 
 
 def of_objective(mechanism: ObjectivePerturbation, dimension: int) -> Utility:
-    """‖b‖²/(2λ), on the sum."""
+    """What objective perturbation promises.
+
+    ‖b‖²/(2λ), on the sum.
+    """
     noise = mechanism.noise(dimension)
     length = noise_length(noise.scale, dimension, gaussian=noise.gaussian)
     bound = perturbed_excess(noise_norm=length, strength=mechanism.problem.ridge, records=1)
@@ -232,7 +247,10 @@ def of_objective(mechanism: ObjectivePerturbation, dimension: int) -> Utility:
 
 
 def of_output(mechanism: OutputPerturbation, dimension: int) -> Utility:
-    """L·‖z‖, on the mean."""
+    """What output perturbation promises.
+
+    L·‖z‖, on the mean.
+    """
     noise = mechanism.noise(dimension)
     scale = noise.sigma if isinstance(noise, Gaussian) else noise.scale
     scale *= noise.noise_inflation(dimension)
@@ -250,7 +268,10 @@ def of_output(mechanism: OutputPerturbation, dimension: int) -> Utility:
 
 
 def of_descent(descent: GradientDescent, dimension: int) -> Utility:
-    """R·B/√T, on the mean, in expectation."""
+    """What gradient descent promises.
+
+    R·B/√T, on the mean, in expectation.
+    """
     bound = descent_excess(
         radius=descent.setting.radius(dimension),
         second_moment=descent.second_moment(dimension),
@@ -266,7 +287,10 @@ def of_descent(descent: GradientDescent, dimension: int) -> Utility:
 
 
 def of_quantile(mechanism: ExponentialQuantile) -> Utility:
-    """(2Δ/ε)·ln(m/β) records."""
+    """What a private quantile promises.
+
+    (2Δ/ε)·ln(m/β) records.
+    """
     bound = quantile_miss(mechanism, failure=FAILURE)
     return Utility(
         bound=bound,
