@@ -1,4 +1,4 @@
-"""The front door: what do these parts cost together?"""
+"""The accountant: what mechanisms and guarantees cost together."""
 
 import math
 from collections.abc import Iterable
@@ -116,7 +116,7 @@ class Accountant:
             question = Question("epsilon", float_below(ball(delta)), float(tolerance))
         else:
             raise InvalidParameter(
-                f"delta={delta!r} and epsilon={epsilon!r} must be given one without the other"
+                f"delta={delta!r}, epsilon={epsilon!r}: give exactly one of delta and epsilon"
             )
         if not self.parts:
             raise InvalidParameter("parts=() must not be empty: compose something first")

@@ -116,8 +116,21 @@ class SubsampledWithoutReplacement:
         if self.rate == 1:
             return base
         if not isinstance(base, GaussianPair | LaplacePair):
-            raise NotSupported(f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise")
+            return self._any_pair(base)
         return WithoutReplacementPair(base, self.rate)  # type: ignore[arg-type]  # exact, so no float
+
+    def _any_pair(self, base: Pair) -> Pair:
+        """q·δ(ln(1 + (e^ε − 1)/q)) for ε ≥ 0: the greater of a record removed and one added.
+
+        With g(a, b) = b·f(a/b) and f the profile of the base in x = e^ε, these are g(qx + t, q) and
+        g(qx, q − t) at t = (1−q)(x−1); and g rises along (1, 1) where a ≥ b, since f falls.
+        """
+        if base.reversed != base:
+            raise NotSupported(
+                f"mechanism={self.mechanism!r} must have a pair that equals its own `reversed`: "
+                "old and new record may be exchanged"
+            )
+        return SampledPair(base, self.rate).either_way  # type: ignore[arg-type]  # exact, so no float
 
 
 def _base(mechanism: Samplable | Pair, relation: Relation) -> Pair:

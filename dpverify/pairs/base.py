@@ -189,8 +189,17 @@ class Pair(ABC):
 
     def check(self) -> None:
         """Raise unless what the class says of itself can be true; run when it is first composed."""
-        if type(self).__module__.partition(".")[0] != __name__.partition(".")[0]:
-            _check(self)
+        if type(self).__module__.partition(".")[0] == __name__.partition(".")[0]:
+            return
+        try:
+            hash(self)
+        except TypeError:
+            name = type(self).__name__
+            raise InvalidParameter(
+                f"{name} must be hashable, as dataclass(frozen=True) makes it: equal parts are "
+                "counted together"
+            ) from None
+        _check(self)
 
     def delta(self, epsilon: float) -> float:
         """The profile: the smallest δ at ε, rounded up."""

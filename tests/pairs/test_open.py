@@ -21,6 +21,7 @@ from dpverify.pairs import (
     Pair,
     SampledPair,
     SubsampledPair,
+    WithoutReplacementPair,
 )
 from dpverify.reporting.plots import composition_figure
 
@@ -177,6 +178,19 @@ def test_sampled_responses_are_finite_pairs() -> None:
     assert composed(spent, 5).epsilon(0.0).upper == pytest.approx(5 * exact.max_loss)  # type: ignore[arg-type]
 
 
+def test_batches_of_any_pair_are_batches_of_a_known_one() -> None:
+    step = dpv.SubsampledWithoutReplacement(Hidden(GAUSSIAN), batch=1, population=10)
+    found = step.pair(dpv.Relation.REPLACE_ONE)
+    known = WithoutReplacementPair(GAUSSIAN, Fraction(1, 10))  # type: ignore[arg-type]  # exact
+    assert found.reversed == found
+    for epsilon in (0.0, 0.01, 0.1, 0.5):
+        assert meet(found.delta_bracket(epsilon), known.delta_bracket(epsilon))
+    with pytest.raises(NotSupported, match="equals its own `reversed`"):
+        dpv.SubsampledWithoutReplacement(LOPSIDED, batch=1, population=10).pair(
+            dpv.Relation.REPLACE_ONE
+        )
+
+
 def test_sampling_refuses_what_no_theorem_gives() -> None:
     with pytest.raises(NotSupported, match="Gaussian and Laplace noise only"):
         SampledPair(Hidden(GAUSSIAN), 0.5, Mixed.BOTH)
@@ -245,6 +259,22 @@ def test_a_profile_that_is_none_is_refused_when_composed(profile: object, messag
         pair = Given(lambda e: arb(1) / 2 if e < 0.3 else arb(0))
     with pytest.raises(InvalidParameter, match=message):
         composed(pair)
+
+
+def test_a_pair_must_be_hashable() -> None:
+    @dataclass
+    class Loose(Pair):
+        inner: Pair
+
+        def profile_ball(self, epsilon: arb) -> arb:
+            return self.inner.profile_ball(epsilon)
+
+        @property
+        def reversed(self) -> Pair:
+            return Loose(self.inner.reversed)
+
+    with pytest.raises(InvalidParameter, match="Loose must be hashable"):
+        composed(Loose(GAUSSIAN))
 
 
 def test_a_mirror_image_must_be_one() -> None:

@@ -1,4 +1,4 @@
-"""Reading the profile off a tilted, composed grid law, with everything that may be wrong charged.
+"""The profile of a composed, tilted grid law, with every error bound added to the result.
 
 With masses W tilted by e^(rate·s) and rescaled by e^−log_scale,
 

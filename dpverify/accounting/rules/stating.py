@@ -1,4 +1,4 @@
-"""Any part as an (ε, δ) guarantee, for the rules that know nothing finer."""
+"""Parts stated as (ε, δ) guarantees, for the rules that compose only those."""
 
 import math
 from collections.abc import Iterator
