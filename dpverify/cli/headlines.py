@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpverify.accounting.calibration import calibrate
 from dpverify.auditing import Refuted, Verdict, audit
-from dpverify.auditing.sampling.sampler import Target
+from dpverify.auditing.sampling.drawing import Target
 from dpverify.balls import ball, enclose
 from dpverify.errors import NotSupported, check_positive
 from dpverify.guarantees import ApproxDP, Bracket, Guarantee, PureDP, to_dict

@@ -1,11 +1,19 @@
-"""Draws on both sides of a pair, and events proposed from them."""
+"""Draws on both sides of a pair, events proposed from them, and how promising these look.
+
+Merits are approximations and need not be right: an event is judged on draws that did not choose it.
+One imaginary hit is added on the other side, so that an event that happened there never yet is not
+taken for impossible.
+"""
 
 from dataclasses import dataclass
-from typing import NewType
+from typing import NewType, Protocol
 
+import numpy as np
+
+from dpverify.arrays import Floats
 from dpverify.auditing.attacks.events import Event
+from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.outputs import Outputs
-from dpverify.auditing.sampling.sampler import Side
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +51,42 @@ class Proposal:
     event: Event
     favors: Side
     merit: float
+
+
+_LEAST_Z = 0.1  # at level 1/2 the critical score is 0, and every event looks alike
+
+
+class Goal(Protocol):
+    """Turns counts on the favored side and on the other into merits; larger is better."""
+
+    def merit(self, hits: Floats, trials: int, other: Floats, other_trials: int) -> Floats: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """ln of the smallest ratio r = (P(E) − δ)/Q(E) that `planned` draws could not reject.
+
+    In square roots of counts a and b the joint test of `binomial` is, nearly,
+    2(√a − √(r·b)) = z·√((1 − p) + r·(1 − q)); the smaller root of its square, a quadratic in √r.
+    """
+
+    delta: float
+    z: float
+    planned: int
+    doubt: float = 2.5
+
+    def merit(self, hits: Floats, trials: int, other: Floats, other_trials: int) -> Floats:
+        p, q = hits / (trials + 1.0), (other + 1.0) / (other_trials + 1.0)
+        # The past is a sample too, and the event the best of many: charge for the past's error.
+        z = max(self.z, _LEAST_Z)
+        past = (self.doubt / z) ** 2
+        a = np.maximum(p - self.delta, 0.0) / (1.0 / self.planned + past / trials)
+        b = q / (1.0 / self.planned + past / other_trials)
+        inflated = p / np.maximum(p - self.delta, 1e-12)  # δ adds draws but no evidence
+        v1, v2 = z**2 * (1.0 - p) * inflated, z**2 * (1.0 - q)
+        room = 4.0 * a - v1
+        positive = room > 0.0
+        root = np.sqrt(np.maximum(16.0 * a * b - (4.0 * b - v2) * room, 0.0))
+        ratio = np.where(positive, room, 1.0) / np.where(positive, 4.0 * np.sqrt(a * b) + root, 1.0)
+        result: Floats = np.where(positive, 2.0 * np.log(ratio), -1e3 + p - q)
+        return result

@@ -15,18 +15,13 @@ import numpy as np
 
 from dpverify.arrays import Floats
 from dpverify.auditing.attacks.classifiers import LEAST_TO_LEARN, boosted, logistic, mean_difference
-from dpverify.auditing.attacks.cuts import intervals, thresholds
-from dpverify.auditing.attacks.draws import Confirm, Draws, Explore, Proposal
+from dpverify.auditing.attacks.cuts import intervals, most_telling, scanned, thresholds
+from dpverify.auditing.attacks.draws import Bound, Draws, Explore, Goal, Proposal
 from dpverify.auditing.attacks.events import Between, Event, Linear, Trees
-from dpverify.auditing.attacks.merit import Bound, Goal
-from dpverify.auditing.attacks.scanning import most_telling, scanned
 from dpverify.auditing.attacks.sets import reachable, values
+from dpverify.auditing.sampling.drawing import LOSS, Side
 from dpverify.auditing.sampling.features import BITS, PROJECTIONS, SUMMARIES
 from dpverify.auditing.sampling.outputs import ODD, TYPE, WHOLE, Outputs
-from dpverify.auditing.sampling.sampler import LOSS, Side
-
-__all__ = ["Confirm", "Draws", "Explore", "Families", "Proposal", "has_learners", "merit_of"]
-__all__ += ["intervals", "numeric_features", "propose", "reachable", "thresholds", "values"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
