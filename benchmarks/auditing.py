@@ -27,8 +27,7 @@ from battery import Case, battery
 
 from dpverify.auditing import audit
 from dpverify.auditing.attacks.classifiers import boosted
-from dpverify.auditing.attacks.draws import Draws, Explore
-from dpverify.auditing.attacks.proposals import numeric_features
+from dpverify.auditing.attacks.draws import Draws, Explore, numeric_features
 from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.outputs import Outputs
 from dpverify.auditing.sampling.sampler import Sampler

@@ -11,9 +11,8 @@ import numpy as np
 
 from dpverify.arrays import Floats
 from dpverify.auditing.attacks.classifiers import boosted, logistic
-from dpverify.auditing.attacks.draws import Draws, Explore
+from dpverify.auditing.attacks.draws import Draws, Explore, numeric_features
 from dpverify.auditing.attacks.events import Linear, Trees
-from dpverify.auditing.attacks.proposals import numeric_features
 from dpverify.auditing.sampling.drawing import LOSS
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
 

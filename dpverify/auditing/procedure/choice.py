@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dpverify.auditing.attacks.draws import Bound, Explore, Goal, Proposal
+from dpverify.auditing.attacks.draws import Bound, Explore, Goal, Proposal, merit_of
 from dpverify.auditing.attacks.events import Between, Event, OneOf
-from dpverify.auditing.attacks.proposals import Families, merit_of, propose
+from dpverify.auditing.attacks.proposals import Families, propose
 from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.statistics.betting import Ladder, Stake, Wager, wager
 from dpverify.auditing.statistics.binomial import critical

@@ -5,8 +5,16 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.auditing.attacks.draws import Bound, Confirm, Draws, Explore, Proposal
-from dpverify.auditing.attacks.proposals import MANY, Families, in_order, propose, unexamined_bits
+from dpverify.auditing.attacks.draws import (
+    MANY,
+    Bound,
+    Confirm,
+    Draws,
+    Explore,
+    Proposal,
+    unexamined_bits,
+)
+from dpverify.auditing.attacks.proposals import Families, in_order, propose
 from dpverify.auditing.procedure.choice import Chosen, best_bound
 from dpverify.auditing.procedure.rounds import notes, unusable
 from dpverify.auditing.procedure.state import Plan, State, most_held

@@ -15,8 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from dpverify.auditing.attacks.cuts import thresholds
-from dpverify.auditing.attacks.draws import Bound, Confirm, Draws, Explore, Proposal
-from dpverify.auditing.attacks.proposals import Families, merit_of, numeric_features
+from dpverify.auditing.attacks.draws import (
+    Bound,
+    Confirm,
+    Draws,
+    Explore,
+    Proposal,
+    merit_of,
+    numeric_features,
+)
+from dpverify.auditing.attacks.proposals import Families
 from dpverify.auditing.attacks.sets import values
 from dpverify.auditing.procedure.choice import Chosen, best_bound, best_choices
 from dpverify.auditing.sampling.drawing import Side
