@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from scipy.stats import binom
 
 from dpverify.auditing.statistics.binomial import Counts, critical, epsilon_lower, rejects
-from dpverify.auditing.statistics.boxes import Joint, certified, least_at
+from dpverify.auditing.statistics.joint_score import Joint, certified, least_at
 
 LEVEL = 0.05
 shares = st.floats(0, 1)

@@ -1,19 +1,43 @@
-"""The parts of outputs by name: numbers, rows of numbers, and texts."""
+"""Outputs as they come, of any kind, as blocks of named columns and texts (see `outputs`).
+
+Draws that are all numbers, or arrays of one shape, become columns at once. Any other output is read
+into its parts (`reading`), and every part becomes a column or a text under its own name.
+"""
 
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.arrays import Floats
-from dpverify.auditing.sampling.reading import Elements, Exact, Fields, Opaque, Raised, nearest
+from dpverify.arrays import Floats, Texts
+from dpverify.auditing.sampling.outputs import (
+    MISSING,
+    ODD,
+    TYPE,
+    WHOLE,
+    Outputs,
+    lengths,
+    part_name,
+    texts_of,
+)
+from dpverify.auditing.sampling.reading import (
+    EXACT,
+    MOST_NUMBERS,
+    Elements,
+    Exact,
+    Fields,
+    Opaque,
+    Raised,
+    is_number_array,
+    kind_of,
+    nearest,
+    read,
+)
 from dpverify.auditing.sampling.spelling import shortened, spelled
 
-_WHOLE = "output"
-_MOST_LENGTHS = 64  # rows within an output whose lengths are told
 _MOST_MEMBERS = 256  # elements of a set that are asked for one by one
 _MOST_IN_TEXT = 64  # numbers within a text
 _ENDING = 16  # characters of a text that are counted from its end
@@ -23,8 +47,58 @@ _NAN = int(np.float64(np.nan).view(np.uint64))
 _FEW = 8
 _LOW, _DIGITS = 1 << 16, 4_000  # of integers beyond all floats
 
+_NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
+
 Leaf: TypeAlias = tuple[str, Any]
 """A name, and a float, a text, or an array."""
+
+
+def from_array(array: NDArray[Any]) -> Outputs:
+    """Draws that are the rows of a numeric array, or the entries of one of any kind."""
+    size, shape = len(array), array.shape[1:]
+    if not is_number_array(array) or not 0 < math.prod(shape) <= MOST_NUMBERS:
+        return from_objects(list(array))
+    kind = kind_of(array) if shape else array.dtype.name
+    marks = {TYPE: np.full(size, kind)}
+    flat = array.reshape(size, math.prod(shape)).astype(np.float64)
+    odd = _odd_rows(flat)
+    if odd is not None:
+        marks[ODD] = odd
+    by_part = np.ascontiguousarray(flat.T) + 0.0  # −0.0 becomes 0.0
+    names = [part_name(WHOLE, index) for index in np.ndindex(shape)]
+    return Outputs(size, dict(zip(names, by_part, strict=True)), {}, marks)
+
+
+def from_objects(outputs: Sequence[object]) -> Outputs:
+    """Draws that are arbitrary objects."""
+    if _all_numbers(outputs):
+        block = from_array(np.array(outputs, dtype=np.float64))
+        kinds = np.array([type(output).__name__ for output in outputs], np.str_)
+        return Outputs(block.size, block._columns, {}, block._marks | {TYPE: kinds})  # noqa: SLF001
+    uniform = _same_arrays(outputs)
+    if uniform is not None:
+        return from_array(uniform)
+    readings = [read(output) for output in outputs]
+    trees = [reading.parts for reading in readings]
+    kinds = np.array([reading.kind for reading in readings], np.str_)
+    uniform = _same_arrays(trees)
+    if uniform is not None:
+        rows = from_array(uniform)
+        return Outputs(rows.size, rows._columns, {}, rows._marks | {TYPE: kinds})  # noqa: SLF001
+    found = Block(len(outputs))
+    for i, tree in enumerate(trees):
+        found.add(i, tree)
+    columns = found.columns()
+    texts = {WHOLE: np.array([shortened(spelled(tree)) for tree in trees], np.str_)}
+    for name, part in found.texts.items():
+        own = np.array(part, np.str_)
+        numbers = columns.get(name)
+        # Where the part is a number, the text is that of the number, as it is in other blocks.
+        texts[name] = own if numbers is None else np.where(own == MISSING, texts_of(numbers), own)
+    marks = {TYPE: kinds}
+    if found.odd:
+        marks[ODD] = np.array([found.odd.get(i, MISSING) for i in range(len(outputs))], np.str_)
+    return Outputs(len(outputs), columns, texts, marks, found.unread)
 
 
 class Block:
@@ -41,7 +115,7 @@ class Block:
     def add(self, i: int, tree: object) -> None:
         """The parts of output number `i`, as `read` found them."""
         odd: list[str] = []
-        for name, value in flattened(tree, _WHOLE):
+        for name, value in flattened(tree, WHOLE):
             if isinstance(value, str):
                 self.texts.setdefault(name, [""] * self.size)[i] = shortened(value)
             elif isinstance(value, np.ndarray):
@@ -74,18 +148,6 @@ class Block:
         if name not in self._numbers:
             self._numbers[name] = np.full(self.size, np.nan)
         return self._numbers[name]
-
-
-def part_name(name: str, index: tuple[int, ...]) -> str:
-    return name + "".join(f"[{i}]" for i in index)
-
-
-def lengths(name: str, shape: tuple[int, ...]) -> Iterator[tuple[str, float]]:
-    """The columns `len(output)`, `len(output[0])`, … of an array; not those of too many rows."""
-    for depth, length in enumerate(shape):
-        if math.prod(shape[:depth]) <= _MOST_LENGTHS:
-            for index in np.ndindex(shape[:depth]):
-                yield f"len({part_name(name, index)})", float(length)
 
 
 def flattened(tree: Any, name: str) -> Iterator[Leaf]:  # noqa: ANN401, C901, PLR0912  # one case a kind
@@ -152,7 +214,7 @@ def odd_text(values: NDArray[Any], name: str = "") -> str:
 
 
 def _part_text(tree: object, name: str) -> Iterator[Leaf]:
-    if name != _WHOLE:
+    if name != WHOLE:
         yield name, spelled(tree)
 
 
@@ -188,3 +250,36 @@ def _numbers_in(text: str, name: str) -> Iterator[Leaf]:
         value = float(found)
         if not math.isnan(value):
             yield f"number {i} in {name}", value
+
+
+def _same_arrays(outputs: Sequence[object]) -> NDArray[Any] | None:
+    """The outputs as rows of one array, if they are arrays of numbers of one shape and type."""
+    if not outputs or not all(type(output) is np.ndarray for output in outputs):
+        return None
+    arrays: Sequence[Any] = outputs
+    if len({(array.shape, array.dtype) for array in arrays}) > 1:
+        return None
+    first = arrays[0]
+    if first.ndim == 0 or not 0 < first.size <= MOST_NUMBERS or first.dtype.kind not in "biuf":
+        return None
+    rows = np.stack(arrays)
+    return rows if is_number_array(rows) else None
+
+
+def _odd_rows(rows: Floats) -> Texts | None:
+    """What is odd about each row of numbers, None where nothing is: see `odd_text`."""
+    some = np.isnan(rows) & (rows.view(np.uint64) != np.uint64(_NAN)) | (rows == 0.0) & np.signbit(
+        rows
+    )
+    if not some.any():
+        return None
+    return np.array([odd_text(row) for row in rows], np.str_)
+
+
+def _all_numbers(outputs: Sequence[object]) -> bool:
+    """Whether floats hold all outputs as they are."""
+    kinds = {type(output) for output in outputs}  # not isinstance, which hooks may answer
+    if not all(issubclass(kind, _NUMBERS) for kind in kinds):
+        return False
+    whole = tuple(kind for kind in kinds if issubclass(kind, (int, np.integer)))
+    return not whole or not any(abs(int(o)) > EXACT for o in outputs if isinstance(o, whole))

@@ -7,15 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.auditing.procedure.stages import (
+from dpverify.auditing.procedure.state import (
     LEARN_FROM,
+    Levels,
+    Method,
     choices_passed,
     classifies,
     searches,
     stages,
     tunes,
 )
-from dpverify.auditing.statistics.levels import Levels, Method
 
 
 @pytest.mark.parametrize("method", get_args(Method))
