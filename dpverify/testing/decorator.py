@@ -76,7 +76,7 @@ def satisfies(
 
 
 def check_given(claim: object) -> None:
-    """Raise if there is no claim, or the function under test in its place."""
+    """Raise if the claim is missing, or the function under test stands in its place."""
     known = getattr(claim, "__code__", None)
     if claim is None or (known is not None and known.co_argcount != 1):
         raise InvalidParameter(f"claim={claim!r} must be a guarantee, {_EXAMPLE}")
@@ -95,7 +95,7 @@ def check_claim(claim: Claimable | None, relation: Relation | None = None) -> Au
 
 
 def check_limits(level: object, samples: object) -> None:
-    """Raise unless a test can have this level and so many draws, where they are given."""
+    """Raise unless the level and the number of draws, if given, are allowed."""
     if level is not None:
         check_between("level", level, *LEVELS)
     if samples is not None:
@@ -145,7 +145,7 @@ def check_function(test: object) -> Callable[..., object]:
 
 
 def returns_nothing(function: Callable[..., object]) -> bool:
-    """Whether every return of the function's code is one of the constant None.
+    """Whether the code of the function can return nothing but None.
 
     >>> returns_nothing(lambda data, rng: data)
     False

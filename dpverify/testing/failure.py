@@ -1,4 +1,4 @@
-"""What a failing privacy test raises, in words."""
+"""The exception of a failing privacy test, and its message."""
 
 import ast
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ def replay_line(name: str, claim: AuditClaim, witness: Witness) -> str:
     """
     pair = f"{shown(witness.left)}, {shown(witness.right)}"
     seed = f", seed={witness.seed + 1}" if witness.seed < _SMALL else ""
-    return f"replay: assert_private({name}, {claim}, {pair}{seed})"
+    return f"replay: assert_private({name}, {claim!r}, {pair}{seed})"
 
 
 def raise_at(function: Any, violation: PrivacyViolation) -> NoReturn:  # noqa: ANN401

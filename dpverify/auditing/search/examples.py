@@ -34,7 +34,7 @@ from dpverify.auditing.search.quick import (
     silence,
 )
 from dpverify.auditing.search.shrinking import Shrinking
-from dpverify.auditing.search.trials import Search, Trial
+from dpverify.auditing.search.trials import PairTrial, Search
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import Refuted, Verdict, Witness
 from dpverify.errors import InvalidParameter
@@ -56,7 +56,7 @@ _TRIES = 3  # of a block that confirms a witness
 
 
 class ExampleSearch(Search):
-    """The state of one search. `samples` bounds the draws on each side, shrinking apart."""
+    """A search fed one pair at a time; `samples` bounds the draws a side before shrinking."""
 
     def __init__(  # noqa: PLR0913  # one call, in the decorator
         self,
@@ -82,7 +82,7 @@ class ExampleSearch(Search):
         self.silent: str | None = None
         self.verdict: Verdict | None = None
 
-    def see(self, left: Any, right: Any) -> Trial:  # noqa: ANN401  # whatever the mechanism takes
+    def see(self, left: Any, right: Any) -> PairTrial:  # noqa: ANN401  # whatever the mechanism takes
         """What is known of the pair, after a look at it if it is new."""
         key = fingerprint(left, right)
         if key not in self.tried:
@@ -92,7 +92,7 @@ class ExampleSearch(Search):
                 self._shrink_from(self.tried[key])
         return self.tried[key]
 
-    def last(self) -> Trial | None:
+    def last(self) -> PairTrial | None:
         """All draws that are left for the most promising pair; the pair, if it is refuted."""
         heard = [trial for trial in self.tried.values() if trial.score > -np.inf]
         if not heard:
@@ -119,7 +119,7 @@ class ExampleSearch(Search):
         self._shrink_from(refuted)
         return refuted
 
-    def witness(self, trial: Trial) -> tuple[Witness, float] | None:
+    def witness(self, trial: PairTrial) -> tuple[Witness, float] | None:
         """An event that refutes the claim on this pair, counted on draws of its own; and ε.
 
         None if no block of draws confirms it, not even at a loose level.
@@ -142,7 +142,7 @@ class ExampleSearch(Search):
             return None
         return block.witness, max(block.witness.epsilon_lower, trial.found.epsilon_lower)
 
-    def simplest(self, trial: Trial) -> Trial:
+    def simplest(self, trial: PairTrial) -> PairTrial:
         """The pair itself, or a simpler one that a short look had passed over, if it is refuted."""
         # A short look missed these, so this one is longer, and has draws of its own.
         self.first, self.most = 2 * self.first, 2 * self.most
@@ -151,12 +151,12 @@ class ExampleSearch(Search):
         shrinking.run()
         return shrinking.now
 
-    def looked_at(self, candidate: Candidate, purpose: str) -> Trial:
-        """The pair after a look at it, with draws of their own for every purpose."""
+    def looked_at(self, candidate: Candidate, purpose: str) -> PairTrial:
+        """The pair after a look at it, on draws that depend on the purpose."""
         with own_streams(self._stream(candidate.form, f"{purpose}, global")):
             return self._look(self.trial(candidate, self._stream(candidate.form, purpose)))
 
-    def _look(self, trial: Trial) -> Trial:
+    def _look(self, trial: PairTrial) -> PairTrial:
         if self.left_over < 2 * self.first:
             return trial
         early = len(self.tried) < _EARLY and not self.shrinking
@@ -184,7 +184,7 @@ class ExampleSearch(Search):
         found = outcome if outcome.refuted else None
         return replace(trial, score=outcome.look.score, found=found)
 
-    def _finalist(self, heard: list[Trial]) -> tuple[Trial, Look]:
+    def _finalist(self, heard: list[PairTrial]) -> tuple[PairTrial, Look]:
         """The pair that looks best on more draws, the simplest of those that nearly tie.
 
         These draws choose, and the last test has others.
@@ -200,13 +200,13 @@ class ExampleSearch(Search):
         best = min(good, key=lambda trial: trial.length)
         return best, looks[best.candidate.form]
 
-    def _look_again(self, trial: Trial, size: int) -> Look:
+    def _look_again(self, trial: PairTrial, size: int) -> Look:
         sampler = self.trial(trial.candidate, self._stream(trial.candidate.form, "again")).sampler
         self.used += size
         return look(draws(sampler, 0, size), few(self.points), classify=False)
 
-    def _shrink_from(self, trial: Trial) -> None:
-        """From the first refutation on: effort by what it took, and a budget of its own."""
+    def _shrink_from(self, trial: PairTrial) -> None:
+        """After the first refutation: a new budget, and an effort a pair by what it took."""
         if self.shrinking:
             return
         self.shrinking = True
@@ -242,7 +242,7 @@ class PassedOver(Shrinking):
     search: ExampleSearch
     most_attempts = _SIMPLE
 
-    def simpler(self, trial: Trial) -> Iterator[Trial]:
+    def simpler(self, trial: PairTrial) -> Iterator[PairTrial]:
         passed = [
             other
             for other in self.search.tried.values()
@@ -250,13 +250,13 @@ class PassedOver(Shrinking):
         ]
         return iter(sorted(passed, key=lambda other: other.length) if not self.attempts else [])
 
-    def judged(self, option: Trial) -> Trial:
+    def judged(self, option: PairTrial) -> PairTrial:
         return self.search.looked_at(option.candidate, "once more")
 
 
 @contextmanager
 def own_streams(seed: int) -> Iterator[None]:
-    """Global generators seeded for the body, for mechanisms that draw from them all the same."""
+    """Seed the global generators for the body, for mechanisms that draw from them anyway."""
     plain, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002  # to restore it
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002
