@@ -1,4 +1,6 @@
-"""Two errors of the lecture notes, end to end: printed claim, truth, refutation, repair.
+"""Two theorems of lecture notes that are false: printed claim, truth, refutation, repair.
+
+python examples/lecture_notes.py
 
 Each is small enough to be sampled exactly: objective perturbation of a linear loss has a closed
 form, and the exponential mechanism on [−1, 1] with a linear loss is a truncated exponential law.
@@ -6,20 +8,19 @@ The same audit runs twice, on the constant that the notes print and on the right
 """
 
 import math
-from collections.abc import Callable, Iterator
+import sys
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from flint import arb
-from numpy.typing import NDArray
 
 from dpverify.accounting.calibration import calibrate
+from dpverify.arrays import Floats
 from dpverify.auditing import Refuted, Verdict, audit
 from dpverify.auditing.sampling.sampler import Target
 from dpverify.balls import ball, enclose
 from dpverify.errors import NotSupported, check_positive
-from dpverify.guarantees import ApproxDP, Bracket, Guarantee, PureDP, to_dict
+from dpverify.guarantees import ApproxDP, Bracket, Guarantee, PureDP
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair
@@ -31,8 +32,7 @@ from dpverify.theorems import (
     STOUFFER,
     Theorem,
 )
-
-Floats = NDArray[np.float64]
+from proofs.support.catalog import find
 
 LEVEL = 0.01
 SEED = 7
@@ -69,21 +69,6 @@ class Headline:
     def holds(self) -> bool:
         """Whether the story is as told: the printed constant refuted, the right one not."""
         return self.replayed.refuted and not self.repaired.refuted
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        words = ("title", "source", "printed", "pair", "truth", "correction")
-        return {name: getattr(self, name) for name in words} | {
-            "claim": to_dict(self.claim),
-            "true_epsilon": to_dict(self.true_epsilon),
-            "verdict": self.verdict.to_dict(),
-            "replayed": self.replayed.to_dict(),
-            "repaired": self.repaired.to_dict(),
-            "refutation": self.refutation,
-            "counterexample": self.counterexample,
-            "theorem": self.theorem.name,
-            "holds": self.holds,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,16 +233,40 @@ def _largest_loss(mechanism: LinearExponentialERM, left: Floats, right: Floats) 
 
 def _counterexample(name: str) -> str:
     """The instance with certified digits that `dpverify prove` runs."""
-    # The proofs import sympy, which is slow; only verbs of the command line need them.
-    from proofs.support.catalog import find  # noqa: PLC0415
-
     found = find(name).counterexample
     return "" if found is None else f"claimed: {found.claimed}; truth: {found.truth}"
 
 
-HEADLINES: tuple[Callable[[], Headline], ...] = (objective_perturbation, erm_radius)
+def told(story: Headline) -> str:
+    """The story in lines, as it is printed."""
+    shown, again, mended = story.verdict, story.replayed, story.repaired
+    lines = {
+        "printed": f"{story.printed} [{story.source}]",
+        "proof": f"{story.counterexample} (dpverify prove {story.refutation})",
+        "audited": story.pair,
+        "claimed": str(story.claim),
+        "exact": f"{story.truth}; the exact ε is {story.true_epsilon.upper:.6f}",
+        "verdict": f"REFUTED at level {shown.level:g}: ε ≥ {shown.epsilon_lower:.3f}, "
+        f"{shown.samples:,} draws a side",
+        "witness": str(shown.witness).replace("\n", "\n           "),
+        "replay": f"{_outcome(again)} on fresh draws: ε ≥ {again.epsilon_lower:.3f}",
+        "instead": f"{story.correction} [{story.theorem.name}]",
+        "again": f"{_outcome(mended)} by the same audit, ε ≥ {mended.epsilon_lower:.3f}",
+    }
+    return "\n".join([story.title, *(f"  {label:<8} {text}" for label, text in lines.items())])
 
 
-def headlines() -> Iterator[Headline]:
-    """Both stories, one after the other: each takes seconds."""
-    return (tell() for tell in HEADLINES)
+def _outcome(verdict: Verdict) -> str:
+    return "refuted" if verdict.refuted else "not refuted"
+
+
+def main() -> int:
+    stories = [objective_perturbation(), erm_radius()]
+    print("\n\n".join(map(told, stories)))
+    names = ", ".join(theorem.name for theorem in LEVEL_RESTS_ON)
+    print(f"\nThe level of a verdict is a theorem, too: {names}")
+    return 0 if all(story.holds for story in stories) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

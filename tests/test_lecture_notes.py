@@ -1,33 +1,29 @@
-"""The two headline errors, end to end: what `dpverify demo` tells is so."""
+"""The two errors of lecture notes, end to end: what examples/lecture_notes.py tells is so."""
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import kstest, norm
-from typer.testing import CliRunner
 
-from dpverify.cli.app import app
-from dpverify.cli.headlines import (
-    HEADLINES,
+from dpverify.errors import InvalidParameter, NotSupported
+from dpverify.guarantees import ApproxDP, PureDP
+from examples.lecture_notes import (
     Headline,
     LinearExponentialERM,
     LinearObjectivePerturbation,
     erm_radius,
+    main,
     objective_perturbation,
 )
-from dpverify.errors import InvalidParameter, NotSupported
-from dpverify.guarantees import ApproxDP, PureDP
 from proofs.support.catalog import find, standing
 from proofs.support.form import Verdict
 
 
-@pytest.mark.parametrize("tell", HEADLINES)
+@pytest.mark.parametrize("tell", [objective_perturbation, erm_radius])
 def test_the_printed_constant_is_refuted_and_the_right_one_is_not(
     tell: Callable[[], Headline],
 ) -> None:
@@ -104,39 +100,22 @@ def test_bad_parameters_are_refused(wrong: float) -> None:
         LinearExponentialERM(epsilon=1.0, loss_bound=wrong)
 
 
-def test_the_demo_tells_both(tmp_path: Path) -> None:
-    shown = CliRunner().invoke(app, ["demo", "--report", str(tmp_path / "demo.html")])
-    assert shown.exit_code == 0
-    assert shown.stdout.count("REFUTED at level 0.01") == 2
-    assert shown.stdout.count("not refuted by the same audit") == 2
-    assert shown.stdout.count("witness  event") == 2
-    assert "Theorem 14.3" in shown.stdout
-    assert "Theorem 2.5" in shown.stdout
+def test_the_example_tells_both(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main() == 0
+    shown = capsys.readouterr().out
+    assert shown.count("REFUTED at level 0.01") == 2
+    assert shown.count("not refuted by the same audit") == 2
+    assert "Theorem 14.3" in shown
+    assert "Theorem 2.5" in shown
 
 
-def test_the_demo_as_json(tmp_path: Path) -> None:
-    path = tmp_path / "demo.html"
-    shown = CliRunner().invoke(app, ["demo", "--json", "--report", str(path)])
-    assert shown.exit_code == 0
-    found = json.loads(shown.stdout)
-    assert [story["holds"] for story in found["headlines"]] == [True, True]
-    assert [story["verdict"]["refuted"] for story in found["headlines"]] == [True, True]
-    assert [story["repaired"]["refuted"] for story in found["headlines"]] == [False, False]
-    assert found["kernel"]["residual"] == "0"
-    assert found["budget"]["spent"]["upper"] <= 1.0
-    assert found["audits"]["broken"]["refuted"]
-    assert not found["audits"]["correct"]["refuted"]
-    assert not found["model"]["verdict"]["refuted"]
-    assert 0.85 < found["model"]["accuracy"] < found["model"]["without_privacy"]
-    assert "Three false claims refuted" in path.read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
 def test_a_story_that_does_not_hold_is_exit_code_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    story = replace(erm_radius(), repaired=erm_radius().verdict)
+    told = erm_radius()
+    story = replace(told, repaired=told.verdict)
     assert not story.holds
-    monkeypatch.setattr("dpverify.cli.demo.headlines", lambda: iter([story]))
-    shown = CliRunner().invoke(app, ["demo", "--report", str(tmp_path / "demo.html")])
-    assert shown.exit_code == 1
+    monkeypatch.setattr("examples.lecture_notes.erm_radius", lambda: story)
+    monkeypatch.setattr("examples.lecture_notes.objective_perturbation", lambda: story)
+    assert main() == 1
+    assert "REFUTED" in capsys.readouterr().out
