@@ -1,0 +1,61 @@
+"""Which noise the neighbor needs, where released numbers add up several draws.
+
+The released numbers are r = v + A·z on the left. On the right the same numbers need A·z′ = r − v′,
+so z′ = z + d with A·d = v − v′. Any such d gives a bound: knowing all of z + d, not only A·(z + d),
+an attacker loses Σ loss(d_i), and what he sees is post-processing of it. For Gaussian noise the
+shortest d gives the exact divergence, dᵀd = (v − v′)ᵀ(A·Aᵀ)⁻¹(v − v′); for other noise the d of
+least cost is found by a linear program.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from dpverify.tracing.laws import Law
+
+Floats = NDArray[np.float64]
+
+_MOST_UNKNOWNS = 4000
+_CLOSE = 2.0**-30
+
+
+def align(matrix: Floats, gap: Floats, laws: list[Law]) -> tuple[Floats, bool] | None:
+    """The d of least cost with matrix·d = gap, and whether its cost is exact; None if there is none.
+
+    `laws` are those of the columns; a law that grows only takes d ≥ 0 where that is possible.
+
+    >>> from dpverify.tracing.laws import NORMAL
+    >>> align(np.array([[1.0, 1.0]]), np.array([1.0]), [NORMAL, NORMAL])
+    (array([0.5, 0.5]), True)
+    """
+    normal = all(law.name == "normal" for law in laws)
+    shortest, *_ = np.linalg.lstsq(matrix, gap, rcond=None)
+    size = np.abs(matrix).max(initial=1.0) * np.abs(shortest).max(initial=0.0)
+    if not np.all(np.abs(matrix @ shortest - gap) <= _CLOSE * (size + np.abs(gap).max(initial=0))):
+        return None
+    if normal or matrix.shape[1] > _MOST_UNKNOWNS:
+        return shortest, normal
+    return _cheapest(matrix, gap, laws, shortest), _is_difference(matrix, laws)
+
+
+def _cheapest(matrix: Floats, gap: Floats, laws: list[Law], fallback: Floats) -> Floats:
+    """Least Σ rate_i·|d_i|: d = p − q with p, q ≥ 0, and q = 0 where the law grows only."""
+    rates = np.array([law.rate for law in laws])
+    one_sided = np.array([law.grows_only for law in laws])
+    columns = np.hstack([matrix, -matrix])
+    ends = [(0.0, None)] * len(laws) + [(0.0, 0.0 if only else None) for only in one_sided]
+    found = linprog(np.concatenate([rates, rates]), A_eq=columns, b_eq=gap, bounds=ends)
+    if found.status != 0:
+        return fallback
+    p, q = np.split(found.x, 2)
+    return np.asarray(p - q)
+
+
+def _is_difference(matrix: Floats, laws: list[Law]) -> bool:
+    """Whether it is x − y for x and y of one geometric law: then the two-sided cost is exact.
+
+    The difference has the law ∝ (1−p)^|k|, and a shift by s loses up to |s|·ln(1/(1−p)).
+    """
+    if matrix.shape != (1, 2) or laws[0].name != "geometric" or laws[0] != laws[1]:
+        return False
+    return bool(matrix[0, 0] == -matrix[0, 1])

@@ -1,0 +1,310 @@
+"""A numpy Generator whose draws know that they are noise."""
+
+# ruff: noqa: ANN401, PLR0904, A002  # the signatures are numpy's
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dpverify.errors import DPVerifyError
+from dpverify.tracing.arithmetic import is_noisy
+from dpverify.tracing.laws import (
+    CAUCHY,
+    EXPONENTIAL,
+    GUMBEL,
+    LAPLACE,
+    LOGISTIC,
+    NORMAL,
+    UNIFORM,
+    Law,
+)
+from dpverify.tracing.noise import NoisyArray, NoisyNumber
+from dpverify.tracing.places import Place, here
+
+_MOST_OUTCOMES = 4096
+OTHER = (
+    *("beta", "chisquare", "dirichlet", "f", "gamma", "hypergeometric", "lognormal", "logseries"),
+    *("multinomial", "multivariate_hypergeometric", "negative_binomial", "noncentral_chisquare"),
+    *("noncentral_f", "pareto", "poisson", "power", "rayleigh", "standard_gamma", "standard_t"),
+    *("triangular", "vonmises", "wald", "weibull", "zipf", "bytes"),
+)
+"""Laws that are recorded by their parameters alone; noise made from them is not understood."""
+
+
+class NotTraceable(DPVerifyError):
+    """The mechanism does something with its generator that cannot be followed."""
+
+
+def _plain(value: Any, place: Place) -> Any:
+    return value.realize(place) if is_noisy(value) else value
+
+
+class RecordingGenerator(np.random.Generator):
+    """Passes for a generator; every draw is a form in the journal of the run."""
+
+    def __init__(self, journal: Any) -> None:
+        super().__init__(np.random.PCG64(journal.script.seed))
+        self.journal = journal
+
+    # Location and scale.
+
+    def _draw(self, law: Law, loc: Any, scale: Any, size: Any) -> Any:
+        place = here(3)
+        journal = self._open(place)
+        if is_noisy(loc):
+            return loc + self._draw(law, 0.0, scale, size)
+        scale = _plain(scale, place)
+        if np.any(np.asarray(scale) < 0):
+            raise ValueError("scale < 0")
+        if size is None and np.ndim(loc) == 0 and np.ndim(scale) == 0:
+            start = journal.draw(law, None, place)
+            touches = () if type(loc) is float and loc == 0.0 else ((place, loc),)
+            return NoisyNumber(journal, loc + 0.0, start, float(scale), touches)
+        if size is None:
+            shape = np.broadcast_shapes(np.shape(loc), np.shape(scale))
+        else:
+            shape = tuple(map(int, size)) if np.ndim(size) else (int(size),)
+        count = int(np.prod(shape, dtype=np.int64))
+        start = journal.draw(law, count, place)
+        idx = np.arange(start, start + count).reshape(shape)
+        offset = np.broadcast_to(np.asarray(loc, dtype=np.float64), shape)
+        touches = ((place, loc),) if np.any(offset) or np.ndim(loc) else ()
+        coef = np.asarray(scale, dtype=np.float64)
+        return NoisyArray(journal, offset, idx, coef, touches)
+
+    def _open(self, place: Place) -> Any:
+        from dpverify.tracing.sources import current  # noqa: PLC0415  # it imports this module
+
+        now = current()
+        if self.journal.closed or (now is not None and now is not self.journal):
+            if now is None:
+                raise NotTraceable(f"{place}: the generator of a trace that is over was used")
+            now.puzzle(place, "the generator of an earlier call is used")
+            self.journal = now
+        return self.journal
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._draw(LAPLACE, loc, scale, size)
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._draw(NORMAL, loc, scale, size)
+
+    def standard_normal(self, size: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        del dtype
+        return self._into(out, self._draw(NORMAL, 0.0, 1.0, size if out is None else np.shape(out)))
+
+    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._draw(GUMBEL, loc, scale, size)
+
+    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._draw(LOGISTIC, loc, scale, size)
+
+    def standard_cauchy(self, size: Any = None) -> Any:
+        return self._draw(CAUCHY, 0.0, 1.0, size)
+
+    def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._draw(EXPONENTIAL, 0.0, scale, size)
+
+    def standard_exponential(
+        self, size: Any = None, dtype: Any = None, method: Any = None, out: Any = None
+    ) -> Any:
+        del dtype, method
+        shape = size if out is None else np.shape(out)
+        return self._into(out, self._draw(EXPONENTIAL, 0.0, 1.0, shape))
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        return self._draw(UNIFORM, low, np.subtract(high, low)[()], size)
+
+    def random(self, size: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        del dtype
+        shape = size if out is None else np.shape(out)
+        return self._into(out, self._draw(UNIFORM, 0.0, 1.0, shape))
+
+    @staticmethod
+    def _into(out: Any, drawn: Any) -> Any:
+        if out is None:
+            return drawn
+        np.copyto(out, drawn.realize(here(3)))
+        return out
+
+    def multivariate_normal(
+        self, mean: Any, cov: Any, size: Any = None, *args: Any, **options: Any
+    ) -> Any:
+        del args, options
+        mean, cov = np.asarray(mean, dtype=np.float64), np.asarray(cov, dtype=np.float64)
+        values, vectors = np.linalg.eigh(cov)
+        if values.min(initial=0.0) < -1e-8 * max(1.0, abs(values.max(initial=0.0))):
+            raise ValueError("covariance is not symmetric positive-semidefinite.")
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        shape = () if size is None else tuple(size) if np.ndim(size) else (int(size),)
+        diagonal = np.all(cov == np.diag(np.diag(cov)))
+        if diagonal:
+            scale = np.broadcast_to(np.sqrt(np.diag(cov)), (*shape, len(mean)))
+            return self._draw(NORMAL, mean, scale, (*shape, len(mean)))
+        drawn = self._draw(NORMAL, 0.0, 1.0, (*shape, len(mean)))
+        if shape == ():
+            return root @ drawn + mean
+        return (drawn.reshape(-1, len(mean)) @ root.T).reshape(*shape, len(mean)) + mean
+
+    # Whole numbers.
+
+    def geometric(self, p: Any, size: Any = None) -> Any:
+        place = here(2)
+        journal, p = self._open(place), float(_plain(p, place))
+        law = Law("geometric", p)
+        return self._whole(journal, law, 0, size, place)
+
+    def integers(
+        self, low: Any, high: Any = None, size: Any = None, dtype: Any = None, endpoint: Any = False
+    ) -> Any:
+        del dtype
+        place = here(2)
+        journal = self._open(place)
+        low, high = (_plain(x, place) for x in (low, high))
+        if high is None:
+            low, high = 0, low
+        if np.ndim(low) or np.ndim(high):
+            wide = np.asarray(high) - np.asarray(low) + bool(endpoint)
+            return self._noted("integers", (wide.tolist(), size), place, (low, high, size))
+        width = int(high) - int(low) + bool(endpoint)
+        if width <= 0:
+            raise ValueError("low >= high")
+        if width > 2**52:
+            return self._noted("integers", (width, size), place, (low, high, size))
+        return self._whole(journal, Law("integers", float(width)), int(low), size, place)
+
+    @staticmethod
+    def _whole(journal: Any, law: Law, low: int, size: Any, place: Place) -> Any:
+        touches = ((place, low),) if low else ()
+        if size is None:
+            return NoisyNumber(journal, low, journal.draw(law, None, place), 1, touches, whole=True)
+        shape = tuple(map(int, size)) if np.ndim(size) else (int(size),)
+        count = int(np.prod(shape, dtype=np.int64))
+        start = journal.draw(law, count, place)
+        idx = np.arange(start, start + count).reshape(shape)
+        return NoisyArray(journal, np.full(shape, low), idx, np.asarray(1), touches, whole=True)
+
+    def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
+        place = here(2)
+        journal, n, p = self._open(place), _plain(n, place), _plain(p, place)
+        if np.ndim(n) == 0 and n == 1:
+            shape = size if size is not None else (np.shape(p) or None)
+            told = self._draw(UNIFORM, 0.0, 1.0, shape) < p
+            return told.astype(np.int64) if isinstance(told, np.ndarray) else int(told)
+        if np.ndim(n) == 0 and np.ndim(p) == 0 and n <= _MOST_OUTCOMES and size is None:
+            from scipy.stats import binom  # noqa: PLC0415  # slow to import
+
+            weights = np.asarray(binom.pmf(np.arange(n + 1), n, p))
+            drawn = journal.pick(("binomial",), weights, lambda rng: int(rng.binomial(n, p)), place)
+            return int(drawn)
+        return self._noted("binomial", (str(n), str(p), str(size)), place, (n, p, size))
+
+    # Choices.
+
+    def choice(
+        self,
+        a: Any,
+        size: Any = None,
+        replace: Any = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,  # noqa: FBT001, FBT002
+    ) -> Any:
+        place = here(2)
+        journal = self._open(place)
+        a, p = _plain(a, place), _plain(p, place)
+        whole = np.ndim(a) == 0
+        count = int(a) if whole else np.shape(a)[axis]
+        weights = None if p is None else np.asarray(p, dtype=np.float64)
+        known = weights is not None and (replace or size is None)
+        key: tuple[Any, ...] = ("choice",) if known else ("choice", count, str(size), bool(replace))
+        if weights is not None and not known:
+            key = (*key, weights.tobytes())
+
+        def sample(rng: np.random.Generator) -> Any:
+            return rng.choice(count, size=size, replace=replace, p=weights, shuffle=shuffle)
+
+        chosen = journal.pick(key, weights if known else None, sample, place)
+        if np.any(np.asarray(chosen) >= count):
+            journal.leak("parameter", place, "one side chooses among more candidates")
+            chosen = np.minimum(chosen, count - 1)
+        return chosen if whole else np.take(np.asarray(a), chosen, axis=axis)
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        place = here(2)
+        x = _plain(x, place)
+        count = int(x) if np.ndim(x) == 0 else np.shape(x)[axis]
+        order = self._order(count, place)
+        return order if np.ndim(x) == 0 else np.take(np.asarray(x), order, axis=axis)
+
+    def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
+        del axis, out
+        place = here(2)
+        self._open(place).puzzle(place, "permuted() is not understood")
+        return self.journal.script.rng.permuted(_plain(x, place))
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        place = here(2)
+        order = self._order(np.shape(x)[axis] if isinstance(x, np.ndarray) else len(x), place)
+        x[:] = np.take(x, order, axis=axis) if isinstance(x, np.ndarray) else [x[i] for i in order]
+
+    def _order(self, count: int, place: Place) -> Any:
+        journal = self._open(place)
+        key = ("permutation", count)
+        return np.array(journal.pick(key, None, lambda rng: rng.permutation(count), place))
+
+    def _noted(self, name: str, key: tuple[Any, ...], place: Place, args: Any) -> Any:
+        """A law that is known by its parameters alone."""
+        args = tuple(_plain(x, place) for x in args)
+        journal = self._open(place)
+        return journal.pick(
+            (name, *key), None, lambda rng: getattr(rng, name)(*args), place
+        )
+
+    # What a generator can do besides.
+
+    @property
+    def bit_generator(self) -> Any:
+        """The plain bits: noise that is made from them is not seen."""
+        place = here(2)
+        self._open(place).puzzle(place, "the generator's raw bits are used: noise is not seen")
+        return np.random.PCG64(self.journal.script.seed)
+
+    def spawn(self, n_children: int) -> list[Any]:
+        """Children draw into the same journal."""
+        return [RecordingGenerator(self._open(here(2))) for _ in range(n_children)]
+
+    def __reduce__(self) -> Any:
+        place = here(2)
+        self.journal.puzzle(place, "the generator is copied or sent to another process")
+        raise NotTraceable(f"{place}: the generator is copied or sent to another process")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        place = here(2)
+        self.journal.puzzle(place, "the generator is copied: both would draw the same noise")
+        return RecordingGenerator(self.journal)
+
+    __copy__ = __deepcopy__  # type: ignore[assignment]
+
+
+def _add_others() -> None:
+    def method(name: str) -> Callable[..., Any]:
+        def draw(self: RecordingGenerator, *args: Any, **options: Any) -> Any:
+            place = here(2)
+            args = tuple(_plain(x, place) for x in args)
+            options = {key: _plain(x, place) for key, x in options.items()}
+            journal = self._open(place)  # noqa: SLF001
+            key = (name, repr(args), repr(sorted(options.items())))
+            return journal.pick(
+                key, None, lambda rng: getattr(rng, name)(*args, **options), place
+            )
+
+        draw.__name__ = name
+        return draw
+
+    for name in OTHER:
+        setattr(RecordingGenerator, name, method(name))
+
+
+_add_others()

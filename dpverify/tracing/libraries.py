@@ -1,0 +1,243 @@
+"""Mechanisms of this library, of OpenDP and of diffprivlib, called inside a traced function.
+
+Their noise is made from bits in ways that no form follows. So the call as a whole is recorded: what
+went in on either side, and what came out, which a replay answers with. Additive noise becomes a
+form like any other; for the rest the library's own word is taken for what the difference between
+the inputs costs.
+"""
+
+# ruff: noqa: ANN401  # values are those of other libraries
+
+import math
+import sys
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from dpverify.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
+from dpverify.pairs.base import Pair
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.leaky_response import LeakyResponsePair
+from dpverify.tracing.events import Paid
+from dpverify.tracing.laws import NOTHING, Law
+from dpverify.tracing.places import NOWHERE, here
+
+Patch = tuple[Any, str, Any]
+
+
+def library_patches(journal: Any) -> list[Patch]:
+    """Stand-ins for the mechanisms of those libraries that are loaded."""
+    return [*_own(journal), *_opendp(journal), *_diffprivlib(journal), *_torch(journal)]
+
+
+# This library.
+
+
+def _own(journal: Any) -> list[Patch]:
+    module = sys.modules.get("dpverify.mechanisms")
+    if module is None:
+        return []
+    found: list[Patch] = []
+    for name in module.__all__:
+        kind = getattr(module, name)
+        if isinstance(kind, type) and "sample" in vars(kind):
+            found.append((kind, "sample", _own_sample(journal, name, vars(kind)["sample"])))
+    return found
+
+
+def _own_sample(journal: Any, name: str, original: Any) -> Any:
+    def sample(self: Any, data: Any, size: int, *, rng: Any) -> Any:
+        from dpverify.tracing.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
+
+        if not isinstance(rng, RecordingGenerator):
+            return original(self, data, size, rng=rng)
+        place = here(2)
+        if name in {"Laplace", "Gaussian"}:
+            answer = np.asarray(data, dtype=np.float64)
+            shape = (size, *answer.shape)
+            if name == "Laplace":
+                return answer + rng.laplace(0.0, float(self.scale), shape)
+            return answer + rng.normal(0.0, float(self.sigma), shape)
+
+        def run() -> Any:
+            return original(self, data, size, rng=journal.script.rng)
+
+        def cost(left: Any, right: Any) -> Any:
+            return None if same(left, right) else paid(name, self.claim.guarantee)
+
+        return journal.call(name, data, run, cost, place)
+
+    return sample
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two inputs are equal, whatever they are made of."""
+    try:
+        return bool(np.array_equal(np.asarray(left), np.asarray(right)))
+    except (TypeError, ValueError):
+        return bool(left == right)
+
+
+def paid(name: str, guarantee: Guarantee, *, shift: float = math.nan) -> Paid:
+    """What a library says of itself; the pair behind it where there is one."""
+    above: Pair = LeakyResponsePair(ApproxDP(epsilon=math.inf))
+    match guarantee:
+        case PureDP(epsilon=epsilon):
+            above = LeakyResponsePair(ApproxDP(epsilon=epsilon))
+        case ApproxDP():
+            above = LeakyResponsePair(guarantee)
+        case ZeroConcentratedDP(rho=rho) if math.isfinite(rho):
+            # Not dominated by this pair at all δ in general; it is for Gaussian noise, which is
+            # what the libraries at hand state zCDP for.
+            from fractions import Fraction  # noqa: PLC0415
+
+            above = GaussianPair(2 * Fraction(rho))
+        case _:
+            from dpverify.guarantees import GaussianDP  # noqa: PLC0415
+
+            if isinstance(guarantee, GaussianDP) and math.isfinite(guarantee.mu):
+                from fractions import Fraction  # noqa: PLC0415
+
+                above = GaussianPair(Fraction(guarantee.mu) ** 2)
+    return Paid(-1, NOWHERE, name, above, NOTHING, exact=False, shift=shift, scale=math.nan)
+
+
+# OpenDP.
+
+
+def _opendp(journal: Any) -> list[Patch]:
+    module = sys.modules.get("opendp.mod")
+    kind = getattr(module, "Measurement", None)
+    if kind is None or "__call__" not in vars(kind):
+        return []
+    original = vars(kind)["__call__"]
+
+    def call(self: Any, arg: Any) -> Any:
+        plain = _numbers(arg, here(2))
+        name = f"OpenDP measurement on {self.input_metric}"
+
+        def cost(left: Any, right: Any) -> Any:
+            return None if left == right else _opendp_cost(self, name, left, right)
+
+        return journal.call(name, plain, lambda: original(self, plain), cost, here(2))
+
+    return [(kind, "__call__", call)]
+
+
+def _numbers(arg: Any, place: Any) -> Any:
+    from dpverify.tracing.arithmetic import plain  # noqa: PLC0415  # a cycle
+
+    found = plain(arg, place)
+    return found.tolist() if isinstance(found, (np.ndarray, np.generic)) else found
+
+
+def _opendp_cost(measurement: Any, name: str, left: Any, right: Any) -> Any:
+    """The measurement's own map at the distance between the two inputs."""
+    metric = str(measurement.input_metric)
+    distance = _distance(metric, left, right)
+    if distance is None:
+        return f"the distance between inputs under {metric} is not known"
+    try:
+        bound = measurement.map(distance)
+    except Exception as error:  # noqa: BLE001  # OpenDP raises errors of its own
+        return f"OpenDP has no bound at distance {distance!r}: {error}"
+    measure = str(measurement.output_measure)
+    if measure.startswith("MaxDivergence"):
+        return paid(name, PureDP(epsilon=float(bound)), shift=float(distance))
+    if measure.startswith("ZeroConcentratedDivergence"):
+        return paid(name, ZeroConcentratedDP(rho=float(bound)), shift=float(distance))
+    return f"what OpenDP says under {measure} is not understood"
+
+
+def _distance(metric: str, left: Any, right: Any) -> Any:
+    kind = metric.partition("(")[0]
+    whole = "(i" in metric or "(u" in metric
+    if kind == "AbsoluteDistance":
+        gap: Any = abs(left - right)
+    elif kind in {"L1Distance", "L2Distance", "LInfDistance"}:
+        if len(left) != len(right):
+            return None
+        order = {"L1Distance": 1, "L2Distance": 2, "LInfDistance": np.inf}[kind]
+        gap = float(np.linalg.norm(np.subtract(left, right), order))
+    elif kind in {"SymmetricDistance", "InsertDeleteDistance"}:
+        one, two = Counter(left), Counter(right)
+        return int((one - two).total() + (two - one).total())
+    elif kind in {"ChangeOneDistance", "HammingDistance"} and len(left) == len(right):
+        one, two = Counter(left), Counter(right)
+        return int((one - two).total())
+    elif kind == "DiscreteDistance":
+        return 1
+    else:
+        return None
+    return math.ceil(gap) if whole else float(gap)
+
+
+# diffprivlib.
+
+
+def _diffprivlib(journal: Any) -> list[Patch]:
+    module = sys.modules.get("diffprivlib.mechanisms")
+    if module is None:
+        return []
+    found: list[Patch] = []
+    for name in dir(module):
+        kind = getattr(module, name)
+        if isinstance(kind, type) and "randomise" in vars(kind):
+            found.append(
+                (kind, "randomise", _randomise(journal, name, vars(kind)["randomise"]))
+            )
+    return found
+
+
+def _randomise(journal: Any, name: str, original: Any) -> Any:
+    def randomise(self: Any, value: Any) -> Any:
+        from dpverify.tracing.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
+
+        place = here(2)
+        rng = RecordingGenerator(journal)
+        if name in {"Laplace", "LaplaceTruncated"} and type(self).__name__ == name == "Laplace":
+            scale = self.sensitivity / (self.epsilon - math.log(1 - self.delta))
+            return value + rng.laplace(0.0, scale)
+        if name in {"Gaussian", "GaussianAnalytic"} and hasattr(self, "_scale"):
+            return value + rng.normal(0.0, self._scale)  # noqa: SLF001  # its standard deviation
+        if name == "Geometric" and type(self).__name__ == "Geometric":
+            p = -math.expm1(-self.epsilon / self.sensitivity) if self.sensitivity else 1.0
+            return value + rng.geometric(p) - rng.geometric(p)
+        given = _numbers(value, place)
+        promise = ApproxDP(epsilon=float(self.epsilon), delta=float(self.delta))
+
+        def cost(left: Any, right: Any) -> Any:
+            return None if same(left, right) else paid(f"diffprivlib {name}", promise)
+
+        return journal.call(
+            f"diffprivlib {name}", given, lambda: original(self, given), cost, place
+        )
+
+    return randomise
+
+
+# torch.
+
+
+def _torch(journal: Any) -> list[Patch]:
+    """Noise of torch is recognized and said to be not understood."""
+    module = sys.modules.get("torch")
+    if module is None:
+        return []
+
+    def noted(name: str, original: Any) -> Any:
+        def draw(*args: Any, **options: Any) -> Any:
+            place = here(2)
+            journal.puzzle(place, f"noise of torch.{name}() is not followed through tensors")
+            return original(*args, **options)
+
+        return draw
+
+    names = ("randn", "normal", "rand", "randn_like", "rand_like", "randint", "bernoulli")
+    return [(module, n, noted(n, getattr(module, n))) for n in names if hasattr(module, n)]
+
+
+def discrete_laplace(parameter: float) -> Law:
+    """The law of one of the two geometric draws whose difference is discrete Laplace noise."""
+    return Law("geometric", parameter)

@@ -1,0 +1,515 @@
+"""The replay: the same run on the neighbor, with every noisy value frozen to what was released."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.tracing.alignment import align
+from dpverify.tracing.events import (
+    Bits,
+    Call,
+    Coin,
+    Difference,
+    Event,
+    Largest,
+    Leak,
+    Move,
+    Odds,
+    Pick,
+    Select,
+    Touch,
+    Value,
+)
+from dpverify.tracing.journal import COMPARE, Journal, Recording, Script
+from dpverify.tracing.laws import Law
+from dpverify.tracing.places import Place
+
+Floats = NDArray[np.float64]
+ROUNDING = 2.0**-40  # of the numbers at hand: what sums of many floats may be off by
+
+
+class Diverged(BaseException):
+    """The replay cannot go on: what it does next has no counterpart in the recording."""
+
+
+class Replaying(Journal):
+    """A run whose releases are those of a recording; what that takes is noted.
+
+    Draws are not matched one by one: how often a generator is called is not to be seen in any
+    output. Releases are matched in order, and each must use noise of the same law.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        recording: Recording,
+        flips: dict[int, frozenset[int]] | None = None,
+    ) -> None:
+        super().__init__(script)
+        self.recording = recording
+        self.draws.laws = recording.draws.laws
+        self.draws._ids = recording.draws._ids  # noqa: SLF001  # laws are numbered alike
+        self.flips = flips or {}
+        self.at = 0
+        self.differences: list[Difference] = []
+        self.leaks: list[Leak] = []
+
+    def leak(self, kind: str, place: Place, what: str) -> None:
+        found = Leak(kind, place, what)
+        if found not in self.leaks:
+            self.leaks.append(found)
+
+    def diverge(self, kind: str, place: Place, what: str) -> None:
+        self.leak(kind, place, what)
+        raise Diverged
+
+    def _take(self, kind: type[Event], place: Place) -> Any:  # noqa: ANN401  # one of `kind`
+        events = self.recording.events
+        self.in_thread(place)
+        if self.at >= len(events):
+            self.diverge("control flow", place, "one side releases more than the other")
+        event = events[self.at]
+        if type(event) is not kind:
+            self.diverge(
+                "control flow",
+                place,
+                f"the sides do different things with noise: the other goes on at {event.place}",
+            )
+        self.at += 1
+        return event
+
+    def draw(self, law: Law, size: int | None, place: Place) -> int:
+        self.in_thread(place)
+        return self.draws.allot(law, 1 if size is None else size, place)
+
+    def finish(self) -> None:
+        """What the recording released and the replay did not."""
+        if self.at < len(self.recording.events):
+            event = self.recording.events[self.at]
+            self.leak("control flow", event.place, "one side releases more than the other")
+
+    # Numbers.
+
+    def realize(  # noqa: PLR0913  # the parts of a form
+        self,
+        offset: Any,  # noqa: ANN401
+        idx: Any,  # noqa: ANN401
+        coef: Any,  # noqa: ANN401
+        touches: tuple[Touch, ...],
+        place: Place,
+        *,
+        final: bool = False,  # noqa: ARG002  # as recorded
+    ) -> Any:  # noqa: ANN401
+        event = self._take(Value, place)
+        if type(idx) is int and type(event.idx) is int:
+            self._pin_one(event, offset, idx, coef, touches)
+            return event.values
+        shape = np.broadcast_shapes(np.shape(offset), np.shape(idx)[: np.ndim(offset) or None])
+        if np.ndim(idx) > np.ndim(event.values) or np.ndim(event.idx) > np.ndim(event.values):
+            shape = np.shape(offset)
+        if shape != np.shape(event.values):
+            self.diverge(
+                "shape",
+                line_of(event, touches),
+                f"{_size(np.shape(event.values))} are released on one side, {_size(shape)} on the "
+                "other",
+            )
+        many = np.ndim(idx) > len(shape) or np.ndim(event.idx) > len(shape)
+        if many or not _rising(idx):
+            self._pin_many(event, offset, idx, coef, touches)
+        else:
+            self._pin(event, offset, idx, coef, touches)
+        return event.values
+
+    def _pin_one(
+        self,
+        event: Value,
+        offset: float,
+        idx: int,
+        coef: float,
+        touches: tuple[Touch, ...],
+    ) -> None:
+        """One number with one draw: the common case, in plain Python."""
+        draws, known = self.draws, self.recording.draws
+        same = offset == event.offset and coef == event.coef
+        if draws.law[idx] == known.law[event.idx] and not draws.used[idx] and same and event.fresh:
+            draws.used[idx] = True
+            draws.z[idx] = known.z[event.idx]
+            return
+        self._pin(event, offset, np.array([idx]), coef, touches)
+
+    def _pin(  # noqa: PLR0914
+        self,
+        event: Any,  # noqa: ANN401  # Value, Bits or Select
+        offset: Any,  # noqa: ANN401
+        idx: Any,  # noqa: ANN401
+        coef: Any,  # noqa: ANN401
+        touches: tuple[Touch, ...],
+        *,
+        only: NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Give every draw the value that makes offset + coef·z the recorded number."""
+        draws, known = self.draws, self.recording.draws
+        idx, old = np.atleast_1d(idx), np.atleast_1d(event.idx)
+        shape = idx.shape
+        wanted = np.ones(shape, dtype=np.bool_) if only is None else only
+        if not np.array_equal(draws.law[idx][wanted], known.law[old][wanted]):
+            self.diverge("parameter", line_of(event, touches), "the noise has different laws")
+        v, w = _as(event.offset, shape), _as(offset, shape)
+        c, d = _as(event.coef, shape), _as(coef, shape)
+        z = known.z[old]
+        values = v + c * z
+        same = ((v == w) | (np.isnan(v) & np.isnan(w))) & (c == d)
+        noisy = (c != 0) & (d != 0) & wanted
+        bare = ~same & ~noisy & wanted
+        if np.any(bare):
+            self.leak("output", line_of(event, touches), "a value is released without noise")
+        odd = ~same & ~(np.isfinite(v) & np.isfinite(w)) & noisy
+        if np.any(odd):
+            what = "a value is not finite on one side, and noise does not hide that"
+            self.leak("output", line_of(event, touches), what)
+        free = ~draws.used[idx] & noisy & ~odd
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            z_other = np.where(same, z, (values - w) / d)
+        draws.z[idx[free]] = z_other[free]
+        draws.used[idx[noisy]] = True
+        self._check_pinned(event, touches, noisy & ~odd & ~free, values, w + d * draws.z[idx])
+        moved = np.flatnonzero(free & ~same)
+        if moved.size:
+            at = np.unravel_index(moved, shape)
+            self._moves(event, touches, moved, (v - w)[at], c[at], d[at], z[at], z_other[at])
+
+    def _moves(  # noqa: PLR0913, PLR0917
+        self,
+        event: Any,  # noqa: ANN401
+        touches: tuple[Touch, ...],
+        flat: NDArray[np.intp],
+        shift: Floats,
+        scale: Floats,
+        other: Floats,
+        z: Floats,
+        z_other: Floats,
+    ) -> None:
+        known = self.recording.draws
+        old = np.atleast_1d(event.idx).reshape(-1)[flat]
+        values = _as(event.offset, np.shape(np.atleast_1d(event.idx))).reshape(-1)[flat] + scale * z
+        sizes = np.abs(values - scale * z) + np.abs(values - other * z_other)
+        place = line_of(event, touches)
+        if np.any(np.abs(np.abs(scale) - np.abs(other)) > ROUNDING * np.abs(scale)):
+            worst = int(np.argmax(np.abs(np.abs(scale) - np.abs(other))))
+            self.leak(
+                "scale",
+                known.place_of(int(old[worst])),
+                f"noise of scale {abs(scale[worst]):g} on one side, {abs(other[worst]):g} on the "
+                "other",
+            )
+        for law in known.names_of(old):
+            mine = known.law[old] == known.laws.index(law)
+            self.differences.append(
+                Move(
+                    event=self.at - 1,
+                    place=place,
+                    law=law,
+                    shift=shift[mine],
+                    scale=scale[mine],
+                    scale_other=other[mine],
+                    z=z[mine],
+                    z_other=z_other[mine],
+                    slack=ROUNDING * sizes[mine],
+                    values=values[mine],
+                    flat=flat[mine],
+                )
+            )
+
+    def _check_pinned(
+        self,
+        event: Any,  # noqa: ANN401
+        touches: tuple[Touch, ...],
+        where: NDArray[np.bool_],
+        values: Floats,
+        now: Floats,
+    ) -> None:
+        """A draw that is known already hides nothing: what it is added to must be the same."""
+        if not np.any(where):
+            return
+        size = np.abs(values) + np.abs(now) + np.abs(_as(event.offset, values.shape))
+        if np.any(np.abs(values - now)[where] > ROUNDING * size[where]):
+            self.leak(
+                "reuse", line_of(event, touches), "noise that is known already hides nothing more"
+            )
+
+    def _pin_many(
+        self,
+        event: Value,
+        offset: Any,  # noqa: ANN401
+        idx: Any,  # noqa: ANN401
+        coef: Any,  # noqa: ANN401
+        touches: tuple[Touch, ...],
+    ) -> None:
+        """Numbers that add up several draws, or use one more than once."""
+        draws, known = self.draws, self.recording.draws
+        size = np.size(event.values)
+        v, w = (_as(x, np.shape(event.values)).reshape(-1) for x in (event.offset, offset))
+        a, b = (_table(i, c, size) for i, c in ((event.idx, event.coef), (idx, coef)))
+        if a[0].shape != b[0].shape or not np.array_equal(known.law[a[0]], draws.law[b[0]]):
+            self.diverge("parameter", line_of(event, touches), "the noise has different laws")
+        if not np.allclose(a[1], b[1], rtol=ROUNDING, atol=0.0):
+            self.leak("scale", line_of(event, touches), "noise has other factors on the other side")
+        if np.any(v != w) and not (np.all(np.isfinite(v)) and np.all(np.isfinite(w))):
+            self.leak("output", line_of(event, touches), "a value is not finite on one side")
+            return
+        names, columns = np.unique(b[0], return_inverse=True)
+        twins = np.zeros(len(names), dtype=np.intp)
+        twins[columns.reshape(-1)] = a[0].reshape(-1)
+        matrix = np.zeros((size, len(names)))
+        rows = np.repeat(np.arange(size), a[0].shape[1])
+        np.add.at(matrix, (rows, columns.reshape(-1)), b[1].reshape(-1))
+        bound = draws.used[names]
+        gap = v - w
+        gap = gap - matrix[:, bound] @ (draws.z[names] - known.z[twins])[bound]
+        draws.used[names] = True
+        draws.z[names[~bound]] = known.z[twins[~bound]]
+        tiny = ROUNDING * (np.abs(v) + np.abs(w))
+        if np.all(np.abs(gap) <= tiny):
+            return
+        free = np.flatnonzero(~bound)
+        laws = [draws.law_of(int(i)) for i in names[free]]
+        found = align(matrix[:, free], gap, laws)
+        if found is None:
+            self.leak(
+                "reuse", line_of(event, touches), "noise that is known already hides nothing more"
+            )
+            return
+        step, exact = found
+        draws.z[names[free]] = known.z[twins[free]] + step
+        self._spread(event, touches, free, step, names, twins, exact=exact and not np.any(bound))
+
+    def _spread(  # noqa: PLR0913, PLR0917
+        self,
+        event: Value,
+        touches: tuple[Touch, ...],
+        free: NDArray[np.intp],
+        step: Floats,
+        names: NDArray[np.intp],
+        twins: NDArray[np.intp],
+        *,
+        exact: bool,
+    ) -> None:
+        moved = np.flatnonzero(np.abs(step) > 0)
+        z = self.recording.draws.z[twins[free[moved]]]
+        laws = [self.draws.law_of(int(names[free[i]])) for i in moved]
+        for law in dict.fromkeys(laws):
+            mine = np.array([i for i, each in enumerate(laws) if each == law])
+            shift = step[moved[mine]]
+            ones = np.ones(len(mine))
+            self.differences.append(
+                Move(
+                    event=self.at - 1,
+                    place=line_of(event, touches),
+                    law=law,
+                    shift=-shift,
+                    scale=ones,
+                    scale_other=ones,
+                    z=z[mine],
+                    z_other=z[mine] + shift,
+                    slack=ROUNDING * np.abs(shift),
+                    values=np.full(len(mine), np.nan),
+                    flat=mine,
+                    exact=exact,
+                )
+            )
+
+    # Outcomes.
+
+    def compare(  # noqa: PLR0913, PLR0914, PLR0917
+        self,
+        op: str,
+        offset: Any,  # noqa: ANN401
+        idx: Any,  # noqa: ANN401
+        coef: Any,  # noqa: ANN401
+        touches: tuple[Touch, ...],
+        place: Place,
+    ) -> Any:  # noqa: ANN401
+        event = self._take(Bits, place)
+        draws, known = self.draws, self.recording.draws
+        shape, old_shape = np.shape(idx), np.shape(event.idx)
+        if shape != old_shape and (len(shape) != 1 or len(old_shape) != 1):
+            self.diverge(
+                "shape", place, f"{_size(old_shape)} are compared on one side, {_size(shape)} here"
+            )
+        mine, old = np.atleast_1d(idx).reshape(-1), np.atleast_1d(event.idx).reshape(-1)
+        n = min(len(mine), len(old))
+        if not np.array_equal(draws.law[mine[:n]], known.law[old[:n]]):
+            self.diverge("parameter", place, "the noise has different laws")
+        self._sample_rest(mine[n:])
+        v, c = (_as(x, old_shape).reshape(-1)[:n] for x in (event.offset, event.coef))
+        w, d = (_as(x, shape).reshape(-1) for x in (offset, coef))
+        part = Bits(event.place, event.touches, v, old[:n], c, event.outcome, event.raised, None)
+        exposed = known.used[old[:n]] | draws.used[mine[:n]]
+        if np.any(exposed):
+            self._pin(part, w[:n], mine[:n], d[:n], touches, only=exposed)
+        outcome = np.empty(len(mine), dtype=np.bool_)
+        outcome[:n] = np.atleast_1d(event.outcome).reshape(-1)[:n]
+        outcome[n:] = COMPARE[op](w[n:] + d[n:] * draws.z[mine[n:]], 0.0)
+        raised = np.atleast_1d(event.raised).reshape(-1)[:n].copy()
+        for flat in self.flips.get(self.at - 1, ()):
+            outcome[flat], raised[flat] = not outcome[flat], not raised[flat]
+        self._coins(event, part, (w[:n], d[:n]), mine[:n], raised, ~exposed)
+        return bool(outcome[0]) if shape == () else outcome.reshape(shape)
+
+    def _sample_rest(self, idx: NDArray[np.intp]) -> None:
+        """Draws without a counterpart are noise of their own, which nothing is known of."""
+        for j in idx:
+            if not self.draws.used[j]:
+                self.draws.z[j] = self.script.draw(self.draws.law_of(int(j)), None, -1)
+
+    def _coins(  # noqa: PLR0913, PLR0914, PLR0917
+        self,
+        event: Bits,
+        part: Bits,
+        other: tuple[Floats, Floats],
+        mine: NDArray[np.intp],
+        raised: NDArray[np.bool_],
+        where: NDArray[np.bool_],
+    ) -> None:
+        (w, d), (v, c), old = other, (part.offset, part.coef), part.idx
+        if not np.any(where):
+            return
+        low, high = self.draws.windows()
+        before = np.atleast_1d(event.raised).reshape(-1)[: len(mine)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cut, cut_other = -v / c, -w / d
+        up, up_other = before == (c > 0), raised == (d > 0)
+        lows, highs = (np.atleast_1d(x).reshape(-1)[: len(mine)] for x in event.window)
+        same = (cut == cut_other) & (up == up_other) & (lows == low[mine]) & (highs == high[mine])
+        for i in np.flatnonzero(where & ~same):
+            self.differences.append(
+                Coin(
+                    event=self.at - 1,
+                    place=line_of(event, ()),
+                    law=self.recording.draws.law_of(int(old[i])),
+                    window=(float(lows[i]), float(highs[i])),
+                    cut=float(cut[i]),
+                    up=bool(up[i]),
+                    window_other=(float(low[mine[i]]), float(high[mine[i]])),
+                    cut_other=float(cut_other[i]),
+                    up_other=bool(up_other[i]),
+                    flipped=bool(before[i] != raised[i]),
+                    flat=int(i),
+                )
+            )
+        low[mine] = np.where(where & up_other, np.maximum(low[mine], cut_other), low[mine])
+        high[mine] = np.where(where & ~up_other, np.minimum(high[mine], cut_other), high[mine])
+
+    def select(
+        self,
+        offset: Any,  # noqa: ANN401
+        idx: Any,  # noqa: ANN401
+        coef: Any,  # noqa: ANN401
+        touches: tuple[Touch, ...],
+        place: Place,
+    ) -> int:
+        event = self._take(Select, place)
+        if np.shape(idx) != np.shape(event.idx):
+            self.diverge(
+                "shape",
+                place,
+                f"the largest of {np.size(event.idx)} is chosen on one side, of {np.size(idx)} on "
+                "the other",
+            )
+        if np.any(self.recording.draws.used[event.idx]):
+            self._pin(event, offset, idx, coef, touches)
+            return int(event.outcome)
+        if self.draws.law[idx[0]] != self.recording.draws.law[event.idx[0]]:
+            self.diverge("parameter", place, "the noise has different laws")
+        shape = np.shape(idx)
+        scale, other = float(np.ravel(event.coef)[0]), float(np.ravel(coef)[0])
+        if scale != other:
+            self.leak("scale", place, f"noise of scale {scale:g} on one side, {other:g} here")
+        left, right = _as(event.offset, shape) / scale, _as(offset, shape) / other
+        if np.any(left != right):
+            law = self.recording.draws.law_of(int(event.idx[0]))
+            where = line_of(event, touches)
+            self.differences.append(
+                Largest(self.at - 1, where, law, left, right, abs(scale), event.outcome)
+            )
+        return int(event.outcome)
+
+    def pick(
+        self,
+        key: tuple[Any, ...],
+        weights: Floats | None,
+        sample: Callable[[np.random.Generator], Any],
+        place: Place,
+    ) -> Any:  # noqa: ANN401
+        event = self._take(Pick, place)
+        if event.key != key:
+            mine = ", ".join(str(part) for part in key)
+            theirs = ", ".join(str(part) for part in event.key)
+            self.leak("parameter", place, f"drawn with ({theirs}) on one side, ({mine}) here")
+            return sample(self.script.rng)
+        if weights is not None and event.weights is not None:
+            length = max(len(weights), len(event.weights))
+            left = np.pad(event.weights, (0, length - len(event.weights)))
+            right = np.pad(weights, (0, length - len(weights)))
+            if not np.array_equal(left, right):
+                for outcome in np.atleast_1d(event.outcome).reshape(-1):
+                    self.differences.append(
+                        Odds(self.at - 1, event.place, str(key[0]), left, right, int(outcome))
+                    )
+        return event.outcome
+
+    def call(
+        self,
+        name: str,
+        given: Any,  # noqa: ANN401
+        run: Callable[[], Any],  # noqa: ARG002  # the output is the recorded one
+        cost: Callable[[Any, Any], Any],
+        place: Place,
+    ) -> Any:  # noqa: ANN401
+        event = self._take(Call, place)
+        if event.name != name:
+            self.diverge("control flow", place, f"the other side calls {event.name} here")
+        found = cost(event.given, given)
+        if isinstance(found, str):
+            self.leak("parameter", place, found)
+        elif found is not None:
+            found.event, found.place = self.at - 1, event.place
+            self.differences.append(found)
+        return event.output
+
+
+def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:  # noqa: ANN401
+    """The line that added what differs; else the line where the form became a number."""
+    for (place, mine), (_, theirs) in zip(event.touches, touches, strict=False):
+        try:
+            equal = bool(np.all(np.asarray(mine) == np.asarray(theirs)))
+        except (TypeError, ValueError):
+            equal = False
+        if not equal:
+            return place
+    if event.touches:
+        return event.touches[-1][0]
+    return event.place
+
+
+def _as(value: Any, shape: tuple[int, ...]) -> Floats:  # noqa: ANN401
+    return np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
+
+
+def _rising(idx: Any) -> bool:  # noqa: ANN401
+    flat = np.ravel(idx)
+    return bool(flat.size < 2 or np.all(flat[1:] > flat[:-1]))
+
+
+def _table(idx: Any, coef: Any, size: int) -> tuple[NDArray[np.intp], Floats]:  # noqa: ANN401
+    """Draws and factors with one row an element."""
+    draws = np.asarray(idx)
+    factors = np.broadcast_to(np.asarray(coef, dtype=np.float64), draws.shape)
+    return draws.reshape(size, -1), factors.reshape(size, -1)
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    return "one number" if shape == () else f"{'×'.join(map(str, shape))} numbers"

@@ -1,0 +1,265 @@
+"""Every source of noise that code may use without being handed it, while a trace runs.
+
+`np.random.*`, `random.*`, `secrets`, generators that the mechanism makes itself, the mechanisms of
+this library, of OpenDP and of diffprivlib. Names are replaced in their modules, and in the modules
+of the mechanism where they were imported by name, and put back afterwards.
+"""
+
+# ruff: noqa: ANN401, S311, A002  # stand-ins for functions of other libraries
+
+import random
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from dpverify.tracing.arithmetic import holds_noise, gathered, is_noisy
+from dpverify.tracing.generator import OTHER, RecordingGenerator
+from dpverify.tracing.libraries import library_patches
+from dpverify.tracing.places import here
+
+_CURRENT: ContextVar[Any] = ContextVar("journal", default=None)
+
+Patch = tuple[Any, str, Any]
+
+
+def current() -> Any:
+    """The journal of the run that is being traced, if any."""
+    return _CURRENT.get()
+
+
+class Legacy(RecordingGenerator):
+    """The names of `np.random` and of `RandomState` that a Generator does not have."""
+
+    def rand(self, *shape: int) -> Any:
+        return self.random(shape or None)
+
+    def randn(self, *shape: int) -> Any:
+        return self.standard_normal(shape or None)
+
+    def random_sample(self, size: Any = None) -> Any:
+        return self.random(size)
+
+    ranf = sample = random_sample
+
+    def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = None) -> Any:
+        return self.integers(low, high, size, dtype)
+
+    def random_integers(self, low: Any, high: Any = None, size: Any = None) -> Any:
+        return self.integers(low, high, size, endpoint=True)
+
+    def seed(self, seed: Any = None) -> None:
+        _seeded(self.journal, seed)
+
+
+def _seeded(journal: Any, seed: Any) -> None:
+    """Remember a seed: one that is the same in every run makes noise that anyone can repeat."""
+    place = here(3)
+    if is_noisy(seed):
+        seed.realize(place)  # drawn from the generator: as random as its parent
+        return
+    if seed is not None and not isinstance(seed, np.random.Generator):
+        journal.seeds.append((place, repr(seed)))
+
+
+class PythonRandom:
+    """`random.Random`, on the journal."""
+
+    def __init__(self, journal: Any) -> None:
+        self.generator = Legacy(journal)
+
+    def random(self) -> Any:
+        return self.generator.random()
+
+    def uniform(self, a: Any, b: Any) -> Any:
+        return self.generator.uniform(a, b)
+
+    def gauss(self, mu: Any = 0.0, sigma: Any = 1.0) -> Any:
+        return self.generator.normal(mu, sigma)
+
+    normalvariate = gauss
+
+    def expovariate(self, lambd: float = 1.0) -> Any:
+        return self.generator.exponential(1.0 / lambd)
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> Any:
+        low, high = (0, start) if stop is None else (start, stop)
+        count = len(range(low, high, step))
+        drawn = self.generator.integers(count)
+        return low + step * drawn if low or step != 1 else drawn
+
+    def randint(self, a: int, b: int) -> Any:
+        return self.generator.integers(a, b, endpoint=True)
+
+    def randbelow(self, exclusive_upper_bound: int) -> Any:
+        return self.generator.integers(exclusive_upper_bound)
+
+    def getrandbits(self, k: int) -> Any:
+        return self.generator.integers(1 << k)
+
+    randbits = getrandbits
+
+    def choice(self, seq: Any) -> Any:
+        return seq[int(self.generator.choice(len(seq)))]
+
+    def choices(
+        self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1
+    ) -> Any:
+        if cum_weights is not None:
+            weights = np.diff(np.concatenate([[0.0], np.asarray(cum_weights, dtype=np.float64)]))
+        p = None if weights is None else np.asarray(weights, dtype=np.float64) / np.sum(weights)
+        if k == 1:
+            return [population[int(self.generator.choice(len(population), p=p))]]
+        return [population[int(i)] for i in self.generator.choice(len(population), size=k, p=p)]
+
+    def sample(self, population: Any, k: int, **_: Any) -> Any:
+        chosen = self.generator.choice(len(population), size=k, replace=False)
+        return [population[int(i)] for i in chosen]
+
+    def shuffle(self, x: Any) -> None:
+        self.generator.shuffle(x)
+
+    def seed(self, a: Any = None, version: int = 2) -> None:
+        del version
+        _seeded(self.generator.journal, a)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        generator = self.generator
+
+        def unknown(*args: Any, **options: Any) -> Any:
+            place = here(2)
+            generator.journal.puzzle(place, f"random.{name}() is not understood")
+            return getattr(random.Random(0), name)(*args, **options)
+
+        return unknown
+
+
+def _default_rng(journal: Any) -> Callable[..., Any]:
+    def default_rng(seed: Any = None) -> Any:
+        if isinstance(seed, RecordingGenerator):
+            return seed
+        if isinstance(seed, (np.random.BitGenerator, np.random.Generator)):
+            journal.puzzle(here(2), "a generator of its own is used: its noise is not seen")
+            return np.random.Generator(np.random.PCG64(0))
+        _seeded(journal, seed)
+        return RecordingGenerator(journal)
+
+    return default_rng
+
+
+def _random_state(journal: Any) -> type:
+    class Made(Legacy):
+        def __init__(self, seed: Any = None) -> None:
+            super().__init__(journal)
+            _seeded(journal, seed)
+
+    return Made
+
+
+def _python_random(journal: Any) -> type:
+    class Made(PythonRandom):
+        def __init__(self, x: Any = None) -> None:
+            super().__init__(journal)
+            _seeded(journal, x)
+
+    return Made
+
+
+def _collecting(original: Callable[..., Any]) -> Callable[..., Any]:
+    """np.array and its like: a list of noisy numbers becomes a noisy array."""
+
+    def collect(object: Any, *args: Any, **options: Any) -> Any:
+        kind = type(object)
+        if (kind is list or kind is tuple) and holds_noise(object) and not args:
+            dtype = options.get("dtype")
+            if dtype is None or np.dtype(dtype).kind == "f":
+                return gathered(object)
+        if is_noisy(object) and not args and set(options) <= {"dtype", "copy"}:
+            dtype = options.get("dtype")
+            if dtype is None or np.dtype(dtype).kind == "f":
+                return object
+        return original(object, *args, **options)
+
+    return collect
+
+
+_LEGACY = (
+    *("laplace", "normal", "standard_normal", "gumbel", "logistic", "standard_cauchy"),
+    *("exponential", "standard_exponential", "uniform", "random", "geometric", "binomial"),
+    *("multivariate_normal", "choice", "permutation", "shuffle", "rand", "randn", "randint"),
+    *("random_sample", "ranf", "sample", "seed", "random_integers"),
+    *OTHER,
+)
+_PYTHON = (
+    *("random", "uniform", "gauss", "normalvariate", "expovariate", "randrange", "randint"),
+    *("getrandbits", "choice", "choices", "sample", "shuffle", "seed"),
+    *("betavariate", "gammavariate", "lognormvariate", "paretovariate", "triangular"),
+    *("vonmisesvariate", "weibullvariate", "randbytes"),
+)
+
+
+def patches(journal: Any) -> list[Patch]:
+    """What is replaced while `journal` is the one of the run."""
+    legacy, python = Legacy(journal), PythonRandom(journal)
+    found: list[Patch] = [
+        (np.random, name, getattr(legacy, name)) for name in _LEGACY if hasattr(np.random, name)
+    ]
+    found += [
+        (np.random, "default_rng", _default_rng(journal)),
+        (np.random, "RandomState", _random_state(journal)),
+    ]
+    found += [(random, name, getattr(python, name)) for name in _PYTHON]
+    made = _python_random(journal)
+    found += [(random, "Random", made), (random, "SystemRandom", made)]
+    found += [(secrets, name, getattr(python, name)) for name in ("randbelow", "choice")]
+    found += [(secrets, "randbits", python.randbits), (secrets, "SystemRandom", made)]
+    found += [(np, name, _collecting(getattr(np, name))) for name in ("array", "asarray")]
+    found.append((np, "asanyarray", _collecting(np.asanyarray)))
+    return found + library_patches(journal)
+
+
+def _aliases(replaced: list[Patch], modules: list[Any]) -> list[Patch]:
+    """The same functions where a module imported them by name."""
+    known: dict[int, Any] = {}
+    for holder, name, stand_in in replaced:
+        if not isinstance(holder, type):
+            known[id(getattr(holder, name))] = stand_in
+    return [
+        (module, name, known[id(value)])
+        for module in modules
+        for name, value in list(vars(module).items())
+        if id(value) in known and not name.startswith("__")
+    ]
+
+
+@contextmanager
+def installed(journal: Any, mechanism: object) -> Iterator[None]:
+    """The stand-ins in place, for the time of one run."""
+    replaced = patches(journal)
+    names = {getattr(mechanism, "__module__", None), type(mechanism).__module__}
+    modules = [sys.modules[n] for n in names if n in sys.modules and n not in _NEVER]
+    replaced += _aliases(replaced, modules)
+    before = [(holder, name, _raw(holder, name)) for holder, name, _ in replaced]
+    token = _CURRENT.set(journal)
+    try:
+        for holder, name, stand_in in replaced:
+            setattr(holder, name, stand_in)
+        yield
+    finally:
+        for holder, name, original in reversed(before):
+            setattr(holder, name, original)
+        _CURRENT.reset(token)
+        journal.closed = True
+
+
+_NEVER = {"builtins", "functools", "numpy", "random"}
+
+
+def _raw(holder: Any, name: str) -> Any:
+    return vars(holder)[name]
