@@ -52,10 +52,11 @@ def _cheapest(matrix: Floats, gap: Floats, laws: list[Law], fallback: Floats) ->
 
 
 def _is_difference(matrix: Floats, laws: list[Law]) -> bool:
-    """Whether it is x − y for x and y of one geometric law: then the two-sided cost is exact.
+    """Whether it is x − y for x and y of one one-sided law: then the two-sided law is known.
 
-    The difference has the law ∝ (1−p)^|k|, and a shift by s loses up to |s|·ln(1/(1−p)).
+    Exponential draws give Laplace noise; geometric ones give the law ∝ (1−p)^|k|, under which a
+    shift by s loses up to |s|·ln(1/(1−p)).
     """
-    if matrix.shape != (1, 2) or laws[0].name != "geometric" or laws[0] != laws[1]:
+    if matrix.shape != (1, 2) or not laws[0].grows_only or laws[0] != laws[1]:
         return False
     return bool(matrix[0, 0] == -matrix[0, 1])

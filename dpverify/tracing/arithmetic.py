@@ -9,8 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.tracing import noise as forms
+from dpverify.tracing.events import Factor, rescaled
+from dpverify.tracing.laws import Law
 from dpverify.tracing.places import Place, here
 
+SHAPED, BOUNDED = Law("shaped"), Law("bounded")
+_BOUNDING = {np.clip, np.tanh, np.sin, np.cos}
 _MOST_TERMS = 4_000_000  # beyond, a sum of draws is realized part by part
 
 
@@ -80,9 +84,43 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, An
                 return stored(_as_number(found), out)
     if method == "reduce" and ufunc is np.add and type(inputs[0]) is forms.NoisyArray:
         return stored(summed(inputs[0], options.get("axis", 0)), out)
+    if method == "__call__" and out is None:
+        made = reshaped(lambda *x: ufunc(*x, **options), inputs, {}, place)
+        if made is not NotImplemented:
+            return made
     numbers = [plain(x, place) for x in inputs]
     result = getattr(ufunc, method)(*numbers, **options)
     return stored(result, out)
+
+
+def is_raw(value: Any) -> bool:
+    """Noise that no data and no constant was added to yet."""
+    return is_noisy(value) and not np.any(value.offset)
+
+
+def reshaped(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> Any:
+    """A function of raw noise alone and of plain numbers: noise again, of a law not known.
+
+    NotImplemented where something else is among the arguments, or no array of floats comes out.
+    """
+    noisy = [x for x in args if is_noisy(x)]
+    if not noisy or not all(map(is_raw, noisy)) or any(map(holds_noise, kwargs.values())):
+        return NotImplemented
+    if any(not is_noisy(x) and not forms.is_plain(x) and x is not None for x in args):
+        return NotImplemented
+    result = func(*[plain(x, place) for x in args], **kwargs)
+    if not forms.is_plain(result) or np.asarray(result).dtype.kind != "f":
+        return result
+    law = BOUNDED if func in _BOUNDING else SHAPED
+    return wrapped(noisy[0].journal, law, result, place)
+
+
+def wrapped(journal: Any, law: Law, result: Any, place: Place) -> Any:
+    start = journal.shaped(law, result, place)
+    if np.ndim(result) == 0:
+        return forms.NoisyNumber(journal, 0.0, start, 1.0)
+    idx = np.arange(start, start + np.size(result)).reshape(np.shape(result))
+    return forms.NoisyArray(journal, np.zeros(np.shape(result)), idx, np.asarray(1.0))
 
 
 def _sides(inputs: Any) -> tuple[Any, Any] | None:
@@ -139,7 +177,7 @@ def _sum_of(one: Any, two: Any, sign: int, place: Place) -> Any:
         np.asarray(wide.offset) + sign * np.asarray(other.offset),
         np.concatenate([parts[0][0], parts[1][0]], axis=-1),
         np.concatenate([parts[0][1], sign * parts[1][1]], axis=-1),
-        (*one.touches, *((p, sign * np.asarray(a)) for p, a in two.touches)),
+        (*one.touches, *rescaled(two.touches, sign)),
         many=True,
         whole=one.whole and two.whole,
     )
@@ -187,35 +225,31 @@ def _scaled(form: Any, factor: Any) -> Any:
         np.asarray(wide.offset) * times,
         wide.idx,
         coef * terms,
-        tuple((p, np.asarray(a) * times if _fits(a, times) else a) for p, a in form.touches),
+        rescaled(form.touches, times if times.ndim else times[()]),
         many=wide.many,
         whole=form.whole and times.dtype.kind in "iu",
     )
 
 
-def _fits(addend: Any, times: NDArray[Any]) -> bool:
-    try:
-        np.broadcast_shapes(np.shape(addend), times.shape)
-    except ValueError:
-        return False
-    return True
-
-
 def _multiply(inputs: Any, place: Place) -> Any:
-    del place
     sides = _sides(inputs)
     if sides is None or (is_noisy(sides[0]) and is_noisy(sides[1])):
         return NotImplemented
-    one, two = sides
-    return _scaled(one, two) if is_noisy(one) else _scaled(two, one)
+    one, two = sides if is_noisy(sides[0]) else sides[::-1]
+    return _noted(_scaled(one, two), place, two)
+
+
+def _noted(form: Any, place: Place, by: Any) -> Any:
+    form.touches = (*form.touches, (place, Factor(by)))
+    return form
 
 
 def _divide(inputs: Any, place: Place) -> Any:
-    del place
     sides = _sides(inputs)
     if sides is None or is_noisy(sides[1]) or np.any(np.asarray(sides[1]) == 0):
         return NotImplemented
-    return _scaled(sides[0], 1.0 / np.asarray(sides[1], dtype=np.float64))
+    by = 1.0 / np.asarray(sides[1], dtype=np.float64)
+    return _noted(_scaled(sides[0], by), place, by)
 
 
 def _negative(inputs: Any, place: Place) -> Any:
@@ -273,7 +307,10 @@ def summed(form: Any, axis: Any) -> Any:
         offset.sum(axis=axes),
         idx.transpose(order).reshape(*shape, -1),
         coef.transpose(order).reshape(*shape, -1),
-        tuple((p, _addend_sum(a, form.shape, axes)) for p, a in form.touches),
+        tuple(
+            (p, a if isinstance(a, Factor) else _addend_sum(a, form.shape, axes))
+            for p, a in form.touches
+        ),
         many=True,
         whole=form.whole,
     )
@@ -381,7 +418,8 @@ def _all_touches(rows: Any) -> Any:
     by_place: dict[Place, list[Any]] = {}
     for i, row in enumerate(rows):
         for place, addend in getattr(row, "touches", ()) if is_noisy(row) else ():
-            by_place.setdefault(place, []).append((i, np.asarray(addend).tolist()))
+            if not isinstance(addend, Factor):
+                by_place.setdefault(place, []).append((i, np.asarray(addend).tolist()))
     return tuple((place, np.asarray(hash(repr(added)))) for place, added in by_place.items())
 
 
@@ -424,6 +462,10 @@ def apply_function(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         if found is not NotImplemented:
             return found
     out = kwargs.pop("out", None)
+    if out is None:
+        made = reshaped(func, args, kwargs, place)
+        if made is not NotImplemented:
+            return made
     numbers = [plain(x, place) for x in args]
     named = {name: plain(x, place) for name, x in kwargs.items()}
     result = func(*numbers, **named)

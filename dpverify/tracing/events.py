@@ -19,7 +19,26 @@ from dpverify.tracing.laws import Law
 from dpverify.tracing.places import Place
 
 Touch = tuple[Place, Any]
-"""A line that added something to a form, and what it added."""
+"""A line that added something to a form, and what it added; or a `Factor` that it multiplied by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """What a line multiplied a form by."""
+
+    by: Any
+
+
+def rescaled(touches: tuple[Touch, ...], by: Any) -> tuple[Touch, ...]:  # noqa: ANN401
+    """The touches of a form after it was multiplied: what was added is multiplied as well."""
+    return tuple((p, a if isinstance(a, Factor) else _product(a, by)) for p, a in touches)
+
+
+def _product(addend: Any, by: Any) -> Any:  # noqa: ANN401
+    try:
+        return addend * by
+    except (TypeError, ValueError):
+        return addend
 
 
 @dataclass(slots=True)

@@ -40,12 +40,46 @@ def _plain(value: Any, place: Place) -> Any:
     return value.realize(place) if is_noisy(value) else value
 
 
+class TracedBits(np.random.PCG64):
+    """The bits of a recording generator."""
+
+    def __init__(self, owner: "RecordingGenerator") -> None:
+        super().__init__(owner.journal.script.seed)
+        self.owner = owner
+
+    def random_raw(self, *args: Any, **options: Any) -> Any:
+        place = here(2)
+        self.owner.journal.puzzle(place, "the generator's raw bits are used: noise is not seen")
+        return super().random_raw(*args, **options)
+
+
 class RecordingGenerator(np.random.Generator):
     """Passes for a generator; every draw is a form in the journal of the run."""
 
     def __init__(self, journal: Any) -> None:
         super().__init__(np.random.PCG64(journal.script.seed))
         self.journal = journal
+        self.tape: list[tuple[Law, int | None, int]] | None = None
+        self.at = 0
+
+    def on_tape(self, tape: list[tuple[Law, int | None, int]]) -> "RecordingGenerator":
+        """A generator that starts where another one with the same seed did: same draws."""
+        self.tape = tape
+        return self
+
+    def _start(self, journal: Any, law: Law, size: int | None, place: Place) -> int:
+        """The number of the first draw: a new one, or that of a generator with the same seed."""
+        tape = self.tape
+        if tape is None:
+            return int(journal.draw(law, size, place))
+        if self.at < len(tape) and tape[self.at][:2] == (law, size):
+            self.at += 1
+            return tape[self.at - 1][2]
+        start = int(journal.draw(law, size, place))
+        del tape[self.at :]
+        tape.append((law, size, start))
+        self.at += 1
+        return start
 
     # Location and scale.
 
@@ -58,7 +92,7 @@ class RecordingGenerator(np.random.Generator):
         if np.any(np.asarray(scale) < 0):
             raise ValueError("scale < 0")
         if size is None and np.ndim(loc) == 0 and np.ndim(scale) == 0:
-            start = journal.draw(law, None, place)
+            start = self._start(journal, law, None, place)
             touches = () if type(loc) is float and loc == 0.0 else ((place, loc),)
             return NoisyNumber(journal, loc + 0.0, start, float(scale), touches)
         if size is None:
@@ -66,7 +100,7 @@ class RecordingGenerator(np.random.Generator):
         else:
             shape = tuple(map(int, size)) if np.ndim(size) else (int(size),)
         count = int(np.prod(shape, dtype=np.int64))
-        start = journal.draw(law, count, place)
+        start = self._start(journal, law, count, place)
         idx = np.arange(start, start + count).reshape(shape)
         offset = np.broadcast_to(np.asarray(loc, dtype=np.float64), shape)
         touches = ((place, loc),) if np.any(offset) or np.ndim(loc) else ()
@@ -266,10 +300,8 @@ class RecordingGenerator(np.random.Generator):
 
     @property
     def bit_generator(self) -> Any:
-        """The plain bits: noise that is made from them is not seen."""
-        place = here(2)
-        self._open(place).puzzle(place, "the generator's raw bits are used: noise is not seen")
-        return np.random.PCG64(self.journal.script.seed)
+        """Bits that remember whose they are: a generator made from them is this one."""
+        return TracedBits(self)
 
     def spawn(self, n_children: int) -> list[Any]:
         """Children draw into the same journal."""

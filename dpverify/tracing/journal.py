@@ -90,7 +90,8 @@ class Script:
     """Where noise comes from: a seed, and what is set by hand.
 
     `fixed` gives single draws their value (by number), `shape` turns a whole draw into another,
-    `outcomes` sets the outcome of a pick or of a comparison (by number of the event).
+    `outcomes` sets the outcome of a pick or of a comparison (by number of the event). Draws from
+    number `until` on are left as they come, so that loops which wait for a draw do end.
     """
 
     def __init__(
@@ -100,16 +101,18 @@ class Script:
         fixed: dict[int, float] | None = None,
         shape: Callable[[Law, Any], Any] | None = None,
         outcomes: dict[int, Any] | None = None,
+        until: int = 1 << 62,
     ) -> None:
         self.seed = seed
         self.rng = np.random.Generator(np.random.PCG64(seed))
         self.fixed = fixed or {}
         self.shape = shape
         self.outcomes = outcomes or {}
+        self.until = until
 
     def draw(self, law: Law, size: int | None, start: int) -> Any:  # noqa: ANN401  # float or array
         value = _standard(self.rng, law, size)
-        if self.shape is not None:
+        if self.shape is not None and start < self.until:
             value = self.shape(law, value)
         if self.fixed:
             if size is None:
@@ -155,6 +158,7 @@ class Journal:
         self.events: list[Event] = []
         self.puzzles: list[Puzzle] = []
         self.seeds: list[tuple[Place, Any]] = []
+        self.tapes: dict[str, list[Any]] = {}
         self.thread = threading.get_ident()
         self.closed = False
         self.active = True
@@ -196,6 +200,9 @@ class Recording(Journal):
     ) -> Any:  # noqa: ANN401
         """The numbers that a form stands for; from now on they are known."""
         draws = self.draws
+        forced = self.script.outcomes.get(len(self.events))
+        if forced is not None and not np.any(draws.used[idx]):
+            draws.z[idx] = (forced - np.asarray(offset)) / coef
         if type(idx) is int:
             values = offset + coef * float(draws.z[idx])
             fresh: Any = not draws.used[idx]
@@ -209,6 +216,12 @@ class Recording(Journal):
         raw = not np.any(offset)
         self.events.append(Value(place, touches, offset, idx, coef, values, fresh, raw, final))
         return values
+
+    def shaped(self, law: Law, values: Any, place: Place) -> int:  # noqa: ANN401
+        """New noise, made from raw noise by a function that is not linear."""
+        start = self.draws.allot(law, np.size(values), place)
+        self.draws.z[start : start + np.size(values)] = np.ravel(values)
+        return start
 
     def compare(  # noqa: PLR0913, PLR0917
         self,
@@ -248,12 +261,14 @@ class Recording(Journal):
         wrong = COMPARE[op](gap, 0.0) != forced
         cut = -np.asarray(offset, dtype=np.float64) / coef
         up = (gap > 0.0) == (np.asarray(coef) > 0)
-        fresh = (low[idx] == -np.inf) & (high[idx] == np.inf) & ~draws.used[idx]
+        unknown = ~draws.used[idx]
         for at in np.ndindex(np.shape(idx)):
-            if np.asarray(wrong)[at] and np.asarray(fresh)[at]:
+            if np.asarray(wrong)[at] and np.asarray(unknown)[at]:
                 j = int(np.asarray(idx)[at])
                 bound = float(np.broadcast_to(cut, np.shape(idx))[at])
-                found = _beyond(draws.law_of(j), bound, up=not bool(np.asarray(up)[at]))
+                window = (float(low[j]), float(high[j]))
+                to = not bool(np.broadcast_to(up, np.shape(idx))[at])
+                found = _beyond(draws.law_of(j), bound, window, up=to)
                 if found is not None:
                     draws.z[j] = found
 
@@ -299,14 +314,16 @@ class Recording(Journal):
         return output
 
 
-def _beyond(law: Law, cut: float, *, up: bool) -> float | None:
+def _beyond(law: Law, cut: float, window: tuple[float, float], *, up: bool) -> float | None:
     """A value of the law's support on the wanted side of a threshold, if there is one."""
+    low, high = window
+    if law.name in {"uniform", "exponential"}:
+        low = max(low, 0.0)
     if law.name == "uniform":
-        low, high = (cut, 1.0) if up else (0.0, cut)
-        low, high = max(low, 0.0), min(high, 1.0)
-        return (low + high) / 2.0 if low < high else None
-    if law.name == "exponential" and not up:
-        return cut / 2.0 if cut > 0.0 else None
-    if law.name == "exponential":
-        return max(cut, 0.0) + 1.0
-    return cut + 1.0 if up else cut - 1.0
+        high = min(high, 1.0)
+    low, high = (max(cut, low), high) if up else (low, min(cut, high))
+    if not low < high:
+        return None
+    if np.isfinite(low) and np.isfinite(high):
+        return (low + high) / 2.0
+    return low + 1.0 if np.isfinite(low) else high - 1.0

@@ -24,7 +24,11 @@ from dpverify.pairs.leaky_response import LeakyResponsePair
 Floats = NDArray[np.float64]
 
 _BITS = 256
-_UNBOUNDED = ("normal", "uniform", "exponential", "geometric", "gumbel", "integers")
+_MOST_STEPS = 64
+_UNBOUNDED = (
+    *("normal", "uniform", "exponential", "geometric", "gumbel", "integers"),
+    *("shaped", "bounded"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Law:
 
     @property
     def is_discrete(self) -> bool:
-        return self.name in {"geometric", "integers"}
+        return self.name in {"geometric", "integers", "discrete laplace", "shaped", "bounded"}
 
     @property
     def grows_only(self) -> bool:
@@ -46,7 +50,12 @@ class Law:
     @property
     def rate(self) -> float:
         """The loss of a shift by 1, for laws with exponential tails; the weight of an alignment."""
-        return -math.log1p(-self.parameter) if self.name == "geometric" else 1.0
+        return -math.log1p(-self.parameter) if "p" in self.shape else 1.0
+
+    @property
+    def shape(self) -> str:
+        """What the parameter is: a probability, a number of outcomes, or nothing."""
+        return {"geometric": "p", "discrete laplace": "p", "integers": "n"}.get(self.name, "")
 
     def log_density(self, z: arb) -> arb:
         """ln f(z) up to a constant of the law; −∞ outside of its support."""
@@ -63,6 +72,10 @@ class Law:
                 return -z if z >= 0 else arb("-inf")
             case "geometric":
                 return z * (1 - ball(self.parameter)).log() if z >= 1 else arb("-inf")
+            case "discrete laplace":
+                return abs(z) * (1 - ball(self.parameter)).log()
+            case "shaped" | "bounded":
+                return arb("nan")
             case "gumbel":
                 return -z - (-z).exp()
             case "logistic":
@@ -139,6 +152,11 @@ def shift_cost(law: Law, shift: float, scale: float) -> Cost:
             pair = FinitePair(left=[a, 1 - a, Fraction(0)], right=[Fraction(0), 1 - a, a])
         case "exponential" | "geometric":
             pair = _one_sided(law, size / unit)
+        case "discrete laplace":
+            pair = _two_sided(law, size / unit)
+        case "integers":
+            a = min(Fraction(size / unit) / Fraction(law.parameter), Fraction(1))
+            pair = FinitePair(left=[a, 1 - a, Fraction(0)], right=[Fraction(0), 1 - a, a])
         case _:
             return _bounded(law, size / unit)
     return Cost(pair, pair, exact=True)
@@ -150,6 +168,21 @@ def _one_sided(law: Law, size: float) -> Pair:
     with ctx.workprec(_BITS):
         seen = as_fraction((-(a * ball(size))).exp())
     return FinitePair(left=[1 - seen, seen], right=[Fraction(0), Fraction(1)])
+
+
+def _two_sided(law: Law, size: float) -> Pair:
+    """q^|k| against q^|k − s|, q = 1 − p: the losses s, s − 2, …, −s times ln(1/q), exactly.
+
+    P(k ≤ 0) = 1/(1 + q), and each further step in between has its own outcome.
+    """
+    steps = round(size)
+    if abs(size - steps) > 2.0**-30 or steps > _MOST_STEPS:
+        return LeakyResponsePair(ApproxDP(epsilon=math.nextafter(law.rate * size, math.inf)))
+    q = Fraction(1) - Fraction(law.parameter)
+    top = Fraction(1) / (1 + q)
+    inner = [(1 - q) / (1 + q) * q**k for k in range(1, steps)]
+    left = [top, *inner, top * q**steps]
+    return FinitePair(left=left, right=left[::-1])
 
 
 def _bounded(law: Law, size: float) -> Cost:
@@ -169,6 +202,8 @@ def largest_loss(law: Law, shift: float, scale: float) -> float:
         return 0.0
     if law.name in _UNBOUNDED:
         return math.inf
+    if law.name == "discrete laplace":
+        return law.rate * abs(shift / scale)
     cost = shift_cost(law, shift, scale)
     return max(cost.above.max_loss, math.inf if cost.above.singular_mass else 0.0)
 

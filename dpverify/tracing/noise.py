@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.events import Touch
+from dpverify.tracing.events import Factor, Touch, rescaled
 from dpverify.tracing.journal import COMPARE
 from dpverify.tracing.places import Place, here
 
@@ -106,13 +106,15 @@ class NoisyNumber:
             self.offset * factor,
             self.idx,
             self.coef * factor,
-            tuple((place, addend * factor) for place, addend in self.touches),
+            rescaled(self.touches, factor),
             whole,
         )
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, _PLAIN) and type(other) is not NoisyNumber:
-            return self._times(other)
+            made = self._times(other)
+            made.touches = (*made.touches, (here(1), Factor(other)))
+            return made
         return _other(self, other, np.multiply)
 
     __rmul__ = __mul__
@@ -124,7 +126,7 @@ class NoisyNumber:
             divided = self._times(1.0)
             divided.offset = self.offset / other
             divided.coef = self.coef / other
-            divided.touches = tuple((place, addend / other) for place, addend in self.touches)
+            divided.touches = (*rescaled(self.touches, 1 / other), (here(1), Factor(1 / other)))
             return divided
         return _other(self, other, np.true_divide)
 
@@ -230,11 +232,21 @@ class NoisyNumber:
         return algebra.apply_function(func, args, kwargs)
 
 
+_SHAPING = {"__pow__", "__rpow__", "__mod__", "__rtruediv__", "__abs__", "__floordiv__"}
+
+
 def _operator(name: str) -> Callable[..., Any]:
     """An operator that needs the numbers on both sides."""
 
     def method(self: NoisyNumber, *others: Any) -> Any:
         place = here()
+        if name in _SHAPING and algebra.is_raw(self):
+            plain_others = [o for o in others if type(o) is not NoisyNumber]
+            if len(plain_others) == len(others):
+                result = getattr(float(self.realize(place)), name)(*others)
+                if type(result) is float:
+                    return algebra.wrapped(self.journal, algebra.SHAPED, result, place)
+                return result
         mine = self.realize(place)
         plain = [other.realize(place) if type(other) is NoisyNumber else other for other in others]
         found = getattr(mine, name)(*plain)
@@ -264,7 +276,7 @@ def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:
     np.add.at(factors, where, coef)
     kept = factors != 0
     offset = one.offset + sign * two.offset
-    touches = (*one.touches, *((place, sign * addend) for place, addend in two.touches))
+    touches = (*one.touches, *rescaled(two.touches, sign))
     whole = one.whole and two.whole
     if not np.any(kept):
         return offset

@@ -43,7 +43,7 @@ NOWHERE = Place("<unknown>", 0, "")
 @lru_cache(maxsize=4096)
 def is_inside(filename: str) -> bool:
     """Whether a file belongs to a library through which noise only passes."""
-    if filename.startswith((_PACKAGE, "<frozen", "<__array_function__")):
+    if filename.startswith((_PACKAGE, "<frozen", "<__array_function__", "<string>")):
         return True
     parts = Path(filename).parts
     if "site-packages" in parts:

@@ -13,6 +13,7 @@ from dpverify.tracing.events import (
     Coin,
     Difference,
     Event,
+    Factor,
     Largest,
     Leak,
     Move,
@@ -23,7 +24,7 @@ from dpverify.tracing.events import (
     Value,
 )
 from dpverify.tracing.journal import COMPARE, Journal, Recording, Script
-from dpverify.tracing.laws import Law
+from dpverify.tracing.laws import LAPLACE, Law
 from dpverify.tracing.places import Place
 
 Floats = NDArray[np.float64]
@@ -84,11 +85,16 @@ class Replaying(Journal):
         self.in_thread(place)
         return self.draws.allot(law, 1 if size is None else size, place)
 
+    def shaped(self, law: Law, values: Any, place: Place) -> int:  # noqa: ANN401
+        """Noise that was made from raw noise: known only once it is used."""
+        return self.draws.allot(law, np.size(values), place)
+
     def finish(self) -> None:
         """What the recording released and the replay did not."""
         if self.at < len(self.recording.events):
             event = self.recording.events[self.at]
-            self.leak("control flow", event.place, "one side releases more than the other")
+            place = line_of(event, ()) if isinstance(event, Value) else event.place
+            self.leak("control flow", place, "one side releases more than the other")
 
     # Numbers.
 
@@ -102,7 +108,7 @@ class Replaying(Journal):
         *,
         final: bool = False,  # noqa: ARG002  # as recorded
     ) -> Any:  # noqa: ANN401
-        event = self._take(Value, place)
+        event = self._take(Value, touches[-1][0] if touches else place)
         if type(idx) is int and type(event.idx) is int:
             self._pin_one(event, offset, idx, coef, touches)
             return event.values
@@ -201,7 +207,7 @@ class Replaying(Journal):
             worst = int(np.argmax(np.abs(np.abs(scale) - np.abs(other))))
             self.leak(
                 "scale",
-                known.place_of(int(old[worst])),
+                factor_line(event, touches) or known.place_of(int(old[worst])),
                 f"noise of scale {abs(scale[worst]):g} on one side, {abs(other[worst]):g} on the "
                 "other",
             )
@@ -236,9 +242,8 @@ class Replaying(Journal):
             return
         size = np.abs(values) + np.abs(now) + np.abs(_as(event.offset, values.shape))
         if np.any(np.abs(values - now)[where] > ROUNDING * size[where]):
-            self.leak(
-                "reuse", line_of(event, touches), "noise that is known already hides nothing more"
-            )
+            place = event.place if isinstance(event, Bits) else line_of(event, touches)
+            self.leak("reuse", place, "noise that is known already hides nothing more")
 
     def _pin_many(
         self,
@@ -284,7 +289,35 @@ class Replaying(Journal):
             return
         step, exact = found
         draws.z[names[free]] = known.z[twins[free]] + step
-        self._spread(event, touches, free, step, names, twins, exact=exact and not np.any(bound))
+        exact = exact and not np.any(bound)
+        pairwise = size == 1 and len(free) == 2 and laws[0].grows_only and exact
+        if pairwise:
+            self._two_sided(event, touches, float(gap[0]), float(matrix[0, free[0]]), laws[0])
+            return
+        self._spread(event, touches, free, step, names, twins, exact=exact)
+
+    def _two_sided(
+        self, event: Value, touches: tuple[Touch, ...], gap: float, factor: float, law: Law
+    ) -> None:
+        """x − y for two draws of a one-sided law is noise on both sides, of one scale."""
+        two = LAPLACE if law.name == "exponential" else Law("discrete laplace", law.parameter)
+        value = float(np.ravel(event.values)[0])
+        z = (value - float(np.ravel(event.offset)[0])) / factor
+        self.differences.append(
+            Move(
+                event=self.at - 1,
+                place=line_of(event, touches),
+                law=two,
+                shift=np.array([gap]),
+                scale=np.array([factor]),
+                scale_other=np.array([factor]),
+                z=np.array([z]),
+                z_other=np.array([z + gap / factor]),
+                slack=ROUNDING * np.array([abs(gap)]),
+                values=np.array([value]),
+                flat=np.array([0]),
+            )
+        )
 
     def _spread(  # noqa: PLR0913, PLR0917
         self,
@@ -300,9 +333,10 @@ class Replaying(Journal):
         moved = np.flatnonzero(np.abs(step) > 0)
         z = self.recording.draws.z[twins[free[moved]]]
         laws = [self.draws.law_of(int(names[free[i]])) for i in moved]
-        for law in dict.fromkeys(laws):
-            mine = np.array([i for i, each in enumerate(laws) if each == law])
+        for own in dict.fromkeys(laws):
+            mine = np.array([i for i, each in enumerate(laws) if each == own])
             shift = step[moved[mine]]
+            law, factor = _aligned(own)
             ones = np.ones(len(mine))
             self.differences.append(
                 Move(
@@ -310,10 +344,10 @@ class Replaying(Journal):
                     place=line_of(event, touches),
                     law=law,
                     shift=-shift,
-                    scale=ones,
-                    scale_other=ones,
-                    z=z[mine],
-                    z_other=z[mine] + shift,
+                    scale=factor * ones,
+                    scale_other=factor * ones,
+                    z=z[mine] / factor,
+                    z_other=(z[mine] + shift) / factor,
                     slack=ROUNDING * np.abs(shift),
                     values=np.full(len(mine), np.nan),
                     flat=mine,
@@ -483,16 +517,34 @@ class Replaying(Journal):
 
 def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:  # noqa: ANN401
     """The line that added what differs; else the line where the form became a number."""
-    for (place, mine), (_, theirs) in zip(event.touches, touches, strict=False):
-        try:
-            equal = bool(np.all(np.asarray(mine) == np.asarray(theirs)))
-        except (TypeError, ValueError):
-            equal = False
-        if not equal:
+    added = [touch for touch in event.touches if not isinstance(touch[1], Factor)]
+    others = [touch for touch in touches if not isinstance(touch[1], Factor)]
+    for (place, mine), (_, theirs) in zip(added, others, strict=False):
+        if not _same(mine, theirs):
             return place
-    if event.touches:
-        return event.touches[-1][0]
-    return event.place
+    return added[-1][0] if added else event.place
+
+
+def factor_line(event: Any, touches: tuple[Touch, ...]) -> Place | None:  # noqa: ANN401
+    """The line that multiplied noise by something that differs, if one did."""
+    mine = [touch for touch in event.touches if isinstance(touch[1], Factor)]
+    theirs = [touch for touch in touches if isinstance(touch[1], Factor)]
+    for (place, one), (_, two) in zip(mine, theirs, strict=False):
+        if not _same(one.by, two.by):
+            return place
+    return None
+
+
+def _same(one: Any, two: Any) -> bool:  # noqa: ANN401
+    try:
+        return bool(np.all(np.asarray(one) == np.asarray(two)))
+    except (TypeError, ValueError):
+        return False
+
+
+def _aligned(law: Law) -> tuple[Law, float]:
+    """A one-sided law that is only ever shifted upwards loses as Laplace noise does."""
+    return (LAPLACE, 1.0 / law.rate) if law.grows_only else (law, 1.0)
 
 
 def _as(value: Any, shape: tuple[int, ...]) -> Floats:  # noqa: ANN401

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.tracing.arithmetic import holds_noise, gathered, is_noisy
-from dpverify.tracing.generator import OTHER, RecordingGenerator
+from dpverify.tracing.generator import OTHER, RecordingGenerator, TracedBits
 from dpverify.tracing.libraries import library_patches
 from dpverify.tracing.places import here
 
@@ -56,14 +56,39 @@ class Legacy(RecordingGenerator):
         _seeded(self.journal, seed)
 
 
-def _seeded(journal: Any, seed: Any) -> None:
-    """Remember a seed: one that is the same in every run makes noise that anyone can repeat."""
+def _seeded(journal: Any, seed: Any) -> Any:
+    """Remember a seed: one that is the same in every run makes noise that anyone can repeat.
+
+    Returns the draws of the generator that had the same seed before, which this one repeats.
+    """
+    if seed is None:
+        return None
     place = here(3)
-    if is_noisy(seed):
-        seed.realize(place)  # drawn from the generator: as random as its parent
-        return
-    if seed is not None and not isinstance(seed, np.random.Generator):
-        journal.seeds.append((place, repr(seed)))
+    known = repr(seed.realize(place) if is_noisy(seed) else seed)
+    journal.seeds.append((place, known))
+    return journal.tapes.setdefault(known, [])
+
+
+class _Instances(type):
+    """A class that all generators are instances of, and that knows traced bits."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, _GENERATOR)
+
+    def __call__(cls, bits: Any) -> Any:
+        if isinstance(bits, TracedBits):
+            return bits.owner
+        journal = current()
+        if journal is not None:
+            journal.puzzle(here(2), "a generator of its own is used: its noise is not seen")
+        return _GENERATOR(bits)
+
+
+class _Generator(metaclass=_Instances):
+    """Stands for `np.random.Generator` while a trace runs."""
+
+
+_GENERATOR = np.random.Generator
 
 
 class PythonRandom:
@@ -144,11 +169,14 @@ def _default_rng(journal: Any) -> Callable[..., Any]:
     def default_rng(seed: Any = None) -> Any:
         if isinstance(seed, RecordingGenerator):
             return seed
-        if isinstance(seed, (np.random.BitGenerator, np.random.Generator)):
+        if isinstance(seed, TracedBits):
+            return seed.owner
+        if isinstance(seed, (np.random.BitGenerator, _GENERATOR)):
             journal.puzzle(here(2), "a generator of its own is used: its noise is not seen")
-            return np.random.Generator(np.random.PCG64(0))
-        _seeded(journal, seed)
-        return RecordingGenerator(journal)
+            return seed if isinstance(seed, _GENERATOR) else _GENERATOR(seed)
+        tape = _seeded(journal, seed)
+        made = RecordingGenerator(journal)
+        return made if tape is None else made.on_tape(tape)
 
     return default_rng
 
@@ -157,7 +185,7 @@ def _random_state(journal: Any) -> type:
     class Made(Legacy):
         def __init__(self, seed: Any = None) -> None:
             super().__init__(journal)
-            _seeded(journal, seed)
+            self.tape = _seeded(journal, seed)
 
     return Made
 
@@ -166,7 +194,7 @@ def _python_random(journal: Any) -> type:
     class Made(PythonRandom):
         def __init__(self, x: Any = None) -> None:
             super().__init__(journal)
-            _seeded(journal, x)
+            self.generator.tape = _seeded(journal, x)
 
     return Made
 
@@ -213,6 +241,7 @@ def patches(journal: Any) -> list[Patch]:
     found += [
         (np.random, "default_rng", _default_rng(journal)),
         (np.random, "RandomState", _random_state(journal)),
+        (np.random, "Generator", _Generator),
     ]
     found += [(random, name, getattr(python, name)) for name in _PYTHON]
     made = _python_random(journal)

@@ -1,0 +1,474 @@
+"""The front door of traces: record one side, replay the other, and say what was shown."""
+
+# ruff: noqa: ANN401  # data are whatever a mechanism takes
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dpverify.auditing.adapters import adapted
+from dpverify.auditing.auditor import NOT_GIVEN, _claimed, audit
+from dpverify.auditing.copies import copier
+from dpverify.auditing.outputs import canonical
+from dpverify.auditing.profiles import AuditClaim, Claimable
+from dpverify.auditing.sampling import check_seed
+from dpverify.errors import InvalidParameter, check_count
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.tracing.determination import Determination, determination
+from dpverify.tracing.enumeration import enumerable, enumerated
+from dpverify.tracing.events import Bits, Leak, Move, Pick, Puzzle, Value
+from dpverify.tracing.generator import OTHER, NotTraceable
+from dpverify.tracing.journal import Script
+from dpverify.tracing.judging import Judged, judge
+from dpverify.tracing.laws import Cost
+from dpverify.tracing.lines import named
+from dpverify.tracing.outputs import differing
+from dpverify.tracing.places import NOWHERE, definition
+from dpverify.tracing.runs import Run, Twin, record, replay
+from dpverify.tracing.spending import Item, Release, Spending, _most, spending
+from dpverify.tracing.steering import scripts, worst_script
+from dpverify.tracing.traced import Traced, TraceVerdict
+from dpverify.tracing.witness import TraceWitness, lines_of
+
+_RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
+_TRIES = 24  # other coins on the right, in search of the output of the left
+
+
+def trace(
+    mechanism: Any,
+    *,
+    left: Any = NOT_GIVEN,
+    right: Any = NOT_GIVEN,
+    schema: Any = None,
+    claim: Claimable | None = None,
+    seed: int = 0,
+    executions: int = 100,
+    confirm: bool = True,
+    level: float = 0.01,
+    samples: int | None = None,
+) -> Traced:
+    """Record a run of `mechanism` on `left`, replay it on `right`, and judge what noise paid for.
+
+    Parameters
+    ----------
+    mechanism
+        A callable `mechanism(data, rng)`, or an object with `sample(data, size, *, rng)`, as
+        `audit` takes it. It is not changed: its generator, and other sources of randomness while it
+        runs, are replaced by ones that see what noise is added to.
+    left, right
+        Neighboring datasets; or neither with a `schema`, or a hypothesis strategy of pairs, in
+        which the worst pair is searched (see `trace_over`).
+    claim
+        What is to be judged; the mechanism's own claim if None.
+    executions
+        Most calls of the mechanism. Two give the first transcript; the rest is spent on others:
+        both sides of every comparison, noise far out and at ties.
+    confirm, level, samples
+        Whether to hand the pair to `audit`, at this level and with so many draws, where the trace
+        alone cannot decide.
+
+    "shown" and "refuted" hold exactly, at no level, in real arithmetic: shifts are compared up to
+    the rounding of floats.
+
+    >>> from dpverify.guarantees import PureDP
+    >>> def release(data, rng): return sum(data) + rng.laplace(scale=0.5)
+    >>> traced = trace(release, left=[0, 0], right=[0, 1], claim=PureDP(epsilon=1.0))
+    >>> traced.verdict, traced.releases[0].loss
+    ('refuted', 2.0)
+    """
+    mechanism = adapted(mechanism)
+    if left is NOT_GIVEN and right is NOT_GIVEN and schema is not None:
+        from dpverify.tracing.search import trace_over  # noqa: PLC0415  # it imports this module
+
+        return trace_over(
+            mechanism,
+            schema,
+            claim=claim,
+            seed=seed,
+            executions=executions,
+            confirm=confirm,
+            level=level,
+            samples=samples,
+        )
+    if left is NOT_GIVEN or right is NOT_GIVEN:
+        raise InvalidParameter("left and right must be given together, or a schema to search in")
+    if schema is not None:
+        schema.check_neighbors(left, right)
+    check_seed(seed)
+    check_count("executions", executions)
+    if executions < 2:
+        raise InvalidParameter(f"executions={executions!r} must be at least 2")
+    guarantee = _claimed(mechanism, claim)
+    left, right = copier(left)(), copier(right)()
+    found = Tracer(mechanism, left, right, guarantee, int(seed), int(executions)).run()
+    if confirm and found.verdict not in {"shown", "refuted"}:
+        told = audit(
+            mechanism,
+            left=left,
+            right=right,
+            claim=guarantee,
+            level=level,
+            samples=samples,
+            seed=seed,
+        )
+        found = replace(found, audit=told)
+    return found
+
+
+def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
+    """One transcript of one pair, in two calls of the mechanism."""
+    return replay(mechanism, right, record(mechanism, left, Script(seed)))
+
+
+@dataclass(slots=True)
+class Finding:
+    """What one transcript came to."""
+
+    verdict: TraceVerdict
+    spent: Spending
+    leaks: tuple[Leak, ...] = ()
+    puzzles: tuple[Puzzle, ...] = ()
+    twin: Twin | None = None
+    script: Script | None = None
+    certain: bool = False
+    how: str = ""
+
+
+@dataclass(slots=True)
+class Tracer:
+    """A trace of one pair within a budget of executions."""
+
+    mechanism: Any
+    left: Any
+    right: Any
+    claim: AuditClaim
+    seed: int
+    budget: int
+    used: int = 0
+    transcripts: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def run(self) -> Traced:
+        try:
+            return self._run()
+        except NotTraceable as error:
+            where = definition(self.mechanism)
+            puzzle = Puzzle(where, str(error))
+            return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
+
+    def _run(self) -> Traced:
+        base, first = self._first()
+        if base is None or first.verdict in {"refuted", "leaking"}:
+            return self._traced(first)
+        worst = first
+        for script in scripts(base, self.seed):
+            if self.used + 6 > self.budget:
+                self.notes.append("the budget ended before all transcripts were tried")
+                break
+            finding = self._transcript(script)
+            if _worse(finding, worst):
+                worst = finding
+            if worst.verdict == "leaking":
+                break
+        if worst.certain and worst.verdict == "overspent":
+            worst = self._decide(worst)
+        return self._traced(worst)
+
+    def _first(self) -> tuple[Run | None, Finding]:
+        """The first transcript; or the exact laws of the output where these can be listed."""
+        base = self._record(self.left, Script(self.seed))
+        if base.raised and "Noisy" in base.raised:
+            puzzle = Puzzle(base.ended, f"noise must be a real number here: {base.raised}")
+            return None, Finding("not understood", Spending(), puzzles=(puzzle,))
+        if enumerable(base) and not base.journal.puzzles:
+            listed = enumerated(
+                self.mechanism, self.left, self.right, self.seed, min(self.budget - self.used, 90)
+            )
+            if listed is not None:
+                self.used += listed.executions
+                self.transcripts += listed.executions
+                return None, self._listed(listed)
+        return base, self._twin(base, Script(self.seed))
+
+    def _listed(self, listed: Any) -> Finding:
+        pair = listed.pair
+        place = listed.places[0] if listed.places else NOWHERE
+        most = max(_most(pair), _most(pair.reversed))
+        release = Release(
+            place=place,
+            distribution="all outcomes listed",
+            scale=math.nan,
+            shift=math.nan,
+            norm="",
+            loss=most,
+            realized=math.nan,
+            exact=True,
+        )
+        more = tuple(replace(release, place=other, loss=math.nan) for other in listed.places[1:])
+        cost = Cost(pair, pair, exact=True)
+        items = (Item(release, (cost,), (cost,)), *(Item(r, (), ()) for r in more))
+        spent = Spending(items if most > 0 else ())
+        judged = judge(self.claim, spent)
+        verdict: TraceVerdict = {
+            Judged.WITHIN: "shown",
+            Judged.ABOVE: "refuted",
+            Judged.OPEN: "overspent",
+        }[judged]
+        self.notes.append(f"the law of the output was computed exactly, from {len(listed.outputs)} outputs")
+        return Finding(verdict, spent, how="all outcomes were listed with their probabilities")
+
+    # One transcript.
+
+    def _record(self, data: Any, script: Script) -> Run:
+        self.used += 1
+        return record(self.mechanism, data, script)
+
+    def _replay(self, data: Any, base: Run, flips: Any = None) -> Twin:
+        self.used += 1
+        return replay(self.mechanism, data, base, flips=flips)
+
+    def _transcript(self, script: Script) -> Finding:
+        return self._twin(self._record(self.left, script), script)
+
+    def _twin(self, base: Run, script: Script) -> Finding:
+        self.transcripts += 1
+        twin = self._replay(self.right, base)
+        puzzles = [*base.journal.puzzles, *twin.right.journal.puzzles]
+        puzzles += _shaped(twin)
+        if puzzles:
+            spent = spending(twin.differences)
+            return Finding("not understood", spent, (), tuple(dict.fromkeys(puzzles)), twin)
+        if twin.leaks:
+            return self._leak(base, twin, script)
+        return self._cost(twin, script)
+
+    def _cost(self, twin: Twin, script: Script) -> Finding:
+        spent = spending(twin.differences)
+        fixed = self._fixed_seed(twin)
+        if fixed is not None:
+            return Finding("leaking", spent, (fixed,), twin=twin)
+        judged = judge(self.claim, spent)
+        if judged is Judged.WITHIN:
+            return Finding("shown", spent, twin=twin, script=script)
+        certain = judged is Judged.ABOVE
+        return Finding("overspent", spent, twin=twin, script=script, certain=certain)
+
+    def _fixed_seed(self, twin: Twin) -> Leak | None:
+        """A seed that does not change with the generator's: its noise is no secret."""
+        mine = twin.left.journal.seeds
+        if not mine:
+            return None
+        other = self._record(self.left, Script(self.seed + 7919))
+        for (place, seed), (_, again) in zip(mine, other.journal.seeds, strict=False):
+            if seed == again:
+                what = f"the seed {seed} is the same in every call: its noise is known"
+                return Leak("seed", place, what)
+        return None
+
+    def _leak(self, base: Run, twin: Twin, script: Script) -> Finding:
+        """Tell leaks of data from noise that is not seen, and from noise made of coins."""
+        itself = self._replay(self.left, base)
+        if itself.leaks:
+            what = "the run is not repeated by the same noise: it remembers earlier calls, or draws"
+            place = itself.leaks[0].place
+            puzzle = Puzzle(place, f"{what} noise that is not seen")
+            return Finding("not understood", Spending(), puzzles=(puzzle,), twin=twin)
+        outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
+        if outputs:
+            aligned = self._flipped(base, twin)
+            if aligned is not None:
+                return self._cost(aligned, script)
+            made = _made_by_hand(twin)
+            if made is not None:
+                return Finding("not understood", Spending(), puzzles=(made,), twin=twin)
+            if _coins(base) and self._same_output(base, twin):
+                puzzle = Puzzle(_coins(base)[0].place, "noise is made from coins here")
+                return Finding("not understood", Spending(), puzzles=(puzzle,), twin=twin)
+        leaks = twin.leaks
+        if {leak.kind for leak in leaks} & {"output", "control flow", "exception"}:
+            self.used += 2
+            leaks = named(self.mechanism, self.left, self.right, script, twin)
+        return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)
+
+    def _flipped(self, base: Run, twin: Twin) -> Twin | None:
+        """A replay with one coin turned, if that gives the same output: randomized response.
+
+        The coin must be turned back by the same rule when it fell the other way.
+        """
+        tries = 0
+        wanted = _positions(base, twin)
+        for number, flat in wanted:
+            if tries >= _TRIES or self.used + 4 > self.budget:
+                return None
+            tries += 1
+            flips = {number: frozenset({flat})}
+            found = self._replay(self.right, base, flips)
+            if found.leaks:
+                continue
+            event = base.journal.events[number]
+            outcome = np.array(event.outcome)
+            outcome.reshape(-1)[flat] = not outcome.reshape(-1)[flat]
+            script = Script(base.journal.script.seed, outcomes={number: outcome[()]})
+            back = self._replay(self.right, self._record(self.left, script), flips)
+            if not back.leaks:
+                return found
+        return None
+
+    def _same_output(self, base: Run, twin: Twin) -> bool:
+        """Whether other coins on the right give the output of the left."""
+        fixed = {
+            int(j): float(base.journal.draws.z[j])
+            for event in base.journal.events
+            if isinstance(event, Value) and not event.raw
+            for j in np.ravel(event.idx)
+        }
+        for k in range(_TRIES):
+            if self.used >= self.budget:
+                return False
+            other = self._record(self.right, Script(self.seed + 31 * (k + 1), fixed=fixed))
+            if not differing(base.leaves, other.leaves):
+                return True
+        del twin
+        return False
+
+    # Refutation.
+
+    def _decide(self, worst: Finding) -> Finding:
+        """Refuted if the output determines the releases; with a transcript that shows it."""
+        assert worst.twin is not None  # noqa: S101  # an overspent transcript has its twin
+        size = self.claim.epsilon if isinstance(self.claim, (PureDP, ApproxDP)) else 1.0
+        script = worst_script(worst.twin, self.seed, float(size))
+        twin = self._replay(self.right, self._record(self.left, script))
+        if twin.leaks or [type(e) for e in twin.left.journal.events] != [
+            type(e) for e in worst.twin.left.journal.events
+        ]:
+            twin = worst.twin
+        spent = spending(twin.differences)
+        if judge(self.claim, spent) is not Judged.ABOVE:
+            twin, spent = worst.twin, worst.spent
+        found = determination(self.mechanism, self.left, self.right, twin, self.seed)
+        if found is None or not self._applies(found, twin, worst):
+            return worst
+        self.used += found.executions
+        pure = isinstance(self.claim, PureDP) or (
+            isinstance(self.claim, ApproxDP) and self.claim.delta == 0
+        )
+        witness = self._witness(twin, found)
+        if pure and not witness.arithmetic():
+            return worst
+        return Finding("refuted", spent, twin=twin, how=found.how)
+
+    def _applies(self, found: Determination, twin: Twin, worst: Finding) -> bool:
+        """A profile needs every transcript: the same shifts, and no clamp, whatever was released."""
+        if isinstance(self.claim, PureDP):
+            return True
+        if isinstance(self.claim, ApproxDP) and self.claim.delta == 0:
+            return True
+        if "clamp" in found.how or worst.twin is None:
+            return False
+        if found.always:
+            return True
+        return _shifts(twin) == _shifts(worst.twin)
+
+    def _witness(self, twin: Twin, found: Determination) -> TraceWitness:
+        journal = twin.left.journal
+        return TraceWitness(
+            claim=self.claim,
+            left=self.left,
+            right=self.right,
+            seed=self.seed,
+            noise=tuple(journal.draws.z[: journal.draws.top].tolist()),
+            lines=lines_of(twin),
+            determined=found.how,
+            output=canonical(list(twin.left.leaves.values()))[:1000],
+        )
+
+    def _traced(self, found: Finding) -> Traced:
+        witness = None
+        if found.verdict == "refuted" and found.twin is not None:
+            witness = self._witness(found.twin, Determination(found.how, always=False, executions=0))
+        return Traced(
+            verdict=found.verdict,
+            claim=self.claim,
+            left=self.left,
+            right=self.right,
+            spent=found.spent,
+            leaks=found.leaks,
+            puzzles=found.puzzles,
+            witness=witness,
+            determined=found.how,
+            executions=self.used,
+            transcripts=self.transcripts,
+            notes=tuple(self.notes),
+        )
+
+
+def _worse(one: Finding, two: Finding) -> bool:
+    if _RANK[one.verdict] != _RANK[two.verdict]:
+        return _RANK[one.verdict] > _RANK[two.verdict]
+    return _total(one.spent) > _total(two.spent)
+
+
+def _total(spent: Spending) -> float:
+    losses = [r.loss for r in spent.releases if not math.isnan(r.loss)]
+    return math.fsum(losses) if all(map(math.isfinite, losses)) else math.inf
+
+
+def _shifts(twin: Twin) -> list[tuple[str, list[float]]]:
+    return [
+        (d.place.where, np.abs(d.shift / d.scale).round(9).tolist())
+        for d in twin.differences
+        if isinstance(d, Move)
+    ]
+
+
+def _shaped(twin: Twin) -> list[Puzzle]:
+    """Noise of a law that is not known met data that differ."""
+    journal = twin.left.journal
+    return [
+        Puzzle(journal.draws.place_of(_draw_of(journal, d)), "the law of this noise is not known")
+        for d in twin.differences
+        if isinstance(d, Move) and d.law.name == "shaped"
+    ]
+
+
+def _draw_of(journal: Any, move: Move) -> int:
+    idx = np.ravel(journal.events[move.event].idx)
+    return int(idx[min(int(move.flat[0]), len(idx) - 1)])
+
+
+def _made_by_hand(twin: Twin) -> Puzzle | None:
+    """Raw noise became plain numbers, so data may have met it unseen."""
+    moved = {d.event for d in twin.differences}
+    for number, event in enumerate(twin.left.journal.events):
+        if isinstance(event, Value) and event.raw and number not in moved:
+            return Puzzle(event.place, "noise becomes a plain number before anything is added")
+        if isinstance(event, Pick) and event.key[0] in OTHER:
+            return Puzzle(event.place, f"noise of {event.key[0]}() is not followed")
+    return None
+
+
+def _coins(run: Run) -> list[Any]:
+    return [e for e in run.journal.events if isinstance(e, (Bits, Pick))]
+
+
+def _positions(base: Run, twin: Twin) -> list[tuple[int, int]]:
+    """Coins that may have to be turned, the likeliest first: same place in coins and in output."""
+    changed: set[int] = set()
+    for path in differing(base.leaves, twin.right.leaves):
+        one, two = base.leaves.get(path), twin.right.leaves.get(path)
+        if isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and one.shape == two.shape:
+            changed |= set(np.flatnonzero(np.ravel(one != two)).tolist())
+        changed |= {part for part in path if isinstance(part, int)}
+    found = []
+    coins = [(n, e) for n, e in enumerate(base.journal.events) if isinstance(e, Bits)]
+    for order, (number, event) in enumerate(coins):
+        for flat in range(np.size(event.idx)):
+            likely = flat in changed or (np.size(event.idx) == 1 and order in changed)
+            found.append((not likely, number, flat))
+    return [(number, flat) for _, number, flat in sorted(found)]
+
+
