@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.tracing import noise as forms
-from dpverify.tracing.events import Factor, rescaled
+from dpverify.tracing.events import Factor, only_noise, rescaled
 from dpverify.tracing.laws import Law
 from dpverify.tracing.places import Place, here
 
@@ -78,6 +78,8 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, An
     out = options.pop("out", None)
     if method == "__call__" and not (set(options) - {"dtype", "casting"}):
         handler = _LINEAR.get(ufunc)
+        if ufunc in _PRODUCTS and any(is_noisy(x) and eager(x) for x in inputs):
+            handler = None
         if handler is not None:
             found = handler(inputs, place)
             if found is not NotImplemented:
@@ -93,9 +95,21 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, An
     return stored(result, out)
 
 
+_PRODUCTS = {np.multiply, np.true_divide, np.matmul}
+
+
+def eager(form: Any) -> bool:
+    """Whether a form with data in it becomes a number before it is multiplied.
+
+    Data times a noisy value is post-processing of the value; times a constant it is the same value
+    in another unit. A replay that meets a factor which differs is repeated with this switched on.
+    """
+    return bool(form.journal.eager and not only_noise(form.touches))
+
+
 def is_raw(value: Any) -> bool:
     """Noise that no data and no constant was added to yet."""
-    return is_noisy(value) and not np.any(value.offset)
+    return is_noisy(value) and only_noise(value.touches)
 
 
 def reshaped(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> Any:
@@ -504,6 +518,8 @@ def _np_cumsum(place: Place, a: Any, axis: Any = None, **kwargs: Any) -> Any:
 def _np_dot(place: Place, a: Any, b: Any, out: Any = None) -> Any:
     if out is not None:
         return NotImplemented
+    if any(is_noisy(x) and eager(x) for x in (a, b)):
+        return NotImplemented
     shapes = [_shape(x) for x in (a, b)]
     return _multiply((a, b), place) if () in shapes else _as_number(_matmul((a, b), place))
 
@@ -559,7 +575,19 @@ def _np_argmin(place: Place, a: Any, axis: Any = None, **kwargs: Any) -> Any:
     return NotImplemented if kwargs or not is_noisy(a) else choose(as_array(a), axis, -1, place)
 
 
+def _masked(func: Any) -> Callable[..., Any]:
+    def handler(place: Place, m: Any, k: int = 0) -> Any:
+        del place
+        if type(m) is not forms.NoisyArray:
+            return NotImplemented
+        return _scaled(m, func(np.ones(m.shape), k))
+
+    return handler
+
+
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.triu: _masked(np.triu),
+    np.tril: _masked(np.tril),
     np.sum: _np_sum,
     np.mean: _np_mean,
     np.cumsum: _np_cumsum,

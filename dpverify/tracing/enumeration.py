@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN401  # data and outputs are whatever a mechanism takes and returns
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -24,12 +25,11 @@ _MOST_ORDER = 4
 
 @dataclass(frozen=True, slots=True)
 class Enumerated:
-    """The exact laws of the output on both sides, and how many runs it took."""
+    """The exact laws of the output on both sides, and the lines that drew."""
 
     pair: FinitePair
     outputs: tuple[str, ...]
     places: tuple[Place, ...]
-    executions: int
 
 
 class TooMany(Exception):
@@ -52,30 +52,48 @@ def _is_finite(journal: Recording, event: Event) -> bool:
             return event.weights is not None and np.ndim(event.outcome) == 0
         case Value():
             laws = journal.draws.names_of(np.atleast_1d(event.idx))
-            simple = event.raw and np.ndim(event.idx) == 0
-            return bool(simple and all(law.name == "integers" for law in laws))
+            return np.ndim(event.idx) == 0 and all(law.name == "integers" for law in laws)
         case _:
             return False
 
 
-def enumerated(mechanism: Any, left: Any, right: Any, seed: int, budget: int) -> Enumerated | None:
-    """Both laws of the output; None where that takes more runs than the budget."""
+def paths(run: Run) -> int:
+    """How many runs it would take to list all outcomes, judging by one run."""
+    total = 1
+    for event in run.journal.events:
+        match event:
+            case Value():
+                total *= int(run.journal.draws.law_of(int(event.idx)).parameter)
+            case Pick() if event.key[0] == "permutation":
+                total *= math.factorial(event.key[1])
+            case Pick():
+                total *= len(event.weights)
+            case _:
+                total *= 2 ** np.size(event.idx)
+    return total
+
+
+def enumerated(
+    mechanism: Any, left: Any, right: Any, seed: int, budget: int
+) -> tuple[Enumerated | None, int]:
+    """Both laws of the output, and the runs it took; None where these exceed the budget."""
+    count = [0]
     try:
-        one = _law(mechanism, left, seed, budget // 2)
-        two = _law(mechanism, right, seed, budget - one[2])
+        one = _law(mechanism, left, seed, budget // 2, count)
+        two = _law(mechanism, right, seed, budget - count[0], count)
     except TooMany:
-        return None
+        return None, count[0]
     names = tuple(dict.fromkeys([*one[0], *two[0]]))
     masses = [[law.get(name, Fraction(0)) for name in names] for law in (one[0], two[0])]
     scaled = [[mass / sum(side) for mass in side] for side in masses]
     pair = FinitePair(left=scaled[0], right=scaled[1])
     places = tuple(dict.fromkeys([*one[1], *two[1]]))
-    return Enumerated(pair, names, places, one[2] + two[2])
+    return Enumerated(pair, names, places), count[0]
 
 
 def _law(
-    mechanism: Any, data: Any, seed: int, budget: int
-) -> tuple[dict[str, Fraction], list[Place], int]:
+    mechanism: Any, data: Any, seed: int, budget: int, count: list[int]
+) -> tuple[dict[str, Fraction], list[Place]]:
     masses: dict[str, Fraction] = {}
     places: dict[Place, None] = {}
     waiting: list[dict[int, Any]] = [{}]
@@ -83,6 +101,7 @@ def _law(
     while waiting:
         forced = waiting.pop()
         runs += 1
+        count[0] += 1
         if runs + len(waiting) > budget:
             raise TooMany
         run = record(mechanism, data, Script(seed, outcomes=forced))
@@ -109,7 +128,7 @@ def _law(
     total = sum(masses.values(), Fraction(0))
     if abs(float(total) - 1.0) > 1e-12:
         raise TooMany
-    return masses, list(places), runs
+    return masses, list(places)
 
 
 def _key(event: Any) -> Any:

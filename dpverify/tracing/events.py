@@ -29,6 +29,11 @@ class Factor:
     by: Any
 
 
+def only_noise(touches: tuple[Touch, ...]) -> bool:
+    """Whether nothing was ever added to a form: neither data nor a constant."""
+    return all(isinstance(addend, Factor) for _, addend in touches)
+
+
 def rescaled(touches: tuple[Touch, ...], by: Any) -> tuple[Touch, ...]:  # noqa: ANN401
     """The touches of a form after it was multiplied: what was added is multiplied as well."""
     return tuple((p, a if isinstance(a, Factor) else _product(a, by)) for p, a in touches)
@@ -114,7 +119,7 @@ class Move:
 
     `shift` is by how much the values differ, in their own unit; `slack` what rounding may account
     for. `exact` says that the law of what was released is that of these shifts, not only bounded
-    by it.
+    by it. `windows` are the ends between which comparisons left the noise, where there were any.
     """
 
     event: int
@@ -129,6 +134,7 @@ class Move:
     values: NDArray[np.float64]
     flat: NDArray[np.intp]
     exact: bool = True
+    windows: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
 
 @dataclass(slots=True)
@@ -149,6 +155,7 @@ class Coin:
     up_other: bool
     flipped: bool
     flat: int
+    draw: int
 
 
 @dataclass(slots=True)
@@ -227,6 +234,10 @@ class Puzzle:
     @property
     def where(self) -> str:
         return self.place.where
+
+    @property
+    def source(self) -> str:
+        return self.place.source
 
     def __str__(self) -> str:
         return f"{self.place}: {self.what}"

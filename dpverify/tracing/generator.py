@@ -32,6 +32,13 @@ OTHER = (
 """Laws that are recorded by their parameters alone; noise made from them is not understood."""
 
 
+class _Zero(float):
+    """A location that nobody gave: nothing was added to the noise."""
+
+
+NO_LOCATION = _Zero(0.0)
+
+
 class NotTraceable(DPVerifyError):
     """The mechanism does something with its generator that cannot be followed."""
 
@@ -87,13 +94,13 @@ class RecordingGenerator(np.random.Generator):
         place = here(3)
         journal = self._open(place)
         if is_noisy(loc):
-            return loc + self._draw(law, 0.0, scale, size)
+            return loc + self._draw(law, NO_LOCATION, scale, size)
         scale = _plain(scale, place)
         if np.any(np.asarray(scale) < 0):
             raise ValueError("scale < 0")
         if size is None and np.ndim(loc) == 0 and np.ndim(scale) == 0:
             start = self._start(journal, law, None, place)
-            touches = () if type(loc) is float and loc == 0.0 else ((place, loc),)
+            touches = () if loc is NO_LOCATION else ((place, loc),)
             return NoisyNumber(journal, loc + 0.0, start, float(scale), touches)
         if size is None:
             shape = np.broadcast_shapes(np.shape(loc), np.shape(scale))
@@ -103,7 +110,7 @@ class RecordingGenerator(np.random.Generator):
         start = self._start(journal, law, count, place)
         idx = np.arange(start, start + count).reshape(shape)
         offset = np.broadcast_to(np.asarray(loc, dtype=np.float64), shape)
-        touches = ((place, loc),) if np.any(offset) or np.ndim(loc) else ()
+        touches = () if loc is NO_LOCATION else ((place, loc),)
         coef = np.asarray(scale, dtype=np.float64)
         return NoisyArray(journal, offset, idx, coef, touches)
 
@@ -118,42 +125,42 @@ class RecordingGenerator(np.random.Generator):
             self.journal = now
         return self.journal
 
-    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    def laplace(self, loc: Any = NO_LOCATION, scale: Any = 1.0, size: Any = None) -> Any:
         return self._draw(LAPLACE, loc, scale, size)
 
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    def normal(self, loc: Any = NO_LOCATION, scale: Any = 1.0, size: Any = None) -> Any:
         return self._draw(NORMAL, loc, scale, size)
 
     def standard_normal(self, size: Any = None, dtype: Any = None, out: Any = None) -> Any:
         del dtype
-        return self._into(out, self._draw(NORMAL, 0.0, 1.0, size if out is None else np.shape(out)))
+        return self._into(out, self._draw(NORMAL, NO_LOCATION, 1.0, size if out is None else np.shape(out)))
 
-    def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    def gumbel(self, loc: Any = NO_LOCATION, scale: Any = 1.0, size: Any = None) -> Any:
         return self._draw(GUMBEL, loc, scale, size)
 
-    def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    def logistic(self, loc: Any = NO_LOCATION, scale: Any = 1.0, size: Any = None) -> Any:
         return self._draw(LOGISTIC, loc, scale, size)
 
     def standard_cauchy(self, size: Any = None) -> Any:
-        return self._draw(CAUCHY, 0.0, 1.0, size)
+        return self._draw(CAUCHY, NO_LOCATION, 1.0, size)
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._draw(EXPONENTIAL, 0.0, scale, size)
+        return self._draw(EXPONENTIAL, NO_LOCATION, scale, size)
 
     def standard_exponential(
         self, size: Any = None, dtype: Any = None, method: Any = None, out: Any = None
     ) -> Any:
         del dtype, method
         shape = size if out is None else np.shape(out)
-        return self._into(out, self._draw(EXPONENTIAL, 0.0, 1.0, shape))
+        return self._into(out, self._draw(EXPONENTIAL, NO_LOCATION, 1.0, shape))
 
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+    def uniform(self, low: Any = NO_LOCATION, high: Any = 1.0, size: Any = None) -> Any:
         return self._draw(UNIFORM, low, np.subtract(high, low)[()], size)
 
     def random(self, size: Any = None, dtype: Any = None, out: Any = None) -> Any:
         del dtype
         shape = size if out is None else np.shape(out)
-        return self._into(out, self._draw(UNIFORM, 0.0, 1.0, shape))
+        return self._into(out, self._draw(UNIFORM, NO_LOCATION, 1.0, shape))
 
     @staticmethod
     def _into(out: Any, drawn: Any) -> Any:
@@ -176,7 +183,7 @@ class RecordingGenerator(np.random.Generator):
         if diagonal:
             scale = np.broadcast_to(np.sqrt(np.diag(cov)), (*shape, len(mean)))
             return self._draw(NORMAL, mean, scale, (*shape, len(mean)))
-        drawn = self._draw(NORMAL, 0.0, 1.0, (*shape, len(mean)))
+        drawn = self._draw(NORMAL, NO_LOCATION, 1.0, (*shape, len(mean)))
         if shape == ():
             return root @ drawn + mean
         return (drawn.reshape(-1, len(mean)) @ root.T).reshape(*shape, len(mean)) + mean
@@ -224,7 +231,7 @@ class RecordingGenerator(np.random.Generator):
         journal, n, p = self._open(place), _plain(n, place), _plain(p, place)
         if np.ndim(n) == 0 and n == 1:
             shape = size if size is not None else (np.shape(p) or None)
-            told = self._draw(UNIFORM, 0.0, 1.0, shape) < p
+            told = self._draw(UNIFORM, NO_LOCATION, 1.0, shape) < p
             return told.astype(np.int64) if isinstance(told, np.ndarray) else int(told)
         if np.ndim(n) == 0 and np.ndim(p) == 0 and n <= _MOST_OUTCOMES and size is None:
             from scipy.stats import binom  # noqa: PLC0415  # slow to import

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.events import Bits, Call, Event, Pick, Puzzle, Select, Touch, Value
+from dpverify.tracing.events import (
+    Bits,
+    Call,
+    Event,
+    Pick,
+    Puzzle,
+    Select,
+    Touch,
+    Value,
+    only_noise,
+)
 from dpverify.tracing.laws import Law
 from dpverify.tracing.places import NOWHERE, Place
 
@@ -152,8 +162,9 @@ def _standard(rng: np.random.Generator, law: Law, size: int | None) -> Any:  # n
 class Journal:
     """What a run did, in order. The base of the recording and of the replay."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, *, eager: bool = False) -> None:
         self.script = script
+        self.eager = eager
         self.draws = Coordinates()
         self.events: list[Event] = []
         self.puzzles: list[Puzzle] = []
@@ -213,7 +224,7 @@ class Recording(Journal):
             values = offset + (products.sum(axis=-1) if many else products)
             fresh = ~draws.used[idx]
             draws.used[idx] = True
-        raw = not np.any(offset)
+        raw = only_noise(touches)
         self.events.append(Value(place, touches, offset, idx, coef, values, fresh, raw, final))
         return values
 

@@ -13,7 +13,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from dpverify.balls import ball, enclose
+from dpverify.balls import ball, enclose, float_above
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs.base import Pair
 from dpverify.pairs.finite import FinitePair
@@ -160,6 +160,28 @@ def shift_cost(law: Law, shift: float, scale: float) -> Cost:
         case _:
             return _bounded(law, size / unit)
     return Cost(pair, pair, exact=True)
+
+
+def cut_cost(law: Law, shift: float, scale: float, window: tuple[float, float]) -> Cost:
+    """Laplace noise that is known to lie in a window: what falls out of it gives the side away.
+
+    Inside, the loss is |shift|/scale at most, so the pair is (|shift|/scale, δ)-indistinguishable
+    with δ the mass that a shift moves out of the window, on either side.
+    """
+    if law.name != "laplace":
+        return _reveals()
+    size = abs(shift / scale)
+    low, high = window
+    with ctx.workprec(_BITS):
+        whole = law.between(low, high)
+        lost = [arb(0)]
+        if math.isfinite(high):
+            lost.append(law.between(max(high - size, low), high))
+        if math.isfinite(low):
+            lost.append(law.between(low, min(low + size, high)))
+        shares = [float_above(part / whole) for part in lost]
+    above = ApproxDP(epsilon=math.nextafter(size, math.inf), delta=min(max(shares), 1.0))
+    return Cost(LeakyResponsePair(above), NOTHING, exact=False)
 
 
 def _one_sided(law: Law, size: float) -> Pair:

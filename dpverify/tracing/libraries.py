@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from dpverify import mechanisms
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.tracing.events import Paid
-from dpverify.tracing.laws import NOTHING, Law
+from dpverify.tracing.laws import NOTHING
 from dpverify.tracing.places import NOWHERE, here
 
 Patch = tuple[Any, str, Any]
@@ -28,19 +29,48 @@ Patch = tuple[Any, str, Any]
 
 def library_patches(journal: Any) -> list[Patch]:
     """Stand-ins for the mechanisms of those libraries that are loaded."""
-    return [*_own(journal), *_opendp(journal), *_diffprivlib(journal), *_torch(journal)]
+    found = [*_own(journal), *_pandas(), *_opendp(journal), *_diffprivlib(journal)]
+    return [*found, *_torch(journal)]
+
+
+FOLLOWED = ("opendp.mod", "diffprivlib.mechanisms", "torch", "pandas")
+"""Modules whose functions are replaced where they are loaded."""
+
+
+# pandas.
+
+
+def _pandas() -> list[Patch]:
+    """Tables take noise of their own shape as arrays do."""
+    module = sys.modules.get("pandas")
+    if module is None:
+        return []
+    kind = module.DataFrame
+    names = ("__add__", "__radd__", "__sub__", "__rsub__", "add", "sub")
+    return [(kind, name, _table(name, getattr(kind, name))) for name in names]
+
+
+def _table(name: str, original: Any) -> Any:
+    def method(self: Any, other: Any, *args: Any, **options: Any) -> Any:
+        from dpverify.tracing.noise import NoisyArray  # noqa: PLC0415  # a cycle
+
+        if type(other) is not NoisyArray or args or options:
+            return original(self, other, *args, **options)
+        values = self.to_numpy(dtype=np.float64)
+        signed = -values if name == "__rsub__" else values
+        total = signed - other if name in {"__sub__", "sub"} else signed + other
+        return type(self)(total.realize(here(2)), index=self.index, columns=self.columns)
+
+    return method
 
 
 # This library.
 
 
 def _own(journal: Any) -> list[Patch]:
-    module = sys.modules.get("dpverify.mechanisms")
-    if module is None:
-        return []
     found: list[Patch] = []
-    for name in module.__all__:
-        kind = getattr(module, name)
+    for name in mechanisms.__all__:
+        kind = getattr(mechanisms, name)
         if isinstance(kind, type) and "sample" in vars(kind):
             found.append((kind, "sample", _own_sample(journal, name, vars(kind)["sample"])))
     return found
@@ -59,6 +89,14 @@ def _own_sample(journal: Any, name: str, original: Any) -> Any:
             if name == "Laplace":
                 return answer + rng.laplace(0.0, float(self.scale), shape)
             return answer + rng.normal(0.0, float(self.sigma), shape)
+
+        if name == "ExponentialMechanism" and size == 1:
+            options = np.arange(np.size(data))
+            weights = np.exp(self.log_density(options, data))
+            chosen = journal.pick(
+                (name,), weights, lambda rng: int(original(self, data, 1, rng=rng)[0]), place
+            )
+            return np.array([chosen])
 
         def run() -> Any:
             return original(self, data, size, rng=journal.script.rng)
@@ -236,8 +274,3 @@ def _torch(journal: Any) -> list[Patch]:
 
     names = ("randn", "normal", "rand", "randn_like", "rand_like", "randint", "bernoulli")
     return [(module, n, noted(n, getattr(module, n))) for n in names if hasattr(module, n)]
-
-
-def discrete_laplace(parameter: float) -> Law:
-    """The law of one of the two geometric draws whose difference is discrete Laplace noise."""
-    return Law("geometric", parameter)

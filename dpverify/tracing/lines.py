@@ -39,13 +39,20 @@ def named(mechanism: Any, left: Any, right: Any, script: Script, twin: Twin) -> 
 
 
 def _branch(one: Steps, two: Steps) -> Place | None:
-    """The last line before the two runs part."""
-    last = None
-    for a, b in zip_longest(one.lines, two.lines):
-        if a != b:
-            return last
-        last = a
+    """The first line that goes on differently in the two runs; how often a loop ran is no branch."""
+    mine, theirs = _edges(one), _edges(two)
+    for start, end in mine:
+        if (start, end) not in theirs:
+            return start
+    for start, end in theirs:
+        if (start, end) not in mine:
+            return start
     return None
+
+
+def _edges(steps: Steps) -> dict[tuple[Place, Place | None], None]:
+    """Every step from a line to the next one, in order of first appearance."""
+    return dict.fromkeys(zip_longest(steps.lines, steps.lines[1:]))
 
 
 def _source(one: Steps, two: Steps, twin: Twin, data: tuple[Any, Any]) -> Place | None:

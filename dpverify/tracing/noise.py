@@ -112,6 +112,8 @@ class NoisyNumber:
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, _PLAIN) and type(other) is not NoisyNumber:
+            if self.journal.eager and algebra.eager(self):
+                return self.realize(here(1)) * other
             made = self._times(other)
             made.touches = (*made.touches, (here(1), Factor(other)))
             return made
@@ -121,7 +123,7 @@ class NoisyNumber:
 
     def __truediv__(self, other: Any) -> Any:
         if isinstance(other, _PLAIN) and type(other) is not NoisyNumber:
-            if other == 0:
+            if other == 0 or algebra.eager(self):
                 return self.realize(here(1)) / other
             divided = self._times(1.0)
             divided.offset = self.offset / other
@@ -206,6 +208,11 @@ class NoisyNumber:
     def __round__(self, digits: int | None = None) -> Any:
         return round(self.realize(here(1)), digits)
 
+    def __abs__(self) -> Any:
+        if type(self.idx) is int and not self.journal.draws.law_of(self.idx).is_discrete:
+            return Magnitude(self)
+        return abs(self.realize(here(1)))
+
     def __copy__(self) -> "NoisyNumber":
         return self
 
@@ -232,7 +239,7 @@ class NoisyNumber:
         return algebra.apply_function(func, args, kwargs)
 
 
-_SHAPING = {"__pow__", "__rpow__", "__mod__", "__rtruediv__", "__abs__", "__floordiv__"}
+_SHAPING = {"__pow__", "__rpow__", "__mod__", "__rtruediv__", "__floordiv__"}
 
 
 def _operator(name: str) -> Callable[..., Any]:
@@ -260,11 +267,81 @@ def _operator(name: str) -> Callable[..., Any]:
 
 for _name in (
     *("__pow__", "__rpow__", "__mod__", "__rmod__", "__floordiv__", "__rfloordiv__"),
-    *("__divmod__", "__rdivmod__", "__rtruediv__", "__abs__", "__floor__", "__ceil__"),
+    *("__divmod__", "__rdivmod__", "__rtruediv__", "__floor__", "__ceil__"),
     *("__trunc__", "__and__", "__or__", "__xor__", "__rand__", "__ror__", "__rxor__"),
     *("__lshift__", "__rshift__", "__invert__"),
 ):
     setattr(NoisyNumber, _name, _operator(_name))
+
+
+class Magnitude:
+    """|x| of a noisy number: compared with a bound it is two comparisons of x."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: NoisyNumber) -> None:
+        self.form = form
+
+    @property  # type: ignore[misc]  # as of what it stands for
+    def __class__(self) -> type:
+        return float
+
+    def _value(self) -> Any:
+        place = here(3)
+        if algebra.is_raw(self.form):
+            value = abs(self.form.realize(place))
+            return algebra.wrapped(self.form.journal, algebra.SHAPED, value, place)
+        return abs(self.form.realize(place))
+
+    def __le__(self, other: Any) -> Any:
+        if isinstance(other, _PLAIN) and type(other) is not NoisyNumber:
+            return bool(self.form <= other) and bool(self.form >= -other)
+        return self._value() <= other
+
+    def __lt__(self, other: Any) -> Any:
+        if isinstance(other, _PLAIN) and type(other) is not NoisyNumber:
+            return bool(self.form < other) and bool(self.form > -other)
+        return self._value() < other
+
+    def __gt__(self, other: Any) -> Any:
+        return not self <= other
+
+    def __ge__(self, other: Any) -> Any:
+        return not self < other
+
+    def __hash__(self) -> int:
+        return hash(float(self))
+
+    def __eq__(self, other: object) -> Any:
+        return float(self) == other
+
+    def __float__(self) -> float:
+        return float(self._value())
+
+    def __bool__(self) -> bool:
+        return bool(self._value())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
+        return np.array(float(self), dtype=dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._value(), name)
+
+
+def _forwarded(name: str) -> Callable[..., Any]:
+    def method(self: Magnitude, *others: Any) -> Any:
+        value = self._value()  # noqa: SLF001
+        return getattr(value, name)(*others)
+
+    return method
+
+
+for _name in (
+    *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__"),
+    *("__rtruediv__", "__pow__", "__rpow__", "__neg__", "__abs__", "__round__", "__int__"),
+    *("__mod__", "__floordiv__", "__format__", "__repr__", "__str__"),
+):
+    setattr(Magnitude, _name, _forwarded(_name))
 
 
 def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:

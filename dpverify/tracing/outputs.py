@@ -11,7 +11,7 @@ import numpy as np
 
 from dpverify.auditing.outputs import canonical
 from dpverify.tracing.arithmetic import is_noisy, joined
-from dpverify.tracing.noise import NoisyArray, NoisyNumber
+from dpverify.tracing.noise import Magnitude, NoisyArray, NoisyNumber
 from dpverify.tracing.places import Place
 
 Leaves = dict[tuple[Any, ...], Any]
@@ -20,7 +20,7 @@ _CLOSE = 2.0**-40
 
 def forms_in(value: Any, depth: int = 0) -> Iterator[Any]:
     """Every form in an output, in order."""
-    if is_noisy(value):
+    if is_noisy(value) or type(value) is Magnitude:
         yield value
     elif depth > 20:
         return
@@ -48,15 +48,18 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
 
     At once, so that sums that share noise are judged by their joint law.
     """
-    forms = list({id(form): form for form in forms_in(output)}.values())
+    every = list({id(form): form for form in forms_in(output)}.values())
+    sizes = {id(form): float(form) for form in every if type(form) is Magnitude}
+    forms = [form for form in every if type(form) is not Magnitude]
     shared = any(getattr(f, "many", False) or type(f.idx) is np.ndarray for f in forms)
     if len(forms) < 2 or not (shared or _overlap(forms)):
-        return {id(form): form.realize(place, final=True) for form in forms}
+        return sizes | {id(form): form.realize(place, final=True) for form in forms}
     flat = [_flat(form) for form in forms]
     whole = joined(flat, 0, stack=False)
     whole.touches = tuple(touch for form in forms for touch in form.touches)
     values = whole.realize(place, final=True)
-    found, at = {}, 0
+    found: dict[int, Any] = dict(sizes)
+    at = 0
     for form, part in zip(forms, flat, strict=True):
         block = values[at : at + part.size]
         at += part.size
@@ -97,7 +100,7 @@ def leaves_of(output: Any, settled: dict[int, Any]) -> Leaves:
 
 
 def _walk(value: Any, path: tuple[Any, ...], settled: dict[int, Any], found: Leaves) -> None:
-    if is_noisy(value):
+    if is_noisy(value) or type(value) is Magnitude:
         value = settled[id(value)]
     if len(path) > 20:
         found[path] = canonical(value)
@@ -162,6 +165,31 @@ def differing(one: Leaves, two: Leaves) -> list[tuple[Any, ...]]:
     """Paths at which two outputs differ."""
     paths = list(dict.fromkeys([*one, *two]))
     return [p for p in paths if p not in one or p not in two or not same_leaf(one[p], two[p])]
+
+
+Part = tuple[tuple[Any, ...], int | None]
+"""A path, and the number of an element where an array stands there."""
+
+
+def differing_parts(one: Leaves, two: Leaves) -> list[Part]:
+    """Where two outputs differ, down to elements of arrays of one shape."""
+    found: list[Part] = []
+    for path in differing(one, two):
+        a, b = one.get(path), two.get(path)
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.shape == b.shape:
+            found += [(path, int(i)) for i in np.flatnonzero(np.ravel(a != b))]
+        else:
+            found.append((path, None))
+    return found
+
+
+def part_of(leaves: Leaves, part: Part) -> Any:
+    """What stands at a part of an output; None if there is nothing."""
+    path, flat = part
+    leaf = leaves.get(path)
+    if flat is None or not isinstance(leaf, np.ndarray) or flat >= leaf.size:
+        return leaf
+    return leaf.reshape(-1)[flat].item()
 
 
 def numbers_in(leaves: Leaves) -> tuple[list[tuple[Any, ...]], np.ndarray[Any, Any]]:

@@ -24,7 +24,7 @@ from dpverify.tracing.events import (
     Value,
 )
 from dpverify.tracing.journal import COMPARE, Journal, Recording, Script
-from dpverify.tracing.laws import LAPLACE, Law
+from dpverify.tracing.laws import LAPLACE, Law, coin
 from dpverify.tracing.places import Place
 
 Floats = NDArray[np.float64]
@@ -46,13 +46,15 @@ class Replaying(Journal):
         self,
         script: Script,
         recording: Recording,
-        flips: dict[int, frozenset[int]] | None = None,
+        flips: dict[int, Any] | None = None,
+        skips: frozenset[int] = frozenset(),
     ) -> None:
-        super().__init__(script)
+        super().__init__(script, eager=recording.eager)
         self.recording = recording
         self.draws.laws = recording.draws.laws
         self.draws._ids = recording.draws._ids  # noqa: SLF001  # laws are numbered alike
         self.flips = flips or {}
+        self.skips = skips
         self.at = 0
         self.differences: list[Difference] = []
         self.leaks: list[Leak] = []
@@ -69,6 +71,7 @@ class Replaying(Journal):
     def _take(self, kind: type[Event], place: Place) -> Any:  # noqa: ANN401  # one of `kind`
         events = self.recording.events
         self.in_thread(place)
+        self._skip()
         if self.at >= len(events):
             self.diverge("control flow", place, "one side releases more than the other")
         event = events[self.at]
@@ -81,6 +84,22 @@ class Replaying(Journal):
         self.at += 1
         return event
 
+    def _skip(self) -> None:
+        """Pass over comparisons that only one side makes: there the outcome is no matter of chance."""
+        while self.at in self.skips:
+            event = self.recording.events[self.at]
+            assert isinstance(event, Bits)  # noqa: S101  # nothing else is ever skipped
+            law = self.recording.draws.law_of(int(event.idx))
+            up = bool(event.raised) == (float(event.coef) > 0)
+            window = (float(event.window[0]), float(event.window[1]))
+            chances = coin(law, window, -float(event.offset) / float(event.coef), up=up)
+            left = np.array([float(chance) for chance in chances])
+            right = np.array([1.0, 0.0])
+            self.at += 1
+            self.differences.append(
+                Odds(self.at - 1, line_of(event, ()), "comparison that one side makes", left, right, 0)
+            )
+
     def draw(self, law: Law, size: int | None, place: Place) -> int:
         self.in_thread(place)
         return self.draws.allot(law, 1 if size is None else size, place)
@@ -91,6 +110,7 @@ class Replaying(Journal):
 
     def finish(self) -> None:
         """What the recording released and the replay did not."""
+        self._skip()
         if self.at < len(self.recording.events):
             event = self.recording.events[self.at]
             place = line_of(event, ()) if isinstance(event, Value) else event.place
@@ -179,19 +199,39 @@ class Replaying(Journal):
         free = ~draws.used[idx] & noisy & ~odd
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             z_other = np.where(same, z, (values - w) / d)
+        self._check_windows(event, touches, idx, z_other, free & ~same)
         draws.z[idx[free]] = z_other[free]
         draws.used[idx[noisy]] = True
         self._check_pinned(event, touches, noisy & ~odd & ~free, values, w + d * draws.z[idx])
         moved = np.flatnonzero(free & ~same)
         if moved.size:
             at = np.unravel_index(moved, shape)
-            self._moves(event, touches, moved, (v - w)[at], c[at], d[at], z[at], z_other[at])
+            names = idx.reshape(-1)[moved]
+            self._moves(event, touches, moved, names, (v - w)[at], c[at], d[at], z[at], z_other[at])
+
+    def _check_windows(  # noqa: PLR0913, PLR0917
+        self,
+        event: Any,  # noqa: ANN401
+        touches: tuple[Touch, ...],
+        idx: NDArray[np.intp],
+        z_other: Floats,
+        where: NDArray[np.bool_],
+    ) -> None:
+        """Noise that was compared before data was added must stay on the same side of the cut."""
+        draws = self.draws
+        if draws.low is None or draws.high is None:
+            return
+        outside = where & ((z_other <= draws.low[idx]) | (z_other > draws.high[idx]))
+        if np.any(outside):
+            what = "noise is cut off: on the other side this value cannot come out"
+            self.leak("output", line_of(event, touches), what)
 
     def _moves(  # noqa: PLR0913, PLR0917
         self,
         event: Any,  # noqa: ANN401
         touches: tuple[Touch, ...],
         flat: NDArray[np.intp],
+        draws: NDArray[np.intp],
         shift: Floats,
         scale: Floats,
         other: Floats,
@@ -211,6 +251,10 @@ class Replaying(Journal):
                 f"noise of scale {abs(scale[worst]):g} on one side, {abs(other[worst]):g} on the "
                 "other",
             )
+        windows = None
+        if self.draws.low is not None and self.draws.high is not None:
+            low, high = self.draws.low[draws], self.draws.high[draws]
+            windows = (low, high) if np.any(np.isfinite(low) | np.isfinite(high)) else None
         for law in known.names_of(old):
             mine = known.law[old] == known.laws.index(law)
             self.differences.append(
@@ -226,6 +270,7 @@ class Replaying(Journal):
                     slack=ROUNDING * sizes[mine],
                     values=values[mine],
                     flat=flat[mine],
+                    windows=None if windows is None else (windows[0][mine], windows[1][mine]),
                 )
             )
 
@@ -381,14 +426,16 @@ class Replaying(Journal):
         v, c = (_as(x, old_shape).reshape(-1)[:n] for x in (event.offset, event.coef))
         w, d = (_as(x, shape).reshape(-1) for x in (offset, coef))
         part = Bits(event.place, event.touches, v, old[:n], c, event.outcome, event.raised, None)
-        exposed = known.used[old[:n]] | draws.used[mine[:n]]
+        # Noise that is compared before data meets it is not known yet, only on which side it is.
+        alike = (v == w[:n]) & (c == d[:n]) & ~draws.used[mine[:n]]
+        exposed = (known.used[old[:n]] | draws.used[mine[:n]]) & ~alike
         if np.any(exposed):
             self._pin(part, w[:n], mine[:n], d[:n], touches, only=exposed)
         outcome = np.empty(len(mine), dtype=np.bool_)
         outcome[:n] = np.atleast_1d(event.outcome).reshape(-1)[:n]
         outcome[n:] = COMPARE[op](w[n:] + d[n:] * draws.z[mine[n:]], 0.0)
         raised = np.atleast_1d(event.raised).reshape(-1)[:n].copy()
-        for flat in self.flips.get(self.at - 1, ()):
+        for flat in self.flips.get(self.at - 1, frozenset()):
             outcome[flat], raised[flat] = not outcome[flat], not raised[flat]
         self._coins(event, part, (w[:n], d[:n]), mine[:n], raised, ~exposed)
         return bool(outcome[0]) if shape == () else outcome.reshape(shape)
@@ -432,6 +479,7 @@ class Replaying(Journal):
                     up_other=bool(up_other[i]),
                     flipped=bool(before[i] != raised[i]),
                     flat=int(i),
+                    draw=int(old[i]),
                 )
             )
         low[mine] = np.where(where & up_other, np.maximum(low[mine], cut_other), low[mine])
@@ -488,12 +536,38 @@ class Replaying(Journal):
             length = max(len(weights), len(event.weights))
             left = np.pad(event.weights, (0, length - len(event.weights)))
             right = np.pad(weights, (0, length - len(weights)))
+            step = self.flips.get(self.at - 1, 0)
+            if step:
+                return self._stepped(event, key, left, right, step)
             if not np.array_equal(left, right):
                 for outcome in np.atleast_1d(event.outcome).reshape(-1):
                     self.differences.append(
                         Odds(self.at - 1, event.place, str(key[0]), left, right, int(outcome))
                     )
         return event.outcome
+
+    def _stepped(
+        self,
+        event: Pick,
+        key: tuple[Any, ...],
+        left: Floats,
+        right: Floats,
+        step: int,
+    ) -> int:
+        """Another outcome on the right, `step` further, where that keeps the output the same.
+
+        Outcomes that have no partner on the other side are told by a place of their own.
+        """
+        size, gap = len(left), abs(step)
+        one, two = np.zeros(size + gap), np.zeros(size + gap)
+        start = gap if step > 0 else 0
+        one[start : start + size] = left
+        two[gap - start : gap - start + size] = right
+        outcome = int(event.outcome)
+        self.differences.append(
+            Odds(self.at - 1, event.place, str(key[0]), one, two, outcome + start)
+        )
+        return outcome + step
 
     def call(
         self,

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
 
+import numpy as np
+
 from dpverify.auditing.copies import copier
 from dpverify.errors import InvalidParameter
 from dpverify.tracing.events import Difference, Leak
@@ -90,9 +92,18 @@ def _raised_at(traceback: TracebackType | None) -> Place | None:
     return found
 
 
-def record(mechanism: Any, data: Any, script: Script) -> Run:
+def record(mechanism: Any, data: Any, script: Script, *, eager: bool = False) -> Run:
     """The run that a replay will follow."""
-    return run(mechanism, data, Recording(script))
+    return run(mechanism, data, Recording(script, eager=eager))
+
+
+def runs_plainly(mechanism: Any, data: Any, seed: int) -> str:
+    """What a call without any tracing raises; empty if it returns."""
+    try:
+        callable_of(mechanism)(copier(data)(), np.random.default_rng(seed))
+    except Exception as error:  # noqa: BLE001  # an exception is an output
+        return f"{type(error).__name__}: {error}"
+    return ""
 
 
 @dataclass(slots=True)
@@ -110,10 +121,11 @@ def replay(
     data: Any,
     recorded: Run,
     *,
-    flips: dict[int, frozenset[int]] | None = None,
+    flips: dict[int, Any] | None = None,
+    skips: frozenset[int] = frozenset(),
 ) -> Twin:
     """The same run on other data; what differs although every released value is the same."""
-    journal = Replaying(Script(recorded.journal.script.seed + 1), recorded.journal, flips)
+    journal = Replaying(Script(recorded.journal.script.seed + 1), recorded.journal, flips, skips)
     other = run(mechanism, data, journal)
     leaks = list(journal.leaks)
     if not other.diverged:

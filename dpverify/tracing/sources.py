@@ -20,7 +20,7 @@ import numpy as np
 from dpverify.tracing.arithmetic import holds_noise, gathered, is_noisy
 from dpverify.tracing.generator import OTHER, RecordingGenerator, TracedBits
 from dpverify.tracing.libraries import library_patches
-from dpverify.tracing.places import here
+from dpverify.tracing.places import here, is_inside
 
 _CURRENT: ContextVar[Any] = ContextVar("journal", default=None)
 
@@ -204,6 +204,8 @@ def _collecting(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def collect(object: Any, *args: Any, **options: Any) -> Any:
         kind = type(object)
+        if is_inside(sys._getframe(1).f_code.co_filename):  # noqa: SLF001  # who is asking
+            return original(object, *args, **options)
         if (kind is list or kind is tuple) and holds_noise(object) and not args:
             dtype = options.get("dtype")
             if dtype is None or np.dtype(dtype).kind == "f":
@@ -282,7 +284,10 @@ def installed(journal: Any, mechanism: object) -> Iterator[None]:
         yield
     finally:
         for holder, name, original in reversed(before):
-            setattr(holder, name, original)
+            if original is _MISSING:
+                delattr(holder, name)
+            else:
+                setattr(holder, name, original)
         _CURRENT.reset(token)
         journal.closed = True
 
@@ -290,5 +295,8 @@ def installed(journal: Any, mechanism: object) -> Iterator[None]:
 _NEVER = {"builtins", "functools", "numpy", "random"}
 
 
+_MISSING = object()
+
+
 def _raw(holder: Any, name: str) -> Any:
-    return vars(holder)[name]
+    return vars(holder).get(name, _MISSING)

@@ -28,6 +28,7 @@ from dpverify.tracing.laws import (
     NOTHING,
     Cost,
     coin,
+    cut_cost,
     largest_loss,
     loss,
     shift_cost,
@@ -166,7 +167,18 @@ def composed_delta(pairs: tuple[Pair, ...], epsilon: float) -> Bracket:
 
 def spending(differences: list[Difference]) -> Spending:
     """The releases behind the differences, each with its cost."""
-    return Spending(tuple(_item(each) for each in differences))
+    tosses: dict[int, list[Coin]] = {}
+    for each in differences:
+        if isinstance(each, Coin) and not each.flipped:
+            tosses.setdefault(each.draw, []).append(each)
+    items = []
+    for each in differences:
+        if isinstance(each, Coin) and not each.flipped:
+            group = tosses.pop(each.draw, None)
+            items += [] if group is None else [_tossed(group)]
+        else:
+            items.append(_item(each))
+    return Spending(tuple(items))
 
 
 def _item(difference: Difference) -> Item:
@@ -174,7 +186,7 @@ def _item(difference: Difference) -> Item:
         case Move():
             return _moved(difference)
         case Coin():
-            return _tossed(difference)
+            return _turned(difference)
         case Odds():
             return _drawn(difference)
         case Largest():
@@ -226,6 +238,12 @@ def _costs(move: Move, sizes: Floats, uneven: NDArray[np.bool_]) -> tuple[Cost, 
     scales = np.abs(move.scale)
     if np.any(uneven):
         return (Cost(_HIDES_NOTHING, NOTHING, exact=False),)
+    if move.windows is not None:
+        ends = zip(*move.windows, strict=True)
+        rows = zip(sizes, scales, ends, strict=True)
+        return tuple(
+            cut_cost(move.law, float(s), float(b), (float(w[0]), float(w[1]))) for s, b, w in rows
+        )
     if move.law.name == "normal":
         squared = sum(
             ((Fraction(float(s)) / Fraction(float(b))) ** 2 for s, b in zip(sizes, scales, strict=True)),
@@ -249,11 +267,30 @@ def _costs(move: Move, sizes: Floats, uneven: NDArray[np.bool_]) -> tuple[Cost, 
     return tuple(Cost(cost.above, NOTHING, exact=False) for cost in costs)
 
 
-def _tossed(toss: Coin) -> Item:
+def _turned(toss: Coin) -> Item:
+    """A coin that must fall the other way on the right for the output to be the same."""
     yes, no = coin(toss.law, toss.window, toss.cut, up=toss.up)
     other_yes, other_no = coin(toss.law, toss.window_other, toss.cut_other, up=toss.up_other)
     pair = FinitePair(left=[yes, no], right=[other_yes, other_no])
     return _finite("comparison with noise", toss.place, pair, (yes, other_yes))
+
+
+def _tossed(group: list[Coin]) -> Item:
+    """All comparisons of one draw: each splits what the one before it left.
+
+    The outcomes are where the path was left, at each step, and its end; so their masses are those
+    of disjoint sets of one number, and not products that could all be extreme at once.
+    """
+    left, right = [], []
+    rest, rest_other = Fraction(1), Fraction(1)
+    for toss in group:
+        yes, no = coin(toss.law, toss.window, toss.cut, up=toss.up)
+        other_yes, other_no = coin(toss.law, toss.window_other, toss.cut_other, up=toss.up_other)
+        left.append(rest * no)
+        right.append(rest_other * other_no)
+        rest, rest_other = rest * yes, rest_other * other_yes
+    pair = FinitePair(left=[*left, rest], right=[*right, rest_other])
+    return _finite("comparison with noise", group[0].place, pair, (rest, rest_other))
 
 
 def _finite(name: str, place: Place, pair: FinitePair, seen: tuple[Fraction, Fraction]) -> Item:

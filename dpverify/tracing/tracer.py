@@ -3,7 +3,7 @@
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
 import math
-from collections.abc import Callable
+import sys
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,22 +18,24 @@ from dpverify.auditing.sampling import check_seed
 from dpverify.errors import InvalidParameter, check_count
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.determination import Determination, determination
-from dpverify.tracing.enumeration import enumerable, enumerated
+from dpverify.tracing.enumeration import enumerable, enumerated, paths
 from dpverify.tracing.events import Bits, Leak, Move, Pick, Puzzle, Value
 from dpverify.tracing.generator import OTHER, NotTraceable
 from dpverify.tracing.journal import Script
 from dpverify.tracing.judging import Judged, judge
 from dpverify.tracing.laws import Cost
 from dpverify.tracing.lines import named
-from dpverify.tracing.outputs import differing
+from dpverify.tracing.outputs import Part, differing, differing_parts, part_of
 from dpverify.tracing.places import NOWHERE, definition
-from dpverify.tracing.runs import Run, Twin, record, replay
+from dpverify.tracing.libraries import FOLLOWED
+from dpverify.tracing.runs import Run, Twin, record, replay, runs_plainly
 from dpverify.tracing.spending import Item, Release, Spending, _most, spending
 from dpverify.tracing.steering import scripts, worst_script
 from dpverify.tracing.traced import Traced, TraceVerdict
 from dpverify.tracing.witness import TraceWitness, lines_of
 
 _RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
+_LONELY = 6  # comparisons that may have no counterpart
 _TRIES = 24  # other coins on the right, in search of the output of the left
 
 
@@ -123,6 +125,10 @@ def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
     return replay(mechanism, right, record(mechanism, left, Script(seed)))
 
 
+class OutOfRuns(Exception):
+    """The budget of executions ended before a transcript was understood."""
+
+
 @dataclass(slots=True)
 class Finding:
     """What one transcript came to."""
@@ -160,7 +166,11 @@ class Tracer:
             return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
 
     def _run(self) -> Traced:
-        base, first = self._first()
+        try:
+            base, first = self._first()
+        except OutOfRuns:
+            puzzle = Puzzle(definition(self.mechanism), "the budget of executions is too small")
+            return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
         if base is None or first.verdict in {"refuted", "leaking"}:
             return self._traced(first)
         worst = first
@@ -168,7 +178,11 @@ class Tracer:
             if self.used + 6 > self.budget:
                 self.notes.append("the budget ended before all transcripts were tried")
                 break
-            finding = self._transcript(script)
+            try:
+                finding = self._transcript(script)
+            except OutOfRuns:
+                self.notes.append("the budget ended before all transcripts were understood")
+                break
             if _worse(finding, worst):
                 worst = finding
             if worst.verdict == "leaking":
@@ -179,17 +193,24 @@ class Tracer:
 
     def _first(self) -> tuple[Run | None, Finding]:
         """The first transcript; or the exact laws of the output where these can be listed."""
+        loaded = {name for name in FOLLOWED if name in sys.modules}
         base = self._record(self.left, Script(self.seed))
-        if base.raised and "Noisy" in base.raised:
-            puzzle = Puzzle(base.ended, f"noise must be a real number here: {base.raised}")
-            return None, Finding("not understood", Spending(), puzzles=(puzzle,))
-        if enumerable(base) and not base.journal.puzzles:
-            listed = enumerated(
-                self.mechanism, self.left, self.right, self.seed, min(self.budget - self.used, 90)
-            )
+        if loaded != {name for name in FOLLOWED if name in sys.modules}:
+            base = self._record(self.left, Script(self.seed))  # a library was loaded by the run
+        if base.raised:
+            self.used += 1
+            plainly = runs_plainly(self.mechanism, self.left, self.seed)
+            if plainly.partition(":")[0] != base.raised.partition(":")[0]:
+                what = f"noise must be a plain number here: {base.raised}"
+                return None, Finding(
+                    "not understood", Spending(), puzzles=(Puzzle(base.ended, what),)
+                )
+        room = self.budget - self.used
+        if enumerable(base) and not base.journal.puzzles and 2 * paths(base) <= room:
+            listed, runs = enumerated(self.mechanism, self.left, self.right, self.seed, room)
+            self.used += runs
             if listed is not None:
-                self.used += listed.executions
-                self.transcripts += listed.executions
+                self.transcripts += runs
                 return None, self._listed(listed)
         return base, self._twin(base, Script(self.seed))
 
@@ -222,9 +243,9 @@ class Tracer:
 
     # One transcript.
 
-    def _record(self, data: Any, script: Script) -> Run:
+    def _record(self, data: Any, script: Script, *, eager: bool = False) -> Run:
         self.used += 1
-        return record(self.mechanism, data, script)
+        return record(self.mechanism, data, script, eager=eager)
 
     def _replay(self, data: Any, base: Run, flips: Any = None) -> Twin:
         self.used += 1
@@ -269,70 +290,118 @@ class Tracer:
         return None
 
     def _leak(self, base: Run, twin: Twin, script: Script) -> Finding:
-        """Tell leaks of data from noise that is not seen, and from noise made of coins."""
+        """Tell leaks of data from noise that is not seen, and from noise that is made by hand."""
+        unknown = _unknown(base)
+        if unknown is not None:
+            return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
         itself = self._replay(self.left, base)
         if itself.leaks:
             what = "the run is not repeated by the same noise: it remembers earlier calls, or draws"
             place = itself.leaks[0].place
             puzzle = Puzzle(place, f"{what} noise that is not seen")
             return Finding("not understood", Spending(), puzzles=(puzzle,), twin=twin)
+        if not base.journal.eager:
+            eager = self._record(self.left, script, eager=True)
+            again = self._replay(self.right, eager)
+            if not again.leaks and not again.right.journal.puzzles:
+                return self._cost(again, script)
         outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
         if outputs:
             aligned = self._flipped(base, twin)
             if aligned is not None:
                 return self._cost(aligned, script)
-            made = _made_by_hand(twin)
-            if made is not None:
-                return Finding("not understood", Spending(), puzzles=(made,), twin=twin)
-            if _coins(base) and self._same_output(base, twin):
-                puzzle = Puzzle(_coins(base)[0].place, "noise is made from coins here")
-                return Finding("not understood", Spending(), puzzles=(puzzle,), twin=twin)
+            puzzle_found = self._by_hand(base, twin)
+            if puzzle_found is not None:
+                return Finding("not understood", Spending(), puzzles=(puzzle_found,), twin=twin)
+        matched = self._matched(base, script)
+        if matched is not None:
+            return self._cost(matched, script)
         leaks = twin.leaks
         if {leak.kind for leak in leaks} & {"output", "control flow", "exception"}:
             self.used += 2
             leaks = named(self.mechanism, self.left, self.right, script, twin)
         return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)
 
+    def _matched(self, base: Run, script: Script) -> Twin | None:
+        """A replay in which one comparison has no counterpart, in either direction.
+
+        So a histogram tells which categories are common: a rare one is compared and left out.
+        """
+        sides = ((base, self.right), (None, self.left))
+        for known, data in sides:
+            run = known
+            if run is None:
+                run = self._record(self.right, script)
+            events = run.journal.events
+            lonely = [
+                n
+                for n, e in enumerate(events)
+                if isinstance(e, Bits)
+                and np.ndim(e.idx) == 0
+                and not run.journal.draws.used[e.idx]
+            ]
+            for number in lonely[-_LONELY:]:
+                if self.used + 4 > self.budget:
+                    return None
+                self.used += 1
+                found = replay(self.mechanism, data, run, skips=frozenset({number}))
+                if not found.leaks:
+                    return found
+        return None
+
+    def _by_hand(self, base: Run, twin: Twin) -> Puzzle | None:
+        """The line of noise that data may have met unseen: what leaks must vary with it.
+
+        All noise whose part is understood is held fixed, and the rest drawn anew. If what differs
+        in the output does not move, it is data. If it moves, and came from coins, then the two
+        sides must be able to say the same.
+        """
+        unmoved = _unmoved(twin)
+        if not unmoved:
+            return None
+        moved = {d.event for d in twin.differences}
+        fixed = {
+            int(j): float(base.journal.draws.z[j])
+            for number, event in enumerate(base.journal.events)
+            if isinstance(event, Value) and number in moved
+            for j in np.ravel(event.idx)
+        }
+        told = differing_parts(base.leaves, twin.right.leaves)
+        sides: tuple[list[Run], list[Run]] = ([base], [])
+        for k in range(_TRIES // 2):
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            for data, runs in ((self.left, sides[0]), (self.right, sides[1])):
+                script = Script(self.seed + 31 * (k + 1), fixed=fixed)
+                runs.append(self._record(data, script))
+            if k == 2 and not _vary(sides[0], told):
+                return None
+            if not isinstance(unmoved[0], (Bits, Pick)):
+                if k == 2:
+                    return Puzzle(unmoved[0].place, "data meet noise out of sight, from here on")
+            elif _meet(sides, told):
+                return Puzzle(unmoved[0].place, "noise is made from coins here")
+        return None
+
     def _flipped(self, base: Run, twin: Twin) -> Twin | None:
         """A replay with one coin turned, if that gives the same output: randomized response.
 
         The coin must be turned back by the same rule when it fell the other way.
         """
-        tries = 0
-        wanted = _positions(base, twin)
-        for number, flat in wanted:
-            if tries >= _TRIES or self.used + 4 > self.budget:
-                return None
-            tries += 1
-            flips = {number: frozenset({flat})}
+        for number, turn in _positions(base, twin)[:_TRIES]:
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            flips = {number: turn}
             found = self._replay(self.right, base, flips)
             if found.leaks:
                 continue
             event = base.journal.events[number]
-            outcome = np.array(event.outcome)
-            outcome.reshape(-1)[flat] = not outcome.reshape(-1)[flat]
-            script = Script(base.journal.script.seed, outcomes={number: outcome[()]})
-            back = self._replay(self.right, self._record(self.left, script), flips)
+            script = Script(base.journal.script.seed, outcomes={number: _other(event, turn)})
+            other = self._record(self.left, script)
+            back = self._replay(self.right, other, flips)
             if not back.leaks:
                 return found
         return None
-
-    def _same_output(self, base: Run, twin: Twin) -> bool:
-        """Whether other coins on the right give the output of the left."""
-        fixed = {
-            int(j): float(base.journal.draws.z[j])
-            for event in base.journal.events
-            if isinstance(event, Value) and not event.raw
-            for j in np.ravel(event.idx)
-        }
-        for k in range(_TRIES):
-            if self.used >= self.budget:
-                return False
-            other = self._record(self.right, Script(self.seed + 31 * (k + 1), fixed=fixed))
-            if not differing(base.leaves, other.leaves):
-                return True
-        del twin
-        return False
 
     # Refutation.
 
@@ -435,27 +504,49 @@ def _shaped(twin: Twin) -> list[Puzzle]:
     ]
 
 
+def _unknown(run: Run) -> Puzzle | None:
+    """Noise of a law that is not known, where it became a number together with something else."""
+    draws = run.journal.draws
+    for event in run.journal.events:
+        if isinstance(event, Value) and not event.raw:
+            for j in np.ravel(event.idx):
+                if draws.law_of(int(j)).name == "shaped":
+                    return Puzzle(draws.place_of(int(j)), "the law of this noise is not known")
+    return None
+
+
 def _draw_of(journal: Any, move: Move) -> int:
     idx = np.ravel(journal.events[move.event].idx)
     return int(idx[min(int(move.flat[0]), len(idx) - 1)])
 
 
-def _made_by_hand(twin: Twin) -> Puzzle | None:
-    """Raw noise became plain numbers, so data may have met it unseen."""
+def _unmoved(twin: Twin) -> list[Any]:
+    """Events of noise that met no data in sight; numbers before coins."""
     moved = {d.event for d in twin.differences}
-    for number, event in enumerate(twin.left.journal.events):
-        if isinstance(event, Value) and event.raw and number not in moved:
-            return Puzzle(event.place, "noise becomes a plain number before anything is added")
-        if isinstance(event, Pick) and event.key[0] in OTHER:
-            return Puzzle(event.place, f"noise of {event.key[0]}() is not followed")
-    return None
+    found = [
+        event
+        for number, event in enumerate(twin.left.journal.events)
+        if number not in moved and not (isinstance(event, Value) and event.final)
+    ]
+    return sorted(found, key=lambda e: isinstance(e, Bits) or _is_coin(e))
 
 
-def _coins(run: Run) -> list[Any]:
-    return [e for e in run.journal.events if isinstance(e, (Bits, Pick))]
+def _is_coin(event: Any) -> bool:
+    return isinstance(event, Pick) and event.key[0] not in OTHER
 
 
-def _positions(base: Run, twin: Twin) -> list[tuple[int, int]]:
+def _vary(runs: list[Run], told: list[Part]) -> bool:
+    """Whether what differs between the sides also differs between runs on one of them."""
+    return len({canonical([part_of(run.leaves, part) for part in told]) for run in runs}) > 1
+
+
+def _meet(sides: tuple[list[Run], list[Run]], told: list[Part]) -> bool:
+    """Whether some run of either side shows the same at the places that differ."""
+    seen = [{canonical([part_of(r.leaves, part) for part in told]) for r in runs} for runs in sides]
+    return bool(seen[0] & seen[1])
+
+
+def _positions(base: Run, twin: Twin) -> list[tuple[int, Any]]:
     """Coins that may have to be turned, the likeliest first: same place in coins and in output."""
     changed: set[int] = set()
     for path in differing(base.leaves, twin.right.leaves):
@@ -463,12 +554,30 @@ def _positions(base: Run, twin: Twin) -> list[tuple[int, int]]:
         if isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and one.shape == two.shape:
             changed |= set(np.flatnonzero(np.ravel(one != two)).tolist())
         changed |= {part for part in path if isinstance(part, int)}
-    found = []
-    coins = [(n, e) for n, e in enumerate(base.journal.events) if isinstance(e, Bits)]
-    for order, (number, event) in enumerate(coins):
-        for flat in range(np.size(event.idx)):
-            likely = flat in changed or (np.size(event.idx) == 1 and order in changed)
-            found.append((not likely, number, flat))
-    return [(number, flat) for _, number, flat in sorted(found)]
+    found: list[tuple[int, int, int, Any]] = []
+    events = base.journal.events
+    coins = [n for n, e in enumerate(events) if isinstance(e, Bits)]
+    for order, number in enumerate(coins):
+        size = np.size(events[number].idx)
+        for flat in range(size):
+            likely = flat in changed or (size == 1 and order in changed)
+            found.append((0 if likely else 1, number, flat, frozenset({flat})))
+    for number, event in enumerate(events):
+        if isinstance(event, Pick) and event.weights is not None and np.ndim(event.outcome) == 0:
+            for step in (1, -1, 2, -2):
+                if 0 <= int(event.outcome) + step < len(event.weights):
+                    found.append((0, number, abs(step), step))
+    return [(number, turn) for _, number, _, turn in sorted(found, key=lambda f: f[:3])]
 
 
+def _other(event: Any, turn: Any) -> Any:
+    """Another outcome of the same coin, for which the turn must work as well."""
+    if isinstance(event, Pick):
+        size, step = len(event.weights), int(turn)
+        weights = np.asarray(event.weights)
+        options = [k for k in np.argsort(-weights) if 0 <= k + step < size and k != event.outcome]
+        return int(options[0]) if options else int(event.outcome)
+    outcome = np.array(event.outcome)
+    (flat,) = turn
+    outcome.reshape(-1)[flat] = not outcome.reshape(-1)[flat]
+    return outcome[()]
