@@ -13,9 +13,19 @@
 """
 
 from dpverify.tracing.events import Leak, Puzzle
+from dpverify.tracing.search import trace_over
 from dpverify.tracing.spending import Release
 from dpverify.tracing.traced import Traced
 from dpverify.tracing.tracer import trace, trace_pair
 from dpverify.tracing.witness import TraceWitness
 
-__all__ = ["Leak", "Puzzle", "Release", "TraceWitness", "Traced", "trace", "trace_pair"]
+__all__ = [
+    "Leak",
+    "Puzzle",
+    "Release",
+    "TraceWitness",
+    "Traced",
+    "trace",
+    "trace_over",
+    "trace_pair",
+]

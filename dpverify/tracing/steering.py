@@ -56,11 +56,11 @@ def scripts(base: Run, seed: int) -> Iterator[Script]:
         yield Script(seed + 1000 * more)
 
 
-def worst_script(twin: Twin, seed: int, target: float) -> Script:
+def worst_script(twin: Twin, seed: int, target: float, *, simple: bool) -> Script:
     """The transcript on which the releases of a twin lose the most, or more than `target`.
 
     Laplace noise loses |d| wherever z has the sign of its shift d; Gaussian noise loses z·d + d²/2,
-    so z is put far enough out.
+    so z is put far enough out. If `simple`, all other noise is 0.
     """
     fixed: dict[int, float] = {}
     moves = [m for m in twin.differences if isinstance(m, Move)]
@@ -78,4 +78,5 @@ def worst_script(twin: Twin, seed: int, target: float) -> Script:
         for j, d, t in zip(names, step, far, strict=True):
             if move.law.name in {"laplace", "normal", "logistic"} and abs(t) < 1e6:
                 fixed[int(j)] = float(np.sign(d) * t)
-    return Script(seed, fixed=fixed)
+    most = twin.left.journal.draws.top
+    return Script(seed, fixed=fixed, shape=_tie if simple else None, until=most)
