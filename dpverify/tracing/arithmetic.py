@@ -19,7 +19,8 @@ _MOST_TERMS = 4_000_000  # beyond, a sum of draws is realized part by part
 
 
 def is_noisy(value: Any) -> bool:
-    return type(value) in {forms.NoisyNumber, forms.NoisyArray}
+    kind = type(value)
+    return kind is forms.NoisyNumber or kind is forms.NoisyArray
 
 
 def as_array(value: Any) -> "forms.NoisyArray":

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.events import Bits, Coin, Event, Move, Value
+from dpverify.tracing.events import Bits, Event, Move, Value
 from dpverify.tracing.journal import Recording, Script
 from dpverify.tracing.outputs import numbers_in
 from dpverify.tracing.runs import Run, Twin, record
@@ -144,8 +144,8 @@ def _affine(inputs: Floats, column: Floats) -> bool | None:
     ends = (column == column.min()) | (column == column.max())
     middle = np.flatnonzero(~ends)
     for chosen, clamped in ((np.arange(len(inputs)), False), (middle, True)):
-        if len(chosen) < 5:
-            continue
+        if len(chosen) < 5 or (clamped and 0 not in chosen):
+            continue  # the witness itself, the first row, must not stand at an end
         x, y = inputs[chosen], column[chosen]
         a, b = int(np.argmin(x)), int(np.argmax(x))
         if x[a] == x[b]:
@@ -156,7 +156,3 @@ def _affine(inputs: Floats, column: Floats) -> bool | None:
         if slope != 0.0 and np.all(fits):
             return clamped
     return None
-
-
-def has_coins(twin: Twin) -> bool:
-    return any(isinstance(d, Coin) for d in twin.differences)

@@ -62,13 +62,13 @@ def paths(run: Run) -> int:
     total = 1
     for event in run.journal.events:
         match event:
-            case Value():
+            case Value() if event.fresh:
                 total *= int(run.journal.draws.law_of(int(event.idx)).parameter)
             case Pick() if event.key[0] == "permutation":
                 total *= math.factorial(event.key[1])
             case Pick():
                 total *= len(event.weights)
-            case _:
+            case Bits():
                 total *= 2 ** np.size(event.idx)
     return total
 
@@ -149,6 +149,8 @@ def _forced(event: Any, key: Any) -> Any:
 def _options(journal: Recording, event: Any) -> Iterator[tuple[Any, Fraction]]:
     """Every outcome of an event with its probability, given what was known before."""
     match event:
+        case Value() if not event.fresh:
+            yield float(event.values), Fraction(1)
         case Value():
             law = journal.draws.law_of(int(event.idx))
             width = int(law.parameter)

@@ -9,6 +9,7 @@ import numpy as np
 
 from dpverify.errors import DPVerifyError
 from dpverify.tracing.arithmetic import is_noisy
+from dpverify.tracing.journal import CURRENT
 from dpverify.tracing.laws import (
     CAUCHY,
     EXPONENTIAL,
@@ -37,6 +38,7 @@ class _Zero(float):
 
 
 NO_LOCATION = _Zero(0.0)
+_SIMPLE = {float, int, _Zero}
 
 
 class NotTraceable(DPVerifyError):
@@ -92,7 +94,18 @@ class RecordingGenerator(np.random.Generator):
 
     def _draw(self, law: Law, loc: Any, scale: Any, size: Any) -> Any:
         place = here(3)
-        journal = self._open(place)
+        journal = self.journal
+        if journal is not CURRENT.get():
+            journal = self._open(place)
+        if size is None and type(scale) is float and scale >= 0.0 and type(loc) in _SIMPLE:
+            tape = self.tape
+            start = (
+                journal.draw(law, None, place)
+                if tape is None
+                else self._start(journal, law, None, place)
+            )
+            touches: Any = () if loc is NO_LOCATION else ((place, loc),)
+            return NoisyNumber(journal, loc + 0.0, start, scale, touches)
         if is_noisy(loc):
             return loc + self._draw(law, NO_LOCATION, scale, size)
         scale = _plain(scale, place)
@@ -115,9 +128,7 @@ class RecordingGenerator(np.random.Generator):
         return NoisyArray(journal, offset, idx, coef, touches)
 
     def _open(self, place: Place) -> Any:
-        from dpverify.tracing.sources import current  # noqa: PLC0415  # it imports this module
-
-        now = current()
+        now = CURRENT.get()
         if self.journal.closed or (now is not None and now is not self.journal):
             if now is None:
                 raise NotTraceable(f"{place}: the generator of a trace that is over was used")

@@ -3,6 +3,7 @@
 import operator
 import threading
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,25 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "less_equal": operator.le,
 }
 _FIRST = 256
+
+CURRENT: ContextVar[Any] = ContextVar("journal", default=None)
+"""The journal of the run that is being traced, if any."""
+
+
+def span(idx: Any) -> Any:  # noqa: ANN401  # draws by number, as an index takes them
+    """A slice for draws that follow each other, which is what a fresh array of noise has."""
+    if type(idx) is not np.ndarray or not idx.size:
+        return idx
+    flat = idx.reshape(-1)
+    first, last = int(flat[0]), int(flat[-1])
+    if last - first + 1 != flat.size or not np.all(flat[1:] > flat[:-1]):
+        return idx
+    return slice(first, last + 1)
+
+
+def _at(values: Any, where: Any, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
+    found = values[where]
+    return found.reshape(shape) if type(where) is slice else found
 
 
 class Coordinates:
@@ -219,11 +239,12 @@ class Recording(Journal):
             fresh: Any = not draws.used[idx]
             draws.used[idx] = True
         else:
-            products = coef * draws.z[idx]
+            where, shape = span(idx), np.shape(idx)
+            products = coef * _at(draws.z, where, shape)
             many = np.ndim(idx) > np.ndim(offset)
             values = offset + (products.sum(axis=-1) if many else products)
-            fresh = ~draws.used[idx]
-            draws.used[idx] = True
+            fresh = ~_at(draws.used, where, shape)
+            draws.used[where] = True
         raw = only_noise(touches)
         self.events.append(Value(place, touches, offset, idx, coef, values, fresh, raw, final))
         return values
@@ -248,6 +269,8 @@ class Recording(Journal):
         low, high = draws.windows()
         forced = self.script.outcomes.get(len(self.events))
         scalar = type(idx) is int
+        if scalar and forced is None:
+            return self._compare_one(op, offset, idx, coef, touches, place)
         if forced is not None:
             self._force(op, forced, offset, idx, coef)
         gap = offset + coef * draws.z[idx]
@@ -261,6 +284,31 @@ class Recording(Journal):
         high[idx] = np.where(up, high[idx], np.minimum(high[idx], cut))
         if scalar:
             outcome, raised = bool(outcome), bool(raised)
+        self.events.append(Bits(place, touches, offset, idx, coef, outcome, raised, window))
+        return outcome
+
+    def _compare_one(  # noqa: PLR0913, PLR0917
+        self,
+        op: str,
+        offset: float,
+        idx: int,
+        coef: float,
+        touches: tuple[Touch, ...],
+        place: Place,
+    ) -> bool:
+        """One number: the common case, in plain Python."""
+        draws = self.draws
+        low, high = draws.windows()
+        gap = offset + coef * float(draws.z[idx])
+        raised = gap > 0.0 if op in {"greater", "less_equal"} else gap >= 0.0
+        outcome = raised if op in {"greater", "greater_equal"} else not raised
+        window = (float(low[idx]), float(high[idx]))
+        cut = -offset / coef
+        if raised == (coef > 0):
+            if cut > window[0]:
+                low[idx] = cut
+        elif cut < window[1]:
+            high[idx] = cut
         self.events.append(Bits(place, touches, offset, idx, coef, outcome, raised, window))
         return outcome
 

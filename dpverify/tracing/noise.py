@@ -9,6 +9,7 @@ recorded alone, as nobody may ever see more.
 
 # ruff: noqa: ANN401, PLR0904  # operands are whatever the user has; a number has many operators
 
+import math
 import numbers
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -144,7 +145,7 @@ class NoisyNumber:
         if type(other) is not NoisyNumber and isinstance(other, _PLAIN):
             place = here()
             if type(self.idx) is int and not self.journal.draws.law_of(self.idx).is_discrete:
-                if self.coef != 0 and np.isfinite(self.offset - other):
+                if self.coef != 0 and math.isfinite(self.offset - other):
                     return self.journal.compare(
                         op, self.offset - other, self.idx, self.coef, self.touches, place
                     )
@@ -459,7 +460,7 @@ class NoisyArray:
         values = self.journal.realize(
             offset, idx, coef, self.touches, place or here(), final=final
         )
-        return np.array(values, dtype=np.int64 if self.whole else np.float64)
+        return np.asarray(values).astype(np.int64 if self.whole else np.float64)
 
     def __len__(self) -> int:
         if not self.shape:

@@ -16,6 +16,8 @@ from dpverify.tracing.places import Place
 
 Leaves = dict[tuple[Any, ...], Any]
 _CLOSE = 2.0**-40
+_KNOWN = {"builtins", "decimal", "fractions", "datetime", "uuid", "pathlib", "enum"}
+OPAQUE = "cannot be looked into"
 
 
 def forms_in(value: Any, depth: int = 0) -> Iterator[Any]:
@@ -41,6 +43,9 @@ def forms_in(value: Any, depth: int = 0) -> Iterator[Any]:
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
             yield from forms_in(getattr(value, field.name), depth + 1)
+    elif getattr(value, "__dict__", None) and type(value).__module__ not in _KNOWN:
+        for part in () if callable(value) else vars(value).values():
+            yield from forms_in(part, depth + 1)
 
 
 def settle(output: Any, place: Place) -> dict[int, Any]:
@@ -102,8 +107,10 @@ def leaves_of(output: Any, settled: dict[int, Any]) -> Leaves:
 def _walk(value: Any, path: tuple[Any, ...], settled: dict[int, Any], found: Leaves) -> None:
     if is_noisy(value) or type(value) is Magnitude:
         value = settled[id(value)]
+    if isinstance(value, np.generic):
+        value = value.item()
     if len(path) > 20:
-        found[path] = canonical(value)
+        found[*path, OPAQUE] = canonical(value)
     elif isinstance(value, dict):
         keys = [settled.get(id(key), key) for key in value]
         found[*path, "keys"] = [canonical(key) for key in keys]
@@ -128,8 +135,14 @@ def _walk(value: Any, path: tuple[Any, ...], settled: dict[int, Any], found: Lea
     elif dataclasses.is_dataclass(value) and not isinstance(value, type):
         for field in dataclasses.fields(value):
             _walk(getattr(value, field.name), (*path, field.name), settled, found)
-    else:
+    elif type(value).__module__ in _KNOWN or isinstance(value, type):
         found[path] = canonical(value)
+    elif getattr(value, "__dict__", None) is not None and not callable(value):
+        found[*path, "type"] = type(value).__qualname__
+        for name, part in vars(value).items():
+            _walk(part, (*path, name), settled, found)
+    else:
+        found[*path, OPAQUE] = type(value).__qualname__
 
 
 def _is_frame(value: Any) -> bool:

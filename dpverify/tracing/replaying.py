@@ -23,7 +23,7 @@ from dpverify.tracing.events import (
     Touch,
     Value,
 )
-from dpverify.tracing.journal import COMPARE, Journal, Recording, Script
+from dpverify.tracing.journal import COMPARE, Journal, Recording, Script, span
 from dpverify.tracing.laws import LAPLACE, Law, coin
 from dpverify.tracing.places import Place
 
@@ -145,9 +145,50 @@ class Replaying(Journal):
         many = np.ndim(idx) > len(shape) or np.ndim(event.idx) > len(shape)
         if many or not _rising(idx):
             self._pin_many(event, offset, idx, coef, touches)
-        else:
+        elif not self._pin_block(event, offset, idx, coef, touches):
             self._pin(event, offset, idx, coef, touches)
         return event.values
+
+    def _pin_block(
+        self,
+        event: Value,
+        offset: Any,  # noqa: ANN401
+        idx: Any,  # noqa: ANN401
+        coef: Any,  # noqa: ANN401
+        touches: tuple[Touch, ...],
+    ) -> bool:
+        """A fresh array of noise of one law on the same factors: only what moved needs work."""
+        draws, known = self.draws, self.recording.draws
+        mine, old = span(idx), span(event.idx)
+        if type(mine) is not slice or type(old) is not slice or not np.all(event.fresh):
+            return False
+        if np.any(draws.used[mine]) or not np.array_equal(draws.law[mine], known.law[old]):
+            return False
+        if not np.array_equal(event.coef, coef):
+            return False
+        moved = np.flatnonzero(np.ravel(np.not_equal(event.offset, offset)))
+        draws.z[mine] = known.z[old]
+        if not moved.size:
+            draws.used[mine] = True
+            return True
+        flat = [np.broadcast_to(x, np.shape(idx)).reshape(-1)[moved] for x in (offset, coef)]
+        before = [
+            np.broadcast_to(x, np.shape(idx)).reshape(-1)[moved] for x in (event.offset, event.coef)
+        ]
+        part = Value(
+            event.place,
+            event.touches,
+            before[0],
+            np.ravel(event.idx)[moved],
+            before[1],
+            np.ravel(event.values)[moved],
+            True,  # noqa: FBT003
+            event.raw,
+            event.final,
+        )
+        self._pin(part, flat[0], np.ravel(idx)[moved], flat[1], touches, numbers=moved)
+        draws.used[mine] = True
+        return True
 
     def _pin_one(
         self,
@@ -164,6 +205,11 @@ class Replaying(Journal):
             draws.used[idx] = True
             draws.z[idx] = known.z[event.idx]
             return
+        if draws.used[idx] and not event.fresh:
+            now = offset + coef * float(draws.z[idx])
+            size = abs(now) + abs(event.values) + abs(offset)
+            if abs(now - event.values) <= ROUNDING * size:
+                return
         self._pin(event, offset, np.array([idx]), coef, touches)
 
     def _pin(  # noqa: PLR0914
@@ -175,8 +221,13 @@ class Replaying(Journal):
         touches: tuple[Touch, ...],
         *,
         only: NDArray[np.bool_] | None = None,
+        numbers: NDArray[np.intp] | None = None,
     ) -> None:
-        """Give every draw the value that makes offset + coef·z the recorded number."""
+        """Give every draw the value that makes offset + coef·z the recorded number.
+
+        `only` says for which elements; `numbers` are their places in the whole event, where the
+        parts that are given are not all of it.
+        """
         draws, known = self.draws, self.recording.draws
         idx, old = np.atleast_1d(idx), np.atleast_1d(event.idx)
         shape = idx.shape
@@ -206,8 +257,11 @@ class Replaying(Journal):
         moved = np.flatnonzero(free & ~same)
         if moved.size:
             at = np.unravel_index(moved, shape)
-            names = idx.reshape(-1)[moved]
-            self._moves(event, touches, moved, names, (v - w)[at], c[at], d[at], z[at], z_other[at])
+            draws_moved = (old.reshape(-1)[moved], idx.reshape(-1)[moved])
+            places = moved if numbers is None else numbers[moved]
+            self._moves(
+                event, touches, places, draws_moved, v[at], w[at], c[at], d[at], z[at], z_other[at]
+            )
 
     def _check_windows(  # noqa: PLR0913, PLR0917
         self,
@@ -231,17 +285,19 @@ class Replaying(Journal):
         event: Any,  # noqa: ANN401
         touches: tuple[Touch, ...],
         flat: NDArray[np.intp],
-        draws: NDArray[np.intp],
-        shift: Floats,
+        pairs: tuple[NDArray[np.intp], NDArray[np.intp]],
+        here_value: Floats,
+        there_value: Floats,
         scale: Floats,
         other: Floats,
         z: Floats,
         z_other: Floats,
     ) -> None:
         known = self.recording.draws
-        old = np.atleast_1d(event.idx).reshape(-1)[flat]
-        values = _as(event.offset, np.shape(np.atleast_1d(event.idx))).reshape(-1)[flat] + scale * z
-        sizes = np.abs(values - scale * z) + np.abs(values - other * z_other)
+        old, draws = pairs
+        shift = here_value - there_value
+        values = here_value + scale * z
+        sizes = np.abs(here_value) + np.abs(there_value)
         place = line_of(event, touches)
         if np.any(np.abs(np.abs(scale) - np.abs(other)) > ROUNDING * np.abs(scale)):
             worst = int(np.argmax(np.abs(np.abs(scale) - np.abs(other))))
@@ -413,6 +469,8 @@ class Replaying(Journal):
     ) -> Any:  # noqa: ANN401
         event = self._take(Bits, place)
         draws, known = self.draws, self.recording.draws
+        if type(idx) is int and type(event.idx) is int and self._repeats(event, offset, idx, coef):
+            return event.outcome
         shape, old_shape = np.shape(idx), np.shape(event.idx)
         if shape != old_shape and (len(shape) != 1 or len(old_shape) != 1):
             self.diverge(
@@ -439,6 +497,25 @@ class Replaying(Journal):
             outcome[flat], raised[flat] = not outcome[flat], not raised[flat]
         self._coins(event, part, (w[:n], d[:n]), mine[:n], raised, ~exposed)
         return bool(outcome[0]) if shape == () else outcome.reshape(shape)
+
+    def _repeats(self, event: Bits, offset: float, idx: int, coef: float) -> bool:
+        """One comparison that is the same on both sides: the common case, in plain Python."""
+        draws = self.draws
+        same = offset == event.offset and coef == event.coef and not draws.used[idx]
+        if not same or (self.at - 1) in self.flips:
+            return False
+        if draws.law[idx] != self.recording.draws.law[event.idx]:
+            return False
+        low, high = draws.windows()
+        if (low[idx], high[idx]) != event.window:
+            return False
+        cut = -offset / coef
+        if event.raised == (coef > 0):
+            if cut > event.window[0]:
+                low[idx] = cut
+        elif cut < event.window[1]:
+            high[idx] = cut
+        return True
 
     def _sample_rest(self, idx: NDArray[np.intp]) -> None:
         """Draws without a counterpart are noise of their own, which nothing is known of."""

@@ -15,7 +15,7 @@ from dpverify.errors import InvalidParameter
 from dpverify.tracing.events import Difference, Leak
 from dpverify.tracing.generator import NotTraceable, RecordingGenerator
 from dpverify.tracing.journal import Journal, Recording, Script
-from dpverify.tracing.outputs import Leaves, differing, leaves_of, settle, shown
+from dpverify.tracing.outputs import OPAQUE, Leaves, differing, leaves_of, settle, shown
 from dpverify.tracing.places import NOWHERE, Place, definition, is_inside
 from dpverify.tracing.replaying import Diverged, Replaying
 from dpverify.tracing.sources import installed
@@ -43,20 +43,6 @@ def callable_of(mechanism: Any) -> Callable[[Any, Any], Any]:
     )
 
 
-class _Ends:
-    """Remembers the line at which the mechanism's own frame was left."""
-
-    def __init__(self, code: Any) -> None:
-        self.code = code
-        self.place = NOWHERE
-
-    def __call__(self, frame: FrameType, event: str, arg: object) -> None:
-        del arg
-        if event == "return" and frame.f_code is self.code:
-            code = frame.f_code
-            self.place = Place(code.co_filename, frame.f_lineno, code.co_name)
-
-
 def run(mechanism: Any, data: Any, journal: Journal) -> Run:
     """Call the mechanism once, on a copy of the data, with all its noise in the journal."""
     call, copy = callable_of(mechanism), copier(data)
@@ -68,6 +54,9 @@ def run(mechanism: Any, data: Any, journal: Journal) -> Run:
             output = call(copy(), rng)
             settled = settle(output, start)
             result.leaves = leaves_of(output, settled)
+            for path, kind in result.leaves.items():
+                if path and path[-1] == OPAQUE:
+                    journal.puzzle(start, f"an output of type {kind} cannot be looked into")
         except Diverged:
             result.diverged = True
         except (KeyboardInterrupt, SystemExit, NotTraceable):

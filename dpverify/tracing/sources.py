@@ -12,24 +12,22 @@ import secrets
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
 from dpverify.tracing.arithmetic import holds_noise, gathered, is_noisy
 from dpverify.tracing.generator import OTHER, RecordingGenerator, TracedBits
+from dpverify.tracing.journal import CURRENT
 from dpverify.tracing.libraries import library_patches
 from dpverify.tracing.places import here, is_inside
-
-_CURRENT: ContextVar[Any] = ContextVar("journal", default=None)
 
 Patch = tuple[Any, str, Any]
 
 
 def current() -> Any:
     """The journal of the run that is being traced, if any."""
-    return _CURRENT.get()
+    return CURRENT.get()
 
 
 class Legacy(RecordingGenerator):
@@ -277,7 +275,7 @@ def installed(journal: Any, mechanism: object) -> Iterator[None]:
     modules = [sys.modules[n] for n in names if n in sys.modules and n not in _NEVER]
     replaced += _aliases(replaced, modules)
     before = [(holder, name, _raw(holder, name)) for holder, name, _ in replaced]
-    token = _CURRENT.set(journal)
+    token = CURRENT.set(journal)
     try:
         for holder, name, stand_in in replaced:
             setattr(holder, name, stand_in)
@@ -288,7 +286,7 @@ def installed(journal: Any, mechanism: object) -> Iterator[None]:
                 delattr(holder, name)
             else:
                 setattr(holder, name, original)
-        _CURRENT.reset(token)
+        CURRENT.reset(token)
         journal.closed = True
 
 
