@@ -29,13 +29,32 @@ def align(matrix: Floats, gap: Floats, laws: list[Law]) -> tuple[Floats, bool] |
     (array([0.5, 0.5]), True)
     """
     normal = all(law.name == "normal" for law in laws)
-    shortest, *_ = np.linalg.lstsq(matrix, gap, rcond=None)
-    size = np.abs(matrix).max(initial=1.0) * np.abs(shortest).max(initial=0.0)
-    if not np.all(np.abs(matrix @ shortest - gap) <= _CLOSE * (size + np.abs(gap).max(initial=0))):
+    shortest = _shortest(matrix, gap)
+    if shortest is None:
         return None
     if normal or matrix.shape[1] > _MOST_UNKNOWNS:
         return shortest, normal
     return _cheapest(matrix, gap, laws, shortest), _is_difference(matrix, laws)
+
+
+def _shortest(matrix: Floats, gap: Floats) -> Floats | None:
+    """The solution of least length; by the small system A·Aᵀ where that is well behaved."""
+    if matrix.shape[0] < matrix.shape[1]:
+        try:
+            found = matrix.T @ np.linalg.solve(matrix @ matrix.T, gap)
+        except np.linalg.LinAlgError:
+            pass
+        else:
+            if _solves(matrix, found, gap):
+                return np.asarray(found)
+    found, *_ = np.linalg.lstsq(matrix, gap, rcond=None)
+    return np.asarray(found) if _solves(matrix, found, gap) else None
+
+
+def _solves(matrix: Floats, found: Floats, gap: Floats) -> bool:
+    size = np.abs(matrix).max(initial=1.0) * np.abs(found).max(initial=0.0)
+    error = np.abs(matrix @ found - gap)
+    return bool(np.all(error <= _CLOSE * (size + np.abs(gap).max(initial=0.0))))
 
 
 def _cheapest(matrix: Floats, gap: Floats, laws: list[Law], fallback: Floats) -> Floats:

@@ -58,6 +58,8 @@ class Coordinates:
     def __init__(self) -> None:
         self.laws: list[Law] = []
         self._ids: dict[Law, int] = {}
+        self._law: Law | None = None
+        self._last = 0
         self.top = 0
         self.law = np.zeros(_FIRST, dtype=np.int16)
         self.z = np.zeros(_FIRST)
@@ -72,16 +74,21 @@ class Coordinates:
         self.top = start + size
         if self.top > len(self.z):
             self._grow(max(2 * len(self.z), self.top))
-        known = self._ids.get(law)
-        if known is None:
-            known = self._ids[law] = len(self.laws)
-            self.laws.append(law)
+        known = self._last if law is self._law else self._number(law)
         if size == 1:
             self.law[start] = known
         else:
             self.law[start : self.top] = known
         self.places.append((start, place))
         return start
+
+    def _number(self, law: Law) -> int:
+        known = self._ids.get(law)
+        if known is None:
+            known = self._ids[law] = len(self.laws)
+            self.laws.append(law)
+        self._law, self._last = law, known
+        return known
 
     def law_of(self, index: int) -> Law:
         return self.laws[self.law[index]]

@@ -21,16 +21,16 @@ from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.tracing.events import Paid
+from dpverify.tracing.journal import CURRENT
 from dpverify.tracing.laws import NOTHING
 from dpverify.tracing.places import NOWHERE, here
 
 Patch = tuple[Any, str, Any]
 
 
-def library_patches(journal: Any) -> list[Patch]:
+def library_patches() -> list[Patch]:
     """Stand-ins for the mechanisms of those libraries that are loaded."""
-    found = [*_own(journal), *_pandas(), *_opendp(journal), *_diffprivlib(journal)]
-    return [*found, *_torch(journal)]
+    return [*_own(), *_pandas(), *_opendp(), *_diffprivlib(), *_torch()]
 
 
 FOLLOWED = ("opendp.mod", "diffprivlib.mechanisms", "torch", "pandas")
@@ -67,21 +67,22 @@ def _table(name: str, original: Any) -> Any:
 # This library.
 
 
-def _own(journal: Any) -> list[Patch]:
+def _own() -> list[Patch]:
     found: list[Patch] = []
     for name in mechanisms.__all__:
         kind = getattr(mechanisms, name)
         if isinstance(kind, type) and "sample" in vars(kind):
-            found.append((kind, "sample", _own_sample(journal, name, vars(kind)["sample"])))
+            found.append((kind, "sample", _own_sample(name, vars(kind)["sample"])))
     return found
 
 
-def _own_sample(journal: Any, name: str, original: Any) -> Any:
+def _own_sample(name: str, original: Any) -> Any:
     def sample(self: Any, data: Any, size: int, *, rng: Any) -> Any:
         from dpverify.tracing.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
 
         if not isinstance(rng, RecordingGenerator):
             return original(self, data, size, rng=rng)
+        journal = CURRENT.get()
         place = here(2)
         if name in {"Laplace", "Gaussian"}:
             answer = np.asarray(data, dtype=np.float64)
@@ -144,7 +145,7 @@ def paid(name: str, guarantee: Guarantee, *, shift: float = math.nan) -> Paid:
 # OpenDP.
 
 
-def _opendp(journal: Any) -> list[Patch]:
+def _opendp() -> list[Patch]:
     module = sys.modules.get("opendp.mod")
     kind = getattr(module, "Measurement", None)
     if kind is None or "__call__" not in vars(kind):
@@ -152,6 +153,7 @@ def _opendp(journal: Any) -> list[Patch]:
     original = vars(kind)["__call__"]
 
     def call(self: Any, arg: Any) -> Any:
+        journal = CURRENT.get()
         plain = _numbers(arg, here(2))
         name = f"OpenDP measurement on {self.input_metric}"
 
@@ -214,7 +216,7 @@ def _distance(metric: str, left: Any, right: Any) -> Any:
 # diffprivlib.
 
 
-def _diffprivlib(journal: Any) -> list[Patch]:
+def _diffprivlib() -> list[Patch]:
     module = sys.modules.get("diffprivlib.mechanisms")
     if module is None:
         return []
@@ -223,16 +225,17 @@ def _diffprivlib(journal: Any) -> list[Patch]:
         kind = getattr(module, name)
         if isinstance(kind, type) and "randomise" in vars(kind):
             found.append(
-                (kind, "randomise", _randomise(journal, name, vars(kind)["randomise"]))
+                (kind, "randomise", _randomise(name, vars(kind)["randomise"]))
             )
     return found
 
 
-def _randomise(journal: Any, name: str, original: Any) -> Any:
+def _randomise(name: str, original: Any) -> Any:
     def randomise(self: Any, value: Any) -> Any:
         from dpverify.tracing.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
 
         place = here(2)
+        journal = CURRENT.get()
         rng = RecordingGenerator(journal)
         if name in {"Laplace", "LaplaceTruncated"} and type(self).__name__ == name == "Laplace":
             scale = self.sensitivity / (self.epsilon - math.log(1 - self.delta))
@@ -258,7 +261,7 @@ def _randomise(journal: Any, name: str, original: Any) -> Any:
 # torch.
 
 
-def _torch(journal: Any) -> list[Patch]:
+def _torch() -> list[Patch]:
     """Noise of torch is recognized and said to be not understood."""
     module = sys.modules.get("torch")
     if module is None:
@@ -267,7 +270,7 @@ def _torch(journal: Any) -> list[Patch]:
     def noted(name: str, original: Any) -> Any:
         def draw(*args: Any, **options: Any) -> Any:
             place = here(2)
-            journal.puzzle(place, f"noise of torch.{name}() is not followed through tensors")
+            CURRENT.get().puzzle(place, f"noise of torch.{name}() is not followed through tensors")
             return original(*args, **options)
 
         return draw

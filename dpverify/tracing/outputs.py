@@ -11,6 +11,7 @@ import numpy as np
 
 from dpverify.auditing.outputs import canonical
 from dpverify.tracing.arithmetic import is_noisy, joined
+from dpverify.tracing.journal import span
 from dpverify.tracing.noise import Magnitude, NoisyArray, NoisyNumber
 from dpverify.tracing.places import Place
 
@@ -77,6 +78,8 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
 
 def _overlap(forms: list[Any]) -> bool:
     """Whether two forms, or two elements of one, use the same draw."""
+    if len(forms) == 1 and type(span(forms[0].idx)) in {slice, int}:
+        return False
     draws = np.concatenate([np.ravel(form.idx) for form in forms])
     return len(np.unique(draws)) < len(draws)
 

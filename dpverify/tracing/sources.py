@@ -12,6 +12,7 @@ import secrets
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from dpverify.tracing.arithmetic import holds_noise, gathered, is_noisy
 from dpverify.tracing.generator import OTHER, RecordingGenerator, TracedBits
 from dpverify.tracing.journal import CURRENT
-from dpverify.tracing.libraries import library_patches
+from dpverify.tracing.libraries import FOLLOWED, library_patches
 from dpverify.tracing.places import here, is_inside
 
 Patch = tuple[Any, str, Any]
@@ -52,6 +53,23 @@ class Legacy(RecordingGenerator):
 
     def seed(self, seed: Any = None) -> None:
         _seeded(self.journal, seed)
+
+
+class Ambient(Legacy):
+    """Draws into the journal of whichever run is being traced."""
+
+    def __init__(self) -> None:
+        np.random.Generator.__init__(self, np.random.PCG64(0))
+        self.tape = None
+        self.at = 0
+
+    @property
+    def journal(self) -> Any:  # type: ignore[override]
+        return CURRENT.get()
+
+    @journal.setter
+    def journal(self, value: Any) -> None:
+        """The journal is that of the run, always."""
 
 
 def _seeded(journal: Any, seed: Any) -> Any:
@@ -92,8 +110,8 @@ _GENERATOR = np.random.Generator
 class PythonRandom:
     """`random.Random`, on the journal."""
 
-    def __init__(self, journal: Any) -> None:
-        self.generator = Legacy(journal)
+    def __init__(self, generator: Any) -> None:
+        self.generator = generator
 
     def random(self) -> Any:
         return self.generator.random()
@@ -163,8 +181,9 @@ class PythonRandom:
         return unknown
 
 
-def _default_rng(journal: Any) -> Callable[..., Any]:
+def _default_rng() -> Callable[..., Any]:
     def default_rng(seed: Any = None) -> Any:
+        journal = current()
         if isinstance(seed, RecordingGenerator):
             return seed
         if isinstance(seed, TracedBits):
@@ -179,19 +198,21 @@ def _default_rng(journal: Any) -> Callable[..., Any]:
     return default_rng
 
 
-def _random_state(journal: Any) -> type:
+def _random_state() -> type:
     class Made(Legacy):
         def __init__(self, seed: Any = None) -> None:
+            journal = current()
             super().__init__(journal)
             self.tape = _seeded(journal, seed)
 
     return Made
 
 
-def _python_random(journal: Any) -> type:
+def _python_random() -> type:
     class Made(PythonRandom):
         def __init__(self, x: Any = None) -> None:
-            super().__init__(journal)
+            journal = current()
+            super().__init__(Legacy(journal))
             self.generator.tape = _seeded(journal, x)
 
     return Made
@@ -232,29 +253,42 @@ _PYTHON = (
 )
 
 
-def patches(journal: Any) -> list[Patch]:
-    """What is replaced while `journal` is the one of the run."""
-    legacy, python = Legacy(journal), PythonRandom(journal)
+@lru_cache(maxsize=4)
+def patches(loaded: tuple[str, ...]) -> tuple[Patch, ...]:
+    """What is replaced while a run is traced, given which libraries are loaded."""
+    del loaded
+    legacy = Ambient()
+    python = PythonRandom(legacy)
     found: list[Patch] = [
         (np.random, name, getattr(legacy, name)) for name in _LEGACY if hasattr(np.random, name)
     ]
     found += [
-        (np.random, "default_rng", _default_rng(journal)),
-        (np.random, "RandomState", _random_state(journal)),
+        (np.random, "default_rng", _default_rng()),
+        (np.random, "RandomState", _random_state()),
         (np.random, "Generator", _Generator),
     ]
     found += [(random, name, getattr(python, name)) for name in _PYTHON]
-    made = _python_random(journal)
+    made = _python_random()
     found += [(random, "Random", made), (random, "SystemRandom", made)]
     found += [(secrets, name, getattr(python, name)) for name in ("randbelow", "choice")]
     found += [(secrets, "randbits", python.randbits), (secrets, "SystemRandom", made)]
     found += [(np, name, _collecting(getattr(np, name))) for name in ("array", "asarray")]
     found.append((np, "asanyarray", _collecting(np.asanyarray)))
-    return found + library_patches(journal)
+    return tuple(found + library_patches())
 
 
-def _aliases(replaced: list[Patch], modules: list[Any]) -> list[Patch]:
+_ALIASES: dict[tuple[Any, ...], list[Patch]] = {}
+
+
+def _aliases(replaced: tuple[Patch, ...], modules: list[Any]) -> list[Patch]:
     """The same functions where a module imported them by name."""
+    key = (id(replaced), *((module.__name__, len(vars(module))) for module in modules))
+    if key not in _ALIASES:
+        _ALIASES[key] = _find_aliases(replaced, modules)
+    return _ALIASES[key]
+
+
+def _find_aliases(replaced: tuple[Patch, ...], modules: list[Any]) -> list[Patch]:
     known: dict[int, Any] = {}
     for holder, name, stand_in in replaced:
         if not isinstance(holder, type):
@@ -270,10 +304,11 @@ def _aliases(replaced: list[Patch], modules: list[Any]) -> list[Patch]:
 @contextmanager
 def installed(journal: Any, mechanism: object) -> Iterator[None]:
     """The stand-ins in place, for the time of one run."""
-    replaced = patches(journal)
+    loaded = tuple(name for name in FOLLOWED if name in sys.modules)
+    replaced = patches(loaded)
     names = {getattr(mechanism, "__module__", None), type(mechanism).__module__}
     modules = [sys.modules[n] for n in names if n in sys.modules and n not in _NEVER]
-    replaced += _aliases(replaced, modules)
+    replaced = (*replaced, *_aliases(replaced, modules))
     before = [(holder, name, _raw(holder, name)) for holder, name, _ in replaced]
     token = CURRENT.set(journal)
     try:
