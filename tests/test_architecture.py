@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS = (
     *("errors", "balls", "theorems", "guarantees", "neighbors", "claims", "pairs", "accounting"),
-    *("mechanisms", "interop", "auditing", "testing", "reporting", "cli"),
+    *("mechanisms", "interop", "auditing", "tracing", "testing", "reporting", "cli"),
 )
 MODULES = sorted(ROOT.glob("dpverify/**/*.py"))
 HEAVY = ("cvxpy", "sympy", "hypothesis", "sklearn", "matplotlib", "typer", "rich")

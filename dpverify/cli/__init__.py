@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from dpverify.cli import audit, compose, demo, fit, noise, output, prove
+from dpverify.cli import audit, compose, demo, fit, noise, output, prove, trace
 from dpverify.errors import DPVerifyError
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.command(epilog=compose.EXAMPLE)(compose.compose)
 app.command(epilog=noise.EXAMPLE)(noise.noise)
 app.command(epilog=audit.EXAMPLE)(audit.audit)
+app.command(epilog=trace.EXAMPLE)(trace.trace)
 app.command(epilog=fit.EXAMPLE)(fit.fit)
 app.command(epilog=prove.EXAMPLE)(prove.prove)
 app.command(epilog=demo.EXAMPLE)(demo.demo)

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from dpverify.auditing.profiles import AuditClaim, claim_to_dict
 from dpverify.auditing.verdict import Verdict
 from dpverify.guarantees import Bracket
+from dpverify.theorems import DETERMINED_OUTPUT, FROZEN_REPLAY, TRANSCRIPT_LOSS, Theorem
 from dpverify.tracing.events import Leak, Puzzle
 from dpverify.tracing.spending import Release, Spending
 from dpverify.tracing.witness import TraceWitness
@@ -31,6 +32,15 @@ MEANINGS: dict[str, str] = {
         "breaks is not known from the trace"
     ),
     "not understood": "noise is used in a way that a trace does not follow",
+}
+
+
+GROUNDS: dict[str, tuple[Theorem, ...]] = {
+    "shown": (FROZEN_REPLAY, TRANSCRIPT_LOSS),
+    "refuted": (FROZEN_REPLAY, DETERMINED_OUTPUT),
+    "overspent": (FROZEN_REPLAY, TRANSCRIPT_LOSS),
+    "leaking": (FROZEN_REPLAY,),
+    "not understood": (),
 }
 
 
@@ -60,6 +70,11 @@ class Traced:
     def releases(self) -> tuple[Release, ...]:
         """Each: where ("file.py:14"), source, distribution, scale, shift, loss."""
         return self.spent.releases
+
+    @property
+    def theorems(self) -> tuple[Theorem, ...]:
+        """What the verdict rests on."""
+        return GROUNDS[self.verdict]
 
     @property
     def refuted(self) -> bool:
