@@ -76,9 +76,7 @@ def replays_give_path_probabilities(*, conditional: bool = True) -> Step:
     return Step("replays of two coins", Evidence.EXACT, holds, f"{count} pairs of trees and paths")
 
 
-def _path(
-    chances: tuple[Fraction, ...], falls: tuple[bool, ...], *, conditional: bool
-) -> Fraction:
+def _path(chances: tuple[Fraction, ...], falls: tuple[bool, ...], *, conditional: bool) -> Fraction:
     first = chances[0] if falls[0] else 1 - chances[0]
     then = chances[1 + int(falls[0])] if conditional else chances[1]
     return first * (then if falls[1] else 1 - then)

@@ -20,7 +20,7 @@ _CLOSE = 2.0**-30
 
 
 def align(matrix: Floats, gap: Floats, laws: list[Law]) -> tuple[Floats, bool] | None:
-    """The d of least cost with matrix·d = gap, and whether its cost is exact; None if there is none.
+    """The d of least cost with matrix·d = gap, and whether the cost is exact; else None.
 
     `laws` are those of the columns; a law that grows only takes d ≥ 0 where that is possible.
 
@@ -47,8 +47,8 @@ def _shortest(matrix: Floats, gap: Floats) -> Floats | None:
         else:
             if _solves(matrix, found, gap):
                 return np.asarray(found)
-    found, *_ = np.linalg.lstsq(matrix, gap, rcond=None)
-    return np.asarray(found) if _solves(matrix, found, gap) else None
+    least: Floats = np.asarray(np.linalg.lstsq(matrix, gap, rcond=None)[0], dtype=np.float64)
+    return least if _solves(matrix, least, gap) else None
 
 
 def _solves(matrix: Floats, found: Floats, gap: Floats) -> bool:
@@ -66,7 +66,7 @@ def _cheapest(matrix: Floats, gap: Floats, laws: list[Law], fallback: Floats) ->
     found = linprog(np.concatenate([rates, rates]), A_eq=columns, b_eq=gap, bounds=ends)
     if found.status != 0:
         return fallback
-    p, q = np.split(found.x, 2)
+    p, q = np.split(np.asarray(found.x), 2)
     return np.asarray(p - q)
 
 

@@ -140,7 +140,7 @@ def wrapped(journal: Any, law: Law, result: Any, place: Place) -> Any:
 
 def _sides(inputs: Any) -> tuple[Any, Any] | None:
     """Both operands as forms or plain arrays; None if one of them is neither."""
-    found = []
+    found: list[Any] = []
     for x in inputs:
         if is_noisy(x):
             found.append(as_array(x))
@@ -398,9 +398,7 @@ def choose(form: Any, axis: Any, sign: int, place: Place) -> Any:
         if known and right and unused and np.all(coef == coef[0]) and scale != 0:
             scores = np.asarray(offset, dtype=np.float64) * sign
             if np.all(np.isfinite(scores)):
-                return np.intp(
-                    form.journal.select(scores, idx, coef * sign, form.touches, place)
-                )
+                return np.intp(form.journal.select(scores, idx, coef * sign, form.touches, place))
     values = form.realize(place)
     return np.argmax(values, axis) if sign > 0 else np.argmin(values, axis)
 
@@ -441,7 +439,7 @@ def _all_touches(rows: Any) -> Any:
 def joined(parts: Any, axis: int, *, stack: bool) -> Any:
     """Arrays, some of them noisy, put together."""
     journal = next(_journals(parts))
-    arrays = [as_array(p) if is_noisy(p) else np.asarray(p) for p in parts]
+    arrays: list[Any] = [as_array(p) if is_noisy(p) else np.asarray(p) for p in parts]
     most = max(a.idx.shape[-1] if is_noisy(a) and a.many else 1 for a in arrays)
     many = most > 1 or any(is_noisy(a) and a.many for a in arrays)
     put = np.stack if stack else np.concatenate
@@ -547,10 +545,14 @@ def _np_hstack(place: Place, parts: Any, **kwargs: Any) -> Any:
     return _np_concatenate(place, rows, 0 if rows[0].ndim == 1 else 1, **kwargs)
 
 
+def _forms_or_arrays(values: Any) -> list[Any]:
+    return [as_array(v) if is_noisy(v) else np.asarray(v) for v in values]
+
+
 def _np_where(place: Place, condition: Any, *values: Any) -> Any:
     if is_noisy(condition) or len(values) != 2:
         return NotImplemented
-    one, two = (as_array(v) if is_noisy(v) else np.asarray(v) for v in values)
+    one, two = _forms_or_arrays(values)
     shape = np.broadcast_shapes(np.shape(condition), one.shape, two.shape)
     noisy = [v for v in (one, two) if is_noisy(v)]
     if any(v.many for v in noisy):
@@ -599,9 +601,9 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.where: _np_where,
     np.argmax: _np_argmax,
     np.argmin: _np_argmin,
-    np.shape: lambda place, a: a.shape if type(a) is forms.NoisyArray else (),
-    np.ndim: lambda place, a: a.ndim if type(a) is forms.NoisyArray else 0,
-    np.size: lambda place, a, axis=None: a.size if type(a) is forms.NoisyArray else 1,
+    np.shape: lambda _place, a: a.shape if type(a) is forms.NoisyArray else (),
+    np.ndim: lambda _place, a: a.ndim if type(a) is forms.NoisyArray else 0,
+    np.size: lambda _place, a, _axis=None: a.size if type(a) is forms.NoisyArray else 1,
     **{
         func: _change(func)
         for func in (

@@ -31,14 +31,14 @@ RUNS = 7  # transcripts on either side
 
 @dataclass(frozen=True, slots=True)
 class Determination:
-    """How the output determines the releases, in words; `always` where all transcripts are covered."""
+    """How the output determines the releases, in words; `always` if on all transcripts."""
 
     how: str
     always: bool
     executions: int
 
 
-def determination(
+def determination(  # noqa: C901  # one condition after the other
     mechanism: Any, left: Any, right: Any, twin: Twin, seed: int
 ) -> Determination | None:
     """Say how the output of a twin determines its releases; None if that could not be shown."""

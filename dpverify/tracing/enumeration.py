@@ -37,7 +37,7 @@ class TooMany(Exception):
 
 
 def enumerable(run: Run) -> bool:
-    """Whether everything random in the run has finitely many outcomes, each of known probability."""
+    """Whether everything random in the run has finitely many outcomes of known probability."""
     events = run.journal.events
     return bool(events) and all(_is_finite(run.journal, event) for event in events)
 
@@ -66,10 +66,12 @@ def paths(run: Run) -> int:
                 total *= int(run.journal.draws.law_of(int(event.idx)).parameter)
             case Pick() if event.key[0] == "permutation":
                 total *= math.factorial(event.key[1])
-            case Pick():
-                total *= len(event.weights)
+            case Pick(weights=weights) if weights is not None:
+                total *= len(weights)
             case Bits():
                 total *= 2 ** np.size(event.idx)
+            case _:
+                pass
     return total
 
 
@@ -159,12 +161,14 @@ def _options(journal: Recording, event: Any) -> Iterator[tuple[Any, Fraction]]:
         case Pick() if event.key[0] == "permutation":
             orders = list(permutations(range(event.key[1])))
             yield from ((order, Fraction(1, len(orders))) for order in orders)
-        case Pick():
-            weights = [Fraction(float(w)) for w in event.weights]
-            total = sum(weights, Fraction(0))
-            yield from ((k, w / total) for k, w in enumerate(weights))
+        case Pick(weights=weights) if weights is not None:
+            exact = [Fraction(float(w)) for w in weights]
+            total = sum(exact, Fraction(0))
+            yield from ((k, w / total) for k, w in enumerate(exact))
         case Bits():
             yield from _bits(journal, event)
+        case _:
+            raise TooMany
 
 
 def _bits(journal: Recording, event: Bits) -> Iterator[tuple[Any, Fraction]]:

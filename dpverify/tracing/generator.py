@@ -1,6 +1,6 @@
 """A numpy Generator whose draws know that they are noise."""
 
-# ruff: noqa: ANN401, PLR0904, A002  # the signatures are numpy's
+# ruff: noqa: ANN401, FBT002, PLR0913, PLR0917  # the signatures are numpy's
 
 from collections.abc import Callable
 from typing import Any
@@ -144,7 +144,9 @@ class RecordingGenerator(np.random.Generator):
 
     def standard_normal(self, size: Any = None, dtype: Any = None, out: Any = None) -> Any:
         del dtype
-        return self._into(out, self._draw(NORMAL, NO_LOCATION, 1.0, size if out is None else np.shape(out)))
+        return self._into(
+            out, self._draw(NORMAL, NO_LOCATION, 1.0, size if out is None else np.shape(out))
+        )
 
     def gumbel(self, loc: Any = NO_LOCATION, scale: Any = 1.0, size: Any = None) -> Any:
         return self._draw(GUMBEL, loc, scale, size)
@@ -261,7 +263,7 @@ class RecordingGenerator(np.random.Generator):
         replace: Any = True,
         p: Any = None,
         axis: int = 0,
-        shuffle: bool = True,  # noqa: FBT001, FBT002
+        shuffle: bool = True,  # noqa: FBT001
     ) -> Any:
         place = here(2)
         journal = self._open(place)
@@ -310,9 +312,7 @@ class RecordingGenerator(np.random.Generator):
         """A law that is known by its parameters alone."""
         args = tuple(_plain(x, place) for x in args)
         journal = self._open(place)
-        return journal.pick(
-            (name, *key), None, lambda rng: getattr(rng, name)(*args), place
-        )
+        return journal.pick((name, *key), None, lambda rng: getattr(rng, name)(*args), place)
 
     # What a generator can do besides.
 
@@ -335,7 +335,7 @@ class RecordingGenerator(np.random.Generator):
         self.journal.puzzle(place, "the generator is copied: both would draw the same noise")
         return RecordingGenerator(self.journal)
 
-    __copy__ = __deepcopy__  # type: ignore[assignment]
+    __copy__ = __deepcopy__
 
 
 def _add_others() -> None:
@@ -344,11 +344,9 @@ def _add_others() -> None:
             place = here(2)
             args = tuple(_plain(x, place) for x in args)
             options = {key: _plain(x, place) for key, x in options.items()}
-            journal = self._open(place)  # noqa: SLF001
+            journal = self._open(place)
             key = (name, repr(args), repr(sorted(options.items())))
-            return journal.pick(
-                key, None, lambda rng: getattr(rng, name)(*args, **options), place
-            )
+            return journal.pick(key, None, lambda rng: getattr(rng, name)(*args, **options), place)
 
         draw.__name__ = name
         return draw

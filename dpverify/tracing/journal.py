@@ -91,7 +91,7 @@ class Coordinates:
         return known
 
     def law_of(self, index: int) -> Law:
-        return self.laws[self.law[index]]
+        return self.laws[int(self.law[index])]
 
     def names_of(self, idx: Any) -> list[Law]:  # noqa: ANN401  # an array of draws
         """The laws of these draws, each once."""
@@ -183,7 +183,8 @@ def _standard(rng: np.random.Generator, law: Law, size: int | None) -> Any:  # n
         case "integers":
             drawn = rng.integers(int(law.parameter), size=size)
             return float(drawn) if size is None else drawn.astype(np.float64)
-    raise KeyError(law.name)
+        case _:
+            raise KeyError(law.name)
 
 
 class Journal:

@@ -4,7 +4,6 @@ import math
 from enum import Enum
 from fractions import Fraction
 
-
 from dpverify.accounting.conversion import to_gdp
 from dpverify.auditing.points import implied_points
 from dpverify.auditing.profiles import AuditClaim, ProfileClaim
@@ -127,5 +126,3 @@ def breaks(claim: AuditClaim, pairs: tuple[Pair, ...]) -> bool:
         composed_delta(pairs, point.epsilon).lower > point.delta * (1 + ROUNDING)
         for point in points
     )
-
-

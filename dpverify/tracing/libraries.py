@@ -224,9 +224,7 @@ def _diffprivlib() -> list[Patch]:
     for name in dir(module):
         kind = getattr(module, name)
         if isinstance(kind, type) and "randomise" in vars(kind):
-            found.append(
-                (kind, "randomise", _randomise(name, vars(kind)["randomise"]))
-            )
+            found.append((kind, "randomise", _randomise(name, vars(kind)["randomise"])))
     return found
 
 
@@ -241,7 +239,7 @@ def _randomise(name: str, original: Any) -> Any:
             scale = self.sensitivity / (self.epsilon - math.log(1 - self.delta))
             return value + rng.laplace(0.0, scale)
         if name in {"Gaussian", "GaussianAnalytic"} and hasattr(self, "_scale"):
-            return value + rng.normal(0.0, self._scale)  # noqa: SLF001  # its standard deviation
+            return value + rng.normal(0.0, self._scale)  # its standard deviation
         if name == "Geometric" and type(self).__name__ == "Geometric":
             p = -math.expm1(-self.epsilon / self.sensitivity) if self.sensitivity else 1.0
             return value + rng.geometric(p) - rng.geometric(p)

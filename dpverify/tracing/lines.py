@@ -39,7 +39,7 @@ def named(mechanism: Any, left: Any, right: Any, script: Script, twin: Twin) -> 
 
 
 def _branch(one: Steps, two: Steps) -> Place | None:
-    """The first line that goes on differently in the two runs; how often a loop ran is no branch."""
+    """The first line that goes on differently; how often a loop ran is no branch."""
     mine, theirs = _edges(one), _edges(two)
     for start, end in mine:
         if (start, end) not in theirs:

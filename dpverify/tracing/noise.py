@@ -7,7 +7,7 @@ answers with what was recorded. A comparison with a plain number realizes nothin
 recorded alone, as nobody may ever see more.
 """
 
-# ruff: noqa: ANN401, PLR0904  # operands are whatever the user has; a number has many operators
+# ruff: noqa: ANN401  # operands are whatever the user has; a number has many operators
 
 import math
 import numbers
@@ -27,6 +27,12 @@ _PLAIN = (int, float, np.number, np.bool_)
 
 def touched(touches: tuple[Touch, ...], place: Place, addend: Any) -> tuple[Touch, ...]:
     return (*touches[-_TOUCHES:], (place, addend))
+
+
+def _is_number(value: Any) -> bool:
+    """A plain number; a noisy one says that it is a float, too."""
+    kind: Any = type(value)
+    return kind is not NoisyNumber and isinstance(value, _PLAIN)
 
 
 def is_plain(value: Any) -> bool:
@@ -90,7 +96,7 @@ class NoisyNumber:
 
     def __rsub__(self, other: Any) -> Any:
         negative = -self
-        return negative._plus(other, 1)  # noqa: SLF001
+        return negative._plus(other, 1)
 
     def __neg__(self) -> "NoisyNumber":
         return self._times(-1)
@@ -112,7 +118,7 @@ class NoisyNumber:
         )
 
     def __mul__(self, other: Any) -> Any:
-        if isinstance(other, _PLAIN) and type(other) is not NoisyNumber:
+        if _is_number(other):
             if self.journal.eager and algebra.eager(self):
                 return self.realize(here(1)) * other
             made = self._times(other)
@@ -123,7 +129,7 @@ class NoisyNumber:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        if isinstance(other, _PLAIN) and type(other) is not NoisyNumber:
+        if _is_number(other):
             if other == 0 or algebra.eager(self):
                 return self.realize(here(1)) / other
             divided = self._times(1.0)
@@ -142,13 +148,12 @@ class NoisyNumber:
         return int(value) if self.whole else float(value)
 
     def _compare(self, other: Any, op: str) -> Any:
-        if type(other) is not NoisyNumber and isinstance(other, _PLAIN):
+        if _is_number(other):
             place = here()
-            if type(self.idx) is int and not self.journal.draws.law_of(self.idx).is_discrete:
-                if self.coef != 0 and math.isfinite(self.offset - other):
-                    return self.journal.compare(
-                        op, self.offset - other, self.idx, self.coef, self.touches, place
-                    )
+            gap = self.offset - other
+            simple = type(self.idx) is int and self.coef != 0 and math.isfinite(gap)
+            if simple and not self.journal.draws.law_of(self.idx).is_discrete:
+                return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
             return COMPARE[op](self.realize(place), other)
         if type(other) is NoisyNumber:
             place = here()
@@ -295,12 +300,12 @@ class Magnitude:
         return abs(self.form.realize(place))
 
     def __le__(self, other: Any) -> Any:
-        if isinstance(other, _PLAIN) and type(other) is not NoisyNumber:
+        if _is_number(other):
             return bool(self.form <= other) and bool(self.form >= -other)
         return self._value() <= other
 
     def __lt__(self, other: Any) -> Any:
-        if isinstance(other, _PLAIN) and type(other) is not NoisyNumber:
+        if _is_number(other):
             return bool(self.form < other) and bool(self.form > -other)
         return self._value() < other
 
@@ -331,7 +336,7 @@ class Magnitude:
 
 def _forwarded(name: str) -> Callable[..., Any]:
     def method(self: Magnitude, *others: Any) -> Any:
-        value = self._value()  # noqa: SLF001
+        value = self._value()
         return getattr(value, name)(*others)
 
     return method
@@ -376,7 +381,12 @@ def _other(number: NoisyNumber, other: Any, ufunc: np.ufunc) -> Any:
     return NotImplemented
 
 
-_DUNDER = {np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv"}
+_DUNDER: dict[Any, str] = {
+    np.add: "add",
+    np.subtract: "sub",
+    np.multiply: "mul",
+    np.true_divide: "truediv",
+}
 
 
 class NoisyArray:
@@ -419,7 +429,7 @@ class NoisyArray:
         return np.dtype(np.int64 if self.whole else np.float64)
 
     @property
-    def T(self) -> "NoisyArray":  # noqa: N802  # numpy's name
+    def T(self) -> Any:  # noqa: N802  # numpy's name
         return self.mapped(lambda a: a.transpose())
 
     def full(self) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.float64]]:
@@ -457,9 +467,7 @@ class NoisyArray:
 
     def realize(self, place: Place | None = None, *, final: bool = False) -> NDArray[Any]:
         offset, idx, coef = self.full()
-        values = self.journal.realize(
-            offset, idx, coef, self.touches, place or here(), final=final
-        )
+        values = self.journal.realize(offset, idx, coef, self.touches, place or here(), final=final)
         return np.asarray(values).astype(np.int64 if self.whole else np.float64)
 
     def __len__(self) -> int:
@@ -589,7 +597,9 @@ def _binary(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Any, Any], A
     def method(self: NoisyArray, other: Any) -> Any:
         if not (is_plain(other) or type(other) in {NoisyArray, NoisyNumber, list, tuple}):
             return NotImplemented
-        return algebra.apply_ufunc(ufunc, "__call__", (other, self) if swapped else (self, other), {})
+        return algebra.apply_ufunc(
+            ufunc, "__call__", (other, self) if swapped else (self, other), {}
+        )
 
     return method
 

@@ -21,7 +21,7 @@ _KNOWN = {"builtins", "decimal", "fractions", "datetime", "uuid", "pathlib", "en
 OPAQUE = "cannot be looked into"
 
 
-def forms_in(value: Any, depth: int = 0) -> Iterator[Any]:
+def forms_in(value: Any, depth: int = 0) -> Iterator[Any]:  # noqa: C901, PLR0912  # a case a kind
     """Every form in an output, in order."""
     if is_noisy(value) or type(value) is Magnitude:
         yield value
@@ -97,7 +97,8 @@ def _flat(form: Any) -> NoisyArray:
             form.touches,
             many=many,
         )
-    return array.reshape(-1) if array.shape else array.reshape(1)
+    flat: NoisyArray = array.reshape(-1) if array.shape else array.reshape(1)
+    return flat
 
 
 def leaves_of(output: Any, settled: dict[int, Any]) -> Leaves:
@@ -107,7 +108,9 @@ def leaves_of(output: Any, settled: dict[int, Any]) -> Leaves:
     return found
 
 
-def _walk(value: Any, path: tuple[Any, ...], settled: dict[int, Any], found: Leaves) -> None:
+def _walk(  # noqa: C901, PLR0912  # one case a kind of output
+    value: Any, path: tuple[Any, ...], settled: dict[int, Any], found: Leaves
+) -> None:
     if is_noisy(value) or type(value) is Magnitude:
         value = settled[id(value)]
     if isinstance(value, np.generic):

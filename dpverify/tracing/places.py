@@ -81,7 +81,8 @@ def definition(function: object) -> Place:
     target = getattr(target, "__func__", target)
     code = getattr(target, "__code__", None)
     if code is None:
-        call = getattr(type(target), "sample", None) or getattr(type(target), "__call__", None)
+        kind = type(target)
+        call = vars(kind).get("sample") or vars(kind).get("__call__")
         code = getattr(call, "__code__", None)
     if code is None:
         return NOWHERE

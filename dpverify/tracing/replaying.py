@@ -85,7 +85,7 @@ class Replaying(Journal):
         return event
 
     def _skip(self) -> None:
-        """Pass over comparisons that only one side makes: there the outcome is no matter of chance."""
+        """Pass over comparisons that only one side makes: no matter of chance on the other."""
         while self.at in self.skips:
             event = self.recording.events[self.at]
             assert isinstance(event, Bits)  # noqa: S101  # nothing else is ever skipped
@@ -97,7 +97,14 @@ class Replaying(Journal):
             right = np.array([1.0, 0.0])
             self.at += 1
             self.differences.append(
-                Odds(self.at - 1, line_of(event, ()), "comparison that one side makes", left, right, 0)
+                Odds(
+                    self.at - 1,
+                    line_of(event, ()),
+                    "comparison that one side makes",
+                    left,
+                    right,
+                    0,
+                )
             )
 
     def draw(self, law: Law, size: int | None, place: Place) -> int:
@@ -212,7 +219,7 @@ class Replaying(Journal):
                 return
         self._pin(event, offset, np.array([idx]), coef, touches)
 
-    def _pin(  # noqa: PLR0914
+    def _pin(  # noqa: PLR0913  # the parts of a form
         self,
         event: Any,  # noqa: ANN401  # Value, Bits or Select
         offset: Any,  # noqa: ANN401
@@ -263,7 +270,7 @@ class Replaying(Journal):
                 event, touches, places, draws_moved, v[at], w[at], c[at], d[at], z[at], z_other[at]
             )
 
-    def _check_windows(  # noqa: PLR0913, PLR0917
+    def _check_windows(
         self,
         event: Any,  # noqa: ANN401
         touches: tuple[Touch, ...],
@@ -458,7 +465,7 @@ class Replaying(Journal):
 
     # Outcomes.
 
-    def compare(  # noqa: PLR0913, PLR0914, PLR0917
+    def compare(  # noqa: PLR0913, PLR0917
         self,
         op: str,
         offset: Any,  # noqa: ANN401
@@ -523,7 +530,7 @@ class Replaying(Journal):
             if not self.draws.used[j]:
                 self.draws.z[j] = self.script.draw(self.draws.law_of(int(j)), None, -1)
 
-    def _coins(  # noqa: PLR0913, PLR0914, PLR0917
+    def _coins(  # noqa: PLR0913, PLR0917
         self,
         event: Bits,
         part: Bits,
@@ -668,17 +675,18 @@ class Replaying(Journal):
 
 def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:  # noqa: ANN401
     """The line that added what differs; else the line where the form became a number."""
-    added = [touch for touch in event.touches if not isinstance(touch[1], Factor)]
+    added: list[Touch] = [touch for touch in event.touches if not isinstance(touch[1], Factor)]
     others = [touch for touch in touches if not isinstance(touch[1], Factor)]
     for (place, mine), (_, theirs) in zip(added, others, strict=False):
         if not _same(mine, theirs):
             return place
-    return added[-1][0] if added else event.place
+    own: Place = event.place
+    return added[-1][0] if added else own
 
 
 def factor_line(event: Any, touches: tuple[Touch, ...]) -> Place | None:  # noqa: ANN401
     """The line that multiplied noise by something that differs, if one did."""
-    mine = [touch for touch in event.touches if isinstance(touch[1], Factor)]
+    mine: list[Touch] = [touch for touch in event.touches if isinstance(touch[1], Factor)]
     theirs = [touch for touch in touches if isinstance(touch[1], Factor)]
     for (place, one), (_, two) in zip(mine, theirs, strict=False):
         if not _same(one.by, two.by):

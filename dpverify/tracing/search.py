@@ -26,7 +26,7 @@ _SHRINKS = 40
 _ONE = 60  # executions for one pair that is traced in full
 
 
-def trace_over(
+def trace_over(  # noqa: PLR0913  # as `trace`
     mechanism: Any,
     schema: Any,
     *,

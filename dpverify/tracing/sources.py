@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tracing.arithmetic import holds_noise, gathered, is_noisy
+from dpverify.tracing.arithmetic import gathered, holds_noise, is_noisy
 from dpverify.tracing.generator import OTHER, RecordingGenerator, TracedBits
 from dpverify.tracing.journal import CURRENT
 from dpverify.tracing.libraries import FOLLOWED, library_patches
@@ -64,7 +64,7 @@ class Ambient(Legacy):
         self.at = 0
 
     @property
-    def journal(self) -> Any:  # type: ignore[override]
+    def journal(self) -> Any:
         return CURRENT.get()
 
     @journal.setter

@@ -74,7 +74,9 @@ class Release:
         if math.isnan(self.shift):
             spent = f"{self.distribution}, loses {self.loss:.6g}"
         else:
-            spent = f"moved by {self.shift:.6g}, {self.distribution} noise of scale {self.scale:.6g}"
+            spent = (
+                f"moved by {self.shift:.6g}, {self.distribution} noise of scale {self.scale:.6g}"
+            )
         return f"{self.place}: {spent}"
 
 
@@ -206,8 +208,12 @@ def _moved(move: Move) -> Item:
     unit = float(scales[0]) if np.all(scales == scales[0]) else 1.0
     spread = sizes if np.all(scales == scales[0]) else units
     size = math.sqrt(math.fsum(spread**2)) if gaussian else math.fsum(spread)
-    most = math.sqrt(math.fsum(units**2)) if gaussian else math.fsum(
-        largest_loss(move.law, float(s), float(b)) for s, b in zip(sizes, scales, strict=True)
+    most = (
+        math.sqrt(math.fsum(units**2))
+        if gaussian
+        else math.fsum(
+            largest_loss(move.law, float(s), float(b)) for s, b in zip(sizes, scales, strict=True)
+        )
     )
     release = Release(
         place=move.place,
@@ -246,7 +252,10 @@ def _costs(move: Move, sizes: Floats, uneven: NDArray[np.bool_]) -> tuple[Cost, 
         )
     if move.law.name == "normal":
         squared = sum(
-            ((Fraction(float(s)) / Fraction(float(b))) ** 2 for s, b in zip(sizes, scales, strict=True)),
+            (
+                (Fraction(float(s)) / Fraction(float(b))) ** 2
+                for s, b in zip(sizes, scales, strict=True)
+            ),
             Fraction(0),
         )
         pair = GaussianPair(squared) if squared else NOTHING
@@ -317,7 +326,11 @@ def _log_ratio(up: Fraction, down: Fraction) -> float:
     if not up or not down:
         return math.nan if up == down else math.inf if up else -math.inf
     with ctx.workprec(128):
-        return float((arb(fmpq(up.numerator, up.denominator)) / arb(fmpq(down.numerator, down.denominator))).log().mid())
+        return float(
+            (arb(fmpq(up.numerator, up.denominator)) / arb(fmpq(down.numerator, down.denominator)))
+            .log()
+            .mid()
+        )
 
 
 def _drawn(odds: Odds) -> Item:
@@ -354,7 +367,9 @@ def _largest(chosen: Largest) -> Item:
         exact=False,
     )
     seen_cost = Cost(_pure(spread), NOTHING, exact=False)
-    return Item(release, (seen_cost,), (Cost(_pure(max(spread - slack, 0.0)), NOTHING, exact=False),))
+    return Item(
+        release, (seen_cost,), (Cost(_pure(max(spread - slack, 0.0)), NOTHING, exact=False),)
+    )
 
 
 def _pure(epsilon: float) -> Pair:

@@ -1,4 +1,4 @@
-"""Noise that is chosen: transcripts that take both sides of every comparison, far out and at ties."""
+"""Noise that is chosen: both sides of every comparison, far out, and at ties."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,6 +1,6 @@
 """What a trace found, in words and numbers."""
 
-# ruff: noqa: ANN401  # data are whatever a mechanism takes
+# data are whatever a mechanism takes
 
 import html
 import math

@@ -24,10 +24,10 @@ from dpverify.tracing.generator import OTHER, NotTraceable
 from dpverify.tracing.journal import Script
 from dpverify.tracing.judging import Judged, judge
 from dpverify.tracing.laws import Cost
+from dpverify.tracing.libraries import FOLLOWED
 from dpverify.tracing.lines import named
 from dpverify.tracing.outputs import Part, differing, differing_parts, part_of
 from dpverify.tracing.places import NOWHERE, definition
-from dpverify.tracing.libraries import FOLLOWED
 from dpverify.tracing.runs import Run, Twin, record, replay, runs_plainly
 from dpverify.tracing.spending import Item, Release, Spending, _most, spending
 from dpverify.tracing.steering import scripts, worst_script
@@ -39,7 +39,7 @@ _LONELY = 6  # comparisons that may have no counterpart
 _TRIES = 24  # other coins on the right, in search of the output of the left
 
 
-def trace(
+def trace(  # noqa: PLR0913  # the contract of the library
     mechanism: Any,
     *,
     left: Any = NOT_GIVEN,
@@ -233,13 +233,17 @@ class Tracer:
         items = (Item(release, (cost,), (cost,)), *(Item(r, (), ()) for r in more))
         spent = Spending(items if most > 0 else ())
         judged = judge(self.claim, spent)
-        verdict: TraceVerdict = {
+        verdicts: dict[Judged, TraceVerdict] = {
             Judged.WITHIN: "shown",
             Judged.ABOVE: "refuted",
             Judged.OPEN: "overspent",
-        }[judged]
-        self.notes.append(f"the law of the output was computed exactly, from {len(listed.outputs)} outputs")
-        return Finding(verdict, spent, how="all outcomes were listed with their probabilities")
+        }
+        self.notes.append(
+            f"the law of the output was computed exactly, from {len(listed.outputs)} outputs"
+        )
+        return Finding(
+            verdicts[judged], spent, how="all outcomes were listed with their probabilities"
+        )
 
     # One transcript.
 
@@ -337,9 +341,7 @@ class Tracer:
             lonely = [
                 n
                 for n, e in enumerate(events)
-                if isinstance(e, Bits)
-                and np.ndim(e.idx) == 0
-                and not run.journal.draws.used[e.idx]
+                if isinstance(e, Bits) and np.ndim(e.idx) == 0 and not run.journal.draws.used[e.idx]
             ]
             for number in lonely[-_LONELY:]:
                 if self.used + 4 > self.budget:
@@ -436,7 +438,7 @@ class Tracer:
         return Finding("refuted", spent, twin=twin, how=found.how)
 
     def _applies(self, found: Determination, twin: Twin, worst: Finding) -> bool:
-        """A profile needs every transcript: the same shifts, and no clamp, whatever was released."""
+        """A profile needs every transcript: the same shifts, and no clamp."""
         if isinstance(self.claim, PureDP):
             return True
         if isinstance(self.claim, ApproxDP) and self.claim.delta == 0:
@@ -463,7 +465,9 @@ class Tracer:
     def _traced(self, found: Finding) -> Traced:
         witness = None
         if found.verdict == "refuted" and found.twin is not None:
-            witness = self._witness(found.twin, Determination(found.how, always=False, executions=0))
+            witness = self._witness(
+                found.twin, Determination(found.how, always=False, executions=0)
+            )
         return Traced(
             verdict=found.verdict,
             claim=self.claim,
@@ -568,18 +572,22 @@ def _positions(base: Run, twin: Twin) -> list[tuple[int, Any]]:
             likely = flat in changed or (size == 1 and order in changed)
             found.append((0 if likely else 1, number, flat, frozenset({flat})))
     for number, event in enumerate(events):
-        if isinstance(event, Pick) and event.weights is not None and np.ndim(event.outcome) == 0:
-            for step in (1, -1, 2, -2):
-                if 0 <= int(event.outcome) + step < len(event.weights):
-                    found.append((0, number, abs(step), step))
+        weights = event.weights if isinstance(event, Pick) else None
+        if weights is not None and np.ndim(event.outcome) == 0:
+            allowed = range(len(weights))
+            found += [
+                (0, number, abs(step), step)
+                for step in (1, -1, 2, -2)
+                if int(event.outcome) + step in allowed
+            ]
     return [(number, turn) for _, number, _, turn in sorted(found, key=lambda f: f[:3])]
 
 
 def _other(event: Any, turn: Any) -> Any:
     """Another outcome of the same coin, for which the turn must work as well."""
     if isinstance(event, Pick):
-        size, step = len(event.weights), int(turn)
-        weights = np.asarray(event.weights)
+        weights, step = np.asarray(event.weights), int(turn)
+        size = len(weights)
         options = [k for k in np.argsort(-weights) if 0 <= k + step < size and k != event.outcome]
         return int(options[0]) if options else int(event.outcome)
     outcome = np.array(event.outcome)

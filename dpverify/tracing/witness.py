@@ -17,8 +17,8 @@ from dpverify.balls import float_above, float_below
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.tracing.events import Move
-from dpverify.tracing.judging import breaks
 from dpverify.tracing.journal import Script
+from dpverify.tracing.judging import breaks
 from dpverify.tracing.laws import Law, loss
 from dpverify.tracing.runs import Twin, record, replay
 from dpverify.tracing.spending import ROUNDING, spending
