@@ -448,7 +448,7 @@ class NoisyArray:
             chosen = change(places)
             rows = idx.reshape(self.size, -1)[chosen]
             factors = coef.reshape(self.size, -1)[chosen]
-            moved = change(np.ascontiguousarray(offset))
+            moved = change(np.asarray(offset))
         else:
             rows, factors, moved = change(idx), change(coef), change(offset)
         if np.ndim(moved) == 0:

@@ -49,7 +49,8 @@ def run(mechanism: Any, data: Any, journal: Journal) -> Run:
     start = definition(mechanism)
     result = Run(journal, {}, start)
     rng = RecordingGenerator(journal)
-    with installed(journal, mechanism):
+    with installed(journal, mechanism), np.errstate(all="ignore"):
+        # Noise that is chosen far out makes floats overflow; that is no exception to trace.
         try:
             output = call(copy(), rng)
             settled = settle(output, start)

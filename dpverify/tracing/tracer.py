@@ -379,12 +379,12 @@ class Tracer:
         for k in range(_TRIES // 2):
             if self.used + 4 > self.budget:
                 raise OutOfRuns
-            for data, runs in ((self.left, sides[0]), (self.right, sides[1])):
-                script = Script(self.seed + 31 * (k + 1), fixed=fixed)
+            for data, runs, step in ((self.left, sides[0], 31), (self.right, sides[1], 37)):
+                script = Script(self.seed + step * (k + 1), fixed=fixed)
                 runs.append(self._record(data, script))
             if k == 2 and not _vary(sides[0], told):
                 return None
-            if not isinstance(unmoved[0], (Bits, Pick)):
+            if not (isinstance(unmoved[0], Bits) or _is_coin(unmoved[0])):
                 if k == 2:
                     return Puzzle(unmoved[0].place, "data meet noise out of sight, from here on")
             elif _meet(sides, told):
