@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from types import FrameType
 
+_STANDARD = str(Path(linecache.__file__).parent)
 _OWN = str(Path(__file__).parent)
 _PACKAGE = str(Path(__file__).parents[1])
 _INSIDE = ("numpy", "scipy", "pandas", "torch", "opendp", "diffprivlib", "sklearn", "joblib")
@@ -48,7 +49,7 @@ def is_inside(filename: str) -> bool:
     parts = Path(filename).parts
     if "site-packages" in parts:
         return parts[len(parts) - 1 - parts[::-1].index("site-packages") + 1] in _INSIDE
-    return Path(filename).name in {"random.py", "secrets.py", "statistics.py"} and "lib" in parts
+    return filename.startswith(_STANDARD)
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ of the mechanism where they were imported by name, and put back afterwards.
 
 # ruff: noqa: ANN401, S311, A002  # stand-ins for functions of other libraries
 
+import json
 import random
 import secrets
 import sys
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tracing.arithmetic import gathered, holds_noise, is_noisy
+from dpverify.tracing.arithmetic import gathered, holds_noise, is_noisy, plain
 from dpverify.tracing.generator import OTHER, RecordingGenerator, TracedBits
 from dpverify.tracing.journal import CURRENT
 from dpverify.tracing.libraries import FOLLOWED, library_patches
@@ -238,6 +239,13 @@ def _collecting(original: Callable[..., Any]) -> Callable[..., Any]:
     return collect
 
 
+def _plain_for_json(original: Callable[..., Any]) -> Callable[..., Any]:
+    def default(self: Any, o: Any) -> Any:
+        return plain(o, here(2)) if is_noisy(o) else original(self, o)
+
+    return default
+
+
 _LEGACY = (
     *("laplace", "normal", "standard_normal", "gumbel", "logistic", "standard_cauchy"),
     *("exponential", "standard_exponential", "uniform", "random", "geometric", "binomial"),
@@ -274,6 +282,7 @@ def patches(loaded: tuple[str, ...]) -> tuple[Patch, ...]:
     found += [(secrets, "randbits", python.randbits), (secrets, "SystemRandom", made)]
     found += [(np, name, _collecting(getattr(np, name))) for name in ("array", "asarray")]
     found.append((np, "asanyarray", _collecting(np.asanyarray)))
+    found.append((json.JSONEncoder, "default", _plain_for_json(json.JSONEncoder.default)))
     return tuple(found + library_patches())
 
 
