@@ -31,6 +31,7 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "less_equal": operator.le,
 }
 _FIRST = 256
+_GENERATOR = np.random.Generator  # numpy's own, whatever stands in its place during a run
 
 CURRENT: ContextVar[Any] = ContextVar("journal", default=None)
 """The journal of the run that is being traced, if any."""
@@ -141,7 +142,7 @@ class Script:
         until: int = 1 << 62,
     ) -> None:
         self.seed = seed
-        self.rng = np.random.Generator(np.random.PCG64(seed))
+        self.rng = _GENERATOR(np.random.PCG64(seed))
         self.fixed = fixed or {}
         self.shape = shape
         self.outcomes = outcomes or {}
@@ -200,7 +201,7 @@ class Journal:
         self.tapes: dict[str, list[Any]] = {}
         self.thread = threading.get_ident()
         self.closed = False
-        self.active = True
+        self.inner = False
 
     def puzzle(self, place: Place, what: str) -> None:
         """Note a use that is not understood; each line once."""
@@ -376,7 +377,16 @@ class Recording(Journal):
         place: Place,
     ) -> Any:  # noqa: ANN401
         self.in_thread(place)
-        output = run()
+        # What the mechanism draws inside is not looked at: it goes to a journal of its own.
+        inner = Recording(Script(int(self.script.rng.integers(2**62))))
+        inner.inner = True
+        token = CURRENT.set(inner)
+        try:
+            output = run()
+            if hasattr(output, "realize"):
+                output = output.realize(place)
+        finally:
+            CURRENT.reset(token)
         self.events.append(Call(place, name, given, output))
         return output
 

@@ -24,7 +24,6 @@ from dpverify.tracing.generator import OTHER, NotTraceable
 from dpverify.tracing.journal import Script
 from dpverify.tracing.judging import Judged, judge
 from dpverify.tracing.laws import Cost
-from dpverify.tracing.libraries import FOLLOWED
 from dpverify.tracing.lines import named
 from dpverify.tracing.outputs import Part, differing, differing_parts, part_of
 from dpverify.tracing.places import NOWHERE, definition
@@ -193,10 +192,10 @@ class Tracer:
 
     def _first(self) -> tuple[Run | None, Finding]:
         """The first transcript; or the exact laws of the output where these can be listed."""
-        loaded = {name for name in FOLLOWED if name in sys.modules}
+        loaded = len(sys.modules)
         base = self._record(self.left, Script(self.seed))
-        if loaded != {name for name in FOLLOWED if name in sys.modules}:
-            base = self._record(self.left, Script(self.seed))  # a library was loaded by the run
+        if loaded != len(sys.modules):
+            base = self._record(self.left, Script(self.seed))  # the run had to import something
         if base.raised:
             self.used += 1
             plainly = runs_plainly(self.mechanism, self.left, self.seed)

@@ -1,6 +1,6 @@
 """Where noise comes from, and what mechanisms do to generators: handled, or said in a sentence."""
 
-# ruff: noqa: ANN401, NPY002, S311  # data of any kind; habits of many authors
+# ruff: noqa: ANN401, NPY002, S311, ARG001, ARG005  # data of any kind; habits of many authors
 
 import copy
 import json

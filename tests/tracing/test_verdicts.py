@@ -67,13 +67,9 @@ def test_honest_releases_raise_no_alarm(release: HonestRelease) -> None:
         assert bracket.upper <= release.epsilon * (1 + 1e-9) + 2e-3 * (release.delta > 0) + 1e-9
 
 
-@pytest.mark.parametrize(
-    "flawed", [*FLAWED, *FROM_NOTES.values()], ids=lambda f: f.name
-)
+@pytest.mark.parametrize("flawed", [*FLAWED, *FROM_NOTES.values()], ids=lambda f: f.name)
 def test_famous_flaws(flawed: Flawed) -> None:
-    found = trace(
-        flawed, left=flawed.left, right=flawed.right, claim=flawed.claim, confirm=False
-    )
+    found = trace(flawed, left=flawed.left, right=flawed.right, claim=flawed.claim, confirm=False)
     assert found.executions <= _MOST
     if flawed.bits:
         assert found.verdict == "shown"  # right in real arithmetic, which is what a trace judges
@@ -174,7 +170,9 @@ def test_randomized_response_is_listed_exactly() -> None:
     def response(bit: int, rng: Any) -> int:
         return bit if rng.random() < 0.75 else 1 - bit
 
-    shown = trace(response, left=0, right=1, claim=PureDP(epsilon=1.0986122886681100), confirm=False)
+    shown = trace(
+        response, left=0, right=1, claim=PureDP(epsilon=1.0986122886681100), confirm=False
+    )
     assert shown.verdict == "shown"
     assert shown.epsilon(0.0).upper == pytest.approx(1.09861228866811, rel=1e-15)
     assert shown.delta(0.0).upper == pytest.approx(0.5, rel=1e-15)
