@@ -72,6 +72,7 @@ if TYPE_CHECKING:
         simulate,
     )
     from dpverify.theorems import Evidence, Step, Theorem
+    from dpverify.tracing import Traced, TraceWitness, trace, trace_over
 
 __version__ = "0.1.0"
 
@@ -114,6 +115,8 @@ __all__ = [
     "Subsampled",
     "SubsampledWithoutReplacement",
     "Theorem",
+    "TraceWitness",
+    "Traced",
     "TradeOffBand",
     "Verdict",
     "Witness",
@@ -139,6 +142,8 @@ __all__ = [
     "to_gdp",
     "to_renyi",
     "to_zcdp",
+    "trace",
+    "trace_over",
 ]
 
 _HOME = {
@@ -180,6 +185,8 @@ _HOME = {
     "Subsampled": "mechanisms",
     "SubsampledWithoutReplacement": "mechanisms",
     "Theorem": "theorems",
+    "TraceWitness": "tracing",
+    "Traced": "tracing",
     "TradeOffBand": "auditing",
     "Verdict": "auditing",
     "Witness": "auditing",
@@ -205,6 +212,8 @@ _HOME = {
     "to_gdp": "accounting.conversion",
     "to_renyi": "accounting.conversion",
     "to_zcdp": "accounting.conversion",
+    "trace": "tracing",
+    "trace_over": "tracing",
 }
 
 

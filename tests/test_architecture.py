@@ -17,6 +17,7 @@ LAYERS = (
         "mechanisms",
         "interop",
         "auditing",
+        "tracing",
         "testing",
         "reporting",
     ),
