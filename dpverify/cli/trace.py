@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from dpverify.cli.audit import _claim, _data, load_target
+from dpverify.cli.audit import _claim
 from dpverify.cli.output import check_output, command_line, console, print_json, progress
+from dpverify.cli.targets import load_data, load_target
 from dpverify.errors import InvalidParameter
 from dpverify.schema import load_schema
 from dpverify.tracing import Traced
@@ -82,7 +83,7 @@ def trace(
 def _where(left: Path | None, right: Path | None, schema: Path | None) -> dict[str, Any]:
     found: dict[str, Any] = {} if schema is None else {"schema": load_schema(schema)}
     if left is not None or right is not None:
-        return found | {"left": _data("left", left), "right": _data("right", right)}
+        return found | {"left": load_data("left", left), "right": load_data("right", right)}
     if schema is None:
         raise InvalidParameter(
             "left=None and right=None must be JSON files with datasets, or schema a JSON file that "

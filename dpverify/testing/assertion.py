@@ -67,6 +67,7 @@ def assert_private(  # noqa: PLR0913  # one keyword a setting
         message = described(
             name,
             guarantee,
+            (left, right),
             verdict.witness,
             epsilon_lower=verdict.epsilon_lower,
             level=level,

@@ -25,6 +25,7 @@ from dpverify.schema.rows import Neighboring, check_neighboring
 from dpverify.testing.context import PrivacyFinding, current
 from dpverify.testing.failure import PrivacyViolation, described, raise_at, replay_line
 from dpverify.testing.neighboring import NeighboringPair
+from dpverify.testing.tracing import TracedPairs
 
 Test: TypeAlias = Callable[..., Any]
 
@@ -133,8 +134,12 @@ class Execution:
         named = subject.signature().bind(*arguments, **fixtures).arguments
         bound = functools.partial(subject.function, **named)
         self.level, samples = around.limits(subject.level, subject.samples)
+
+        def mechanism(data: Any, rng: Any) -> Any:  # noqa: ANN401
+            return bound(data=data, rng=rng)
+
         self.search = ExampleSearch(
-            Calls(lambda data, rng: bound(data=data, rng=rng)),
+            Calls(mechanism),
             subject.claim,
             points_of(subject.claim),
             level=self.level,
@@ -142,6 +147,7 @@ class Execution:
             examples=self.settings.max_examples,
             seed=self.seed,
             name=self.name,
+            hints=TracedPairs(mechanism, subject.claim, self.seed),
         )
         self.failed: PairTrial | None = None
         self.misuse: DPVerifyError | None = None
@@ -221,13 +227,16 @@ class Execution:
         witness, lower = found
         pairs = len(self.search.tried)
         tried = f"{pairs:,} {'pair' if pairs == 1 else 'pairs'}, {self.search.used:,} draws a side"
-        mechanism = f"{self.subject.function.__name__}.mechanism"
-        hints = [replay_line(mechanism, self.subject.claim, witness)]
+        hints = [] if trial.hint is None else [f"line:   {line}" for line in trial.hint.lines]
+        if witness is not None:
+            mechanism = f"{self.subject.function.__name__}.mechanism"
+            hints.insert(0, replay_line(mechanism, self.subject.claim, witness))
         if self.planted:
             hints.append(f"repeat: @hypothesis.seed({self.seed}) above the test")
         message = described(
             self.name,
             self.subject.claim,
+            (trial.candidate.left, trial.candidate.right),
             witness,
             epsilon_lower=lower,
             level=self.level,
@@ -240,8 +249,9 @@ class Execution:
     def _record(self, violation: PrivacyViolation | None) -> PrivacyFinding:
         verdict = self.search.verdict
         lower, delta = (0.0, 0.0) if verdict is None else (verdict.epsilon_lower, verdict.delta)
-        if violation is not None and violation.witness is not None:
-            lower, delta = violation.epsilon_lower, violation.witness.delta
+        if violation is not None:
+            lower = violation.epsilon_lower
+            delta = delta if violation.witness is None else violation.witness.delta
         return PrivacyFinding(
             name=self.name,
             claim=str(self.subject.claim),

@@ -29,11 +29,29 @@ _WORDS = 4  # of 64 bits, which make the state of a PCG64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Hint:
+    """What is known of a pair without draws, from calls in which the noise was seen.
+
+    `loss` is what the noise lost at most; `kept` says that this is within the claim, `refuted`
+    that the claim is exactly false on the pair, as ε is at least `epsilon_lower`; `lines` name the
+    code that loses. If neither, only draws can tell.
+    """
+
+    kept: bool
+    refuted: bool
+    loss: float
+    calls: int
+    epsilon_lower: float = 0.0
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PairTrial:
     """A pair, the draws on it so far, and by how much it seems to break the claim.
 
-    `found` is the refutation, if there is one. `broken` says what a vectorized mechanism raised on
-    the pair: draws are then made one by one, so that an exception is an output like any other.
+    `found` is the refutation, if there is one; `hint` is what was known without draws. `broken`
+    says what a vectorized mechanism raised on the pair: draws are then made one by one, so that an
+    exception is an output like any other.
     """
 
     candidate: Candidate
@@ -41,7 +59,8 @@ class PairTrial:
     seen: Draws | None = None
     score: float = -math.inf
     broken: str = ""
-    found: Outcome | Refuted | None = None
+    found: Outcome | Refuted | Hint | None = None
+    hint: Hint | None = None
 
     @property
     def size(self) -> int:
