@@ -38,6 +38,10 @@ def satisfies(
     other parameters are fixtures or parametrized, as for any test. A correct mechanism fails with
     probability at most `level`, however many pairs are tried.
 
+    Each pair is traced first (`dpverify.trace`): where all data pass through noise that is seen, a
+    few calls tell its exact loss and the line that spends it. Draws confirm what a trace refutes,
+    decide where noise steers the code or is not followed, and test the pair that seems worst.
+
     Parameters
     ----------
     claim

@@ -16,7 +16,7 @@ from hypothesis.strategies import SearchStrategy
 from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.search.examples import ExampleSearch
 from dpverify.auditing.search.judging import warn_unconfirmed
-from dpverify.auditing.search.trials import Calls, PairTrial
+from dpverify.auditing.search.trials import Calls, Hint, PairTrial
 from dpverify.auditing.statistics.points import Point, implied_points
 from dpverify.errors import DPVerifyError, InvalidParameter
 from dpverify.fingerprint import fingerprint
@@ -228,6 +228,9 @@ class Execution:
         pairs = len(self.search.tried)
         tried = f"{pairs:,} {'pair' if pairs == 1 else 'pairs'}, {self.search.used:,} draws a side"
         hints = [] if trial.hint is None else [f"line:   {line}" for line in trial.hint.lines]
+        if witness is not None and isinstance(trial.found, Hint):
+            exact = trial.found.epsilon_lower
+            hints.insert(0, f"seen:   ε ≥ {exact:.6g}, exactly, by the noise of one call a side")
         if witness is not None:
             mechanism = f"{self.subject.function.__name__}.mechanism"
             hints.insert(0, replay_line(mechanism, self.subject.claim, witness))
