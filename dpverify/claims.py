@@ -1,13 +1,32 @@
-"""A claim: what an author says of a mechanism, and on what grounds. And what a mechanism is."""
+"""Claims: what is said of a mechanism, and the one reader of whatever a caller offers as a claim.
 
+A claim may be one of the library's guarantees, or everything that a profile says: a list of points
+(ε, δ), a function ε ↦ δ, a dominating pair, a mechanism that has one, or an accountant. The latter
+become a `ProfileClaim`: (ε, δ)-DP at finitely many points at once, δ rounded up, so that whoever
+refutes it has refuted what was claimed. The reader asks what an object can do, not of which class
+it is.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
-from dpverify.guarantees import Guarantee
+from dpverify.errors import InvalidParameter, check_between, check_instance
+from dpverify.guarantees import GUARANTEES, ApproxDP, Bracket, Guarantee
 from dpverify.neighbors import Relation
+from dpverify.pairs.base import Pair
+from dpverify.pairs.leaky_response import LeakyResponsePair
+from dpverify.plain import untagged
 from dpverify.theorems import Theorem
+
+_DELTAS = (0.5, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 1e-12, 0.0)
+_FEW_DELTAS = (0.3, 0.03, 3e-3, 1e-4, 1e-6)  # where every answer is a composition
+_LOOSELY = 1e-2  # the tolerance of such answers; their upper ends are what is claimed
+_EPSILONS = (0.0, *(float(e) for e in np.geomspace(0.05, 30.0, 40)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +54,187 @@ class Mechanism(Protocol):
     def claim(self) -> Claim: ...
 
     def sample(self, data: Any, size: int, *, rng: np.random.Generator) -> Any: ...  # noqa: ANN401
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileClaim:
+    """(ε, δ)-DP at every one of these points at once; `name` says whose profile they lie on.
+
+    Kept in the order of ε; a point that another one implies, by a smaller ε and δ, is left out.
+
+    >>> ProfileClaim(points=[(1.0, 0.1), (0.0, 0.4), (2.0, 0.2)]).points
+    ((0.0, 0.4), (1.0, 0.1))
+    """
+
+    points: tuple[tuple[float, float], ...]
+    name: str = "points"
+
+    def __post_init__(self) -> None:
+        kept: list[tuple[float, float]] = []
+        for epsilon, delta in sorted(map(_point, self.points)):
+            if not kept or delta < kept[-1][1]:
+                kept.append((epsilon, delta))
+        if not kept:
+            raise InvalidParameter(f"points={self.points!r} must not be empty")
+        object.__setattr__(self, "points", tuple(kept))
+
+    def delta(self, epsilon: float) -> float:
+        """The smallest δ at ε that the points imply, rounded up. [KOV15 Thm 2.5]"""
+        return min(
+            LeakyResponsePair(ApproxDP(epsilon=own, delta=delta)).delta(epsilon)
+            for own, delta in self.points
+        )
+
+    def __str__(self) -> str:
+        first, last = self.points[0], self.points[-1]
+        return (
+            f"profile of {self.name}, points: {len(self.points)}, from "
+            f"(ε, δ) = ({first[0]:.4g}, {first[1]:.4g}) to ({last[0]:.4g}, {last[1]:.4g})"
+        )
+
+
+class HasProfile(Protocol):
+    """Says which δ holds at ε, as pairs and accountants do.
+
+    `epsilon(delta)`, `reversed`, `max_loss` and `relation` are asked for too if they are there.
+    """
+
+    def delta(self, epsilon: float) -> float | Bracket: ...
+
+
+class HasPair(Protocol):
+    """A mechanism with a dominating pair."""
+
+    def pair(self, relation: Relation) -> Pair: ...
+
+
+class HasClaim(Protocol):
+    """A mechanism that says what it promises."""
+
+    @property
+    def claim(self) -> Claim: ...
+
+
+AuditClaim: TypeAlias = Guarantee | ProfileClaim
+_KINDS: dict[str, type[AuditClaim]] = {kind.__name__: kind for kind in (*GUARANTEES, ProfileClaim)}
+Claimable: TypeAlias = (
+    AuditClaim
+    | Claim
+    | HasProfile
+    | HasPair
+    | HasClaim
+    | Callable[[float], float]
+    | Sequence[tuple[float, float]]
+)
+
+
+def read_claim(subject: Claimable | None, relation: Relation | None = None) -> AuditClaim:
+    """What is claimed, in the form that can be held against draws.
+
+    A mechanism stands for its dominating pair under `relation`, or for its own claim if no
+    relation is given or it has no pair.
+
+    >>> read_claim([(1.0, 0.0), (0.0, 0.5)]).points
+    ((0.0, 0.5), (1.0, 0.0))
+    """
+    thing: Any = subject
+    check_instance("claim", thing)
+    if thing is None:
+        raise InvalidParameter("claim=None must be a guarantee, as the mechanism states no claim")
+    if isinstance(thing, (*GUARANTEES, ProfileClaim)):
+        return thing
+    if hasattr(thing, "guarantee"):
+        _check_relation(thing, relation)
+        return read_claim(thing.guarantee)
+    if callable(getattr(thing, "delta", None)):
+        _check_relation(thing, relation)
+        return _of_profile(thing, type(thing).__name__)
+    has_pair = callable(getattr(thing, "pair", None))
+    if has_pair and relation is not None:
+        return _of_profile(thing.pair(Relation.parse(relation)), type(thing).__name__)
+    if getattr(thing, "claim", None) is not None:
+        return read_claim(thing.claim, relation)
+    if has_pair:
+        raise InvalidParameter(
+            f"claim={thing!r} must state a claim, or come with the relation of its pair"
+        )
+    if callable(thing):
+        return _of_function(thing, getattr(thing, "__name__", "a function"))
+    if isinstance(thing, Iterable) and not isinstance(thing, (str, bytes)):
+        return ProfileClaim(points=tuple(thing))
+    raise InvalidParameter(
+        f"claim={thing!r} must be a guarantee, a pair, an accountant, a mechanism, a "
+        "function ε ↦ δ or points (ε, δ)"
+    )
+
+
+def claim_from_dict(told: dict[str, Any]) -> AuditClaim:
+    """The claim that `plain.tagged` told."""
+    return untagged(told, _KINDS)
+
+
+def _check_relation(stated: Any, relation: Relation | None) -> None:  # noqa: ANN401
+    """Raise if a claim, or an accountant, is about other neighbors than `relation`."""
+    own = getattr(stated, "relation", None)
+    if None not in {own, relation} and own is not relation:
+        raise InvalidParameter(
+            f"claim={type(stated).__name__} for relation {own} must hold for relation {relation}"
+        )
+
+
+def _of_profile(subject: Any, name: str) -> ProfileClaim:  # noqa: ANN401  # see `HasProfile`
+    """Points on the profile of a pair or an accountant, in the worse direction."""
+    if getattr(subject, "parts", None) == ():
+        raise InvalidParameter(f"claim={name}(parts=()) must have parts: compose something")
+    sides = (subject, subject.reversed) if hasattr(subject, "reversed") else (subject,)
+    loosely = _takes_tolerance(subject.delta)
+    options = {"tolerance": _LOOSELY} if loosely else {}
+
+    def delta(epsilon: float) -> float:
+        return max(_upper(side.delta(epsilon, **options)) for side in sides)
+
+    if not callable(getattr(subject, "epsilon", None)):
+        return _of_function(delta, name)
+    points = [(0.0, delta(0.0))]
+    for at in _FEW_DELTAS if loosely else _DELTAS:
+        epsilon = max(_upper(side.epsilon(at, **options)) for side in sides)
+        if math.isfinite(epsilon):
+            points.append((epsilon, at))
+    largest = max(getattr(side, "max_loss", math.inf) for side in sides)
+    if math.isfinite(largest):
+        points.append((largest, delta(largest)))
+    runs = [getattr(part, "times", 1) for part in getattr(subject, "parts", ())]
+    told = f"an accountant, runs: {sum(runs):,}" if loosely and runs else name
+    return ProfileClaim(points=tuple(points), name=told)
+
+
+def _takes_tolerance(method: Callable[..., object]) -> bool:
+    """Whether an answer may be had loosely, and hence is not quick."""
+    return "tolerance" in inspect.signature(method).parameters
+
+
+def _upper(answer: float | Bracket) -> float:
+    return float(answer.upper if isinstance(answer, Bracket) else answer)
+
+
+def _of_function(profile: Callable[[float], float], name: str) -> ProfileClaim:
+    points: list[tuple[float, float]] = []
+    for epsilon in _EPSILONS:
+        delta = profile(epsilon)
+        check_between(f"claim({epsilon:g})", delta, 0.0, 1.0)
+        if points and delta > points[-1][1] + 1e-9:
+            raise InvalidParameter(
+                f"claim({epsilon:g})={delta!r} must not exceed claim({points[-1][0]:g})="
+                f"{points[-1][1]!r}: a profile never rises"
+            )
+        points.append((epsilon, float(delta)))
+    return ProfileClaim(points=tuple(points), name=name)
+
+
+def _point(point: Any) -> tuple[float, float]:  # noqa: ANN401  # what a caller gave
+    match point:
+        case (epsilon, delta):
+            checked = ApproxDP(epsilon=epsilon, delta=delta)  # refuses what is no point
+            return float(checked.epsilon), float(checked.delta)
+        case _:
+            raise InvalidParameter(f"points={point!r} must be pairs (ε, δ)")

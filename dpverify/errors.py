@@ -173,3 +173,14 @@ def as_float(value: SupportsFloat | SupportsIndex) -> float:
 def is_rational(value: object) -> bool:
     """Whether arithmetic with `value` is exact: an int or a Fraction, not a float."""
     return isinstance(value, (int, Fraction)) and not isinstance(value, bool)
+
+
+def check_level(level: object, *, least: float = 1e-12) -> None:
+    """Raise unless `level` is a probability of error that a test can have: from `least` to 1/2."""
+    check_between("level", level, least, 0.5)
+
+
+def check_seed(seed: object) -> None:
+    """Raise unless `seed` is a whole number, at least 0."""
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise InvalidParameter(f"seed={shown(seed)} must be a whole number, at least 0")

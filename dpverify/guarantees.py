@@ -7,10 +7,11 @@ birth: a guarantee that exists is meaningful. ε = 0, δ = 0, δ = 1 and ε = �
 import html
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dpverify.errors import InvalidParameter, as_between, as_real, settle
+from dpverify.plain import tagged, untagged
 from dpverify.theorems import Theorem
 
 
@@ -114,7 +115,10 @@ class Bracket:
 
 
 _FORMAT = 1
-_GUARANTEES = (PureDP, ApproxDP, ZeroConcentratedDP, RenyiDP, GaussianDP)
+GUARANTEES = (PureDP, ApproxDP, ZeroConcentratedDP, RenyiDP, GaussianDP)
+_KINDS: dict[str, type[Guarantee | Bracket]] = {
+    kind.__name__: kind for kind in (*GUARANTEES, Bracket)
+}
 
 
 def to_dict(value: Guarantee | Bracket) -> dict[str, Any]:
@@ -123,38 +127,18 @@ def to_dict(value: Guarantee | Bracket) -> dict[str, Any]:
     >>> to_dict(PureDP(epsilon=1.0))
     {'version': 1, 'kind': 'PureDP', 'epsilon': 1.0}
     """
-    shown = {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
-    return {"version": _FORMAT, "kind": type(value).__name__} | shown
+    return {"version": _FORMAT} | tagged(value)
 
 
 def from_dict(fields: dict[str, Any]) -> Guarantee | Bracket:
     """The guarantee or bracket that `to_dict` told."""
     try:
         kept = dict(fields)
-        version, kind = kept.pop("version"), kept.pop("kind")
+        version = kept.pop("version")
         if version != _FORMAT:
             raise InvalidParameter(f"version={version!r} must be {_FORMAT}")
-        if kind == Bracket.__name__:
-            theorem = kept.pop("theorem")
-            return Bracket(
-                float(kept["lower"]),
-                float(kept["upper"]),
-                None if theorem is None else Theorem(**theorem),
-                tuple(kept["assumes"]),
-            )
-        made = next(each for each in _GUARANTEES if each.__name__ == kind)
-        return made(**{name: float(number) for name, number in kept.items()})
-    except (AttributeError, KeyError, StopIteration, TypeError, ValueError) as error:
+        return untagged(kept, _KINDS)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, InvalidParameter):
             raise
         raise InvalidParameter(f"fields={fields!r} must be what to_dict returns") from None
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, Theorem):
-        return asdict(value)
-    if isinstance(value, tuple):
-        return list(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value

@@ -9,7 +9,17 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 LAYERS = (
-    *("errors", "arrays", "balls", "theorems", "guarantees", "neighbors", "claims", "pairs"),
+    *(
+        "errors",
+        "arrays",
+        "plain",
+        "balls",
+        "theorems",
+        "guarantees",
+        "neighbors",
+        "pairs",
+        "claims",
+    ),
     *(
         "fingerprint",
         "schema",

@@ -20,9 +20,9 @@ from dpverify.auditing.one_run.audit import audit_one_run
 from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu
 from dpverify.auditing.one_run.verdict import OneRunVerdict
 from dpverify.auditing.procedure.progress import Progress
-from dpverify.auditing.profiles import ProfileClaim
 from dpverify.auditing.search import audit_over
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness
+from dpverify.claims import ProfileClaim
 
 __all__ = [
     "NotRefuted",

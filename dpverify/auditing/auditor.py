@@ -30,17 +30,23 @@ from dpverify.auditing.procedure.conclusion import conclude
 from dpverify.auditing.procedure.progress import Progress
 from dpverify.auditing.procedure.rounds import Run
 from dpverify.auditing.procedure.state import Plan
-from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of
 from dpverify.auditing.sampling.copies import copier
 from dpverify.auditing.sampling.drawing import is_vectorized
 from dpverify.auditing.sampling.journal import Journal, fingerprint
-from dpverify.auditing.sampling.sampler import Sampler, Target, check_seed
+from dpverify.auditing.sampling.sampler import Sampler, Target
 from dpverify.auditing.sampling.workers import pool
 from dpverify.auditing.statistics.levels import Levels, Method
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.auditing.verdict import Verdict
-from dpverify.errors import InvalidParameter, check_count, check_member, check_positive, check_real
-from dpverify.neighbors import Relation
+from dpverify.claims import Claimable, read_claim
+from dpverify.errors import (
+    InvalidParameter,
+    check_count,
+    check_level,
+    check_member,
+    check_positive,
+    check_seed,
+)
 from dpverify.schema import Schema
 
 Arithmetic: TypeAlias = Literal["real", "float"]
@@ -156,7 +162,8 @@ def audit(  # noqa: PLR0913  # the contract of the library
     for name, value in (("seconds", seconds), ("timeout", timeout)):
         if value is not None:
             check_positive(name, value)
-    guarantee = _claimed(mechanism, claim, None if schema is None else schema.relation)
+    stated = getattr(mechanism, "claim", None) if claim is None else claim
+    guarantee = read_claim(stated, None if schema is None else schema.relation)
     plan = Plan(
         claim=guarantee,
         points=implied_points(guarantee),
@@ -202,23 +209,10 @@ def _journal(path: str | Path | None, inputs: dict[str, Any]) -> Iterator[Journa
         yield journal
 
 
-def _claimed(mechanism: Target, claim: Claimable | None, relation: Relation | None) -> AuditClaim:
-    if claim is None:
-        claim = getattr(mechanism, "claim", None)
-        if claim is None:
-            raise InvalidParameter(
-                "claim=None must be a guarantee, as the mechanism states no claim"
-            )
-    return claim_of(claim, relation=relation)
-
-
 def _check(
     level: object, seed: object, samples: object, method: object, arithmetic: object
 ) -> None:
-    check_real("level", level)
-    check_positive("level", level)
-    if not 1e-12 <= float(level) <= 0.5:  # type: ignore[arg-type]  # checked above
-        raise InvalidParameter(f"level={level!r} must lie in [1e-12, 0.5]")
+    check_level(level)
     check_seed(seed)
     if samples is not None:
         check_count("samples", samples)

@@ -8,12 +8,19 @@ from typing import Any, TypeAlias
 
 from dpverify.auditing.attacks.events import Event, event_from_dict
 from dpverify.auditing.attacks.proposals import Confirm, Draws
-from dpverify.auditing.profiles import AuditClaim, claim_from_dict, claim_to_dict
 from dpverify.auditing.sampling.limits import Stopped
 from dpverify.auditing.sampling.outputs import canonical
-from dpverify.auditing.sampling.sampler import Sampler, Side, Target, check_seed
+from dpverify.auditing.sampling.sampler import Sampler, Side, Target
 from dpverify.auditing.statistics.binomial import Counts, epsilon_lower
-from dpverify.errors import InvalidParameter, check_count, check_positive, check_real
+from dpverify.claims import AuditClaim, claim_from_dict
+from dpverify.errors import (
+    InvalidParameter,
+    check_count,
+    check_level,
+    check_positive,
+    check_seed,
+)
+from dpverify.plain import decoded, encoded, fields_of, plain, restored, tagged
 
 _FORMAT = 1
 
@@ -63,9 +70,7 @@ class Witness:
         check_count("samples", samples)
         check_seed(seed)
         level = self.level if level is None else level
-        check_real("level", level)
-        if not 0.0 < level <= 0.5:
-            raise InvalidParameter(f"level={level!r} must lie in (0, 0.5]")
+        check_level(level, least=1e-300)
         if timeout is not None:
             check_positive("timeout", timeout)
         sampler = Sampler(
@@ -99,13 +104,13 @@ class Witness:
         """As JSON can hold it; data that JSON cannot hold is kept as text and not loaded again."""
         return {
             "version": _FORMAT,
-            "claim": claim_to_dict(self.claim),
-            "left": _data(self.left),
-            "right": _data(self.right),
+            "claim": tagged(self.claim),
+            "left": _stored(self.left),
+            "right": _stored(self.right),
             "event": self.event.to_dict(),
             "event_in_words": str(self.event),
-            "favors": self.favors.name.lower(),
-            "counts": _fields(self.counts),
+            "favors": plain(self.favors),
+            "counts": fields_of(self.counts),
             "delta": self.delta,
             "level": self.level,
             "seed": self.seed,
@@ -125,10 +130,10 @@ class Witness:
             fields = json.loads(Path(path).read_text(encoding="utf-8"))
             return cls(
                 claim=claim_from_dict(fields["claim"]),
-                left=_loaded(fields["left"]),
-                right=_loaded(fields["right"]),
+                left=decoded(fields["left"]),
+                right=decoded(fields["right"]),
                 event=event_from_dict(fields["event"]),
-                favors=Side[fields["favors"].upper()],
+                favors=restored(Side, fields["favors"]),
                 counts=Counts(**fields["counts"]),
                 delta=float(fields["delta"]),
                 level=float(fields["level"]),
@@ -172,7 +177,7 @@ class _Finding:
         return {
             "version": _FORMAT,
             "refuted": isinstance(self, Refuted),
-            "claim": claim_to_dict(self.claim),
+            "claim": tagged(self.claim),
             "level": self.level,
             "epsilon_lower": self.epsilon_lower,
             "delta": self.delta,
@@ -258,48 +263,9 @@ def counts_of(event: Event, favors: Side, fresh: Confirm | Draws) -> Counts:
     )
 
 
-def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401  # a slotted dataclass
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}
-
-
-def _data(data: object) -> dict[str, Any]:
-    """Arrays, tuples and dicts of what JSON holds are told apart from it; the rest is text."""
+def _stored(data: object) -> dict[str, Any]:
+    """A dataset as JSON can hold it, or its text."""
     try:
-        return _encoded(data)
+        return encoded(data)
     except (TypeError, ValueError):
         return {"text": canonical(data)}
-
-
-def _encoded(data: Any) -> dict[str, Any]:  # noqa: ANN401  # whatever the mechanism takes
-    if hasattr(data, "tolist"):
-        plain = data.tolist()
-        json.dumps(plain, allow_nan=False)
-        return {"array" if isinstance(plain, list) else "json": plain}
-    if isinstance(data, tuple):
-        return {"tuple": [_encoded(each) for each in data]}
-    try:
-        json.dumps(data, allow_nan=False)
-    except (TypeError, ValueError):
-        if isinstance(data, list):
-            return {"list": [_encoded(each) for each in data]}
-        if isinstance(data, dict) and all(isinstance(name, str) for name in data):
-            return {"dict": {name: _encoded(each) for name, each in data.items()}}
-        raise
-    return {"json": data}
-
-
-def _loaded(fields: dict[str, Any]) -> Any:  # noqa: ANN401  # whatever the mechanism takes
-    ((kind, held),) = fields.items()
-    match kind:
-        case "array":
-            import numpy as np  # noqa: PLC0415
-
-            return np.array(held)
-        case "tuple":
-            return tuple(_loaded(each) for each in held)
-        case "list":
-            return [_loaded(each) for each in held]
-        case "dict":
-            return {name: _loaded(each) for name, each in held.items()}
-        case _:
-            return held

@@ -7,7 +7,8 @@ import numpy as np
 
 from dpverify.arrays import Floats
 from dpverify.auditing.bands.curves import ProfileBand, TradeOffBand, claimed_trade_off
-from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of, claimed_delta
+from dpverify.auditing.statistics.points import claimed_delta
+from dpverify.claims import AuditClaim, Claimable, read_claim
 from dpverify.reporting.plots import _COLORS, _finish, check_plot
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def band_figure(band: ProfileBand, claim: Claimable) -> "Figure":
     """
     from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
 
-    promised = claim_of(claim)
+    promised = read_claim(claim)
     figure = Figure(figsize=(10.5, 4.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     _profile(left, band, promised)

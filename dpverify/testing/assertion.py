@@ -3,10 +3,10 @@
 from typing import Any
 
 from dpverify.auditing import NotRefuted, Refuted, audit
-from dpverify.auditing.profiles import Claimable
 from dpverify.auditing.sampling.sampler import Target
 from dpverify.auditing.search.judging import confirmed
 from dpverify.auditing.search.trials import Calls
+from dpverify.claims import Claimable
 from dpverify.errors import InvalidParameter
 from dpverify.testing.context import PrivacyFinding, current
 from dpverify.testing.decorator import check_claim, check_limits

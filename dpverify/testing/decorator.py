@@ -11,8 +11,7 @@ from typing import Any
 
 from hypothesis.strategies import SearchStrategy
 
-from dpverify.auditing.profiles import AuditClaim, Claimable, ProfileClaim, claim_of
-from dpverify.claims import Claim
+from dpverify.claims import AuditClaim, Claim, Claimable, ProfileClaim, read_claim
 from dpverify.errors import InvalidParameter, check_between, check_count
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
@@ -89,7 +88,7 @@ def check_given(claim: object) -> None:
 def check_claim(claim: Claimable | None, relation: Relation | None = None) -> AuditClaim:
     """What is claimed, as an audit reads it; raise if no samples could refute it."""
     check_given(claim)
-    promised = claim_of(claim, relation=relation)  # type: ignore[arg-type]  # checked above
+    promised = read_claim(claim, relation)
     if isinstance(promised, ProfileClaim):
         return promised
     largest = max(getattr(promised, name) for name in promised.__dataclass_fields__)

@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, Phase, given, settings, target
 from hypothesis.database import ExampleDatabase
 from hypothesis.strategies import SearchStrategy
 
-from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.search.examples import ExampleSearch
 from dpverify.auditing.search.judging import warn_unconfirmed
 from dpverify.auditing.search.trials import Calls, Hint, PairTrial
 from dpverify.auditing.statistics.points import Point, implied_points
+from dpverify.claims import AuditClaim
 from dpverify.errors import DPVerifyError, InvalidParameter
 from dpverify.fingerprint import fingerprint
 from dpverify.neighbors import Relation

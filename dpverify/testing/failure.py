@@ -6,9 +6,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.sampling.sampler import Side
 from dpverify.auditing.verdict import Witness
+from dpverify.claims import AuditClaim
 from dpverify.schema.rows import is_frame
 
 _WIDTH = 2_000  # characters of a dataset that are printed

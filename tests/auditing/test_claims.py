@@ -6,17 +6,20 @@ from typing import Any, Literal
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from dpverify.accounting.accountant import Accountant
-from dpverify.auditing import audit, audit_over
-from dpverify.auditing.profiles import ProfileClaim
-from dpverify.claims import Claim
+from dpverify.arrays import Floats, Mask
+from dpverify.auditing import audit, audit_one_run, audit_over, estimate_profile
+from dpverify.auditing.statistics.points import claimed_delta
+from dpverify.claims import Claim, ProfileClaim, read_claim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.mechanisms import Gaussian, Laplace
 from dpverify.neighbors import Relation
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.schema import Answers
+from dpverify.testing import PrivacyViolation, assert_private, neighbors, satisfies
 from dpverify.theorems import LAPLACE
 
 RELATION = Relation.ADD_REMOVE
@@ -46,8 +49,28 @@ class Leaky:
         return data[0] + rng.laplace(scale=0.15, size=size)
 
 
+def leaky(data: list[float], rng: np.random.Generator) -> float:
+    return sum(data) + float(rng.laplace(scale=0.1))
+
+
+def train(included: Mask, rng: np.random.Generator) -> Floats:
+    """Scores that give nearly every canary away."""
+    return included + rng.normal(scale=0.1, size=len(included))
+
+
+class Profile:
+    """Nothing but a profile: no class of the library, no epsilon(delta)."""
+
+    def delta(self, epsilon: float) -> float:
+        return 0.3 * math.exp(-epsilon)
+
+
+CLAIMS["profile only"] = Profile()
+DOORS = ["pair", "pair and schema", "schema", "audit_over", "assert_private", "satisfies"]
+
+
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS)
-@pytest.mark.parametrize("door", ["pair", "pair and schema", "schema", "audit_over"])
+@pytest.mark.parametrize("door", [*DOORS, "one run", "band"])
 def test_every_claim_through_every_door(door: str, claim: Any) -> None:  # noqa: ANN401
     given: dict[str, Any] = {"claim": claim, "samples": 2_000, "seed": 3}
     match door:
@@ -57,8 +80,26 @@ def test_every_claim_through_every_door(door: str, claim: Any) -> None:  # noqa:
             verdict = audit(Leaky(), schema=SCHEMA, **PAIR, **given)
         case "schema":
             verdict = audit(Leaky(), schema=SCHEMA, **given)
-        case _:
+        case "audit_over":
             verdict = audit_over(Leaky(), SCHEMA, **given, pairs=4, minimize=False)
+        case "assert_private":
+            with pytest.raises(PrivacyViolation):
+                assert_private(Leaky(), claim, PAIR["left"], PAIR["right"], samples=2_000)
+            return
+        case "satisfies":
+            pairs = neighbors(st.lists(st.just(1.0), max_size=2), relation=RELATION)
+            with pytest.raises(PrivacyViolation):
+                satisfies(claim, on=pairs, samples=4_000)(leaky)()
+            return
+        case "one run":
+            found = audit_one_run(train, canaries=600, claim=claim, seed=3)
+            assert found.claim == read_claim(claim, RELATION)
+            assert found.refuted or claimed_delta(found.claim, 0.5) >= 1e-3  # much for one run
+            return
+        case _:
+            band = estimate_profile(Leaky(), **PAIR, draws=3_000, level=0.01, seed=3)
+            assert band.refutes(claim) is not None
+            return
     assert verdict.refuted
 
 

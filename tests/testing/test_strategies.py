@@ -11,9 +11,8 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from dpverify.accounting.accountant import Accountant
-from dpverify.auditing.profiles import GUARANTEES
 from dpverify.errors import InvalidParameter, NotSupported
-from dpverify.guarantees import Guarantee
+from dpverify.guarantees import GUARANTEES, Guarantee
 from dpverify.testing import strategies as dst
 
 

@@ -6,25 +6,37 @@ sample that it is judged on.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from dpverify.arrays import Mask
 from dpverify.auditing.sampling.outputs import MISSING, Outputs
-from dpverify.errors import InvalidParameter
+from dpverify.plain import fields_of, tagged, untagged
 
 _SHOWN = 6  # values or features that are named in words before "… more"
 
 
+class _Told:
+    """Events are written as their kind and their fields."""
+
+    __slots__ = ()
+    kind: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return tagged(self, self.kind)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Between:
+class Between(_Told):
     """low ≤ feature ≤ high; an end may be infinite. False where there is no such number.
 
     >>> print(Between(feature="output", high=0.37))
     output ≤ 0.37
     """
 
+    kind: ClassVar[str] = "between"
     feature: str
     low: float = -math.inf
     high: float = math.inf
@@ -50,23 +62,16 @@ class Between:
             return f"{self.feature} ≥ {self.low!r}"
         return f"{self.low!r} ≤ {self.feature} ≤ {self.high!r}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": "between",
-            "feature": self.feature,
-            "low": _plain(self.low),
-            "high": _plain(self.high),
-        }
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneOf:
+class OneOf(_Told):
     """The output, or a part of it, is one of these canonical texts.
 
     >>> print(OneOf(feature="output", texts=("3",)))
     output = 3
     """
 
+    kind: ClassVar[str] = "one-of"
     feature: str
     texts: tuple[str, ...]
 
@@ -82,14 +87,12 @@ class OneOf:
             return f"{self.feature}{verb}{only}"
         return f"{self.feature} in {{{_listed(self.texts)}}}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"kind": "one-of", "feature": self.feature, "texts": list(self.texts)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linear:
+class Linear(_Told):
     """Σ weight·feature ≥ bound; a feature that is missing counts as 0."""
 
+    kind: ClassVar[str] = "linear"
     features: tuple[str, ...]
     weights: tuple[float, ...]
     bound: float
@@ -110,14 +113,6 @@ class Linear:
     def __str__(self) -> str:
         terms = [f"{w:+.4g}·{name}" for w, name in zip(self.weights, self.features, strict=True)]
         return f"{_listed(terms, ' ')} ≥ {self.bound:.6g}"
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": "linear",
-            "features": list(self.features),
-            "weights": list(self.weights),
-            "bound": self.bound,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +144,10 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trees:
+class Trees(_Told):
     """The sum of trees over features ≥ bound: what a boosted classifier learned."""
 
+    kind: ClassVar[str] = "trees"
     features: tuple[str, ...]
     trees: tuple[Tree, ...]
     bound: float
@@ -176,60 +172,21 @@ class Trees:
         return f"{score} ≥ {self.bound:.6g}"
 
     def to_dict(self) -> dict[str, Any]:
-        trees = [
-            [
-                list(tree.feature),
-                [_plain(t) for t in tree.threshold],
-                [int(m) for m in tree.missing_left],
-                list(tree.left),
-                list(tree.right),
-                list(tree.value),
-            ]
-            for tree in self.trees
-        ]
-        return {
-            "kind": "trees",
-            "features": list(self.features),
-            "trees": trees,
-            "bound": self.bound,
-        }
+        """As JSON can hold it; trees as lists of lists."""
+        told = [fields_of(tree) for tree in self.trees]
+        for tree in told:
+            tree["missing_left"] = [int(to_left) for to_left in tree["missing_left"]]
+        trees = [list(tree.values()) for tree in told]
+        return tagged(replace(self, trees=()), self.kind) | {"trees": trees}
 
 
 Event: TypeAlias = Between | OneOf | Linear | Trees
+_KINDS: dict[str, type[Event]] = {kind.kind: kind for kind in (Between, OneOf, Linear, Trees)}
 
 
-def event_from_dict(fields: dict[str, Any]) -> Event:
+def event_from_dict(told: dict[str, Any]) -> Event:
     """The event that `to_dict` described."""
-    match fields:
-        case {"kind": "between", "feature": feature, "low": low, "high": high}:
-            return Between(feature=feature, low=float(low), high=float(high))
-        case {"kind": "one-of", "feature": feature, "texts": texts}:
-            return OneOf(feature=feature, texts=tuple(texts))
-        case {"kind": "linear", "features": features, "weights": weights, "bound": bound}:
-            return Linear(features=tuple(features), weights=tuple(weights), bound=float(bound))
-        case {"kind": "trees", "features": features, "trees": trees, "bound": bound}:
-            return Trees(
-                features=tuple(features), trees=tuple(map(_tree, trees)), bound=float(bound)
-            )
-        case _:
-            raise InvalidParameter(f"event={fields!r} must be an event as to_dict writes it")
-
-
-def _tree(lists: list[Any]) -> Tree:
-    feature, threshold, missing, left, right, value = lists
-    return Tree(
-        tuple(feature),
-        tuple(map(float, threshold)),
-        tuple(map(bool, missing)),
-        tuple(left),
-        tuple(right),
-        tuple(value),
-    )
-
-
-def _plain(value: float) -> float | str:
-    """JSON has no infinities."""
-    return value if math.isfinite(value) else str(value)
+    return untagged(told, _KINDS)
 
 
 def _listed(items: tuple[str, ...] | list[str], separator: str = ", ") -> str:

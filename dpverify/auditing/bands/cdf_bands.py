@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import bdtrik, gammaln, xlogy
 
 from dpverify.arrays import Floats, Ints
-from dpverify.errors import check_between, check_count
+from dpverify.errors import check_count, check_level
 from dpverify.theorems import CDF_BAND, Theorem
 
 _TAIL = 64  # points of the grid towards each end of [0, 1]
@@ -46,7 +46,7 @@ class CountLimits:
 def count_limits(draws: int, level: float) -> CountLimits:
     """Limits at one local level, as narrow as simultaneous coverage 1 − level allows."""
     check_count("draws", draws)
-    check_between("level", level, 1e-12, 0.5)
+    check_level(level)
     at = _grid(draws)
     goal = level * (1.0 - _ROUND_OFF)
     good, bad = math.log(level / (4.0 * len(at))), math.log(level)  # Bonferroni holds

@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
-from dpverify.auditing.profiles import Claimable, claim_of, claimed_delta
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
-from dpverify.auditing.statistics.points import implied_points
+from dpverify.auditing.statistics.points import claimed_delta, implied_points
+from dpverify.claims import Claimable, read_claim
 from dpverify.errors import InvalidParameter, check_between
 from dpverify.guarantees import GaussianDP
+from dpverify.plain import fields_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,14 +79,8 @@ class TradeOffBand:
     score: str
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "false_alarm": self.false_alarm.tolist(),
-            "lower": self.lower.tolist(),
-            "upper": self.upper.tolist(),
-            "level": self.level,
-            "draws": self.draws,
-            "score": self.score,
-        }
+        """As JSON can hold it."""
+        return fields_of(self)
 
     def __repr__(self) -> str:
         return (
@@ -135,7 +130,7 @@ class ProfileBand:
 
         A true claim is refuted with probability at most `level`, however many are tried.
         """
-        promised = claim_of(claim)
+        promised = read_claim(claim)
         at = {p.epsilon: p.delta for p in implied_points(promised)}
         if isinstance(promised, GaussianDP):  # its profile is curved, and quick to ask
             at |= {e: claimed_delta(promised, e) for e in self.epsilons.tolist()}
@@ -164,18 +159,9 @@ class ProfileBand:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it: the curves, and how they came about."""
-        return {
-            "version": 1,
-            "epsilons": self.epsilons.tolist(),
-            "lower": self.lower.tolist(),
-            "upper": self.upper.tolist(),
-            "level": self.level,
-            "draws": self.draws,
-            "explored": self.explored,
-            "score": self.score,
-            "seed": self.seed,
-            "seconds": self.seconds,
-        }
+        told = fields_of(self)
+        del told["events"]
+        return {"version": 1} | told
 
     def to_json(self) -> str:
         return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False)
@@ -193,7 +179,7 @@ def claimed_trade_off(claim: Claimable, false_alarms: Floats) -> Floats:
 
     The supremum over ε of 1 − δ(ε) − e^ε·α and e^(−ε)·(1 − δ(ε) − α). [DRS22 Prop. 6]
     """
-    promised = claim_of(claim)
+    promised = read_claim(claim)
     own = [(p.epsilon, p.delta) for p in implied_points(promised)]
     highest = max(0.5, *(e for e, _ in own))
     grid = [(float(e), claimed_delta(promised, float(e))) for e in np.linspace(0, highest, 25)]

@@ -18,7 +18,13 @@ from dpverify.auditing.procedure.refusals import refuse_repeated, refuse_useless
 from dpverify.auditing.sampling.outputs import joined
 from dpverify.auditing.sampling.sampler import LOSS, Sampler, SampleRaised, Side, Target
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
-from dpverify.errors import InvalidParameter, check_between, check_count
+from dpverify.errors import (
+    InvalidParameter,
+    check_between,
+    check_count,
+    check_level,
+    check_seed,
+)
 
 _EXPLORE = 0.25  # of the draws choose the score
 _FIRST = 16  # draws that show whether densities are known
@@ -132,6 +138,5 @@ def _grid(epsilons: ArrayLike | None, highest: float) -> Floats:
 def _check(draws: object, level: object, seed: object) -> None:
     check_count("draws", draws)
     check_between("draws", draws, _FEWEST, math.inf)
-    check_between("level", level, 1e-10, 0.5)
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidParameter(f"seed={seed!r} must be a whole number, at least 0")
+    check_level(level, least=1e-10)
+    check_seed(seed)

@@ -20,9 +20,10 @@ from dpverify.arrays import Floats, Mask
 from dpverify.auditing.one_run.guessing import Guessed
 from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu, one_run_p_value
 from dpverify.auditing.one_run.verdict import GuessPlan, OneRunVerdict
-from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of, claimed_delta
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
-from dpverify.errors import InvalidParameter, check_between, check_count
+from dpverify.auditing.statistics.points import claimed_delta
+from dpverify.claims import AuditClaim, Claimable, read_claim
+from dpverify.errors import InvalidParameter, check_between, check_count, check_level, check_seed
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP
 from dpverify.neighbors import Relation
 
@@ -69,14 +70,15 @@ def audit_one_run(  # noqa: PLR0913  # a front door
     True
     """
     start = time.perf_counter()
-    _check(level, seed)
+    check_level(level)
+    check_seed(seed)
     if not callable(train):
         raise InvalidParameter(f"train={train!r} must be a callable train(included, rng)")
     if not isinstance(canaries, (int, np.integer)) and not hasattr(canaries, "__len__"):
         raise InvalidParameter(f"canaries={canaries!r} must be a number or a list of records")
     count = canaries if isinstance(canaries, (int, np.integer)) else len(canaries)
     check_count("canaries", count)
-    promised = claim_of(claim, relation=Relation.ADD_REMOVE)
+    promised = read_claim(claim, Relation.ADD_REMOVE)
     if claimed_delta(promised, LARGEST_EPSILON) >= 1.0:
         raise InvalidParameter(f"claim={promised!r} must be finite: no guesses could refute it")
     chosen = _plans(plans, int(count))
@@ -180,9 +182,3 @@ def _scores(
             "none of them NaN"
         )
     return scores
-
-
-def _check(level: object, seed: object) -> None:
-    check_between("level", level, 1e-12, 0.5)
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidParameter(f"seed={seed!r} must be a whole number, at least 0")

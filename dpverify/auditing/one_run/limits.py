@@ -13,7 +13,8 @@ from scipy.special import log_ndtr, ndtr
 from dpverify.arrays import Floats
 from dpverify.auditing.one_run.guessing import Guessed, float_slopes, float_tails, guess_tail
 from dpverify.auditing.one_run.mixture import MOST_GUESSES, best_mixture
-from dpverify.auditing.profiles import AuditClaim, ProfileClaim, claimed_delta
+from dpverify.auditing.statistics.points import claimed_delta
+from dpverify.claims import AuditClaim, ProfileClaim
 from dpverify.errors import InvalidParameter, check_between
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
 

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.arrays import Mask
-from dpverify.auditing.profiles import AuditClaim, claim_to_dict
+from dpverify.claims import AuditClaim
 from dpverify.errors import InvalidParameter, check_count
+from dpverify.plain import plain, tagged
 from dpverify.theorems import ONE_RUN, Theorem
 
 
@@ -82,13 +83,13 @@ class OneRunVerdict:
         return {
             "version": 1,
             "refuted": self.refuted,
-            "claim": claim_to_dict(self.claim),
+            "claim": tagged(self.claim),
             "level": self.level,
             "p_value": self.p_value,
             "epsilon_lower": self.epsilon_lower,
             "delta": self.delta,
             "mu_lower": self.mu_lower,
-            "guesses": {"inside": self.best.inside, "outside": self.best.outside},
+            "guesses": plain(self.best),
             "correct": self.correct,
             "canaries": self.canaries,
             "included": self.included,

@@ -6,12 +6,12 @@ import numpy as np
 
 from dpverify.auditing.attacks.merit import Bound
 from dpverify.auditing.attacks.proposals import Confirm, Draws, Explore, Families, propose
-from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.sampling.outputs import WHOLE
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.binomial import critical, rejects
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import Witness, counts_of
+from dpverify.claims import AuditClaim
 
 FEWEST_FOR_BITS = 128  # draws a side
 

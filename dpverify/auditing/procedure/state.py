@@ -18,7 +18,6 @@ from dpverify.auditing.procedure.stages import (
     searches,
     tunes,
 )
-from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.sampling.outputs import joined
 from dpverify.auditing.sampling.sampler import Side
 from dpverify.auditing.statistics.betting import Ladder, Wager, Wealth, wager
@@ -26,6 +25,7 @@ from dpverify.auditing.statistics.binomial import Counts
 from dpverify.auditing.statistics.levels import Levels
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import counts_of
+from dpverify.claims import AuditClaim
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ from dpverify.auditing.sampling.limits import OutOfTime
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
 from dpverify.errors import InvalidParameter
 
-__all__ = ["LOSS", "SampleRaised", "Sampler", "Side", "Target", "check_seed", "generator"]
+__all__ = ["LOSS", "SampleRaised", "Sampler", "Side", "Target", "generator"]
 
 _TASK = 0.25  # seconds that a task should take
 _LARGEST_TASK = 1_024  # calls
@@ -38,12 +38,6 @@ _LARGEST_PART = 1 << 23  # numbers
 _FIRST_TASK = 16
 _DIGITS = 1e-6  # to which draws of the same call agree on all machines
 _SHARED_BY = 8  # tasks at least, where there are workers to share them
-
-
-def check_seed(seed: object) -> None:
-    """Raise unless this seeds generators."""
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidParameter(f"seed={seed!r} must be a whole number, at least 0")
 
 
 @dataclass(slots=True)

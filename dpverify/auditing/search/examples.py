@@ -22,7 +22,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dpverify.auditing.attacks.events import Linear, Trees
-from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.sampling.sampler import Target
 from dpverify.auditing.search.judging import Finalist, Judging, Ledger, confirmed
 from dpverify.auditing.search.quick import (
@@ -40,6 +39,7 @@ from dpverify.auditing.search.shrinking import Shrinking
 from dpverify.auditing.search.trials import Hint, PairTrial, Search
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import Refuted, Verdict, Witness
+from dpverify.claims import AuditClaim
 from dpverify.errors import InvalidParameter
 from dpverify.fingerprint import fingerprint
 from dpverify.guarantees import ApproxDP

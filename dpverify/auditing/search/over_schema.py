@@ -9,12 +9,9 @@ no more.
 import time
 from concurrent.futures import Executor
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
-from dpverify.accounting.accountant import Accountant
 from dpverify.auditing.adapters import adapted, assumptions
-from dpverify.auditing.profiles import AuditClaim, Claimable, claim_of
 from dpverify.auditing.sampling.sampler import Target
 from dpverify.auditing.sampling.workers import pool
 from dpverify.auditing.search.halving import Halving
@@ -23,8 +20,8 @@ from dpverify.auditing.search.shrinking import SchemaShrinking
 from dpverify.auditing.search.trials import PairTrial, Search, derived
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.auditing.verdict import Refuted, Verdict
-from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_between, check_count, check_positive
+from dpverify.claims import Claimable, read_claim
+from dpverify.errors import InvalidParameter, check_count, check_level, check_positive, check_seed
 from dpverify.schema import Schema
 
 _SHARES = (0.75, 0.25)  # of the level, for the pair that looks worst and for the second
@@ -88,14 +85,15 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
     if seconds is not None:
         check_positive("seconds", seconds)
     until = None if seconds is None else begun + seconds
-    check_between("level", level, 1e-11, 0.5)
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise InvalidParameter(f"seed={seed!r} must be a whole number, at least 0")
+    check_level(level, least=1e-11)
+    check_seed(seed)
     for name, number in (("samples", samples), ("explore", explore)):
         if number is not None:
             check_count(name, number)
     target = adapted(mechanism)
-    promised = _promise(target, claim, schema)
+    promised = read_claim(
+        getattr(target, "claim", None) if claim is None else claim, schema.relation
+    )
     planned = samples or _SAMPLES[callable(getattr(target, "sample", None))]
     with pool(workers, executor, target) as runner:
         common = {"timeout": timeout, "executor": runner}
@@ -157,18 +155,6 @@ def _simplified(
     shrinking.run()
     notes = (*verdict.notes, f"the pair was found as: {trial.candidate.pattern}")
     return replace(shrinking.confirmed(), notes=notes)
-
-
-def _promise(mechanism: Target, claim: Claimable | None, schema: Schema) -> AuditClaim:
-    stated = getattr(mechanism, "claim", None) if claim is None else claim
-    if stated is None:
-        raise InvalidParameter("claim=None must be a guarantee, as the mechanism states no claim")
-    theirs = getattr(stated, "relation", None) if isinstance(stated, (Claim, Accountant)) else None
-    if None not in {theirs, schema.relation} and theirs is not schema.relation:
-        raise InvalidParameter(
-            f"schema.relation={schema.relation} must be that of the claim, {theirs}"
-        )
-    return claim_of(stated, relation=schema.relation)
 
 
 def _told(explored: Halving) -> str:

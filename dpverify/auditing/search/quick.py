@@ -24,13 +24,13 @@ from dpverify.auditing.attacks.proposals import (
     values,
 )
 from dpverify.auditing.procedure.choice import Chosen, best_bound, best_choices
-from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.sampling.outputs import WHOLE, joined
 from dpverify.auditing.sampling.sampler import Sampler, Side
 from dpverify.auditing.statistics.betting import Ladder, Stake, Wager, Wealth, wager
 from dpverify.auditing.statistics.binomial import Chain, rejects
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import Witness, counts_of
+from dpverify.claims import AuditClaim
 
 _HOPE = 0.3  # standard errors by which events are discounted, besides the doubt
 _DOUBT = 1.5  # standard errors of what was seen that are charged for

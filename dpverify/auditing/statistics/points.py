@@ -7,11 +7,14 @@ the level is spent on there being several.
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dpverify.accounting.conversion import to_approx
-from dpverify.auditing.profiles import AuditClaim, ProfileClaim, claimed_delta
+from dpverify.accounting.renyi_conversion import renyi_delta
+from dpverify.accounting.zcdp import zcdp_delta
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
-from dpverify.errors import InvalidParameter
+from dpverify.claims import AuditClaim, ProfileClaim
+from dpverify.errors import InvalidParameter, check_between
 from dpverify.guarantees import (
     ApproxDP,
     GaussianDP,
@@ -20,6 +23,8 @@ from dpverify.guarantees import (
     RenyiDP,
     ZeroConcentratedDP,
 )
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.leaky_response import LeakyResponsePair
 
 _DELTAS = (0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4)
 _MOST = 9  # every point is searched for its own best event
@@ -54,6 +59,28 @@ def implied_points(claim: AuditClaim) -> tuple[Point, ...]:
         raise InvalidParameter(f"claim={claim!r} must be finite: no sample could refute it")
     # Of two statements with the same ε the one with the smaller δ says more.
     return tuple({point.epsilon: point for point in finite}.values())
+
+
+def claimed_delta(claim: AuditClaim, epsilon: float) -> float:
+    """The smallest δ at ε that the claim implies, in both directions, rounded up.
+
+    >>> round(claimed_delta(PureDP(epsilon=math.log(3)), 0.0), 12)
+    0.5
+    """
+    check_between("epsilon", epsilon, 0.0, math.inf)
+    match claim:
+        case PureDP(epsilon=own):
+            return LeakyResponsePair(ApproxDP(epsilon=own)).delta(epsilon)
+        case ApproxDP():
+            return LeakyResponsePair(claim).delta(epsilon)
+        case GaussianDP(mu=mu):
+            return 1.0 if math.isinf(mu) else GaussianPair(Fraction(mu) ** 2).delta(epsilon)
+        case ZeroConcentratedDP(rho=rho):
+            return zcdp_delta(rho, epsilon)
+        case RenyiDP(order=order, epsilon=divergence):
+            return renyi_delta(order, divergence, epsilon)
+        case ProfileClaim():
+            return claim.delta(epsilon)
 
 
 def _along(claim: Guarantee) -> list[Point]:

@@ -138,5 +138,5 @@ def test_simplified_events_have_few_digits() -> None:
 
 
 def test_what_is_no_event_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="must be an event"):
+    with pytest.raises(InvalidParameter, match=r"kind=.hunch. must be one of: between"):
         event_from_dict({"kind": "hunch"})

@@ -14,7 +14,7 @@ from dpverify.accounting.conversion import to_approx
 from dpverify.auditing.one_run.guessing import Guessed, guess_tail
 from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu, one_run_p_value
 from dpverify.auditing.one_run.mixture import Mixture, best_mixture
-from dpverify.auditing.profiles import ProfileClaim
+from dpverify.claims import ProfileClaim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (
     ApproxDP,

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 from dpverify.auditing.one_run.audit import audit_one_run
 from dpverify.auditing.one_run.verdict import GuessPlan
-from dpverify.auditing.profiles import claim_from_dict
+from dpverify.claims import claim_from_dict
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP
 from dpverify.mechanisms import Gaussian

@@ -12,15 +12,8 @@ from scipy.stats import binom
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.auditing.auditor import audit
-from dpverify.auditing.profiles import (
-    ProfileClaim,
-    claim_from_dict,
-    claim_of,
-    claim_to_dict,
-    claimed_delta,
-)
-from dpverify.auditing.statistics.points import implied_points
-from dpverify.claims import Claim
+from dpverify.auditing.statistics.points import claimed_delta, implied_points
+from dpverify.claims import Claim, ProfileClaim, claim_from_dict, read_claim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (
     ApproxDP,
@@ -33,6 +26,7 @@ from dpverify.guarantees import (
 from dpverify.mechanisms import Gaussian, Laplace, Subsampled
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair, GaussianPair, LaplacePair
+from dpverify.plain import tagged
 from dpverify.theorems import LAPLACE
 
 GUARANTEES = [
@@ -46,8 +40,8 @@ GUARANTEES = [
 
 @pytest.mark.parametrize("guarantee", GUARANTEES, ids=lambda g: type(g).__name__)
 def test_guarantees_stand_for_themselves(guarantee: Guarantee) -> None:
-    assert claim_of(guarantee) is guarantee
-    assert claim_from_dict(claim_to_dict(guarantee)) == guarantee
+    assert read_claim(guarantee) is guarantee
+    assert claim_from_dict(tagged(guarantee)) == guarantee
     for point in implied_points(guarantee):
         # Every point lies on the claim's profile, or above it by rounding.
         assert claimed_delta(guarantee, point.epsilon) <= point.delta * (1 + 1e-9)
@@ -75,7 +69,7 @@ def test_implied_delta_by_hand(claim: Guarantee, epsilon: float, expected: float
     ids=lambda p: type(p).__name__,
 )
 def test_pairs_become_points_on_their_profile(pair: GaussianPair) -> None:
-    claim = claim_of(pair)
+    claim = read_claim(pair)
     assert isinstance(claim, ProfileClaim)
     assert claim.points[0][0] == 0.0
     for epsilon, delta in claim.points:
@@ -85,32 +79,32 @@ def test_pairs_become_points_on_their_profile(pair: GaussianPair) -> None:
 
 
 def test_a_pure_pair_keeps_its_largest_loss() -> None:
-    claim = claim_of(LaplacePair(sensitivity=1.0, scale=1.0))
+    claim = read_claim(LaplacePair(sensitivity=1.0, scale=1.0))
     assert isinstance(claim, ProfileClaim)
     assert claim.points[-1] == (1.0, 0.0)
 
 
 def test_the_worse_direction_is_claimed() -> None:
     pair = FinitePair(left=[0.75, 0.25], right=[1.0, 0.0])
-    claim = claim_of(pair)
+    claim = read_claim(pair)
     assert isinstance(claim, ProfileClaim)
     assert claim.delta(5.0) == pytest.approx(0.25)  # the left alone has outcome 2
-    assert claim_of(pair.reversed) == claim
+    assert read_claim(pair.reversed) == claim
 
 
 def test_accountants_mechanisms_and_functions() -> None:
     spent = Accountant(relation=Relation.ADD_REMOVE).compose(Gaussian(sigma=1.0))
-    claim = claim_of(spent)
+    claim = read_claim(spent)
     assert isinstance(claim, ProfileClaim)
     assert "runs: 1" in str(claim)
     for epsilon, delta in claim.points:
         assert GaussianPair(Fraction(1)).delta(epsilon) <= delta * (1 + 1e-9)
-    assert claim_of(Laplace(scale=2.0)) == PureDP(epsilon=0.5)
+    assert read_claim(Laplace(scale=2.0)) == PureDP(epsilon=0.5)
     noisy = Subsampled(Gaussian(sigma=1.0), rate=0.1)
-    sampled = claim_of(noisy, relation=Relation.ADD_REMOVE)
+    sampled = read_claim(noisy, relation=Relation.ADD_REMOVE)
     assert isinstance(sampled, ProfileClaim)
     assert sampled.name == "Subsampled"
-    straight = claim_of(lambda epsilon: max(0.0, 0.5 - epsilon / 4))
+    straight = read_claim(lambda epsilon: max(0.0, 0.5 - epsilon / 4))
     assert isinstance(straight, ProfileClaim)
     assert straight.points[0] == (0.0, 0.5)
     assert straight.points[-1][1] == 0.0
@@ -118,9 +112,28 @@ def test_accountants_mechanisms_and_functions() -> None:
 
 def test_a_claim_for_another_relation_is_refused() -> None:
     claim = Claim(PureDP(epsilon=1.0), Relation.REPLACE_ONE, LAPLACE)
-    assert claim_of(claim) == claim_of(claim, relation=Relation.REPLACE_ONE) == claim.guarantee
+    assert read_claim(claim) == read_claim(claim, relation=Relation.REPLACE_ONE) == claim.guarantee
     with pytest.raises(InvalidParameter, match="must hold for relation"):
-        claim_of(claim, relation=Relation.ADD_REMOVE)
+        read_claim(claim, relation=Relation.ADD_REMOVE)
+
+
+def test_what_counts_is_what_an_object_can_do() -> None:
+    class Stated:
+        claim = Claim(PureDP(epsilon=1.0), Relation.REPLACE_ONE, LAPLACE)
+
+    class Wrapped:
+        relation = Relation.ADD_REMOVE
+        delta = GaussianPair(Fraction(1)).delta
+
+    assert read_claim(Stated()) == PureDP(epsilon=1.0)
+    wrapped = read_claim(Wrapped(), Relation.ADD_REMOVE)
+    assert isinstance(wrapped, ProfileClaim)
+    assert wrapped.name == "Wrapped"
+    for epsilon, delta in wrapped.points:
+        assert delta == GaussianPair(Fraction(1)).delta(epsilon)
+    for other, relation in ((Stated(), "ADD_REMOVE"), (Wrapped(), "REPLACE_ONE")):
+        with pytest.raises(InvalidParameter, match="must hold for relation"):
+            read_claim(other, Relation[relation])
 
 
 @given(
@@ -136,7 +149,7 @@ def test_points_are_sorted_and_imply_what_they_say(
     assert list(deltas) == sorted(set(deltas), reverse=True)
     said = min((d for e, d in points if e <= epsilon), default=1.0)
     assert claim.delta(epsilon) <= said * (1 + 1e-12)
-    assert claim_from_dict(claim_to_dict(claim)) == claim
+    assert claim_from_dict(tagged(claim)) == claim
 
 
 def test_many_points_are_thinned_and_keep_their_ends() -> None:
@@ -161,11 +174,13 @@ def test_many_points_are_thinned_and_keep_their_ends() -> None:
         (lambda _epsilon: math.nan, "must be a real number"),
         (Accountant(relation=Relation.ADD_REMOVE), "must have parts"),
         (Subsampled(Gaussian(sigma=1.0), rate=0.1), "relation"),
+        (PureDP, "claim=PureDP must be an instance"),
+        (None, "claim=None must be a guarantee"),
     ],
 )
 def test_refuses_what_claims_nothing(subject: Guarantee, match: str) -> None:
     with pytest.raises(InvalidParameter, match=match):
-        claim_of(subject)
+        read_claim(subject)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +198,7 @@ def test_claims_that_nothing_could_refute_are_refused(claim: Guarantee) -> None:
 
 
 def test_audits_take_whole_profiles() -> None:
-    claims: list[Any] = [claim_of(GaussianPair(Fraction(m, 100))) for m in (49, 100)]
+    claims: list[Any] = [read_claim(GaussianPair(Fraction(m, 100))) for m in (49, 100)]
     weaker, honest = claims
     mechanism = Gaussian(sigma=1.0)
     found = audit(mechanism, left=1.0, right=0.0, claim=weaker, samples=8_000, seed=3)
@@ -196,7 +211,7 @@ def test_audits_take_whole_profiles() -> None:
 @pytest.mark.slow
 @pytest.mark.false_alarm(1e-9)
 def test_honest_profiles_are_refuted_at_most_at_the_level() -> None:
-    claim: Any = claim_of(LaplacePair(sensitivity=1.0, scale=1.0))
+    claim: Any = read_claim(LaplacePair(sensitivity=1.0, scale=1.0))
     level, runs = 0.2, 150
     refuted = sum(
         audit(
