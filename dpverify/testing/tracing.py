@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dpverify.auditing.profiles import AuditClaim
 from dpverify.auditing.search.trials import Hint
 from dpverify.auditing.statistics.points import implied_points
+from dpverify.claims import AuditClaim
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.events import Value
 from dpverify.tracing.spending import Release

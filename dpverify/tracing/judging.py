@@ -5,8 +5,8 @@ from enum import Enum
 from fractions import Fraction
 
 from dpverify.accounting.conversion import to_gdp
-from dpverify.auditing.profiles import AuditClaim, ProfileClaim
 from dpverify.auditing.statistics.points import implied_points
+from dpverify.claims import AuditClaim, ProfileClaim
 from dpverify.errors import DPVerifyError
 from dpverify.guarantees import (
     ApproxDP,

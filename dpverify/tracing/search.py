@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.auditing.auditor import _claimed, audit
-from dpverify.auditing.profiles import AuditClaim, Claimable
-from dpverify.auditing.sampling.sampler import check_seed
-from dpverify.errors import InvalidParameter, check_count
+from dpverify.auditing.auditor import audit
+from dpverify.claims import AuditClaim, Claimable, read_claim
+from dpverify.errors import InvalidParameter, check_count, check_seed
 from dpverify.schema import Candidate, Schema
 from dpverify.tracing.generator import NotTraceable
 from dpverify.tracing.runs import Twin
@@ -57,7 +56,7 @@ def trace_over(  # noqa: PLR0913  # as `trace`
     check_seed(seed)
     check_count("pairs", pairs)
     check_count("executions", executions)
-    guarantee = _claimed(mechanism, claim, None)
+    guarantee = read_claim(getattr(mechanism, "claim", None) if claim is None else claim)
     if _is_strategy(schema):
         found = _by_hypothesis(mechanism, schema, guarantee, int(seed), pairs, executions)
     else:

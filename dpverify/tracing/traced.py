@@ -7,9 +7,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from dpverify.auditing.profiles import AuditClaim, claim_to_dict
 from dpverify.auditing.verdict import Verdict
+from dpverify.claims import AuditClaim
 from dpverify.guarantees import Bracket
+from dpverify.plain import tagged
 from dpverify.theorems import DETERMINED_OUTPUT, FROZEN_REPLAY, TRANSCRIPT_LOSS, Theorem
 from dpverify.tracing.events import Leak, Puzzle
 from dpverify.tracing.spending import Release, Spending
@@ -129,7 +130,7 @@ class Traced:
             "verdict": self.verdict,
             "refuted": self.refuted,
             "meaning": MEANINGS[self.verdict],
-            "claim": claim_to_dict(self.claim),
+            "claim": tagged(self.claim),
             "epsilon": [_plain(pure.lower), _plain(pure.upper)],
             "releases": [
                 {

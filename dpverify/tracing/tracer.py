@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from dpverify.auditing.adapters import adapted
-from dpverify.auditing.auditor import NOT_GIVEN, _claimed, audit
-from dpverify.auditing.profiles import AuditClaim, Claimable
+from dpverify.auditing.auditor import NOT_GIVEN, audit
 from dpverify.auditing.sampling.copies import copier
-from dpverify.auditing.sampling.sampler import check_seed
 from dpverify.auditing.sampling.spelling import canonical
-from dpverify.errors import InvalidParameter, check_count
+from dpverify.claims import AuditClaim, Claimable, read_claim
+from dpverify.errors import InvalidParameter, check_count, check_seed
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.determination import Determination, determination
 from dpverify.tracing.enumeration import enumerable, enumerated, paths
@@ -102,7 +101,7 @@ def trace(  # noqa: PLR0913  # the contract of the library
     check_count("executions", executions)
     if executions < 2:
         raise InvalidParameter(f"executions={executions!r} must be at least 2")
-    guarantee = _claimed(mechanism, claim, None)
+    guarantee = read_claim(getattr(mechanism, "claim", None) if claim is None else claim)
     left, right = copier(left)(), copier(right)()
     found = Tracer(mechanism, left, right, guarantee, int(seed), int(executions)).run()
     if confirm and found.verdict not in {"shown", "refuted"}:

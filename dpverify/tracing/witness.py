@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from flint import arb, ctx
 
-from dpverify.auditing.profiles import AuditClaim, claim_from_dict, claim_to_dict
-from dpverify.auditing.verdict import _data, _loaded
 from dpverify.balls import float_above, float_below
+from dpverify.claims import AuditClaim, claim_from_dict
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
+from dpverify.plain import decoded, encoded, tagged
 from dpverify.tracing.events import Move
 from dpverify.tracing.journal import Script
 from dpverify.tracing.judging import breaks
@@ -115,9 +115,9 @@ class TraceWitness:
         return {
             "version": _FORMAT,
             "kind": "trace witness",
-            "claim": claim_to_dict(self.claim),
-            "left": _data(self.left),
-            "right": _data(self.right),
+            "claim": tagged(self.claim),
+            "left": encoded(self.left),
+            "right": encoded(self.right),
             "seed": self.seed,
             "noise": list(self.noise),
             "lines": rows,
@@ -140,8 +140,8 @@ class TraceWitness:
                 raise InvalidParameter(f"witness={str(path)!r} must be a trace witness, version 1")
             return cls(
                 claim=claim_from_dict(held["claim"]),
-                left=_loaded(held["left"]),
-                right=_loaded(held["right"]),
+                left=decoded(held["left"]),
+                right=decoded(held["right"]),
                 seed=int(held["seed"]),
                 noise=tuple(map(float, held["noise"])),
                 lines=tuple(Line(**row) for row in held["lines"]),
