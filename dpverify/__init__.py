@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     )
     from dpverify.registry import register
     from dpverify.theorems import Evidence, Step, Theorem
+    from dpverify.tracing import Traced, TraceWitness, trace, trace_over
 
 __version__ = "0.1.0"
 
@@ -117,6 +118,8 @@ __all__ = [
     "Subsampled",
     "SubsampledWithoutReplacement",
     "Theorem",
+    "TraceWitness",
+    "Traced",
     "TradeOffBand",
     "Verdict",
     "Witness",
@@ -143,6 +146,8 @@ __all__ = [
     "to_gdp",
     "to_renyi",
     "to_zcdp",
+    "trace",
+    "trace_over",
 ]
 
 _HOME = {
@@ -185,6 +190,8 @@ _HOME = {
     "Subsampled": "mechanisms",
     "SubsampledWithoutReplacement": "mechanisms",
     "Theorem": "theorems",
+    "TraceWitness": "tracing",
+    "Traced": "tracing",
     "TradeOffBand": "auditing",
     "Verdict": "auditing",
     "Witness": "auditing",
@@ -211,6 +218,8 @@ _HOME = {
     "to_gdp": "accounting.conversion",
     "to_renyi": "accounting.conversion",
     "to_zcdp": "accounting.conversion",
+    "trace": "tracing",
+    "trace_over": "tracing",
 }
 
 
