@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import dpverify as dpv
 from dpverify.tracing import Traced
-from dpverify.tracing.journal import Script
-from dpverify.tracing.runs import record, replay
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.runs import record, replay
 
 PARTS = ("flawed", "honest", "fine", "libraries", "cost")
 

@@ -13,29 +13,27 @@ from dpverify.auditing.adapters import adapted
 from dpverify.auditing.auditor import NOT_GIVEN, _claimed, audit
 from dpverify.auditing.copies import copier
 from dpverify.auditing.outputs import canonical
-from dpverify.auditing.profiles import AuditClaim, Claimable
+from dpverify.auditing.profiles import Claimable
 from dpverify.auditing.sampling import check_seed
 from dpverify.errors import InvalidParameter, check_count
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.tracing.determination import Determination, determination
-from dpverify.tracing.enumeration import enumerable, enumerated, paths
-from dpverify.tracing.events import Bits, Leak, Move, Pick, Puzzle, Value
-from dpverify.tracing.generator import OTHER, NotTraceable
-from dpverify.tracing.journal import Script
-from dpverify.tracing.judging import Judged, judge
-from dpverify.tracing.laws import Cost
-from dpverify.tracing.lines import named
-from dpverify.tracing.outputs import Part, differing, differing_parts, part_of
-from dpverify.tracing.places import NOWHERE, definition
-from dpverify.tracing.runs import Run, Twin, record, replay, runs_plainly
-from dpverify.tracing.spending import Item, Release, Spending, _most, spending
-from dpverify.tracing.steering import scripts, worst_script
+from dpverify.tracing.evidence.determination import Determination, determination
+from dpverify.tracing.evidence.enumeration import enumerable, enumerated, paths
+from dpverify.tracing.evidence.judging import Judged, judge
+from dpverify.tracing.evidence.spending import Item, Release, Spending, _most, spending
+from dpverify.tracing.evidence.steering import scripts, worst_script
+from dpverify.tracing.evidence.understanding import OutOfRuns, Runner
+from dpverify.tracing.noise.generator import NotTraceable
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Leak, Move, Puzzle, Value
+from dpverify.tracing.recording.laws import Cost
+from dpverify.tracing.recording.lines import named
+from dpverify.tracing.recording.places import NOWHERE, definition
+from dpverify.tracing.recording.runs import Run, Twin, record, replay, runs_plainly
 from dpverify.tracing.traced import Traced, TraceVerdict
 from dpverify.tracing.witness import TraceWitness, lines_of
 
 _RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
-_LONELY = 6  # comparisons that may have no counterpart
-_TRIES = 24  # other coins on the right, in search of the output of the left
 
 
 def trace(  # noqa: PLR0913  # the contract of the library
@@ -104,7 +102,14 @@ def trace(  # noqa: PLR0913  # the contract of the library
         raise InvalidParameter(f"executions={executions!r} must be at least 2")
     guarantee = _claimed(mechanism, claim)
     left, right = copier(left)(), copier(right)()
-    found = Tracer(mechanism, left, right, guarantee, int(seed), int(executions)).run()
+    found = Tracer(
+        mechanism=mechanism,
+        left=left,
+        right=right,
+        claim=guarantee,
+        seed=int(seed),
+        budget=int(executions),
+    ).run()
     if confirm and found.verdict not in {"shown", "refuted"}:
         told = audit(
             mechanism,
@@ -124,10 +129,6 @@ def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
     return replay(mechanism, right, record(mechanism, left, Script(seed)))
 
 
-class OutOfRuns(Exception):
-    """The budget of executions ended before a transcript was understood."""
-
-
 @dataclass(slots=True)
 class Finding:
     """What one transcript came to."""
@@ -142,17 +143,10 @@ class Finding:
     how: str = ""
 
 
-@dataclass(slots=True)
-class Tracer:
+@dataclass(slots=True, kw_only=True)
+class Tracer(Runner):
     """A trace of one pair within a budget of executions."""
 
-    mechanism: Any
-    left: Any
-    right: Any
-    claim: AuditClaim
-    seed: int
-    budget: int
-    used: int = 0
     transcripts: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -246,14 +240,6 @@ class Tracer:
 
     # One transcript.
 
-    def _record(self, data: Any, script: Script, *, eager: bool = False) -> Run:
-        self.used += 1
-        return record(self.mechanism, data, script, eager=eager)
-
-    def _replay(self, data: Any, base: Run, flips: Any = None) -> Twin:
-        self.used += 1
-        return replay(self.mechanism, data, base, flips=flips)
-
     def _transcript(self, script: Script) -> Finding:
         return self._twin(self._record(self.left, script), script)
 
@@ -324,91 +310,6 @@ class Tracer:
             self.used += 2
             leaks = named(self.mechanism, self.left, self.right, script, twin)
         return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)
-
-    def _matched(self, base: Run, script: Script) -> Twin | None:
-        """A replay in which one comparison has no counterpart, in either direction.
-
-        So a histogram tells which categories are common: a rare one is compared and left out.
-        """
-        best: Twin | None = None
-        sides = ((base, self.right), (None, self.left))
-        for known, data in sides:
-            run = known
-            if run is None:
-                run = self._record(self.right, script)
-            events = run.journal.events
-            lonely = [
-                n
-                for n, e in enumerate(events)
-                if isinstance(e, Bits) and np.ndim(e.idx) == 0 and not run.journal.draws.used[e.idx]
-            ]
-            for number in lonely[-_LONELY:]:
-                if self.used + 4 > self.budget:
-                    return best
-                self.used += 1
-                found = replay(self.mechanism, data, run, skips=frozenset({number}))
-                if found.leaks:
-                    continue
-                if judge(self.claim, spending(found.differences)) is Judged.WITHIN:
-                    return found
-                best = best or found
-        return best
-
-    def _by_hand(self, base: Run, twin: Twin) -> Puzzle | None:
-        """The line of noise that data may have met unseen: what leaks must vary with it.
-
-        All noise whose part is understood is held fixed, and the rest drawn anew. If what differs
-        in the output does not move, it is data. If it moves, and came from coins, then the two
-        sides must be able to say the same.
-        """
-        unmoved = _unmoved(twin)
-        if not unmoved:
-            return None
-        moved = {d.event for d in twin.differences}
-        fixed = {
-            int(j): float(base.journal.draws.z[j])
-            for number, event in enumerate(base.journal.events)
-            if isinstance(event, Value) and number in moved
-            for j in np.ravel(event.idx)
-        }
-        told = differing_parts(base.leaves, twin.right.leaves)
-        if not told:
-            return None
-        sides: tuple[list[Run], list[Run]] = ([base], [])
-        for k in range(_TRIES // 2):
-            if self.used + 4 > self.budget:
-                raise OutOfRuns
-            for data, runs, step in ((self.left, sides[0], 31), (self.right, sides[1], 37)):
-                script = Script(self.seed + step * (k + 1), fixed=fixed)
-                runs.append(self._record(data, script))
-            if k == 2 and not _vary(sides[0], told):
-                return None
-            if not (isinstance(unmoved[0], Bits) or _is_coin(unmoved[0])):
-                if k == 2:
-                    return Puzzle(unmoved[0].place, "data meet noise out of sight, from here on")
-            elif _meet(sides, told):
-                return Puzzle(unmoved[0].place, "noise is made from coins here")
-        return None
-
-    def _flipped(self, base: Run, twin: Twin) -> Twin | None:
-        """A replay with one coin turned, if that gives the same output: randomized response.
-
-        The coin must be turned back by the same rule when it fell the other way.
-        """
-        for number, turn in _positions(base, twin)[:_TRIES]:
-            if self.used + 4 > self.budget:
-                raise OutOfRuns
-            flips = {number: turn}
-            found = self._replay(self.right, base, flips)
-            if found.leaks:
-                continue
-            event = base.journal.events[number]
-            script = Script(base.journal.script.seed, outcomes={number: _other(event, turn)})
-            other = self._record(self.left, script)
-            back = self._replay(self.right, other, flips)
-            if not back.leaks:
-                return found
-        return None
 
     # Refutation.
 
@@ -526,70 +427,3 @@ def _unknown(run: Run) -> Puzzle | None:
 def _draw_of(journal: Any, move: Move) -> int:
     idx = np.ravel(journal.events[move.event].idx)
     return int(idx[min(int(move.flat[0]), len(idx) - 1)])
-
-
-def _unmoved(twin: Twin) -> list[Any]:
-    """Events of noise that met no data in sight; numbers before coins."""
-    moved = {d.event for d in twin.differences}
-    found = [
-        event
-        for number, event in enumerate(twin.left.journal.events)
-        if number not in moved and not (isinstance(event, Value) and event.final)
-    ]
-    return sorted(found, key=lambda e: isinstance(e, Bits) or _is_coin(e))
-
-
-def _is_coin(event: Any) -> bool:
-    return isinstance(event, Pick) and event.key[0] not in OTHER
-
-
-def _vary(runs: list[Run], told: list[Part]) -> bool:
-    """Whether what differs between the sides also differs between runs on one of them."""
-    return len({canonical([part_of(run.leaves, part) for part in told]) for run in runs}) > 1
-
-
-def _meet(sides: tuple[list[Run], list[Run]], told: list[Part]) -> bool:
-    """Whether some run of either side shows the same at the places that differ."""
-    seen = [{canonical([part_of(r.leaves, part) for part in told]) for r in runs} for runs in sides]
-    return bool(seen[0] & seen[1])
-
-
-def _positions(base: Run, twin: Twin) -> list[tuple[int, Any]]:
-    """Coins that may have to be turned, the likeliest first: same place in coins and in output."""
-    changed: set[int] = set()
-    for path in differing(base.leaves, twin.right.leaves):
-        one, two = base.leaves.get(path), twin.right.leaves.get(path)
-        if isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and one.shape == two.shape:
-            changed |= set(np.flatnonzero(np.ravel(one != two)).tolist())
-        changed |= {part for part in path if isinstance(part, int)}
-    found: list[tuple[int, int, int, Any]] = []
-    events = base.journal.events
-    coins = [n for n, e in enumerate(events) if isinstance(e, Bits)]
-    for order, number in enumerate(coins):
-        size = np.size(events[number].idx)
-        for flat in range(size):
-            likely = flat in changed or (size == 1 and order in changed)
-            found.append((0 if likely else 1, number, flat, frozenset({flat})))
-    for number, event in enumerate(events):
-        weights = event.weights if isinstance(event, Pick) else None
-        if weights is not None and np.ndim(event.outcome) == 0:
-            allowed = range(len(weights))
-            found += [
-                (0, number, abs(step), step)
-                for step in (1, -1, 2, -2)
-                if int(event.outcome) + step in allowed
-            ]
-    return [(number, turn) for _, number, _, turn in sorted(found, key=lambda f: f[:3])]
-
-
-def _other(event: Any, turn: Any) -> Any:
-    """Another outcome of the same coin, for which the turn must work as well."""
-    if isinstance(event, Pick):
-        weights, step = np.asarray(event.weights), int(turn)
-        size = len(weights)
-        options = [k for k in np.argsort(-weights) if 0 <= k + step < size and k != event.outcome]
-        return int(options[0]) if options else int(event.outcome)
-    outcome = np.array(event.outcome)
-    (flat,) = turn
-    outcome.reshape(-1)[flat] = not outcome.reshape(-1)[flat]
-    return outcome[()]

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.events import Bits, Event, Move, Value
-from dpverify.tracing.journal import Recording, Script
-from dpverify.tracing.outputs import numbers_in
-from dpverify.tracing.runs import Run, Twin, record
-from dpverify.tracing.steering import _alternating, _far
+from dpverify.tracing.evidence.steering import _alternating, _far
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Bits, Event, Move, Value
+from dpverify.tracing.recording.journal import Recording
+from dpverify.tracing.recording.outputs import numbers_in
+from dpverify.tracing.recording.runs import Run, Twin, record
 
 Floats = NDArray[np.float64]
 

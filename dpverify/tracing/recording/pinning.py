@@ -1,31 +1,28 @@
-"""The replay: the same run on the neighbor, with every noisy value frozen to what was released."""
+"""Numbers of a replay: the noise that the neighbor needs to release the same."""
 
-from collections.abc import Callable
+# ruff: noqa: ANN401  # operands are whatever the user has
+
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.alignment import align
-from dpverify.tracing.events import (
+from dpverify.tracing.recording.alignment import align
+from dpverify.tracing.recording.draws import Script, span
+from dpverify.tracing.recording.events import (
     Bits,
-    Call,
-    Coin,
     Difference,
     Event,
     Factor,
-    Largest,
     Leak,
     Move,
     Odds,
-    Pick,
-    Select,
     Touch,
     Value,
 )
-from dpverify.tracing.journal import COMPARE, Journal, Recording, Script, span
-from dpverify.tracing.laws import LAPLACE, Law, coin
-from dpverify.tracing.places import Place
+from dpverify.tracing.recording.journal import Journal, Recording
+from dpverify.tracing.recording.laws import LAPLACE, Law, coin
+from dpverify.tracing.recording.places import Place
 
 Floats = NDArray[np.float64]
 ROUNDING = 2.0**-40  # of the numbers at hand: what sums of many floats may be off by
@@ -35,12 +32,8 @@ class Diverged(BaseException):
     """The replay cannot go on: what it does next has no counterpart in the recording."""
 
 
-class Replaying(Journal):
-    """A run whose releases are those of a recording; what that takes is noted.
-
-    Draws are not matched one by one: how often a generator is called is not to be seen in any
-    output. Releases are matched in order, and each must use noise of the same law.
-    """
+class Pinning(Journal):
+    """A run whose released numbers are those of a recording: its noise is what that takes."""
 
     def __init__(
         self,
@@ -68,7 +61,7 @@ class Replaying(Journal):
         self.leak(kind, place, what)
         raise Diverged
 
-    def _take(self, kind: type[Event], place: Place) -> Any:  # noqa: ANN401  # one of `kind`
+    def _take(self, kind: type[Event], place: Place) -> Any:  # one of `kind`
         events = self.recording.events
         self.in_thread(place)
         self._skip()
@@ -111,7 +104,7 @@ class Replaying(Journal):
         self.in_thread(place)
         return self.draws.allot(law, 1 if size is None else size, place)
 
-    def shaped(self, law: Law, values: Any, place: Place) -> int:  # noqa: ANN401
+    def shaped(self, law: Law, values: Any, place: Place) -> int:
         """Noise that was made from raw noise: known only once it is used."""
         return self.draws.allot(law, np.size(values), place)
 
@@ -127,14 +120,14 @@ class Replaying(Journal):
 
     def realize(  # noqa: PLR0913  # the parts of a form
         self,
-        offset: Any,  # noqa: ANN401
-        idx: Any,  # noqa: ANN401
-        coef: Any,  # noqa: ANN401
+        offset: Any,
+        idx: Any,
+        coef: Any,
         touches: tuple[Touch, ...],
         place: Place,
         *,
         final: bool = False,  # noqa: ARG002  # as recorded
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         event = self._take(Value, touches[-1][0] if touches else place)
         if type(idx) is int and type(event.idx) is int:
             self._pin_one(event, offset, idx, coef, touches)
@@ -146,8 +139,8 @@ class Replaying(Journal):
             self.diverge(
                 "shape",
                 line_of(event, touches),
-                f"{_size(np.shape(event.values))} are released on one side, {_size(shape)} on the "
-                "other",
+                f"{size_of(np.shape(event.values))} are released on one side, "
+                f"{size_of(shape)} on the other",
             )
         many = np.ndim(idx) > len(shape) or np.ndim(event.idx) > len(shape)
         if many or not _rising(idx):
@@ -159,9 +152,9 @@ class Replaying(Journal):
     def _pin_block(
         self,
         event: Value,
-        offset: Any,  # noqa: ANN401
-        idx: Any,  # noqa: ANN401
-        coef: Any,  # noqa: ANN401
+        offset: Any,
+        idx: Any,
+        coef: Any,
         touches: tuple[Touch, ...],
     ) -> bool:
         """A fresh array of noise of one law on the same factors: only what moved needs work."""
@@ -221,10 +214,10 @@ class Replaying(Journal):
 
     def _pin(  # noqa: PLR0913  # the parts of a form
         self,
-        event: Any,  # noqa: ANN401  # Value, Bits or Select
-        offset: Any,  # noqa: ANN401
-        idx: Any,  # noqa: ANN401
-        coef: Any,  # noqa: ANN401
+        event: Any,  # Value, Bits or Select
+        offset: Any,
+        idx: Any,
+        coef: Any,
         touches: tuple[Touch, ...],
         *,
         only: NDArray[np.bool_] | None = None,
@@ -241,8 +234,8 @@ class Replaying(Journal):
         wanted = np.ones(shape, dtype=np.bool_) if only is None else only
         if not np.array_equal(draws.law[idx][wanted], known.law[old][wanted]):
             self.diverge("parameter", line_of(event, touches), "the noise has different laws")
-        v, w = _as(event.offset, shape), _as(offset, shape)
-        c, d = _as(event.coef, shape), _as(coef, shape)
+        v, w = spread(event.offset, shape), spread(offset, shape)
+        c, d = spread(event.coef, shape), spread(coef, shape)
         z = known.z[old]
         values = v + c * z
         same = ((v == w) | (np.isnan(v) & np.isnan(w))) & (c == d)
@@ -272,7 +265,7 @@ class Replaying(Journal):
 
     def _check_windows(
         self,
-        event: Any,  # noqa: ANN401
+        event: Any,
         touches: tuple[Touch, ...],
         idx: NDArray[np.intp],
         z_other: Floats,
@@ -289,7 +282,7 @@ class Replaying(Journal):
 
     def _moves(  # noqa: PLR0913, PLR0917
         self,
-        event: Any,  # noqa: ANN401
+        event: Any,
         touches: tuple[Touch, ...],
         flat: NDArray[np.intp],
         pairs: tuple[NDArray[np.intp], NDArray[np.intp]],
@@ -339,7 +332,7 @@ class Replaying(Journal):
 
     def _check_pinned(
         self,
-        event: Any,  # noqa: ANN401
+        event: Any,
         touches: tuple[Touch, ...],
         where: NDArray[np.bool_],
         values: Floats,
@@ -348,7 +341,7 @@ class Replaying(Journal):
         """A draw that is known already hides nothing: what it is added to must be the same."""
         if not np.any(where):
             return
-        size = np.abs(values) + np.abs(now) + np.abs(_as(event.offset, values.shape))
+        size = np.abs(values) + np.abs(now) + np.abs(spread(event.offset, values.shape))
         if np.any(np.abs(values - now)[where] > ROUNDING * size[where]):
             place = event.place if isinstance(event, Bits) else line_of(event, touches)
             self.leak("reuse", place, "noise that is known already hides nothing more")
@@ -356,15 +349,15 @@ class Replaying(Journal):
     def _pin_many(
         self,
         event: Value,
-        offset: Any,  # noqa: ANN401
-        idx: Any,  # noqa: ANN401
-        coef: Any,  # noqa: ANN401
+        offset: Any,
+        idx: Any,
+        coef: Any,
         touches: tuple[Touch, ...],
     ) -> None:
         """Numbers that add up several draws, or use one more than once."""
         draws, known = self.draws, self.recording.draws
         size = np.size(event.values)
-        v, w = (_as(x, np.shape(event.values)).reshape(-1) for x in (event.offset, offset))
+        v, w = (spread(x, np.shape(event.values)).reshape(-1) for x in (event.offset, offset))
         a, b = (_table(i, c, size) for i, c in ((event.idx, event.coef), (idx, coef)))
         if a[0].shape != b[0].shape or not np.array_equal(known.law[a[0]], draws.law[b[0]]):
             self.diverge("parameter", line_of(event, touches), "the noise has different laws")
@@ -463,217 +456,8 @@ class Replaying(Journal):
                 )
             )
 
-    # Outcomes.
 
-    def compare(  # noqa: PLR0913, PLR0917
-        self,
-        op: str,
-        offset: Any,  # noqa: ANN401
-        idx: Any,  # noqa: ANN401
-        coef: Any,  # noqa: ANN401
-        touches: tuple[Touch, ...],
-        place: Place,
-    ) -> Any:  # noqa: ANN401
-        event = self._take(Bits, place)
-        draws, known = self.draws, self.recording.draws
-        if type(idx) is int and type(event.idx) is int and self._repeats(event, offset, idx, coef):
-            return event.outcome
-        shape, old_shape = np.shape(idx), np.shape(event.idx)
-        if shape != old_shape and (len(shape) != 1 or len(old_shape) != 1):
-            self.diverge(
-                "shape", place, f"{_size(old_shape)} are compared on one side, {_size(shape)} here"
-            )
-        mine, old = np.atleast_1d(idx).reshape(-1), np.atleast_1d(event.idx).reshape(-1)
-        n = min(len(mine), len(old))
-        if not np.array_equal(draws.law[mine[:n]], known.law[old[:n]]):
-            self.diverge("parameter", place, "the noise has different laws")
-        self._sample_rest(mine[n:])
-        v, c = (_as(x, old_shape).reshape(-1)[:n] for x in (event.offset, event.coef))
-        w, d = (_as(x, shape).reshape(-1) for x in (offset, coef))
-        part = Bits(event.place, event.touches, v, old[:n], c, event.outcome, event.raised, None)
-        # Noise that is compared before data meets it is not known yet, only on which side it is.
-        alike = (v == w[:n]) & (c == d[:n]) & ~draws.used[mine[:n]]
-        exposed = (known.used[old[:n]] | draws.used[mine[:n]]) & ~alike
-        if np.any(exposed):
-            self._pin(part, w[:n], mine[:n], d[:n], touches, only=exposed)
-        outcome = np.empty(len(mine), dtype=np.bool_)
-        outcome[:n] = np.atleast_1d(event.outcome).reshape(-1)[:n]
-        outcome[n:] = COMPARE[op](w[n:] + d[n:] * draws.z[mine[n:]], 0.0)
-        raised = np.atleast_1d(event.raised).reshape(-1)[:n].copy()
-        for flat in self.flips.get(self.at - 1, frozenset()):
-            outcome[flat], raised[flat] = not outcome[flat], not raised[flat]
-        self._coins(event, part, (w[:n], d[:n]), mine[:n], raised, ~exposed)
-        return bool(outcome[0]) if shape == () else outcome.reshape(shape)
-
-    def _repeats(self, event: Bits, offset: float, idx: int, coef: float) -> bool:
-        """One comparison that is the same on both sides: the common case, in plain Python."""
-        draws = self.draws
-        same = offset == event.offset and coef == event.coef and not draws.used[idx]
-        if not same or (self.at - 1) in self.flips:
-            return False
-        if draws.law[idx] != self.recording.draws.law[event.idx]:
-            return False
-        low, high = draws.windows()
-        if (low[idx], high[idx]) != event.window:
-            return False
-        cut = -offset / coef
-        if event.raised == (coef > 0):
-            if cut > event.window[0]:
-                low[idx] = cut
-        elif cut < event.window[1]:
-            high[idx] = cut
-        return True
-
-    def _sample_rest(self, idx: NDArray[np.intp]) -> None:
-        """Draws without a counterpart are noise of their own, which nothing is known of."""
-        for j in idx:
-            if not self.draws.used[j]:
-                self.draws.z[j] = self.script.draw(self.draws.law_of(int(j)), None, -1)
-
-    def _coins(  # noqa: PLR0913, PLR0917
-        self,
-        event: Bits,
-        part: Bits,
-        other: tuple[Floats, Floats],
-        mine: NDArray[np.intp],
-        raised: NDArray[np.bool_],
-        where: NDArray[np.bool_],
-    ) -> None:
-        (w, d), (v, c), old = other, (part.offset, part.coef), part.idx
-        if not np.any(where):
-            return
-        low, high = self.draws.windows()
-        before = np.atleast_1d(event.raised).reshape(-1)[: len(mine)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            cut, cut_other = -v / c, -w / d
-        up, up_other = before == (c > 0), raised == (d > 0)
-        lows, highs = (np.atleast_1d(x).reshape(-1)[: len(mine)] for x in event.window)
-        same = (cut == cut_other) & (up == up_other) & (lows == low[mine]) & (highs == high[mine])
-        for i in np.flatnonzero(where & ~same):
-            self.differences.append(
-                Coin(
-                    event=self.at - 1,
-                    place=line_of(event, ()),
-                    law=self.recording.draws.law_of(int(old[i])),
-                    window=(float(lows[i]), float(highs[i])),
-                    cut=float(cut[i]),
-                    up=bool(up[i]),
-                    window_other=(float(low[mine[i]]), float(high[mine[i]])),
-                    cut_other=float(cut_other[i]),
-                    up_other=bool(up_other[i]),
-                    flipped=bool(before[i] != raised[i]),
-                    flat=int(i),
-                    draw=int(old[i]),
-                )
-            )
-        low[mine] = np.where(where & up_other, np.maximum(low[mine], cut_other), low[mine])
-        high[mine] = np.where(where & ~up_other, np.minimum(high[mine], cut_other), high[mine])
-
-    def select(
-        self,
-        offset: Any,  # noqa: ANN401
-        idx: Any,  # noqa: ANN401
-        coef: Any,  # noqa: ANN401
-        touches: tuple[Touch, ...],
-        place: Place,
-    ) -> int:
-        event = self._take(Select, place)
-        if np.shape(idx) != np.shape(event.idx):
-            self.diverge(
-                "shape",
-                place,
-                f"the largest of {np.size(event.idx)} is chosen on one side, of {np.size(idx)} on "
-                "the other",
-            )
-        if np.any(self.recording.draws.used[event.idx]):
-            self._pin(event, offset, idx, coef, touches)
-            return int(event.outcome)
-        if self.draws.law[idx[0]] != self.recording.draws.law[event.idx[0]]:
-            self.diverge("parameter", place, "the noise has different laws")
-        shape = np.shape(idx)
-        scale, other = float(np.ravel(event.coef)[0]), float(np.ravel(coef)[0])
-        if scale != other:
-            self.leak("scale", place, f"noise of scale {scale:g} on one side, {other:g} here")
-        left, right = _as(event.offset, shape) / scale, _as(offset, shape) / other
-        if np.any(left != right):
-            law = self.recording.draws.law_of(int(event.idx[0]))
-            where = line_of(event, touches)
-            self.differences.append(
-                Largest(self.at - 1, where, law, left, right, abs(scale), event.outcome)
-            )
-        return int(event.outcome)
-
-    def pick(
-        self,
-        key: tuple[Any, ...],
-        weights: Floats | None,
-        sample: Callable[[np.random.Generator], Any],
-        place: Place,
-    ) -> Any:  # noqa: ANN401
-        event = self._take(Pick, place)
-        if event.key != key:
-            mine = ", ".join(str(part) for part in key)
-            theirs = ", ".join(str(part) for part in event.key)
-            self.leak("parameter", place, f"drawn with ({theirs}) on one side, ({mine}) here")
-            return sample(self.script.rng)
-        if weights is not None and event.weights is not None:
-            length = max(len(weights), len(event.weights))
-            left = np.pad(event.weights, (0, length - len(event.weights)))
-            right = np.pad(weights, (0, length - len(weights)))
-            step = self.flips.get(self.at - 1, 0)
-            if step:
-                return self._stepped(event, key, left, right, step)
-            if not np.array_equal(left, right):
-                for outcome in np.atleast_1d(event.outcome).reshape(-1):
-                    self.differences.append(
-                        Odds(self.at - 1, event.place, str(key[0]), left, right, int(outcome))
-                    )
-        return event.outcome
-
-    def _stepped(
-        self,
-        event: Pick,
-        key: tuple[Any, ...],
-        left: Floats,
-        right: Floats,
-        step: int,
-    ) -> int:
-        """Another outcome on the right, `step` further, where that keeps the output the same.
-
-        Outcomes that have no partner on the other side are told by a place of their own.
-        """
-        size, gap = len(left), abs(step)
-        one, two = np.zeros(size + gap), np.zeros(size + gap)
-        start = gap if step > 0 else 0
-        one[start : start + size] = left
-        two[gap - start : gap - start + size] = right
-        outcome = int(event.outcome)
-        self.differences.append(
-            Odds(self.at - 1, event.place, str(key[0]), one, two, outcome + start)
-        )
-        return outcome + step
-
-    def call(
-        self,
-        name: str,
-        given: Any,  # noqa: ANN401
-        run: Callable[[], Any],  # noqa: ARG002  # the output is the recorded one
-        cost: Callable[[Any, Any], Any],
-        place: Place,
-    ) -> Any:  # noqa: ANN401
-        event = self._take(Call, place)
-        if event.name != name:
-            self.diverge("control flow", place, f"the other side calls {event.name} here")
-        found = cost(event.given, given)
-        if isinstance(found, str):
-            self.leak("parameter", place, found)
-        elif found is not None:
-            found.event, found.place = self.at - 1, event.place
-            self.differences.append(found)
-        return event.output
-
-
-def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:  # noqa: ANN401
+def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:
     """The line that added what differs; else the line where the form became a number."""
     added: list[Touch] = [touch for touch in event.touches if not isinstance(touch[1], Factor)]
     others = [touch for touch in touches if not isinstance(touch[1], Factor)]
@@ -684,7 +468,7 @@ def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:  # noqa: ANN401
     return added[-1][0] if added else own
 
 
-def factor_line(event: Any, touches: tuple[Touch, ...]) -> Place | None:  # noqa: ANN401
+def factor_line(event: Any, touches: tuple[Touch, ...]) -> Place | None:
     """The line that multiplied noise by something that differs, if one did."""
     mine: list[Touch] = [touch for touch in event.touches if isinstance(touch[1], Factor)]
     theirs = [touch for touch in touches if isinstance(touch[1], Factor)]
@@ -694,7 +478,7 @@ def factor_line(event: Any, touches: tuple[Touch, ...]) -> Place | None:  # noqa
     return None
 
 
-def _same(one: Any, two: Any) -> bool:  # noqa: ANN401
+def _same(one: Any, two: Any) -> bool:
     try:
         return bool(np.all(np.asarray(one) == np.asarray(two)))
     except (TypeError, ValueError):
@@ -706,21 +490,21 @@ def _aligned(law: Law) -> tuple[Law, float]:
     return (LAPLACE, 1.0 / law.rate) if law.grows_only else (law, 1.0)
 
 
-def _as(value: Any, shape: tuple[int, ...]) -> Floats:  # noqa: ANN401
+def spread(value: Any, shape: tuple[int, ...]) -> Floats:
     return np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
 
 
-def _rising(idx: Any) -> bool:  # noqa: ANN401
+def _rising(idx: Any) -> bool:
     flat = np.ravel(idx)
     return bool(flat.size < 2 or np.all(flat[1:] > flat[:-1]))
 
 
-def _table(idx: Any, coef: Any, size: int) -> tuple[NDArray[np.intp], Floats]:  # noqa: ANN401
+def _table(idx: Any, coef: Any, size: int) -> tuple[NDArray[np.intp], Floats]:
     """Draws and factors with one row an element."""
     draws = np.asarray(idx)
     factors = np.broadcast_to(np.asarray(coef, dtype=np.float64), draws.shape)
     return draws.reshape(size, -1), factors.reshape(size, -1)
 
 
-def _size(shape: tuple[int, ...]) -> str:
+def size_of(shape: tuple[int, ...]) -> str:
     return "one number" if shape == () else f"{'×'.join(map(str, shape))} numbers"

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tracing.events import Bits, Move, Value
-from dpverify.tracing.journal import Script
-from dpverify.tracing.laws import Law
-from dpverify.tracing.runs import Run, Twin
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Bits, Move, Value
+from dpverify.tracing.recording.laws import Law
+from dpverify.tracing.recording.runs import Run, Twin
 
 _FAR = 12.0  # in scales: what happens once in 160,000 runs with Laplace noise
 

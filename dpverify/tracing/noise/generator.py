@@ -9,9 +9,11 @@ import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
 from dpverify.errors import DPVerifyError
-from dpverify.tracing.arithmetic import is_noisy
-from dpverify.tracing.journal import CURRENT
-from dpverify.tracing.laws import (
+from dpverify.tracing.noise.arrays import NoisyArray
+from dpverify.tracing.noise.numbers import NoisyNumber
+from dpverify.tracing.noise.shapes import is_noisy
+from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.laws import (
     CAUCHY,
     EXPONENTIAL,
     GUMBEL,
@@ -21,8 +23,7 @@ from dpverify.tracing.laws import (
     UNIFORM,
     Law,
 )
-from dpverify.tracing.noise import NoisyArray, NoisyNumber
-from dpverify.tracing.places import Place, here
+from dpverify.tracing.recording.places import Place, here
 
 _MOST_OUTCOMES = 400
 OTHER = (
