@@ -17,7 +17,11 @@ from dpverify.auditing.profiles import Claimable
 from dpverify.auditing.sampling import check_seed
 from dpverify.errors import InvalidParameter, check_count
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.tracing.evidence.determination import Determination, determination
+from dpverify.tracing.evidence.determination import (
+    Determination,
+    determination,
+    releases_of,
+)
 from dpverify.tracing.evidence.enumeration import enumerable, enumerated, paths
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import Item, Release, Spending, _most, spending
@@ -28,7 +32,7 @@ from dpverify.tracing.recording.draws import Script
 from dpverify.tracing.recording.events import Leak, Move, Puzzle, Value
 from dpverify.tracing.recording.laws import Cost
 from dpverify.tracing.recording.lines import named
-from dpverify.tracing.recording.places import NOWHERE, definition
+from dpverify.tracing.recording.places import NOWHERE, Place, definition
 from dpverify.tracing.recording.runs import Run, Twin, record, replay, runs_plainly
 from dpverify.tracing.traced import Traced, TraceVerdict
 from dpverify.tracing.witness import TraceWitness, lines_of
@@ -198,8 +202,10 @@ class Tracer(Runner):
                 return None, Finding(
                     "not understood", Spending(), puzzles=(Puzzle(base.ended, what),)
                 )
-        room = self.budget - self.used
+        room = self.budget - self.used - 1
         if enumerable(base) and not base.journal.puzzles and 2 * paths(base) <= room:
+            if self._unseen(base):
+                return None, self._not_repeated(definition(self.mechanism))
             listed, runs = enumerated(self.mechanism, self.left, self.right, self.seed, room)
             self.used += runs
             if listed is not None:
@@ -285,13 +291,9 @@ class Tracer(Runner):
             return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
         itself = self._replay(self.left, base)
         if itself.leaks:
-            what = "the run is not repeated by the same noise: it remembers earlier calls, or draws"
-            place = itself.leaks[0].place
-            puzzle = Puzzle(place, f"{what} noise that is not seen")
-            return Finding("not understood", Spending(), puzzles=(puzzle,), twin=twin)
-        if not base.journal.eager:
-            eager = self._record(self.left, script, eager=True)
-            again = self._replay(self.right, eager)
+            return self._not_repeated(itself.leaks[0].place)
+        for level in (1, 2):
+            again = self._replay(self.right, self._record(self.left, script, eager=level))
             if not again.leaks and not again.right.journal.puzzles:
                 return self._cost(again, script)
         outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
@@ -311,6 +313,18 @@ class Tracer(Runner):
             leaks = named(self.mechanism, self.left, self.right, script, twin)
         return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)
 
+    def _unseen(self, base: Run) -> bool:
+        """Whether the same noise gives another output: it remembers, or draws noise unseen."""
+        return bool(self._replay(self.left, base).leaks)
+
+    @staticmethod
+    def _not_repeated(place: Place) -> Finding:
+        what = (
+            "the run is not repeated by the same noise: it remembers earlier calls, or draws noise "
+            "that is not seen"
+        )
+        return Finding("not understood", Spending(), puzzles=(Puzzle(place, what),))
+
     # Refutation.
 
     def _decide(self, worst: Finding) -> Finding:
@@ -328,6 +342,8 @@ class Tracer(Runner):
         found = determination(self.mechanism, self.left, self.right, twin, self.seed)
         if found is None or not self._applies(found, twin, worst):
             return worst
+        if self._unseen(twin.left) or (found.always and not self._steady(twin)):
+            return worst
         self.used += found.executions
         pure = isinstance(self.claim, PureDP) or (
             isinstance(self.claim, ApproxDP) and self.claim.delta == 0
@@ -336,6 +352,15 @@ class Tracer(Runner):
         if pure and not witness.arithmetic():
             return worst
         return Finding("refuted", spent, twin=twin, how=found.how)
+
+    def _steady(self, twin: Twin) -> bool:
+        """Whether further runs on both sides release numbers of the same shape, and no others."""
+        wanted = releases_of(twin.left)
+        for step, data in enumerate((self.left, self.right, self.left, self.right)):
+            run = self._record(data, Script(self.seed + 101 * (step + 1)))
+            if releases_of(run) != wanted or set(run.leaves) != set(twin.left.leaves):
+                return False
+        return True
 
     def _applies(self, found: Determination, twin: Twin, worst: Finding) -> bool:
         """A profile needs every transcript: the same shifts, and no clamp."""

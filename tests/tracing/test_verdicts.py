@@ -42,7 +42,7 @@ def test_flawed_releases_are_caught_at_their_line(release: FlawedRelease) -> Non
     )
     assert found.verdict in {"refuted", "leaking", "overspent"}
     assert found.executions <= _MOST
-    named = [part.source for part in (*found.leaks, *found.releases)]
+    named = [*(x.source for x in found.leaks), *(x.source for x in found.releases)]
     wanted = (release.line, *release.also)
     assert any(piece in line for piece in wanted for line in named), named
 

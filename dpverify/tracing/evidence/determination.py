@@ -54,7 +54,7 @@ def determination(  # noqa: C901  # one condition after the other
         return None
     scripts = _scripts(seed, journal.draws.top)
     runs = [record(mechanism, data, s) for data in (left, right) for s in scripts]
-    if any(_shape(run) != _shape(twin.left) or run.raised for run in runs):
+    if any(releases_of(run) != releases_of(twin.left) or run.raised for run in runs):
         return None
     tables = [numbers_in(run.leaves) for run in (twin.left, *runs)]
     if any(paths != tables[0][0] for paths, _ in tables):
@@ -99,7 +99,7 @@ def _innocent(journal: Recording, event: Event, lossy: bool) -> bool:  # noqa: F
     return False
 
 
-def _shape(run: Run) -> list[tuple[str, tuple[int, ...]]]:
+def releases_of(run: Run) -> list[tuple[str, tuple[int, ...]]]:
     """Releases of a run, by kind and shape; comparisons may be more or fewer."""
     return [
         (type(event).__name__, np.shape(event.values))

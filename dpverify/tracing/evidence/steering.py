@@ -1,5 +1,6 @@
 """Noise that is chosen: both sides of every comparison, far out, and at ties."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,7 +21,7 @@ def _all(value: Any, to: float) -> Any:  # noqa: ANN401  # a float or an array
 def _far(law: Law, value: Any, sign: float) -> Any:  # noqa: ANN401
     match law.name:
         case "uniform":
-            return _all(value, 0.5 + 0.4999 * sign)
+            return _all(value, 0.5 + math.copysign(0.4999, sign))
         case "exponential" | "geometric":
             return _all(value, _FAR if sign > 0 else (1.0 if law.name == "geometric" else 1e-3))
         case "integers":
@@ -50,6 +51,8 @@ def scripts(base: Run, seed: int) -> Iterator[Script]:
             yield Script(seed, outcomes={number: np.logical_not(event.outcome)[()]})
     yield Script(seed, shape=lambda law, z: _far(law, z, 1.0), until=most)
     yield Script(seed, shape=lambda law, z: _far(law, z, -1.0), until=most)
+    yield Script(seed, shape=lambda law, z: _far(law, z, 100.0), until=most)
+    yield Script(seed, shape=lambda law, z: _far(law, z, -100.0), until=most)
     yield Script(seed, shape=_alternating, until=most)
     yield Script(seed, shape=_tie, until=most)
     for more in range(1, 4):

@@ -39,7 +39,7 @@ class Runner:
     budget: int
     used: int = 0
 
-    def _record(self, data: Any, script: Script, *, eager: bool = False) -> Run:
+    def _record(self, data: Any, script: Script, *, eager: int = 0) -> Run:
         self.used += 1
         return record(self.mechanism, data, script, eager=eager)
 

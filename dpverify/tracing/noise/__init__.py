@@ -9,5 +9,5 @@ from dpverify.tracing.noise import arithmetic, arrays, functions, numbers, shape
 
 # A number knows what to do with an array, and both ask for what numpy does to them.
 numbers.arrays = arrays
-for _module in (numbers, arrays):
-    _module.algebra, _module.functions, _module.shapes = arithmetic, functions, shapes
+numbers.algebra, numbers.functions, numbers.shapes = arithmetic, functions, shapes
+arrays.algebra, arrays.functions, arrays.shapes = arithmetic, functions, shapes

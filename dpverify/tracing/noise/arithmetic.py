@@ -35,7 +35,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, An
     out = options.pop("out", None)
     if method == "__call__" and not (set(options) - {"dtype", "casting"}):
         handler = _LINEAR.get(ufunc)
-        if ufunc in _PRODUCTS and any(is_noisy(x) and eager(x) for x in inputs):
+        if ufunc in _PRODUCTS and any(is_noisy(x) and eager(x, inputs) for x in inputs):
             handler = None
         if handler is not None:
             found = handler(inputs, place)

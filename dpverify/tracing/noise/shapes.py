@@ -78,13 +78,20 @@ def stored(result: Any, out: Any) -> Any:
     return target
 
 
-def eager(form: Any) -> bool:
-    """Whether a form with data in it becomes a number before it is multiplied.
+def eager(form: Any, factors: Any = ()) -> bool:
+    """Whether a form becomes a number before it is multiplied.
 
     Data times a noisy value is post-processing of the value; times a constant it is the same value
-    in another unit. A replay that meets a factor which differs is repeated with this switched on.
+    in another unit. A replay that meets a factor which differs is repeated at level 1, where forms
+    with something added to them become numbers first; and at level 2, where noise alone does so
+    when it meets an array, as if it were public: the start of a descent, a random projection.
     """
-    return bool(form.journal.eager and not only_noise(form.touches))
+    level = form.journal.eager
+    if not level:
+        return False
+    if not only_noise(form.touches):
+        return True
+    return bool(level > 1 and any(isinstance(x, np.ndarray) and x.ndim for x in factors))
 
 
 def is_raw(value: Any) -> bool:

@@ -126,6 +126,16 @@ class Script:
         self.outcomes = outcomes or {}
         self.until = until
 
+    def again(self) -> "Script":
+        """The same script from its start."""
+        return Script(
+            self.seed,
+            fixed=self.fixed,
+            shape=self.shape,
+            outcomes=self.outcomes,
+            until=self.until,
+        )
+
     def draw(self, law: Law, size: int | None, start: int) -> Any:  # float or array
         value = _standard(self.rng, law, size)
         if self.shape is not None and start < self.until:

@@ -47,7 +47,7 @@ def _at(values: Any, where: Any, shape: tuple[int, ...]) -> Any:
 class Journal:
     """What a run did, in order. The base of the recording and of the replay."""
 
-    def __init__(self, script: Script, *, eager: bool = False) -> None:
+    def __init__(self, script: Script, *, eager: int = 0) -> None:
         self.script = script
         self.eager = eager
         self.draws = Coordinates()

@@ -23,7 +23,7 @@ _MOST_PARTS = 200
 
 def named(mechanism: Any, left: Any, right: Any, script: Script, twin: Twin) -> list[Leak]:
     """The leaks of a twin with the best line that two slow runs can tell; takes two executions."""
-    journal = Recording(script)
+    journal = Recording(script.again(), eager=twin.left.journal.eager)
     one = watched(mechanism, left, journal)
     two = watched(mechanism, right, Replaying(Script(script.seed + 1), journal))
     found = []

@@ -84,9 +84,9 @@ def _raised_at(traceback: TracebackType | None) -> Place | None:
     return found
 
 
-def record(mechanism: Any, data: Any, script: Script, *, eager: bool = False) -> Run:
+def record(mechanism: Any, data: Any, script: Script, *, eager: int = 0) -> Run:
     """The run that a replay will follow."""
-    return run(mechanism, data, Recording(script, eager=eager))
+    return run(mechanism, data, Recording(script.again(), eager=eager))
 
 
 def runs_plainly(mechanism: Any, data: Any, seed: int) -> str:
