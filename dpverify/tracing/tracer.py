@@ -171,7 +171,8 @@ class Tracer(Runner):
         if base is None or first.verdict in {"refuted", "leaking"}:
             return self._traced(first)
         worst = first
-        for script in scripts(base, self.seed):
+        delta = self.claim.delta if isinstance(self.claim, ApproxDP) else 0.0
+        for script in scripts(base, self.seed, float(delta)):
             if self.used + 6 > self.budget:
                 self.notes.append("the budget ended before all transcripts were tried")
                 break
@@ -286,6 +287,8 @@ class Tracer(Runner):
 
     def _leak(self, base: Run, twin: Twin, script: Script) -> Finding:
         """Tell leaks of data from noise that is not seen, and from noise that is made by hand."""
+        if self.transcripts > 1 and self.used + 10 > self.budget:
+            raise OutOfRuns
         unknown = _unknown(base)
         if unknown is not None:
             return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)

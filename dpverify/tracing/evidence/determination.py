@@ -82,8 +82,8 @@ def determination(  # noqa: C901  # one condition after the other
 
 def _scripts(seed: int, most: int) -> list[Script]:
     shaped = [
-        Script(seed + 11, shape=lambda law, z: _far(law, z, 1.0), until=most),
-        Script(seed + 12, shape=lambda law, z: _far(law, z, -1.0), until=most),
+        Script(seed + 11, shape=lambda law, z: _far(law, z, 12.0), until=most),
+        Script(seed + 12, shape=lambda law, z: _far(law, z, -12.0), until=most),
         Script(seed + 13, shape=_alternating, until=most),
     ]
     return [*shaped, *(Script(seed + 17 * k) for k in range(1, RUNS - len(shaped) + 1))]

@@ -66,7 +66,7 @@ class Runner:
             ]
             for number in lonely[-_LONELY:]:
                 if self.used + 4 > self.budget:
-                    return best
+                    raise OutOfRuns
                 self.used += 1
                 found = replay(self.mechanism, data, run, skips=frozenset({number}))
                 if found.leaks:
