@@ -310,6 +310,10 @@ class Tracer(Runner):
         matched = self._matched(base, script)
         if matched is not None:
             return self._cost(matched, script)
+        return self._named(twin, script)
+
+    def _named(self, twin: Twin, script: Script) -> Finding:
+        """A leak, with the best line that two more runs can tell."""
         leaks = twin.leaks
         if {leak.kind for leak in leaks} & {"output", "control flow", "exception"}:
             self.used += 2

@@ -130,8 +130,19 @@ HIDDEN = {
     "one in two": lambda x, rng: float(x + rng.laplace(scale=0.5)) if rng.random() < 0.5 else 0.0,
     "plus more noise": lambda x, rng: float(x + rng.laplace(scale=0.5)) + float(rng.laplace()),
     "folded": lambda x, rng: _folded(float(x + rng.laplace(scale=0.5))),
+    "sorted": lambda x, rng: sorted([x + rng.laplace(scale=0.5), rng.laplace(scale=0.5)]),
+    "larger of two": lambda x, rng: max(x + rng.laplace(scale=0.5), x + rng.laplace(scale=0.5)),
+    "mean of two": lambda x, rng: (2 * x + rng.laplace() + rng.laplace()) / 2,
+    "swapped by a coin": lambda x, rng: _swapped(x + rng.laplace(scale=0.5), rng),
+    "rounded": lambda x, rng: round(x + rng.laplace(scale=0.5)),
+    "rounded to tens": lambda x, rng: float(np.round(x + rng.laplace(scale=0.5), -1)),
     "not told": lambda x, rng: [x + rng.laplace(scale=0.5), 1.0][1],
 }
+
+
+def _swapped(r: float, rng: Any) -> list[float]:
+    pair = [float(r), float(rng.laplace(scale=0.5))]
+    return pair if rng.random() < 0.5 else pair[::-1]
 
 
 def _folded(r: float) -> float:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -62,8 +63,8 @@ def scripts(base: Run, seed: int, delta: float = 0.0) -> Iterator[Script]:
                 yield Script(seed, outcomes={number: np.logical_not(event.outcome)[()]})
     reach = _FAR if not delta else min(_FAR, 0.8 * math.log(0.5 / min(delta, 0.4)))
     for far in (reach, -reach, *(() if delta else (100 * _FAR, -100 * _FAR))):
-        yield Script(seed, shape=lambda law, z, t=far: _far(law, z, t), until=most)
-    yield Script(seed, shape=lambda law, z: _alternating(law, z, reach), until=most)
+        yield Script(seed, shape=partial(_far, to=far), until=most)
+    yield Script(seed, shape=partial(_alternating, to=reach), until=most)
     yield Script(seed, shape=_tie, until=most)
     for more in range(1, 4):
         yield Script(seed + 1000 * more)
