@@ -18,6 +18,7 @@ from dpverify.auditing.sampling import check_seed
 from dpverify.errors import InvalidParameter, check_count
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.evidence.determination import (
+    RUNS,
     Determination,
     determination,
     releases_of,
@@ -37,6 +38,8 @@ from dpverify.tracing.recording.runs import Run, Twin, record, replay, runs_plai
 from dpverify.tracing.traced import Traced, TraceVerdict
 from dpverify.tracing.witness import TraceWitness, lines_of
 
+_UNDERSTANDING = 10  # executions that it takes at least to tell a leak from something else
+_DECIDING = 2 * RUNS + 10  # executions that a refutation takes
 _RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
 
 
@@ -170,11 +173,22 @@ class Tracer(Runner):
             return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
         if base is None or first.verdict in {"refuted", "leaking"}:
             return self._traced(first)
-        worst = first
+        worst = self._steered(base, first)
+        if worst.certain and worst.verdict == "overspent":
+            if self.used + _DECIDING <= self.budget:
+                worst = self._decide(worst)
+            else:
+                self.notes.append("the budget ended before it was known whether the output tells")
+        return self._traced(worst)
+
+    def _steered(self, base: Run, worst: Finding) -> Finding:
+        """The worst of the transcripts that are chosen after the first one."""
         delta = self.claim.delta if isinstance(self.claim, ApproxDP) else 0.0
         for script in scripts(base, self.seed, float(delta)):
-            if self.used + 6 > self.budget:
-                self.notes.append("the budget ended before all transcripts were tried")
+            spare = _DECIDING if worst.certain else 6
+            if self.used + spare > self.budget:
+                if self.budget > 2:
+                    self.notes.append("the budget ended before all transcripts were tried")
                 break
             try:
                 finding = self._transcript(script)
@@ -185,9 +199,7 @@ class Tracer(Runner):
                 worst = finding
             if worst.verdict == "leaking":
                 break
-        if worst.certain and worst.verdict == "overspent":
-            worst = self._decide(worst)
-        return self._traced(worst)
+        return worst
 
     def _first(self) -> tuple[Run | None, Finding]:
         """The first transcript; or the exact laws of the output where these can be listed."""
@@ -287,7 +299,7 @@ class Tracer(Runner):
 
     def _leak(self, base: Run, twin: Twin, script: Script) -> Finding:
         """Tell leaks of data from noise that is not seen, and from noise that is made by hand."""
-        if self.transcripts > 1 and self.used + 10 > self.budget:
+        if self.used + _UNDERSTANDING > self.budget:
             raise OutOfRuns
         unknown = _unknown(base)
         if unknown is not None:

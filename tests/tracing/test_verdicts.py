@@ -254,6 +254,25 @@ def test_a_strategy_of_pairs() -> None:
     assert abs(sum(found.left) - sum(found.right)) == 6  # the least that breaks it
 
 
+def test_two_calls_a_pair() -> None:
+    calls = []
+
+    def counted(scale: float) -> Any:
+        def release(x: Any, rng: Any) -> Any:
+            calls.append(x)
+            return x + rng.laplace(scale=scale)
+
+        return release
+
+    shown = trace(counted(1.0), left=0.0, right=1.0, claim=ONE, executions=2, confirm=False)
+    assert (shown.verdict, shown.executions, len(calls)) == ("shown", 2, 2)
+    over = trace(counted(0.5), left=0.0, right=1.0, claim=ONE, executions=2, confirm=False)
+    assert (over.verdict, over.executions, len(calls)) == ("overspent", 2, 4)
+    full = trace(counted(0.5), left=0.0, right=1.0, claim=ONE, confirm=False)
+    assert full.verdict == "refuted"
+    assert full.executions <= 100
+
+
 def test_arguments_are_checked() -> None:
     with pytest.raises(InvalidParameter, match="left and right must be given together"):
         trace(_half, left=[0], claim=ONE)

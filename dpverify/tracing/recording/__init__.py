@@ -2,6 +2,7 @@
 
 - `places`: lines of code; `laws`: standard laws of noise, and what a shift costs;
 - `events`: what a run records; `draws`: its noise, numbered; `journal`: the recording;
-- `pinning`, `alignment`: the noise that the neighbor needs; `replaying`: the replay;
+- `following`, `sums`, `alignment`, `pinning`: the noise that the neighbor needs; `replaying`: the
+  replay;
 - `outputs`: outputs as leaves; `runs`: one call of a mechanism; `lines`: which line is at fault.
 """

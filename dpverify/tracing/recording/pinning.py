@@ -7,116 +7,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.recording.alignment import align
-from dpverify.tracing.recording.draws import Script, span
+from dpverify.tracing.recording.draws import span
 from dpverify.tracing.recording.events import (
     Bits,
-    Difference,
-    Event,
-    Factor,
-    Leak,
     Move,
-    Odds,
     Touch,
     Value,
 )
-from dpverify.tracing.recording.journal import Journal, Recording
-from dpverify.tracing.recording.laws import LAPLACE, Law, coin
+from dpverify.tracing.recording.following import (
+    ROUNDING,
+    Floats,
+    factor_line,
+    line_of,
+    size_of,
+    spread,
+)
 from dpverify.tracing.recording.places import Place
-
-Floats = NDArray[np.float64]
-ROUNDING = 2.0**-40  # of the numbers at hand: what sums of many floats may be off by
+from dpverify.tracing.recording.sums import Sums
 
 
-class Diverged(BaseException):
-    """The replay cannot go on: what it does next has no counterpart in the recording."""
-
-
-class Pinning(Journal):
+class Pinning(Sums):
     """A run whose released numbers are those of a recording: its noise is what that takes."""
-
-    def __init__(
-        self,
-        script: Script,
-        recording: Recording,
-        flips: dict[int, Any] | None = None,
-        skips: frozenset[int] = frozenset(),
-    ) -> None:
-        super().__init__(script, eager=recording.eager)
-        self.recording = recording
-        self.draws.laws = recording.draws.laws
-        self.draws._ids = recording.draws._ids  # noqa: SLF001  # laws are numbered alike
-        self.flips = flips or {}
-        self.skips = skips
-        self.at = 0
-        self.differences: list[Difference] = []
-        self.leaks: list[Leak] = []
-
-    def leak(self, kind: str, place: Place, what: str) -> None:
-        found = Leak(kind, place, what)
-        if found not in self.leaks:
-            self.leaks.append(found)
-
-    def diverge(self, kind: str, place: Place, what: str) -> None:
-        self.leak(kind, place, what)
-        raise Diverged
-
-    def _take(self, kind: type[Event], place: Place) -> Any:  # one of `kind`
-        events = self.recording.events
-        self.in_thread(place)
-        self._skip()
-        if self.at >= len(events):
-            self.diverge("control flow", place, "one side releases more than the other")
-        event = events[self.at]
-        if type(event) is not kind:
-            self.diverge(
-                "control flow",
-                place,
-                f"the sides do different things with noise: the other goes on at {event.place}",
-            )
-        self.at += 1
-        return event
-
-    def _skip(self) -> None:
-        """Pass over comparisons that only one side makes: no matter of chance on the other."""
-        while self.at in self.skips:
-            event = self.recording.events[self.at]
-            assert isinstance(event, Bits)  # noqa: S101  # nothing else is ever skipped
-            law = self.recording.draws.law_of(int(event.idx))
-            up = bool(event.raised) == (float(event.coef) > 0)
-            window = (float(event.window[0]), float(event.window[1]))
-            chances = coin(law, window, -float(event.offset) / float(event.coef), up=up)
-            left = np.array([float(chance) for chance in chances])
-            right = np.array([1.0, 0.0])
-            self.at += 1
-            self.differences.append(
-                Odds(
-                    self.at - 1,
-                    line_of(event, ()),
-                    "comparison that one side makes",
-                    left,
-                    right,
-                    0,
-                )
-            )
-
-    def draw(self, law: Law, size: int | None, place: Place) -> int:
-        self.in_thread(place)
-        return self.draws.allot(law, 1 if size is None else size, place)
-
-    def shaped(self, law: Law, values: Any, place: Place) -> int:
-        """Noise that was made from raw noise: known only once it is used."""
-        return self.draws.allot(law, np.size(values), place)
-
-    def finish(self) -> None:
-        """What the recording released and the replay did not."""
-        self._skip()
-        if self.at < len(self.recording.events):
-            event = self.recording.events[self.at]
-            place = line_of(event, ()) if isinstance(event, Value) else event.place
-            self.leak("control flow", place, "one side releases more than the other")
-
-    # Numbers.
 
     def realize(  # noqa: PLR0913  # the parts of a form
         self,
@@ -346,165 +257,7 @@ class Pinning(Journal):
             place = event.place if isinstance(event, Bits) else line_of(event, touches)
             self.leak("reuse", place, "noise that is known already hides nothing more")
 
-    def _pin_many(
-        self,
-        event: Value,
-        offset: Any,
-        idx: Any,
-        coef: Any,
-        touches: tuple[Touch, ...],
-    ) -> None:
-        """Numbers that add up several draws, or use one more than once."""
-        draws, known = self.draws, self.recording.draws
-        size = np.size(event.values)
-        v, w = (spread(x, np.shape(event.values)).reshape(-1) for x in (event.offset, offset))
-        a, b = (_table(i, c, size) for i, c in ((event.idx, event.coef), (idx, coef)))
-        if a[0].shape != b[0].shape or not np.array_equal(known.law[a[0]], draws.law[b[0]]):
-            self.diverge("parameter", line_of(event, touches), "the noise has different laws")
-        if not np.allclose(a[1], b[1], rtol=ROUNDING, atol=0.0):
-            self.leak("scale", line_of(event, touches), "noise has other factors on the other side")
-        if np.any(v != w) and not (np.all(np.isfinite(v)) and np.all(np.isfinite(w))):
-            self.leak("output", line_of(event, touches), "a value is not finite on one side")
-            return
-        names, columns = np.unique(b[0], return_inverse=True)
-        twins = np.zeros(len(names), dtype=np.intp)
-        twins[columns.reshape(-1)] = a[0].reshape(-1)
-        matrix = np.zeros((size, len(names)))
-        rows = np.repeat(np.arange(size), a[0].shape[1])
-        np.add.at(matrix, (rows, columns.reshape(-1)), b[1].reshape(-1))
-        bound = draws.used[names]
-        gap = v - w
-        gap = gap - matrix[:, bound] @ (draws.z[names] - known.z[twins])[bound]
-        draws.used[names] = True
-        draws.z[names[~bound]] = known.z[twins[~bound]]
-        tiny = ROUNDING * (np.abs(v) + np.abs(w))
-        if np.all(np.abs(gap) <= tiny):
-            return
-        free = np.flatnonzero(~bound)
-        laws = [draws.law_of(int(i)) for i in names[free]]
-        found = align(matrix[:, free], gap, laws)
-        if found is None:
-            self.leak(
-                "reuse", line_of(event, touches), "noise that is known already hides nothing more"
-            )
-            return
-        step, exact = found
-        draws.z[names[free]] = known.z[twins[free]] + step
-        exact = exact and not np.any(bound)
-        pairwise = size == 1 and len(free) == 2 and laws[0].grows_only and exact
-        if pairwise:
-            self._two_sided(event, touches, float(gap[0]), float(matrix[0, free[0]]), laws[0])
-            return
-        self._spread(event, touches, free, step, names, twins, exact=exact)
-
-    def _two_sided(
-        self, event: Value, touches: tuple[Touch, ...], gap: float, factor: float, law: Law
-    ) -> None:
-        """x − y for two draws of a one-sided law is noise on both sides, of one scale."""
-        two = LAPLACE if law.name == "exponential" else Law("discrete laplace", law.parameter)
-        value = float(np.ravel(event.values)[0])
-        z = (value - float(np.ravel(event.offset)[0])) / factor
-        self.differences.append(
-            Move(
-                event=self.at - 1,
-                place=line_of(event, touches),
-                law=two,
-                shift=np.array([gap]),
-                scale=np.array([factor]),
-                scale_other=np.array([factor]),
-                z=np.array([z]),
-                z_other=np.array([z + gap / factor]),
-                slack=ROUNDING * np.array([abs(gap)]),
-                values=np.array([value]),
-                flat=np.array([0]),
-            )
-        )
-
-    def _spread(  # noqa: PLR0913, PLR0917
-        self,
-        event: Value,
-        touches: tuple[Touch, ...],
-        free: NDArray[np.intp],
-        step: Floats,
-        names: NDArray[np.intp],
-        twins: NDArray[np.intp],
-        *,
-        exact: bool,
-    ) -> None:
-        moved = np.flatnonzero(np.abs(step) > 0)
-        z = self.recording.draws.z[twins[free[moved]]]
-        laws = [self.draws.law_of(int(names[free[i]])) for i in moved]
-        for own in dict.fromkeys(laws):
-            mine = np.array([i for i, each in enumerate(laws) if each == own])
-            shift = step[moved[mine]]
-            law, factor = _aligned(own)
-            ones = np.ones(len(mine))
-            self.differences.append(
-                Move(
-                    event=self.at - 1,
-                    place=line_of(event, touches),
-                    law=law,
-                    shift=-shift,
-                    scale=factor * ones,
-                    scale_other=factor * ones,
-                    z=z[mine] / factor,
-                    z_other=(z[mine] + shift) / factor,
-                    slack=ROUNDING * np.abs(shift),
-                    values=np.full(len(mine), np.nan),
-                    flat=mine,
-                    exact=exact,
-                )
-            )
-
-
-def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:
-    """The line that added what differs; else the line where the form became a number."""
-    added: list[Touch] = [touch for touch in event.touches if not isinstance(touch[1], Factor)]
-    others = [touch for touch in touches if not isinstance(touch[1], Factor)]
-    for (place, mine), (_, theirs) in zip(added, others, strict=False):
-        if not _same(mine, theirs):
-            return place
-    own: Place = event.place
-    return added[-1][0] if added else own
-
-
-def factor_line(event: Any, touches: tuple[Touch, ...]) -> Place | None:
-    """The line that multiplied noise by something that differs, if one did."""
-    mine: list[Touch] = [touch for touch in event.touches if isinstance(touch[1], Factor)]
-    theirs = [touch for touch in touches if isinstance(touch[1], Factor)]
-    for (place, one), (_, two) in zip(mine, theirs, strict=False):
-        if not _same(one.by, two.by):
-            return place
-    return None
-
-
-def _same(one: Any, two: Any) -> bool:
-    try:
-        return bool(np.all(np.asarray(one) == np.asarray(two)))
-    except (TypeError, ValueError):
-        return False
-
-
-def _aligned(law: Law) -> tuple[Law, float]:
-    """A one-sided law that is only ever shifted upwards loses as Laplace noise does."""
-    return (LAPLACE, 1.0 / law.rate) if law.grows_only else (law, 1.0)
-
-
-def spread(value: Any, shape: tuple[int, ...]) -> Floats:
-    return np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
-
 
 def _rising(idx: Any) -> bool:
     flat = np.ravel(idx)
     return bool(flat.size < 2 or np.all(flat[1:] > flat[:-1]))
-
-
-def _table(idx: Any, coef: Any, size: int) -> tuple[NDArray[np.intp], Floats]:
-    """Draws and factors with one row an element."""
-    draws = np.asarray(idx)
-    factors = np.broadcast_to(np.asarray(coef, dtype=np.float64), draws.shape)
-    return draws.reshape(size, -1), factors.reshape(size, -1)
-
-
-def size_of(shape: tuple[int, ...]) -> str:
-    return "one number" if shape == () else f"{'×'.join(map(str, shape))} numbers"

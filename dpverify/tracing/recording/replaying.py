@@ -18,8 +18,9 @@ from dpverify.tracing.recording.events import (
     Select,
     Touch,
 )
+from dpverify.tracing.recording.following import Floats, line_of, size_of, spread
 from dpverify.tracing.recording.journal import COMPARE
-from dpverify.tracing.recording.pinning import Floats, Pinning, line_of, size_of, spread
+from dpverify.tracing.recording.pinning import Pinning
 from dpverify.tracing.recording.places import Place
 
 

@@ -16,9 +16,9 @@ from dpverify.tracing.noise.generator import NotTraceable, RecordingGenerator
 from dpverify.tracing.noise.sources import installed
 from dpverify.tracing.recording.draws import Script
 from dpverify.tracing.recording.events import Difference, Leak
+from dpverify.tracing.recording.following import Diverged
 from dpverify.tracing.recording.journal import Journal, Recording
 from dpverify.tracing.recording.outputs import OPAQUE, Leaves, differing, leaves_of, settle, shown
-from dpverify.tracing.recording.pinning import Diverged
 from dpverify.tracing.recording.places import NOWHERE, Place, definition, is_inside
 from dpverify.tracing.recording.replaying import Replaying
 
