@@ -217,20 +217,23 @@ class RecordingGenerator(np.random.Generator):
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = None, endpoint: Any = False
     ) -> Any:
-        del dtype
         place = here(2)
         journal = self._open(place)
         low, high = (_plain(x, place) for x in (low, high))
         if high is None:
             low, high = 0, low
-        if np.ndim(low) or np.ndim(high):
-            wide = np.asarray(high) - np.asarray(low) + bool(endpoint)
-            return self._noted("integers", (wide.tolist(), size), place, (low, high, size))
-        width = int(high) - int(low) + bool(endpoint)
-        if width <= 0:
+        many = bool(np.ndim(low) or np.ndim(high))
+        width = 0 if many else int(high) - int(low) + bool(endpoint)
+        if not many and width <= 0:
             raise ValueError("low >= high")
-        if width > 2**52:
-            return self._noted("integers", (width, size), place, (low, high, size))
+        if many or width > 2**52:
+            kind = np.int64 if dtype is None else dtype
+            key = ("integers", str(low), str(high), str(size), bool(endpoint))
+
+            def sample(rng: np.random.Generator) -> Any:
+                return rng.integers(low, high, size=size, dtype=kind, endpoint=endpoint)
+
+            return journal.pick(key, None, sample, place)
         return self._whole(journal, Law("integers", float(width)), int(low), size, place)
 
     @staticmethod
