@@ -10,6 +10,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 STORIES = {
     "averages": ("first version: REFUTED", "mended: not refuted", "Gaussian noise of 0.0605"),
     "diagnosis": ("without privacy: 98.6% right", "publishing all four costs", "not refuted"),
+    "pipeline": ("first version: leaking", "second version: refuted", "third version: shown"),
 }
 
 

@@ -11,8 +11,8 @@ from dpverify.auditing.profiles import AuditClaim, claim_to_dict
 from dpverify.auditing.verdict import Verdict
 from dpverify.guarantees import Bracket
 from dpverify.theorems import DETERMINED_OUTPUT, FROZEN_REPLAY, TRANSCRIPT_LOSS, Theorem
-from dpverify.tracing.events import Leak, Puzzle
-from dpverify.tracing.spending import Release, Spending
+from dpverify.tracing.evidence.spending import Release, Spending
+from dpverify.tracing.recording.events import Leak, Puzzle
 from dpverify.tracing.witness import TraceWitness
 
 TraceVerdict = Literal["shown", "refuted", "overspent", "leaking", "not understood"]

@@ -16,12 +16,12 @@ from dpverify.auditing.verdict import _data, _loaded
 from dpverify.balls import float_above, float_below
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
-from dpverify.tracing.events import Move
-from dpverify.tracing.journal import Script
-from dpverify.tracing.judging import breaks
-from dpverify.tracing.laws import Law, loss
-from dpverify.tracing.runs import Twin, record, replay
-from dpverify.tracing.spending import ROUNDING, spending
+from dpverify.tracing.evidence.judging import breaks
+from dpverify.tracing.evidence.spending import ROUNDING, spending
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Move
+from dpverify.tracing.recording.laws import Law, loss
+from dpverify.tracing.recording.runs import Twin, record, replay
 
 _FORMAT = 1
 

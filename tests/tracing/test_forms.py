@@ -1,5 +1,7 @@
 """What is seen of noise: every way of adding it, by hand-checked shifts and scales."""
 
+# ruff: noqa: ANN401, RUF005, PLW0108  # data of any kind; code as users write it
+
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -12,9 +14,9 @@ from hypothesis import strategies as st
 
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.tracing import Traced, trace, trace_pair
-from dpverify.tracing.journal import Script
-from dpverify.tracing.runs import record
-from dpverify.tracing.spending import spending
+from dpverify.tracing.evidence.spending import spending
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.runs import record
 
 Mechanism = Callable[[Any, Any], Any]
 
@@ -208,9 +210,7 @@ def test_a_noisy_maximum_is_charged_for_its_index_alone() -> None:
     found = traced(lambda s, rng: int(np.argmax(s + rng.laplace(scale=2.0, size=3))), scores, other)
     assert found.verdict == "shown"
     assert found.epsilon(0.0).upper == pytest.approx(1.0)  # spread 2 over scale 2
-    gumbel = traced(
-        lambda s, rng: int(np.argmax(s + rng.gumbel(scale=2.0, size=3))), scores, other
-    )
+    gumbel = traced(lambda s, rng: int(np.argmax(s + rng.gumbel(scale=2.0, size=3))), scores, other)
     weights = [[math.exp(s / 2) for s in side] for side in (scores, other)]
     laws = [[w / sum(side) for w in side] for side in weights]
     exact = max(abs(math.log(p / q)) for p, q in zip(*laws, strict=True))

@@ -1,6 +1,6 @@
 """Where noise comes from, and what mechanisms do to generators: handled, or said in a sentence."""
 
-# ruff: noqa: ANN401, NPY002, S311  # data of any kind; habits of many authors
+# ruff: noqa: ANN401, NPY002, S311, ARG001, ARG005  # data of any kind; habits of many authors
 
 import copy
 import json
@@ -14,7 +14,7 @@ from random import gauss
 from typing import Any
 
 import numpy as np
-import opendp.prelude as dp  # type: ignore[import-untyped]
+import opendp.prelude as dp
 import pytest
 import scipy.stats
 from numpy.random import default_rng

@@ -3,7 +3,7 @@
 import math
 
 from dpverify.reporting.page import Page, Section, Table, Tone
-from dpverify.tracing.spending import Release
+from dpverify.tracing.evidence.spending import Release
 from dpverify.tracing.traced import MEANINGS, Traced
 
 _TONES: dict[str, Tone] = {"shown": "good", "refuted": "bad"}

@@ -20,10 +20,10 @@ from dpverify.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-from dpverify.tracing.events import Paid
-from dpverify.tracing.journal import CURRENT
-from dpverify.tracing.laws import NOTHING
-from dpverify.tracing.places import NOWHERE, here
+from dpverify.tracing.recording.events import Paid
+from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.laws import NOTHING
+from dpverify.tracing.recording.places import NOWHERE, here
 
 Patch = tuple[Any, str, Any]
 
@@ -52,7 +52,7 @@ def _pandas() -> list[Patch]:
 
 def _table(name: str, original: Any) -> Any:
     def method(self: Any, other: Any, *args: Any, **options: Any) -> Any:
-        from dpverify.tracing.noise import NoisyArray  # noqa: PLC0415  # a cycle
+        from dpverify.tracing.noise.arrays import NoisyArray  # noqa: PLC0415  # a cycle
 
         if type(other) is not NoisyArray or args or options:
             return original(self, other, *args, **options)
@@ -78,7 +78,7 @@ def _own() -> list[Patch]:
 
 def _own_sample(name: str, original: Any) -> Any:
     def sample(self: Any, data: Any, size: int, *, rng: Any) -> Any:
-        from dpverify.tracing.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
+        from dpverify.tracing.noise.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
 
         if not isinstance(rng, RecordingGenerator):
             return original(self, data, size, rng=rng)
@@ -166,7 +166,7 @@ def _opendp() -> list[Patch]:
 
 
 def _numbers(arg: Any, place: Any) -> Any:
-    from dpverify.tracing.arithmetic import plain  # noqa: PLC0415  # a cycle
+    from dpverify.tracing.noise.shapes import plain  # noqa: PLC0415  # a cycle
 
     found = plain(arg, place)
     return found.tolist() if isinstance(found, (np.ndarray, np.generic)) else found
@@ -216,44 +216,59 @@ def _distance(metric: str, left: Any, right: Any) -> Any:
 # diffprivlib.
 
 
+_DERIVED = ("LaplaceTruncated", "LaplaceFolded", "GeometricTruncated", "GeometricFolded")
+"""Mechanisms that draw from another one and change what came out: their code is followed."""
+
+
 def _diffprivlib() -> list[Patch]:
     module = sys.modules.get("diffprivlib.mechanisms")
     if module is None:
         return []
-    found: list[Patch] = []
-    for name in dir(module):
-        kind = getattr(module, name)
-        if isinstance(kind, type) and "randomise" in vars(kind):
-            found.append((kind, "randomise", _randomise(name, vars(kind)["randomise"])))
-    return found
+    kinds = {name: getattr(module, name) for name in dir(module) if name not in _DERIVED}
+    return [
+        (kind, "randomise", _randomise(name, vars(kind)["randomise"]))
+        for name, kind in kinds.items()
+        if isinstance(kind, type) and "randomise" in vars(kind)
+    ]
 
 
 def _randomise(name: str, original: Any) -> Any:
-    def randomise(self: Any, value: Any) -> Any:
-        from dpverify.tracing.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
+    def randomise(self: Any, *values: Any) -> Any:
+        from dpverify.tracing.noise.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
 
         place = here(2)
         journal = CURRENT.get()
         rng = RecordingGenerator(journal)
-        if name in {"Laplace", "LaplaceTruncated"} and type(self).__name__ == name == "Laplace":
+        if name == "Laplace" and values:
             scale = self.sensitivity / (self.epsilon - math.log(1 - self.delta))
-            return value + rng.laplace(0.0, scale)
-        if name in {"Gaussian", "GaussianAnalytic"} and hasattr(self, "_scale"):
-            return value + rng.normal(0.0, self._scale)  # its standard deviation
-        if name == "Geometric" and type(self).__name__ == "Geometric":
-            p = -math.expm1(-self.epsilon / self.sensitivity) if self.sensitivity else 1.0
-            return value + rng.geometric(p) - rng.geometric(p)
-        given = _numbers(value, place)
+            return values[0] + rng.laplace(0.0, float(scale))
+        if name in {"Gaussian", "GaussianAnalytic"} and hasattr(self, "_scale") and values:
+            return values[0] + rng.normal(0.0, float(self._scale))
+        if name == "Geometric" and self.sensitivity and values:
+            p = -math.expm1(-self.epsilon / self.sensitivity)
+            return values[0] + rng.geometric(p) - rng.geometric(p)
+        if name == "Exponential" and type(self).__name__ == name:
+            weights = np.diff(np.concatenate([[0.0], self._probabilities]))
+            chosen = journal.pick(
+                (name,), weights, lambda own: int(own.choice(len(weights), p=weights)), place
+            )
+            return self.candidates[chosen] if self.candidates else chosen
+        given = [_numbers(value, place) for value in values]
+        held = {key: value for key, value in vars(self).items() if key in _DATA}
         promise = ApproxDP(epsilon=float(self.epsilon), delta=float(self.delta))
 
         def cost(left: Any, right: Any) -> Any:
             return None if same(left, right) else paid(f"diffprivlib {name}", promise)
 
         return journal.call(
-            f"diffprivlib {name}", given, lambda: original(self, given), cost, place
+            f"diffprivlib {name}", [*given, held], lambda: original(self, *given), cost, place
         )
 
     return randomise
+
+
+_DATA = ("utility", "candidates", "measure")
+"""What mechanisms of diffprivlib are given at birth and not with the call."""
 
 
 # torch.

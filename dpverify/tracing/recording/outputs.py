@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from dpverify.auditing.outputs import canonical
-from dpverify.tracing.arithmetic import is_noisy, joined
-from dpverify.tracing.journal import span
-from dpverify.tracing.noise import Magnitude, NoisyArray, NoisyNumber
-from dpverify.tracing.places import Place
+from dpverify.tracing.noise.arrays import NoisyArray
+from dpverify.tracing.noise.numbers import Magnitude, NoisyNumber
+from dpverify.tracing.noise.shapes import is_noisy, joined
+from dpverify.tracing.recording.draws import span
+from dpverify.tracing.recording.places import Place
 
 Leaves = dict[tuple[Any, ...], Any]
 _CLOSE = 2.0**-40

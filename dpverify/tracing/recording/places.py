@@ -8,8 +8,8 @@ from pathlib import Path
 from types import FrameType
 
 _STANDARD = str(Path(linecache.__file__).parent)
-_OWN = str(Path(__file__).parent)
-_PACKAGE = str(Path(__file__).parents[1])
+_OWN = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parents[2])
 _INSIDE = ("numpy", "scipy", "pandas", "torch", "opendp", "diffprivlib", "sklearn", "joblib")
 
 

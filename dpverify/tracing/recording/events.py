@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.pairs.base import Pair
-from dpverify.tracing.laws import Law
-from dpverify.tracing.places import Place
+from dpverify.tracing.recording.laws import Law
+from dpverify.tracing.recording.places import Place
 
 Touch = tuple[Place, Any]
 """A line that added something to a form, and what it added; or a `Factor` that it multiplied by."""

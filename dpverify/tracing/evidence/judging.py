@@ -17,7 +17,7 @@ from dpverify.guarantees import (
 )
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
-from dpverify.tracing.spending import (
+from dpverify.tracing.evidence.spending import (
     ROUNDING,
     Spending,
     _hides_nothing,

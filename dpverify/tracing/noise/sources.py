@@ -5,7 +5,7 @@ this library, of OpenDP and of diffprivlib. Names are replaced in their modules,
 of the mechanism where they were imported by name, and put back afterwards.
 """
 
-# ruff: noqa: ANN401, S311, A002  # stand-ins for functions of other libraries
+# ruff: noqa: ANN401, A002  # stand-ins for functions of other libraries
 
 import json
 import random
@@ -18,13 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tracing.arithmetic import gathered, holds_noise, is_noisy, plain
-from dpverify.tracing.generator import OTHER, RecordingGenerator, TracedBits
-from dpverify.tracing.journal import CURRENT
-from dpverify.tracing.libraries import FOLLOWED, library_patches
-from dpverify.tracing.places import here, is_inside
+from dpverify.tracing.noise.generator import OTHER, RecordingGenerator, TracedBits
+from dpverify.tracing.noise.libraries import FOLLOWED, library_patches
+from dpverify.tracing.noise.shapes import gathered, holds_noise, is_noisy, plain
+from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.places import here, is_inside
 
 Patch = tuple[Any, str, Any]
+
+_PYTHON_RANDOM = random.Random  # Python's own, whatever stands in its place during a run
 
 
 def current() -> Any:
@@ -177,7 +179,7 @@ class PythonRandom:
         def unknown(*args: Any, **options: Any) -> Any:
             place = here(2)
             generator.journal.puzzle(place, f"random.{name}() is not understood")
-            return getattr(random.Random(0), name)(*args, **options)
+            return getattr(_PYTHON_RANDOM(0), name)(*args, **options)
 
         return unknown
 
@@ -199,14 +201,24 @@ def _default_rng() -> Callable[..., Any]:
     return default_rng
 
 
-def _random_state() -> type:
-    class Made(Legacy):
-        def __init__(self, seed: Any = None) -> None:
-            journal = current()
-            super().__init__(journal)
-            self.tape = _seeded(journal, seed)
+class _States(type):
+    """A class that all RandomStates are instances of, old and traced ones."""
 
-    return Made
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, (_RANDOM_STATE, Legacy))
+
+    def __call__(cls, seed: Any = None) -> Any:
+        journal = current()
+        made = Legacy(journal)
+        made.tape = _seeded(journal, seed)
+        return made
+
+
+class _RandomState(metaclass=_States):
+    """Stands for `np.random.RandomState` while a trace runs."""
+
+
+_RANDOM_STATE = np.random.RandomState
 
 
 def _python_random() -> type:
@@ -272,7 +284,8 @@ def patches(loaded: tuple[str, ...]) -> tuple[Patch, ...]:
     ]
     found += [
         (np.random, "default_rng", _default_rng()),
-        (np.random, "RandomState", _random_state()),
+        (np.random, "RandomState", _RandomState),
+        (np.random.mtrand, "_rand", legacy),
         (np.random, "Generator", _Generator),
     ]
     found += [(random, name, getattr(python, name)) for name in _PYTHON]
