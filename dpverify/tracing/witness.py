@@ -16,8 +16,8 @@ from dpverify.auditing.verdict import _data, _loaded
 from dpverify.balls import float_above, float_below
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
-from dpverify.tracing.evidence.judging import breaks
-from dpverify.tracing.evidence.spending import ROUNDING, spending
+from dpverify.tracing.evidence.judging import breaks, most
+from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.recording.draws import Script
 from dpverify.tracing.recording.events import Move
 from dpverify.tracing.recording.laws import Law, loss
@@ -82,7 +82,7 @@ class TraceWitness:
             return True
         if isinstance(self.claim, ApproxDP) and self.claim.delta > 0:
             return True
-        return abs(self.loss.lower) > self.claim.epsilon * (1 + ROUNDING)
+        return abs(self.loss.lower) > most(float(self.claim.epsilon))
 
     def check(self, mechanism: Any) -> bool:
         """Run the mechanism again on both sides with the noise of the witness, and judge anew."""

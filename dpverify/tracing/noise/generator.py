@@ -176,8 +176,9 @@ class RecordingGenerator(np.random.Generator):
 
     def random(self, size: Any = None, dtype: Any = None, out: Any = None) -> Any:
         del dtype
-        shape = size if out is None else np.shape(out)
-        return self._into(out, self._draw(UNIFORM, NO_LOCATION, 1.0, shape))
+        if out is None:
+            return self._draw(UNIFORM, NO_LOCATION, 1.0, size)
+        return self._into(out, self._draw(UNIFORM, NO_LOCATION, 1.0, np.shape(out)))
 
     @staticmethod
     def _into(out: Any, drawn: Any) -> Any:

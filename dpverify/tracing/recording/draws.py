@@ -42,6 +42,7 @@ class Coordinates:
         self.top = 0
         self.law = np.zeros(_FIRST, dtype=np.int16)
         self.z = np.zeros(_FIRST)
+        self.room = _FIRST
         self.used = np.zeros(_FIRST, dtype=np.bool_)
         self.low: Floats | None = None
         self.high: Floats | None = None
@@ -50,14 +51,11 @@ class Coordinates:
     def allot(self, law: Law, size: int, place: Place) -> int:
         """Room for `size` more draws; returns the number of the first."""
         start = self.top
-        self.top = start + size
-        if self.top > len(self.z):
-            self._grow(max(2 * len(self.z), self.top))
+        self.top = top = start + size
+        if top > self.room:
+            self._grow(max(2 * self.room, top))
         known = self._last if law is self._law else self._number(law)
-        if size == 1:
-            self.law[start] = known
-        else:
-            self.law[start : self.top] = known
+        self.law[start if size == 1 else slice(start, top)] = known
         self.places.append((start, place))
         return start
 
@@ -93,6 +91,7 @@ class Coordinates:
         return best
 
     def _grow(self, size: int) -> None:
+        self.room = size
         more = size - len(self.z)
         self.law = np.concatenate([self.law, np.zeros(more, dtype=np.int16)])
         self.z = np.concatenate([self.z, np.zeros(more)])
@@ -125,6 +124,7 @@ class Script:
         self.shape = shape
         self.outcomes = outcomes or {}
         self.until = until
+        self.steered = shape is not None or bool(fixed)
 
     def again(self) -> "Script":
         """The same script from its start."""
@@ -137,6 +137,8 @@ class Script:
         )
 
     def draw(self, law: Law, size: int | None, start: int) -> Any:  # float or array
+        if size is None and not self.steered:
+            return _ONE[law.name](self.rng, law.parameter)
         value = _standard(self.rng, law, size)
         if self.shape is not None and start < self.until:
             value = self.shape(law, value)
@@ -148,6 +150,20 @@ class Script:
                 if 0 <= at < size and start + at in self.fixed:
                     value[at] = self.fixed[start + at]
         return value
+
+
+_ONE: dict[str, Callable[[np.random.Generator, float], float]] = {
+    "laplace": lambda rng, _: rng.laplace(),
+    "normal": lambda rng, _: rng.standard_normal(),
+    "uniform": lambda rng, _: rng.random(),
+    "exponential": lambda rng, _: rng.standard_exponential(),
+    "gumbel": lambda rng, _: rng.gumbel(),
+    "logistic": lambda rng, _: rng.logistic(),
+    "cauchy": lambda rng, _: rng.standard_cauchy(),
+    "geometric": lambda rng, p: float(rng.geometric(p)),
+    "integers": lambda rng, n: float(rng.integers(int(n))),
+}
+"""One draw of a standard law, the fast way."""
 
 
 def _standard(rng: np.random.Generator, law: Law, size: int | None) -> Any:

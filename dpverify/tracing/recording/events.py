@@ -31,7 +31,10 @@ class Factor:
 
 def only_noise(touches: tuple[Touch, ...]) -> bool:
     """Whether nothing was ever added to a form: neither data nor a constant."""
-    return all(isinstance(addend, Factor) for _, addend in touches)
+    for _, addend in touches:  # noqa: SIM110  # asked of every number: a loop is faster
+        if type(addend) is not Factor:
+            return False
+    return True
 
 
 def rescaled(touches: tuple[Touch, ...], by: Any) -> tuple[Touch, ...]:  # noqa: ANN401

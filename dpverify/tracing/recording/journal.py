@@ -44,6 +44,9 @@ def _at(values: Any, where: Any, shape: tuple[int, ...]) -> Any:
     return found.reshape(shape) if type(where) is slice else found
 
 
+_thread = threading.get_ident
+
+
 class Journal:
     """What a run did, in order. The base of the recording and of the replay."""
 
@@ -55,7 +58,7 @@ class Journal:
         self.puzzles: list[Puzzle] = []
         self.seeds: list[tuple[Place, Any]] = []
         self.tapes: dict[str, list[Any]] = {}
-        self.thread = threading.get_ident()
+        self.thread = _thread()
         self.closed = False
         self.inner = False
 
@@ -66,7 +69,7 @@ class Journal:
             self.puzzles.append(found)
 
     def in_thread(self, place: Place) -> None:
-        if threading.get_ident() != self.thread:
+        if _thread() != self.thread:
             self.puzzle(place, "noise is drawn in a thread: the order of draws is not fixed")
 
 
@@ -74,7 +77,8 @@ class Recording(Journal):
     """The run that is recorded: noise as the script has it."""
 
     def draw(self, law: Law, size: int | None, place: Place) -> int:
-        self.in_thread(place)
+        if _thread() != self.thread:
+            self.in_thread(place)
         draws = self.draws
         start = draws.allot(law, 1 if size is None else size, place)
         value = self.script.draw(law, size, start)
@@ -96,7 +100,8 @@ class Recording(Journal):
     ) -> Any:
         """The numbers that a form stands for; from now on they are known."""
         draws = self.draws
-        forced = self.script.outcomes.get(len(self.events))
+        outcomes = self.script.outcomes
+        forced = outcomes.get(len(self.events)) if outcomes else None
         if forced is not None and not np.any(draws.used[idx]):
             draws.z[idx] = (forced - np.asarray(offset)) / coef
         if type(idx) is int:
@@ -130,12 +135,13 @@ class Recording(Journal):
         place: Place,
     ) -> Any:
         """How offset + coef·z compares with 0; only the outcome is used."""
-        draws = self.draws
-        low, high = draws.windows()
-        forced = self.script.outcomes.get(len(self.events))
         scalar = type(idx) is int
+        outcomes = self.script.outcomes
+        forced = outcomes.get(len(self.events)) if outcomes else None
         if scalar and forced is None:
             return self._compare_one(op, offset, idx, coef, touches, place)
+        draws = self.draws
+        low, high = draws.windows()
         if forced is not None:
             self._force(op, forced, offset, idx, coef)
         gap = offset + coef * draws.z[idx]

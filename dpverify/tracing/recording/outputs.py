@@ -19,6 +19,7 @@ from dpverify.tracing.recording.places import Place
 Leaves = dict[tuple[Any, ...], Any]
 _CLOSE = 2.0**-40
 _KNOWN = {"builtins", "decimal", "fractions", "datetime", "uuid", "pathlib", "enum"}
+_ATOMS = {int, float, bool, str, type(None)}
 OPAQUE = "cannot be looked into"
 
 
@@ -34,7 +35,8 @@ def forms_in(value: Any, depth: int = 0) -> Iterator[Any]:  # noqa: C901, PLR091
             yield from forms_in(part, depth + 1)
     elif isinstance(value, (list, tuple, set, frozenset)):
         for part in value:
-            yield from forms_in(part, depth + 1)
+            if type(part) not in _ATOMS:
+                yield from forms_in(part, depth + 1)
     elif isinstance(value, np.ndarray):
         if value.dtype == object:
             for part in value.reshape(-1):
@@ -126,7 +128,10 @@ def _walk(  # noqa: C901, PLR0912  # one case a kind of output
     elif isinstance(value, (list, tuple)):
         found[*path, "length"] = len(value)
         for i, part in enumerate(value):
-            _walk(part, (*path, i), settled, found)
+            if type(part) in _ATOMS:
+                found[*path, i] = part
+            else:
+                _walk(part, (*path, i), settled, found)
     elif isinstance(value, (set, frozenset)):
         members = [canonical(settled.get(id(part), part)) for part in value]
         found[path] = sorted(members)

@@ -59,7 +59,11 @@ def _place(filename: str, line: int, function: str) -> Place:
 
 def here(depth: int = 2) -> Place:
     """The line of the caller's caller that lies outside of this package and of noise libraries."""
-    frame: FrameType | None = sys._getframe(depth)  # noqa: SLF001  # the only way to see a caller
+    caller = sys._getframe(depth)  # noqa: SLF001  # the only way to see a caller
+    code = caller.f_code
+    if not is_inside(code.co_filename):
+        return _place(code.co_filename, caller.f_lineno, code.co_name)
+    frame: FrameType | None = caller
     first: FrameType | None = None
     while frame is not None:
         code = frame.f_code
