@@ -1,18 +1,19 @@
 """Releases that use noise in odd ways, honest and flawed, each with what is true of it by hand.
 
-`honest` mechanisms keep their claim on their pair, so they may not be refuted; with `quiet` no alarm
-at all is right. `flawed` ones break it on their pair, so that nothing may be called shown. `exact`
-is the least ε at `delta` of the pair, from a closed form, where the trace should bracket it.
+`honest` mechanisms keep their claim on their pair, so they may not be refuted; with `quiet` no
+alarm at all is right. `flawed` ones break it on their pair, so that nothing may be called shown.
+`exact` is the least ε at `delta` of the pair, from a closed form, where the trace should bracket
+it.
 """
 
-# ruff: noqa: ANN401, NPY002, S311, ARG001, PLR2004, C901, D103
+# ruff: noqa: ANN401, NPY002, ARG001
 
 import copy
 import functools
 import heapq
 import json
 import math
-import pickle  # noqa: S403
+import pickle
 import random
 import secrets
 import statistics
@@ -177,6 +178,67 @@ def nan_to_num_with_data(x: Any, rng: Any) -> Out:
     return np.nan_to_num(rng.laplace(size=2) * np.nan, nan=x)
 
 
+@flawed(0.0, 1.0)
+def data_appended_to_noise(x: Any, rng: Any) -> Out:
+    return np.append(rng.laplace(size=2), x)
+
+
+@flawed(0.0, 1.0)
+def data_inserted_into_noise(x: Any, rng: Any) -> Out:
+    return np.insert(rng.laplace(size=2), 0, x)
+
+
+@flawed(0.0, 1.0)
+def noise_padded_with_data(x: Any, rng: Any) -> Out:
+    return np.pad(rng.laplace(size=2), 1, constant_values=x)
+
+
+@flawed(0.0, 1.0)
+def data_in_the_shape_of_noise(x: Any, rng: Any) -> Out:
+    return np.full_like(rng.laplace(size=2), x)
+
+
+@flawed(0.0, 1.0)
+def differences_from_data(x: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    return np.diff(noise, prepend=x), noise
+
+
+@flawed(0.0, 1.0)
+def inner_product_of_data_and_noise(x: Any, rng: Any) -> Out:
+    return np.inner(np.array([x]), rng.laplace(size=1))  # 0 on the left
+
+
+@flawed(0.0, 1.0)
+def tensor_product_of_data_and_noise(x: Any, rng: Any) -> Out:
+    return np.tensordot(np.array([x]), rng.laplace(size=2), 0)
+
+
+@flawed(0.0, 1.0)
+def trapezoid_of_data_width(x: Any, rng: Any) -> Out:
+    return np.trapezoid(rng.laplace(size=2), dx=x)
+
+
+@flawed(0, 2)
+def noise_rounded_to_data_digits(n: Any, rng: Any) -> Out:
+    return np.round(1000 * rng.laplace(size=2), n)
+
+
+@flawed(0, 9)
+def noise_shifted_by_data_bits(n: Any, rng: Any) -> Out:
+    return np.ldexp(rng.random(size=2), n)
+
+
+@flawed([1.0, 1.0], [0.0, 0.0])
+def random_projection(v: Any, rng: Any) -> Out:
+    return rng.normal(size=(1, 2)) @ np.asarray(v)  # 0 on the right
+
+
+@flawed([1.0, 1.0], [0.0, 0.0])
+def dot_of_data_and_noise(v: Any, rng: Any) -> Out:
+    return np.dot(np.asarray(v), rng.laplace(size=2))
+
+
 @honest(0.0, 1.0, quiet=True, exact=1.0)
 def maximum_of_release_and_constant(x: Any, rng: Any) -> Out:
     return np.maximum(x + rng.laplace(size=1), 0.0)
@@ -219,7 +281,22 @@ def view_assigned(x: Any, rng: Any) -> Out:
 def rows_changed_in_a_loop(m: Any, rng: Any) -> Out:
     out = rng.laplace(scale=0.1, size=(2, 2))
     for row, more in zip(out, np.asarray(m), strict=True):
-        row += more
+        row += more  # noqa: PLW2901
+    return out
+
+
+@flawed(0.0, 1.0)
+def other_name_added_in_place(x: Any, rng: Any) -> Out:
+    out = rng.laplace(scale=0.1, size=2)
+    same = out
+    same += x
+    return out
+
+
+@flawed(0.0, 1.0)
+def flat_assigned(x: Any, rng: Any) -> Out:
+    out = rng.laplace(size=2)
+    out.flat[0] = x
     return out
 
 
@@ -374,7 +451,11 @@ def best_and_whether_it_is_high(v: Any, rng: Any) -> Out:
 @flawed([0.0] * 10, [1.0] * 10)
 def high_and_then_best(v: Any, rng: Any) -> Out:
     noisy = np.asarray(v) + rng.laplace(size=10)
-    return bool(noisy[0] > -3.0), int(np.argmax(noisy)), bool(noisy[5] > -3.0)  # e^2 for (no, ., no)
+    return (
+        bool(noisy[0] > -3.0),
+        int(np.argmax(noisy)),
+        bool(noisy[5] > -3.0),
+    )  # e^2 for (no, ., no)
 
 
 @honest([3.0, 1.0, 0.0], [4.0, 1.0, 0.0], quiet=True)
@@ -952,7 +1033,6 @@ def as_many_draws_as_records(n: Any, rng: Any) -> Out:
 # Where the generator comes from.
 
 GLOBAL = np.random.default_rng(11)
-PYTHON = random.Random(5)
 _COUNT = [0]
 
 
@@ -965,12 +1045,6 @@ def noise_of_a_global_generator_alone(x: Any, rng: Any) -> Out:
 def number_of_the_call(x: Any, rng: Any) -> Out:
     _COUNT[0] += 1
     return 5 * _COUNT[0] + x + rng.laplace()
-
-
-@honest(0, 1, 1.1)
-def coin_of_a_global_generator(bit: Any, rng: Any) -> Out:
-    public = rng.random() < 0.5
-    return bit ^ (PYTHON.random() < 0.25), public
 
 
 @honest(0, 0, 0.01)
@@ -1098,7 +1172,7 @@ def cached_noise_told(x: Any, rng: Any) -> Out:
 
 # What an output consists of.
 
-Point = namedtuple("Point", "x y")
+Point = namedtuple("Point", "x y")  # noqa: PYI024
 
 
 class Tagged(dict):  # type: ignore[type-arg]
@@ -1176,6 +1250,33 @@ def generator_of_data(x: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def closure_over_data(x: Any, rng: Any) -> Out:
     return lambda: x
+
+
+@flawed(0.0, 1.0)
+def lazy_releases(x: Any, rng: Any) -> Out:
+    return (x + rng.laplace(scale=0.1) for _ in range(3))
+
+
+@flawed(0.0, 1.0)
+def lazy_map(x: Any, rng: Any) -> Out:
+    return map(lambda z: x + z, [0.0])  # noqa: C417
+
+
+@flawed(0.0, 1.0)
+def attributes_of_a_frame(x: Any, rng: Any) -> Out:
+    out = pd.DataFrame({"a": [1]})
+    out.attrs["exact"] = x
+    return out
+
+
+@flawed(0.0, 1.0)
+def name_of_an_index(x: Any, rng: Any) -> Out:
+    return pd.DataFrame({"a": [1]}, index=pd.Index([0], name=f"n = {x}"))
+
+
+@flawed(0.0, 1.0)
+def list_or_tuple(x: Any, rng: Any) -> Out:
+    return (1,) if x else [1]
 
 
 @flawed(0, 3)
@@ -1360,6 +1461,13 @@ def rarely_much_more(x: Any, rng: Any) -> Out:
     return first, float(times * x + rng.normal(scale=5.0))
 
 
+@honest(0.0, 1.0, ApproxDP(epsilon=1.0, delta=1e-3))
+def much_more_if_five_are_high(x: Any, rng: Any) -> Out:
+    first = [float(0.1 * x + rng.normal(scale=5.0)) for _ in range(5)]
+    times = 50.0 if min(first) > 7.5 else 1.0  # P < 0.07^5 = 2e-6; else μ = 0.205, δ(1) < 1e-6
+    return first, float(times * x + rng.normal(scale=5.0))
+
+
 @honest(0.0, 1.0, ZeroConcentratedDP(rho=0.5), quiet=True)
 def chain(x: Any, rng: Any) -> Out:
     first = float(x + rng.normal(scale=math.sqrt(2.0)))
@@ -1467,3 +1575,45 @@ def noisy_max_beyond_its_sensitivity(v: Any, rng: Any) -> Out:
 
     made = NoisyMax(epsilon=1.0, score_sensitivity=1.0)
     return int(made.sample(np.asarray(v), 1, rng=rng)[0])
+
+
+# Coins, and categories that only one side has.
+
+
+@honest(0, 1, 2.4, quiet=True, exact=math.log(11.0))
+def response_with_ten_answers(x: Any, rng: Any) -> Out:
+    return x if rng.random() < 0.5 else int(rng.integers(10))  # 0.55 against 0.05
+
+
+@flawed(0, 1, 2.39)
+def response_with_ten_answers_claimed_less(x: Any, rng: Any) -> Out:
+    return x if rng.random() < 0.5 else int(rng.integers(10))
+
+
+@honest([0] * 12, [1] + [0] * 11, 0.41, quiet=True)
+def count_of_responses(v: Any, rng: Any) -> Out:
+    return sum(b if rng.random() < 0.6 else 1 - b for b in v)  # ln 1.5 = 0.405 each
+
+
+@flawed([0] * 20, [1] + [0] * 19, 1.2)
+def responses_of_private_chance(v: Any, rng: Any) -> Out:
+    chance = 0.75 - 0.2 * sum(v) / 20
+    return [b if rng.random() < chance else 1 - b for b in v]
+
+
+@honest(["a"] * 50 + ["b"], ["a"] * 50, ApproxDP(epsilon=1.0, delta=1e-6), quiet=True)
+def common_categories(v: Any, rng: Any) -> Out:
+    noisy = {name: count + rng.laplace() for name, count in sorted(Counter(v).items())}
+    return [name for name, count in noisy.items() if count > 20.0]  # δ = e^-19/2
+
+
+@flawed(["a"] * 50 + ["b"], ["a"] * 50, ApproxDP(epsilon=1.0, delta=1e-6))
+def categories_above_a_low_bar(v: Any, rng: Any) -> Out:
+    noisy = {name: count + rng.laplace() for name, count in sorted(Counter(v).items())}
+    return [name for name, count in noisy.items() if count > 3.0]  # δ = e^-2/2
+
+
+@flawed(["a"] * 50 + list("bcdef"), ["a"] * 50, ApproxDP(epsilon=1.0, delta=1e-3))
+def five_categories_above_a_bar(v: Any, rng: Any) -> Out:
+    noisy = {name: count + rng.laplace() for name, count in sorted(Counter(v).items())}
+    return [name for name, count in noisy.items() if count > 8.0]  # δ is about 5·e^-7/2
