@@ -60,7 +60,7 @@ class Families:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Prospect:
     """How promising the best event of a family is, and how to have it if none is better."""
 
     favors: Side
@@ -94,11 +94,11 @@ class Attack(ABC):
         """What is looked for in such draws, in words."""
         return {self.name} if self.families(seen) else set()
 
-    def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Found]:
+    def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Prospect]:
         """For each side, how promising the families are where they did not choose."""
         for family in self.families(seen):
             for side, merit in _cross_counted(family, halves, goal).items():
-                yield Found(side, merit, partial(_again, family, seen, goal, side, merit))
+                yield Prospect(side, merit, partial(_again, family, seen, goal, side, merit))
 
 
 class Scan(Attack):
@@ -119,7 +119,7 @@ class Scan(Attack):
         return {f"a scan of all {number:,} numbers of an output"} if number > MANY else set()
 
 
-class Cuts(Attack):
+class NumberCuts(Attack):
     """Thresholds and intervals of single numbers; of the likelihood ratio where it is known."""
 
     name = _CUTS
@@ -147,8 +147,8 @@ class Values(Attack):
         return found + ([partial(_values_of_any, parts[MANY:])] if len(parts) > MANY else [])
 
 
-class CutsOfTexts(Attack):
-    """Cuts of characters, and of numbers that are written in texts.
+class TextCuts(Attack):
+    """NumberCuts of characters, and of numbers that are written in texts.
 
     After all others, since of two events that promise the same the first is taken.
     """
@@ -179,7 +179,7 @@ class Bits(Attack):
 
 @dataclass(frozen=True)
 class Learned(Attack):
-    """Cuts of a score that is learned: from all numbers where they are few, or where many.
+    """NumberCuts of a score that is learned: from all numbers where they are few, or where many.
 
     Learning is slow, so it is done on one half of the draws; the cuts are chosen and counted within
     the other.
@@ -207,7 +207,7 @@ class Learned(Attack):
         del seen
         return []
 
-    def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Found]:
+    def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Prospect]:
         names = self.features(seen)
         fit, cut = halves
         score = self.learn(fit.left, fit.right, names) if names else None
@@ -222,7 +222,7 @@ class Learned(Attack):
             if side in best:
                 event = _of_score(best[side].event, score)
                 made = replace(best[side], event=event, merit=merit)
-                yield Found(side, merit, partial(replace, made))
+                yield Prospect(side, merit, partial(replace, made))
 
 
 class LearnedBits(Learned):
@@ -247,9 +247,9 @@ def _few_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees |
 
 ATTACKS: list[Attack] = [
     Scan(),
-    Cuts(),
+    NumberCuts(),
     Values(),
-    CutsOfTexts(),
+    TextCuts(),
     Bits(),
     Learned("logistic regression", logistic),
     Learned("boosted trees", boosted),
@@ -264,7 +264,7 @@ def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposa
     """The best event for each side that it may favor."""
     _derive(seen)
     halves = seen.halves()
-    best: dict[Side, Found] = {}
+    best: dict[Side, Prospect] = {}
     for attack in ATTACKS:
         if attack.is_tried(families):
             for found in attack.found(seen, halves, goal):
