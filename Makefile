@@ -9,6 +9,7 @@ SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbits(32))')
 
 demo: $(READY)
 	$(BIN)/dpverify demo
+	$(BIN)/python examples/lecture_notes.py
 
 # The same examples on every machine, every time.
 test: $(READY)

@@ -2,6 +2,7 @@
 
     python benchmarks/walks.py            how many files each walk visits
     python benchmarks/walks.py compose    the files of one walk, in order
+    python benchmarks/walks.py --write    the files of all walks, into ARCHITECTURE.md
 
 A file is visited when one of its functions runs during the walk; importing it does not count.
 """
@@ -18,7 +19,17 @@ from types import FrameType
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
+MAP = ROOT / "ARCHITECTURE.md"
+FIRST, LAST = "<!-- walks -->", "<!-- end of walks -->"
 ROOMS = ("dpverify", "solvers", "proofs")
+TITLES = {
+    "compose": "`Accountant.compose(Subsampled(Gaussian(…))).epsilon(delta)`",
+    "audit": "`dpv.audit(mechanism, left=…, right=…, claim=…)`",
+    "fit": "`PrivateLogisticRegression(…).fit(X, y)`",
+    "test": "a function decorated with `@satisfies(…)`",
+    "prove": "`dpverify prove basic-composition`",
+    "report": "`dpverify compose … --report page.html`",
+}
 
 
 def compose() -> None:
@@ -129,14 +140,37 @@ def visited(walk: Callable[[], None]) -> list[str]:
 
 def lines() -> None:
     for room in ROOMS:
-        total = sum(
-            len(path.read_text("utf-8").splitlines()) for path in (ROOT / room).rglob("*.py")
-        )
-        print(f"{room:<10}{total:>8,} lines")
+        texts = (path.read_text("utf-8") for path in (ROOT / room).rglob("*.py"))
+        print(f"{room:<10}{sum(len(text.splitlines()) for text in texts):>8,} lines")
+
+
+def written(found: dict[str, list[str]]) -> str:
+    """The walks as ARCHITECTURE.md shows them."""
+    walks = [
+        f"**{name}**, {TITLES[name]} ({len(files)} files): "
+        + " → ".join(f"`{_short(file)}`" for file in files)
+        for name, files in found.items()
+    ]
+    return "\n\n".join(walks)
+
+
+def _short(file: str) -> str:
+    return file.removeprefix("dpverify/").removesuffix(".py")
+
+
+def write() -> None:
+    text = MAP.read_text("utf-8")
+    before, _, rest = text.partition(FIRST)
+    _, _, after = rest.partition(LAST)
+    walks = written({name: visited(walk) for name, walk in WALKS.items()})
+    MAP.write_text(f"{before}{FIRST}\n\n{walks}\n\n{LAST}{after}", "utf-8")
 
 
 def main() -> None:
     imported()
+    if "--write" in sys.argv:
+        write()
+        return
     asked = sys.argv[1:] or list(WALKS)
     for name in asked:
         files = visited(WALKS[name])

@@ -66,12 +66,15 @@ if TYPE_CHECKING:
         FinitePair,
         Kernel,
         NotIndistinguishable,
+        Pair,
         PrivacyLoss,
         dominates,
         leaky_loss,
         simulate,
     )
+    from dpverify.registry import register
     from dpverify.theorems import Evidence, Step, Theorem
+    from dpverify.tracing import Traced, TraceWitness, trace, trace_over
 
 __version__ = "0.1.0"
 
@@ -101,6 +104,7 @@ __all__ = [
     "NotRefuted",
     "NotSupported",
     "OneRunVerdict",
+    "Pair",
     "PrivacyLoss",
     "ProfileBand",
     "ProfileClaim",
@@ -114,6 +118,8 @@ __all__ = [
     "Subsampled",
     "SubsampledWithoutReplacement",
     "Theorem",
+    "TraceWitness",
+    "Traced",
     "TradeOffBand",
     "Verdict",
     "Witness",
@@ -133,12 +139,15 @@ __all__ = [
     "leaky_loss",
     "one_run_epsilon",
     "one_run_mu",
+    "register",
     "simulate",
     "to_approx",
     "to_dict",
     "to_gdp",
     "to_renyi",
     "to_zcdp",
+    "trace",
+    "trace_over",
 ]
 
 _HOME = {
@@ -167,6 +176,7 @@ _HOME = {
     "NotRefuted": "auditing",
     "NotSupported": "errors",
     "OneRunVerdict": "auditing",
+    "Pair": "pairs",
     "PrivacyLoss": "pairs",
     "ProfileBand": "auditing",
     "ProfileClaim": "auditing",
@@ -180,6 +190,8 @@ _HOME = {
     "Subsampled": "mechanisms",
     "SubsampledWithoutReplacement": "mechanisms",
     "Theorem": "theorems",
+    "TraceWitness": "tracing",
+    "Traced": "tracing",
     "TradeOffBand": "auditing",
     "Verdict": "auditing",
     "Witness": "auditing",
@@ -199,12 +211,15 @@ _HOME = {
     "leaky_loss": "pairs",
     "one_run_epsilon": "auditing",
     "one_run_mu": "auditing",
+    "register": "registry",
     "simulate": "pairs",
     "to_approx": "accounting.conversion",
     "to_dict": "guarantees",
     "to_gdp": "accounting.conversion",
     "to_renyi": "accounting.conversion",
     "to_zcdp": "accounting.conversion",
+    "trace": "tracing",
+    "trace_over": "tracing",
 }
 
 

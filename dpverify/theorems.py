@@ -323,6 +323,39 @@ CDF_BAND = Theorem(
     proof="proofs/cdf_band.py",
 )
 
+FROZEN_REPLAY = Theorem(
+    name="frozen-replay",
+    statement=(
+        "If a run releases r = v + c·z, and the same run on a neighbor has v′ and c′ where all that "
+        "was released before is the same, then given all of that the release has the densities of "
+        "v + c·z and v′ + c′·z; so the loss of a transcript is the sum of ln f(z) − ln f(z′) + "
+        "ln|c′/c| with z′ = (r − v′)/c′, and the pairs at v, v′ are the conditional pairs."
+    ),
+    source="change of variables and the chain rule; Re:cord-play, arXiv 2602.17454, for the idea",
+    proof="proofs/frozen_replay.py",
+)
+TRANSCRIPT_LOSS = Theorem(
+    name="transcript-loss",
+    statement=(
+        "An output that is computed from a transcript, by the same function on both sides, has a "
+        "profile nowhere above that of the composition of the transcript's conditional pairs; "
+        "where a release adds up several draws, any shifts of the draws that make up for the gap "
+        "give such pairs."
+    ),
+    source="Zhu, Dong, Wang, AISTATS 2022, Thm 10 (arXiv 2106.08567v4), and post-processing",
+    proof="proofs/transcript_loss.py",
+)
+DETERMINED_OUTPUT = Theorem(
+    name="determined-output",
+    statement=(
+        "If one function recovers the transcript from the output on both sides, then output and "
+        "transcript have the same profile; so transcripts of positive probability or density whose "
+        "loss exceeds ε refute ε-DP."
+    ),
+    source="post-processing in both directions; Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5",
+    proof="proofs/determined_output.py",
+)
+
 REGISTRY: tuple[Theorem, ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, Theorem)
 )

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.cli.headlines import LinearExponentialERM, LinearObjectivePerturbation
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP
+from examples.lecture_notes import LinearExponentialERM, LinearObjectivePerturbation
 
 Rng = np.random.Generator
 Data = NDArray[np.float64]

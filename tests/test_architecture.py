@@ -10,9 +10,9 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS: dict[str, tuple[str, ...]] = {  # of a package: its modules and folders, lowest first
     "dpverify": (
-        *("errors", "arrays", "plain", "balls", "theorems", "guarantees", "neighbors", "pairs"),
-        *("claims", "fingerprint", "schema", "accounting", "mechanisms", "interop", "auditing"),
-        *("testing", "reporting", "cli", "__main__"),
+        *("errors", "arrays", "plain", "registry", "balls", "theorems", "guarantees", "neighbors"),
+        *("pairs", "claims", "fingerprint", "schema", "accounting", "mechanisms", "interop"),
+        *("auditing", "tracing", "certifying", "testing", "reporting", "cli", "__main__"),
     ),
     "dpverify.auditing": (
         *("adapters", "sampling", "attacks", "statistics", "verdict", "procedure", "auditor"),

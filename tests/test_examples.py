@@ -9,7 +9,9 @@ import pytest
 EXAMPLES = Path(__file__).parents[1] / "examples"
 STORIES = {
     "averages": ("first version: REFUTED", "mended: not refuted", "Gaussian noise of 0.0605"),
+    "lecture_notes": ("REFUTED at level 0.01", "not refuted by the same audit"),
     "diagnosis": ("without privacy: 98.6% right", "publishing all four costs", "not refuted"),
+    "pipeline": ("first version: leaking", "second version: refuted", "third version: shown"),
 }
 
 

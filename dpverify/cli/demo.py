@@ -2,39 +2,31 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
+import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.calibration import Calibration, calibration
 from dpverify.accounting.comparison import Comparison
-from dpverify.auditing import Verdict
-from dpverify.cli.headlines import LEVEL_RESTS_ON, Headline, headlines
+from dpverify.auditing import Progress, Verdict, audit
 from dpverify.cli.output import command_line, console, print_json, progress
-from dpverify.cli.stories import (
-    STEPS,
-    TARGET,
-    Budget,
-    Model,
-    TwoAudits,
-    budget,
-    private_model,
-    training,
-    two_audits,
-)
-from dpverify.guarantees import ApproxDP, Guarantee
-from dpverify.mechanisms import RandomizedResponse
+from dpverify.guarantees import ApproxDP, Bracket, PureDP, to_dict
+from dpverify.mechanisms import Gaussian, Laplace, RandomizedResponse, Subsampled
 from dpverify.neighbors import Relation
 from dpverify.pairs import Kernel, simulate
 from dpverify.pairs.simulation import NotIndistinguishable
 
 EXAMPLE = "Example: dpverify demo --report demo.html"
 
+LEVEL = 0.01
+SEED = 7
+RATE, STEPS, TARGET = 0.01, 10_000, ApproxDP(epsilon=1.0, delta=1e-6)
 _LEFT = (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5))
 _RIGHT = _LEFT[::-1]
 _REPORT = Path("dpverify-demo.html")
@@ -48,7 +40,7 @@ def demo(
     ] = _REPORT,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
 ) -> None:
-    """Audit, compose, calibrate, fit; refute two theorems of lecture notes, and mend them."""
+    """Audit a correct and a broken mechanism, compose, find the noise for a budget, simulate."""
     from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
 
     check_report(report)
@@ -66,8 +58,6 @@ def demo(
     screen.print(f"A page with the pictures and the witnesses: {report}", markup=False)
     if json:
         print_json({"version": 1, **_plain(answers), "report": str(report)})
-    if not all(story.holds for story in answers["headlines"]):
-        raise typer.Exit(1)
 
 
 def _chapters() -> Iterator[tuple[str, str, Callable[[], Any], Callable[[Console, Any], None]]]:
@@ -86,13 +76,79 @@ def _chapters() -> Iterator[tuple[str, str, Callable[[], Any], Callable[[Console
         _kernel,
         _simulation,
     )
-    yield (
-        "headlines",
-        "Two theorems of lecture notes: are they true?",
-        lambda: tuple(headlines()),
-        _headlines,
+
+
+def off_by_two(data: list[float], rng: np.random.Generator) -> float:
+    """A mean of numbers in [−1, 1] whose author took its sensitivity for 1/n; it is 2/n."""
+    total = float(np.clip(data, -1.0, 1.0).mean())
+    return float(Laplace(scale=1.0 / len(data)).sample(total, 1, rng=rng)[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TwoAudits:
+    """A correct mechanism and a subtly broken one, held against the same claim."""
+
+    claim: PureDP
+    correct: Verdict
+    broken: Verdict
+    history: tuple[Progress, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"correct": self.correct.to_dict(), "broken": self.broken.to_dict()}
+
+
+def two_audits() -> TwoAudits:
+    """Laplace noise at its exact scale; and a mean with half the noise it needs."""
+    claim = PureDP(epsilon=1.0)
+    correct = audit(
+        Laplace(scale=1.0, l1_sensitivity=1.0),
+        left=0.0,
+        right=1.0,
+        claim=claim,
+        level=LEVEL,
+        seed=SEED,
+        samples=100_000,
     )
-    yield "model", "A private model, fitted and audited", private_model, _model
+    history: list[Progress] = []
+    left, right = [1.0, 0.5, 0.0, 0.5], [-1.0, 0.5, 0.0, 0.5]
+    broken = audit(
+        off_by_two,
+        left=left,
+        right=right,
+        claim=claim,
+        level=LEVEL,
+        seed=SEED,
+        progress=history.append,
+    )
+    return TwoAudits(claim=claim, correct=correct, broken=broken, history=tuple(history))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """The noise that a training run needs, and what the run then costs."""
+
+    noise: Calibration
+    spent: Bracket
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"sigma": self.noise.noise, "spent": to_dict(self.spent)}
+
+
+def budget() -> Budget:
+    """Poisson batches of rate 0.01, 10,000 steps, for (1, 1e-6)."""
+    found = calibration(
+        lambda s: Subsampled(Gaussian(sigma=s), rate=RATE),
+        times=STEPS,
+        budget=TARGET,
+        relation=Relation.ADD_REMOVE,
+    )
+    return Budget(noise=found, spent=training(found.noise).epsilon(TARGET.delta, tolerance=1e-4))
+
+
+def training(sigma: float) -> Accountant:
+    """The accountant of that run."""
+    step = Subsampled(Gaussian(sigma=sigma), rate=RATE)
+    return Accountant(relation=Relation.ADD_REMOVE).compose(step, times=STEPS)
 
 
 def _responses() -> Accountant:
@@ -153,59 +209,6 @@ def _simulation(screen: Console, found: tuple[Kernel, str]) -> None:
     screen.print(f"And not at (1/2, 0): {refusal}", markup=False)
 
 
-def _model(screen: Console, found: Model) -> None:
-    screen.print(
-        f"{found.records} records of breast cancer, {found.features} features, declared bounds: "
-        f"{found.accuracy:.1%} right on held-out records, {found.without_privacy:.1%} without "
-        "privacy"
-    )
-    screen.print(f"claim: {_words(found.claim)} [{found.theorem}]", markup=False)
-    screen.print(f"solver: within {found.distance:.1g} of the exact minimum, which is charged for")
-    _verdict(screen, found.verdict)
-
-
-def _headlines(screen: Console, stories: tuple[Headline, ...]) -> None:
-    for story in stories:
-        screen.print()
-        _headline(screen, story)
-    names = ", ".join(theorem.name for theorem in LEVEL_RESTS_ON)
-    screen.print(f"\nThe level of a verdict is a theorem, too: {names}", markup=False)
-
-
-def _headline(screen: Console, story: Headline) -> None:
-    screen.print(story.title, style="bold", markup=False)
-    shown, again, mended = story.verdict, story.replayed, story.repaired
-    refuted = f"REFUTED at level {shown.level:g}: ε ≥ {shown.epsilon_lower:.3f}"
-    grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, style="dim")
-    grid.add_column()
-    for label, text in (
-        ("printed", f"{story.printed} [{story.source}]"),
-        ("proof", f"{story.counterexample} (dpverify prove {story.refutation})"),
-        ("audited", story.pair),
-        ("claimed", _words(story.claim)),
-        ("exact", f"{story.truth}; the exact ε is {story.true_epsilon.upper:.6f}"),
-        ("verdict", f"{refuted}, {shown.samples:,} draws a side"),
-        ("witness", str(shown.witness)),
-        ("replay", f"{_outcome(again)} on fresh draws: ε ≥ {again.epsilon_lower:.3f}"),
-        ("instead", f"{story.correction} [{story.theorem.name}]"),
-        (
-            "verdict",
-            f"{_outcome(mended)} by the same audit, which shows ε ≥ {mended.epsilon_lower:.3f}",
-        ),
-    ):
-        grid.add_row(label, Text(text))
-    screen.print(grid)
-
-
-def _outcome(verdict: Verdict) -> str:
-    return "refuted" if verdict.refuted else "not refuted"
-
-
-def _words(claim: Guarantee) -> str:
-    return ", ".join(f"{name} = {getattr(claim, name):g}" for name in claim.__dataclass_fields__)
-
-
 # For programs, and the page.
 
 
@@ -221,8 +224,6 @@ def _plain(answers: Answers) -> Answers:
             "residual": str(kernel.residual),
         },
         "refusal": refusal,
-        "headlines": [story.to_dict() for story in answers["headlines"]],
-        "model": answers["model"].to_dict(),
     }
 
 
@@ -246,13 +247,10 @@ def _write(answers: Answers, path: Path) -> None:
             "Profile, trade-off curve and growth of ε of the training run.",
         ),
     }
-    stories = [story.to_dict() for story in answers["headlines"]]
     write_page(
         demo_page(
             broken=audits.broken,
             correct=audits.correct,
-            stories=stories,
-            model=answers["model"].to_dict(),
             pictures=pictures,
             command=command_line(),
             data=_plain(answers),

@@ -1,7 +1,8 @@
-"""What data a mechanism takes: declared, so that neighboring pairs can be checked and searched.
+"""Declare what data a mechanism takes, so that neighboring pairs can be checked and searched.
 
 - `domains`, `vectors`, `compound`: what one record may be;
 - `records`: datasets of records; `answers`: data reduced to the answers of queries;
+- `rows`, `changes`: datasets as rows, and one step between neighbors;
 - `candidates`: a pair to try, and what every schema can do;
 - `parsing`: the JSON form.
 """

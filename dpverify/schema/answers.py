@@ -23,7 +23,7 @@ from dpverify.schema.candidates import Candidate
 from dpverify.schema.domains import pick
 from dpverify.schema.vectors import ALLOWED_NORMS, ROUNDING, distance, numbers
 
-Pair: TypeAlias = tuple[Answer, Answer]
+AnswerPair: TypeAlias = tuple[Answer, Answer]
 
 _MOST_PATTERNS = 400
 
@@ -75,7 +75,7 @@ class Answers:
         self.answer(data, name)
 
     def answer(self, data: object, name: str = "data") -> Answer:
-        """The answers as floats; refused if they are none of this schema."""
+        """The answers as floats; raise if the schema does not allow them."""
         if self.dimension is None:
             check_real(name, data)
             values: Answer = (float(data),)  # type: ignore[arg-type]  # checked above
@@ -168,8 +168,8 @@ class Answers:
             signs = np.abs(signs) * rng.choice([-1.0, 1.0])
         return tuple(signs.tolist())
 
-    def _step(self, base: Answer, direction: Answer) -> Pair | None:
-        """The base and its neighbor as far as may be in that direction; None if there is none."""
+    def _step(self, base: Answer, direction: Answer) -> AnswerPair | None:
+        """The base and its farthest neighbor in that direction; None if there is none."""
         size = distance(direction, (0.0,) * len(direction), self.norm)
         if size == 0.0:
             return None
@@ -186,7 +186,7 @@ class Answers:
             factor *= 1.0 - 2.0**-50
         return (start, moved) if start != moved and self._neighbors(start, moved) else None
 
-    def _whole_step(self, base: Answer, direction: Answer) -> Pair | None:
+    def _whole_step(self, base: Answer, direction: Answer) -> AnswerPair | None:
         start = moved = self._clamped(base)
         reach = float(math.floor(self.sensitivity))
         for i, x in enumerate(direction):
@@ -222,7 +222,7 @@ class Answers:
 
     @property
     def _ends(self) -> tuple[float, float]:
-        """The least and the largest answer that may be."""
+        """The smallest and the largest answer that is allowed."""
         low, high = float(self.low), float(self.high)
         if self.integer:
             low = float(math.ceil(low)) if math.isfinite(low) else low
@@ -237,11 +237,11 @@ class Answers:
         kept = [int(x) for x in answer] if self.integer else list(answer)
         return kept[0] if self.dimension is None else np.array(kept)
 
-    def _candidate(self, pair: Pair, pattern: str) -> Candidate:
+    def _candidate(self, pair: AnswerPair, pattern: str) -> Candidate:
         left, right = map(self._data, pair)
         return Candidate(left=left, right=right, pattern=pattern, form=pair)
 
-    def _pair(self, candidate: Candidate) -> Pair:
+    def _pair(self, candidate: Candidate) -> AnswerPair:
         if not isinstance(candidate.form, tuple):
             raise InvalidParameter(f"candidate={short(candidate)} must come from this schema")
         left, right = candidate.form
@@ -252,7 +252,7 @@ def _with(answer: Answer, index: int, value: float) -> Answer:
     return (*answer[:index], value + 0.0, *answer[index + 1 :])
 
 
-def _plainer(left: Answer, right: Answer) -> Iterator[Pair]:
+def _plainer(left: Answer, right: Answer) -> Iterator[AnswerPair]:
     """One answer less that differs, or one that is 0 or rounded on one side."""
     for i, (a, b) in enumerate(zip(left, right, strict=True)):
         for value in (a, b):

@@ -64,7 +64,7 @@ class Changes:
         return self._apart(Change(shared, place, before, (after,)))
 
     def patterns(self) -> Iterator[tuple[str, Change]]:
-        """Known-bad steps by name, the plainest first."""
+        """Steps on which mechanisms are known to fail, by name; the simplest first."""
         contrasts, makers, sizes = self.record.contrasts(), tuple(SHARED), self._sizes()
         ranks = product(range(len(makers)), range(len(contrasts)), range(len(sizes)))
         seen: set[frozenset[Rows]] = set()  # a pair the other way round is the same pair
@@ -156,7 +156,7 @@ class Changes:
         return self.record.draw(rng) if fresh else self.record.mutate(record, rng)
 
     def _apart(self, change: Change) -> Change:
-        """The step itself, or one that changes something."""
+        """The step itself, or another one if it changes nothing."""
         if change.before != change.after:
             return change
         other = next(x for x in self.record.extremes() if x != change.after[0])

@@ -24,7 +24,7 @@ class Domain(Protocol):
     """The records that are allowed, and which of them are worth trying first."""
 
     def record(self, name: str, value: object) -> Record:
-        """`value` as a record; refused if it is none of this domain."""
+        """`value` as a record; raise if this domain does not contain it."""
 
     def extremes(self) -> tuple[Record, ...]:
         """Records at the edge, the simplest first, and one or two inside."""
@@ -37,7 +37,7 @@ class Domain(Protocol):
     def mutate(self, record: Record, rng: np.random.Generator) -> Record: ...
 
     def cost(self, record: Record) -> float:
-        """How much it takes to write the record down; 0 for the simplest."""
+        """How complicated the record is to write down; 0 for the simplest."""
 
     def simpler(self, record: Record) -> Iterator[Record]:
         """Records of lower cost, the boldest first."""
@@ -47,13 +47,15 @@ class Domain(Protocol):
 
     def split(self, name: str, data: Any) -> list[object]:  # noqa: ANN401
         """The values, one a record, that `columns` put together."""
+        return items(name, data)
 
     def plain(self, record: Record) -> Any:  # noqa: ANN401
         """One record alone, as a mechanism takes it."""
+        return record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number:
+class Number(Domain):
     """A number with low ≤ value ≤ high; a whole one if `integer`.
 
     >>> Number(low=0, high=1).extremes()
@@ -119,18 +121,12 @@ class Number:
     def columns(self, records: Sequence[Record]) -> Any:  # noqa: ANN401
         return np.array(records, dtype=np.int64 if self.integer else np.float64)
 
-    def split(self, name: str, data: Any) -> list[object]:  # noqa: ANN401
-        return items(name, data)
-
-    def plain(self, record: Record) -> Any:  # noqa: ANN401
-        return record
-
     def _kind(self, value: float) -> float | int:
         return math.floor(value) if self.integer else float(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Category:
+class Category(Domain):
     """One of the `values`, which are texts, numbers, booleans or None."""
 
     values: tuple[Any, ...]
@@ -175,12 +171,6 @@ class Category:
             return np.array(records, dtype=np.int64)
         return list(records)
 
-    def split(self, name: str, data: Any) -> list[object]:  # noqa: ANN401
-        return items(name, data)
-
-    def plain(self, record: Record) -> Any:  # noqa: ANN401
-        return record
-
 
 def items(name: str, data: Any) -> list[object]:  # noqa: ANN401  # what is no list is refused
     """The entries of a list, a tuple or an array."""
@@ -192,5 +182,5 @@ def items(name: str, data: Any) -> list[object]:  # noqa: ANN401  # what is no l
 
 
 def pick(options: Sequence[Record], rng: np.random.Generator) -> Record:
-    """One of the options, each as likely."""
+    """One of the options, drawn uniformly."""
     return options[int(rng.integers(len(options)))]

@@ -43,7 +43,7 @@ def load_schema(path: str | Path) -> Schema:
 
 
 def schema_from_dict(described: object) -> Schema:
-    """The schema that `schema_to_dict` described.
+    """The schema that `schema_to_dict` wrote.
 
     >>> schema_from_dict({"kind": "answers", "sensitivity": 1, "norm": "inf"})
     Answers(dimension=None, sensitivity=1, norm=inf, monotone=False, low=-inf, high=inf, \
@@ -54,7 +54,7 @@ integer=False, relation=None)
 
 
 def schema_to_dict(schema: Schema) -> dict[str, Any]:
-    """As JSON can hold it."""
+    """The schema as plain values that JSON can hold."""
     described: dict[str, Any] = _described(schema)
     return described
 

@@ -68,7 +68,7 @@ records differ
         self.rows(data, name)
 
     def rows(self, data: object, name: str = "data") -> Rows:
-        """The records of a dataset; refused if it is none of this schema."""
+        """The records of a dataset; raise if the schema does not allow it."""
         if self.length is None:
             return (self.record.record(name, data),)
         values = self.record.split(name, data) if self.layout == "columns" else items(name, data)

@@ -1,6 +1,7 @@
 """Vectors as records, in a ball of a norm or in a box; and norms, rounded up."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +12,7 @@ import numpy as np
 
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_count, check_member, check_positive
-from dpverify.schema.domains import Record, items, pick
+from dpverify.schema.domains import Domain, Record, pick
 
 ALLOWED_NORMS = (1, 2, math.inf)
 ROUNDING = 1e-12
@@ -21,8 +22,35 @@ Data that a schema makes keeps its bounds exactly.
 """
 
 
+class _Vectors(Domain):
+    """What vectors in any set have in common."""
+
+    __slots__ = ()
+
+    def cost(self, record: Record) -> float:
+        simple = self.extremes()
+        if record in simple:
+            return simple.index(record) / len(simple)
+        return 1.0 + float(sum((x != 0.0) * (1.0 + len(repr(x)) / 20.0) for x in record))
+
+    def simpler(self, record: Record) -> Iterator[Record]:
+        own = self.cost(record)
+        options = [*self.extremes(), *_fewer(record)]
+        yield from (v for v in options if self._contains(v) and self.cost(v) < own)
+
+    def columns(self, records: Sequence[Record]) -> Any:  # noqa: ANN401
+        width = len(self.extremes()[0])
+        return np.array(records, dtype=np.float64).reshape(len(records), width)
+
+    def plain(self, record: Record) -> Any:  # noqa: ANN401
+        return np.array(record, dtype=np.float64)
+
+    @abstractmethod
+    def _contains(self, vector: tuple[float, ...]) -> bool: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vector:
+class Vector(_Vectors):
     """A vector of `dimension` numbers in the ball of `radius` of an ℓ1, ℓ2 or ℓ∞ norm.
 
     >>> Vector(dimension=2, radius=3.0, norm=2).contrasts()[0]
@@ -67,23 +95,8 @@ class Vector:
         moved = np.array(record) + rng.normal(size=self.dimension) * self.radius / 4.0
         return self._inside(moved, to_edge=False)
 
-    def cost(self, record: Record) -> float:
-        return _cost(record, self.extremes())
-
-    def simpler(self, record: Record) -> Iterator[Record]:
-        own = self.cost(record)
-        options = [*self.extremes(), *_fewer(record)]
-        inside = [v for v in options if length_of(v, self.norm) <= self.radius]
-        yield from (v for v in inside if self.cost(v) < own)
-
-    def columns(self, records: Sequence[Record]) -> Any:  # noqa: ANN401
-        return np.array(records, dtype=np.float64).reshape(len(records), self.dimension)
-
-    def split(self, name: str, data: Any) -> list[object]:  # noqa: ANN401
-        return items(name, data)
-
-    def plain(self, record: Record) -> Any:  # noqa: ANN401
-        return np.array(record, dtype=np.float64)
+    def _contains(self, vector: tuple[float, ...]) -> bool:
+        return length_of(vector, self.norm) <= self.radius
 
     def _unit(self, index: int) -> Floats:
         unit = np.zeros(self.dimension)
@@ -102,7 +115,7 @@ class Vector:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
+class Box(_Vectors):
     """A vector with low[i] ≤ value[i] ≤ high[i] in every coordinate.
 
     >>> Box(low=(0.0, 0.0), high=(1.0, 2.0)).contrasts()[0]
@@ -122,7 +135,7 @@ class Box:
 
     def record(self, name: str, value: object) -> Record:
         vector = numbers(name, value, len(self.low))
-        if not self._inside(vector):
+        if not self._contains(vector):
             raise InvalidParameter(
                 f"{name}={short(list(vector))} must lie between {list(self.low)} and "
                 f"{list(self.high)}"
@@ -132,7 +145,7 @@ class Box:
     def extremes(self) -> tuple[Record, ...]:
         zero = (0.0,) * len(self.low)
         middle = tuple((a + b) / 2.0 for a, b in zip(self.low, self.high, strict=True))
-        start = (zero,) if self._inside(zero) else ()
+        start = (zero,) if self._contains(zero) else ()
         return tuple(dict.fromkeys([*start, self.low, self.high, middle, self._raised(self.low)]))
 
     def contrasts(self) -> tuple[tuple[Record, Record], ...]:
@@ -149,36 +162,19 @@ class Box:
         width = np.subtract(self.high, self.low) / 4.0
         return self._clamped(np.array(record) + rng.normal(size=len(self.low)) * width)
 
-    def cost(self, record: Record) -> float:
-        return _cost(record, self.extremes())
-
-    def simpler(self, record: Record) -> Iterator[Record]:
-        own = self.cost(record)
-        options = [*self.extremes(), *_fewer(record)]
-        yield from (v for v in options if self._inside(v) and self.cost(v) < own)
-
-    def columns(self, records: Sequence[Record]) -> Any:  # noqa: ANN401
-        return np.array(records, dtype=np.float64).reshape(len(records), len(self.low))
-
-    def split(self, name: str, data: Any) -> list[object]:  # noqa: ANN401
-        return items(name, data)
-
-    def plain(self, record: Record) -> Any:  # noqa: ANN401
-        return np.array(record, dtype=np.float64)
-
-    def _inside(self, vector: tuple[float, ...]) -> bool:
+    def _contains(self, vector: tuple[float, ...]) -> bool:
         return all(a <= x <= b for a, x, b in zip(self.low, vector, self.high, strict=True))
 
     def _clamped(self, vector: Floats) -> tuple[float, ...]:
         return tuple(np.clip(vector, self.low, self.high).tolist())
 
     def _raised(self, vector: tuple[float, ...]) -> tuple[float, ...]:
-        """The vector with its first coordinate as high as may be."""
+        """The vector with its first coordinate at the upper end."""
         return (self.high[0], *vector[1:])
 
 
 def length_of(vector: Sequence[float | Fraction], norm: float) -> float:
-    """The norm as a float that is not below the exact value.
+    """The norm of a vector, rounded up.
 
     >>> length_of([3.0, 4.0], 2)
     5.0
@@ -195,7 +191,7 @@ def length_of(vector: Sequence[float | Fraction], norm: float) -> float:
 
 
 def distance(a: Sequence[float], b: Sequence[float], norm: float) -> float:
-    """The length of a − b for the floats that they are, not below the exact value.
+    """The norm of a − b, rounded up; exact for the floats given.
 
     >>> distance([1.1], [0.1], 1) > 1.0
     True
@@ -204,7 +200,7 @@ def distance(a: Sequence[float], b: Sequence[float], norm: float) -> float:
 
 
 def numbers(name: str, value: object, dimension: int) -> tuple[float, ...]:
-    """`value` as a tuple of so many finite floats."""
+    """`value` as a tuple of `dimension` finite floats."""
     try:
         array = np.asarray(value)
         vector = array.astype(np.float64)
@@ -219,12 +215,6 @@ def numbers(name: str, value: object, dimension: int) -> tuple[float, ...]:
 
 def _negative(vector: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(-x + 0.0 for x in vector)
-
-
-def _cost(vector: tuple[float, ...], simple: tuple[Record, ...]) -> float:
-    if vector in simple:
-        return simple.index(vector) / len(simple)
-    return 1.0 + sum((x != 0.0) * (1.0 + len(repr(x)) / 20.0) for x in vector)
 
 
 def _fewer(vector: tuple[float, ...]) -> list[tuple[float, ...]]:

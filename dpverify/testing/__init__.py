@@ -1,10 +1,10 @@
-"""Privacy as a unit test: claims held against samples, inside pytest and hypothesis.
+"""Privacy as a unit test: test claims on samples, with pytest and hypothesis.
 
 - `satisfies`: turns a mechanism into a test that looks for a neighboring pair by itself;
 - `neighbors`: neighboring pairs of any datasets that a strategy draws;
-- `assert_private`: the same for one pair that is known;
+- `assert_private`: the same for one given pair;
 - `strategies`: datasets, guarantees, finite pairs, compositions;
-- `laws`: what every accountant, pair and mechanism owes;
+- `laws`: what must hold for every accountant, pair and mechanism;
 - `plugin`: the pytest plugin, with the summary of what was tested.
 
 Names are looked up when they are first used, so that pytest may load the plugin at no cost.

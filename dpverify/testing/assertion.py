@@ -1,4 +1,4 @@
-"""`assert_private`: hold a claim against one pair that is known."""
+"""`assert_private`: test a claim on one given pair."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from dpverify.auditing.search.judging import confirmed
 from dpverify.auditing.search.trials import Calls
 from dpverify.claims import Claimable
 from dpverify.errors import InvalidParameter
-from dpverify.testing.context import Record, current
+from dpverify.testing.context import PrivacyFinding, current
 from dpverify.testing.decorator import check_claim, check_limits
 from dpverify.testing.failure import PrivacyViolation, described, replay_line
 
@@ -51,8 +51,8 @@ def assert_private(  # noqa: PLR0913  # one keyword a setting
         target, left=left, right=right, claim=guarantee, level=level, samples=samples, seed=seed
     )
     verdict = confirmed(name, judged, target)
-    around.records.append(
-        Record(
+    around.findings.append(
+        PrivacyFinding(
             name=around.name or name,
             claim=str(guarantee),
             refuted=verdict.refuted,
@@ -67,6 +67,7 @@ def assert_private(  # noqa: PLR0913  # one keyword a setting
         message = described(
             name,
             guarantee,
+            (left, right),
             verdict.witness,
             epsilon_lower=verdict.epsilon_lower,
             level=level,

@@ -1,4 +1,4 @@
-"""What a run of pytest tells a privacy test, and what the test tells it back.
+"""Options of a pytest run for its privacy tests, and what these tests found.
 
 Only the standard library: the plugin imports this at the start of every run.
 """
@@ -15,7 +15,7 @@ FEWEST = 500  # samples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class PrivacyFinding:
     """What one test found: the claim in words, and how hard it was tried.
 
     `epsilon_lower` holds at δ = `delta` for some pair that was tried, but for a probability of at
@@ -33,16 +33,16 @@ class Record:
 
 
 @dataclass(slots=True)
-class Run:
-    """The defaults that hold around a test, and the records it left."""
+class PytestRun:
+    """The options that apply to a test, and what it found."""
 
     level: float | None = None
     samples: int | None = None
     name: str | None = None
-    records: list[Record] = field(default_factory=list)
+    findings: list[PrivacyFinding] = field(default_factory=list)
 
     def limits(self, level: float | None, samples: int | None) -> tuple[float, int]:
-        """The level and the most draws of a test: its own if given, else those around it."""
+        """The level and the largest number of draws: those given, else the options of the run."""
         own_level = self.level if level is None else level
         own_samples = self.samples if samples is None else samples
         return (
@@ -51,17 +51,17 @@ class Run:
         )
 
 
-_current: ContextVar[Run | None] = ContextVar("dpverify_testing_run", default=None)
+_current: ContextVar[PytestRun | None] = ContextVar("dpverify_testing_run", default=None)
 
 
-def current() -> Run:
-    """The run around the caller; an empty one outside of pytest."""
-    return _current.get() or Run()
+def current() -> PytestRun:
+    """The pytest run of the caller; one without options outside of pytest."""
+    return _current.get() or PytestRun()
 
 
 @contextmanager
-def running(run: Run) -> Iterator[Run]:
-    """Make `run` the one around the body."""
+def running(run: PytestRun) -> Iterator[PytestRun]:
+    """Make `run` the current one for the body."""
     token = _current.set(run)
     try:
         yield run

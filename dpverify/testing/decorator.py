@@ -37,6 +37,10 @@ def satisfies(
     other parameters are fixtures or parametrized, as for any test. A correct mechanism fails with
     probability at most `level`, however many pairs are tried.
 
+    Each pair is traced first (`dpverify.trace`): where all data pass through noise that is seen, a
+    few calls tell its exact loss and the line that spends it. Draws confirm what a trace refutes,
+    decide where noise steers the code or is not followed, and test the pair that seems worst.
+
     Parameters
     ----------
     claim
@@ -75,7 +79,7 @@ def satisfies(
 
 
 def check_given(claim: object) -> None:
-    """Raise if there is no claim, or the function under test in its place."""
+    """Raise if the claim is missing, or the function under test stands in its place."""
     known = getattr(claim, "__code__", None)
     if claim is None or (known is not None and known.co_argcount != 1):
         raise InvalidParameter(f"claim={claim!r} must be a guarantee, {_EXAMPLE}")
@@ -94,7 +98,7 @@ def check_claim(claim: Claimable | None, relation: Relation | None = None) -> Au
 
 
 def check_limits(level: object, samples: object) -> None:
-    """Raise unless a test can have this level and so many draws, where they are given."""
+    """Raise unless the level and the number of draws, if given, are allowed."""
     if level is not None:
         check_between("level", level, *LEVELS)
     if samples is not None:
@@ -144,7 +148,7 @@ def check_function(test: object) -> Callable[..., object]:
 
 
 def returns_nothing(function: Callable[..., object]) -> bool:
-    """Whether every return of the function's code is one of the constant None.
+    """Whether the code of the function can return nothing but None.
 
     >>> returns_nothing(lambda data, rng: data)
     False

@@ -15,16 +15,17 @@ from hypothesis.strategies import SearchStrategy
 
 from dpverify.auditing.search.examples import ExampleSearch
 from dpverify.auditing.search.judging import warn_unconfirmed
-from dpverify.auditing.search.trials import Calls, Trial
+from dpverify.auditing.search.trials import Calls, Hint, PairTrial
 from dpverify.auditing.statistics.points import Point, implied_points
 from dpverify.claims import AuditClaim
 from dpverify.errors import DPVerifyError, InvalidParameter
 from dpverify.fingerprint import fingerprint
 from dpverify.neighbors import Relation
 from dpverify.schema.rows import Neighboring, check_neighboring
-from dpverify.testing.context import Record, current
+from dpverify.testing.context import PrivacyFinding, current
 from dpverify.testing.failure import PrivacyViolation, described, raise_at, replay_line
 from dpverify.testing.neighboring import NeighboringPair
+from dpverify.testing.tracing import TracedPairs
 
 Test: TypeAlias = Callable[..., Any]
 
@@ -33,7 +34,7 @@ _TRIED_BEFORE = 10  # pairs that are checked to be neighbors when the test is de
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What one decorated test is made of."""
+    """The function, claim, pairs and options of a decorated test."""
 
     function: Test
     claim: AuditClaim
@@ -43,7 +44,7 @@ class Subject:
     samples: int | None
 
     def as_test(self, execute: Callable[..., None]) -> Test:
-        """The test: like one of hypothesis, with its decorators and its settings."""
+        """The test as hypothesis and pytest see it, with its decorators and settings."""
         subject = self
 
         @functools.wraps(self.function)
@@ -61,7 +62,7 @@ class Subject:
         return test
 
     def signature(self) -> inspect.Signature:
-        """Of the test: all parameters but data and rng."""
+        """The parameters of the test: all but data and rng."""
         own = inspect.signature(self.function)
         kept = [p for name, p in own.parameters.items() if name not in {"data", "rng"}]
         return own.replace(parameters=kept)
@@ -91,7 +92,7 @@ class Subject:
         return left, right
 
     def try_pairs(self) -> None:
-        """Raise if one of the first pairs of a strategy that we did not make is none."""
+        """Raise if a user's strategy yields datasets that are not neighbors."""
         trial = self.body(lambda pair: (self.sides(pair), None)[1])
         plain = settings(
             max_examples=_TRIED_BEFORE,
@@ -106,7 +107,7 @@ class Subject:
 
 @lru_cache(maxsize=64)
 def points_of(claim: AuditClaim) -> tuple[Point, ...]:
-    """What the claim implies, once for all tests of it: some take seconds to convert."""
+    """The (ε, δ) statements that the claim implies, cached: some take seconds to convert."""
     return implied_points(claim)
 
 
@@ -133,8 +134,12 @@ class Execution:
         named = subject.signature().bind(*arguments, **fixtures).arguments
         bound = functools.partial(subject.function, **named)
         self.level, samples = around.limits(subject.level, subject.samples)
+
+        def mechanism(data: Any, rng: Any) -> Any:  # noqa: ANN401
+            return bound(data=data, rng=rng)
+
         self.search = ExampleSearch(
-            Calls(lambda data, rng: bound(data=data, rng=rng)),
+            Calls(mechanism),
             subject.claim,
             points_of(subject.claim),
             level=self.level,
@@ -142,8 +147,9 @@ class Execution:
             examples=self.settings.max_examples,
             seed=self.seed,
             name=self.name,
+            hints=TracedPairs(mechanism, subject.claim, self.seed),
         )
-        self.failed: Trial | None = None
+        self.failed: PairTrial | None = None
         self.misuse: DPVerifyError | None = None
 
     def run(self) -> None:
@@ -165,7 +171,7 @@ class Execution:
             notes = notes if simpler is self.failed else []
             self.failed = simpler
         violation = None if self.failed is None else self._violation(self.failed)
-        current().records.append(self._record(violation))
+        current().findings.append(self._record(violation))
         if violation is not None:
             for note in notes:
                 violation.add_note(note)
@@ -212,8 +218,8 @@ class Execution:
         if seen.score > -float("inf"):
             target(seen.score, label="privacy loss above the claim")
 
-    def _violation(self, trial: Trial) -> PrivacyViolation | None:
-        """What is raised; None, after a warning, if fresh draws do not confirm it."""
+    def _violation(self, trial: PairTrial) -> PrivacyViolation | None:
+        """The exception to raise; None, after a warning, if fresh draws do not confirm it."""
         found = self.search.witness(trial)
         if found is None:
             warn_unconfirmed(self.name)
@@ -221,13 +227,19 @@ class Execution:
         witness, lower = found
         pairs = len(self.search.tried)
         tried = f"{pairs:,} {'pair' if pairs == 1 else 'pairs'}, {self.search.used:,} draws a side"
-        mechanism = f"{self.subject.function.__name__}.mechanism"
-        hints = [replay_line(mechanism, self.subject.claim, witness)]
+        hints = [] if trial.hint is None else [f"line:   {line}" for line in trial.hint.lines]
+        if witness is not None and isinstance(trial.found, Hint):
+            exact = trial.found.epsilon_lower
+            hints.insert(0, f"seen:   ε ≥ {exact:.6g}, exactly, by the noise of one call a side")
+        if witness is not None:
+            mechanism = f"{self.subject.function.__name__}.mechanism"
+            hints.insert(0, replay_line(mechanism, self.subject.claim, witness))
         if self.planted:
             hints.append(f"repeat: @hypothesis.seed({self.seed}) above the test")
         message = described(
             self.name,
             self.subject.claim,
+            (trial.candidate.left, trial.candidate.right),
             witness,
             epsilon_lower=lower,
             level=self.level,
@@ -237,12 +249,13 @@ class Execution:
         )
         return PrivacyViolation(message, witness=witness, epsilon_lower=lower)
 
-    def _record(self, violation: PrivacyViolation | None) -> Record:
+    def _record(self, violation: PrivacyViolation | None) -> PrivacyFinding:
         verdict = self.search.verdict
         lower, delta = (0.0, 0.0) if verdict is None else (verdict.epsilon_lower, verdict.delta)
-        if violation is not None and violation.witness is not None:
-            lower, delta = violation.epsilon_lower, violation.witness.delta
-        return Record(
+        if violation is not None:
+            lower = violation.epsilon_lower
+            delta = delta if violation.witness is None else violation.witness.delta
+        return PrivacyFinding(
             name=self.name,
             claim=str(self.subject.claim),
             refuted=violation is not None,
@@ -255,7 +268,7 @@ class Execution:
 
 
 def _settings_of(test: Test) -> settings:
-    """Those of the test or the profile; without a deadline, which is about single examples."""
+    """Hypothesis settings of the test or the profile, without a deadline for single examples."""
     own: settings | None = getattr(test, "_hypothesis_internal_use_settings", None)
     base = settings.default if own is None else own
     if base is None:
@@ -293,7 +306,7 @@ def _relation_name(relation: Neighboring) -> str:
 
 
 class Snapshot(ExampleDatabase):
-    """Reads what a database held at first; writes through to it."""
+    """An example database whose reads do not change during a run; writes go through."""
 
     def __init__(self, inner: ExampleDatabase) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a failing privacy test raises, in words."""
+"""The exception of a failing privacy test, and its message."""
 
 import ast
 from collections.abc import Sequence
@@ -51,7 +51,8 @@ def shown(data: Any) -> str:  # noqa: ANN401  # whatever the mechanism takes
 def described(  # noqa: PLR0913  # the lines of a message
     name: str,
     claim: AuditClaim,
-    witness: Witness,
+    pair: tuple[Any, Any],
+    witness: Witness | None,
     *,
     epsilon_lower: float,
     level: float,
@@ -60,23 +61,33 @@ def described(  # noqa: PLR0913  # the lines of a message
     hints: Sequence[str] = (),
 ) -> str:
     """The message: pair, event, counts, what they refute, and how to see it again."""
+    left, right = map(shown, pair)
+    lines = [
+        f"{name} does not keep {claim}",
+        f"  left:   {left}",
+        f"  right:  {right}" + (f"   ({relation})" if relation else ""),
+    ]
+    if witness is None:
+        lines.append(f"  so:     ε ≥ {epsilon_lower:.6g} by the noise that was seen, exactly")
+    else:
+        lines += _evidence(witness, epsilon_lower, level)
+    if effort:
+        lines.append(f"  tried:  {effort}")
+    return "\n".join([*lines, *(f"  {hint}" for hint in hints)])
+
+
+def _evidence(witness: Witness, epsilon_lower: float, level: float) -> list[str]:
     sides = {Side.LEFT: "left", Side.RIGHT: "right"}
     favored, other = sides[witness.favors], sides[witness.favors.other]
     counts = witness.counts
     often = f"{counts.hits:,} of {counts.trials:,} draws"
     seldom = f"{counts.other_hits:,} of {counts.other_trials:,}"
     surety = f"wrong with probability at most {level:g}"
-    lines = [
-        f"{name} does not keep {claim}",
-        f"  left:   {shown(witness.left)}",
-        f"  right:  {shown(witness.right)}" + (f"   ({relation})" if relation else ""),
+    return [
         f"  event:  {witness.event}",
         f"  counts: {favored} {often}, {other} {seldom}",
         f"  so:     ε ≥ {epsilon_lower:.3f} at δ = {witness.delta:g}; {surety}",
     ]
-    if effort:
-        lines.append(f"  tried:  {effort}")
-    return "\n".join([*lines, *(f"  {hint}" for hint in hints)])
 
 
 def replay_line(name: str, claim: AuditClaim, witness: Witness) -> str:
@@ -87,7 +98,7 @@ def replay_line(name: str, claim: AuditClaim, witness: Witness) -> str:
     """
     pair = f"{shown(witness.left)}, {shown(witness.right)}"
     seed = f", seed={witness.seed + 1}" if witness.seed < _SMALL else ""
-    return f"replay: assert_private({name}, {claim}, {pair}{seed})"
+    return f"replay: assert_private({name}, {claim!r}, {pair}{seed})"
 
 
 def raise_at(function: Any, violation: PrivacyViolation) -> NoReturn:  # noqa: ANN401

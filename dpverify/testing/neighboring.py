@@ -44,7 +44,7 @@ _relations: WeakKeyDictionary[SearchStrategy[Any], Relation] = WeakKeyDictionary
 
 
 def datasets(recipe: Recipe) -> SearchStrategy[Any]:
-    """The strategy that follows a recipe, and that `neighbors` knows the recipe of."""
+    """A strategy of datasets made by a recipe, which `neighbors` can look up."""
     rows = st.lists(recipe.record, min_size=recipe.min_size, max_size=recipe.max_size)
     strategy = rows.map(recipe.build)
     _recipes[strategy] = recipe
@@ -101,7 +101,7 @@ def _check_room(recipe: Recipe) -> None:
 
 
 def _rows(recipe: Recipe, least: int, most: int) -> SearchStrategy[list[Any]]:
-    """Records; half of the time as few as may be, for most leaks show there, and show best."""
+    """Lists of records; half of the time the shortest allowed, where most leaks show best."""
     few = min(least + 1, most)
     return st.one_of(
         st.lists(recipe.record, min_size=least, max_size=few),

@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from dpverify.testing.context import FEWEST, LEVEL, LEVELS, SAMPLES, Record, Run, running
+from dpverify.testing.context import (
+    FEWEST,
+    LEVEL,
+    LEVELS,
+    SAMPLES,
+    PrivacyFinding,
+    PytestRun,
+    running,
+)
 
 _PREFIX = "privacy_"
 _MARKER = (
@@ -48,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse markers that say nothing a privacy test understands, before anything runs."""
+    """Refuse `privacy` markers with unknown arguments before anything runs."""
     for item in items:
         _marked(item)
         _limits(config, item)
@@ -63,7 +71,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
             return (yield)
         finally:
             item.user_properties += [
-                entry for record in run.records for entry in _properties(record)
+                entry for record in run.findings for entry in _properties(record)
             ]
 
 
@@ -107,9 +115,9 @@ def _sentence(nodeid: str, record: dict[str, Any]) -> str:
     )
 
 
-def _properties(record: Record) -> Iterator[tuple[str, Any]]:
+def _properties(record: PrivacyFinding) -> Iterator[tuple[str, Any]]:
     """One property a field: plain values, which JUnit and xdist can carry."""
-    for name in Record.__slots__:
+    for name in PrivacyFinding.__slots__:
         if name != "name":
             yield f"{_PREFIX}{name}", getattr(record, name)
 
@@ -121,19 +129,19 @@ def _called(reporter: Any) -> Iterator[Any]:  # noqa: ANN401
 
 
 def _told(report: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
-    """Which field, what value."""
+    """The names and values of all fields that privacy tests reported."""
     for name, value in report.user_properties:
         if str(name).startswith(_PREFIX):
             yield str(name).removeprefix(_PREFIX), value
 
 
 def _rows(report: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
-    """The records of a test; the fields of each follow one another in a fixed order.
+    """The findings of a test, each from the fields that follow one another.
 
     A refutation in a test that did not fail was asked for, as by `pytest.raises`: its level is not
     a chance that the test fails.
     """
-    fields = [name for name in Record.__slots__ if name != "name"]
+    fields = [name for name in PrivacyFinding.__slots__ if name != "name"]
     row: dict[str, Any] = {}
     for name, value in _told(report):
         if name in fields:
@@ -144,10 +152,10 @@ def _rows(report: Any) -> Iterator[dict[str, Any]]:  # noqa: ANN401
                 row = {}
 
 
-def _limits(config: pytest.Config, item: pytest.Item) -> Run:
-    """What holds for a test: its marker, or else the options."""
+def _limits(config: pytest.Config, item: pytest.Item) -> PytestRun:
+    """The level and number of draws of a test: from its marker, else from the options."""
     marked = _marked(item)
-    return Run(
+    return PytestRun(
         level=marked.get("level", config.getoption("--privacy-level")),
         samples=marked.get("samples", config.getoption("--privacy-samples")),
     )

@@ -1,4 +1,4 @@
-"""What privacy tests draw: datasets, guarantees, finite pairs, compositions.
+"""Hypothesis strategies: datasets, guarantees, finite pairs, compositions.
 
 Every dataset strategy is made of records, so `neighbors` knows how to change one. All shrink to
 fewer records and simpler values.

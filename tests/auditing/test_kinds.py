@@ -3,6 +3,7 @@
 The same kinds with ε = 1 exactly, at level 0.1, are refuted no more often than that.
 """
 
+import zlib
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,8 @@ def test_a_leak_through_representation_is_found_in_floats_alone(kind: str) -> No
 def refuted(kind: str, audits: int) -> int:
     arithmetic: Any = "float" if kind in ODD else "real"
     given: dict[str, Any] = GIVEN | {"level": LEVEL, "samples": DRAWS, "arithmetic": arithmetic}
-    verdicts = (audit(Hidden(kind, 1.0), **given, seed=seed) for seed in range(audits))
+    first = zlib.crc32(kind.encode())  # kinds that share a seed would share v, and err together
+    verdicts = (audit(Hidden(kind, 1.0), **given, seed=first + i) for i in range(audits))
     return sum(verdict.refuted for verdict in verdicts)
 
 
@@ -48,7 +50,7 @@ def test_honest_outputs_of_every_kind_are_refuted_no_more_than_the_level() -> No
 
 
 @pytest.mark.slow
-@pytest.mark.false_alarm(1e-9)
+@pytest.mark.false_alarm(1e-11)
 @pytest.mark.parametrize("kind", [*KINDS, *ODD])
 def test_honest_outputs_of_one_kind_are_refuted_no_more_than_the_level(kind: str) -> None:
     """200 audits: beyond the upper quantile of Bin(200, 0.1) at 1e-11, which is 54."""

@@ -247,6 +247,16 @@ def test_demo_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out.replace(str(path), "demo.html").replace("\ndemo", "demo")
     assert "residual 0" in shown
     assert max(map(len, shown.splitlines())) <= 80
+    assert "A false claim refuted, a true one not" in path.read_text(encoding="utf-8")
+
+
+def test_demo_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["demo", "--json", "--report", str(tmp_path / "demo.html")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["kernel"]["residual"] == "0"
+    assert found["budget"]["spent"]["upper"] <= 1.0
+    assert found["audits"]["broken"]["refuted"]
+    assert not found["audits"]["correct"]["refuted"]
 
 
 def test_as_a_process() -> None:

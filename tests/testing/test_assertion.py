@@ -1,5 +1,6 @@
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 import dpverify as dpv
 from dpverify.auditing import NotRefuted
 from dpverify.errors import InvalidParameter
+from dpverify.pairs import LaplacePair
 from dpverify.testing import PrivacyViolation, assert_private, context, neighbors, satisfies
 
 Rng = np.random.Generator
@@ -42,11 +44,39 @@ def test_vectorized_mechanisms_and_claims_are_welcome() -> None:
     mechanism = dpv.Laplace(scale=0.5)
     with pytest.raises(PrivacyViolation, match="Laplace does not keep"):
         assert_private(mechanism, ONE, 0.0, 1.0)
-    with context.running(context.Run(samples=2_000, level=1e-4)) as around:
+    with context.running(context.PytestRun(samples=2_000, level=1e-4)) as around:
         assert_private(mechanism, mechanism.claim, 0.0, 1.0)
-    (record,) = around.records
+    (record,) = around.findings
     assert (record.level, record.pairs, record.refuted) == (1e-4, 1, False)
     assert record.samples <= 2_000
+
+
+ADD_REMOVE = dpv.Relation.ADD_REMOVE
+CLAIMS: dict[str, Any] = {  # each kind twice: kept by Laplace noise of scale 1, and broken
+    "guarantee": (ONE, dpv.PureDP(epsilon=0.2)),
+    "pair": (LaplacePair(scale=1.0, sensitivity=1.0), LaplacePair(scale=5.0, sensitivity=1.0)),
+    "points": ([(1.0, 0.0), (0.0, 0.4)], [(0.2, 0.0), (0.0, 0.1)]),
+    "function": (lambda _epsilon: 0.5, lambda _epsilon: 0.05),
+    "mechanism": (dpv.Laplace(scale=1.0), dpv.Laplace(scale=5.0)),
+    "accountant": tuple(
+        dpv.Accountant(relation=ADD_REMOVE).compose(dpv.Laplace(scale=scale))
+        for scale in (1.0, 5.0)
+    ),
+}
+
+
+@pytest.mark.false_alarm(2e-9)
+@pytest.mark.parametrize("kind", CLAIMS)
+def test_every_kind_of_claim_is_tested(kind: str) -> None:
+    kept, broken = CLAIMS[kind]
+    pairs = neighbors(st.lists(st.sampled_from([0.0, 1.0]), max_size=2), relation=ADD_REMOVE)
+    plain = settings(max_examples=4, database=None, derandomize=True)
+    assert not assert_private(noisy, kept, [0.0], [1.0], level=1e-9, samples=2_000).refuted
+    plain(satisfies(kept, on=pairs, level=1e-9, samples=2_000)(noisy))()
+    with pytest.raises(PrivacyViolation, match="noisy does not keep"):
+        assert_private(noisy, broken, [0.0], [1.0], samples=4_000)
+    with pytest.raises(PrivacyViolation, match="does not keep"):
+        plain(satisfies(broken, on=pairs, samples=8_000)(noisy))()
 
 
 @pytest.mark.parametrize(

@@ -183,12 +183,12 @@ def test_the_last_test_fails_and_its_pair_is_met_again(monkeypatch: pytest.Monke
         return replace(glimpse(seen, points), wager=None)
 
     monkeypatch.setattr(examples, "glimpse", blind)
-    with context.running(context.Run()) as around:
+    with context.running(context.PytestRun()) as around:
         found = failure(quiet(satisfies(ONE, on=unit, samples=8_000)(half_noise)))
     assert found.witness is not None
     assert found.witness.claim == ONE
     assert len(found.witness.left) == 1
-    assert around.records[0].refuted
+    assert around.findings[0].refuted
     assert "Failing test case" in "".join(found.__notes__)
 
 
@@ -276,9 +276,9 @@ def test_settings_below_the_decorator_count_too() -> None:
         seen.append(len(data))
         return full_noise(data, rng)
 
-    with context.running(context.Run()) as around:
+    with context.running(context.PytestRun()) as around:
         test()
-    assert around.records[0].pairs <= 3
+    assert around.findings[0].pairs <= 3
     assert seen
 
 
@@ -289,18 +289,18 @@ def test_effort_stays_within_its_bounds() -> None:
         calls[0] += 1
         return full_noise(data, rng)
 
-    with context.running(context.Run(samples=3_000, level=0.01)) as around:
+    with context.running(context.PytestRun(samples=3_000, level=0.01)) as around:
         settings(database=None)(satisfies(ONE, on=unit)(counted))()
-    record = around.records[0]
+    record = around.findings[0]
     assert record.level == 0.01
     assert record.samples <= 3_000
     assert calls[0] <= 2 * 3_000
 
 
 def test_records_tell_what_was_shown() -> None:
-    with context.running(context.Run(name="mine")) as around:
+    with context.running(context.PytestRun(name="mine")) as around:
         quiet(satisfies(ONE, on=unit, level=1e-3)(full_noise))()
-    (record,) = around.records
+    (record,) = around.findings
     assert record.name == "mine"
     assert not record.refuted
     assert 0.5 < record.epsilon_lower <= 1.0

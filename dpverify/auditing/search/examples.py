@@ -1,5 +1,7 @@
 """A search among pairs that are proposed one by one, as hypothesis does.
 
+0. *Hints.* Where somebody can see the noise, as traces do, two calls tell what a pair loses. Then
+   a pair that keeps the claim needs no draws, and one that breaks it exactly is found.
 1. *Looking.* A new pair gets a few draws, and whoever proposes is told how promising it looks. A
    pair that seems to break the claim is judged at once, on fresh draws (`quick`).
 2. *The last pair.* If none was refuted, the most promising pair gets all draws that are left.
@@ -11,10 +13,11 @@ search's seed and the content of the pair alone.
 """
 
 import random
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -33,7 +36,7 @@ from dpverify.auditing.search.quick import (
     silence,
 )
 from dpverify.auditing.search.shrinking import Shrinking
-from dpverify.auditing.search.trials import Search, Trial
+from dpverify.auditing.search.trials import Hint, PairTrial, Search
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import Refuted, Verdict, Witness
 from dpverify.claims import AuditClaim
@@ -53,10 +56,14 @@ _AGAIN = 800  # draws a side of a second look
 _TIE = 0.1  # scores this close are a tie, and the simpler pair wins
 _HOPELESS = -0.5  # score below which not all draws are spent
 _TRIES = 3  # of a block that confirms a witness
+_CALLS, _MOST_CALLS = 2, 100  # that a hint may take; on the pair that seems worst
+
+Hints: TypeAlias = Callable[[Any, Any, int], Hint]
+"""What is known of left and right from so many calls."""
 
 
 class ExampleSearch(Search):
-    """The state of one search. `samples` bounds the draws on each side, shrinking apart."""
+    """A search fed one pair at a time; `samples` bounds the draws a side before shrinking."""
 
     def __init__(  # noqa: PLR0913  # one call, in the decorator
         self,
@@ -69,10 +76,12 @@ class ExampleSearch(Search):
         examples: int,
         seed: int,
         name: str = "mechanism",
+        hints: Hints | None = None,
     ) -> None:
         super().__init__(mechanism, points, level=level, samples=samples, seed=seed)
         self.claim = claim
         self.name = name
+        self.hints = hints
         self.ledger = Ledger(level)
         self.first = int(np.clip(_GLANCES * samples / examples, _FEWEST, _MOST))
         self.most = max(samples // _ONE_PAIR, 2 * self.first)
@@ -80,9 +89,10 @@ class ExampleSearch(Search):
         self.shrinking = False
         self.learning = False
         self.silent: str | None = None
+        self.spoken = False
         self.verdict: Verdict | None = None
 
-    def see(self, left: Any, right: Any) -> Trial:  # noqa: ANN401  # whatever the mechanism takes
+    def see(self, left: Any, right: Any) -> PairTrial:  # noqa: ANN401  # whatever the mechanism takes
         """What is known of the pair, after a look at it if it is new."""
         key = fingerprint(left, right)
         if key not in self.tried:
@@ -92,20 +102,23 @@ class ExampleSearch(Search):
                 self._shrink_from(self.tried[key])
         return self.tried[key]
 
-    def last(self) -> Trial | None:
+    def last(self) -> PairTrial | None:
         """All draws that are left for the most promising pair; the pair, if it is refuted."""
         heard = [trial for trial in self.tried.values() if trial.score > -np.inf]
-        if not heard:
+        if not heard or not self.spoken:
             self._refuse_silence()
             return None
         with own_streams(self._stream(0, "last, global")):
             trial, seems = self._finalist(heard)
+            trial = self._hinted(trial, _MOST_CALLS, (self.samples - self.used) // 2)
+            if trial.found is not None:
+                return self._refuted(trial)
             left_over = self.samples - self.used
             finalist = Finalist(
                 trial,
                 self.ledger.last,
                 self._stream(trial.candidate.form, "last"),
-                left_over if seems.score > _HOPELESS else max(left_over // 4, _FEWEST),
+                max(left_over if seems.score > _HOPELESS else left_over // 4, _FEWEST),
             )
             # To refute one point of the claim refutes it, and is quicker than all at once.
             point = ApproxDP(epsilon=seems.point.epsilon, delta=seems.point.delta)
@@ -114,16 +127,21 @@ class ExampleSearch(Search):
             self.verdict = confirmed(self.name, judging.best[0], self.mechanism)
         if not isinstance(self.verdict, Refuted):
             return None
-        refuted = replace(trial, found=self.verdict)
-        self.tried[trial.candidate.form] = refuted
-        self._shrink_from(refuted)
-        return refuted
+        return self._refuted(replace(trial, found=self.verdict))
 
-    def witness(self, trial: Trial) -> tuple[Witness, float] | None:
+    def _refuted(self, trial: PairTrial) -> PairTrial:
+        self.tried[trial.candidate.form] = trial
+        self._shrink_from(trial)
+        return trial
+
+    def witness(self, trial: PairTrial) -> tuple[Witness | None, float] | None:
         """An event that refutes the claim on this pair, counted on draws of its own; and ε.
 
-        None if no block of draws confirms it, not even at a loose level.
+        None if no block of draws confirms it, not even at a loose level. What is exactly false may
+        be too little for draws to show; then there is no event, but it must be seen once more.
         """
+        if isinstance(trial.found, Hint):
+            return self._shown_by_draws(trial) or self._seen_again(trial)
         if isinstance(trial.found, Refuted):
             return replace(trial.found.witness, claim=self.claim), trial.found.epsilon_lower
         if trial.found is None:
@@ -142,7 +160,22 @@ class ExampleSearch(Search):
             return None
         return block.witness, max(block.witness.epsilon_lower, trial.found.epsilon_lower)
 
-    def simplest(self, trial: Trial) -> Trial:
+    def _shown_by_draws(self, trial: PairTrial) -> tuple[Witness | None, float] | None:
+        key = trial.candidate.form
+        finalist = Finalist(trial, self.ledger.last, self._stream(key, "last"), self.samples)
+        with own_streams(self._stream(key, "last, global")):
+            judging = Judging(self, [finalist], claim=self.claim)
+            judging.run()
+            self.verdict = confirmed(self.name, judging.best[0], self.mechanism)
+        if not isinstance(self.verdict, Refuted):
+            return None
+        return self.verdict.witness, self.verdict.epsilon_lower
+
+    def _seen_again(self, trial: PairTrial) -> tuple[None, float] | None:
+        again = self._hinted(replace(trial, hint=None), _MOST_CALLS, _MOST_CALLS).hint
+        return (None, again.epsilon_lower) if again is not None and again.refuted else None
+
+    def simplest(self, trial: PairTrial) -> PairTrial:
         """The pair itself, or a simpler one that a short look had passed over, if it is refuted."""
         # A short look missed these, so this one is longer, and has draws of its own.
         self.first, self.most = 2 * self.first, 2 * self.most
@@ -151,12 +184,26 @@ class ExampleSearch(Search):
         shrinking.run()
         return shrinking.now
 
-    def looked_at(self, candidate: Candidate, purpose: str) -> Trial:
-        """The pair after a look at it, with draws of their own for every purpose."""
+    def looked_at(self, candidate: Candidate, purpose: str) -> PairTrial:
+        """The pair after a look at it, on draws that depend on the purpose."""
         with own_streams(self._stream(candidate.form, f"{purpose}, global")):
-            return self._look(self.trial(candidate, self._stream(candidate.form, purpose)))
+            new = self.trial(candidate, self._stream(candidate.form, purpose))
+            trial = self._hinted(new, _CALLS, self.left_over)
+            if trial.hint is None or not (trial.hint.kept or trial.hint.refuted):
+                return self._look(trial)
+            if trial.hint.kept and len(self.tried) < _EARLY:
+                return self._look(trial)  # to see that there are outputs
+            return replace(trial, score=trial.hint.loss - self.points[0].epsilon)
 
-    def _look(self, trial: Trial) -> Trial:
+    def _hinted(self, trial: PairTrial, calls: int, left_over: int) -> PairTrial:
+        """The pair with what can be known of it without draws, if so many are left over."""
+        if self.hints is None or left_over < calls:
+            return trial
+        hint = self.hints(trial.candidate.left, trial.candidate.right, calls)
+        self._spend(-(-hint.calls // 2))
+        return replace(trial, hint=hint, found=hint if hint.refuted else None)
+
+    def _look(self, trial: PairTrial) -> PairTrial:
         if self.left_over < 2 * self.first:
             return trial
         early = len(self.tried) < _EARLY and not self.shrinking
@@ -167,6 +214,7 @@ class ExampleSearch(Search):
             self.silent = silent
             self._spend(size)
             return trial
+        self.spoken = True
         points = few(self.points)
         seems = look(first, points, classify=True) if self.learning else glimpse(first, points)
         if seems.wager is None:
@@ -184,7 +232,7 @@ class ExampleSearch(Search):
         found = outcome if outcome.refuted else None
         return replace(trial, score=outcome.look.score, found=found)
 
-    def _finalist(self, heard: list[Trial]) -> tuple[Trial, Look]:
+    def _finalist(self, heard: list[PairTrial]) -> tuple[PairTrial, Look]:
         """The pair that looks best on more draws, the simplest of those that nearly tie.
 
         These draws choose, and the last test has others.
@@ -192,21 +240,23 @@ class ExampleSearch(Search):
         ranked = sorted(heard, key=lambda trial: -trial.score)
         near = [trial for trial in ranked if trial.score >= ranked[0].score - _NEAR]
         simple = sorted(near, key=lambda trial: trial.length)
-        chosen = {t.candidate.form: t for t in [*ranked[:_BEST], *simple[:_SIMPLE]]}
-        size = min(_AGAIN, max(_FEWEST, (self.samples - self.used) // (4 * len(chosen))))
+        found = {t.candidate.form: t for t in [*ranked[:_BEST], *simple[:_SIMPLE]]}
+        left = self.samples - self.used
+        chosen = dict(islice(found.items(), max(1, left // (2 * _FEWEST))))
+        size = min(_AGAIN, max(_FEWEST, left // (4 * len(chosen))))
         looks = {key: self._look_again(trial, size) for key, trial in chosen.items()}
         enough = max(seems.score for seems in looks.values()) - _TIE
         good = [trial for key, trial in chosen.items() if looks[key].score >= enough]
         best = min(good, key=lambda trial: trial.length)
         return best, looks[best.candidate.form]
 
-    def _look_again(self, trial: Trial, size: int) -> Look:
+    def _look_again(self, trial: PairTrial, size: int) -> Look:
         sampler = self.trial(trial.candidate, self._stream(trial.candidate.form, "again")).sampler
         self.used += size
         return look(draws(sampler, 0, size), few(self.points), classify=False)
 
-    def _shrink_from(self, trial: Trial) -> None:
-        """From the first refutation on: effort by what it took, and a budget of its own."""
+    def _shrink_from(self, trial: PairTrial) -> None:
+        """After the first refutation: a new budget, and an effort a pair by what it took."""
         if self.shrinking:
             return
         self.shrinking = True
@@ -216,8 +266,9 @@ class ExampleSearch(Search):
                 self.learning = isinstance(witness.event, (Linear, Trees))
             case Outcome(look=seems):
                 took = seems.size
-            case None:
-                raise AssertionError("only a refuted pair is shrunk")
+            case _:
+                self.left_over = self.samples
+                return
         self.first = int(np.clip(took // 4, _FEWEST, 4 * _MOST))
         self.most = max(4 * took, 2 * self.first)
         self.left_over = self.samples
@@ -242,7 +293,7 @@ class PassedOver(Shrinking):
     search: ExampleSearch
     most_attempts = _SIMPLE
 
-    def simpler(self, trial: Trial) -> Iterator[Trial]:
+    def simpler(self, trial: PairTrial) -> Iterator[PairTrial]:
         passed = [
             other
             for other in self.search.tried.values()
@@ -250,13 +301,13 @@ class PassedOver(Shrinking):
         ]
         return iter(sorted(passed, key=lambda other: other.length) if not self.attempts else [])
 
-    def judged(self, option: Trial) -> Trial:
+    def judged(self, option: PairTrial) -> PairTrial:
         return self.search.looked_at(option.candidate, "once more")
 
 
 @contextmanager
 def own_streams(seed: int) -> Iterator[None]:
-    """Global generators seeded for the body, for mechanisms that draw from them all the same."""
+    """Seed the global generators for the body, for mechanisms that draw from them anyway."""
     plain, legacy = random.getstate(), np.random.get_state()  # noqa: NPY002  # to restore it
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002

@@ -14,7 +14,7 @@ import numpy as np
 from dpverify.auditing.attacks.draws import Bound, Explore
 from dpverify.auditing.attacks.proposals import Families
 from dpverify.auditing.procedure.choice import best_choices
-from dpverify.auditing.search.trials import Pass, Search, Trial, derived
+from dpverify.auditing.search.trials import PairTrial, Pass, Search, derived
 from dpverify.auditing.statistics.binomial import critical
 from dpverify.auditing.statistics.points import Point
 from dpverify.schema import Candidate, Schema
@@ -39,7 +39,7 @@ _ROUNDS = (_Round(0, 0, 1), _Round(16, 16, 3), _Round(8, 4, 10), _Round(3, 0, 30
 
 
 class Halving(Pass):
-    """Rounds of draws on ever fewer pairs of a schema; `ranked` are the worst, the worst first.
+    """Successive halving over the pairs of a schema; `ranked` holds them, the worst first.
 
     `patterns` are the names of the first pairs. `budget` is about the draws a side of all rounds.
     The search's `samples` and `level` are those that the pair is to be judged with: what is worst
@@ -53,7 +53,7 @@ class Halving(Pass):
         self.schema = schema
         self.bits = bits
         self.seed = derived(search.seed, 0)
-        self.ranked: list[Trial] = []
+        self.ranked: list[PairTrial] = []
         self.patterns: tuple[str, ...] = ()
         self._rng = np.random.default_rng([self.seed, 0])
         self._unit = max(_LEAST, budget // _UNIT)
@@ -88,18 +88,18 @@ class Halving(Pass):
         made = dict.fromkeys(self.schema.mutate(parent, self._rng) for parent in parents)
         return [candidate for candidate in made if candidate not in known]
 
-    def _started(self, candidate: Candidate) -> Trial:
+    def _started(self, candidate: Candidate) -> PairTrial:
         number = len(self.search.tried)
         trial = self.search.trial(candidate, derived(self.seed, 1, number))
         self.search.tried[number] = trial
         return trial
 
-    def _more(self, trial: Trial, size: int, *, last: bool) -> Trial:
+    def _more(self, trial: PairTrial, size: int, *, last: bool) -> PairTrial:
         after = trial.drawn(size)
         self.search.used += after.size - trial.size
         return after if after.seen is None else replace(after, score=self._score(after, last=last))
 
-    def _score(self, trial: Trial, *, last: bool) -> float:
+    def _score(self, trial: PairTrial, *, last: bool) -> float:
         families = Families(bits=self.bits, classifiers=last)
         z, planned = critical(self.search.level), self.search.samples
 

@@ -24,7 +24,7 @@ from dpverify.auditing.auditor import audit
 from dpverify.auditing.procedure.conclusion import UNCONFIRMED
 from dpverify.auditing.sampling.drawing import Target
 from dpverify.auditing.search.quick import BLOCK, SOFTLY
-from dpverify.auditing.search.trials import Pass, Search, Trial
+from dpverify.auditing.search.trials import PairTrial, Pass, Search
 from dpverify.auditing.statistics.binomial import rejects
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, point_of
 from dpverify.errors import InvalidParameter
@@ -59,7 +59,7 @@ class Ledger:
 class Finalist(NamedTuple):
     """A pair that is to be judged, its share of the level, and its draws a side."""
 
-    trial: Trial
+    trial: PairTrial
     level: float
     seed: int
     samples: int
@@ -80,13 +80,13 @@ class Judging(Pass):
         **options: Any,  # noqa: ANN401  # of `audit`
     ) -> None:
         super().__init__(search)
-        self._best: tuple[Verdict, Trial] | None = None
+        self._best: tuple[Verdict, PairTrial] | None = None
         self._finalists = iter(finalists)
         self._until = until
         self._options = options
 
     @property
-    def best(self) -> tuple[Verdict, Trial]:
+    def best(self) -> tuple[Verdict, PairTrial]:
         """The verdict on the pair that was refuted, or that shows most; and the pair."""
         if self._best is None:
             raise AssertionError("nothing was judged")
@@ -175,5 +175,5 @@ def _is_confirmed(verdict: Refuted, mechanism: Target) -> bool:
 
 
 def warn_unconfirmed(name: str) -> None:
-    """Warn that a test was about to fail."""
+    """Warn that a refutation was dropped because fresh draws do not confirm it."""
     warnings.warn(f"{name}: bets refute the claim, but {UNCONFIRMED}", stacklevel=2)

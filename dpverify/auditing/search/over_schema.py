@@ -17,7 +17,7 @@ from dpverify.auditing.sampling.processes import pool
 from dpverify.auditing.search.halving import Halving
 from dpverify.auditing.search.judging import Finalist, Judging
 from dpverify.auditing.search.shrinking import SchemaShrinking
-from dpverify.auditing.search.trials import Search, Trial, derived
+from dpverify.auditing.search.trials import PairTrial, Search, derived
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.auditing.verdict import Refuted, Verdict
 from dpverify.claims import Claimable, read_claim
@@ -149,7 +149,7 @@ def _finalists(explored: Halving) -> list[Finalist]:
 
 
 def _simplified(
-    verdict: Refuted, trial: Trial, search: Search, schema: Schema, options: dict[str, Any]
+    verdict: Refuted, trial: PairTrial, search: Search, schema: Schema, options: dict[str, Any]
 ) -> Refuted:
     shrinking = SchemaShrinking(search, replace(trial, found=verdict), schema, **options)
     shrinking.run()

@@ -91,7 +91,7 @@ def together(first: Draws, second: Draws) -> Draws:
 
 
 def silence(first: Draws) -> str | None:
-    """In words, that no call on either side returned anything; None if one did."""
+    """What every call did instead of returning an output; None if one returned something."""
     sides = (first.left, first.right)
     if not all("output" in side.texts for side in sides):
         return None
@@ -148,7 +148,7 @@ def judge(  # noqa: PLR0913  # a pair, what is known of it, and how hard to try
     most: int,
     classify: bool = False,
 ) -> Outcome:
-    """Bet on fresh draws until the claim is refuted, or it is no longer worth while.
+    """Bet on fresh draws until the claim is refuted or success looks unlikely.
 
     If the claim holds for the pair, it is refuted with probability at most `level`. [Ville 1939]
     `most` bounds the draws on each side, the first look included; with `classify`, classifiers
@@ -251,7 +251,7 @@ def _ladder(points: Sequence[Point]) -> Ladder:
 
 
 def _futile(seems: Look, log_wealth: float, target: float, left: int) -> bool:
-    """Whether the target seems out of reach; a matter of power alone."""
+    """Whether the target seems out of reach; this affects power, not soundness."""
     if seems.wager is None or log_wealth < _RUIN:
         return True
     return (target - log_wealth) / seems.wager.growth > _PATIENCE * left

@@ -8,7 +8,7 @@ from typing import Any
 from dpverify.auditing.attacks.events import Between
 from dpverify.auditing.auditor import audit
 from dpverify.auditing.sampling.outputs import WHOLE
-from dpverify.auditing.search.trials import Pass, Search, Trial, derived
+from dpverify.auditing.search.trials import PairTrial, Pass, Search, derived
 from dpverify.auditing.verdict import Refuted, Verdict
 from dpverify.schema import Schema
 
@@ -23,7 +23,7 @@ class Shrinking(Pass):
 
     most_attempts = _MOST_ATTEMPTS
 
-    def __init__(self, search: Search, start: Trial) -> None:
+    def __init__(self, search: Search, start: PairTrial) -> None:
         super().__init__(search)
         self.now = start
         self.attempts = 0
@@ -41,11 +41,11 @@ class Shrinking(Pass):
         return True
 
     @abstractmethod
-    def simpler(self, trial: Trial) -> Iterator[Trial]:
+    def simpler(self, trial: PairTrial) -> Iterator[PairTrial]:
         """Pairs that are simpler than this one, the boldest first."""
 
     @abstractmethod
-    def judged(self, option: Trial) -> Trial:
+    def judged(self, option: PairTrial) -> PairTrial:
         """The pair after a test of it, with the refutation if there is one."""
 
 
@@ -55,7 +55,7 @@ class SchemaShrinking(Shrinking):
     `options` are those of `audit`.
     """
 
-    def __init__(self, search: Search, start: Trial, schema: Schema, **options: Any) -> None:  # noqa: ANN401
+    def __init__(self, search: Search, start: PairTrial, schema: Schema, **options: Any) -> None:  # noqa: ANN401
         self.schema = schema
         super().__init__(search, start)
         self.first = self._refutation
@@ -67,12 +67,12 @@ class SchemaShrinking(Shrinking):
     def step(self) -> bool:
         return self._spent < self.search.samples and super().step()
 
-    def simpler(self, trial: Trial) -> Iterator[Trial]:
+    def simpler(self, trial: PairTrial) -> Iterator[PairTrial]:
         for option in self.schema.simpler(trial.candidate):
             sampler = replace(trial.sampler, left=option.left, right=option.right)
             yield replace(trial, candidate=option, sampler=sampler, seen=None, found=None)
 
-    def judged(self, option: Trial) -> Trial:
+    def judged(self, option: PairTrial) -> PairTrial:
         verdict = self._verdict(option, derived(self.seed, self.attempts))
         self._spent += verdict.samples
         return replace(option, found=verdict) if isinstance(verdict, Refuted) else option
@@ -98,7 +98,7 @@ class SchemaShrinking(Shrinking):
             return found
         raise AssertionError("only a pair that an audit refuted is shrunk")
 
-    def _verdict(self, option: Trial, seed: int) -> Verdict:
+    def _verdict(self, option: PairTrial, seed: int) -> Verdict:
         """The event that is known, on the simpler pair; if it does not refute, a new audit.
 
         An audit is worth it only where it is quick: for few draws, or for single numbers.

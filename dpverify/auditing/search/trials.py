@@ -31,11 +31,29 @@ _WORDS = 4  # of 64 bits, which make the state of a PCG64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Hint:
+    """What is known of a pair without draws, from calls in which the noise was seen.
+
+    `loss` is what the noise lost at most; `kept` says that this is within the claim, `refuted`
+    that the claim is exactly false on the pair, as ε is at least `epsilon_lower`; `lines` name the
+    code that loses. If neither, only draws can tell.
+    """
+
+    kept: bool
+    refuted: bool
+    loss: float
+    calls: int
+    epsilon_lower: float = 0.0
+    lines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairTrial:
     """A pair, the draws on it so far, and by how much it seems to break the claim.
 
-    `found` is the refutation, if there is one. `broken` says what a vectorized mechanism raised on
-    the pair: draws are then made one by one, so that an exception is an output like any other.
+    `found` is the refutation, if there is one; `hint` is what was known without draws. `broken`
+    says what a vectorized mechanism raised on the pair: draws are then made one by one, so that an
+    exception is an output like any other.
     """
 
     candidate: Candidate
@@ -43,7 +61,8 @@ class Trial:
     seen: Draws | None = None
     score: float = -math.inf
     broken: str = ""
-    found: Outcome | Refuted | None = None
+    found: Outcome | Refuted | Hint | None = None
+    hint: Hint | None = None
 
     @property
     def size(self) -> int:
@@ -62,7 +81,7 @@ class Trial:
         texts = [side.text(WHOLE) for side in (self.seen.left, self.seen.right)]
         return all(bool(np.char.startswith(side, "raises ").all()) for side in texts)
 
-    def drawn(self, size: int) -> "Trial":
+    def drawn(self, size: int) -> "PairTrial":
         """The trial with `size` draws a side, or as many as there is time for."""
         if self.size >= size:
             return self
@@ -103,11 +122,11 @@ class Search:
         self.samples = samples
         self.seed = seed
         self.drawing = drawing
-        self.tried: dict[Hashable, Trial] = {}
+        self.tried: dict[Hashable, PairTrial] = {}
         self.used = 0
 
-    def trial(self, candidate: Candidate, seed: int) -> Trial:
-        """A pair that nothing was drawn on with this seed."""
+    def trial(self, candidate: Candidate, seed: int) -> PairTrial:
+        """A new trial of a pair, with a seed for its draws."""
         sampler = Sampler(
             mechanism=self.mechanism,
             left=candidate.left,
@@ -115,7 +134,7 @@ class Search:
             seed=seed,
             **self.drawing,
         )
-        return Trial(candidate=candidate, sampler=sampler)
+        return PairTrial(candidate=candidate, sampler=sampler)
 
 
 class Pass(ABC):
@@ -151,7 +170,7 @@ class OneByOne:
 
 
 class _Words(ISpawnableSeedSequence):
-    """Seed material that was drawn beforehand.
+    """A seed sequence from words that were drawn in advance.
 
     Ten times as fast as hashing a seed for every call, and as independent: the words of
     different calls are independent draws of the block's generator.

@@ -1,4 +1,4 @@
-"""Laws: what every pair, accountant, composition rule and mechanism owes, as checks that run.
+"""Checks of what must hold for every pair, accountant, composition rule and mechanism.
 
 `check(subject)` runs all that apply and raises `LawBroken` at the first that fails:
 

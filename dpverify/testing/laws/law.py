@@ -6,7 +6,7 @@ from typing import Any
 
 
 class LawBroken(AssertionError):
-    """A subject does not do what every one of its kind does."""
+    """A pair, accountant, rule or mechanism breaks a law that all of its kind must keep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,4 +23,4 @@ class Law:
 def require(holds: bool, law: str, subject: object, detail: str) -> None:  # noqa: FBT001
     """Raise unless the law holds, with what was seen."""
     if not holds:
-        raise LawBroken(f"{law}: not so for {subject!r}: {detail}")
+        raise LawBroken(f"{law}: does not hold for {subject!r}: {detail}")

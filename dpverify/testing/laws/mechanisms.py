@@ -18,7 +18,7 @@ _ROUNDING = 1e-6  # of a log density, which grids and floats round
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """A mechanism on two neighboring inputs; `level` is what its audits may err with, together.
+    """A mechanism on two neighboring inputs; `level` bounds the false alarms of all its audits.
 
     A mechanism without a sampler, such as a subsampled one, has its pair tried alone.
     """
@@ -43,7 +43,7 @@ class _Rounded:
 
 
 def mechanism_laws(trial: Trial) -> tuple[Law, ...]:
-    """The laws for which this mechanism has what they are about."""
+    """The laws that apply to what this mechanism offers."""
     has = {name: hasattr(trial.mechanism, name) for name in ("claim", "pair", "sample")}
     found = []
     if has["claim"] and has["pair"]:

@@ -1,4 +1,4 @@
-"""What is true of every pair of laws: profile, trade-off, Rényi divergences and tests agree."""
+"""What is true of every pair: profile, trade-off, Rényi divergences and tests agree."""
 
 import math
 from itertools import pairwise

@@ -1,0 +1,97 @@
+"""The page of `dpverify trace`: the verdict, the lines that spend, the leaks, the witness."""
+
+import math
+
+from dpverify.reporting.page import Page, Section, Table, Tone
+from dpverify.tracing.spending import Release
+from dpverify.tracing.traced import MEANINGS, Traced
+
+_TONES: dict[str, Tone] = {"shown": "good", "refuted": "bad"}
+
+
+def trace_page(found: Traced, *, target: str, command: str) -> Page:
+    """`target` names the mechanism as the reader knows it."""
+    sections = [_claim(found, target), _spending(found)]
+    if found.leaks or found.puzzles:
+        sections.append(_troubles(found))
+    if found.witness is not None:
+        sections.append(
+            Section(title="The witness", text=(found.determined,), code=str(found.witness))
+        )
+    if found.audit is not None:
+        sections.append(Section(title="The audit on this pair", code=str(found.audit)))
+    sections.append(_meaning(found))
+    return Page(
+        title=f"Trace of {target}",
+        verdict=found.verdict.capitalize(),
+        tone="bad" if found.refuted else _TONES.get(found.verdict, "plain"),
+        lead=f"{found.claim}: {MEANINGS[found.verdict]}.",
+        sections=tuple(sections),
+        command=command,
+        data=found.to_dict(),
+    )
+
+
+def _claim(found: Traced, target: str) -> Section:
+    pure, approx = found.epsilon(0.0), found.epsilon(1e-6)
+    return Section(
+        title="The claim",
+        facts=(
+            ("mechanism", target),
+            ("claimed", str(found.claim)),
+            ("spent at δ = 0", _number(pure.upper)),
+            ("spent at δ = 1e-6", _number(approx.upper)),
+            ("left data", _short(found.left)),
+            ("right data", _short(found.right)),
+            ("transcripts", str(found.transcripts)),
+            ("executions", str(found.executions)),
+        ),
+    )
+
+
+def _spending(found: Traced) -> Section:
+    ranked = sorted(found.releases, key=lambda r: -1.0 if math.isnan(r.loss) else -r.loss)
+    rows = tuple(_row(release) for release in ranked[:100])
+    table = Table(
+        caption="Every line at which data passed through noise, on the worst transcript",
+        header=("line", "source", "noise", "scale", "moved by", "loses"),
+        rows=rows,
+        marked=0 if rows else None,
+    )
+    text = () if rows else ("No data passed through noise, or none that differs.",)
+    return Section(title="What each line spends", text=text, tables=(table,) if rows else ())
+
+
+def _row(release: Release) -> tuple[str, ...]:
+    return (
+        release.where,
+        release.source,
+        release.distribution,
+        _number(release.scale),
+        _number(release.shift),
+        _number(release.loss),
+    )
+
+
+def _troubles(found: Traced) -> Section:
+    leaks = tuple(f"{leak.kind} at {leak}" for leak in found.leaks)
+    puzzles = tuple(f"not understood at {puzzle}" for puzzle in found.puzzles)
+    return Section(title="Leaks, and what was not understood", items=(*leaks, *puzzles))
+
+
+def _meaning(found: Traced) -> Section:
+    return Section(
+        title="What this means",
+        text=(f"{found.verdict}: {MEANINGS[found.verdict]}.",),
+        items=(*(f"{t.name}: {t.statement}" for t in found.theorems), *found.notes),
+        code=f"dpverify prove {found.theorems[0].name}" if found.theorems else "",
+    )
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.6g}"
+
+
+def _short(data: object, most: int = 300) -> str:
+    text = repr(data)
+    return text if len(text) <= most else f"{text[:most]} … ({len(text):,} characters)"

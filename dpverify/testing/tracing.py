@@ -1,0 +1,65 @@
+"""Traces for decorated tests: what a pair loses, from a few calls, and the line that loses it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from dpverify.auditing.search.trials import Hint
+from dpverify.auditing.statistics.points import implied_points
+from dpverify.claims import AuditClaim
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.tracing.events import Value
+from dpverify.tracing.spending import Release
+from dpverify.tracing.traced import Traced
+from dpverify.tracing.tracer import Tracer, trace_pair
+
+_LINES = 3  # that a failure names
+
+
+@dataclass(frozen=True, slots=True)
+class TracedPairs:
+    """Traces pairs of datasets for a search; equal seeds give equal traces."""
+
+    mechanism: Callable[..., object]
+    claim: AuditClaim
+    seed: int
+
+    def __call__(self, left: Any, right: Any, calls: int) -> Hint:  # noqa: ANN401
+        """What a trace of the pair tells, from about so many calls."""
+        found = Tracer(self.mechanism, left, right, self.claim, self.seed, calls).run()
+        shown, refuted = found.verdict == "shown", found.verdict == "refuted"
+        return Hint(
+            kept=shown and self._is_straight(left, right),
+            refuted=refuted,
+            loss=sum(release.loss for release in found.releases if release.loss >= 0.0),
+            calls=found.executions + 2 * shown,
+            epsilon_lower=self._epsilon_lower(found) if refuted else 0.0,
+            lines=() if shown else _lines(found),
+        )
+
+    def _is_straight(self, left: Any, right: Any) -> bool:  # noqa: ANN401
+        """Whether no noise decides what the code does next: else one run says little of others."""
+        twin = trace_pair(self.mechanism, left, right, self.seed)
+        events = (*twin.left.journal.events, *twin.right.journal.events)
+        return all(isinstance(event, Value) for event in events)
+
+    def _epsilon_lower(self, found: Traced) -> float:
+        """ε at the δ at which the claim is most clearly false."""
+        points = implied_points(self.claim)
+        shown = [(found.epsilon(point.delta).lower, point.epsilon) for point in points]
+        return max(shown, key=lambda pair: pair[0] - pair[1])[0]
+
+
+def _lines(found: Traced) -> tuple[str, ...]:
+    """The lines that leak, or that lose most, with what they lose."""
+    if found.leaks or found.puzzles:
+        return tuple(str(part) for part in (*found.leaks, *found.puzzles))[:_LINES]
+    worst = sorted(found.releases, key=lambda release: -release.loss)[:_LINES]
+    return tuple(_told(release, found.claim) for release in worst)
+
+
+def _told(release: Release, claim: AuditClaim) -> str:
+    if release.distribution != "laplace" or not isinstance(claim, (PureDP, ApproxDP)):
+        return str(release)
+    paid = release.scale * claim.epsilon  # the shift that this noise allows
+    return f"{release.place}: moved by {release.shift:.6g}, paid for {paid:.6g}"

@@ -1,0 +1,268 @@
+"""The laws that noise is drawn from, in standard form, and what a shift under each of them costs.
+
+A draw is a number z with a standard law (location 0, scale 1); the scale is a factor that a form
+multiplies it by. A release r = v + c·z on the left and r = v′ + c′·z′ on the right has the privacy
+loss ln f(z) − ln f(z′) + ln|c′/c|. Everything here is computed on balls.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import NDArray
+
+from dpverify.balls import ball, enclose, float_above
+from dpverify.guarantees import ApproxDP
+from dpverify.pairs.base import Pair
+from dpverify.pairs.finite import FinitePair
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.laplace import LaplacePair
+from dpverify.pairs.leaky_response import LeakyResponsePair
+
+Floats = NDArray[np.float64]
+
+_BITS = 256
+_MOST_STEPS = 64
+_UNBOUNDED = (
+    *("normal", "uniform", "exponential", "geometric", "gumbel", "integers"),
+    *("shaped", "bounded"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A standard law by name; `parameter` is its shape where it has one (geometric: p)."""
+
+    name: str
+    parameter: float = 0.0
+
+    @property
+    def is_discrete(self) -> bool:
+        return self.name in {"geometric", "integers", "discrete laplace", "shaped", "bounded"}
+
+    @property
+    def grows_only(self) -> bool:
+        """Whether only shifts upwards stay possible: a law with a least value and no greatest."""
+        return self.name in {"exponential", "geometric"}
+
+    @property
+    def rate(self) -> float:
+        """The loss of a shift by 1, for laws with exponential tails; the weight of an alignment."""
+        return -math.log1p(-self.parameter) if "p" in self.shape else 1.0
+
+    @property
+    def shape(self) -> str:
+        """What the parameter is: a probability, a number of outcomes, or nothing."""
+        return {"geometric": "p", "discrete laplace": "p", "integers": "n"}.get(self.name, "")
+
+    def log_density(self, z: arb) -> arb:  # noqa: C901  # one case a law
+        """ln f(z) up to a constant of the law; −∞ outside of its support."""
+        match self.name:
+            case "laplace":
+                return -abs(z)
+            case "normal":
+                return -z * z / 2
+            case "uniform":
+                return arb(0) if z >= 0 and z <= 1 else arb("-inf")
+            case "integers":
+                return arb(0) if z >= 0 and z < ball(self.parameter) else arb("-inf")
+            case "exponential":
+                return -z if z >= 0 else arb("-inf")
+            case "geometric":
+                return z * (1 - ball(self.parameter)).log() if z >= 1 else arb("-inf")
+            case "discrete laplace":
+                return abs(z) * (1 - ball(self.parameter)).log()
+            case "shaped" | "bounded":
+                return arb("nan")
+            case "gumbel":
+                return -z - (-z).exp()
+            case "logistic":
+                return -z - 2 * (1 + (-z).exp()).log()
+            case "cauchy":
+                return -(1 + z * z).log()
+            case _:
+                raise KeyError(self.name)
+
+    def below(self, t: float) -> arb:
+        """P(z ≤ t), for continuous laws."""
+        if math.isinf(t):
+            return arb(1 if t > 0 else 0)
+        x = ball(t)
+        match self.name:
+            case "laplace":
+                return x.exp() / 2 if t < 0 else 1 - (-x).exp() / 2
+            case "normal":
+                return (-x / arb(2).sqrt()).erfc() / 2
+            case "uniform":
+                return ball(min(max(t, 0.0), 1.0))
+            case "exponential":
+                return -(-x).expm1() if t > 0 else arb(0)
+            case "gumbel":
+                return (-(-x).exp()).exp()
+            case "logistic":
+                return 1 / (1 + (-x).exp())
+            case "cauchy":
+                return arb(1) / 2 + x.atan() / arb.pi()
+            case _:
+                raise KeyError(self.name)
+
+    def between(self, low: float, high: float) -> arb:
+        """P(low < z ≤ high), without cancellation in the upper tail of symmetric laws."""
+        if low > 0 and self.name in {"laplace", "normal", "logistic", "cauchy"}:
+            return self.below(-low) - self.below(-high)
+        return self.below(high) - self.below(low)
+
+
+LAPLACE, NORMAL, UNIFORM = Law("laplace"), Law("normal"), Law("uniform")
+EXPONENTIAL, GUMBEL = Law("exponential"), Law("gumbel")
+LOGISTIC, CAUCHY = Law("logistic"), Law("cauchy")
+NOTHING = FinitePair(left=[1], right=[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one shift costs: a pair that is an upper bound, and the same pair if it is `exact`.
+
+    `below` is a pair whose profile is never above the truth.
+    """
+
+    above: Pair
+    below: Pair
+    exact: bool
+
+
+def _reveals(below: Pair = NOTHING) -> Cost:
+    return Cost(LeakyResponsePair(ApproxDP(epsilon=math.inf)), below, exact=False)
+
+
+def shift_cost(law: Law, shift: float, scale: float) -> Cost:
+    """The pair of v + scale·z against v + shift + scale·z; `scale` may not be 0."""
+    size, unit = abs(shift), abs(scale)
+    if size == 0.0 or size / unit == 0.0:
+        return Cost(NOTHING, NOTHING, exact=True)
+    if not (math.isfinite(size) and math.isfinite(unit)):
+        return _reveals()
+    match law.name:
+        case "laplace":
+            pair: Pair = LaplacePair(scale=unit, sensitivity=size)
+        case "normal":
+            pair = GaussianPair((Fraction(size) / Fraction(unit)) ** 2)
+        case "uniform":
+            a = min(Fraction(size) / Fraction(unit), Fraction(1))
+            pair = FinitePair(left=[a, 1 - a, Fraction(0)], right=[Fraction(0), 1 - a, a])
+        case "exponential" | "geometric":
+            pair = _one_sided(law, size / unit)
+        case "discrete laplace":
+            pair = _two_sided(law, size / unit)
+        case "integers":
+            a = min(Fraction(size / unit) / Fraction(law.parameter), Fraction(1))
+            pair = FinitePair(left=[a, 1 - a, Fraction(0)], right=[Fraction(0), 1 - a, a])
+        case _:
+            return _bounded(law, size / unit)
+    return Cost(pair, pair, exact=True)
+
+
+def cut_cost(law: Law, shift: float, scale: float, window: tuple[float, float]) -> Cost:
+    """Laplace noise that is known to lie in a window: what falls out of it gives the side away.
+
+    Inside, the loss is |shift|/scale at most, so the pair is (|shift|/scale, δ)-indistinguishable
+    with δ the mass that a shift moves out of the window, on either side.
+    """
+    if law.name != "laplace":
+        return _reveals()
+    size = abs(shift / scale)
+    low, high = window
+    with ctx.workprec(_BITS):
+        whole = law.between(low, high)
+        lost = [arb(0)]
+        if math.isfinite(high):
+            lost.append(law.between(max(high - size, low), high))
+        if math.isfinite(low):
+            lost.append(law.between(low, min(low + size, high)))
+        shares = [float_above(part / whole) for part in lost]
+    above = ApproxDP(epsilon=math.nextafter(size, math.inf), delta=min(max(shares), 1.0))
+    return Cost(LeakyResponsePair(above), NOTHING, exact=False)
+
+
+def _one_sided(law: Law, size: float) -> Pair:
+    """The lower side has outcomes that the upper one has not; on the rest the ratio is constant."""
+    a = -(1 - ball(law.parameter)).log() if law.name == "geometric" else arb(1)
+    with ctx.workprec(_BITS):
+        seen = as_fraction((-(a * ball(size))).exp())
+    return FinitePair(left=[1 - seen, seen], right=[Fraction(0), Fraction(1)])
+
+
+def _two_sided(law: Law, size: float) -> Pair:
+    """q^|k| against q^|k − s|, q = 1 − p: the losses s, s − 2, …, −s times ln(1/q), exactly.
+
+    P(k ≤ 0) = 1/(1 + q), and each further step in between has its own outcome.
+    """
+    steps = round(size)
+    if abs(size - steps) > 2.0**-30 or steps > _MOST_STEPS:
+        return LeakyResponsePair(ApproxDP(epsilon=math.nextafter(law.rate * size, math.inf)))
+    q = Fraction(1) - Fraction(law.parameter)
+    top = Fraction(1) / (1 + q)
+    inner = [(1 - q) / (1 + q) * q**k for k in range(1, steps)]
+    left = [top, *inner, top * q**steps]
+    return FinitePair(left=left, right=left[::-1])
+
+
+def _bounded(law: Law, size: float) -> Cost:
+    """Largest losses: t for the logistic law, 2·asinh(t/2) for Cauchy's; ∞ for Gumbel's."""
+    if law.name == "logistic":
+        most = size
+    elif law.name == "cauchy":
+        most = enclose(lambda: 2 * (ball(size) / 2).asinh())[1]
+    else:
+        return _reveals()
+    return Cost(LeakyResponsePair(ApproxDP(epsilon=most)), NOTHING, exact=False)
+
+
+def largest_loss(law: Law, shift: float, scale: float) -> float:
+    """The largest loss over all outcomes, in both directions; ∞ where it has no bound."""
+    if shift == 0.0:
+        return 0.0
+    if law.name in _UNBOUNDED:
+        return math.inf
+    if law.name == "discrete laplace":
+        return law.rate * abs(shift / scale)
+    cost = shift_cost(law, shift, scale)
+    return max(cost.above.max_loss, math.inf if cost.above.singular_mass else 0.0)
+
+
+def loss(law: Law, z: float, z_other: float, scale: float, scale_other: float) -> arb:
+    """ln of the ratio of densities, at one outcome."""
+    ratio = (ball(abs(scale_other)) / ball(abs(scale))).log()
+    return law.log_density(ball(z)) - law.log_density(ball(z_other)) + ratio
+
+
+def coin(
+    law: Law, window: tuple[float, float], cut: float, *, up: bool
+) -> tuple[Fraction, Fraction]:
+    """P(z > cut) and P(z ≤ cut) given that z lies in the window; the outcome that was seen first.
+
+    As rationals that are right to about 60 digits.
+    """
+    low, high = window
+    cut = min(max(cut, low), high)
+    with ctx.workprec(_BITS):
+        whole, upper = law.between(low, high), law.between(cut, high)
+        if not whole > 0:
+            return Fraction(1), Fraction(0)
+        share = as_fraction(upper / whole)
+    share = min(max(share, Fraction(0)), Fraction(1))
+    return (share, 1 - share) if up else (1 - share, share)
+
+
+def as_fraction(value: arb) -> Fraction:
+    """The midpoint of a ball as a rational."""
+    man, exp = value.mid().man_exp()
+    return Fraction(int(man)) * Fraction(2) ** int(exp)
+
+
+def softmax(scores: Floats) -> Floats:
+    """Probabilities of the largest of scores + Gumbel noise."""
+    raised = np.exp(scores - scores.max())
+    return np.asarray(raised / raised.sum())

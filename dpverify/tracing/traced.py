@@ -1,0 +1,175 @@
+"""What a trace found, in words and numbers."""
+
+# data are whatever a mechanism takes
+
+import html
+import math
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from dpverify.auditing.verdict import Verdict
+from dpverify.claims import AuditClaim
+from dpverify.guarantees import Bracket
+from dpverify.plain import tagged
+from dpverify.theorems import DETERMINED_OUTPUT, FROZEN_REPLAY, TRANSCRIPT_LOSS, Theorem
+from dpverify.tracing.events import Leak, Puzzle
+from dpverify.tracing.spending import Release, Spending
+from dpverify.tracing.witness import TraceWitness
+
+TraceVerdict = Literal["shown", "refuted", "overspent", "leaking", "not understood"]
+
+MEANINGS: dict[str, str] = {
+    "shown": (
+        "on every traced transcript of this pair all data passed through noise, and what that cost "
+        "is within the claim; other pairs were not looked at"
+    ),
+    "refuted": "the claim is false: the output gives away more on this pair, exactly, at no level",
+    "overspent": (
+        "inside of the mechanism more is spent than the claim allows; whether the output gives it "
+        "away is not known from the trace"
+    ),
+    "leaking": (
+        "something depends on the data although every noisy value was the same; whether the claim "
+        "breaks is not known from the trace"
+    ),
+    "not understood": "noise is used in a way that a trace does not follow",
+}
+
+
+GROUNDS: dict[str, tuple[Theorem, ...]] = {
+    "shown": (FROZEN_REPLAY, TRANSCRIPT_LOSS),
+    "refuted": (FROZEN_REPLAY, DETERMINED_OUTPUT),
+    "overspent": (FROZEN_REPLAY, TRANSCRIPT_LOSS),
+    "leaking": (FROZEN_REPLAY,),
+    "not understood": (),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traced:
+    """The result of `trace`: releases by line, what they cost together, and leaks.
+
+    `verdict` is "shown", "refuted", "overspent", "leaking" or "not understood"; `audit` is the
+    verdict of an audit on the same pair, where the trace could not decide and one was asked for.
+    """
+
+    verdict: TraceVerdict
+    claim: AuditClaim
+    left: Any
+    right: Any
+    spent: Spending
+    leaks: tuple[Leak, ...] = ()
+    puzzles: tuple[Puzzle, ...] = ()
+    witness: TraceWitness | None = None
+    determined: str = ""
+    executions: int = 0
+    transcripts: int = 0
+    audit: Verdict | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        """Each: where ("file.py:14"), source, distribution, scale, shift, loss."""
+        return self.spent.releases
+
+    @property
+    def theorems(self) -> tuple[Theorem, ...]:
+        """What the verdict rests on."""
+        return GROUNDS[self.verdict]
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is false: by the trace, or by the audit that it was handed to."""
+        return self.verdict == "refuted" or (self.audit is not None and self.audit.refuted)
+
+    def epsilon(self, delta: float = 0.0) -> Bracket:
+        """Bracket around the ε that the releases of the worst transcript cost together at δ."""
+        return self.spent.epsilon(delta)
+
+    def delta(self, epsilon: float) -> Bracket:
+        """Bracket around the δ that the releases of the worst transcript cost together at ε."""
+        return self.spent.delta(epsilon)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The places that the verdict names, the most important first."""
+        parts: list[Any] = [*self.leaks, *self.puzzles]
+        ranked = sorted(self.releases, key=lambda r: -_size(r.loss))
+        return tuple(dict.fromkeys(f"{p.place.where}" for p in (*parts, *ranked)))
+
+    def __str__(self) -> str:
+        lines = [f"{self.verdict}: {self.claim}", f"  {MEANINGS[self.verdict]}"]
+        lines += [f"  leak at {leak}" for leak in self.leaks]
+        lines += [f"  not understood at {puzzle}" for puzzle in self.puzzles]
+        ranked = sorted(self.releases, key=lambda r: -_size(r.loss))
+        lines += [f"  {release}" for release in ranked[:12]]
+        if len(ranked) > 12:
+            lines.append(f"  and {len(ranked) - 12} more releases")
+        if self.releases and self.verdict != "not understood":
+            lines.append(f"  together: {self._together()}")
+        if self.witness is not None:
+            lines += [f"  {line}" for line in str(self.witness).split("\n")]
+        lines += [f"  note: {note}" for note in self.notes]
+        if self.audit is not None:
+            lines += ["the audit on this pair:", *(f"  {x}" for x in str(self.audit).split("\n"))]
+        seen = f"{self.transcripts} transcripts" if self.transcripts != 1 else "one transcript"
+        lines.append(f"  {seen}, {self.executions} executions")
+        return "\n".join(lines)
+
+    def _together(self) -> str:
+        pure = self.epsilon(0.0)
+        if math.isfinite(pure.upper):
+            return f"ε = {pure.upper:.9g} at δ = 0"
+        approx = self.epsilon(1e-6)
+        return f"ε = {approx.upper:.6g} at δ = 1e-6, no bound at δ = 0"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as JSON can hold them; infinities and NaN as text."""
+        pure = self.epsilon(0.0)
+        return {
+            "verdict": self.verdict,
+            "refuted": self.refuted,
+            "meaning": MEANINGS[self.verdict],
+            "claim": tagged(self.claim),
+            "epsilon": [_plain(pure.lower), _plain(pure.upper)],
+            "releases": [
+                {
+                    "where": r.where,
+                    "source": r.source,
+                    "distribution": r.distribution,
+                    "scale": _plain(r.scale),
+                    "shift": _plain(r.shift),
+                    "norm": r.norm,
+                    "loss": _plain(r.loss),
+                    "realized": _plain(r.realized),
+                }
+                for r in self.releases
+            ],
+            "leaks": [
+                {"where": x.where, "source": x.source, "kind": x.kind, "what": x.what}
+                for x in self.leaks
+            ],
+            "not_understood": [
+                {"where": x.where, "source": x.place.source, "what": x.what} for x in self.puzzles
+            ],
+            "witness": None if self.witness is None else self.witness.to_dict(),
+            "audit": None if self.audit is None else self.audit.to_dict(),
+            "executions": self.executions,
+            "transcripts": self.transcripts,
+            "notes": list(self.notes),
+        }
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdict in color, and the words below it."""
+        first, *rest = str(self).split("\n")
+        color = {"shown": "#0b4f8a", "refuted": "#a40e26"}.get(self.verdict, "#8a5a00")
+        words = html.escape("\n".join(rest))
+        return f'<b style="color:{color}">{html.escape(first)}</b><pre>{words}</pre>'
+
+
+def _size(loss: float) -> float:
+    return -1.0 if math.isnan(loss) else loss
+
+
+def _plain(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)

@@ -1,0 +1,594 @@
+"""The front door of traces: record one side, replay the other, and say what was shown."""
+
+# ruff: noqa: ANN401  # data are whatever a mechanism takes
+
+import math
+import sys
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from dpverify.auditing.adapters import adapted
+from dpverify.auditing.auditor import NOT_GIVEN, audit
+from dpverify.auditing.sampling.copies import copier
+from dpverify.auditing.sampling.spelling import canonical
+from dpverify.claims import AuditClaim, Claimable, read_claim
+from dpverify.errors import InvalidParameter, check_count, check_seed
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.tracing.determination import Determination, determination
+from dpverify.tracing.enumeration import enumerable, enumerated, paths
+from dpverify.tracing.events import Bits, Leak, Move, Pick, Puzzle, Value
+from dpverify.tracing.generator import OTHER, NotTraceable
+from dpverify.tracing.journal import Script
+from dpverify.tracing.judging import Judged, judge
+from dpverify.tracing.laws import Cost
+from dpverify.tracing.lines import named
+from dpverify.tracing.outputs import Part, differing, differing_parts, part_of
+from dpverify.tracing.places import NOWHERE, definition
+from dpverify.tracing.runs import Run, Twin, record, replay, runs_plainly
+from dpverify.tracing.spending import Item, Release, Spending, _most, spending
+from dpverify.tracing.steering import scripts, worst_script
+from dpverify.tracing.traced import Traced, TraceVerdict
+from dpverify.tracing.witness import TraceWitness, lines_of
+
+_RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
+_LONELY = 6  # comparisons that may have no counterpart
+_TRIES = 24  # other coins on the right, in search of the output of the left
+
+
+def trace(  # noqa: PLR0913  # the contract of the library
+    mechanism: Any,
+    *,
+    left: Any = NOT_GIVEN,
+    right: Any = NOT_GIVEN,
+    schema: Any = None,
+    claim: Claimable | None = None,
+    seed: int = 0,
+    executions: int = 100,
+    confirm: bool = True,
+    level: float = 0.01,
+    samples: int | None = None,
+) -> Traced:
+    """Record a run of `mechanism` on `left`, replay it on `right`, and judge what noise paid for.
+
+    Parameters
+    ----------
+    mechanism
+        A callable `mechanism(data, rng)`, or an object with `sample(data, size, *, rng)`, as
+        `audit` takes it. It is not changed: its generator, and other sources of randomness while it
+        runs, are replaced by ones that see what noise is added to.
+    left, right
+        Neighboring datasets; or neither with a `schema`, or a hypothesis strategy of pairs, in
+        which the worst pair is searched (see `trace_over`).
+    claim
+        What is to be judged; the mechanism's own claim if None.
+    executions
+        Most calls of the mechanism. Two give the first transcript; the rest is spent on others:
+        both sides of every comparison, noise far out and at ties.
+    confirm, level, samples
+        Whether to hand the pair to `audit`, at this level and with so many draws, where the trace
+        alone cannot decide.
+
+    "shown" and "refuted" hold exactly, at no level, in real arithmetic: shifts are compared up to
+    the rounding of floats.
+
+    >>> from dpverify.guarantees import PureDP
+    >>> def release(data, rng): return sum(data) + rng.laplace(scale=0.5)
+    >>> traced = trace(release, left=[0, 0], right=[0, 1], claim=PureDP(epsilon=1.0))
+    >>> traced.verdict, traced.releases[0].loss
+    ('refuted', 2.0)
+    """
+    mechanism = adapted(mechanism)
+    if left is NOT_GIVEN and right is NOT_GIVEN and schema is not None:
+        from dpverify.tracing.search import trace_over  # noqa: PLC0415  # it imports this module
+
+        return trace_over(
+            mechanism,
+            schema,
+            claim=claim,
+            seed=seed,
+            executions=executions,
+            confirm=confirm,
+            level=level,
+            samples=samples,
+        )
+    if left is NOT_GIVEN or right is NOT_GIVEN:
+        raise InvalidParameter("left and right must be given together, or a schema to search in")
+    if schema is not None:
+        schema.check_neighbors(left, right)
+    check_seed(seed)
+    check_count("executions", executions)
+    if executions < 2:
+        raise InvalidParameter(f"executions={executions!r} must be at least 2")
+    guarantee = read_claim(getattr(mechanism, "claim", None) if claim is None else claim)
+    left, right = copier(left)(), copier(right)()
+    found = Tracer(mechanism, left, right, guarantee, int(seed), int(executions)).run()
+    if confirm and found.verdict not in {"shown", "refuted"}:
+        told = audit(
+            mechanism,
+            left=left,
+            right=right,
+            claim=guarantee,
+            level=level,
+            samples=samples,
+            seed=seed,
+        )
+        found = replace(found, audit=told)
+    return found
+
+
+def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
+    """One transcript of one pair, in two calls of the mechanism."""
+    return replay(mechanism, right, record(mechanism, left, Script(seed)))
+
+
+class OutOfRuns(Exception):
+    """The budget of executions ended before a transcript was understood."""
+
+
+@dataclass(slots=True)
+class Finding:
+    """What one transcript came to."""
+
+    verdict: TraceVerdict
+    spent: Spending
+    leaks: tuple[Leak, ...] = ()
+    puzzles: tuple[Puzzle, ...] = ()
+    twin: Twin | None = None
+    script: Script | None = None
+    certain: bool = False
+    how: str = ""
+
+
+@dataclass(slots=True)
+class Tracer:
+    """A trace of one pair within a budget of executions."""
+
+    mechanism: Any
+    left: Any
+    right: Any
+    claim: AuditClaim
+    seed: int
+    budget: int
+    used: int = 0
+    transcripts: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def run(self) -> Traced:
+        try:
+            return self._run()
+        except NotTraceable as error:
+            where = definition(self.mechanism)
+            puzzle = Puzzle(where, str(error))
+            return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
+
+    def _run(self) -> Traced:
+        try:
+            base, first = self._first()
+        except OutOfRuns:
+            puzzle = Puzzle(definition(self.mechanism), "the budget of executions is too small")
+            return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
+        if base is None or first.verdict in {"refuted", "leaking"}:
+            return self._traced(first)
+        worst = first
+        for script in scripts(base, self.seed):
+            if self.used + 6 > self.budget:
+                self.notes.append("the budget ended before all transcripts were tried")
+                break
+            try:
+                finding = self._transcript(script)
+            except OutOfRuns:
+                self.notes.append("the budget ended before all transcripts were understood")
+                break
+            if _worse(finding, worst):
+                worst = finding
+            if worst.verdict == "leaking":
+                break
+        if worst.certain and worst.verdict == "overspent":
+            worst = self._decide(worst)
+        return self._traced(worst)
+
+    def _first(self) -> tuple[Run | None, Finding]:
+        """The first transcript; or the exact laws of the output where these can be listed."""
+        loaded = len(sys.modules)
+        base = self._record(self.left, Script(self.seed))
+        if loaded != len(sys.modules):
+            base = self._record(self.left, Script(self.seed))  # the run had to import something
+        if base.raised:
+            self.used += 1
+            plainly = runs_plainly(self.mechanism, self.left, self.seed)
+            if plainly.partition(":")[0] != base.raised.partition(":")[0]:
+                what = f"noise must be a plain number here: {base.raised}"
+                return None, Finding(
+                    "not understood", Spending(), puzzles=(Puzzle(base.ended, what),)
+                )
+        room = self.budget - self.used
+        if enumerable(base) and not base.journal.puzzles and 2 * paths(base) <= room:
+            listed, runs = enumerated(self.mechanism, self.left, self.right, self.seed, room)
+            self.used += runs
+            if listed is not None:
+                self.transcripts += runs
+                return None, self._listed(listed)
+        return base, self._twin(base, Script(self.seed))
+
+    def _listed(self, listed: Any) -> Finding:
+        pair = listed.pair
+        place = listed.places[0] if listed.places else NOWHERE
+        most = max(_most(pair), _most(pair.reversed))
+        release = Release(
+            place=place,
+            distribution="all outcomes listed",
+            scale=math.nan,
+            shift=math.nan,
+            norm="",
+            loss=most,
+            realized=math.nan,
+            exact=True,
+        )
+        more = tuple(replace(release, place=other, loss=math.nan) for other in listed.places[1:])
+        cost = Cost(pair, pair, exact=True)
+        items = (Item(release, (cost,), (cost,)), *(Item(r, (), ()) for r in more))
+        spent = Spending(items if most > 0 else ())
+        judged = judge(self.claim, spent)
+        verdicts: dict[Judged, TraceVerdict] = {
+            Judged.WITHIN: "shown",
+            Judged.ABOVE: "refuted",
+            Judged.OPEN: "overspent",
+        }
+        self.notes.append(
+            f"the law of the output was computed exactly, from {len(listed.outputs)} outputs"
+        )
+        return Finding(
+            verdicts[judged], spent, how="all outcomes were listed with their probabilities"
+        )
+
+    # One transcript.
+
+    def _record(self, data: Any, script: Script, *, eager: bool = False) -> Run:
+        self.used += 1
+        return record(self.mechanism, data, script, eager=eager)
+
+    def _replay(self, data: Any, base: Run, flips: Any = None) -> Twin:
+        self.used += 1
+        return replay(self.mechanism, data, base, flips=flips)
+
+    def _transcript(self, script: Script) -> Finding:
+        return self._twin(self._record(self.left, script), script)
+
+    def _twin(self, base: Run, script: Script) -> Finding:
+        self.transcripts += 1
+        twin = self._replay(self.right, base)
+        puzzles = [*base.journal.puzzles, *twin.right.journal.puzzles]
+        puzzles += _shaped(twin)
+        if puzzles:
+            spent = spending(twin.differences)
+            return Finding("not understood", spent, (), tuple(dict.fromkeys(puzzles)), twin)
+        if twin.leaks:
+            return self._leak(base, twin, script)
+        return self._cost(twin, script)
+
+    def _cost(self, twin: Twin, script: Script) -> Finding:
+        spent = spending(twin.differences)
+        fixed = self._fixed_seed(twin)
+        if fixed is not None:
+            return Finding("leaking", spent, (fixed,), twin=twin)
+        judged = judge(self.claim, spent)
+        if judged is Judged.WITHIN:
+            return Finding("shown", spent, twin=twin, script=script)
+        certain = judged is Judged.ABOVE
+        return Finding("overspent", spent, twin=twin, script=script, certain=certain)
+
+    def _fixed_seed(self, twin: Twin) -> Leak | None:
+        """A seed that does not change with the generator's: its noise is no secret."""
+        mine = twin.left.journal.seeds
+        if not mine:
+            return None
+        other = self._record(self.left, Script(self.seed + 7919))
+        for (place, seed), (_, again) in zip(mine, other.journal.seeds, strict=False):
+            if seed == again:
+                what = f"the seed {seed} is the same in every call: its noise is known"
+                return Leak("seed", place, what)
+        return None
+
+    def _leak(self, base: Run, twin: Twin, script: Script) -> Finding:
+        """Tell leaks of data from noise that is not seen, and from noise that is made by hand."""
+        unknown = _unknown(base)
+        if unknown is not None:
+            return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
+        itself = self._replay(self.left, base)
+        if itself.leaks:
+            what = "the run is not repeated by the same noise: it remembers earlier calls, or draws"
+            place = itself.leaks[0].place
+            puzzle = Puzzle(place, f"{what} noise that is not seen")
+            return Finding("not understood", Spending(), puzzles=(puzzle,), twin=twin)
+        if not base.journal.eager:
+            eager = self._record(self.left, script, eager=True)
+            again = self._replay(self.right, eager)
+            if not again.leaks and not again.right.journal.puzzles:
+                return self._cost(again, script)
+        outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
+        if outputs:
+            aligned = self._flipped(base, twin)
+            if aligned is not None:
+                return self._cost(aligned, script)
+            puzzle_found = self._by_hand(base, twin)
+            if puzzle_found is not None:
+                return Finding("not understood", Spending(), puzzles=(puzzle_found,), twin=twin)
+        matched = self._matched(base, script)
+        if matched is not None:
+            return self._cost(matched, script)
+        leaks = twin.leaks
+        if {leak.kind for leak in leaks} & {"output", "control flow", "exception"}:
+            self.used += 2
+            leaks = named(self.mechanism, self.left, self.right, script, twin)
+        return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)
+
+    def _matched(self, base: Run, script: Script) -> Twin | None:
+        """A replay in which one comparison has no counterpart, in either direction.
+
+        So a histogram tells which categories are common: a rare one is compared and left out.
+        """
+        best: Twin | None = None
+        sides = ((base, self.right), (None, self.left))
+        for known, data in sides:
+            run = known
+            if run is None:
+                run = self._record(self.right, script)
+            events = run.journal.events
+            lonely = [
+                n
+                for n, e in enumerate(events)
+                if isinstance(e, Bits) and np.ndim(e.idx) == 0 and not run.journal.draws.used[e.idx]
+            ]
+            for number in lonely[-_LONELY:]:
+                if self.used + 4 > self.budget:
+                    return best
+                self.used += 1
+                found = replay(self.mechanism, data, run, skips=frozenset({number}))
+                if found.leaks:
+                    continue
+                if judge(self.claim, spending(found.differences)) is Judged.WITHIN:
+                    return found
+                best = best or found
+        return best
+
+    def _by_hand(self, base: Run, twin: Twin) -> Puzzle | None:
+        """The line of noise that data may have met unseen: what leaks must vary with it.
+
+        All noise whose part is understood is held fixed, and the rest drawn anew. If what differs
+        in the output does not move, it is data. If it moves, and came from coins, then the two
+        sides must be able to say the same.
+        """
+        unmoved = _unmoved(twin)
+        if not unmoved:
+            return None
+        moved = {d.event for d in twin.differences}
+        fixed = {
+            int(j): float(base.journal.draws.z[j])
+            for number, event in enumerate(base.journal.events)
+            if isinstance(event, Value) and number in moved
+            for j in np.ravel(event.idx)
+        }
+        told = differing_parts(base.leaves, twin.right.leaves)
+        if not told:
+            return None
+        sides: tuple[list[Run], list[Run]] = ([base], [])
+        for k in range(_TRIES // 2):
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            for data, runs, step in ((self.left, sides[0], 31), (self.right, sides[1], 37)):
+                script = Script(self.seed + step * (k + 1), fixed=fixed)
+                runs.append(self._record(data, script))
+            if k == 2 and not _vary(sides[0], told):
+                return None
+            if not (isinstance(unmoved[0], Bits) or _is_coin(unmoved[0])):
+                if k == 2:
+                    return Puzzle(unmoved[0].place, "data meet noise out of sight, from here on")
+            elif _meet(sides, told):
+                return Puzzle(unmoved[0].place, "noise is made from coins here")
+        return None
+
+    def _flipped(self, base: Run, twin: Twin) -> Twin | None:
+        """A replay with one coin turned, if that gives the same output: randomized response.
+
+        The coin must be turned back by the same rule when it fell the other way.
+        """
+        for number, turn in _positions(base, twin)[:_TRIES]:
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            flips = {number: turn}
+            found = self._replay(self.right, base, flips)
+            if found.leaks:
+                continue
+            event = base.journal.events[number]
+            script = Script(base.journal.script.seed, outcomes={number: _other(event, turn)})
+            other = self._record(self.left, script)
+            back = self._replay(self.right, other, flips)
+            if not back.leaks:
+                return found
+        return None
+
+    # Refutation.
+
+    def _decide(self, worst: Finding) -> Finding:
+        """Refuted if the output determines the releases; with a transcript that shows it."""
+        assert worst.twin is not None  # noqa: S101  # an overspent transcript has its twin
+        size = self.claim.epsilon if isinstance(self.claim, (PureDP, ApproxDP)) else 1.0
+        twin, spent = worst.twin, worst.spent
+        for simple in (True, False):
+            script = worst_script(worst.twin, self.seed, float(size), simple=simple)
+            tried = self._replay(self.right, self._record(self.left, script))
+            cost = spending(tried.differences)
+            if not tried.leaks and judge(self.claim, cost) is Judged.ABOVE:
+                twin, spent = tried, cost
+                break
+        found = determination(self.mechanism, self.left, self.right, twin, self.seed)
+        if found is None or not self._applies(found, twin, worst):
+            return worst
+        self.used += found.executions
+        pure = isinstance(self.claim, PureDP) or (
+            isinstance(self.claim, ApproxDP) and self.claim.delta == 0
+        )
+        witness = self._witness(twin, found)
+        if pure and not witness.arithmetic():
+            return worst
+        return Finding("refuted", spent, twin=twin, how=found.how)
+
+    def _applies(self, found: Determination, twin: Twin, worst: Finding) -> bool:
+        """A profile needs every transcript: the same shifts, and no clamp."""
+        if isinstance(self.claim, PureDP):
+            return True
+        if isinstance(self.claim, ApproxDP) and self.claim.delta == 0:
+            return True
+        if "clamp" in found.how or worst.twin is None:
+            return False
+        if found.always:
+            return True
+        return _shifts(twin) == _shifts(worst.twin)
+
+    def _witness(self, twin: Twin, found: Determination) -> TraceWitness:
+        journal = twin.left.journal
+        return TraceWitness(
+            claim=self.claim,
+            left=self.left,
+            right=self.right,
+            seed=self.seed,
+            noise=tuple(journal.draws.z[: journal.draws.top].tolist()),
+            lines=lines_of(twin),
+            determined=found.how,
+            output=canonical(list(twin.left.leaves.values()))[:1000],
+        )
+
+    def _traced(self, found: Finding) -> Traced:
+        witness = None
+        if found.verdict == "refuted" and found.twin is not None:
+            witness = self._witness(
+                found.twin, Determination(found.how, always=False, executions=0)
+            )
+        return Traced(
+            verdict=found.verdict,
+            claim=self.claim,
+            left=self.left,
+            right=self.right,
+            spent=found.spent,
+            leaks=found.leaks,
+            puzzles=found.puzzles,
+            witness=witness,
+            determined=found.how,
+            executions=self.used,
+            transcripts=self.transcripts,
+            notes=tuple(self.notes),
+        )
+
+
+def _worse(one: Finding, two: Finding) -> bool:
+    if _RANK[one.verdict] != _RANK[two.verdict]:
+        return _RANK[one.verdict] > _RANK[two.verdict]
+    return _total(one.spent) > _total(two.spent)
+
+
+def _total(spent: Spending) -> float:
+    losses = [r.loss for r in spent.releases if not math.isnan(r.loss)]
+    return math.fsum(losses) if all(map(math.isfinite, losses)) else math.inf
+
+
+def _shifts(twin: Twin) -> list[tuple[str, list[float]]]:
+    return [
+        (d.place.where, np.abs(d.shift / d.scale).round(9).tolist())
+        for d in twin.differences
+        if isinstance(d, Move)
+    ]
+
+
+def _shaped(twin: Twin) -> list[Puzzle]:
+    """Noise of a law that is not known met data that differ."""
+    journal = twin.left.journal
+    return [
+        Puzzle(journal.draws.place_of(_draw_of(journal, d)), "the law of this noise is not known")
+        for d in twin.differences
+        if isinstance(d, Move) and d.law.name == "shaped"
+    ]
+
+
+def _unknown(run: Run) -> Puzzle | None:
+    """Noise of a law that is not known, where it became a number together with something else."""
+    draws = run.journal.draws
+    for event in run.journal.events:
+        if isinstance(event, Value) and not event.raw:
+            for j in np.ravel(event.idx):
+                if draws.law_of(int(j)).name == "shaped":
+                    return Puzzle(draws.place_of(int(j)), "the law of this noise is not known")
+    return None
+
+
+def _draw_of(journal: Any, move: Move) -> int:
+    idx = np.ravel(journal.events[move.event].idx)
+    return int(idx[min(int(move.flat[0]), len(idx) - 1)])
+
+
+def _unmoved(twin: Twin) -> list[Any]:
+    """Events of noise that met no data in sight; numbers before coins."""
+    moved = {d.event for d in twin.differences}
+    found = [
+        event
+        for number, event in enumerate(twin.left.journal.events)
+        if number not in moved and not (isinstance(event, Value) and event.final)
+    ]
+    return sorted(found, key=lambda e: isinstance(e, Bits) or _is_coin(e))
+
+
+def _is_coin(event: Any) -> bool:
+    return isinstance(event, Pick) and event.key[0] not in OTHER
+
+
+def _vary(runs: list[Run], told: list[Part]) -> bool:
+    """Whether what differs between the sides also differs between runs on one of them."""
+    return len({canonical([part_of(run.leaves, part) for part in told]) for run in runs}) > 1
+
+
+def _meet(sides: tuple[list[Run], list[Run]], told: list[Part]) -> bool:
+    """Whether some run of either side shows the same at the places that differ."""
+    seen = [{canonical([part_of(r.leaves, part) for part in told]) for r in runs} for runs in sides]
+    return bool(seen[0] & seen[1])
+
+
+def _positions(base: Run, twin: Twin) -> list[tuple[int, Any]]:
+    """Coins that may have to be turned, the likeliest first: same place in coins and in output."""
+    changed: set[int] = set()
+    for path in differing(base.leaves, twin.right.leaves):
+        one, two = base.leaves.get(path), twin.right.leaves.get(path)
+        if isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and one.shape == two.shape:
+            changed |= set(np.flatnonzero(np.ravel(one != two)).tolist())
+        changed |= {part for part in path if isinstance(part, int)}
+    found: list[tuple[int, int, int, Any]] = []
+    events = base.journal.events
+    coins = [n for n, e in enumerate(events) if isinstance(e, Bits)]
+    for order, number in enumerate(coins):
+        size = np.size(events[number].idx)
+        for flat in range(size):
+            likely = flat in changed or (size == 1 and order in changed)
+            found.append((0 if likely else 1, number, flat, frozenset({flat})))
+    for number, event in enumerate(events):
+        weights = event.weights if isinstance(event, Pick) else None
+        if weights is not None and np.ndim(event.outcome) == 0:
+            allowed = range(len(weights))
+            found += [
+                (0, number, abs(step), step)
+                for step in (1, -1, 2, -2)
+                if int(event.outcome) + step in allowed
+            ]
+    return [(number, turn) for _, number, _, turn in sorted(found, key=lambda f: f[:3])]
+
+
+def _other(event: Any, turn: Any) -> Any:
+    """Another outcome of the same coin, for which the turn must work as well."""
+    if isinstance(event, Pick):
+        weights, step = np.asarray(event.weights), int(turn)
+        size = len(weights)
+        options = [k for k in np.argsort(-weights) if 0 <= k + step < size and k != event.outcome]
+        return int(options[0]) if options else int(event.outcome)
+    outcome = np.array(event.outcome)
+    (flat,) = turn
+    outcome.reshape(-1)[flat] = not outcome.reshape(-1)[flat]
+    return outcome[()]

@@ -1,0 +1,185 @@
+"""The proof of a refutation by trace: a pair, a transcript and the arithmetic, in a file."""
+
+# ruff: noqa: ANN401  # data are whatever a mechanism takes
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+
+from dpverify.balls import float_above, float_below
+from dpverify.claims import AuditClaim, claim_from_dict
+from dpverify.errors import InvalidParameter
+from dpverify.guarantees import ApproxDP, Bracket, PureDP
+from dpverify.plain import decoded, encoded, tagged
+from dpverify.tracing.events import Move
+from dpverify.tracing.journal import Script
+from dpverify.tracing.judging import breaks
+from dpverify.tracing.laws import Law, loss
+from dpverify.tracing.runs import Twin, record, replay
+from dpverify.tracing.spending import ROUNDING, spending
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One released number: v + c·z on the left, v′ + c′·z′ on the right, the same number."""
+
+    where: str
+    source: str
+    law: str
+    parameter: float
+    left: float
+    right: float
+    scale: float
+    scale_other: float
+    released: float
+
+    def loss(self) -> arb:
+        """ln of the densities' ratio at the number that was released, from the numbers alone."""
+        law = Law(self.law, self.parameter)
+        z = (self.released - self.left) / self.scale
+        other = (self.released - self.right) / self.scale_other
+        return loss(law, z, other, self.scale, self.scale_other)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceWitness:
+    """A counterexample to a claim: nothing in it is random, and no level is attached to it.
+
+    `noise` is the transcript: the standard draws of the run on the left. `lines` is what it
+    released. For a pure claim the loss of this one transcript exceeds ε; for another claim the
+    profile of the shifts does.
+    """
+
+    claim: AuditClaim
+    left: Any
+    right: Any
+    seed: int
+    noise: tuple[float, ...]
+    lines: tuple[Line, ...]
+    determined: str
+    output: str
+
+    @property
+    def loss(self) -> Bracket:
+        """The exact privacy loss of the transcript, between two floats."""
+        with ctx.workprec(128):
+            total = sum((line.loss() for line in self.lines), arb(0))
+            return Bracket(float_below(total), float_above(total))
+
+    def arithmetic(self) -> bool:
+        """Check the numbers in the witness alone: does the transcript's loss exceed a pure claim?
+
+        For claims that are not pure the whole profile counts, which takes `check(mechanism)`.
+        """
+        if not isinstance(self.claim, (PureDP, ApproxDP)):
+            return True
+        if isinstance(self.claim, ApproxDP) and self.claim.delta > 0:
+            return True
+        return abs(self.loss.lower) > self.claim.epsilon * (1 + ROUNDING)
+
+    def check(self, mechanism: Any) -> bool:
+        """Run the mechanism again on both sides with the noise of the witness, and judge anew."""
+        script = Script(self.seed, fixed=dict(enumerate(self.noise)))
+        twin = replay(mechanism, self.right, record(mechanism, self.left, script))
+        if twin.leaks or twin.right.diverged:
+            return False
+        spent = spending(twin.differences)
+        again = lines_of(twin)
+        same = len(again) == len(self.lines) and all(
+            math.isclose(a.released, b.released, rel_tol=1e-9, abs_tol=1e-12)
+            for a, b in zip(again, self.lines, strict=True)
+        )
+        return same and spent.exact and breaks(self.claim, spent.below) and self.arithmetic()
+
+    def __str__(self) -> str:
+        rows = [
+            f"  {line.where}: {line.source}\n    {line.left:.6g} on the left, {line.right:.6g} on "
+            f"the right, {line.law} noise of scale {abs(line.scale):.6g}; released "
+            f"{line.released:.6g}"
+            for line in self.lines[:10]
+        ]
+        more = [] if len(self.lines) <= 10 else [f"  and {len(self.lines) - 10} more numbers"]
+        total = self.loss
+        head = f"this transcript loses {total.lower:.9g}; {self.determined}"
+        return "\n".join([head, *rows, *more])
+
+    def to_dict(self) -> dict[str, Any]:
+        rows = [{n: getattr(line, n) for n in line.__dataclass_fields__} for line in self.lines]
+        return {
+            "version": _FORMAT,
+            "kind": "trace witness",
+            "claim": tagged(self.claim),
+            "left": encoded(self.left),
+            "right": encoded(self.right),
+            "seed": self.seed,
+            "noise": list(self.noise),
+            "lines": rows,
+            "loss": [self.loss.lower, self.loss.upper],
+            "determined": self.determined,
+            "output": self.output,
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Write the witness as JSON."""
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+        Path(path).write_text(text, encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "TraceWitness":
+        """The witness that `save` wrote."""
+        try:
+            held = json.loads(Path(path).read_text(encoding="utf-8"))
+            if held["version"] != _FORMAT or held["kind"] != "trace witness":
+                raise InvalidParameter(f"witness={str(path)!r} must be a trace witness, version 1")
+            return cls(
+                claim=claim_from_dict(held["claim"]),
+                left=decoded(held["left"]),
+                right=decoded(held["right"]),
+                seed=int(held["seed"]),
+                noise=tuple(map(float, held["noise"])),
+                lines=tuple(Line(**row) for row in held["lines"]),
+                determined=str(held["determined"]),
+                output=str(held["output"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, InvalidParameter):
+                raise
+            raise InvalidParameter(f"witness={str(path)!r} must be a trace witness") from None
+
+
+def lines_of(twin: Twin) -> tuple[Line, ...]:
+    """Every number that moved, of one twin."""
+    found = []
+    for move in twin.differences:
+        if not isinstance(move, Move):
+            continue
+        for i in range(len(move.shift)):
+            scale = float(move.scale[i])
+            value = float(move.values[i])
+            if np.isnan(value):  # a sum of draws: the draw itself is what moved
+                value = scale * float(move.z[i])
+                at_left, at_right = 0.0, -float(move.shift[i])
+            else:
+                at_left = value - scale * float(move.z[i])
+                at_right = at_left - float(move.shift[i])
+            found.append(
+                Line(
+                    where=move.place.where,
+                    source=move.place.source,
+                    law=move.law.name,
+                    parameter=move.law.parameter,
+                    left=at_left,
+                    right=at_right,
+                    scale=scale,
+                    scale_other=float(move.scale_other[i]),
+                    released=value,
+                )
+            )
+    return tuple(found)

@@ -1,0 +1,227 @@
+"""What is seen of noise: every way of adding it, by hand-checked shifts and scales."""
+
+# ruff: noqa: ANN401, RUF005, PLW0108  # data of any kind; code as users write it
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
+from dpverify.tracing import Traced, trace, trace_pair
+from dpverify.tracing.journal import Script
+from dpverify.tracing.runs import record
+from dpverify.tracing.spending import spending
+
+Mechanism = Callable[[Any, Any], Any]
+
+
+def traced(mechanism: Mechanism, left: object, right: object, epsilon: float = 1.0) -> Traced:
+    return trace(
+        mechanism, left=left, right=right, claim=PureDP(epsilon=epsilon), confirm=False, seed=1
+    )
+
+
+# Data is 0.0 on the left and 1.0 on the right unless said otherwise; the loss is 1/scale.
+LINEAR: dict[str, tuple[Mechanism, float]] = {
+    "value + noise": (lambda x, rng: x + rng.laplace(scale=2.0), 0.5),
+    "noise + value": (lambda x, rng: rng.laplace(scale=2.0) + x, 0.5),
+    "value - noise": (lambda x, rng: x - rng.laplace(scale=2.0), 0.5),
+    "noise - value": (lambda x, rng: rng.laplace(scale=2.0) - x, 0.5),
+    "loc": (lambda x, rng: rng.laplace(loc=x, scale=2.0), 0.5),
+    "noise * c": (lambda x, rng: x + 4.0 * rng.laplace(scale=0.5), 0.5),
+    "-noise": (lambda x, rng: x + -rng.laplace(scale=2.0), 0.5),
+    "noise / c": (lambda x, rng: x + rng.laplace(scale=4.0) / 2, 0.5),
+    "(value + noise) * c": (lambda x, rng: 3 * (x + rng.laplace(scale=2.0)), 0.5),
+    "constant between": (lambda x, rng: rng.laplace(scale=2.0) + 5.0 + x, 0.5),
+    "data in two steps": (lambda x, rng: x + rng.laplace(scale=2.0) + x, 1.0),
+    "float()": (lambda x, rng: float(x + rng.laplace(scale=2.0)), 0.5),
+    "np.float64 data": (lambda x, rng: np.float64(x) + rng.laplace(scale=2.0), 0.5),
+    "list of noise": (lambda x, rng: np.array([rng.laplace(), rng.laplace()]) + [x / 2, 0], 0.5),
+    "sum of an array": (lambda x, rng: (np.array([x, 0.0]) + rng.laplace(size=2)).sum(), 1.0),
+    "element": (lambda x, rng: x + rng.laplace(scale=2.0, size=3)[1], 0.5),
+    "python sum": (lambda x, rng: sum([x, rng.laplace(scale=2.0), 3.0]), 0.5),
+    "in place": (lambda x, rng: np.add(np.array([x]), rng.laplace(scale=2.0, size=1)), 0.5),
+    "reshape": (lambda x, rng: rng.laplace(scale=2.0, size=4).reshape(2, 2) + x / 4, 0.5),
+    "where": (lambda x, rng: np.where([True, False], x + rng.laplace(scale=2.0, size=2), 0.0), 0.5),
+    "concatenate": (
+        lambda x, rng: np.concatenate([x + rng.laplace(scale=2.0, size=1), np.zeros(2)]),
+        0.5,
+    ),
+    "setitem": (lambda x, rng: _set(x, rng), 0.5),
+    "exponentials": (lambda x, rng: x + rng.exponential(2.0) - rng.exponential(2.0), 0.5),
+    "logistic": (lambda x, rng: x + rng.logistic(scale=2.0), 0.5),
+}
+
+
+def _set(x: float, rng: np.random.Generator) -> object:
+    noise = rng.laplace(scale=2.0, size=3)
+    noise[1] = 0.0
+    return noise + np.array([x, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_uses_are_seen_through(name: str) -> None:
+    mechanism, loss = LINEAR[name]
+    found = traced(mechanism, 0.0, 1.0)
+    assert found.verdict == "shown", str(found)
+    assert found.epsilon(0.0).upper == pytest.approx(loss, rel=1e-12)
+    assert found.epsilon(0.0).upper >= loss * (1 - 1e-15)
+
+
+def test_a_release_names_its_line() -> None:
+    found = traced(lambda x, rng: x + rng.laplace(scale=2.0), 0.0, 1.0)
+    (release,) = found.releases
+    assert release.where.startswith("test_forms.py:")
+    assert "rng.laplace(scale=2.0)" in release.source
+    assert (release.distribution, release.scale, release.shift) == ("laplace", 2.0, 1.0)
+    assert (release.norm, release.loss) == ("l1", 0.5)
+    assert abs(release.realized) <= 0.5 + 1e-12
+
+
+@given(
+    shifts=st.lists(st.floats(-3, 3), min_size=1, max_size=5),
+    scale=st.floats(0.1, 10),
+)
+def test_laplace_vectors_add_up_in_l1(shifts: list[float], scale: float) -> None:
+    left, right = np.zeros(len(shifts)), np.array(shifts)
+    twin = trace_pair(lambda x, rng: x + rng.laplace(scale=scale, size=len(x)), left, right)
+    exact = sum((abs(Fraction(s)) for s in shifts), Fraction(0)) / Fraction(scale)
+    bracket = spending(twin.differences).epsilon(0.0)
+    assert bracket.lower <= float(exact) * (1 + 1e-9)
+    assert bracket.upper >= float(exact) * (1 - 1e-15)
+    assert bracket.width <= 1e-6 * max(1.0, float(exact))
+
+
+@given(shifts=st.lists(st.floats(-3, 3), min_size=1, max_size=5), scale=st.floats(0.1, 10))
+def test_gaussian_vectors_add_up_in_l2(shifts: list[float], scale: float) -> None:
+    left, right = np.zeros(len(shifts)), np.array(shifts)
+    twin = trace_pair(lambda x, rng: x + scale * rng.standard_normal(len(x)), left, right)
+    spent = spending(twin.differences)
+    mu = math.sqrt(math.fsum((s / scale) ** 2 for s in shifts))
+    if mu > 1e-6:
+        assert spent.releases[0].loss == pytest.approx(mu, rel=1e-9)
+        # Φ(μ/2) − Φ(−μ/2) = erf(μ/√8): the total variation, computed apart from the library
+        assert spent.delta(0.0).upper == pytest.approx(math.erf(mu / math.sqrt(8)), rel=1e-6)
+
+
+def test_correlated_gaussian_noise_is_exact() -> None:
+    """Covariance [[2, 1], [1, 2]] and shift (1, −1): sᵀΣ⁻¹s = 2, by hand."""
+    cov = [[2.0, 1.0], [1.0, 2.0]]
+    found = trace(
+        lambda x, rng: x + rng.multivariate_normal([0, 0], cov),
+        left=np.array([0.0, 0.0]),
+        right=np.array([1.0, -1.0]),
+        claim=GaussianDP(mu=1.4142135623730951),
+        confirm=False,
+    )
+    assert found.verdict == "shown"
+    assert found.releases[0].loss == pytest.approx(math.sqrt(2.0), rel=1e-9)
+    short = trace(
+        lambda x, rng: x + rng.multivariate_normal([0, 0], cov),
+        left=np.array([0.0, 0.0]),
+        right=np.array([1.0, -1.0]),
+        claim=GaussianDP(mu=1.41),
+        confirm=False,
+    )
+    assert short.verdict == "refuted"
+
+
+def test_discrete_laplace_has_its_own_profile() -> None:
+    """q = e^−1, shift 2: losses 2, 0, −2 with masses 1/(1+q), (1−q)q/(1+q), q²/(1+q)."""
+    p = -math.expm1(-1.0)
+    found = traced(lambda n, rng: n + rng.geometric(p) - rng.geometric(p), 0, 2, epsilon=2.0)
+    assert found.verdict == "shown"
+    assert found.epsilon(0.0).upper == pytest.approx(2.0, rel=1e-12)
+    q = math.exp(-1.0)
+    total_variation = 1 / (1 + q) - q**2 / (1 + q)
+    assert found.delta(0.0).upper == pytest.approx(total_variation, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("claim", "verdict"),
+    [
+        (GaussianDP(mu=0.5), "shown"),
+        (GaussianDP(mu=0.499), "refuted"),
+        (ZeroConcentratedDP(rho=0.125), "shown"),
+        (ZeroConcentratedDP(rho=0.124), "refuted"),
+        (RenyiDP(order=4.0, epsilon=0.5), "shown"),
+        (ApproxDP(epsilon=1.0, delta=0.02), "shown"),
+        (ApproxDP(epsilon=1.0, delta=1e-3), "refuted"),
+        (PureDP(epsilon=5.0), "refuted"),
+    ],
+)
+def test_claims_of_every_kind(claim: Any, verdict: str) -> None:
+    found = trace(
+        lambda x, rng: x + rng.normal(scale=2.0), left=0.0, right=1.0, claim=claim, confirm=False
+    )
+    assert found.verdict == verdict
+
+
+def test_recorded_outputs_are_those_of_a_plain_call() -> None:
+    def mechanism(x: Any, rng: Any) -> Any:
+        return x + rng.laplace(scale=2.0), x * 2 + rng.normal(size=3), rng.random() < 0.5
+
+    plain = mechanism(1.0, np.random.default_rng(5))
+    run = record(mechanism, 1.0, Script(5))
+    assert run.leaves[0,] == plain[0]
+    assert run.leaves[1,].tolist() == plain[1].tolist()
+    assert run.leaves[2,] == plain[2]
+
+
+NOT_LINEAR: dict[str, Mechanism] = {
+    "squared": lambda x, rng: x + rng.laplace() ** 2,
+    "exponential of noise": lambda x, rng: x + math.exp(rng.normal()),
+    "inversion": lambda x, rng: x - np.sign(rng.random() - 0.5) * np.log(rng.random()),
+    "product of noises": lambda x, rng: x + rng.laplace() * rng.laplace(),
+    "gamma": lambda x, rng: x + rng.gamma(2.0),
+}
+
+
+@pytest.mark.parametrize("name", NOT_LINEAR)
+def test_other_uses_are_said_to_be_not_understood(name: str) -> None:
+    found = traced(NOT_LINEAR[name], 0.0, 1.0)
+    assert found.verdict == "not understood", str(found)
+    assert found.puzzles[0].where.startswith("test_forms.py:")
+
+
+def test_rounding_of_floats_is_no_violation() -> None:
+    """0.1 + 0.2 + … differ in the last bits: the shift is 0.1 up to rounding."""
+    left, right = [0.1] * 10, [0.1] * 9
+    found = traced(lambda d, rng: sum(d) + rng.laplace(scale=0.1), left, right)
+    assert found.verdict == "shown"
+    assert found.epsilon(0.0).upper == pytest.approx(1.0, rel=1e-12)
+
+
+def test_one_per_cent_is_found_in_one_pair() -> None:
+    found = traced(lambda d, rng: sum(d) + rng.laplace(scale=0.99), [0.0, 1.0], [0.0, 0.0])
+    assert found.verdict == "refuted"
+    assert found.witness is not None
+    assert found.witness.loss.lower == pytest.approx(1 / 0.99, rel=1e-9)
+
+
+def test_a_noisy_maximum_is_charged_for_its_index_alone() -> None:
+    scores, other = np.array([1.0, 0.0, 2.0]), np.array([0.0, 1.0, 2.0])
+    found = traced(lambda s, rng: int(np.argmax(s + rng.laplace(scale=2.0, size=3))), scores, other)
+    assert found.verdict == "shown"
+    assert found.epsilon(0.0).upper == pytest.approx(1.0)  # spread 2 over scale 2
+    gumbel = traced(lambda s, rng: int(np.argmax(s + rng.gumbel(scale=2.0, size=3))), scores, other)
+    weights = [[math.exp(s / 2) for s in side] for side in (scores, other)]
+    laws = [[w / sum(side) for w in side] for side in weights]
+    exact = max(abs(math.log(p / q)) for p, q in zip(*laws, strict=True))
+    assert gumbel.epsilon(0.0).upper == pytest.approx(exact, rel=1e-12)
+
+
+def test_a_noisy_maximum_with_its_value_is_charged_in_full() -> None:
+    def both(s: Any, rng: Any) -> Any:
+        noisy = s + rng.laplace(scale=2.0, size=3)
+        return int(np.argmax(noisy)), float(noisy.max())
+
+    found = traced(both, np.array([1.0, 0.0, 2.0]), np.array([0.0, 1.0, 1.0]))
+    assert found.epsilon(0.0).upper == pytest.approx(1.5)
+    assert found.verdict == "overspent"

@@ -1,0 +1,285 @@
+"""Where noise comes from, and what mechanisms do to generators: handled, or said in a sentence."""
+
+# ruff: noqa: ANN401, NPY002, S311, ARG001, ARG005  # data of any kind; habits of many authors
+
+import copy
+import json
+import math
+import pickle
+import random
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from random import gauss
+from typing import Any
+
+import numpy as np
+import opendp.prelude as dp  # type: ignore[import-untyped]
+import pytest
+import scipy.stats
+from numpy.random import default_rng
+
+import dpverify as dpv
+from dpverify.guarantees import PureDP
+from dpverify.tracing import Traced, trace
+
+Mechanism = Callable[[Any, Any], Any]
+
+
+def traced(mechanism: Mechanism, left: Any = 0.0, right: Any = 1.0, claim: Any = None) -> Traced:
+    claimed = PureDP(epsilon=0.5) if claim is None else claim
+    return trace(mechanism, left=left, right=right, claim=claimed, confirm=False)
+
+
+SOURCES: dict[str, Mechanism] = {
+    "np.random": lambda x, _: x + np.random.laplace(0.0, 2.0),
+    "RandomState": lambda x, _: x + np.random.RandomState().laplace(0.0, 2.0),
+    "default_rng": lambda x, _: x + np.random.default_rng().laplace(0.0, 2.0),
+    "default_rng by name": lambda x, _: x + default_rng().laplace(0.0, 2.0),
+    "random.expovariate": lambda x, _: x + random.expovariate(0.5) - random.expovariate(0.5),
+    "spawned": lambda x, rng: x + rng.spawn(2)[1].laplace(0.0, 2.0),
+    "wrapped": lambda x, rng: x + np.random.Generator(rng.bit_generator).laplace(0.0, 2.0),
+    "wrapped by default_rng": lambda x, rng: x + np.random.default_rng(rng).laplace(0.0, 2.0),
+    "seeded by noise": lambda x, rng: x + default_rng(int(rng.integers(2**40))).laplace(0.0, 2.0),
+    "scipy": lambda x, rng: x + scipy.stats.laplace.rvs(scale=2.0, random_state=rng),
+    "this library": lambda x, rng: dpv.Laplace(scale=2.0).sample(x, 1, rng=rng)[0],
+    "never": lambda x, _: 3.0,
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_sources_of_laplace_noise(name: str) -> None:
+    found = traced(SOURCES[name])
+    assert found.verdict == "shown", str(found)
+    wanted = 0.0 if name == "never" else 0.5
+    assert found.epsilon(0.0).upper == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        lambda x, _: x + random.gauss(0.0, 2.0),
+        lambda x, _: x + gauss(0.0, 2.0),
+        lambda x, _: x + secrets.SystemRandom().normalvariate(0.0, 2.0),
+        lambda x, _: x + np.random.normal(scale=2.0),
+        lambda x, _: x + 2.0 * np.random.randn(),
+        lambda x, rng: x + scipy.stats.norm.rvs(scale=2.0, random_state=rng),
+    ],
+)
+def test_sources_of_gaussian_noise(mechanism: Mechanism) -> None:
+    found = traced(mechanism, claim=dpv.GaussianDP(mu=0.5))
+    assert found.verdict == "shown", str(found)
+    assert found.releases[0].loss == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon"),
+    [
+        (lambda b, rng: b if rng.random() < 0.75 else 1 - b, math.log(3)),
+        (lambda b, _: b if random.random() < 0.75 else 1 - b, math.log(3)),
+        (lambda b, _: 1 - b if secrets.randbelow(4) == 0 else b, math.log(3)),
+        (lambda b, rng: b ^ int(rng.binomial(1, 0.25)), math.log(3)),
+        (lambda b, rng: int(rng.choice(2, p=[0.75, 0.25][:: 1 - 2 * b])), math.log(3)),
+        (lambda b, _: random.choices([b, 1 - b], weights=[3, 1])[0], math.log(3)),
+        (lambda b, rng: 1 - b if rng.integers(4) == 0 else b, math.log(3)),
+        (lambda b, rng: b if rng.permutation(3)[0] else 1 - b, math.log(2)),
+    ],
+)
+def test_sources_of_coins(mechanism: Mechanism, epsilon: float) -> None:
+    found = traced(mechanism, 0, 1, PureDP(epsilon=1.1))
+    assert found.verdict == "shown", str(found)
+    assert found.epsilon(0.0).upper == pytest.approx(epsilon, rel=1e-12)
+
+
+# What a trace puts in place it takes away again.
+
+
+def test_nothing_stays_replaced() -> None:
+    before = (np.random.laplace, np.random.default_rng, random.random, np.array, default_rng)
+    kinds = (np.random.Generator, np.random.RandomState, dpv.Laplace.sample)
+    traced(lambda x, rng: x + rng.laplace(scale=2.0))
+    with pytest.raises(KeyboardInterrupt):
+        traced(_interrupted)
+    after = (np.random.laplace, np.random.default_rng, random.random, np.array, default_rng)
+    assert before == after
+    assert kinds == (np.random.Generator, np.random.RandomState, dpv.Laplace.sample)
+    assert isinstance(np.random.default_rng(0).laplace(), float)
+
+
+def _interrupted(x: Any, rng: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+def test_the_generator_passes_for_one() -> None:
+    def mechanism(x: Any, rng: Any) -> Any:
+        assert isinstance(rng, np.random.Generator)
+        noise = rng.laplace(scale=2.0)
+        assert isinstance(noise, float)
+        return x + noise
+
+    assert traced(mechanism).verdict == "shown"
+
+
+# Other libraries.
+
+
+def test_opendp_measurements() -> None:
+    dp.enable_features("contrib")
+    space = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    noisy = dp.m.make_laplace(*space, scale=2.0)
+    found = traced(lambda data, _: noisy(float(sum(data))), [1.0, 2.0], [1.0, 3.0])
+    assert found.verdict == "shown"
+    assert found.epsilon(0.0).upper == pytest.approx(0.5, rel=1e-6)
+    assert "OpenDP" in found.releases[0].distribution
+    twice = traced(lambda data, _: [noisy(float(sum(data))) for _ in range(2)], [1.0], [2.0])
+    assert twice.verdict == "overspent"
+
+
+def test_library_mechanisms_with_finite_outputs() -> None:
+    def response(bit: Any, rng: Any) -> Any:
+        return int(dpv.RandomizedResponse(epsilon=0.5).sample(bit, 1, rng=rng)[0])
+
+    assert traced(response, 0, 1).verdict == "shown"
+
+
+# Uses that are handled.
+
+
+def test_rejection_sampling_that_waits_for_noise() -> None:
+    def waits(x: Any, rng: Any) -> Any:
+        while rng.random() < 0.5:
+            rng.laplace()
+        return x + rng.laplace(scale=2.0)
+
+    found = traced(waits)
+    assert found.verdict == "shown"
+    assert found.epsilon(0.0).upper == pytest.approx(0.5)
+
+
+def test_rejection_sampling_that_waits_for_data() -> None:
+    def waits(x: Any, rng: Any) -> Any:
+        for _ in range(int(x) + 1):
+            noise = rng.laplace(scale=2.0)
+            if noise > 100:
+                return 0
+        return noise
+
+    assert traced(waits, 0, 3).verdict in {"leaking", "overspent"}
+
+
+def test_noise_that_is_cut_off_is_charged_for_its_ends() -> None:
+    def cut(x: Any, rng: Any) -> Any:
+        while abs(noise := rng.laplace(scale=1.0)) > 20.0:
+            pass
+        return x + noise
+
+    # P(19 < |z|, one side) = (e^−19 − e^−20)/2 over 1 − e^−20, by hand
+    end = (math.exp(-19) - math.exp(-20)) / 2 / (1 - math.exp(-20))
+    good = traced(cut, claim=dpv.ApproxDP(epsilon=1.0, delta=end * (1 + 1e-9)))
+    bad = traced(cut, claim=dpv.ApproxDP(epsilon=1.0, delta=end * (1 - 1e-9)))
+    assert good.verdict == "shown"
+    assert bad.verdict == "overspent"
+
+
+def test_an_exception_midway_is_an_output() -> None:
+    def refuses(data: Any, rng: Any) -> Any:
+        noisy = sum(data) + rng.laplace(scale=2.0)
+        if max(data) > 5:
+            raise ValueError(f"too large: {max(data)}")
+        return noisy
+
+    found = traced(refuses, [1, 2], [1, 9])
+    assert found.verdict == "leaking"
+    assert any("raise ValueError" in leak.source or "if max" in leak.source for leak in found.leaks)
+
+
+def test_the_same_exception_on_both_sides_tells_nothing() -> None:
+    def always(x: Any, rng: Any) -> Any:
+        raise ValueError("not today")
+
+    assert traced(always).verdict == "shown"
+
+
+def test_noise_may_be_written_as_text() -> None:
+    found = traced(lambda x, rng: json.dumps({"x": x + rng.laplace(scale=2.0)}))
+    assert found.verdict == "shown"
+    assert found.epsilon(0.0).upper == pytest.approx(0.5)
+    shown = traced(lambda x, rng: f"{x + rng.laplace(scale=2.0):.2f}")
+    assert shown.verdict == "shown"
+
+
+def test_data_may_be_changed_by_the_mechanism() -> None:
+    def sorts(data: Any, rng: Any) -> Any:
+        data.sort()
+        data.append(0)
+        return sum(data) + rng.laplace(scale=2.0)
+
+    left, right = [3, 1], [3, 2]
+    assert traced(sorts, left, right).verdict == "shown"
+    assert (left, right) == ([3, 1], [3, 2])
+
+
+# Uses that are said to be not understood, with the line.
+
+
+def _in_threads(x: Any, rng: Any) -> Any:
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(lambda v: v + rng.laplace(scale=2.0), [x, x]))
+
+
+def _pickled(x: Any, rng: Any) -> Any:
+    return pickle.dumps(rng) and x
+
+
+def _copied(x: Any, rng: Any) -> Any:
+    twin = copy.deepcopy(rng)
+    return x + rng.laplace(scale=2.0), x + twin.laplace(scale=2.0)
+
+
+_KEPT: list[Any] = []
+
+
+def _keeps(x: Any, rng: Any) -> Any:
+    _KEPT.append(rng)
+    return x + _KEPT[0].laplace(scale=2.0)
+
+
+class _Remembers:
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, x: Any, rng: Any) -> Any:
+        self.calls += 1
+        return [x + rng.laplace(scale=2.0), self.calls]
+
+
+def _raw_bits(x: Any, rng: Any) -> Any:
+    return x + rng.bit_generator.random_raw() / 2**64
+
+
+@pytest.mark.parametrize(
+    "mechanism", [_in_threads, _pickled, _copied, _keeps, _Remembers(), _raw_bits]
+)
+def test_not_understood_in_one_sentence(mechanism: Mechanism) -> None:
+    found = traced(mechanism)
+    assert found.verdict == "not understood", str(found)
+    assert "test_sources.py" in str(found)
+    assert found.puzzles[0].what
+
+
+def test_a_seed_that_never_changes_is_a_leak() -> None:
+    found = traced(lambda x, _: x + np.random.default_rng(7).laplace(scale=2.0))
+    assert found.verdict == "leaking"
+    assert "the same in every call" in found.leaks[0].what
+
+
+def test_outputs_that_cannot_be_looked_into() -> None:
+    class Closed:
+        __slots__ = ("value",)
+
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+    found = traced(lambda x, rng: Closed(x + rng.laplace(scale=2.0)))
+    assert found.verdict == "not understood"
+    assert "cannot be looked into" in found.puzzles[0].what
