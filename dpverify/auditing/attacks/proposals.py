@@ -5,7 +5,7 @@ number. The larger a family, the more its best event flatters it. So each propos
 what was seen and is counted on the other, both ways; the family that counts best then proposes from
 all. Whatever is proposed is judged on fresh draws: soundness does not depend on attacks.
 
-To add one, subclass `Attack`, write `name` and `families`, and append an instance to `ATTACKS`.
+To add one, subclass `Attack`, write `name` and `families`, and `dpv.register` an instance.
 """
 
 from abc import ABC, abstractmethod
@@ -39,6 +39,7 @@ from dpverify.auditing.attacks.sets import reachable, values
 from dpverify.auditing.sampling.drawing import LOSS, Side
 from dpverify.auditing.sampling.outputs import ODD, TYPE, WHOLE, Outputs
 from dpverify.errors import InvalidParameter
+from dpverify.registry import Registry
 
 _MANY_TO_LEARN = 256
 _TREES_SEE = 48
@@ -153,14 +154,18 @@ class TextCuts(Attack):
     After all others, since of two events that promise the same the first is taken.
     """
 
-    name = _CUTS
+    name = "thresholds and intervals in texts"
 
     def families(self, seen: Draws) -> list[Family]:
         names = list(filter(_of_text, searched_features(seen)))
         return [partial(cut, name) for cut in (thresholds, intervals) for name in names]
 
+    def told(self, seen: Draws) -> set[str]:
+        del seen
+        return set()  # `NumberCuts` tells it
 
-class Bits(Attack):
+
+class FloatBits(Attack):
     """What the bits of floats show; how numbers are represented."""
 
     name = _BITS
@@ -236,7 +241,7 @@ class LearnedBits(Learned):
 
     def told(self, seen: Draws) -> set[str]:
         del seen
-        return set()  # `Bits` tells it
+        return set()  # `FloatBits` tells it
 
 
 def _few_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees | None:
@@ -245,19 +250,22 @@ def _few_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees |
     return boosted(left, right, most_telling(names, Draws(left, right), goal, _TREES_SEE))
 
 
-ATTACKS: list[Attack] = [
+_OWN: tuple[Attack, ...] = (
     Scan(),
     NumberCuts(),
     Values(),
     TextCuts(),
-    Bits(),
+    FloatBits(),
     Learned("logistic regression", logistic),
     Learned("boosted trees", boosted),
     Learned("differences of means", mean_difference, many=True),
     Learned("boosted trees on the most telling numbers", _few_boosted, many=True),
     LearnedBits("boosted trees on bits", boosted),
-]
+)
+ATTACKS: Registry[Attack] = Registry("attack", needs=("name", "families"))
 """All attacks, in the order in which they are tried; of two equal events the first is taken."""
+for _attack in _OWN:
+    ATTACKS.add(_attack)
 
 
 def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposal]:
