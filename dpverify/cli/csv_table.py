@@ -12,7 +12,7 @@ from dpverify.errors import InvalidParameter
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class CsvTable:
     """The features as numbers, the target as text."""
 
     names: tuple[str, ...]
@@ -24,7 +24,7 @@ class Table:
         return np.array([_cell(value, self.target, i) for i, value in enumerate(self.labels)])
 
 
-def read(path: Path, target: str) -> Table:
+def read(path: Path, target: str) -> CsvTable:
     with path.open(newline="", encoding="utf-8") as file:
         try:
             header, *lines = list(csv.reader(file))
@@ -48,7 +48,7 @@ def read(path: Path, target: str) -> Table:
         [[_cell(value, name, i) for i, value in enumerate(columns.get(name, ()))] for name in names]
     ).T.reshape(len(lines), len(names))
     labels = np.array([value.strip() for value in columns.get(target, ())], dtype=np.str_)
-    return Table(names, target, features, labels)
+    return CsvTable(names, target, features, labels)
 
 
 def _cell(text: str, column: str, record: int) -> float:

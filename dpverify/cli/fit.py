@@ -9,7 +9,7 @@ import numpy as np
 import typer
 
 from dpverify.claims import Claim
-from dpverify.cli.csv_table import Table, read
+from dpverify.cli.csv_table import CsvTable, read
 from dpverify.cli.output import (
     check_output,
     command_line,
@@ -162,7 +162,7 @@ def _declared(loss: str, declared: dict[str, Any], options: dict[str, Any]) -> A
     return model.set_params(**declared, **given)
 
 
-def _fit(model: Any, table: Table) -> None:  # noqa: ANN401  # a private model
+def _fit(model: Any, table: CsvTable) -> None:  # noqa: ANN401  # a private model
     from sklearn.base import is_regressor  # noqa: PLC0415  # slow to import
 
     labels = table.numeric_labels() if is_regressor(model) else table.labels
@@ -172,7 +172,7 @@ def _fit(model: Any, table: Table) -> None:  # noqa: ANN401  # a private model
         raise InvalidParameter(" ".join(str(error).split())) from None
 
 
-def _model(loss: str, table: Table, model: Any) -> dict[str, Any]:  # noqa: ANN401
+def _model(loss: str, table: CsvTable, model: Any) -> dict[str, Any]:  # noqa: ANN401
     from dpverify import __version__  # noqa: PLC0415  # the package is whole by now
 
     claim: Claim = model.claim_

@@ -22,7 +22,7 @@ _BLOCK = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cuts:
+class CutPoints:
     """Where the unit interval is cut; outcome i lies between cut i − 1 and cut i.
 
     `floats` are the cuts in ascending order, each within `error` of the exact one; `balls` encloses

@@ -14,7 +14,7 @@ from dpverify.balls import ball
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_positive, as_real, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.choice import Cuts, at_precision
+from dpverify.mechanisms.choice import CutPoints, at_precision
 from dpverify.mechanisms.grid import exact
 from dpverify.mechanisms.inputs import (
     RANDOM_BITS,
@@ -94,7 +94,7 @@ class ExponentialMechanism:
             return np.searchsorted(floats, rng.random(size), side="right")
         error = _FLOAT_ERROR * (scores.size + 1)
         balls = at_precision(lambda: self._cut_balls(scores))
-        return Cuts(floats=floats, error=error, balls=balls).draw((size,), rng)
+        return CutPoints(floats=floats, error=error, balls=balls).draw((size,), rng)
 
     def log_density(self, outputs: ArrayLike, data: ArrayLike) -> Floats:
         """For each output, its log probability given the scores `data`; −∞ for no index."""

@@ -12,7 +12,7 @@ from dpverify.balls import Formula, ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_between, as_count, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.choice import Cuts, at_precision
+from dpverify.mechanisms.choice import CutPoints, at_precision
 from dpverify.mechanisms.grid import exact
 from dpverify.mechanisms.inputs import (
     RANDOM_BITS,
@@ -175,7 +175,7 @@ def _assumes(arithmetic: Arithmetic) -> tuple[str, ...]:
     return (RANDOM_BITS,) if arithmetic == "grid" else (REAL_ARITHMETIC,)
 
 
-def _cuts(formulas: list[Formula]) -> Cuts:
+def _cuts(formulas: list[Formula]) -> CutPoints:
     floats = np.array([enclose(formula)[1] for formula in formulas])
     balls = at_precision(lambda: [formula() for formula in formulas])
-    return Cuts(floats=floats, error=2.0**-52, balls=balls)
+    return CutPoints(floats=floats, error=2.0**-52, balls=balls)

@@ -23,17 +23,20 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
+from fractions import Fraction
 
 from flint import acb, arb, ctx
 
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, NotSupported, as_between, settle
 from dpverify.pairs.base import Pair
+from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.shifts import Shift, shift_of
 
+_MOST_OUTCOMES = 10_000  # of a finite pair that is mixed exactly
 _FAR = 2.0**30  # outcomes beyond are bounded, not computed: their probability is below e^(−2^58)
 
 
@@ -255,10 +258,15 @@ class SampledPair(Pair):
 
     @property
     def simplest(self) -> Pair:
-        """The base itself if every record is sampled."""
-        if self.rate != 1:
+        """The base itself if every record is sampled; a finite pair if the base is one."""
+        if self.rate == 1:
+            return self.base if self.mixed is Mixed.LEFT else self.base.reversed
+        if not isinstance(self.base, FinitePair) or len(self.base) > _MOST_OUTCOMES:
             return self
-        return self.base if self.mixed is Mixed.LEFT else self.base.reversed
+        q = Fraction(self.rate)
+        mixed, plain = zip(*(((1 - q) * b + q * a, b) for a, b in self.base.masses()), strict=True)
+        left, right = (mixed, plain) if self.mixed is Mixed.LEFT else (plain, mixed)
+        return FinitePair(left=left, right=right, outcomes=self.base.outcomes)
 
     @property
     def is_limit_known(self) -> bool:

@@ -10,7 +10,7 @@
 from dpverify.schema.answers import Answers
 from dpverify.schema.candidates import Candidate, Schema
 from dpverify.schema.compound import Labeled, Table
-from dpverify.schema.domains import Category, Domain, Number
+from dpverify.schema.domains import Category, Number, RecordDomain
 from dpverify.schema.parsing import load_schema, schema_from_dict, schema_to_dict
 from dpverify.schema.records import Records
 from dpverify.schema.vectors import Box, Vector
@@ -20,7 +20,7 @@ __all__ = [
     "Box",
     "Candidate",
     "Category",
-    "Domain",
+    "RecordDomain",
     "Labeled",
     "Number",
     "Records",

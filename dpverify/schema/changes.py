@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dpverify.neighbors import Relation
-from dpverify.schema.domains import Domain, Record, pick
+from dpverify.schema.domains import Record, RecordDomain, pick
 
 Rows: TypeAlias = tuple[Record, ...]
 Maker: TypeAlias = Callable[[Record, Record, Record, int], Rows]
@@ -51,7 +51,7 @@ class Change:
 class Changes:
     """The steps under a relation between datasets that share `least` to `most` records."""
 
-    record: Domain
+    record: RecordDomain
     relation: Relation
     least: int
     most: int
@@ -163,7 +163,7 @@ class Changes:
         return replace(change, before=(other,))
 
 
-def draw_rows(record: Domain, rng: np.random.Generator, least: int, most: int) -> Rows:
+def draw_rows(record: RecordDomain, rng: np.random.Generator, least: int, most: int) -> Rows:
     """Records at random, few different ones half of the time; short lists more often."""
     longest = max(least, min(most, _LONGEST))
     size = int(least + (longest - least + 1) * rng.random() ** 2)

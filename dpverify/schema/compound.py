@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.errors import InvalidParameter
-from dpverify.schema.domains import Domain, Record
+from dpverify.schema.domains import Record, RecordDomain
 
 _MOST_EXTREMES = 12
 
@@ -20,11 +20,11 @@ class _Product:
     __slots__ = ()
 
     @property
-    def parts(self) -> tuple[tuple[str, Domain], ...]:
+    def parts(self) -> tuple[tuple[str, RecordDomain], ...]:
         raise NotImplementedError
 
     @property
-    def _domains(self) -> list[Domain]:
+    def _domains(self) -> list[RecordDomain]:
         return [domain for _, domain in self.parts]
 
     def extremes(self) -> tuple[Record, ...]:
@@ -71,11 +71,11 @@ class Labeled(_Product):
     (((-1.0, 0.0), -1), ((1.0, 0.0), 1))
     """
 
-    x: Domain
-    y: Domain
+    x: RecordDomain
+    y: RecordDomain
 
     @property
-    def parts(self) -> tuple[tuple[str, Domain], ...]:
+    def parts(self) -> tuple[tuple[str, RecordDomain], ...]:
         return (("x", self.x), ("y", self.y))
 
     def record(self, name: str, value: object) -> Record:
@@ -99,7 +99,7 @@ class Labeled(_Product):
 class Table(_Product):
     """A row with named cells. A dataset is a dict from names to columns."""
 
-    cells: tuple[tuple[str, Domain], ...]
+    cells: tuple[tuple[str, RecordDomain], ...]
 
     def __post_init__(self) -> None:
         cells = self.cells.items() if isinstance(self.cells, Mapping) else self.cells
@@ -109,7 +109,7 @@ class Table(_Product):
             raise InvalidParameter(f"cells={names!r} must be one or more different names")
 
     @property
-    def parts(self) -> tuple[tuple[str, Domain], ...]:
+    def parts(self) -> tuple[tuple[str, RecordDomain], ...]:
         return self.cells
 
     def record(self, name: str, value: object) -> Record:

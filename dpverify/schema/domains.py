@@ -20,7 +20,7 @@ Record: TypeAlias = Any
 """A number, a tuple of records, or a category: comparable and hashable."""
 
 
-class Domain(Protocol):
+class RecordDomain(Protocol):
     """The records that are allowed, and which of them are worth trying first."""
 
     def record(self, name: str, value: object) -> Record:
@@ -55,7 +55,7 @@ class Domain(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Number(Domain):
+class Number(RecordDomain):
     """A number with low ≤ value ≤ high; a whole one if `integer`.
 
     >>> Number(low=0, high=1).extremes()
@@ -126,7 +126,7 @@ class Number(Domain):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Category(Domain):
+class Category(RecordDomain):
     """One of the `values`, which are texts, numbers, booleans or None."""
 
     values: tuple[Any, ...]

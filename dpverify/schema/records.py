@@ -11,7 +11,7 @@ from dpverify.errors import InvalidParameter, check_member
 from dpverify.neighbors import Relation
 from dpverify.schema.candidates import Candidate
 from dpverify.schema.changes import Change, Changes, Rows, draw_rows
-from dpverify.schema.domains import Domain, items
+from dpverify.schema.domains import RecordDomain, items
 from dpverify.schema.rows import apart
 
 Layout: TypeAlias = Literal["columns", "rows"]
@@ -37,7 +37,7 @@ class Records:
 records differ
     """
 
-    record: Domain
+    record: RecordDomain
     length: int | tuple[int, int] | None
     relation: Relation
     ordered: bool = True

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, check_count, check_member, check_positive
-from dpverify.schema.domains import Domain, Record, pick
+from dpverify.schema.domains import Record, RecordDomain, pick
 
 ALLOWED_NORMS = (1, 2, math.inf)
 ROUNDING = 1e-12
@@ -22,7 +22,7 @@ Data that a schema makes keeps its bounds exactly.
 """
 
 
-class _Vectors(Domain):
+class _Vectors(RecordDomain):
     """What vectors in any set have in common."""
 
     __slots__ = ()

@@ -13,7 +13,7 @@ from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, check_between, check_positive
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.choice import Cuts, at_precision
+from dpverify.mechanisms.choice import CutPoints, at_precision
 from dpverify.mechanisms.grid import exact
 from dpverify.mechanisms.inputs import RANDOM_BITS, check_draw, check_exponent, check_flag
 from dpverify.mechanisms.uniform import WORD_BITS, LazyUniform, leading, random_words, refine
@@ -172,7 +172,7 @@ class _Proposals:
     boxes: Boxes
     rate: Fraction
     inside: int
-    cuts: Cuts
+    cuts: CutPoints
 
     @classmethod
     def of(cls, target: ExponentialOnBall, sums: LatticeSums) -> "_Proposals":
@@ -187,7 +187,7 @@ class _Proposals:
         depth = (boxes.floor - lowest).astype(np.float64)
         logs = boxes.log_counts() - float(target.rate) * depth
         cumulated = np.cumsum(np.exp(logs - logs.max()))
-        cuts = Cuts(
+        cuts = CutPoints(
             floats=cumulated[:-1] / cumulated[-1],
             error=_FLOAT_ERROR * (len(logs) + 1),
             balls=at_precision(lambda: _cut_balls(boxes, lowest, target.rate)),

@@ -24,7 +24,7 @@ from dpverify.balls import ball
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_positive, check_real
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.choice import Cuts, at_precision
+from dpverify.mechanisms.choice import CutPoints, at_precision
 from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, Grid, exact
 from dpverify.mechanisms.inputs import (
     RANDOM_BITS,
@@ -196,7 +196,7 @@ class ExponentialQuantile:
         if self.arithmetic == "real":
             picked = np.searchsorted(floats, rng.random(size), side="right")
             return stretches.first[picked] + rng.random(size) * stretches.lengths[picked]
-        cuts = Cuts(
+        cuts = CutPoints(
             floats=floats,
             error=_FLOAT_ERROR * (len(floats) + 2),
             balls=at_precision(lambda: self._cut_balls(stretches)),

@@ -9,16 +9,16 @@ from flint import arb
 from numpy.typing import ArrayLike
 
 from dpverify.balls import ball
-from dpverify.mechanisms.choice import Cuts, at_precision
+from dpverify.mechanisms.choice import CutPoints, at_precision
 from dpverify.mechanisms.uniform import WORD_BITS, LazyUniform
 
 Agree = Callable[[ArrayLike, ArrayLike, int], None]
 
 
-def cuts_at(*fractions: Fraction, error: float = 2.0**-52) -> Cuts:
+def cuts_at(*fractions: Fraction, error: float = 2.0**-52) -> CutPoints:
     floats = np.array([float(fraction) for fraction in fractions])
     balls = at_precision(lambda: [ball(fraction) for fraction in fractions])
-    return Cuts(floats=floats, error=error, balls=balls)
+    return CutPoints(floats=floats, error=error, balls=balls)
 
 
 def test_balls_and_floats_pick_alike() -> None:
@@ -62,7 +62,7 @@ def test_balls_are_computed_once_for_each_precision() -> None:
         calls.append(1)
         return [arb(1) / 3]
 
-    cuts = Cuts(floats=np.array([1 / 3]), error=2.0, balls=at_precision(formulas))
+    cuts = CutPoints(floats=np.array([1 / 3]), error=2.0, balls=at_precision(formulas))
     cuts.draw((500,), np.random.default_rng(0))
     assert len(calls) < 5
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms import ExponentialMechanism
-from dpverify.mechanisms.choice import Cuts, at_precision
+from dpverify.mechanisms.choice import CutPoints, at_precision
 from dpverify.neighbors import Relation
 
 Agree = Callable[[ArrayLike, ArrayLike, int], None]
@@ -97,7 +97,7 @@ def test_balls_and_floats_choose_alike() -> None:
     scores = np.array([0.0, 3.0, -1.0, 2.5, 3.0, -400.0])
     fast = pick.sample(scores, 2000, rng=np.random.default_rng(9))
     weights = np.cumsum(np.exp(pick._exponents(scores)))
-    slow = Cuts(
+    slow = CutPoints(
         floats=weights[:-1] / weights[-1],
         error=2.0,
         balls=at_precision(lambda: pick._cut_balls(scores)),

@@ -172,6 +172,10 @@ def test_sampled_responses_are_finite_pairs() -> None:
     for epsilon in (0.0, 0.01, 0.1):
         assert meet(exact.delta_bracket(epsilon), sampled.delta_bracket(epsilon))
         assert meet(exact.reversed.delta_bracket(epsilon), sampled.reversed.delta_bracket(epsilon))
+    for side, known in ((sampled, exact), (sampled.reversed, exact.reversed)):
+        simple = side.simplest
+        assert isinstance(simple, FinitePair)
+        assert simple.delta_at_ratio(Fraction(11, 10)) == known.delta_at_ratio(Fraction(11, 10))
     assert sampled.max_loss == pytest.approx(exact.max_loss)
     assert sampled.reversed.max_loss == pytest.approx(exact.reversed.max_loss)
     spent = dpv.Subsampled(dpv.RandomizedResponse(epsilon=math.log(3)), rate=0.1)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from dpverify.accounting.numerical.convolution import TRANSFORM_ROUNDINGS
 from dpverify.accounting.numerical.preparation import PairParts, max_loss, prepare, singular_mass
-from dpverify.accounting.numerical.refinement import Found, Progress, refine
+from dpverify.accounting.numerical.refinement import Progress, Refined, refine
 from dpverify.accounting.numerical.targets import LEAST_LOG, DeltaAt, EpsilonAt
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, as_between, as_count, as_positive, settle
@@ -155,7 +155,7 @@ def _epsilon(parts: PairParts, delta: float, ask: _Ask) -> Bracket:
     target = EpsilonAt(_log_below(low), _log_above(high), most[1], ask.tolerance)
     found = refine(prepare(parts), target, ask.tolerance, enough=ask.enough, progress=ask.progress)
     upper = min(found.upper, most[1]) if low >= 0.0 else math.inf
-    return _bracket(Found(max(found.lower, 0.0), upper, found.limit))
+    return _bracket(Refined(max(found.lower, 0.0), upper, found.limit))
 
 
 def _delta(parts: PairParts, epsilon: float, ask: _Ask) -> Bracket:
@@ -173,7 +173,7 @@ def _delta(parts: PairParts, epsilon: float, ask: _Ask) -> Bracket:
     # Two units in the last place cover exp and the sum.
     lower = (singular[0] + math.exp(found.lower)) * (1.0 - 2.0**-50)
     upper = (singular[1] + max(math.exp(found.upper), 5e-324)) * (1.0 + 2.0**-50)
-    return _bracket(Found(max(lower, 0.0), min(upper, 1.0), found.limit))
+    return _bracket(Refined(max(lower, 0.0), min(upper, 1.0), found.limit))
 
 
 @lru_cache(maxsize=64)
@@ -194,6 +194,6 @@ def _log_above(value: float) -> float:
     return logarithm + 2.0**-50 * abs(logarithm)
 
 
-def _bracket(found: Found) -> Bracket:
+def _bracket(found: Refined) -> Bracket:
     assumes = (*ASSUMES, found.limit) if found.limit else ASSUMES
     return Bracket(found.lower, found.upper, NUMERICAL_COMPOSITION, assumes)

@@ -43,7 +43,7 @@ NO_PROGRESS = "refining the grid further does not narrow the ends"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Refined:
     """Both ends, and a sentence on what kept them apart if they are wider than asked."""
 
     lower: float
@@ -58,7 +58,7 @@ def refine(
     *,
     enough: float = -math.inf,
     progress: Progress | None = None,
-) -> Found:
+) -> Refined:
     """The answer to `target` between two certified ends, `tolerance` apart if that can be had.
 
     An answer that is certainly not above `enough` need not be known better.
@@ -70,10 +70,10 @@ def refine(
         ends, limit = attempts.next(progress)
         lower, upper = max(lower, ends.lower), min(upper, ends.upper)
         if target.width(lower, upper) <= tolerance or upper <= enough:
-            return Found(lower, upper, ENOUGH)
+            return Refined(lower, upper, ENOUGH)
         if limit:
-            return Found(lower, upper, limit)
-    return Found(lower, upper, NO_PROGRESS)
+            return Refined(lower, upper, limit)
+    return Refined(lower, upper, NO_PROGRESS)
 
 
 class _Attempts:

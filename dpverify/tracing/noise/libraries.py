@@ -20,10 +20,10 @@ from dpverify.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-from dpverify.tracing.events import Paid
-from dpverify.tracing.journal import CURRENT
-from dpverify.tracing.laws import NOTHING
-from dpverify.tracing.places import NOWHERE, here
+from dpverify.tracing.recording.events import Paid
+from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.laws import NOTHING
+from dpverify.tracing.recording.places import NOWHERE, here
 
 Patch = tuple[Any, str, Any]
 
@@ -52,7 +52,7 @@ def _pandas() -> list[Patch]:
 
 def _table(name: str, original: Any) -> Any:
     def method(self: Any, other: Any, *args: Any, **options: Any) -> Any:
-        from dpverify.tracing.noise import NoisyArray  # noqa: PLC0415  # a cycle
+        from dpverify.tracing.noise.arrays import NoisyArray  # noqa: PLC0415  # a cycle
 
         if type(other) is not NoisyArray or args or options:
             return original(self, other, *args, **options)
@@ -78,7 +78,7 @@ def _own() -> list[Patch]:
 
 def _own_sample(name: str, original: Any) -> Any:
     def sample(self: Any, data: Any, size: int, *, rng: Any) -> Any:
-        from dpverify.tracing.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
+        from dpverify.tracing.noise.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
 
         if not isinstance(rng, RecordingGenerator):
             return original(self, data, size, rng=rng)
@@ -166,7 +166,7 @@ def _opendp() -> list[Patch]:
 
 
 def _numbers(arg: Any, place: Any) -> Any:
-    from dpverify.tracing.arithmetic import plain  # noqa: PLC0415  # a cycle
+    from dpverify.tracing.noise.shapes import plain  # noqa: PLC0415  # a cycle
 
     found = plain(arg, place)
     return found.tolist() if isinstance(found, (np.ndarray, np.generic)) else found
@@ -234,7 +234,7 @@ def _diffprivlib() -> list[Patch]:
 
 def _randomise(name: str, original: Any) -> Any:
     def randomise(self: Any, *values: Any) -> Any:
-        from dpverify.tracing.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
+        from dpverify.tracing.noise.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
 
         place = here(2)
         journal = CURRENT.get()

@@ -9,20 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tracing.arithmetic import is_noisy
-from dpverify.tracing.events import Leak
-from dpverify.tracing.journal import Recording, Script
-from dpverify.tracing.outputs import differing, same_leaf
-from dpverify.tracing.places import Place
-from dpverify.tracing.replaying import Replaying
-from dpverify.tracing.runs import Steps, Twin, watched
+from dpverify.tracing.noise.shapes import is_noisy
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Leak
+from dpverify.tracing.recording.journal import Recording
+from dpverify.tracing.recording.outputs import differing, same_leaf
+from dpverify.tracing.recording.places import Place
+from dpverify.tracing.recording.replaying import Replaying
+from dpverify.tracing.recording.runs import Steps, Twin, watched
 
 _MOST_PARTS = 200
 
 
 def named(mechanism: Any, left: Any, right: Any, script: Script, twin: Twin) -> list[Leak]:
     """The leaks of a twin with the best line that two slow runs can tell; takes two executions."""
-    journal = Recording(script)
+    journal = Recording(script.again(), eager=twin.left.journal.eager)
     one = watched(mechanism, left, journal)
     two = watched(mechanism, right, Replaying(Script(script.seed + 1), journal))
     found = []

@@ -17,7 +17,7 @@ from dpverify.guarantees import (
 )
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
-from dpverify.tracing.spending import (
+from dpverify.tracing.evidence.spending import (
     ROUNDING,
     Spending,
     _hides_nothing,
@@ -32,6 +32,11 @@ class Judged(Enum):
     WITHIN = "within"
     ABOVE = "above"
     OPEN = "open"
+
+
+def most(epsilon: float) -> float:
+    """ε with what rounding of scales and probabilities may add to it."""
+    return epsilon * (1 + ROUNDING) + ROUNDING
 
 
 def judge(claim: AuditClaim, spent: Spending) -> Judged:
@@ -49,9 +54,9 @@ def within(claim: AuditClaim, pairs: tuple[Pair, ...]) -> bool:
         return _vacuous(claim)
     match claim:
         case PureDP(epsilon=epsilon):
-            return composed_epsilon(pairs, 0.0).upper <= epsilon * (1 + ROUNDING)
+            return composed_epsilon(pairs, 0.0).upper <= most(epsilon)
         case ApproxDP(epsilon=epsilon, delta=delta):
-            if composed_epsilon(pairs, 0.0).upper <= epsilon * (1 + ROUNDING):
+            if composed_epsilon(pairs, 0.0).upper <= most(epsilon):
                 return True
             return composed_delta(pairs, epsilon).upper <= delta * (1 + ROUNDING)
         case GaussianDP(mu=mu):
@@ -60,8 +65,8 @@ def within(claim: AuditClaim, pairs: tuple[Pair, ...]) -> bool:
             return math.fsum(map(_rho, pairs)) <= rho * (1 + ROUNDING)
         case RenyiDP(order=order, epsilon=epsilon):
             sides = (pairs, tuple(pair.reversed for pair in pairs))
-            most = max(math.fsum(pair.renyi(order) for pair in side) for side in sides)
-            return most <= epsilon * (1 + ROUNDING)
+            largest = max(math.fsum(pair.renyi(order) for pair in side) for side in sides)
+            return largest <= most(epsilon)
         case ProfileClaim(points=points):
             return all(composed_delta(pairs, e).upper <= d * (1 + ROUNDING) for e, d in points)
 
@@ -113,7 +118,7 @@ def breaks(claim: AuditClaim, pairs: tuple[Pair, ...]) -> bool:
     gaussian = pairs and all(isinstance(pair, GaussianPair) for pair in pairs)
     match claim:
         case PureDP(epsilon=epsilon):
-            return composed_epsilon(pairs, 0.0).lower > epsilon * (1 + ROUNDING)
+            return composed_epsilon(pairs, 0.0).lower > most(epsilon)
         case GaussianDP(mu=mu) if gaussian:
             return _squared_mu(pairs) > mu**2 * (1 + ROUNDING)
         case ZeroConcentratedDP(rho=rho) if gaussian:

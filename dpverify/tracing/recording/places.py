@@ -8,8 +8,8 @@ from pathlib import Path
 from types import FrameType
 
 _STANDARD = str(Path(linecache.__file__).parent)
-_OWN = str(Path(__file__).parent)
-_PACKAGE = str(Path(__file__).parents[1])
+_OWN = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parents[2])
 _INSIDE = ("numpy", "scipy", "pandas", "torch", "opendp", "diffprivlib", "sklearn", "joblib")
 
 
@@ -59,7 +59,11 @@ def _place(filename: str, line: int, function: str) -> Place:
 
 def here(depth: int = 2) -> Place:
     """The line of the caller's caller that lies outside of this package and of noise libraries."""
-    frame: FrameType | None = sys._getframe(depth)  # noqa: SLF001  # the only way to see a caller
+    caller = sys._getframe(depth)  # noqa: SLF001  # the only way to see a caller
+    code = caller.f_code
+    if not is_inside(code.co_filename):
+        return _place(code.co_filename, caller.f_lineno, code.co_name)
+    frame: FrameType | None = caller
     first: FrameType | None = None
     while frame is not None:
         code = frame.f_code

@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.events import Bits, Event, Move, Value
-from dpverify.tracing.journal import Recording, Script
-from dpverify.tracing.outputs import numbers_in
-from dpverify.tracing.runs import Run, Twin, record
-from dpverify.tracing.steering import _alternating, _far
+from dpverify.tracing.evidence.steering import _alternating, _far
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Bits, Event, Move, Value
+from dpverify.tracing.recording.journal import Recording
+from dpverify.tracing.recording.outputs import numbers_in
+from dpverify.tracing.recording.runs import Run, Twin, record
 
 Floats = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ def determination(  # noqa: C901  # one condition after the other
         return None
     scripts = _scripts(seed, journal.draws.top)
     runs = [record(mechanism, data, s) for data in (left, right) for s in scripts]
-    if any(_shape(run) != _shape(twin.left) or run.raised for run in runs):
+    if any(releases_of(run) != releases_of(twin.left) or run.raised for run in runs):
         return None
     tables = [numbers_in(run.leaves) for run in (twin.left, *runs)]
     if any(paths != tables[0][0] for paths, _ in tables):
@@ -81,8 +82,8 @@ def determination(  # noqa: C901  # one condition after the other
 
 def _scripts(seed: int, most: int) -> list[Script]:
     shaped = [
-        Script(seed + 11, shape=lambda law, z: _far(law, z, 1.0), until=most),
-        Script(seed + 12, shape=lambda law, z: _far(law, z, -1.0), until=most),
+        Script(seed + 11, shape=lambda law, z: _far(law, z, 12.0), until=most),
+        Script(seed + 12, shape=lambda law, z: _far(law, z, -12.0), until=most),
         Script(seed + 13, shape=_alternating, until=most),
     ]
     return [*shaped, *(Script(seed + 17 * k) for k in range(1, RUNS - len(shaped) + 1))]
@@ -98,7 +99,7 @@ def _innocent(journal: Recording, event: Event, lossy: bool) -> bool:  # noqa: F
     return False
 
 
-def _shape(run: Run) -> list[tuple[str, tuple[int, ...]]]:
+def releases_of(run: Run) -> list[tuple[str, tuple[int, ...]]]:
     """Releases of a run, by kind and shape; comparisons may be more or fewer."""
     return [
         (type(event).__name__, np.shape(event.values))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from dpverify.tracing.laws import Law
+from dpverify.tracing.recording.laws import Law
 
 Floats = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ def align(matrix: Floats, gap: Floats, laws: list[Law]) -> tuple[Floats, bool] |
 
     `laws` are those of the columns; a law that grows only takes d ≥ 0 where that is possible.
 
-    >>> from dpverify.tracing.laws import NORMAL
+    >>> from dpverify.tracing.recording.laws import NORMAL
     >>> align(np.array([[1.0, 1.0]]), np.array([1.0]), [NORMAL, NORMAL])
     (array([0.5, 0.5]), True)
     """

@@ -9,9 +9,11 @@ import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
 from dpverify.errors import DPVerifyError
-from dpverify.tracing.arithmetic import is_noisy
-from dpverify.tracing.journal import CURRENT
-from dpverify.tracing.laws import (
+from dpverify.tracing.noise.arrays import NoisyArray
+from dpverify.tracing.noise.numbers import NoisyNumber
+from dpverify.tracing.noise.shapes import is_noisy
+from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.laws import (
     CAUCHY,
     EXPONENTIAL,
     GUMBEL,
@@ -21,8 +23,7 @@ from dpverify.tracing.laws import (
     UNIFORM,
     Law,
 )
-from dpverify.tracing.noise import NoisyArray, NoisyNumber
-from dpverify.tracing.places import Place, here
+from dpverify.tracing.recording.places import Place, here
 
 _MOST_OUTCOMES = 400
 OTHER = (
@@ -175,8 +176,9 @@ class RecordingGenerator(np.random.Generator):
 
     def random(self, size: Any = None, dtype: Any = None, out: Any = None) -> Any:
         del dtype
-        shape = size if out is None else np.shape(out)
-        return self._into(out, self._draw(UNIFORM, NO_LOCATION, 1.0, shape))
+        if out is None:
+            return self._draw(UNIFORM, NO_LOCATION, 1.0, size)
+        return self._into(out, self._draw(UNIFORM, NO_LOCATION, 1.0, np.shape(out)))
 
     @staticmethod
     def _into(out: Any, drawn: Any) -> Any:
@@ -215,20 +217,23 @@ class RecordingGenerator(np.random.Generator):
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = None, endpoint: Any = False
     ) -> Any:
-        del dtype
         place = here(2)
         journal = self._open(place)
         low, high = (_plain(x, place) for x in (low, high))
         if high is None:
             low, high = 0, low
-        if np.ndim(low) or np.ndim(high):
-            wide = np.asarray(high) - np.asarray(low) + bool(endpoint)
-            return self._noted("integers", (wide.tolist(), size), place, (low, high, size))
-        width = int(high) - int(low) + bool(endpoint)
-        if width <= 0:
+        many = bool(np.ndim(low) or np.ndim(high))
+        width = 0 if many else int(high) - int(low) + bool(endpoint)
+        if not many and width <= 0:
             raise ValueError("low >= high")
-        if width > 2**52:
-            return self._noted("integers", (width, size), place, (low, high, size))
+        if many or width > 2**52:
+            kind = np.int64 if dtype is None else dtype
+            key = ("integers", str(low), str(high), str(size), bool(endpoint))
+
+            def sample(rng: np.random.Generator) -> Any:
+                return rng.integers(low, high, size=size, dtype=kind, endpoint=endpoint)
+
+            return journal.pick(key, None, sample, place)
         return self._whole(journal, Law("integers", float(width)), int(low), size, place)
 
     @staticmethod

@@ -23,8 +23,8 @@ from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-from dpverify.tracing.events import Coin, Difference, Largest, Move, Odds, Paid
-from dpverify.tracing.laws import (
+from dpverify.tracing.recording.events import Coin, Difference, Largest, Move, Odds, Paid
+from dpverify.tracing.recording.laws import (
     NOTHING,
     Cost,
     coin,
@@ -34,7 +34,7 @@ from dpverify.tracing.laws import (
     shift_cost,
     softmax,
 )
-from dpverify.tracing.places import Place
+from dpverify.tracing.recording.places import Place
 
 Floats = NDArray[np.float64]
 

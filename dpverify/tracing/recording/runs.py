@@ -12,13 +12,15 @@ import numpy as np
 
 from dpverify.auditing.sampling.copies import copier
 from dpverify.errors import InvalidParameter
-from dpverify.tracing.events import Difference, Leak
-from dpverify.tracing.generator import NotTraceable, RecordingGenerator
-from dpverify.tracing.journal import Journal, Recording, Script
-from dpverify.tracing.outputs import OPAQUE, Leaves, differing, leaves_of, settle, shown
-from dpverify.tracing.places import NOWHERE, Place, definition, is_inside
-from dpverify.tracing.replaying import Diverged, Replaying
-from dpverify.tracing.sources import installed
+from dpverify.tracing.noise.generator import NotTraceable, RecordingGenerator
+from dpverify.tracing.noise.sources import installed
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Difference, Leak
+from dpverify.tracing.recording.following import Diverged
+from dpverify.tracing.recording.journal import Journal, Recording
+from dpverify.tracing.recording.outputs import OPAQUE, Leaves, differing, leaves_of, settle, shown
+from dpverify.tracing.recording.places import NOWHERE, Place, definition, is_inside
+from dpverify.tracing.recording.replaying import Replaying
 
 
 @dataclass(slots=True)
@@ -82,9 +84,9 @@ def _raised_at(traceback: TracebackType | None) -> Place | None:
     return found
 
 
-def record(mechanism: Any, data: Any, script: Script, *, eager: bool = False) -> Run:
+def record(mechanism: Any, data: Any, script: Script, *, eager: int = 0) -> Run:
     """The run that a replay will follow."""
-    return run(mechanism, data, Recording(script, eager=eager))
+    return run(mechanism, data, Recording(script.again(), eager=eager))
 
 
 def runs_plainly(mechanism: Any, data: Any, seed: int) -> str:

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tracing.arithmetic import gathered, holds_noise, is_noisy, plain
-from dpverify.tracing.generator import OTHER, RecordingGenerator, TracedBits
-from dpverify.tracing.journal import CURRENT
-from dpverify.tracing.libraries import FOLLOWED, library_patches
-from dpverify.tracing.places import here, is_inside
+from dpverify.tracing.noise.generator import OTHER, RecordingGenerator, TracedBits
+from dpverify.tracing.noise.libraries import FOLLOWED, library_patches
+from dpverify.tracing.noise.shapes import gathered, holds_noise, is_noisy, plain
+from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.places import here, is_inside
 
 Patch = tuple[Any, str, Any]
 

@@ -13,11 +13,12 @@ import numpy as np
 
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.pairs.finite import FinitePair
-from dpverify.tracing.events import Bits, Event, Pick, Value
-from dpverify.tracing.journal import Recording, Script
-from dpverify.tracing.laws import coin
-from dpverify.tracing.places import Place
-from dpverify.tracing.runs import Run, record
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Bits, Event, Pick, Value
+from dpverify.tracing.recording.journal import Recording
+from dpverify.tracing.recording.laws import coin
+from dpverify.tracing.recording.places import Place
+from dpverify.tracing.recording.runs import Run, record
 
 _MOST_BITS = 5
 _MOST_ORDER = 4

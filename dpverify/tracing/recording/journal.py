@@ -1,5 +1,7 @@
 """The recording run: every draw, and every moment at which a noisy value becomes a number."""
 
+# ruff: noqa: ANN401  # operands are whatever the user has
+
 import operator
 import threading
 from collections.abc import Callable
@@ -7,9 +9,9 @@ from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dpverify.tracing.events import (
+from dpverify.tracing.recording.draws import Coordinates, Floats, Script, span
+from dpverify.tracing.recording.events import (
     Bits,
     Call,
     Event,
@@ -20,178 +22,35 @@ from dpverify.tracing.events import (
     Value,
     only_noise,
 )
-from dpverify.tracing.laws import Law
-from dpverify.tracing.places import NOWHERE, Place
+from dpverify.tracing.recording.laws import Law
+from dpverify.tracing.recording.places import Place
 
-Floats = NDArray[np.float64]
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "greater": operator.gt,
     "greater_equal": operator.ge,
     "less": operator.lt,
     "less_equal": operator.le,
 }
-_FIRST = 256
-_GENERATOR = np.random.Generator  # numpy's own, whatever stands in its place during a run
+
 
 CURRENT: ContextVar[Any] = ContextVar("journal", default=None)
+
+
 """The journal of the run that is being traced, if any."""
 
 
-def span(idx: Any) -> Any:  # noqa: ANN401  # draws by number, as an index takes them
-    """A slice for draws that follow each other, which is what a fresh array of noise has."""
-    if type(idx) is not np.ndarray or not idx.size:
-        return idx
-    flat = idx.reshape(-1)
-    first, last = int(flat[0]), int(flat[-1])
-    if last - first + 1 != flat.size or not np.all(flat[1:] > flat[:-1]):
-        return idx
-    return slice(first, last + 1)
-
-
-def _at(values: Any, where: Any, shape: tuple[int, ...]) -> Any:  # noqa: ANN401
+def _at(values: Any, where: Any, shape: tuple[int, ...]) -> Any:
     found = values[where]
     return found.reshape(shape) if type(where) is slice else found
 
 
-class Coordinates:
-    """The draws of one run, numbered; with the law and the value of each."""
-
-    def __init__(self) -> None:
-        self.laws: list[Law] = []
-        self._ids: dict[Law, int] = {}
-        self._law: Law | None = None
-        self._last = 0
-        self.top = 0
-        self.law = np.zeros(_FIRST, dtype=np.int16)
-        self.z = np.zeros(_FIRST)
-        self.used = np.zeros(_FIRST, dtype=np.bool_)
-        self.low: Floats | None = None
-        self.high: Floats | None = None
-        self.places: list[tuple[int, Place]] = []
-
-    def allot(self, law: Law, size: int, place: Place) -> int:
-        """Room for `size` more draws; returns the number of the first."""
-        start = self.top
-        self.top = start + size
-        if self.top > len(self.z):
-            self._grow(max(2 * len(self.z), self.top))
-        known = self._last if law is self._law else self._number(law)
-        if size == 1:
-            self.law[start] = known
-        else:
-            self.law[start : self.top] = known
-        self.places.append((start, place))
-        return start
-
-    def _number(self, law: Law) -> int:
-        known = self._ids.get(law)
-        if known is None:
-            known = self._ids[law] = len(self.laws)
-            self.laws.append(law)
-        self._law, self._last = law, known
-        return known
-
-    def law_of(self, index: int) -> Law:
-        return self.laws[int(self.law[index])]
-
-    def names_of(self, idx: Any) -> list[Law]:  # noqa: ANN401  # an array of draws
-        """The laws of these draws, each once."""
-        return [self.laws[i] for i in np.unique(self.law[idx])]
-
-    def windows(self) -> tuple[Floats, Floats]:
-        """For every draw what comparisons have shown so far: low < z ≤ high."""
-        if self.low is None or self.high is None:
-            self.low = np.full(len(self.z), -np.inf)
-            self.high = np.full(len(self.z), np.inf)
-        return self.low, self.high
-
-    def place_of(self, index: int) -> Place:
-        """The line that made a draw."""
-        best = NOWHERE
-        for start, place in self.places:
-            if start > index:
-                break
-            best = place
-        return best
-
-    def _grow(self, size: int) -> None:
-        more = size - len(self.z)
-        self.law = np.concatenate([self.law, np.zeros(more, dtype=np.int16)])
-        self.z = np.concatenate([self.z, np.zeros(more)])
-        self.used = np.concatenate([self.used, np.zeros(more, dtype=np.bool_)])
-        if self.low is not None and self.high is not None:
-            self.low = np.concatenate([self.low, np.full(more, -np.inf)])
-            self.high = np.concatenate([self.high, np.full(more, np.inf)])
-
-
-class Script:
-    """Where noise comes from: a seed, and what is set by hand.
-
-    `fixed` gives single draws their value (by number), `shape` turns a whole draw into another,
-    `outcomes` sets the outcome of a pick or of a comparison (by number of the event). Draws from
-    number `until` on are left as they come, so that loops which wait for a draw do end.
-    """
-
-    def __init__(
-        self,
-        seed: int,
-        *,
-        fixed: dict[int, float] | None = None,
-        shape: Callable[[Law, Any], Any] | None = None,
-        outcomes: dict[int, Any] | None = None,
-        until: int = 1 << 62,
-    ) -> None:
-        self.seed = seed
-        self.rng = _GENERATOR(np.random.PCG64(seed))
-        self.fixed = fixed or {}
-        self.shape = shape
-        self.outcomes = outcomes or {}
-        self.until = until
-
-    def draw(self, law: Law, size: int | None, start: int) -> Any:  # noqa: ANN401  # float or array
-        value = _standard(self.rng, law, size)
-        if self.shape is not None and start < self.until:
-            value = self.shape(law, value)
-        if self.fixed:
-            if size is None:
-                return self.fixed.get(start, value)
-            for place in range(size) if size < len(self.fixed) else self.fixed:
-                at = place if size < len(self.fixed) else place - start
-                if 0 <= at < size and start + at in self.fixed:
-                    value[at] = self.fixed[start + at]
-        return value
-
-
-def _standard(rng: np.random.Generator, law: Law, size: int | None) -> Any:  # noqa: ANN401
-    match law.name:
-        case "laplace":
-            return rng.laplace(size=size)
-        case "normal":
-            return rng.standard_normal(size)
-        case "uniform":
-            return rng.random(size)
-        case "exponential":
-            return rng.standard_exponential(size)
-        case "gumbel":
-            return rng.gumbel(size=size)
-        case "logistic":
-            return rng.logistic(size=size)
-        case "cauchy":
-            return rng.standard_cauchy(size)
-        case "geometric":
-            drawn = rng.geometric(law.parameter, size)
-            return float(drawn) if size is None else drawn.astype(np.float64)
-        case "integers":
-            drawn = rng.integers(int(law.parameter), size=size)
-            return float(drawn) if size is None else drawn.astype(np.float64)
-        case _:
-            raise KeyError(law.name)
+_thread = threading.get_ident
 
 
 class Journal:
     """What a run did, in order. The base of the recording and of the replay."""
 
-    def __init__(self, script: Script, *, eager: bool = False) -> None:
+    def __init__(self, script: Script, *, eager: int = 0) -> None:
         self.script = script
         self.eager = eager
         self.draws = Coordinates()
@@ -199,7 +58,7 @@ class Journal:
         self.puzzles: list[Puzzle] = []
         self.seeds: list[tuple[Place, Any]] = []
         self.tapes: dict[str, list[Any]] = {}
-        self.thread = threading.get_ident()
+        self.thread = _thread()
         self.closed = False
         self.inner = False
 
@@ -210,7 +69,7 @@ class Journal:
             self.puzzles.append(found)
 
     def in_thread(self, place: Place) -> None:
-        if threading.get_ident() != self.thread:
+        if _thread() != self.thread:
             self.puzzle(place, "noise is drawn in a thread: the order of draws is not fixed")
 
 
@@ -218,7 +77,8 @@ class Recording(Journal):
     """The run that is recorded: noise as the script has it."""
 
     def draw(self, law: Law, size: int | None, place: Place) -> int:
-        self.in_thread(place)
+        if _thread() != self.thread:
+            self.in_thread(place)
         draws = self.draws
         start = draws.allot(law, 1 if size is None else size, place)
         value = self.script.draw(law, size, start)
@@ -230,17 +90,18 @@ class Recording(Journal):
 
     def realize(  # noqa: PLR0913  # the parts of a form
         self,
-        offset: Any,  # noqa: ANN401
-        idx: Any,  # noqa: ANN401
-        coef: Any,  # noqa: ANN401
+        offset: Any,
+        idx: Any,
+        coef: Any,
         touches: tuple[Touch, ...],
         place: Place,
         *,
         final: bool = False,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """The numbers that a form stands for; from now on they are known."""
         draws = self.draws
-        forced = self.script.outcomes.get(len(self.events))
+        outcomes = self.script.outcomes
+        forced = outcomes.get(len(self.events)) if outcomes else None
         if forced is not None and not np.any(draws.used[idx]):
             draws.z[idx] = (forced - np.asarray(offset)) / coef
         if type(idx) is int:
@@ -258,7 +119,7 @@ class Recording(Journal):
         self.events.append(Value(place, touches, offset, idx, coef, values, fresh, raw, final))
         return values
 
-    def shaped(self, law: Law, values: Any, place: Place) -> int:  # noqa: ANN401
+    def shaped(self, law: Law, values: Any, place: Place) -> int:
         """New noise, made from raw noise by a function that is not linear."""
         start = self.draws.allot(law, np.size(values), place)
         self.draws.z[start : start + np.size(values)] = np.ravel(values)
@@ -267,19 +128,20 @@ class Recording(Journal):
     def compare(  # noqa: PLR0913, PLR0917
         self,
         op: str,
-        offset: Any,  # noqa: ANN401
-        idx: Any,  # noqa: ANN401
-        coef: Any,  # noqa: ANN401
+        offset: Any,
+        idx: Any,
+        coef: Any,
         touches: tuple[Touch, ...],
         place: Place,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """How offset + coef·z compares with 0; only the outcome is used."""
-        draws = self.draws
-        low, high = draws.windows()
-        forced = self.script.outcomes.get(len(self.events))
         scalar = type(idx) is int
+        outcomes = self.script.outcomes
+        forced = outcomes.get(len(self.events)) if outcomes else None
         if scalar and forced is None:
             return self._compare_one(op, offset, idx, coef, touches, place)
+        draws = self.draws
+        low, high = draws.windows()
         if forced is not None:
             self._force(op, forced, offset, idx, coef)
         gap = offset + coef * draws.z[idx]
@@ -321,7 +183,7 @@ class Recording(Journal):
         self.events.append(Bits(place, touches, offset, idx, coef, outcome, raised, window))
         return outcome
 
-    def _force(self, op: str, forced: Any, offset: Any, idx: Any, coef: Any) -> None:  # noqa: ANN401
+    def _force(self, op: str, forced: Any, offset: Any, idx: Any, coef: Any) -> None:
         """Move noise across the threshold where that gives the outcome that is wanted."""
         draws = self.draws
         low, high = draws.windows()
@@ -342,9 +204,9 @@ class Recording(Journal):
 
     def select(
         self,
-        offset: Any,  # noqa: ANN401
-        idx: Any,  # noqa: ANN401
-        coef: Any,  # noqa: ANN401
+        offset: Any,
+        idx: Any,
+        coef: Any,
         touches: tuple[Touch, ...],
         place: Place,
     ) -> int:
@@ -358,7 +220,7 @@ class Recording(Journal):
         weights: Floats | None,
         sample: Callable[[np.random.Generator], Any],
         place: Place,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         """An outcome drawn by `sample`; `weights` are its probabilities where they are known."""
         self.in_thread(place)
         outcome = sample(self.script.rng)
@@ -371,11 +233,11 @@ class Recording(Journal):
     def call(
         self,
         name: str,
-        given: Any,  # noqa: ANN401
+        given: Any,
         run: Callable[[], Any],
         cost: Callable[[Any, Any], Any],  # noqa: ARG002  # the replay needs it
         place: Place,
-    ) -> Any:  # noqa: ANN401
+    ) -> Any:
         self.in_thread(place)
         # What the mechanism draws inside is not looked at: it goes to a journal of its own.
         inner = Recording(Script(int(self.script.rng.integers(2**62))))

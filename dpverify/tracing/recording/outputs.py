@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from dpverify.auditing.sampling.spelling import canonical
-from dpverify.tracing.arithmetic import is_noisy, joined
-from dpverify.tracing.journal import span
-from dpverify.tracing.noise import Magnitude, NoisyArray, NoisyNumber
-from dpverify.tracing.places import Place
+from dpverify.tracing.noise.arrays import NoisyArray
+from dpverify.tracing.noise.numbers import Magnitude, NoisyNumber
+from dpverify.tracing.noise.shapes import is_noisy, joined
+from dpverify.tracing.recording.draws import span
+from dpverify.tracing.recording.places import Place
 
 Leaves = dict[tuple[Any, ...], Any]
 _CLOSE = 2.0**-40
 _KNOWN = {"builtins", "decimal", "fractions", "datetime", "uuid", "pathlib", "enum"}
+_ATOMS = {int, float, bool, str, type(None)}
 OPAQUE = "cannot be looked into"
 
 
@@ -33,7 +35,8 @@ def forms_in(value: Any, depth: int = 0) -> Iterator[Any]:  # noqa: C901, PLR091
             yield from forms_in(part, depth + 1)
     elif isinstance(value, (list, tuple, set, frozenset)):
         for part in value:
-            yield from forms_in(part, depth + 1)
+            if type(part) not in _ATOMS:
+                yield from forms_in(part, depth + 1)
     elif isinstance(value, np.ndarray):
         if value.dtype == object:
             for part in value.reshape(-1):
@@ -125,7 +128,10 @@ def _walk(  # noqa: C901, PLR0912  # one case a kind of output
     elif isinstance(value, (list, tuple)):
         found[*path, "length"] = len(value)
         for i, part in enumerate(value):
-            _walk(part, (*path, i), settled, found)
+            if type(part) in _ATOMS:
+                found[*path, i] = part
+            else:
+                _walk(part, (*path, i), settled, found)
     elif isinstance(value, (set, frozenset)):
         members = [canonical(settled.get(id(part), part)) for part in value]
         found[path] = sorted(members)
