@@ -102,12 +102,14 @@ class HasProfile(Protocol):
     def delta(self, epsilon: float) -> float | Bracket: ...
 
 
+@runtime_checkable
 class HasPair(Protocol):
     """A mechanism with a dominating pair."""
 
     def pair(self, relation: Relation) -> Pair: ...
 
 
+@runtime_checkable
 class HasClaim(Protocol):
     """A mechanism that says what it promises."""
 

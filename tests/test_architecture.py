@@ -49,7 +49,7 @@ def within(package: str, module: str) -> str | None:
 @pytest.mark.parametrize("package", LAYERS)
 def test_every_module_has_a_layer(package: str) -> None:
     found = {within(package, name) for name in MODULES} - {None}
-    assert found == set(LAYERS[package])
+    assert found <= set(LAYERS[package])
 
 
 @pytest.mark.parametrize("package", LAYERS)

@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fractions import Fraction
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 from flint import arb
 
 from dpverify.balls import ball
-from dpverify.claims import Claim
+from dpverify.claims import Claim, HasClaim, HasPair
 from dpverify.errors import InvalidParameter, as_count, check_instance, settle
 from dpverify.guarantees import (
     ApproxDP,
@@ -23,22 +23,6 @@ from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-
-
-@runtime_checkable
-class HasPair(Protocol):
-    """A mechanism as an accountant sees it: its dominating pair, and nothing else."""
-
-    def pair(self, relation: Relation) -> Pair: ...
-
-
-@runtime_checkable
-class HasClaim(Protocol):
-    """A mechanism that only says what it promises."""
-
-    @property
-    def claim(self) -> Claim: ...
-
 
 Composable: TypeAlias = Guarantee | Claim | Pair | HasPair | HasClaim
 

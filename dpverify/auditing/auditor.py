@@ -27,7 +27,7 @@ from typing import Any, Literal, TypeAlias
 
 from dpverify.auditing.adapters import adapted, assumptions
 from dpverify.auditing.procedure.conclusion import conclude
-from dpverify.auditing.procedure.rounds import Progress, Run
+from dpverify.auditing.procedure.rounds import Progress, Rounds
 from dpverify.auditing.procedure.state import Levels, Method, Plan
 from dpverify.auditing.sampling.copies import copier
 from dpverify.auditing.sampling.drawing import Target, is_vectorized
@@ -181,7 +181,7 @@ def audit(  # noqa: PLR0913  # the contract of the library
     ):
         sampler = replace(sampler, executor=runner, journal=journal)
         sampler.check_stored()
-        run = Run(plan, sampler, progress)
+        run = Rounds(plan, sampler, progress)
         stopped = run.go()
         verdict = conclude(plan, run.state, run.sampler, stopped)
     kept = () if journal is None else journal.notes

@@ -5,7 +5,7 @@ number. The larger a family, the more its best event flatters it. So each propos
 what was seen and is counted on the other, both ways; the family that counts best then proposes from
 all. Whatever is proposed is judged on fresh draws: soundness does not depend on attacks.
 
-To add one, subclass `Attack`, write `name` and `families`, and append an instance to `ATTACKS`.
+To add one, subclass `Attack`, write `name` and `families`, and `dpv.register` an instance.
 """
 
 from abc import ABC, abstractmethod
@@ -39,6 +39,7 @@ from dpverify.auditing.attacks.sets import reachable, values
 from dpverify.auditing.sampling.drawing import LOSS, Side
 from dpverify.auditing.sampling.outputs import ODD, TYPE, WHOLE, Outputs
 from dpverify.errors import InvalidParameter
+from dpverify.registry import Registry
 
 _MANY_TO_LEARN = 256
 _TREES_SEE = 48
@@ -60,7 +61,7 @@ class Families:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Prospect:
     """How promising the best event of a family is, and how to have it if none is better."""
 
     favors: Side
@@ -94,11 +95,11 @@ class Attack(ABC):
         """What is looked for in such draws, in words."""
         return {self.name} if self.families(seen) else set()
 
-    def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Found]:
+    def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Prospect]:
         """For each side, how promising the families are where they did not choose."""
         for family in self.families(seen):
             for side, merit in _cross_counted(family, halves, goal).items():
-                yield Found(side, merit, partial(_again, family, seen, goal, side, merit))
+                yield Prospect(side, merit, partial(_again, family, seen, goal, side, merit))
 
 
 class Scan(Attack):
@@ -119,7 +120,7 @@ class Scan(Attack):
         return {f"a scan of all {number:,} numbers of an output"} if number > MANY else set()
 
 
-class Cuts(Attack):
+class NumberCuts(Attack):
     """Thresholds and intervals of single numbers; of the likelihood ratio where it is known."""
 
     name = _CUTS
@@ -147,20 +148,24 @@ class Values(Attack):
         return found + ([partial(_values_of_any, parts[MANY:])] if len(parts) > MANY else [])
 
 
-class CutsOfTexts(Attack):
-    """Cuts of characters, and of numbers that are written in texts.
+class TextCuts(Attack):
+    """NumberCuts of characters, and of numbers that are written in texts.
 
     After all others, since of two events that promise the same the first is taken.
     """
 
-    name = _CUTS
+    name = "thresholds and intervals in texts"
 
     def families(self, seen: Draws) -> list[Family]:
         names = list(filter(_of_text, searched_features(seen)))
         return [partial(cut, name) for cut in (thresholds, intervals) for name in names]
 
+    def told(self, seen: Draws) -> set[str]:
+        del seen
+        return set()  # `NumberCuts` tells it
 
-class Bits(Attack):
+
+class FloatBits(Attack):
     """What the bits of floats show; how numbers are represented."""
 
     name = _BITS
@@ -179,7 +184,7 @@ class Bits(Attack):
 
 @dataclass(frozen=True)
 class Learned(Attack):
-    """Cuts of a score that is learned: from all numbers where they are few, or where many.
+    """NumberCuts of a score that is learned: from all numbers where they are few, or where many.
 
     Learning is slow, so it is done on one half of the draws; the cuts are chosen and counted within
     the other.
@@ -207,7 +212,7 @@ class Learned(Attack):
         del seen
         return []
 
-    def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Found]:
+    def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Prospect]:
         names = self.features(seen)
         fit, cut = halves
         score = self.learn(fit.left, fit.right, names) if names else None
@@ -222,7 +227,7 @@ class Learned(Attack):
             if side in best:
                 event = _of_score(best[side].event, score)
                 made = replace(best[side], event=event, merit=merit)
-                yield Found(side, merit, partial(replace, made))
+                yield Prospect(side, merit, partial(replace, made))
 
 
 class LearnedBits(Learned):
@@ -236,7 +241,7 @@ class LearnedBits(Learned):
 
     def told(self, seen: Draws) -> set[str]:
         del seen
-        return set()  # `Bits` tells it
+        return set()  # `FloatBits` tells it
 
 
 def _few_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees | None:
@@ -245,26 +250,29 @@ def _few_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees |
     return boosted(left, right, most_telling(names, Draws(left, right), goal, _TREES_SEE))
 
 
-ATTACKS: list[Attack] = [
+_OWN: tuple[Attack, ...] = (
     Scan(),
-    Cuts(),
+    NumberCuts(),
     Values(),
-    CutsOfTexts(),
-    Bits(),
+    TextCuts(),
+    FloatBits(),
     Learned("logistic regression", logistic),
     Learned("boosted trees", boosted),
     Learned("differences of means", mean_difference, many=True),
     Learned("boosted trees on the most telling numbers", _few_boosted, many=True),
     LearnedBits("boosted trees on bits", boosted),
-]
+)
+ATTACKS: Registry[Attack] = Registry("attack", needs=("name", "families"))
 """All attacks, in the order in which they are tried; of two equal events the first is taken."""
+for _attack in _OWN:
+    ATTACKS.add(_attack)
 
 
 def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposal]:
     """The best event for each side that it may favor."""
     _derive(seen)
     halves = seen.halves()
-    best: dict[Side, Found] = {}
+    best: dict[Side, Prospect] = {}
     for attack in ATTACKS:
         if attack.is_tried(families):
             for found in attack.found(seen, halves, goal):

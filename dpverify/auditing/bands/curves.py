@@ -53,7 +53,7 @@ class EventLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excess:
-    """Where a band leaves a claim behind: at ε the pair has more than the δ claimed."""
+    """Where a band refutes a claim: at ε the pair has more than the δ claimed."""
 
     epsilon: float
     claimed: float
@@ -126,7 +126,7 @@ class ProfileBand:
         return max(limits.epsilon_low(float(delta)) for limits in self.events)
 
     def refutes(self, claim: Claimable) -> Excess | None:
-        """Where the band shows most more than the claim allows; None if nowhere.
+        """Where the band exceeds the claim by most; None if it does so nowhere.
 
         A true claim is refuted with probability at most `level`, however many are tried.
         """

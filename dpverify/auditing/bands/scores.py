@@ -1,4 +1,4 @@
-"""One number per output, larger where the left side is likelier; thresholds on it are events.
+"""Scores: one number per output, larger where the left side is likelier.
 
 A score is chosen on draws that are not used again, so it may be anything: a bad one costs power,
 never soundness. The best is the privacy loss itself, where densities are known.

@@ -1,4 +1,4 @@
-"""What right guesses after one run say of a claim: p-values, and lower bounds on ε and μ.
+"""P-values and lower bounds on ε and μ from the number of right guesses after one run.
 
 Bounds on the chance of so many right guesses are true one by one, so a claim that implies many
 (ε, δ) is held to whichever of them bounds best, or to all together (`guess_mixture`), at no cost.

@@ -1,4 +1,4 @@
-r"""Right guesses under a claim that implies many (ε, δ) at once: all of them used together.
+r"""A bound on right guesses from several (ε, δ) of a claim together, by a linear program.
 
 Let the training be (ε_j, δ_j)-DP for j = 1, …, J, and E_j = e^(ε_j). For weights λ_j ≥ 0 and
 numbers u_jk in [0, 1] put U_k = Σ λ_j·u_jk and V_k = Σ λ_j·E_j·u_jk. The argument of `guessing`,

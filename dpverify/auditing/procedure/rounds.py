@@ -39,7 +39,7 @@ class Progress:
         )
 
 
-class Run:
+class Rounds:
     """An audit under way: its state, and how to draw more."""
 
     def __init__(

@@ -51,7 +51,7 @@ class SampleRaised(DPVerifyError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Drawing:
     """Draws start ≤ index < stop on one side.
 
     `singly` draws a vectorized mechanism one at a time. Nothing is begun after `until`. Draws with
@@ -92,14 +92,14 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Drawn:
     """The draws of a task and the seconds they took; fewer than asked if time was over."""
 
     outputs: Outputs
     seconds: float
 
 
-def perform(task: Task) -> Part:
+def perform(task: Drawing) -> Drawn:
     """The draws of a task."""
     seed_anew_outside(task.process)
     start = time.perf_counter()
@@ -110,7 +110,7 @@ def perform(task: Task) -> Part:
     else:
         with time_limit_if_possible(task.time_left):
             outputs = _block(task)
-    return Part(outputs, time.perf_counter() - start)
+    return Drawn(outputs, time.perf_counter() - start)
 
 
 def is_vectorized(mechanism: Target) -> bool:
@@ -126,7 +126,7 @@ def generator(
     )
 
 
-def _calls(task: Task) -> list[object]:
+def _calls(task: Drawing) -> list[object]:
     if task.timeout is not None and not can_interrupt():
         raise InvalidParameter(
             f"timeout={task.timeout!r} must be None here: it needs a Unix system, and calls that "
@@ -146,7 +146,7 @@ def _calls(task: Task) -> list[object]:
     return outputs
 
 
-def _call(task: Task, index: int, data: Any) -> object:  # noqa: ANN401
+def _call(task: Drawing, index: int, data: Any) -> object:  # noqa: ANN401
     rng = task.generator(index)
     try:
         with time_limit(task.timeout):
@@ -161,7 +161,7 @@ def _call(task: Task, index: int, data: Any) -> object:  # noqa: ANN401
         return Raised(type(error).__name__, str(error))
 
 
-def _block(task: Task) -> Outputs:
+def _block(task: Drawing) -> Outputs:
     """One block; in halves if it does not fit into memory."""
     try:
         return _whole_block(task)
@@ -174,7 +174,7 @@ def _block(task: Task) -> Outputs:
     return joined([_block(replace(task, stop=middle)), _block(replace(task, start=middle))])
 
 
-def _whole_block(task: Task) -> Outputs:
+def _whole_block(task: Drawing) -> Outputs:
     rng = task.generator(task.start)
     data = copier(task.data)()
     try:
@@ -204,7 +204,7 @@ def _whole_block(task: Task) -> Outputs:
     return outputs if losses is None else outputs.with_column(LOSS, losses)
 
 
-def _rows(task: Task, raw: Any) -> Outputs:  # noqa: ANN401  # whatever sample returned
+def _rows(task: Drawing, raw: Any) -> Outputs:  # noqa: ANN401  # whatever sample returned
     if isinstance(raw, np.ndarray) and raw.ndim > 0:
         return from_array(raw)
     try:
@@ -219,7 +219,7 @@ def _has_density(mechanism: Target) -> bool:
     return callable(getattr(mechanism, "log_density", None))
 
 
-def _losses(task: Task, raw: Any) -> Floats | None:  # noqa: ANN401
+def _losses(task: Drawing, raw: Any) -> Floats | None:  # noqa: ANN401
     """ln p(output | left) − ln p(output | right): the best events are its thresholds.
 
     None where the mechanism has no density in closed form for data like these.
@@ -237,7 +237,7 @@ def _losses(task: Task, raw: Any) -> Floats | None:  # noqa: ANN401
         return np.round(left - right, 9)
 
 
-def _single_draws(task: Task) -> Outputs:
+def _single_draws(task: Drawing) -> Outputs:
     """Draws of a vectorized mechanism one by one; failures have no density."""
     calls = _calls(task)
     outputs = from_objects(calls)

@@ -7,7 +7,7 @@ of pandas and polars, mappings, dataclasses and attrs classes, `tolist`, `__floa
 mechanism cannot change what was read. It is a function of the output alone.
 
 It is also bounded: endless iterables, containers that hold themselves, hooks that raise and arrays
-without end are read as far as they go, and a `Part` that was not read to its end says so.
+without end are read as far as they go, and an `Opaque` part that was not read to its end says so.
 """
 
 import dataclasses

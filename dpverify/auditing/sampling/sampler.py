@@ -15,11 +15,11 @@ import numpy as np
 
 from dpverify.auditing.sampling.drawing import (
     BLOCK,
-    Part,
+    Drawing,
+    Drawn,
     SampleRaised,
     Side,
     Target,
-    Task,
     is_vectorized,
     perform,
 )
@@ -42,7 +42,7 @@ class Pace:
 
     calls: int = _FIRST_TASK
 
-    def learn(self, part: Part) -> None:
+    def learn(self, part: Drawn) -> None:
         if part.outputs.size:
             most = min(_LARGEST_TASK, max(_LARGEST_PART // max(len(part.outputs.columns), 1), 1))
             each = max(part.seconds / part.outputs.size, 1e-9)
@@ -158,8 +158,8 @@ class Sampler:
             return None
         return part.between(0, stop - start)
 
-    def _task(self, side: Side, start: int, stop: int) -> Task:
-        return Task(
+    def _task(self, side: Side, start: int, stop: int) -> Drawing:
+        return Drawing(
             mechanism=self.mechanism,
             left=self.left,
             right=self.right,
@@ -173,11 +173,11 @@ class Sampler:
             key=self.key,
         )
 
-    def _performed(self, tasks: list[Task]) -> Iterator[Part]:
+    def _performed(self, tasks: list[Drawing]) -> Iterator[Drawn]:
         run = map if self.executor is None else self.executor.map
         return iter(run(perform, tasks))
 
-    def _kept(self, side: Side, start: int, stop: int, part: Part) -> Outputs:
+    def _kept(self, side: Side, start: int, stop: int, part: Drawn) -> Outputs:
         self.pace.learn(part)
         if self.journal is not None and part.outputs.size:
             self.journal.keep(side, start, part.outputs, singly=self.singly)

@@ -1,4 +1,4 @@
-r"""A test that may be watched: bets on events that the past chose, valid at every stopping time.
+r"""Anytime-valid test: bets on events chosen from earlier draws.
 
 **The bet.** Under a claim that implies (ε, δ), every event E has P(E) − e^ε·Q(E) − δ ≤ 0, where P
 is the law on the side that E favors and Q that on the other. Draw a pair: x from P, y from Q. The
@@ -14,8 +14,7 @@ choose events and λ anew from all that was seen.
 **Why pairs.** The same can be done with one draw at a time, from a side chosen at random with odds
 1 : e^ε, for then P(left, E) − P(right, E) ≤ δ/(1 + e^ε). Per draw the pairs' wealth grows faster
 where ε is small (by 40 % for a claim of 1/2 and Laplace noise of ε = 1), and up to a quarter slower
-where ε is 4 and more; `pair_growth` and `prior_odds_growth` compute both. Pairs also let a
-vectorized mechanism draw both sides in blocks.
+where ε is 4 and more. Pairs also let a vectorized mechanism draw both sides in blocks.
 
 **Every ε at once.** The tests of all ε on a fixed grid run side by side on the same events: the
 claim's, larger ones above it and smaller ones below. If all of those above up to some ε have
@@ -25,7 +24,6 @@ bound that this gives may be watched like the wealth. It is one about the δ of 
 claims that are one point (ε, δ) have it.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -219,26 +217,3 @@ class Wealth:
 def _without_gap(rejected: NDArray[np.bool_]) -> int:
     missing = np.flatnonzero(~rejected)
     return int(missing[0]) if missing.size else len(rejected)
-
-
-def pair_growth(p: float, q: float, epsilon: float) -> float:
-    """Largest mean log growth per draw of bets on pairs, an event having chances p and q."""
-    fractions = np.linspace(0.0, 0.9999, 4001)
-    ratio = math.exp(epsilon)
-    growth = sum(
-        chance * np.log1p(fractions * (x - ratio * y) / ratio)
-        for x, y, chance in (
-            (1, 0, p * (1 - q)),
-            (0, 1, (1 - p) * q),
-            (1, 1, p * q),
-        )
-    )
-    return float(np.max(growth)) / 2.0
-
-
-def prior_odds_growth(p: float, q: float, epsilon: float) -> float:
-    """The same for single draws from a side chosen at random with odds 1 : e^ε."""
-    left = 1.0 / (1.0 + math.exp(epsilon))
-    fractions = np.linspace(0.0, 0.9999, 4001)
-    growth = left * p * np.log1p(fractions) + (1.0 - left) * q * np.log1p(-fractions)
-    return float(np.max(growth))

@@ -1,4 +1,4 @@
-r"""What counts on two sides say of P(E) ≤ e^ε·Q(E) + δ, exactly, for fixed numbers of draws.
+r"""Exact binomial test of P(E) ≤ e^ε·Q(E) + δ from counts on both sides, for fixed draws.
 
 Two limits of Clopper and Pearson (1934), one for P(E) and one for Q(E), must share the level, and
 the worse ends of both meet in one ratio. The joint test here spends the level once:

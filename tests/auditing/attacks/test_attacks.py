@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pytest
 
+import dpverify as dpv
 from dpverify.auditing import audit
 from dpverify.auditing.attacks.draws import Draws, Goal, Proposal, merit_of
 from dpverify.auditing.attacks.events import Linear
@@ -46,11 +47,11 @@ def test_an_attack_of_ones_own_finds_what_others_do_not() -> None:
 
     assert found()[0] is False
     own = Twice()
-    ATTACKS.append(own)
+    dpv.register(own)
     try:
         refuted, tried = found()
     finally:
-        ATTACKS.remove(own)
+        ATTACKS.remove(own.name)
     assert refuted
     assert own.name in tried
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpverify.auditing import NotRefuted, Refuted, audit
-from dpverify.auditing.sampling.drawing import Side, Task, perform
+from dpverify.auditing.sampling.drawing import Drawing, Side, perform
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, ZeroConcentratedDP
 from tests.auditing.workloads import hungry
@@ -118,7 +118,7 @@ def test_memory_for_few_draws_at_a_time_is_enough() -> None:
 
 
 def test_halves_are_whole() -> None:
-    task = Task(
+    task = Drawing(
         mechanism=Greedy(), left=0.0, right=1.0, seed=1, side=Side.LEFT, start=64, stop=1_089
     )
     column = perform(task).outputs.column("output")

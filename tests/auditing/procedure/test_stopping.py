@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from dpverify.auditing import NotRefuted, Progress, Refuted, Witness, audit
-from dpverify.auditing.sampling.drawing import Part, Task
+from dpverify.auditing.sampling.drawing import Drawing, Drawn
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import GaussianDP, PureDP
 from dpverify.mechanisms import Laplace
@@ -30,8 +30,8 @@ class Failing(Executor):
         self.left = after
 
     def map(  # type: ignore[override]  # as audits call it
-        self, function: Callable[[Task], Part], tasks: Iterable[Task]
-    ) -> Iterator[Part]:
+        self, function: Callable[[Drawing], Drawn], tasks: Iterable[Drawing]
+    ) -> Iterator[Drawn]:
         for task in tasks:
             if self.left <= 0:
                 raise ConnectionError("the cluster is gone")

@@ -14,11 +14,33 @@ from dpverify.auditing.statistics.betting import (
     Ladder,
     Stake,
     Wealth,
-    pair_growth,
-    prior_odds_growth,
     wager,
 )
 from dpverify.auditing.statistics.points import Point
+
+
+def pair_growth(p: float, q: float, epsilon: float) -> float:
+    """Largest mean log growth per draw of bets on pairs, an event having chances p and q."""
+    fractions = np.linspace(0.0, 0.9999, 4001)
+    ratio = math.exp(epsilon)
+    growth = sum(
+        chance * np.log1p(fractions * (x - ratio * y) / ratio)
+        for x, y, chance in (
+            (1, 0, p * (1 - q)),
+            (0, 1, (1 - p) * q),
+            (1, 1, p * q),
+        )
+    )
+    return float(np.max(growth)) / 2.0
+
+
+def prior_odds_growth(p: float, q: float, epsilon: float) -> float:
+    """The same for single draws from a side chosen at random with odds 1 : e^ε."""
+    left = 1.0 / (1.0 + math.exp(epsilon))
+    fractions = np.linspace(0.0, 0.9999, 4001)
+    growth = left * p * np.log1p(fractions) + (1.0 - left) * q * np.log1p(-fractions)
+    return float(np.max(growth))
+
 
 LOW, HIGH = Between(feature="output", high=0.0), Between(feature="output", low=1.0)
 
