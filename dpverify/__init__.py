@@ -66,11 +66,13 @@ if TYPE_CHECKING:
         FinitePair,
         Kernel,
         NotIndistinguishable,
+        Pair,
         PrivacyLoss,
         dominates,
         leaky_loss,
         simulate,
     )
+    from dpverify.registry import register
     from dpverify.theorems import Evidence, Step, Theorem
     from dpverify.tracing import Traced, TraceWitness, trace, trace_over
 
@@ -102,6 +104,7 @@ __all__ = [
     "NotRefuted",
     "NotSupported",
     "OneRunVerdict",
+    "Pair",
     "PrivacyLoss",
     "ProfileBand",
     "ProfileClaim",
@@ -136,6 +139,7 @@ __all__ = [
     "leaky_loss",
     "one_run_epsilon",
     "one_run_mu",
+    "register",
     "simulate",
     "to_approx",
     "to_dict",
@@ -172,6 +176,7 @@ _HOME = {
     "NotRefuted": "auditing",
     "NotSupported": "errors",
     "OneRunVerdict": "auditing",
+    "Pair": "pairs",
     "PrivacyLoss": "pairs",
     "ProfileBand": "auditing",
     "ProfileClaim": "auditing",
@@ -206,6 +211,7 @@ _HOME = {
     "leaky_loss": "pairs",
     "one_run_epsilon": "auditing",
     "one_run_mu": "auditing",
+    "register": "registry",
     "simulate": "pairs",
     "to_approx": "accounting.conversion",
     "to_dict": "guarantees",

@@ -37,6 +37,15 @@ def ball(value: float | Fraction) -> arb:
     return arb(value if isinstance(value, int) else float(value))
 
 
+def round_up(exact: Fraction) -> float:
+    """A float that is not below `exact`, so that an upper bound stays one."""
+    try:
+        nearest = float(exact)
+    except OverflowError:
+        return math.inf
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
 def probability_above(value: arb) -> float:
     """A float in [0, 1] that is not below a probability; 1 where nothing is known of it."""
     above = float_above(value)

@@ -8,6 +8,7 @@ import html
 import json
 import math
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, TypeAlias
 
 from dpverify.errors import InvalidParameter, as_between, as_real, settle
@@ -15,7 +16,7 @@ from dpverify.plain import tagged, untagged
 from dpverify.theorems import Theorem
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PureDP:
     """ε-DP: P(E) ≤ exp(ε)·Q(E) for all events E and neighboring laws P, Q."""
 
@@ -25,7 +26,7 @@ class PureDP:
         settle(self, epsilon=as_between("epsilon", self.epsilon, 0.0, math.inf))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ApproxDP:
     """(ε, δ)-DP: P(E) ≤ exp(ε)·Q(E) + δ for all events E and neighboring laws P, Q."""
 
@@ -37,7 +38,7 @@ class ApproxDP:
         settle(self, delta=as_between("delta", self.delta, 0.0, 1.0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ZeroConcentratedDP:
     """ρ-zCDP: the Rényi divergence of every order α > 1 is at most α·ρ. [BS16 Def. 1.1]"""
 
@@ -47,7 +48,7 @@ class ZeroConcentratedDP:
         settle(self, rho=as_between("rho", self.rho, 0.0, math.inf))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RenyiDP:
     """(α, ε)-RDP: the Rényi divergence of order α is at most ε. [Mironov17 Def. 4]"""
 
@@ -61,7 +62,7 @@ class RenyiDP:
         settle(self, epsilon=as_between("epsilon", self.epsilon, 0.0, math.inf))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class GaussianDP:
     """μ-GDP: telling P from Q is no easier than telling N(μ, 1) from N(0, 1). [DRS22 Def. 3]"""
 
@@ -72,6 +73,13 @@ class GaussianDP:
 
 
 Guarantee: TypeAlias = PureDP | ApproxDP | ZeroConcentratedDP | RenyiDP | GaussianDP
+
+
+class End(Enum):
+    """An end of a bracket: which way a bound may err."""
+
+    UPPER = "upper"
+    LOWER = "lower"
 
 
 @dataclass(frozen=True, slots=True)

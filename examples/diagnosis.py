@@ -17,8 +17,8 @@ from sklearn.model_selection import train_test_split
 import dpverify as dpv
 import solvers
 from dpverify.reporting.plots import risk_figure
-from solvers.descent import Setting
-from solvers.quality.measurement import measure_descent, series
+from solvers.descent import DescentSetting
+from solvers.quality.risks import measure_descent, series
 
 RELATION = dpv.Relation.ADD_REMOVE
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
@@ -79,7 +79,7 @@ def audit_the_algorithm() -> None:
 def draw(rows: np.ndarray, labels: np.ndarray, path: Path) -> None:
     """Measured excess risk of noisy gradient descent against its bound, over budgets."""
     signs = np.where(labels == 1, 1.0, -1.0)
-    setting = Setting(
+    setting = DescentSetting(
         loss=solvers.Logistic(),
         bounds=solvers.Bounds(norm=1.0, labels=(-1, 1)),
         domain=solvers.Ball(5.0),

@@ -13,8 +13,8 @@ from fractions import Fraction
 import sympy as sp
 from flint import arb, ctx
 
-from dpverify.accounting.advanced import AdvancedComposition
-from dpverify.accounting.optimal import OptimalComposition, binomial_tail
+from dpverify.accounting.rules.advanced import AdvancedComposition
+from dpverify.accounting.rules.optimal import OptimalComposition, binomial_tail
 from dpverify.balls import ball
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs import LeakyResponsePair

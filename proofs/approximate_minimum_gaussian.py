@@ -20,8 +20,7 @@ from dpverify.theorems import ANALYTIC_GAUSSIAN, GAUSSIAN_COMPOSITION, Evidence,
 from proofs.analytic_gaussian import normal_cdf, profile
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.privacy.logistic_profile import LogisticProfile
-from solvers.privacy.objective_deltas import Constants, one_sided_delta
+from solvers.privacy.objective_deltas import Constants, LogisticProfile, one_sided_delta
 from solvers.privacy.theorems import (
     APPROXIMATE_MINIMUM,
     APPROXIMATE_MINIMUM_GAUSSIAN,

@@ -13,7 +13,7 @@ from math import log
 
 import sympy as sp
 
-from dpverify.accounting.basic import basic
+from dpverify.accounting.rules.basic import basic
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs import FinitePair
 from dpverify.theorems import BASIC_COMPOSITION, SIMULATION_LEMMA, Evidence, Step

@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import sympy as sp
 
-from dpverify.accounting.gdp import gdp
 from dpverify.accounting.parts import Part
+from dpverify.accounting.rules.gdp import gdp
 from dpverify.pairs import GaussianPair
 from dpverify.theorems import ANALYTIC_GAUSSIAN, GAUSSIAN_COMPOSITION, Evidence, Step, Theorem
 from proofs.post_processing import POST_PROCESSING

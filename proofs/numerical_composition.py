@@ -17,8 +17,7 @@ from flint import arb, ctx
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.numerical.cells import Tilt
-from dpverify.accounting.numerical.discretize import Grid, GridLaw, discretize
-from dpverify.accounting.numerical.parts import loss_law
+from dpverify.accounting.numerical.discretize import GridLaw, LossGrid, discretize
 from dpverify.balls import ball
 from dpverify.mechanisms import Gaussian, Laplace
 from dpverify.neighbors import Relation
@@ -61,11 +60,11 @@ def grid_laws_enclose_the_profile(*, swapped: bool = False) -> Step:
         SubsampledPair(GaussianPair(Fraction(1)), 0.25, Mixed.RIGHT),
         SubsampledPair(LaplacePair(scale=1.0, sensitivity=1.0), 0.5, Mixed.BOTH),
     )
-    grid = Grid(step=0.0625, offset=0.0)
+    grid = LossGrid(step=0.0625, offset=0.0)
     holds, count = True, 0
     with ctx.workprec(128):
         for pair in pairs:
-            law = loss_law(pair).cut(_LOG_CUT, _LOG_CUT)
+            law = pair.loss_law().cut(_LOG_CUT, _LOG_CUT)
             found = discretize(law, grid, Tilt(rate=_RATE, log_scale=0.0))
             for at in np.arange(-0.4, 1.2, 0.155).tolist():
                 upper = _profile(found.upper, found, grid, at - found.loss_error)
@@ -80,7 +79,7 @@ def grid_laws_enclose_the_profile(*, swapped: bool = False) -> Step:
     return Step("`discretize`", Evidence.CERTIFIED, holds, f"{count} points of {len(pairs)} pairs")
 
 
-def _profile(masses: np.ndarray, law: GridLaw, grid: Grid, at: float) -> arb:
+def _profile(masses: np.ndarray, law: GridLaw, grid: LossGrid, at: float) -> arb:
     """Σ mass·(1 − e^(ε−loss))₊ of a grid law, on balls."""
     total = arb(0)
     for index, mass in enumerate(masses.tolist()):

@@ -28,7 +28,7 @@ from proofs.determinant_ratio import DETERMINANT_RATIO
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
-from solvers.privacy.logistic_profile import LogisticProfile
+from solvers.privacy.objective_deltas import LogisticProfile
 from solvers.privacy.theorems import (
     OBJECTIVE_PERTURBATION_LOGISTIC,
     OBJECTIVE_PERTURBATION_LOGISTIC_GAUSSIAN,

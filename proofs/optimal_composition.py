@@ -11,7 +11,7 @@ from itertools import product
 import sympy as sp
 from flint import arb, ctx
 
-from dpverify.accounting.optimal import OptimalComposition
+from dpverify.accounting.rules.optimal import OptimalComposition
 from dpverify.balls import ball
 from dpverify.guarantees import ApproxDP
 from dpverify.theorems import LEAKY_RESPONSE, OPTIMAL_COMPOSITION, SIMULATION_LEMMA, Evidence, Step

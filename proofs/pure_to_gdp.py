@@ -10,7 +10,7 @@ from fractions import Fraction
 import sympy as sp
 from flint import ctx
 
-from dpverify.accounting.gdp import pure_mu
+from dpverify.accounting.rules.gdp import pure_mu
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs import GaussianPair, LeakyResponsePair
 from dpverify.theorems import ANALYTIC_GAUSSIAN, PURE_TO_GDP, SIMULATION_LEMMA, Evidence, Step

@@ -11,7 +11,7 @@ from itertools import product
 import sympy as sp
 
 from dpverify.accounting.parts import Part
-from dpverify.accounting.rdp import RenyiComposition
+from dpverify.accounting.rules.rdp import RenyiComposition
 from dpverify.guarantees import ApproxDP, RenyiDP
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import RENYI_COMPOSITION, Evidence, Step

@@ -13,7 +13,7 @@ import sympy as sp
 from flint import ctx
 
 from dpverify.accounting.renyi_conversion import _Line, renyi_delta, renyi_epsilon
-from dpverify.accounting.zcdp import zcdp_delta
+from dpverify.accounting.rules.zcdp import zcdp_delta
 from dpverify.balls import ball, enclose
 from dpverify.pairs import GaussianPair
 from dpverify.theorems import RENYI_TO_APPROX, Evidence, Step

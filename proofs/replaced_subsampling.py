@@ -34,7 +34,7 @@ from proofs.support.form import Proof
 from proofs.support.laws import rational_laws
 from proofs.support.symbolic import nonnegative, same
 from solvers.privacy.theorems import POISSON_REPLACED
-from solvers.sgd import PoissonBatches, noise_ratio
+from solvers.sgd import PoissonBatches, batch_noise_ratio
 
 
 def the_positive_part_splits(weight: Fraction = Fraction(1)) -> Step:
@@ -131,11 +131,11 @@ def the_library_has_this_profile(factor: float = 1.0) -> Step:
 
 
 def the_library_has_this_noise(more: int = 1) -> Step:
-    """`noise_ratio` for pure budgets: (1−q+q·e^a)/(1−q+q·e^(−a)) ≤ e^(ε/T) at a = 1/ratio, and nearly equal."""
+    """`batch_noise_ratio`: (1−q+q·e^a)/(1−q+q·e^(−a)) ≤ e^(ε/T) at a = 1/ratio, nearly equal."""
     holds, count = True, 0
     with ctx.workprec(160):
         for rate, epsilon, steps in ((0.25, 1.0, 2), (0.5, 3.0, 10), (0.01, 0.5, 100)):
-            found = noise_ratio(
+            found = batch_noise_ratio(
                 PoissonBatches(rate), PureDP(epsilon=epsilon), steps, Relation.REPLACE_ONE, 100
             )
             q, a = ball(PoissonBatches(rate).drawn_rate), more / ball(found)
@@ -150,7 +150,7 @@ def the_library_has_this_noise(more: int = 1) -> Step:
             )
             holds &= more != 1 or overlaps(laplace.max_loss_ball(), loss)
             count += 1
-    return Step("`noise_ratio`", Evidence.CERTIFIED, holds, f"{count} settings")
+    return Step("`batch_noise_ratio`", Evidence.CERTIFIED, holds, f"{count} settings")
 
 
 PROOF = Proof(

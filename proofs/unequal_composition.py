@@ -10,9 +10,9 @@ import numpy as np
 import sympy as sp
 from flint import ctx
 
-from dpverify.accounting.unequal import End, LossLaw, UnequalComposition
+from dpverify.accounting.rules.unequal import ListedLaw, UnequalComposition
 from dpverify.balls import ball
-from dpverify.guarantees import ApproxDP
+from dpverify.guarantees import ApproxDP, End
 from dpverify.theorems import LEAKY_RESPONSE, SIMULATION_LEMMA, UNEQUAL_COMPOSITION, Evidence, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.optimal_composition import brute_force
@@ -57,10 +57,10 @@ def the_library_has_the_exact_profile(less: int = 0) -> Step:
 
 
 def compressed_laws_err_to_their_side(*, swapped: bool = False) -> Step:
-    """`LossLaw.compressed`: spread is above and merged below the exact profile, at 40 losses."""
+    """`ListedLaw.compressed`: spread is above and merged below the exact profile, at 40 losses."""
     losses = np.linspace(-1.7, 2.3, 60)
     masses = np.exp(-((losses - 0.3) ** 2))
-    law = LossLaw(losses, masses / masses.sum())
+    law = ListedLaw(losses, masses / masses.sum())
     upper, lower = (law.compressed(0.31, end).sorted() for end in (End.UPPER, End.LOWER))
     if swapped:
         upper, lower = lower, upper

@@ -5,7 +5,7 @@ from fractions import Fraction
 import sympy as sp
 
 from dpverify.accounting.parts import Part
-from dpverify.accounting.zcdp import zcdp
+from dpverify.accounting.rules.zcdp import zcdp
 from dpverify.guarantees import ApproxDP, ZeroConcentratedDP
 from dpverify.pairs import GaussianPair, LeakyResponsePair
 from dpverify.theorems import RENYI_COMPOSITION, ZCDP_COMPOSITION, Evidence, Step

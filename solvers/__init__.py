@@ -31,6 +31,9 @@ _MODULES = {
     "PrivateSVM": "solvers.estimators",
     "PrivateLinearRegression": "solvers.estimators",
     "PrivateMedian": "solvers.estimators",
+    "PrivateClassifier": "solvers.estimators",
+    "PrivateRegressor": "solvers.estimators",
+    "register": "solvers.registry",
     "PrivateSelection": "solvers.selection",
     "Regularizer": "solvers.minimize.regularizers",
     "Ridge": "solvers.minimize.regularizers",
@@ -44,22 +47,26 @@ _MODULES = {
     "OutputPerturbation": "solvers.output_perturbation",
     "ObjectivePerturbation": "solvers.objective_perturbation",
     "ApproximateMinima": "solvers.approximate_minima",
-    "Rule": "solvers.privacy.objective_rules",
+    "ObjectiveRule": "solvers.privacy.objective_rules",
     "Setting": "solvers.privacy.objective_rules",
+    "DescentSetting": "solvers.descent",
     "GradientDescent": "solvers.gradient_descent",
     "StochasticGradientDescent": "solvers.sgd",
-    "PoissonBatches": "solvers.privacy.batches",
-    "FixedBatches": "solvers.privacy.batches",
-    "ExponentialQuantile": "solvers.sampling.quantiles",
-    "ExponentialERM": "solvers.sampling.exponential",
-    "ExponentialOnBall": "solvers.sampling.log_concave",
+    "PoissonBatches": "solvers.sgd",
+    "FixedBatches": "solvers.sgd",
+    "ExponentialQuantile": "solvers.exponential.quantiles",
+    "ExponentialERM": "solvers.exponential.candidates",
+    "ExponentialOnBall": "solvers.exponential.on_ball",
     "SufficientStatistics": "solvers.sufficient_statistics",
 }
 
-__all__ = list(_MODULES)
+_OLD_NAMES = {"Rule": "ObjectiveRule"}  # `Rule` means a composition rule elsewhere
+
+__all__ = list(_MODULES | _OLD_NAMES)
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever the module has under that name
+    name = _OLD_NAMES.get(name, name)
     if name not in _MODULES:
         raise AttributeError(f"module 'solvers' has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

@@ -18,8 +18,8 @@ from solvers.bounds import Data
 from solvers.minimize.certificate import EXPONENTIAL_ACCURACY
 from solvers.minimize.problem import Problem, Solution
 from solvers.plain_numbers import settle
-from solvers.privacy.linear_noise import LastNoise, LinearNoise
-from solvers.privacy.objective_rules import Rule, Setting
+from solvers.privacy.noise import LastNoise, LinearNoise
+from solvers.privacy.objective_rules import ObjectiveRule, Setting
 from solvers.privacy.theorems import APPROXIMATE_MINIMUM, APPROXIMATE_MINIMUM_GAUSSIAN
 
 _LEAST_GRADIENT = 2.0**-30
@@ -27,7 +27,9 @@ _LEAST_GRADIENT = 2.0**-30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproximateMinima:
-    """θ with ‖∇J(θ)‖ ≤ `gradient_tolerance` for J = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩, plus normal noise.
+    """Objective perturbation by a solver that may stop early, with noise for how early.
+
+    θ with ‖∇J(θ)‖ ≤ `gradient_tolerance` for J = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩, plus normal noise.
 
     b is normal, and so is the last noise, of sensitivity 2·gradient_tolerance/λ: each of two
     approximate minima may be off by half of that. The rule decides what they cost. The tight one
@@ -54,7 +56,7 @@ class ApproximateMinima:
     relation: Relation
     gradient_tolerance: float
     share: float = 0.01
-    rule: Rule = Rule.TIGHT
+    rule: ObjectiveRule = ObjectiveRule.TIGHT
 
     def __post_init__(self) -> None:
         settle(self)
@@ -75,9 +77,9 @@ class ApproximateMinima:
                 "approximate minima are told by their gradients: the problem must be smooth and "
                 "unconstrained"
             )
-        if self.rule is Rule.KIFER:
+        if self.rule is ObjectiveRule.KIFER:
             raise NotSupported(f"rule={self.rule.value!r} is for exact minima")
-        if self.rule is Rule.PUBLISHED and self.relation is not Relation.REPLACE_ONE:
+        if self.rule is ObjectiveRule.PUBLISHED and self.relation is not Relation.REPLACE_ONE:
             raise NotSupported("the published rule is for relation='replace-one' only")
         _ = self.noise, self.last_noise(1)  # refuse a hopeless budget at birth
 
@@ -103,9 +105,9 @@ class ApproximateMinima:
 
     @property
     def noise(self) -> LinearNoise:
-        """The law of b."""
+        """The distribution of b."""
         part = self._part(1.0 - self.share)
-        if self.rule is Rule.PUBLISHED:
+        if self.rule is ObjectiveRule.PUBLISHED:
             return LinearNoise(scale=self._published_sigma(part), gaussian=True)
         return LinearNoise(scale=_tight_sigma(self.setting, self.budget, self._tie), gaussian=True)
 
@@ -125,7 +127,7 @@ class ApproximateMinima:
         """Normal noise for approximate minima, b's rounding to its grid included."""
         noise, part = self.noise, self._part(self.share)
         off = self.gradient_tolerance + noise.rounding(dimension)
-        if self.rule is Rule.PUBLISHED:
+        if self.rule is ObjectiveRule.PUBLISHED:
             _check_classical(part.delta, part.epsilon)
             ratio = enclose(lambda: _classical(part.delta, part.epsilon))[1]
         else:
@@ -139,7 +141,7 @@ class ApproximateMinima:
     def claim(self) -> Claim:
         accurate = self.setting.grounds(gaussian=True)[1]
         assumes = (*self.noise.assumes, *accurate, EXPONENTIAL_ACCURACY)
-        published = self.rule is Rule.PUBLISHED
+        published = self.rule is ObjectiveRule.PUBLISHED
         theorem = APPROXIMATE_MINIMUM if published else APPROXIMATE_MINIMUM_GAUSSIAN
         return Claim(self.budget, self.relation, theorem, assumes)
 

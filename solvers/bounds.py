@@ -20,7 +20,9 @@ _SMALL = 2.0**-400
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """‖x‖₂ ≤ `norm` for every row x, and labels from the set `labels` or within ±`label_bound`.
+    """Declared bounds on the data: the norm of every row, and the labels.
+
+    ‖x‖₂ ≤ `norm` for every row x, and labels from the set `labels` or within ±`label_bound`.
 
     Privacy constants are computed from these three numbers and nothing else. No rows at all are
     data like any other, since they are neighbors of one row. A refusal names the bound and never
@@ -129,12 +131,6 @@ class Bounds:
                 f"every label in y must lie within ±{bound:g}, or be clipped (clip=True)"
             )
         return np.clip(labels, -bound, bound)
-
-
-def with_intercept(X: ArrayLike) -> Floats:  # noqa: N803
-    """The rows with a 1 appended; `Bounds.with_intercept` bounds them."""
-    rows = _matrix(X)
-    return np.hstack([rows, np.ones((len(rows), 1))])
 
 
 def _norms(rows: Floats) -> Floats:

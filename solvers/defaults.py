@@ -22,8 +22,8 @@ import numpy as np
 from dpverify.errors import InvalidParameter, check_count, check_positive
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
-from solvers.gradient_descent import noise_ratio
 from solvers.plain_numbers import plain_arguments
+from solvers.privacy.noise import noise_ratio
 
 INTERCEPT = 0.25  # the constant feature, in norm bounds
 
@@ -56,7 +56,9 @@ def ridge(
     norm: float,
     smoothness: float = 0.0,
 ) -> float:
-    """λ of the sum Σℓ + (λ/2)‖θ‖²: R·s/2, s the noise that gradients of length R need.
+    """The default ridge for noise in the objective.
+
+    λ of the sum Σℓ + (λ/2)‖θ‖²: R·s/2, s the noise that gradients of length R need.
 
     Losses whose theorem charges ln(1 + β/λ) in full give their β as `smoothness`; λ is then large
     enough for that to cost no more than a quarter of ε.
@@ -85,7 +87,9 @@ def output_ridge(  # noqa: PLR0913  # what the formula is about
     sharpness: float,
     records: int,
 ) -> float:
-    """λ of the sum where noise is added to the minimum itself: (f″·n·R⁴·L²·s²/d)^(1/3).
+    """The default ridge for noise on the minimum.
+
+    λ of the sum where noise is added to the minimum itself: (f″·n·R⁴·L²·s²/d)^(1/3).
 
     Noise of standard deviation L·s/λ a coordinate costs (n·R²·f″/2)·(L·s/λ)²/2, taking curvatures
     to be half of their largest, f″; the prior costs (λ/2)·d/R². Their sum is least there. Unlike
@@ -105,7 +109,9 @@ def output_ridge(  # noqa: PLR0913  # what the formula is about
 
 @plain_arguments
 def radius(*, dimension: int, norm: float) -> float:
-    """Of the ball that gradient methods stay in: √d/R, the prior's ‖θ‖.
+    """The default radius of the ball that gradient methods stay in.
+
+    Of the ball that gradient methods stay in: √d/R, the prior's ‖θ‖.
 
     >>> radius(dimension=9, norm=1.0)
     3.0
@@ -117,7 +123,9 @@ def radius(*, dimension: int, norm: float) -> float:
 
 @plain_arguments
 def steps(budget: PureDP | ApproxDP, relation: Relation, *, dimension: int, records: int) -> int:
-    """Noisy gradients to take: as many as leave their noise no longer than the gradients.
+    """The default number of noisy gradients.
+
+    Noisy gradients to take: as many as leave their noise no longer than the gradients.
 
     With k steps the noise of a mean gradient has length √(d·k)·s/n (k·√d·s/n for pure budgets,
     where ε is shared out evenly); more steps than make that one do not lower R·B/√k.

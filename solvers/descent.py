@@ -23,7 +23,7 @@ from solvers.domains import Domain
 from solvers.losses import Loss
 from solvers.plain_numbers import settle
 from solvers.privacy.clipped_sums import ELEMENTWISE, ClippedSums, classes_of
-from solvers.privacy.step_noise import Kind, StepNoise
+from solvers.privacy.noise import Kind, StepNoise
 
 Output: TypeAlias = Literal["average", "last"]
 
@@ -31,8 +31,10 @@ _CELLS = 1 << 22  # floats of transcripts held at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """min over θ in `domain` of (1/n)·Σ ℓ(θ; xᵢ, yᵢ) + (`ridge`/2)·‖θ‖², by noisy gradients.
+class DescentSetting:
+    """What a noisy gradient method minimizes, and on which data.
+
+    min over θ in `domain` of (1/n)·Σ ℓ(θ; xᵢ, yᵢ) + (`ridge`/2)·‖θ‖², by noisy gradients.
 
     `records` is the public number that sums are divided by. Under REPLACE_ONE the data must have
     just as many; under ADD_REMOVE how many there are is private, so `records` is a declared guess
@@ -95,10 +97,10 @@ class Setting:
 
 
 class Method(Protocol):
-    """A noisy gradient method, as the path needs it."""
+    """What the shared code asks of a noisy gradient method."""
 
     @property
-    def setting(self) -> Setting: ...
+    def setting(self) -> DescentSetting: ...
     @property
     def steps(self) -> int: ...
     @property
@@ -115,7 +117,7 @@ class Method(Protocol):
 class Path:
     """The iterates that noisy gradient sums lead through: post-processing, without the data."""
 
-    setting: Setting
+    setting: DescentSetting
     learning_rate: float
     divisor: float
 
@@ -201,7 +203,7 @@ def check_output(output: object) -> None:
     check_member("output", output, ("average", "last"))
 
 
-def assumptions(setting: Setting, kind: Kind) -> tuple[str, ...]:
+def assumptions(setting: DescentSetting, kind: Kind) -> tuple[str, ...]:
     """What a claim rests on beyond its theorem, for noise of that kind."""
     drawn = StepNoise(
         kind=kind, scale=1.0, sensitivity=1.0, dimension=2, arithmetic=setting.arithmetic

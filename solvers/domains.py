@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,25 @@ _TOLERANCE = 2.0**-30  # `contains` allows for the rounding of a projection
 
 
 class Domain(ABC):
-    """A closed convex set of parameter vectors, in any dimension or a declared one."""
+    """A closed convex set of parameter vectors, in any dimension or a declared one.
+
+    A domain of your own writes the abstract methods; one that lacks some is refused when it is
+    made. Gradient methods take it; minima that are certified need a domain with `exact`.
+    `solvers.register` makes it known by its name.
+    """
+
+    exact: bool = False  # whether ball arithmetic knows it: `minimize.precise_corners`
+
+    def __new__(cls, *_: object, **__: object) -> Self:
+        """Refuse a domain that is only half written."""
+        if missing := ", ".join(sorted(cls.__abstractmethods__)):
+            raise InvalidParameter(f"domain={cls.__name__} must define {missing}")
+        return super().__new__(cls)
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What it is called in the registry."""
 
     @property
     @abstractmethod
@@ -67,9 +85,9 @@ class Domain(ABC):
 class WholeSpace(Domain):
     """No constraint."""
 
-    @property
-    def bounded(self) -> bool:
-        return False
+    name = "whole-space"
+    exact = True
+    bounded = False
 
     def diameter(self, dimension: int) -> float:
         self.check_dimension(dimension)
@@ -90,21 +108,23 @@ class WholeSpace(Domain):
 
 @dataclass(frozen=True, slots=True)
 class Ball(Domain):
-    """‖θ‖₂ ≤ radius.
+    """A ball around 0.
+
+    ‖θ‖₂ ≤ radius.
 
     >>> Ball(2.0).project([[3.0, 4.0], [0.0, 1.0]]).round(9).tolist()
     [[1.2, 1.6], [0.0, 1.0]]
     """
+
+    name = "ball"
+    exact = True
+    bounded = True
 
     radius: float
 
     def __post_init__(self) -> None:
         settle(self)
         check_positive("radius", self.radius)
-
-    @property
-    def bounded(self) -> bool:
-        return True
 
     def diameter(self, dimension: int) -> float:
         self.check_dimension(dimension)
@@ -130,11 +150,17 @@ class Ball(Domain):
 
 @dataclass(frozen=True, slots=True)
 class Box(Domain):
-    """low ≤ θ ≤ high in every coordinate; numbers, or one number a coordinate.
+    """A box: every coordinate within bounds.
+
+    low ≤ θ ≤ high in every coordinate; numbers, or one number a coordinate.
 
     >>> Box(-1.0, 1.0).project([2.0, 0.5]).tolist()
     [1.0, 0.5]
     """
+
+    name = "box"
+    exact = True
+    bounded = True
 
     low: float | tuple[float, ...]
     high: float | tuple[float, ...]
@@ -167,10 +193,6 @@ class Box(Domain):
     @property
     def _high(self) -> Floats:
         return np.asarray(self.high, np.float64)
-
-    @property
-    def bounded(self) -> bool:
-        return True
 
     @property
     def dimension(self) -> int | None:
@@ -207,15 +229,17 @@ class Box(Domain):
 
 @dataclass(frozen=True, slots=True)
 class Simplex(Domain):
-    """θ ≥ 0 with sum 1.
+    """The probability simplex.
+
+    θ ≥ 0 with sum 1.
 
     >>> Simplex().project([0.5, 0.9, -3.0]).round(9).tolist()
     [0.3, 0.7, 0.0]
     """
 
-    @property
-    def bounded(self) -> bool:
-        return True
+    name = "simplex"
+    exact = True
+    bounded = True
 
     def diameter(self, dimension: int) -> float:
         self.check_dimension(dimension)

@@ -2,26 +2,20 @@
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from fractions import Fraction
-from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
 
-from dpverify.accounting.calibration import calibrate
 from dpverify.arrays import Floats, Ints
-from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_positive
-from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, ZeroConcentratedDP
-from dpverify.mechanisms import Gaussian
+from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
 from dpverify.theorems import BASIC_COMPOSITION, GAUSSIAN_COMPOSITION, Theorem
 from solvers.bounds import Data
 from solvers.descent import (
+    DescentSetting,
     FullTranscript,
     Output,
-    Setting,
     above,
     assumptions,
     check_output,
@@ -29,9 +23,7 @@ from solvers.descent import (
 )
 from solvers.plain_numbers import settle
 from solvers.privacy.clipped_sums import ClippedSums
-from solvers.privacy.step_noise import Kind, StepNoise
-
-Budget: TypeAlias = PureDP | ApproxDP | ZeroConcentratedDP | GaussianDP
+from solvers.privacy.noise import Budget, StepNoise, check_budget, kind_of, noise_ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +38,12 @@ class GradientDescent:
 
     The default learning rate, R/(B·√(k + 1)), gives the averaged iterate an expected excess risk of
     at most R·B/√(k + 1), B² bounding the second moment of a noisy mean gradient
-    (`utility.descent_excess`). Clipping below the Lipschitz constant voids that bound, never the
-    claim.
+    (`excess_bounds.descent_excess`). Clipping below the Lipschitz constant voids that bound,
+    never the claim.
 
+    >>> from dpverify import ApproxDP
     >>> from solvers import Ball, Bounds, Logistic
-    >>> setting = Setting(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),
+    >>> setting = DescentSetting(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),
     ...                   domain=Ball(5.0), relation=Relation.REPLACE_ONE, records=2)
     >>> fit = GradientDescent(setting, budget=ApproxDP(epsilon=1.0, delta=1e-6), steps=10)
     >>> data = [[1.0, 0.0], [0.0, 1.0]], [1, -1]
@@ -58,7 +51,7 @@ class GradientDescent:
     (3, 2)
     """
 
-    setting: Setting
+    setting: DescentSetting
     _: KW_ONLY
     budget: Budget
     steps: int
@@ -135,60 +128,3 @@ class GradientDescent:
     def sample(self, data: Data, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` independent private fits: an array (size, d)."""
         return released(self, data, size, rng, self.output)
-
-
-def kind_of(budget: object) -> Kind:
-    """Norm noise keeps a pure budget, Gaussian noise every other."""
-    return "norm" if isinstance(budget, PureDP) else "gaussian"
-
-
-def check_budget(budget: object) -> None:
-    """Refuse budgets that no amount of noise, or any, would meet."""
-    match budget:
-        case ApproxDP(delta=0.0):
-            raise InvalidParameter(
-                f"budget={budget!r} must have delta > 0 for Gaussian noise; PureDP takes another"
-            )
-        case ApproxDP(delta=delta) if delta >= 1:
-            raise InvalidParameter(f"budget={budget!r} must have delta < 1")
-        case PureDP(epsilon=size) | ApproxDP(epsilon=size):
-            name = "epsilon"
-        case ZeroConcentratedDP(rho=size):
-            name = "rho"
-        case GaussianDP(mu=size):
-            name = "mu"
-        case _:
-            raise InvalidParameter(
-                f"budget={budget!r} must be PureDP, ApproxDP, ZeroConcentratedDP or GaussianDP"
-            )
-    if not 0 < size < math.inf:
-        raise InvalidParameter(f"{name}={size!r} must be positive and finite: no noise would fit")
-
-
-@lru_cache(maxsize=256)
-def noise_ratio(budget: Budget, steps: int) -> float:
-    """The scale of each step's noise over its sensitivity, not rounded down.
-
-    ε/k a step for pure budgets; μ/√k a step otherwise, with ρ = μ²/2 for zCDP.
-
-    >>> noise_ratio(GaussianDP(mu=0.5), 4)
-    4.0
-    """
-    match budget:
-        case PureDP(epsilon=epsilon):
-            return enclose(lambda: steps / ball(epsilon))[1]
-        case GaussianDP(mu=mu):
-            return enclose(lambda: ball(steps).sqrt() / ball(mu))[1]
-        case ZeroConcentratedDP(rho=rho):
-            return enclose(lambda: ball(Fraction(steps, 2)).sqrt() / ball(rho).sqrt())[1]
-        case ApproxDP():
-            unit = _gaussian_ratio(budget)
-            return enclose(lambda: ball(steps).sqrt() * ball(unit))[1]
-
-
-@lru_cache(maxsize=256)
-def _gaussian_ratio(budget: ApproxDP) -> float:
-    """1/μ for the largest μ whose profile meets the budget; the relation plays no part."""
-    return calibrate(
-        lambda ratio: Gaussian(sigma=ratio), budget=budget, relation=Relation.ADD_REMOVE
-    )

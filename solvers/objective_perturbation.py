@@ -25,8 +25,8 @@ from solvers.domains import WholeSpace
 from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, Certificate
 from solvers.minimize.problem import Problem, Solution
 from solvers.plain_numbers import settle
-from solvers.privacy.linear_noise import LastNoise, LinearNoise
-from solvers.privacy.objective_rules import Charge, Rule, Setting
+from solvers.privacy.noise import LastNoise, LinearNoise
+from solvers.privacy.objective_rules import Charge, ObjectiveRule, Setting
 from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_LIMIT as LIMIT
 
 Budget: TypeAlias = PureDP | ApproxDP
@@ -39,7 +39,9 @@ _BLOCK = 1 << 22  # scores or Hessian entries held at once
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectivePerturbation:
-    """argmin of Σℓ + penalty + ⟨b, θ⟩, b of density ∝ e^(−‖b‖/τ) or, if δ > 0, normal.
+    """Objective perturbation: the minimum of an objective with a random linear part.
+
+    argmin of Σℓ + penalty + ⟨b, θ⟩, b of density ∝ e^(−‖b‖/τ) or, if δ > 0, normal.
 
     With arithmetic "grid" the noise b is drawn exactly, and a last small noise, worth `share` of ε,
     hides how far the solver and the grid are from the ideal minimum; the claim counts it all. With
@@ -64,7 +66,7 @@ class ObjectivePerturbation:
     problem: Problem
     budget: Budget
     relation: Relation
-    rule: Rule = Rule.TIGHT
+    rule: ObjectiveRule = ObjectiveRule.TIGHT
     share: float = 2.0**-10
     arithmetic: Arithmetic = "grid"
 
@@ -112,7 +114,7 @@ class ObjectivePerturbation:
         )
 
     def noise(self, dimension: int | None = None) -> LinearNoise:
-        """The law of b."""
+        """The distribution of b."""
         scale = _noise(self.setting(dimension), self._first)
         return LinearNoise(scale=scale, gaussian=self._gaussian)
 

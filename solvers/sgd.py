@@ -7,42 +7,140 @@ from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.calibration import calibrate
 from dpverify.accounting.parts import Composable
 from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_count, check_positive
+from dpverify.errors import InvalidParameter, NotSupported, check_count, check_positive, check_real
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms import Gaussian, Laplace
+from dpverify.mechanisms import Gaussian, Laplace, Subsampled, SubsampledWithoutReplacement
 from dpverify.neighbors import Relation
+from dpverify.theorems import POISSON_SUBSAMPLING, WITHOUT_REPLACEMENT, Theorem
 from solvers.bounds import Data
 from solvers.descent import (
+    DescentSetting,
     Output,
-    Setting,
     Transcript,
     above,
     assumptions,
     check_output,
     released,
 )
-from solvers.gradient_descent import check_budget, kind_of
 from solvers.plain_numbers import settle
-from solvers.privacy.batches import Batches, FixedBatches, PoissonBatches
 from solvers.privacy.clipped_sums import ClippedSums
-from solvers.privacy.step_noise import StepNoise
+from solvers.privacy.noise import StepNoise, check_budget, kind_of
+from solvers.privacy.theorems import POISSON_REPLACED
+
+_UNIFORM = 2**53  # what Generator.random() returns are multiples of 1/this
+_CELLS = 1 << 21
+_SHUFFLED = 2_000  # up to so many records whole rows are shuffled; beyond, one draw a row is faster
+
+
+@dataclass(frozen=True, slots=True)
+class PoissonBatches:
+    """Every record is in a batch with probability `rate`, independently of all others."""
+
+    rate: float
+
+    def __post_init__(self) -> None:
+        settle(self)
+        check_real("rate", self.rate)
+        if not 0 < self.rate <= 1:
+            raise InvalidParameter(f"rate={self.rate!r} must be positive and at most 1")
+
+    @property
+    def drawn_rate(self) -> float:
+        """The probability that a float uniform on multiples of 2^-53 is below `rate`."""
+        return math.ceil(self.rate * _UNIFORM) / _UNIFORM
+
+    def theorem(self, relation: Relation) -> Theorem:
+        return POISSON_SUBSAMPLING if relation is Relation.ADD_REMOVE else POISSON_REPLACED
+
+    def check(self, setting: DescentSetting) -> None:
+        """Poisson batches fit every setting."""
+
+    def expected(self, records: int) -> float:
+        return float(self.rate) * records
+
+    def reach(self, relation: Relation) -> float:  # noqa: ARG002
+        """The declared sensitivity, in clipping norms: one record's presence."""
+        return 1.0
+
+    def part(self, noise: Gaussian | Laplace, records: int) -> Composable:  # noqa: ARG002
+        """One step, as the accountant sees it."""
+        return Subsampled(noise, rate=self.drawn_rate)
+
+    def totals(self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator) -> Ints:
+        result = np.empty((len(parameters), sums.dimension), np.int64)
+        step = max(1, _CELLS // max(1, sums.records))
+        for start in range(0, len(parameters), step):
+            few = slice(start, start + step)
+            shape = (len(parameters[few]), sums.records)
+            chosen: NDArray[np.bool_] = rng.random(shape) < self.rate
+            result[few] = sums.total(parameters[few], chosen)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class FixedBatches:
+    """`size` different records a batch, all such batches equally likely: REPLACE_ONE only."""
+
+    size: int
+
+    def __post_init__(self) -> None:
+        settle(self)
+        check_count("size", self.size)
+
+    def theorem(self, relation: Relation) -> Theorem:  # noqa: ARG002
+        return WITHOUT_REPLACEMENT
+
+    def check(self, setting: DescentSetting) -> None:
+        if setting.relation is not Relation.REPLACE_ONE:
+            raise NotSupported(
+                f"relation={setting.relation.value!r} must be {Relation.REPLACE_ONE.value!r} for "
+                "batches of fixed size, which show how many records there are; Poisson batches "
+                "take both relations"
+            )
+        if self.size > setting.records:
+            raise InvalidParameter(
+                f"size={self.size!r} of a batch must not exceed records={setting.records!r}"
+            )
+
+    def expected(self, records: int) -> float:  # noqa: ARG002
+        return float(self.size)
+
+    def reach(self, relation: Relation) -> float:  # noqa: ARG002
+        """The declared sensitivity, in clipping norms: one record of the batch replaced."""
+        return 2.0
+
+    def part(self, noise: Gaussian | Laplace, records: int) -> Composable:
+        return SubsampledWithoutReplacement(noise, batch=self.size, population=records)
+
+    def totals(self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator) -> Ints:
+        return sums.total_of_batches(parameters, self._batches(len(parameters), sums.records, rng))
+
+    def _batches(self, count: int, records: int, rng: np.random.Generator) -> Ints:
+        """Record numbers (count, size); both ways draw integers without bias."""
+        if records > _SHUFFLED:
+            rows = [rng.choice(records, self.size, replace=False) for _ in range(count)]
+            return np.array(rows, np.int64)
+        result = np.empty((count, self.size), np.int64)
+        step = max(1, _CELLS // records)
+        for start in range(0, count, step):
+            few = result[start : start + step]
+            few[:] = rng.permuted(np.tile(np.arange(records), (len(few), 1)), axis=1)[
+                :, : self.size
+            ]
+        return result
+
+
+Batches: TypeAlias = PoissonBatches | FixedBatches
+
 
 Budget: TypeAlias = PureDP | ApproxDP
-
-__all__ = [
-    "Batches",
-    "Budget",
-    "FixedBatches",
-    "PoissonBatches",
-    "StochasticGradientDescent",
-    "noise_ratio",
-]
 
 _CLOSE = 1e-3  # of the noise, for batches of fixed size
 
@@ -64,7 +162,7 @@ class StochasticGradientDescent:
     the same ε is the one that counts.
 
     >>> from solvers import Bounds, Logistic, WholeSpace
-    >>> setting = Setting(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),
+    >>> setting = DescentSetting(loss=Logistic(), bounds=Bounds(norm=1.0, labels=(-1, 1)),
     ...                   domain=WholeSpace(), relation=Relation.ADD_REMOVE, records=100)
     >>> fit = StochasticGradientDescent(setting, budget=ApproxDP(epsilon=1.0, delta=1e-5),
     ...                                 batches=PoissonBatches(0.1), steps=20, learning_rate=1.0)
@@ -72,7 +170,7 @@ class StochasticGradientDescent:
     2.102
     """
 
-    setting: Setting
+    setting: DescentSetting
     _: KW_ONLY
     budget: Budget
     batches: Batches
@@ -109,7 +207,7 @@ class StochasticGradientDescent:
         """What is added to each sum of gradients."""
         relation = self.setting.relation
         reach = self.batches.reach(relation) * self.setting.clipping_norm(dimension)
-        ratio = noise_ratio(
+        ratio = batch_noise_ratio(
             self.batches, self.budget, int(self.steps), relation, int(self.setting.records)
         )
         return StepNoise(
@@ -137,7 +235,7 @@ class StochasticGradientDescent:
 
 
 @lru_cache(maxsize=256)
-def noise_ratio(
+def batch_noise_ratio(
     batches: Batches, budget: Budget, steps: int, relation: Relation, records: int
 ) -> float:
     """The least scale of noise over its declared sensitivity that the budget allows."""

@@ -20,10 +20,9 @@ from dpverify.theorems import ANALYTIC_GAUSSIAN, LAPLACE, NORM_MECHANISM, Theore
 from solvers.bounds import Bounds, Data
 from solvers.descent import above, features_and_labels
 from solvers.domains import Domain, WholeSpace
-from solvers.gradient_descent import Budget, check_budget, noise_ratio
 from solvers.plain_numbers import settle
 from solvers.privacy.clipped_sums import MOST_RECORDS
-from solvers.privacy.step_noise import Kind, StepNoise
+from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio
 
 PureNoise: TypeAlias = Literal["laplace", "norm"]
 
@@ -40,7 +39,9 @@ _STRETCH = 181 / 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SufficientStatistics:
-    """θ = (A + ridge·I)⁻¹·b from one noisy release of A = XᵀX and b = Xᵀy.
+    """Private least squares from one noisy release of XᵀX and Xᵀy.
+
+    θ = (A + ridge·I)⁻¹·b from one noisy release of A = XᵀX and b = Xᵀy.
 
     With ‖x‖ ≤ r and |y| ≤ s, a record's share is (x·xᵀ, y·x). Its ℓ2 norm is
     ‖x‖·√(‖x‖² + y²) ≤ r·√(r² + s²), counting both halves of the symmetric matrix; two records

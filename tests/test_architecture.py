@@ -13,6 +13,7 @@ LAYERS = (
         "errors",
         "arrays",
         "plain",
+        "registry",
         "balls",
         "theorems",
         "guarantees",

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import dpverify as dpv
-from dpverify.accounting.advanced import AdvancedComposition
 from dpverify.accounting.curves import growth
 from dpverify.accounting.numerical import NumericalComposition
-from dpverify.accounting.optimal import OptimalComposition
-from dpverify.accounting.unequal import UnequalComposition
+from dpverify.accounting.rules.advanced import AdvancedComposition
+from dpverify.accounting.rules.optimal import OptimalComposition
+from dpverify.accounting.rules.unequal import UnequalComposition
 from dpverify.errors import DPVerifyError, InvalidParameter, as_between, as_count, as_real
 from dpverify.pairs import GaussianPair, LaplacePair, SubsampledPair, WithoutReplacementPair
 

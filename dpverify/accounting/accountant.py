@@ -1,12 +1,12 @@
-"""The front door: what do these parts cost together?"""
+"""The accountant: what mechanisms and guarantees cost together."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from dpverify.accounting.basic import basic
 from dpverify.accounting.comparison import Comparison, Row
 from dpverify.accounting.parts import (
     Composable,
@@ -17,17 +17,10 @@ from dpverify.accounting.parts import (
     merged,
     part_of,
 )
-from dpverify.accounting.rules import (
-    BASIC,
-    GDP,
-    NUMERICAL,
-    OPTIMAL,
-    RDP,
-    RULES,
-    Question,
-    Rule,
-    within_reach,
-)
+from dpverify.accounting.rules import BASIC, GDP, NUMERICAL, OPTIMAL, RDP, RULES, Question, Rule
+from dpverify.accounting.rules.basic import basic
+from dpverify.accounting.rules.optimal import within_reach
+from dpverify.accounting.rules.rule import answer_of
 from dpverify.balls import ball, enclose, float_below
 from dpverify.errors import InvalidParameter, as_between, as_count, as_positive
 from dpverify.guarantees import ApproxDP, Bracket, RenyiDP, ZeroConcentratedDP
@@ -123,17 +116,17 @@ class Accountant:
             question = Question("epsilon", float_below(ball(delta)), float(tolerance))
         else:
             raise InvalidParameter(
-                f"delta={delta!r} and epsilon={epsilon!r} must be given one without the other"
+                f"delta={delta!r}, epsilon={epsilon!r}: give exactly one of delta and epsilon"
             )
         if not self.parts:
             raise InvalidParameter("parts=() must not be empty: compose something first")
         return Comparison(question.unknown, question.at, _rows(self.parts, question))
 
 
-def _rows(parts: Parts, question: Question, rules: tuple[Rule, ...] = RULES) -> tuple[Row, ...]:
+def _rows(parts: Parts, question: Question, rules: Iterable[Rule] = RULES) -> tuple[Row, ...]:
     rows = []
     for rule in rules:
-        answer = rule.answer(parts, question)
+        answer = answer_of(rule, parts, question)
         match answer:
             case None:
                 continue
@@ -175,17 +168,20 @@ def _pure(parts: Parts, question: Question) -> Bracket | None:
     if question.unknown == "delta" or question.at > 0 or len(pairs) < len(parts):
         return None
     sides = [[pair for pair, _ in pairs], [pair.reversed for pair, _ in pairs]]
-    if any(pair.singular_mass > 0 for side in sides for pair in side):
+    if any(pair.is_limit_known and pair.singular_mass > 0 for side in sides for pair in side):
         return Bracket(math.inf, math.inf, EXACT_PROFILE)
-    totals = []
+    lower = upper = 0.0
     for side in sides:
-        worst = [
-            (ApproxDP(epsilon=pair.max_loss), k) for pair, (_, k) in zip(side, pairs, strict=True)
-        ]
-        totals.append(basic(worst).epsilon)
-    upper = max(totals)
-    # Each largest loss is rounded up by less than one unit in the last place, and so is the sum.
-    lower = upper * (1 - 2.0**-51) if math.isfinite(upper) else upper
+        largest = [(pair.epsilon_bracket(0.0), k) for pair, (_, k) in zip(side, pairs, strict=True)]
+        least, most = (
+            basic((ApproxDP(epsilon=end), k) for end, k in ends).epsilon
+            for ends in zip(*(((b.lower, k), (b.upper, k)) for b, k in largest), strict=True)
+        )
+        # Each sum is rounded up by less than one unit in the last place.
+        lower = max(lower, least if math.isinf(least) else math.nextafter(least, 0.0))
+        upper = max(upper, most)
+    if math.isfinite(upper):
+        lower = min(lower, upper * (1 - 2.0**-51))
     return Bracket(lower, upper, BASIC_COMPOSITION)
 
 

@@ -90,7 +90,8 @@ def calibration(
         )
     if budget.epsilon == math.inf or (isinstance(budget, ApproxDP) and budget.delta == 1):
         raise InvalidParameter(
-            f"budget={budget!r} must exclude something: any noise is more than enough"
+            f"budget={budget!r} must have a finite epsilon and a delta below 1: no noise is needed "
+            "otherwise"
         )
     search = _Search(factory, budget, Relation.parse(relation), times)
     low, high = search.narrowed(*search.start(), precision)

@@ -4,11 +4,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpverify.accounting.basic import round_up
-from dpverify.accounting.gdp import pure_mu
 from dpverify.accounting.renyi_conversion import renyi_epsilon
-from dpverify.accounting.zcdp import zcdp_epsilon
-from dpverify.balls import ball, enclose
+from dpverify.accounting.rules.gdp import pure_mu
+from dpverify.accounting.rules.zcdp import zcdp_epsilon
+from dpverify.balls import ball, enclose, round_up
 from dpverify.errors import NotSupported, as_between
 from dpverify.guarantees import (
     ApproxDP,

@@ -1,13 +1,16 @@
 """The parts of a composition: what is composed, seen as a pair or as a guarantee, and how often."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fractions import Fraction
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from flint import arb
+
+from dpverify.balls import ball
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, NotSupported, as_count, check_instance, settle
+from dpverify.errors import InvalidParameter, as_count, check_instance, settle
 from dpverify.guarantees import (
     ApproxDP,
     GaussianDP,
@@ -18,11 +21,8 @@ from dpverify.guarantees import (
 )
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
-from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
 
 
 @runtime_checkable
@@ -95,21 +95,10 @@ def _of_relation(pair: Pair, relation: Relation) -> Pair:
     REPLACE_ONE: neither record comes first, and each step may show either law on the same dataset.
     So a pair must be its own mirror image, or be made so.
     """
+    pair.check()
     if relation is Relation.ADD_REMOVE:
         return pair
-    match pair:
-        case FinitePair():
-            return pair.either_way
-        case SubsampledPair(mixed=Mixed.LEFT | Mixed.RIGHT):
-            # The greater of the two profiles, at every ε, is that of a batch without replacement.
-            return WithoutReplacementPair(pair.base, pair.rate)
-        case _ if pair.reversed == pair:
-            return pair
-        case _:
-            raise NotSupported(
-                f"part={pair!r} must equal its own `reversed` under {relation.value!r}: each step "
-                "may show either of its two laws first"
-            )
+    return pair.either_way
 
 
 def _seen(subject: Guarantee | Pair) -> Pair | ZeroConcentratedDP | RenyiDP:
@@ -167,3 +156,9 @@ def merged(parts: Iterable[Part]) -> Parts:
         known = counts.get(part.seen)
         counts[part.seen] = Part(part.seen, part.times + (known.times if known else 0), part.label)
     return tuple(counts.values())
+
+
+def leak(parts: Sequence[tuple[ApproxDP, int]]) -> arb:
+    """1 − Π(1−δᵢ)^kᵢ: the probability that some leaky response gives its side away."""
+    logs = (times * (-ball(part.delta)).log1p() for part, times in parts)
+    return -sum(logs, arb(0)).expm1()

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from dpverify.cli import audit, compose, demo, fit, noise, prove, trace
+from dpverify.registry import load_plugins
 
 app = typer.Typer(
     name="dpverify",
@@ -26,6 +27,10 @@ app.command(epilog=demo.EXAMPLE)(demo.demo)
 def dpverify(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(help="Module that registers rules, mechanisms or attacks; may be repeated."),
+    ] = None,
 ) -> None:
     """Tell whether a differential-privacy claim is true."""
     if version:
@@ -33,5 +38,6 @@ def dpverify(
 
         typer.echo(f"dpverify {__version__}")
         raise typer.Exit
+    load_plugins(plugin or ())
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

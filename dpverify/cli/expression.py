@@ -13,35 +13,9 @@ from typing import Any, TypeAlias
 
 from dpverify.accounting.parts import Composable
 from dpverify.errors import InvalidParameter, check_count, check_real
-from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
-from dpverify.mechanisms import (
-    ExponentialMechanism,
-    Gaussian,
-    Laplace,
-    LeakyRandomizedResponse,
-    NormMechanism,
-    RandomizedResponse,
-    Subsampled,
-    SubsampledWithoutReplacement,
-)
+from dpverify.mechanisms.registered import GUARANTEES, MECHANISMS
 
 Parsed: TypeAlias = list[tuple[Composable, int]]
-
-NAMES: dict[str, Callable[..., Composable]] = {
-    "gaussian": Gaussian,
-    "laplace": Laplace,
-    "norm": NormMechanism,
-    "randomized_response": RandomizedResponse,
-    "leaky_response": LeakyRandomizedResponse,
-    "exponential": ExponentialMechanism,
-    "subsampled": Subsampled,
-    "subsampled_without_replacement": SubsampledWithoutReplacement,
-    "pure": PureDP,
-    "approx": ApproxDP,
-    "zcdp": ZeroConcentratedDP,
-    "gdp": GaussianDP,
-    "rdp": RenyiDP,
-}
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -87,9 +61,10 @@ def _parts(node: ast.expr, text: str) -> Parsed:
 
 def _call(node: ast.Call, text: str) -> Composable:
     name = ast.unparse(node.func)
-    if name not in NAMES:
-        raise InvalidParameter(f"name={name!r} must be one of: {', '.join(NAMES)}")
-    maker = NAMES[name]
+    if name not in MECHANISMS and name not in GUARANTEES:
+        known = ", ".join((*MECHANISMS.names, *GUARANTEES))
+        raise InvalidParameter(f"name={name!r} must be one of: {known}")
+    maker: Callable[..., Composable] = GUARANTEES.get(name) or MECHANISMS[name]
     accepted = list(signature(maker).parameters)
     given: dict[str, Any] = {}
     for position, argument in enumerate(node.args):

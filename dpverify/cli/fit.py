@@ -2,7 +2,6 @@
 
 import json as json_module
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,15 +30,6 @@ EXAMPLE = (
 _VERSION = 1  # of the model file
 
 
-class LossName(StrEnum):
-    """What is minimized: each is one private model."""
-
-    LOGISTIC = "logistic"
-    SVM = "svm"
-    SQUARED = "squared"
-    ABSOLUTE = "absolute"
-
-
 _Number = {"parser": number, "metavar": "NUMBER"}
 
 
@@ -48,7 +38,9 @@ def fit(
     target: Annotated[str, typer.Option(help="The column to predict.")],
     epsilon: Annotated[float, typer.Option(help="The budget's ε.", **_Number)],
     delta: Annotated[float, typer.Option(help="The budget's δ; 0 is pure.", **_Number)] = 0.0,
-    loss: Annotated[LossName, typer.Option(help="What to minimize.")] = LossName.LOGISTIC,
+    loss: Annotated[
+        str, typer.Option(help="logistic, svm, squared, absolute, or a registered loss.")
+    ] = "logistic",
     method: Annotated[
         str, typer.Option(help="auto, objective, output, gradient, sgd or statistics.")
     ] = "auto",
@@ -128,9 +120,10 @@ def fit(
         "records": records,
         "fit_intercept": None if intercept else False,
     }
+    model = _declared(loss, declared, options)
     with progress("reading and fitting"):
         table = read(data, target)
-        model = _fitted(loss, table, declared, _relevant(loss, options))
+        _fit(model, table)
     answer = _model(loss, table, model)
     text = json_module.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)
     path.write_text(text + "\n", encoding="utf-8")
@@ -155,46 +148,36 @@ def _report(answer: dict[str, Any], claim: Claim, path: Path) -> None:
     write_page(page, path)
 
 
-def _relevant(loss: LossName, options: dict[str, Any]) -> dict[str, Any]:
-    """What the model takes, of what was given; the rest is refused, not ignored."""
-    linear = {"method", "norm_bound", "ridge", "records", "fit_intercept"}
-    own = {
-        LossName.LOGISTIC: linear | {"classes"},
-        LossName.SVM: linear | {"classes"},
-        LossName.SQUARED: linear | {"label_bound", "radius"},
-        LossName.ABSOLUTE: {"low", "high"},
-    }[loss]
+def _declared(loss: str, declared: dict[str, Any], options: dict[str, Any]) -> Any:  # noqa: ANN401  # a private model
+    """The loss's model, told what was given; what it does not take is refused, not ignored."""
+    from solvers.estimators import model_for  # noqa: PLC0415  # scikit-learn is slow to import
+
+    model = model_for(loss)
+    own = model.get_params()
     given = {name: value for name, value in options.items() if value is not None}
     for name, value in given.items():
         if name not in own:
             flag = "no-intercept" if name == "fit_intercept" else name.replace("_", "-")
-            raise InvalidParameter(f"{flag}={value!r} must not be given with --loss {loss.value}")
-    return given
+            raise InvalidParameter(f"{flag}={value!r} must not be given with --loss {loss}")
+    return model.set_params(**declared, **given)
 
 
-def _fitted(loss: LossName, table: Table, declared: dict[str, Any], options: dict[str, Any]) -> Any:  # noqa: ANN401  # one of four models
-    import solvers  # noqa: PLC0415  # scikit-learn is slow to import
+def _fit(model: Any, table: Table) -> None:  # noqa: ANN401  # a private model
+    from sklearn.base import is_regressor  # noqa: PLC0415  # slow to import
 
-    kinds = {
-        LossName.LOGISTIC: solvers.PrivateLogisticRegression,
-        LossName.SVM: solvers.PrivateSVM,
-        LossName.SQUARED: solvers.PrivateLinearRegression,
-        LossName.ABSOLUTE: solvers.PrivateMedian,
-    }
-    regression = loss in {LossName.SQUARED, LossName.ABSOLUTE}
-    labels = table.numeric_labels() if regression else table.labels
+    labels = table.numeric_labels() if is_regressor(model) else table.labels
     try:
-        return kinds[loss](**declared, **options).fit(table.features, labels)
+        model.fit(table.features, labels)
     except ValueError as error:  # scikit-learn's checks of the data, like our own, are about input
         raise InvalidParameter(" ".join(str(error).split())) from None
 
 
-def _model(loss: LossName, table: Table, model: Any) -> dict[str, Any]:  # noqa: ANN401
+def _model(loss: str, table: Table, model: Any) -> dict[str, Any]:  # noqa: ANN401
     from dpverify import __version__  # noqa: PLC0415  # the package is whole by now
 
     claim: Claim = model.claim_
     weights: dict[str, Any]
-    if loss is LossName.ABSOLUTE:
+    if hasattr(model, "median_"):
         weights = {"median": model.median_}
     else:
         weights = {
@@ -205,7 +188,7 @@ def _model(loss: LossName, table: Table, model: Any) -> dict[str, Any]:  # noqa:
     return {
         "version": _VERSION,
         "dpverify": __version__,
-        "loss": loss.value,
+        "loss": loss,
         "method": getattr(model, "method_", "exponential"),
         "features": list(table.names),
         "target": table.target,

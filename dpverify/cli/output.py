@@ -31,6 +31,7 @@ def command_line() -> str:
 def check_given_once(given: Sequence[str]) -> None:
     """Refuse an option that is given twice: which of the two is meant cannot be known."""
     options = [text.partition("=")[0] for text in given if text.startswith("--") and text != "--"]
+    options = [option for option in options if option != "--plugin"]  # as often as one likes
     for option in options:
         if options.count(option) > 1:
             raise InvalidParameter(

@@ -89,9 +89,9 @@ def _approximate(budget: Budget, relation: Relation) -> Any:  # noqa: ANN401
 
 def _setting(relation: Relation) -> Any:  # noqa: ANN401  # a solvers.descent.Setting
     import solvers  # noqa: PLC0415
-    from solvers.descent import Setting  # noqa: PLC0415
+    from solvers.descent import DescentSetting  # noqa: PLC0415
 
-    return Setting(
+    return DescentSetting(
         loss=solvers.Logistic(),
         bounds=solvers.Bounds(norm=1.0, labels=(-1, 1)),
         domain=solvers.Ball(5.0),

@@ -18,12 +18,12 @@ from dpverify.errors import (
 )
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LaplacePair, Pair
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.pairs.subsampled import Mixed, SampledPair, SubsampledPair
 from dpverify.pairs.without_replacement import WithoutReplacementPair
 from dpverify.theorems import POISSON_SUBSAMPLING, WITHOUT_REPLACEMENT, Theorem
 
 
-class HasPair(Protocol):
+class Samplable(Protocol):
     """What is subsampled: a mechanism with a dominating pair."""
 
     def pair(self, relation: Relation) -> Pair: ...
@@ -45,7 +45,7 @@ class Subsampled:
 
     theorem: ClassVar[Theorem] = POISSON_SUBSAMPLING
 
-    mechanism: HasPair
+    mechanism: Samplable | Pair
     rate: float
 
     def __post_init__(self) -> None:
@@ -59,8 +59,16 @@ class Subsampled:
         """
         replaced = Relation.parse(relation) is Relation.REPLACE_ONE
         base = _base(self.mechanism, Relation.ADD_REMOVE)
-        mixture = SubsampledPair(base, self.rate, Mixed.BOTH if replaced else Mixed.LEFT)
-        return mixture.unmixed or mixture
+        mixed = Mixed.BOTH if replaced else Mixed.LEFT
+        if isinstance(base, GaussianPair | LaplacePair):
+            return SubsampledPair(base, self.rate, mixed).simplest
+        if replaced:
+            raise NotSupported(
+                f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise for "
+                f"relation={Relation.REPLACE_ONE.value!r}; any pair will do for "
+                f"{Relation.ADD_REMOVE.value!r}"
+            )
+        return SampledPair(base, self.rate, mixed).simplest
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +87,7 @@ class SubsampledWithoutReplacement:
 
     theorem: ClassVar[Theorem] = WITHOUT_REPLACEMENT
 
-    mechanism: HasPair
+    mechanism: Samplable | Pair
     batch: int
     population: int
 
@@ -107,14 +115,29 @@ class SubsampledWithoutReplacement:
         base = _base(self.mechanism, Relation.REPLACE_ONE)
         if self.rate == 1:
             return base
+        if not isinstance(base, GaussianPair | LaplacePair):
+            return self._any_pair(base)
         return WithoutReplacementPair(base, self.rate)  # type: ignore[arg-type]  # exact, so no float
 
+    def _any_pair(self, base: Pair) -> Pair:
+        """q·δ(ln(1 + (e^ε − 1)/q)) for ε ≥ 0: the greater of a record removed and one added.
 
-def _base(mechanism: HasPair, relation: Relation) -> GaussianPair | LaplacePair:
+        With g(a, b) = b·f(a/b) and f the profile of the base in x = e^ε, these are g(qx + t, q) and
+        g(qx, q − t) at t = (1−q)(x−1); and g rises along (1, 1) where a ≥ b, since f falls.
+        """
+        if base.reversed != base:
+            raise NotSupported(
+                f"mechanism={self.mechanism!r} must have a pair that equals its own `reversed`: "
+                "old and new record may be exchanged"
+            )
+        return SampledPair(base, self.rate).either_way  # type: ignore[arg-type]  # exact, so no float
+
+
+def _base(mechanism: Samplable | Pair, relation: Relation) -> Pair:
+    """The pair of what is sampled; a pair stands for itself."""
     check_instance("mechanism", mechanism)
+    if isinstance(mechanism, Pair):
+        return mechanism
     if not callable(getattr(mechanism, "pair", None)):
-        raise InvalidParameter(f"mechanism={mechanism!r} must have pair(relation)")
-    pair = mechanism.pair(relation)
-    if not isinstance(pair, GaussianPair | LaplacePair):
-        raise NotSupported(f"mechanism={mechanism!r} must have Gaussian or Laplace noise")
-    return pair
+        raise InvalidParameter(f"mechanism={mechanism!r} must be a Pair or have pair(relation)")
+    return mechanism.pair(relation)

@@ -1,4 +1,4 @@
-"""Dominating pairs: every guarantee and every mechanism as two laws, left (P) and right (Q).
+"""Dominating pairs: a guarantee or a mechanism as two distributions, left (P) and right (Q).
 
 P and Q are the outputs on two neighboring datasets in the worst case. All that privacy has to say
 is read off such a pair:
@@ -8,7 +8,7 @@ is read off such a pair:
 - its *Rényi divergences*, and the *privacy loss* ln(P/Q) as a random variable.
 
 The *simulation lemma* says which pair stands behind an (ε, δ) guarantee: leaky randomized
-response. *Composition* is the product of pairs. An *audit* is a test between the two laws.
+response. *Composition* is the product of pairs. An *audit* is a test between the two sides.
 """
 
 from dpverify.pairs.base import Pair
@@ -20,7 +20,7 @@ from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.pairs.loss import LeakyLoss, PrivacyLoss, leaky_loss
 from dpverify.pairs.rationals import simplest_exponential, simplest_rational
 from dpverify.pairs.simulation import Kernel, LeakyKernel, NotIndistinguishable, simulate
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.pairs.subsampled import Mixed, SampledPair, SubsampledPair
 from dpverify.pairs.without_replacement import WithoutReplacementPair
 
 __all__ = [
@@ -37,6 +37,7 @@ __all__ = [
     "NotIndistinguishable",
     "Pair",
     "PrivacyLoss",
+    "SampledPair",
     "SubsampledPair",
     "WithoutReplacementPair",
     "dominates",

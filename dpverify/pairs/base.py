@@ -1,62 +1,205 @@
-"""The pair of laws behind every guarantee, and what can be read off it."""
+"""A pair of distributions on two neighboring datasets, and all that is read off it.
+
+This is the type to subclass for a mechanism that the library does not know. Two members are
+needed, `profile_ball` and `reversed`; everything else follows from them, with certified bounds
+where a profile alone does not determine a value. What a subclass knows better (`singular_mass`,
+`max_loss`, a trade-off curve, Rényi divergences, `loss_law`) it may state.
+"""
 
 import math
 from abc import ABC, abstractmethod
+from functools import lru_cache
+from typing import Any, Self
 
-from flint import arb
+from flint import arb, ctx
 
-from dpverify.balls import Formula, at_least, at_most, ball, enclose, first_float
+from dpverify.balls import Formula, at_least, at_most, ball, enclose, first_float, float_below
 from dpverify.errors import InvalidParameter, as_between, as_real
 from dpverify.guarantees import Bracket
+from dpverify.pairs.loss_law import AnyLossLaw
+from dpverify.pairs.profile_law import REACH, ProfileLaw, dominating_law
 from dpverify.theorems import EXACT_PROFILE
+
+_CHECKED = (0.0, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0)
+_BITS = 128
 
 
 class Pair(ABC):
-    """Two laws, left (P) and right (Q): the outputs on two neighboring datasets, at the worst.
+    """Two distributions, left (P) and right (Q): the outputs on two neighbors, in the worst case.
 
-    A subclass states the mathematics on balls: `profile_ball`, `trade_off_ball`, `renyi_ball`.
-    This class turns it into floats that are correctly rounded up to one unit in the last place,
-    and always towards safety: δ, ε and Rényi divergences up, the attacker's error down.
+    A subclass writes its profile on balls, and says what the pair is with its sides exchanged.
+    This class turns that into floats that are rounded towards safety: δ, ε and Rényi divergences
+    up, the attacker's error down.
+
+    >>> class Coin(Pair):  # P shows heads, Q tosses a fair coin
+    ...     def profile_ball(self, epsilon):
+    ...         return (1 - epsilon.exp() / 2).max(arb(0))
+    ...     @property
+    ...     def reversed(self):
+    ...         return Toss()
+    >>> class Toss(Pair):
+    ...     def profile_ball(self, epsilon):
+    ...         return arb(0.5)
+    ...     @property
+    ...     def reversed(self):
+    ...         return Coin()
+    >>> Coin().delta(0.0), round(Coin().max_loss, 12)
+    (0.5, 0.69314718056)
     """
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:  # noqa: ANN401, ARG004  # for __init__
+        """Refuse a class that lacks something, by name."""
+        if missing := sorted(cls.__abstractmethods__):
+            raise InvalidParameter(
+                f"{cls.__name__} must define {' and '.join(missing)}: a pair is given by its "
+                "profile and by the pair with the sides exchanged"
+            )
+        return super().__new__(cls)
 
     @property
     @abstractmethod
     def reversed(self) -> "Pair":
-        """The same two laws with their sides exchanged."""
-
-    @property
-    @abstractmethod
-    def singular_mass(self) -> float:
-        """P of the outcomes that are impossible under Q: the profile's limit at ε = ∞."""
-
-    @property
-    @abstractmethod
-    def max_loss(self) -> float:
-        """An ε from which on the profile equals `singular_mass`; ∞ if there is none."""
-
-    def singular_mass_ball(self) -> arb:
-        """`singular_mass` before it is rounded up to a float."""
-        return ball(self.singular_mass)
-
-    def max_loss_ball(self) -> arb:
-        """`max_loss` before it is rounded up to a float."""
-        return ball(self.max_loss)
+        """The same two distributions with their sides exchanged."""
 
     @abstractmethod
     def profile_ball(self, epsilon: arb) -> arb:
-        """The largest P(E) − e^ε·Q(E) over events E, for any finite ε, negative ones too."""
+        """The largest P(E) − e^ε·Q(E) over events E, for finite ε ≥ 0."""
 
-    @abstractmethod
+    @property
+    def singular_mass(self) -> float:
+        """P of the outcomes that are impossible under Q: the profile's limit at ε = ∞.
+
+        Where a subclass does not state it, an upper bound: the profile at ε = 700.
+        """
+        return enclose(self.singular_mass_ball)[1]
+
+    @property
+    def max_loss(self) -> float:
+        """An ε from which on the profile equals `singular_mass`; ∞ if none is known."""
+        return enclose(self.max_loss_ball)[1]
+
+    def singular_mass_ball(self) -> arb:
+        """`singular_mass` before it is rounded up to a float; holds 0 too if it is only bounded."""
+        if self._states("singular_mass"):
+            return ball(self.singular_mass)
+        return arb(0).union(arb(_far_delta(self)))
+
+    def max_loss_ball(self) -> arb:
+        """`max_loss` before it is rounded up to a float."""
+        if self._states("max_loss"):
+            return ball(self.max_loss)
+        found = _found_max_loss(self)
+        return arb(math.inf) if found.upper == math.inf else ball(found.lower).union(found.upper)
+
+    @property
+    def is_limit_known(self) -> bool:
+        """Whether `singular_mass` is the limit itself, not only a bound on it."""
+        return self._states("singular_mass", "singular_mass_ball")
+
+    def _states(self, *names: str) -> bool:
+        """Whether the subclass says one of these itself."""
+        return any(getattr(type(self), name) is not getattr(Pair, name) for name in names)
+
+    def delta_ball(self, epsilon: arb) -> arb:
+        """The profile at any finite ε; below 0 it is 1 − e^ε + e^ε·δ′(−ε), δ′ of the reversed."""
+        if epsilon >= 0:
+            return self.profile_ball(epsilon)
+        below = epsilon.min(arb(0))
+        mirrored = -below.expm1() + below.exp() * self.reversed.profile_ball(-below)
+        if epsilon <= 0:
+            return mirrored
+        return mirrored.union(self.profile_ball(epsilon.max(arb(0))))
+
     def trade_off_ball(self, false_alarm: arb) -> arb:
-        """Least probability under P of missing, among tests that reject Q with this probability."""
+        """Least probability under P of missing, among tests that reject Q with this probability.
 
-    @abstractmethod
+        Derived from the profile: the largest 1 − δ(ε) − e^ε·α over real ε. [DRS22 Prop. 6]
+        """
+        if false_alarm >= 1:
+            return arb(0)
+
+        def bound(epsilon: float) -> arb:
+            x = ball(epsilon).exp()
+            if epsilon < 0:
+                return x * (1 - self.reversed.profile_ball(ball(-epsilon)) - false_alarm)
+            return 1 - self.profile_ball(ball(epsilon)) - x * false_alarm
+
+        # Concave in e^ε, so with one maximum; the search ends where balls cannot tell two apart.
+        low, high, best = -REACH, REACH, arb(0)
+        while high - low > 1e-13 * (1.0 + abs(low)):
+            first, second = low + (high - low) / 3.0, high - (high - low) / 3.0
+            left, right = bound(first), bound(second)
+            best = best.max(left).max(right)
+            if left < right:
+                low = first
+            elif left > right:
+                high = second
+            else:
+                break
+        least = arb(0) if high == REACH else self.delta_ball(ball(high))
+        start = arb(0) if low == -REACH else ball(low).exp()
+        return best.union((1 - least - start * false_alarm).max(best))
+
     def renyi_ball(self, order: arb) -> arb:
-        """Rényi divergence of P from Q for a finite order above 1."""
+        """Rényi divergence of P from Q for a finite order above 1.
 
-    @abstractmethod
+        Derived from the profile: that of a finite pair that dominates this one, and so an upper
+        bound; ∞ if losses are not known to be bounded.
+        """
+        law = dominating_law(self)
+        if law is None:
+            return arb(math.inf)
+        moment = sum((p * ((order - 1) * ball(loss)).exp() for loss, p in law), arb(0))
+        return moment.log() / (order - 1)
+
     def kullback_leibler_ball(self) -> arb:
         """Rényi divergence at its limit of order 1: the mean of the privacy loss under P."""
+        law = dominating_law(self)
+        if law is None:
+            return arb(math.inf)
+        return sum((p * ball(loss) for loss, p in law), arb(0))
+
+    def loss_law(self) -> AnyLossLaw:
+        """The distribution of ln(dP/dQ) under P, as the numerical accountant takes it."""
+        return ProfileLaw(self)
+
+    @property
+    def either_way(self) -> "Pair":
+        """The least pair that dominates this one and its `reversed`; itself if these are alike.
+
+        What a step costs when either of the two datasets may be the first.
+        """
+        from dpverify.pairs.either_way import EitherWayPair  # noqa: PLC0415  # it is a Pair
+
+        return self if self.reversed == self else EitherWayPair(self)
+
+    @property
+    def attained(self) -> "tuple[Pair, Pair] | None":
+        """Pairs of actual runs, where this pair dominates a mechanism without being attained."""
+        return None
+
+    @property
+    def simplest(self) -> "Pair":
+        """The same pair in the simplest form known."""
+        return self
+
+    def merged(self, times: int, other: "Pair | None", others: int) -> "Pair | None":  # noqa: ARG002
+        """One pair for `times` runs of this one and `others` of another, if a formula is known."""
+        return None
+
+    def check(self) -> None:
+        """Raise unless what the class says of itself can be true; run when it is first composed."""
+        if type(self).__module__.partition(".")[0] == __name__.partition(".")[0]:
+            return
+        try:
+            hash(self)
+        except TypeError:
+            name = type(self).__name__
+            raise InvalidParameter(
+                f"{name} must be hashable, as dataclass(frozen=True) makes it: equal parts are "
+                "counted together"
+            ) from None
+        _check(self)
 
     def delta(self, epsilon: float) -> float:
         """The profile: the smallest δ at ε, rounded up."""
@@ -66,8 +209,9 @@ class Pair(ABC):
         """The profile between two neighboring floats."""
         epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
         if epsilon >= self.max_loss:
-            return Bracket(*enclose(self.singular_mass_ball), EXACT_PROFILE)
-        lower, upper = enclose(lambda: self.profile_ball(ball(epsilon)))
+            lower, upper = enclose(self.singular_mass_ball)
+        else:
+            lower, upper = enclose(lambda: self.profile_ball(ball(epsilon)))
         return Bracket(max(lower, 0.0), min(upper, 1.0), EXACT_PROFILE)
 
     def epsilon(self, delta: float) -> float:
@@ -77,30 +221,49 @@ class Pair(ABC):
     def epsilon_bracket(self, delta: float) -> Bracket:
         """The profile's inverse between two neighboring floats; ∞ if no finite ε suffices."""
         delta = as_between("delta", delta, 0.0, 1.0)
-        if delta < self.singular_mass:
+        if self.is_limit_known and delta < self.singular_mass:
             return Bracket(math.inf, math.inf, EXACT_PROFILE)
-        if delta == self.singular_mass:
-            return self._epsilon_at_singular_mass()
+        if (
+            self.is_limit_known
+            and delta == self.singular_mass
+            and self._states("max_loss", "max_loss_ball")
+        ):
+            return Bracket(*enclose(self.max_loss_ball), EXACT_PROFILE)
+        return self._inverse(delta)
+
+    def _inverse(self, delta: float) -> Bracket:
+        """Where the profile crosses δ; without a stated limit it is not asked beyond ε = 700."""
 
         def excess(epsilon: float) -> Formula:
             return lambda: self.profile_ball(ball(epsilon)) - ball(delta)
 
-        upper = first_float(lambda epsilon: at_most(excess(epsilon), 0.0), 0.0, self.max_loss)
-        if upper == 0.0:
-            return Bracket(0.0, 0.0, EXACT_PROFILE)
-        lower = math.nextafter(upper, 0.0)
+        def suffices(epsilon: float) -> bool:
+            return at_most(excess(epsilon), 0.0)
+
+        highest = self.max_loss if self._states("max_loss", "max_loss_ball") else math.inf
+        if highest > REACH and suffices(REACH):
+            highest = REACH
+        if highest == math.inf and not self._states("max_loss", "max_loss_ball"):
+            upper, lower, width = math.inf, REACH, 1.0
+        else:
+            upper = first_float(suffices, 0.0, highest)
+            if upper == 0.0:
+                return Bracket(0.0, 0.0, EXACT_PROFILE)
+            lower = math.nextafter(upper, 0.0)
+            width = upper - lower
         while lower > 0.0 and not at_least(excess(lower), 0.0):
             # Only where equality cannot be decided, so the step may grow quickly.
-            lower -= 4.0 * (upper - lower)
+            lower, width = lower - 4.0 * width, 5.0 * width
         return Bracket(max(lower, 0.0), upper, EXACT_PROFILE)
-
-    def _epsilon_at_singular_mass(self) -> Bracket:
-        return Bracket(*enclose(self.max_loss_ball), EXACT_PROFILE)
 
     def trade_off(self, false_alarm: float) -> float:
         """The trade-off curve: the least miss rate at a false-alarm rate, rounded down."""
         false_alarm = as_between("false_alarm", false_alarm, 0.0, 1.0)
-        lower, _ = enclose(lambda: self.trade_off_ball(ball(false_alarm)))
+        if self._states("trade_off_ball"):
+            lower, _ = enclose(lambda: self.trade_off_ball(ball(false_alarm)))
+        else:
+            with ctx.workprec(_BITS):
+                lower = float_below(self.trade_off_ball(ball(false_alarm)))
         return min(max(lower, 0.0), 1.0)
 
     def renyi(self, order: float) -> float:
@@ -115,3 +278,68 @@ class Pair(ABC):
         if order == 1.0:
             return max(enclose(self.kullback_leibler_ball)[1], 0.0)
         return max(enclose(lambda: self.renyi_ball(ball(order)))[1], 0.0)
+
+
+@lru_cache(maxsize=256)
+def _far_delta(pair: Pair) -> float:
+    """The profile at ε = 700, rounded up; 0 if it is certainly 0 there."""
+    return min(max(enclose(lambda: pair.profile_ball(ball(REACH)))[1], 0.0), 1.0)
+
+
+@lru_cache(maxsize=256)
+def _found_max_loss(pair: Pair) -> Bracket:
+    """Where the profile reaches its limit, searched for."""
+    return pair._inverse(pair.singular_mass if pair.is_limit_known else 0.0)  # noqa: SLF001
+
+
+@lru_cache(maxsize=256)
+def _check(pair: Pair) -> None:
+    name = type(pair).__name__
+    other = pair.reversed
+    if not isinstance(other, Pair):
+        raise InvalidParameter(f"{name}.reversed={other!r} must be a Pair")
+    for side, label in ((pair, name), (other, f"{name}.reversed")):
+        if not callable(side.profile_ball):
+            raise InvalidParameter(f"{label}.profile_ball={side.profile_ball!r} must be a method")
+        _check_profile(side, label)
+        for what in ("singular_mass", "max_loss"):
+            most = 1.0 if what == "singular_mass" else math.inf
+            as_between(f"{label}.{what}", getattr(side, what), 0.0, most)
+    with ctx.workprec(_BITS):
+        here, there = pair.profile_ball(arb(0)), other.profile_ball(arb(0))
+    if not here.overlaps(there):
+        raise InvalidParameter(
+            f"{name}.reversed.profile_ball(0)={there} must equal profile_ball(0)={here}: both are "
+            "the total variation distance"
+        )
+
+
+def _check_profile(pair: Pair, label: str) -> None:
+    """Values between 0 and 1 that do not rise, convex in e^ε and with slope at least −1 there."""
+    with ctx.workprec(_BITS):
+        values = [pair.profile_ball(ball(epsilon)) for epsilon in _CHECKED]
+        for epsilon, value in zip(_CHECKED, values, strict=True):
+            if not isinstance(value, arb) or not value.is_finite():
+                raise InvalidParameter(
+                    f"{label}.profile_ball({epsilon:g})={value!r} must be a finite flint.arb"
+                )
+            if value < 0 or value > 1:
+                raise InvalidParameter(
+                    f"{label}.profile_ball({epsilon:g})={value} must lie in [0, 1]"
+                )
+        slope = arb(-1)
+        for first, second, low, high in zip(
+            _CHECKED, _CHECKED[1:], values, values[1:], strict=False
+        ):
+            if high > low:
+                raise InvalidParameter(
+                    f"{label}.profile_ball({second:g})={high} must not exceed its value at "
+                    f"{first:g}, {low}: a profile never rises"
+                )
+            steep = (high - low) / (ball(second).exp() - ball(first).exp())
+            if steep < slope:
+                raise InvalidParameter(
+                    f"{label}.profile_ball must be convex in e^ε with slope at least −1: its slope "
+                    f"between {first:g} and {second:g} is {steep}, below {slope}"
+                )
+            slope = steep

@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from flint import arb
 
+from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.errors import (
     InvalidParameter,
@@ -23,6 +24,8 @@ from dpverify.guarantees import Bracket
 from dpverify.pairs.base import Pair
 from dpverify.pairs.likelihood import ExactLikelihood, FloatLikelihood, Likelihood, merge_by_ratio
 from dpverify.pairs.loss import PrivacyLoss, float_loss
+from dpverify.pairs.loss_law import LossLaw
+from dpverify.pairs.ramps import UNIT
 from dpverify.pairs.rationals import endpoints, simplest_rational
 from dpverify.pairs.vectors import Law, Probabilities, parse_laws, parse_outcomes
 from dpverify.theorems import EXACT_PROFILE
@@ -282,6 +285,17 @@ class FinitePair(Pair):
             )
         return float_loss(self.left, np.asarray(self.right))
 
+    def loss_law(self) -> LossLaw:
+        """Every outcome that both distributions allow is an atom."""
+        left, right = _log_entries(self.left), _log_entries(self.right)
+        finite = (left > -math.inf) & (right > -math.inf)
+        left, right = left[finite], right[finite]
+        if not len(left):
+            return LossLaw()
+        size = float(np.abs(left).max() + np.abs(right).max())
+        error = 16.0 * UNIT * (1.0 + size)
+        return LossLaw(losses=left - right, log_masses=left, loss_error=error, mass_error=error)
+
     def epsilon_bracket(self, delta: float) -> Bracket:
         """The logarithm of the exact ratio, between two neighboring floats."""
         delta = as_between("delta", delta, 0.0, 1.0)
@@ -386,6 +400,21 @@ def _upper_envelope(pair: FinitePair) -> Iterator[tuple[Fraction, Fraction]]:
         before = slope
     if heights[-1]:
         yield heights[-1], Fraction(0)
+
+
+def _log_entries(law: Law) -> Floats:
+    """Logarithms of the probabilities, each right to a few units in the last place."""
+    if isinstance(law, tuple):
+        return np.array([_log_fraction(entry) for entry in law])
+    with np.errstate(divide="ignore"):
+        return np.log(law) - math.log(math.fsum(law))
+
+
+def _log_fraction(value: Fraction) -> float:
+    if not value:
+        return -math.inf
+    nearest = float(value)
+    return math.log(nearest) if nearest > 1e-300 else float(ball(value).log())
 
 
 def _exact(name: str, value: Fraction) -> Fraction:

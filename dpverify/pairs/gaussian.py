@@ -9,6 +9,7 @@ from flint import arb
 from dpverify.balls import ball
 from dpverify.errors import InvalidParameter, as_positive, as_real, settle
 from dpverify.pairs.base import Pair
+from dpverify.pairs.loss_law import LossLaw, normal_law
 
 _FAR = 2.0**40  # beyond, Mills' ratio lies between x/(1+x²) and 1/x: known to 2^-80 of itself
 
@@ -79,6 +80,17 @@ class GaussianPair(Pair):
 
     def kullback_leibler_ball(self) -> arb:
         return self.renyi_ball(arb(1))
+
+    def loss_law(self) -> LossLaw:
+        return normal_law(float(self.mu), left=1.0, right=0.0)
+
+    def merged(self, times: int, other: Pair | None, others: int) -> Pair | None:
+        """The μ² add up. [DRS22 Cor. 2]"""
+        if other is None:
+            return GaussianPair(self.squared_mu * times)
+        if not isinstance(other, GaussianPair):
+            return None
+        return GaussianPair(self.squared_mu * times + other.squared_mu * others)
 
 
 def _finite(name: str, value: object) -> float:

@@ -7,6 +7,7 @@ from flint import arb
 from dpverify.balls import ball, enclose
 from dpverify.errors import as_positive, settle
 from dpverify.pairs.base import Pair
+from dpverify.pairs.loss_law import LossLaw, laplace_law
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,3 +78,6 @@ class LaplacePair(Pair):
 
     def kullback_leibler_ball(self) -> arb:
         return self.shift + (-self.shift).expm1()
+
+    def loss_law(self) -> LossLaw:
+        return laplace_law(float(self.shift), left=1.0, right=0.0)

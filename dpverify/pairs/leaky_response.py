@@ -3,11 +3,15 @@
 import math
 from dataclasses import dataclass
 
+import numpy as np
 from flint import arb
 
 from dpverify.balls import ball, enclose
+from dpverify.errors import as_float
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs.base import Pair
+from dpverify.pairs.loss_law import LossLaw, log_of, rest_of
+from dpverify.pairs.ramps import UNIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +95,19 @@ class LeakyResponsePair(Pair):
         """ε·(e^ε − 1)/(e^ε + 1): the expected loss of one round."""
         own = ball(self.worst.epsilon)
         return own * (own / 2).tanh()
+
+    def loss_law(self) -> LossLaw:
+        """Loss ε with probability (1−δ)·e^ε/(1+e^ε), −ε otherwise unless it leaks."""
+        if self.reveals:
+            return LossLaw()
+        epsilon = as_float(self.worst.epsilon)
+        stay = log_of(rest_of(self.worst.delta))
+        truth = -math.log1p(math.exp(-epsilon))
+        if epsilon == 0.0:
+            return LossLaw(losses=np.zeros(1), log_masses=np.array([stay]), mass_error=8.0 * UNIT)
+        return LossLaw(
+            losses=np.array([epsilon, -epsilon]),
+            log_masses=np.array([stay + truth, stay + truth - epsilon]),
+            loss_error=UNIT * epsilon,
+            mass_error=8.0 * UNIT * (1.0 + abs(stay) + epsilon),
+        )

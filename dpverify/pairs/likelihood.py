@@ -1,4 +1,4 @@
-"""The events that decide everything: outcomes whose likelihood ratio P/Q lies above a threshold.
+"""The most telling events: outcomes whose likelihood ratio P/Q lies above a threshold.
 
 By the Neyman–Pearson lemma no other events matter: the profile, its inverse and the trade-off
 curve of a finite pair are piecewise linear with corners at these. A *cut* is the mass that both

@@ -12,6 +12,7 @@ from flint import acb, arb, ctx
 
 from dpverify.pairs.gaussian import GaussianPair, upper_tail
 from dpverify.pairs.laplace import LaplacePair
+from dpverify.pairs.loss_law import LossLaw, laplace_law, normal_law
 
 Integrand = Callable[[acb, acb, bool], acb]
 
@@ -23,6 +24,10 @@ class Shift(ABC):
     @abstractmethod
     def size(self) -> arb:
         """s, in units of the noise."""
+
+    @abstractmethod
+    def loss_law(self, *, left: float, right: float) -> LossLaw:
+        """The loss of (1−a)·B + a·B(s) against (1−b)·B + b·B(−s), a = `left` and b = `right`."""
 
     @abstractmethod
     def tail(self, outcome: arb) -> arb:
@@ -50,6 +55,9 @@ class NormalShift(Shift):
     @property
     def size(self) -> arb:
         return self.pair.mu
+
+    def loss_law(self, *, left: float, right: float) -> LossLaw:
+        return normal_law(float(self.size), left=left, right=right)
 
     def tail(self, outcome: arb) -> arb:
         return upper_tail(outcome)
@@ -83,6 +91,9 @@ class LaplaceShift(Shift):
     @property
     def size(self) -> arb:
         return self.pair.shift
+
+    def loss_law(self, *, left: float, right: float) -> LossLaw:
+        return laplace_law(float(self.size), left=left, right=right)
 
     def tail(self, outcome: arb) -> arb:
         if outcome >= 0:

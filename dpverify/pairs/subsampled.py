@@ -27,10 +27,11 @@ from enum import Enum
 from flint import acb, arb, ctx
 
 from dpverify.balls import ball, enclose
-from dpverify.errors import NotSupported, as_between, settle
+from dpverify.errors import InvalidParameter, NotSupported, as_between, settle
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
+from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.shifts import Shift, shift_of
 
 _FAR = 2.0**30  # outcomes beyond are bounded, not computed: their probability is below e^(−2^58)
@@ -107,6 +108,25 @@ class SubsampledPair(Pair):
     def max_loss(self) -> float:
         return enclose(self.max_loss_ball)[1]
 
+    def loss_law(self) -> LossLaw:
+        return self.shift.loss_law(left=self.left_rate, right=self.right_rate)
+
+    @property
+    def simplest(self) -> Pair:
+        """The pair without sampling if everything is sampled."""
+        return self.unmixed or self
+
+    @property
+    def either_way(self) -> Pair:
+        """The greater of the two profiles, at every ε, is that of a batch without replacement."""
+        from dpverify.pairs.without_replacement import (  # noqa: PLC0415  # made of these
+            WithoutReplacementPair,
+        )
+
+        if self.mixed is Mixed.BOTH:
+            return self
+        return WithoutReplacementPair(self.base, self.rate)
+
     def max_loss_ball(self) -> arb:
         """The loss where the shifted noise is likeliest; its limit there for Gaussian noise."""
         if self.is_trivial:
@@ -119,26 +139,13 @@ class SubsampledPair(Pair):
         return (_mixture(self.left_rate, most) / _mixture(self.right_rate, 1 / most)).log()
 
     def profile_ball(self, epsilon: arb) -> arb:
-        """q·δ(ln((e^ε − 1 + q)/q)) of the base if the left law is mixed. [ZDW22 Thm 11]
-
-        (1 − (1−q)·e^ε)·δ(ln(q·e^ε/(1 − (1−q)·e^ε))) of the reversed base if the right one is.
-        """
         if self.is_trivial:
             return (-epsilon.expm1()).max(arb(0))
         if self.unmixed:
             return self.unmixed.profile_ball(epsilon)
         if self.mixed is Mixed.BOTH:
             return self._profile_of_both(epsilon)
-        x, q = epsilon.exp(), ball(self.rate)
-        if self.mixed is Mixed.LEFT:
-            moved = epsilon.expm1() + q
-            if moved > 0:
-                return q * self.base.profile_ball((moved / q).log())
-            return 1 - x if moved <= 0 else (1 - x).union(q)
-        share = q * x - epsilon.expm1()
-        if share > 0:
-            return share * self.base.reversed.profile_ball((q * x / share).log())
-        return arb(0) if share <= 0 else arb(0).union(share.max(arb(0)))
+        return mixture_profile(self.base, self.rate, self.mixed, epsilon)
 
     def _profile_of_both(self, epsilon: arb) -> arb:
         """P(z > t) − e^ε·Q(z > t) at the outcome t whose loss is ε."""
@@ -219,8 +226,77 @@ class SubsampledPair(Pair):
         return self.shift.expectation(mean, 3 * size + size * size)
 
 
+@dataclass(frozen=True, slots=True)
+class SampledPair(Pair):
+    """Any pair on a Poisson sample, when a record is removed (LEFT) or added (RIGHT).
+
+    `base` is the pair of the inner mechanism with the record on its left side. The profile follows
+    from that of the base whatever it is; so does everything else. [ZDW22 Thm 11]
+    """
+
+    base: Pair
+    rate: float
+    mixed: Mixed = Mixed.LEFT
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.base, Pair):
+            raise InvalidParameter(f"base={self.base!r} must be a Pair")
+        if self.mixed not in {Mixed.LEFT, Mixed.RIGHT}:
+            raise NotSupported(
+                f"mixed={self.mixed!r} must be {Mixed.LEFT} or {Mixed.RIGHT}: what a replaced "
+                "record costs on a Poisson sample is known for Gaussian and Laplace noise only"
+            )
+        settle(self, rate=as_between("rate", self.rate, 0.0, 1.0))
+
+    @property
+    def reversed(self) -> "SampledPair":
+        other = Mixed.RIGHT if self.mixed is Mixed.LEFT else Mixed.LEFT
+        return replace(self, mixed=other)
+
+    @property
+    def simplest(self) -> Pair:
+        """The base itself if every record is sampled."""
+        if self.rate != 1:
+            return self
+        return self.base if self.mixed is Mixed.LEFT else self.base.reversed
+
+    @property
+    def is_limit_known(self) -> bool:
+        return self.mixed is Mixed.RIGHT or self.base.is_limit_known
+
+    def singular_mass_ball(self) -> arb:
+        """Outcomes that only the record makes possible; none if the right law is the mixture."""
+        if self.rate == 1 and self.mixed is Mixed.RIGHT:
+            return self.base.reversed.singular_mass_ball()
+        if self.mixed is Mixed.RIGHT:
+            return arb(0)
+        return ball(self.rate) * self.base.singular_mass_ball()
+
+    def profile_ball(self, epsilon: arb) -> arb:
+        return mixture_profile(self.base, self.rate, self.mixed, epsilon)
+
+
+def mixture_profile(base: Pair, rate: float, mixed: Mixed, epsilon: arb) -> arb:
+    """q·δ(ln((e^ε − 1 + q)/q)) of the base if the left law is mixed. [ZDW22 Thm 11]
+
+    (1 − (1−q)·e^ε)·δ(ln(q·e^ε/(1 − (1−q)·e^ε))) of the reversed base if the right one is.
+    """
+    if rate == 0:
+        return (-epsilon.expm1()).max(arb(0))
+    x, q = epsilon.exp(), ball(rate)
+    if mixed is Mixed.LEFT:
+        moved = epsilon.expm1() + q
+        if moved > 0:
+            return q * base.delta_ball((moved / q).log())
+        return 1 - x if moved <= 0 else (1 - x).union(q)
+    share = q * x - epsilon.expm1()
+    if share > 0:
+        return share * base.reversed.delta_ball((q * x / share).log())
+    return arb(0) if share <= 0 else arb(0).union(share.max(arb(0)))
+
+
 def check_base(base: object) -> None:
-    """Raise unless `base` is a pair whose subsampled versions are known."""
+    """Raise unless `base` is a pair whose subsampled versions are known in closed form."""
     if not isinstance(base, (GaussianPair, LaplacePair)):
         raise NotSupported(f"base={base!r} must be a Gaussian or Laplace pair to be subsampled")
 

@@ -1,7 +1,9 @@
 """Noise on a batch drawn without replacement, when one record is replaced by another."""
 
+import math
 from dataclasses import dataclass
 
+import numpy as np
 from flint import acb, arb
 
 from dpverify.balls import ball, enclose
@@ -9,6 +11,8 @@ from dpverify.errors import as_between, settle
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
+from dpverify.pairs.loss_law import LossLaw
+from dpverify.pairs.ramps import UNIT
 from dpverify.pairs.shifts import Shift, shift_of
 from dpverify.pairs.subsampled import Mixed, SubsampledPair, check_base
 
@@ -115,6 +119,32 @@ class WithoutReplacementPair(Pair):
 
         size = self.shift.size
         return self.shift.expectation(mean, 2 * size + 1, above=True)
+
+    def loss_law(self) -> LossLaw:
+        """The removed pair above loss 0, its mirror image below, and an atom at 0."""
+        removed = self.removed
+        above, below = removed.loss_law(), removed.reversed.loss_law()
+        if above.is_discrete or self.rate == 1:
+            return above
+        half = float(self.shift.size) / 2.0
+        up, down = above.ramps[0], below.ramps[0]
+        # Of the two atoms that Laplace noise has at the ends, each side keeps the one beyond 0.
+        losses = (above.losses[:1], np.zeros(1), below.losses[1:])
+        atom = float(self.atom_ball())
+        log_masses = (above.log_masses[:1], np.array([math.log(atom)]), below.log_masses[1:])
+        return LossLaw(
+            ramps=(up.cut(half, math.inf), down.cut(-math.inf, -half)),
+            losses=np.concatenate(losses),
+            log_masses=np.concatenate(log_masses),
+            loss_error=above.loss_error,
+            # Where the ramps end is rounded, and the atom has to make up for it.
+            mass_error=above.mass_error + 16.0 * UNIT * (1.0 + 1.0 / atom),
+        )
+
+    @property
+    def simplest(self) -> Pair:
+        """The base itself if everything is sampled."""
+        return self.base if self.rate == 1 else self
 
     def atom_ball(self) -> arb:
         """The mass of both laws at loss 0: (1−q)·(1 − 2·B(z > s/2))."""

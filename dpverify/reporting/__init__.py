@@ -1,1 +1,1 @@
-"""What people look at: plots, and later tables and the report page."""
+"""Plots, and the report page with its tables."""

@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from dpverify.errors import InvalidParameter
 from dpverify.reporting.picture import Picture
+from dpverify.theorems import Theorem
 
 Tone = Literal["good", "bad", "plain"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class TextTable:
     """Rows of text under a caption; `marked` is the row that matters most."""
 
     caption: str
@@ -30,7 +31,7 @@ class Section:
     text: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     items: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[TextTable, ...] = ()
     pictures: tuple[Picture, ...] = ()
     code: str = ""
 
@@ -87,3 +88,37 @@ def _embedded(value: Any) -> str:  # noqa: ANN401  # whatever JSON holds
 
     text = json.dumps(value, ensure_ascii=True, allow_nan=False)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))  # noqa: S704  # escaped here
+
+
+def theorem_section(theorem: Theorem, proof: dict[str, Any] | None) -> Section:
+    """Statement and source; and, where the proof was run, its steps and its verdict."""
+    facts = [("theorem", theorem.name), ("source", theorem.source)]
+    if theorem.proof:
+        facts.append(("proof that runs", theorem.proof))
+    if proof is not None:
+        facts.append(("verdict of the proof", proof["verdict"]))
+    return Section(
+        title="The theorem behind it",
+        text=(theorem.statement,),
+        facts=tuple(facts),
+        tables=() if proof is None else (steps_table(proof),),
+        code=f"dpverify prove {theorem.name}",
+    )
+
+
+def steps_table(proof: dict[str, Any]) -> TextTable:
+    """The steps of a proof that was run, as `dpverify prove --json` tells them."""
+    return TextTable(
+        caption="Steps of the proof, run when this page was written",
+        header=("step", "holds", "evidence", "checked for", "formula"),
+        rows=tuple(
+            (
+                step["name"],
+                "yes" if step["holds"] else "NO",
+                step["evidence"],
+                step["scope"],
+                step["formula"],
+            )
+            for step in proof["steps"]
+        ),
+    )

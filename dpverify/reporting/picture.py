@@ -76,10 +76,6 @@ def _frame(axes: "Axes", figure: "Figure") -> dict[str, Any]:
     }
 
 
-def _axis(label: str, limits: tuple[float, float], scale: str) -> dict[str, Any]:
-    return {"label": label, "range": [float(limit) for limit in limits], "scale": scale}
-
-
 def _curve(line: Any) -> dict[str, Any] | None:  # noqa: ANN401  # matplotlib's
     label = str(line.get_label())
     x, y = (np.asarray(values, dtype=float) for values in line.get_data())

@@ -23,7 +23,6 @@ _STYLES = {
     "basic": (_COLORS[7], ":"),
     "advanced": (_COLORS[1], "--"),
     "optimal": (_COLORS[3], "-"),
-    "gaussian (lecture notes)": (_COLORS[5], ":"),
     "zcdp": (_COLORS[2], "-."),
     "rdp": (_COLORS[4], "--"),
     "gdp": (_COLORS[0], "-."),
@@ -218,8 +217,10 @@ def _trade_off(axes: "Axes", accountant: Accountant) -> None:
 
 def _growth(axes: "Axes", accountant: Accountant, delta: float) -> None:
     curves = growth(accountant, delta, points=9, tolerance=_COARSE)
+    others = (name for name in curves if name not in _STYLES)
+    styles = _STYLES | {name: _other_style(place) for place, name in enumerate(others)}
     for name, curve in curves.items():
-        color, style = _STYLES[name]
+        color, style = styles[name]
         finite = np.isfinite(curve.upper) & (curve.upper > 0)
         if finite.any():
             axes.loglog(
@@ -232,6 +233,11 @@ def _growth(axes: "Axes", accountant: Accountant, delta: float) -> None:
             )
     axes.set(xlabel="runs", ylabel=f"ε at δ = {delta:.3g}", title="Growth of ε under every rule")
     _finish(axes)
+
+
+def _other_style(place: int) -> tuple[str, str]:
+    """The look of a rule that is not the library's own: any color, and dashes that no other has."""
+    return _COLORS[(5, 1, 3, 4, 2, 6)[place % 6]], ("--", "-.", ":", "-")[place // 6 % 4]
 
 
 def _band(axes: "Axes", curve: Curve, color: str) -> None:

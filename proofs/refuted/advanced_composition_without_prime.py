@@ -6,8 +6,8 @@ composition at the stated ε̃ exceeds kδ by more than 1e-10; so any δ′ ≤ 
 
 import math
 
-from dpverify.accounting.advanced import AdvancedComposition
-from dpverify.accounting.optimal import OptimalComposition
+from dpverify.accounting.rules.advanced import AdvancedComposition
+from dpverify.accounting.rules.optimal import OptimalComposition
 from dpverify.balls import ball, enclose
 from dpverify.guarantees import ApproxDP
 from dpverify.theorems import ADVANCED_COMPOSITION, OPTIMAL_COMPOSITION, Evidence, Step, Theorem

@@ -5,8 +5,41 @@ the data. `fit` refuses records outside of the bounds, or clips them if asked to
 is drawn. A fitted model has `claim_`, and `certificate_` where a solver had to be trusted.
 """
 
-from solvers.estimators.classifiers import PrivateLogisticRegression, PrivateSVM
+from dpverify.errors import check_member
+from solvers.estimators.classifiers import PrivateClassifier, PrivateLogisticRegression, PrivateSVM
+from solvers.estimators.declarations import PrivateEstimator
 from solvers.estimators.median import PrivateMedian
-from solvers.estimators.regression import PrivateLinearRegression
+from solvers.estimators.regression import PrivateLinearRegression, PrivateRegressor
+from solvers.registry import LOSSES
 
-__all__ = ["PrivateLinearRegression", "PrivateLogisticRegression", "PrivateMedian", "PrivateSVM"]
+__all__ = [
+    "PrivateClassifier",
+    "PrivateLinearRegression",
+    "PrivateLogisticRegression",
+    "PrivateMedian",
+    "PrivateRegressor",
+    "PrivateSVM",
+    "model_for",
+]
+
+_MODELS: dict[str, type[PrivateEstimator]] = {
+    "logistic": PrivateLogisticRegression,
+    "svm": PrivateSVM,
+    "squared": PrivateLinearRegression,
+    "absolute": PrivateMedian,
+}
+
+
+def model_for(loss: str) -> PrivateEstimator:
+    """The private model of a loss by its name, with nothing declared yet.
+
+    >>> model_for("svm")
+    PrivateSVM()
+    >>> model_for("huber-hinge")
+    PrivateClassifier(loss='huber-hinge')
+    """
+    if loss in _MODELS:
+        return _MODELS[loss]()
+    check_member("loss", loss, tuple(dict.fromkeys([*_MODELS, *LOSSES])))
+    signs = LOSSES[loss].labels == "signs"
+    return PrivateClassifier(loss=loss) if signs else PrivateRegressor(loss=loss)

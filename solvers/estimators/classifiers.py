@@ -1,20 +1,140 @@
 """Linear classifiers: logistic regression, and the support vector machine with a rounded corner."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
 
-from dpverify.arrays import Floats
-from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.arrays import Floats, Ints
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
-from solvers.estimators.declarations import RandomState
-from solvers.estimators.linear_classifier import LinearClassifier
-from solvers.losses import HuberHinge, Logistic, Loss
+from solvers.bounds import Bounds
+from solvers.defaults import public_records
+from solvers.domains import Domain
+from solvers.estimators.declarations import Declaration, generator, together
+from solvers.estimators.fitting import FitRequest, Fitted, LinearModel, fit_weights
+from solvers.losses import HuberHinge, Logistic, Loss, Softmax
+from solvers.registry import domain_named, loss_named
+
+LABELS_READ_OFF = "which labels occur is public: no classes were declared, so they were read off y"
+
+_ROOM = 1 << 26  # numbers that a joint Hessian may take on its way
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # scikit-learn has no types
+    """What the classifiers share; `_has_joint` says whether there is a loss for many classes."""
+
+    _methods = ("auto", "objective", "output", "gradient", "sgd")
+    _has_joint = False
+
+    classes: Sequence[Any] | None = None
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
+        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound."""
+        declared, rows = self._declared()
+        bounds = Bounds(norm=rows.norm, labels=(-1.0, 1.0))
+        request = self._request(declared, bounds, self.method)
+        rng = generator(self.random_state)
+        features, given = validate_data(
+            self, X, y, dtype=np.float64, ensure_min_samples=declared.least_records
+        )
+        classes, indices = self._encoded(given)
+        prepared, _ = rows.prepare(features, np.zeros(len(indices)))
+        request = replace(request, method=self._chosen(len(classes), declared, prepared))
+        self.joint_ = len(classes) > 2 and request.method == "output" and self._has_joint
+        if self.joint_:
+            fits = [_together(request, prepared, indices, len(classes), rng)]
+            weights = fits[0].weights.reshape(prepared.shape[1], -1).T
+        else:
+            fits = _one_by_one(request, prepared, indices, len(classes), rng)
+            weights = np.stack([fitted.weights for fitted in fits])
+        self.classes_ = classes
+        self._keep(fits, self._claim(fits, declared), request.method)
+        self.coef_, self.intercept_ = rows.split(weights)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> Floats:  # noqa: N803
+        """Scores: one a row for two classes, positive for the second; else one a class."""
+        found = self._scores(X) + self.intercept_
+        return found[:, 0] if len(self.classes_) == 2 else found
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
+        """The label of each row."""
+        found = self.decision_function(X)
+        chosen = (found > 0.0).astype(np.int64) if found.ndim == 1 else found.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[chosen]
+        return labels
+
+    def _encoded(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+        """The classes, and for each record the number of its own."""
+        if len(labels):
+            check_classification_targets(labels)
+        classes = np.unique(labels if self.classes is None else np.asarray(self.classes))
+        if len(classes) < 2:
+            if self.classes is not None:
+                raise InvalidParameter(f"classes={self.classes!r} must be at least two")
+            raise InvalidParameter("classes=None must be declared: y has one class only, or none")
+        outside = ~np.isin(labels, classes)
+        if outside.any():
+            listed = ", ".join(str(label) for label in classes)
+            raise InvalidParameter(f"every label in y must be one of: {listed}")
+        return classes, np.searchsorted(classes, labels)
+
+    def _chosen(self, classes: int, declared: Declaration, rows: Floats) -> str:
+        """The method, where the caller leaves it open: by public numbers alone.
+
+        One joint model of many classes has the whole budget, and each class against the others a
+        share of it. But output perturbation wants to know how many records there are, and the
+        Hessian of the joint model takes room.
+        """
+        if self.method != "auto":
+            return self.method
+        if not self._loss().smooth:
+            return "output"  # noise in the objective needs a smooth loss
+        known = self.records is not None or declared.relation is Relation.REPLACE_ONE
+        if classes == 2 or not (known and self._has_joint):
+            return "objective"
+        records = public_records(self.records, declared.relation, len(rows))
+        return "output" if records * rows.shape[1] * classes**2 <= _ROOM else "objective"
+
+    def _claim(self, fits: Sequence[Fitted], declared: Declaration) -> Claim:
+        claim = together([fitted.claim for fitted in fits], declared)
+        read_off = (LABELS_READ_OFF,) if self.classes is None else ()
+        assumes = (*claim.assumes, *read_off)
+        return Claim(claim.guarantee, claim.relation, claim.theorem, assumes)
+
+
+def _one_by_one(
+    request: FitRequest, rows: Floats, indices: Ints, classes: int, rng: np.random.Generator
+) -> list[Fitted]:
+    """One direction for two classes; else each class against the others, on equal shares."""
+    parts = 1 if classes == 2 else classes
+    each = replace(request, declared=request.declared.share(parts))
+    return [
+        fit_weights(each, rows, np.where(indices == index, 1.0, -1.0), rng=rng)
+        for index in ([1] if parts == 1 else range(parts))
+    ]
+
+
+def _together(
+    request: FitRequest, rows: Floats, indices: Ints, classes: int, rng: np.random.Generator
+) -> Fitted:
+    """One softmax model of all classes, on the whole budget."""
+    labels = tuple(float(index) for index in range(classes))
+    bounds = Bounds(norm=request.bounds.norm, labels=labels)
+    joint = replace(request, loss=Softmax(classes), bounds=bounds)
+    return fit_weights(joint, rows, indices.astype(np.float64), rng=rng)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateLogisticRegression(LinearClassifier):
     """Logistic regression under differential privacy.
 
@@ -63,6 +183,7 @@ class PrivateLogisticRegression(LinearClassifier):
     utility_ : Utility or None
         What is promised about the fit's quality; for each class if there are more than two.
 
+    >>> from dpverify import PureDP, Relation
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-0.5, 0.5, (2000, 2))
     >>> y = np.where(X[:, 0] > 0, "right", "left")
@@ -94,6 +215,7 @@ class PrivateLogisticRegression(LinearClassifier):
         return probabilities
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateSVM(LinearClassifier):
     """The linear support vector machine under differential privacy.
 
@@ -101,6 +223,7 @@ class PrivateSVM(LinearClassifier):
     objective perturbation needs a gradient without jumps. Everything else is as in
     `PrivateLogisticRegression`.
 
+    >>> from dpverify import ApproxDP, Relation
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-0.5, 0.5, (2000, 2))
     >>> y = X[:, 0] > 0
@@ -110,34 +233,33 @@ class PrivateSVM(LinearClassifier):
     True
     """
 
-    def __init__(  # noqa: PLR0913  # scikit-learn: every parameter by name
-        self,
-        *,
-        budget: PureDP | ApproxDP | None = None,
-        norm_bound: float | None = None,
-        relation: Relation | str | None = None,
-        method: str = "auto",
-        width: float = 0.5,
-        classes: Sequence[Any] | None = None,
-        ridge: float | None = None,
-        records: int | None = None,
-        fit_intercept: bool = True,
-        clip: bool = False,
-        random_state: RandomState = None,
-    ) -> None:
-        super().__init__(
-            budget=budget,
-            norm_bound=norm_bound,
-            relation=relation,
-            method=method,
-            classes=classes,
-            ridge=ridge,
-            records=records,
-            fit_intercept=fit_intercept,
-            clip=clip,
-            random_state=random_state,
-        )
-        self.width = width
+    width: float = 0.5
 
     def _loss(self) -> Loss:
         return HuberHinge(width=self.width)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateClassifier(LinearClassifier):
+    """A linear classifier with a loss of your own, under differential privacy.
+
+    `loss` is a loss for labels ±1, or the name of a registered one; `domain` is where the weights
+    live, or the name of a registered domain. Everything else is as in `PrivateLogisticRegression`.
+
+    >>> from dpverify import ApproxDP, Relation
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, (2000, 2))
+    >>> model = PrivateClassifier(loss="huber-hinge", budget=ApproxDP(epsilon=1.0, delta=1e-6),
+    ...                           norm_bound=1.0, relation=Relation.ADD_REMOVE, random_state=0)
+    >>> bool(model.fit(X, X[:, 0] > 0).score(X, X[:, 0] > 0) > 0.9)
+    True
+    """
+
+    loss: Loss | str = "logistic"
+    domain: Domain | str | None = None
+
+    def _loss(self) -> Loss:
+        return loss_named(self.loss)
+
+    def _domain(self) -> Domain | None:
+        return None if self.domain is None else domain_named(self.domain)

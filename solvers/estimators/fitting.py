@@ -1,21 +1,22 @@
-"""One linear fit: from a loss, bounds and a share of the budget to weights with a claim."""
+"""What linear models share, and one fit: from a loss and bounds to weights with a claim."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_member, check_positive
 from solvers import defaults
 from solvers.bounds import Bounds
-from solvers.descent import Setting
-from solvers.domains import Ball, WholeSpace
-from solvers.estimators import promises
-from solvers.estimators.declarations import Declaration
-from solvers.estimators.promises import Utility
+from solvers.descent import DescentSetting
+from solvers.domains import Ball, Domain, WholeSpace
+from solvers.estimators.declarations import Declaration, PrivateEstimator, Rows, scores
 from solvers.gradient_descent import GradientDescent
 from solvers.losses import Logistic, Loss, Softmax
 from solvers.minimize.certificate import Certificate
@@ -25,6 +26,7 @@ from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
 from solvers.plain_numbers import settle
 from solvers.privacy.theorems import PERTURBED_MINIMUM
+from solvers.quality.excess_bounds import Utility, of_descent, of_objective, of_output
 from solvers.sgd import PoissonBatches, StochasticGradientDescent
 from solvers.sufficient_statistics import SufficientStatistics
 
@@ -32,7 +34,7 @@ _BATCHES = 20  # batches an epoch of stochastic gradients is cut into
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class FitRequest:
     """What one fit is asked for; `records` is a public number, `ridge` None for the default."""
 
     loss: Loss
@@ -41,7 +43,7 @@ class Task:
     method: str
     ridge: float | None = None
     records: int | None = None
-    radius: float | None = None
+    domain: Domain | None = None
 
     def __post_init__(self) -> None:
         settle(self)
@@ -49,8 +51,6 @@ class Task:
             check_positive("ridge", self.ridge)
         if self.records is not None:
             check_count("records", self.records)
-        if self.radius is not None:
-            check_positive("radius", self.radius)
 
     def ridge_for(self, dimension: int, *, smoothness: float = 0.0) -> float:
         """The λ that was asked for, or the default."""
@@ -76,32 +76,86 @@ class Fitted:
     utility: Utility | None = None
 
 
-def fit_weights(task: Task, rows: Floats, labels: Floats, *, rng: np.random.Generator) -> Fitted:
-    """Fit by the task's method; a number of records that is public must be the true one."""
-    if task.records is not None:
-        defaults.public_records(task.records, task.declared.relation, len(rows))
-    return _FITS[task.method](task, rows, labels, rng)
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearModel(PrivateEstimator, ABC):
+    """What linear models are told beyond the budget, and what is kept of their fits."""
+
+    norm_bound: float | None = None
+    method: str = "auto"
+    ridge: float | None = None
+    records: int | None = None
+    fit_intercept: bool = True
+
+    @property
+    @abstractmethod
+    def _methods(self) -> tuple[str, ...]:
+        """The methods that a caller may ask for."""
+
+    @abstractmethod
+    def _loss(self) -> Loss: ...
+
+    def _domain(self) -> Domain | None:
+        """Where the weights live; None for the method's default."""
+        return None
+
+    def _declared(self) -> tuple[Declaration, Rows]:
+        """What was declared, checked before any data are read."""
+        declared = Declaration.of(self.budget, self.relation)
+        check_member("method", self.method, self._methods)
+        rows = Rows.of(self.norm_bound, fit_intercept=self.fit_intercept, clip=self.clip)
+        return declared, rows
+
+    def _request(self, declared: Declaration, bounds: Bounds, method: str) -> FitRequest:
+        return FitRequest(
+            loss=self._loss(),
+            bounds=bounds,
+            declared=declared,
+            method=method,
+            ridge=self.ridge,
+            records=self.records,
+            domain=self._domain(),
+        )
+
+    def _keep(self, fits: Sequence[Fitted], claim: Claim, method: str) -> None:
+        """The certificate of the solve that came least close; what all fits have in common."""
+        known = [fitted.certificate for fitted in fits if fitted.certificate is not None]
+        self.certificate_ = max(known, key=lambda found: found.distance, default=None)
+        self.claim_ = claim
+        self.method_ = method
+        self.ridge_ = fits[0].ridge
+        self.utility_ = fits[0].utility  # the same for every class
+
+    def _scores(self, X: ArrayLike) -> Floats:  # noqa: N803
+        """⟨θ, x⟩ without the intercept, for each row of X and each row of coefficients."""
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        return scores(rows, np.atleast_2d(self.coef_))
 
 
-def check_method(method: object, allowed: Sequence[str]) -> None:
-    """Refuse a method that is not one of `allowed`."""
-    check_member("method", method, allowed)
+def fit_weights(
+    request: FitRequest, rows: Floats, labels: Floats, *, rng: np.random.Generator
+) -> Fitted:
+    """Fit by the request's method; a number of records that is public must be the true one."""
+    if request.records is not None:
+        defaults.public_records(request.records, request.declared.relation, len(rows))
+    return _FITS[request.method](request, rows, labels, rng)
 
 
-def worst(fits: Sequence[Fitted]) -> Certificate | None:
-    """The certificate of the solve that came least close; None where nothing was solved."""
-    known = [fitted.certificate for fitted in fits if fitted.certificate is not None]
-    return max(known, key=lambda certificate: certificate.distance, default=None)
-
-
-def _objective(task: Task, rows: Floats, labels: Floats, rng: np.random.Generator) -> Fitted:
+def _objective(
+    request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator
+) -> Fitted:
     """Objective perturbation; only the logistic loss has a theorem that spares ln(1 + β/λ)."""
     dimension = rows.shape[1]
-    charged = 0.0 if isinstance(task.loss, Logistic) else task.loss.smoothness(task.bounds)
-    ridge = task.ridge_for(dimension, smoothness=charged)
-    problem = Problem(loss=task.loss, bounds=task.bounds, regularizer=Ridge(ridge))
+    charged = 0.0 if isinstance(request.loss, Logistic) else request.loss.smoothness(request.bounds)
+    ridge = request.ridge_for(dimension, smoothness=charged)
+    problem = Problem(
+        loss=request.loss,
+        bounds=request.bounds,
+        regularizer=Ridge(ridge),
+        domain=request.domain or WholeSpace(),
+    )
     mechanism = ObjectivePerturbation(
-        problem=problem, budget=task.declared.budget, relation=task.declared.relation
+        problem=problem, budget=request.declared.budget, relation=request.declared.relation
     )
     weights = mechanism.sample((rows, labels), 1, rng=rng)[0]
     return Fitted(
@@ -109,37 +163,45 @@ def _objective(task: Task, rows: Floats, labels: Floats, rng: np.random.Generato
         claim=mechanism.claim,
         certificate=_certificate(mechanism.tolerance(dimension)),
         ridge=ridge,
-        utility=promises.of_objective(mechanism, dimension),
+        utility=of_objective(mechanism, dimension),
     )
 
 
-def _output(task: Task, rows: Floats, labels: Floats, rng: np.random.Generator) -> Fitted:
+def _output(request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator) -> Fitted:
     """Output perturbation; on a ball if one was declared."""
-    relation = task.declared.relation
-    domain = WholeSpace() if task.radius is None else Ball(task.radius)
+    relation = request.declared.relation
+    domain = request.domain or WholeSpace()
     dimension = rows.shape[1]
-    if isinstance(task.loss, Softmax):
-        dimension *= task.loss.classes
-    ridge = task.ridge
-    lipschitz = task.loss.lipschitz(task.bounds, domain, dimension)
+    if isinstance(request.loss, Softmax):
+        dimension *= request.loss.classes
+    ridge = request.ridge
+    lipschitz = request.loss.lipschitz(request.bounds, domain, dimension)
     if not math.isfinite(lipschitz):
         raise InvalidParameter(
-            f"radius={task.radius!r} must be declared for method='output': the {task.loss.name} "
-            "loss has unbounded slopes without it, and the minimum infinite sensitivity"
+            "radius=None must be declared, or a bounded domain, for method='output': the "
+            f"{request.loss.name} loss has unbounded slopes without it, and the minimum infinite "
+            "sensitivity"
         )
     if ridge is None:
+        if not math.isfinite(request.loss.sharpness):
+            raise InvalidParameter(
+                f"ridge=None must be declared: the {request.loss.name} loss has a corner, and no "
+                "default"
+            )
         ridge = defaults.output_ridge(
-            task.declared.budget,
+            request.declared.budget,
             relation,
             dimension=dimension,
-            norm=task.bounds.norm,
+            norm=request.bounds.norm,
             lipschitz=lipschitz,
-            sharpness=task.loss.sharpness,
-            records=defaults.public_records(task.records, relation, len(rows)),
+            sharpness=request.loss.sharpness,
+            records=defaults.public_records(request.records, relation, len(rows)),
         )
-    problem = Problem(loss=task.loss, bounds=task.bounds, regularizer=Ridge(ridge), domain=domain)
+    problem = Problem(
+        loss=request.loss, bounds=request.bounds, regularizer=Ridge(ridge), domain=domain
+    )
     mechanism = OutputPerturbation(
-        problem=problem, budget=task.declared.budget, relation=relation, project=True
+        problem=problem, budget=request.declared.budget, relation=relation, project=True
     )
     weights = mechanism.sample((rows, labels), 1, rng=rng)[0]
     return Fitted(
@@ -147,7 +209,7 @@ def _output(task: Task, rows: Floats, labels: Floats, rng: np.random.Generator) 
         claim=mechanism.claim,
         certificate=_certificate(mechanism.tolerance(dimension)),
         ridge=ridge,
-        utility=promises.of_output(mechanism, dimension),
+        utility=of_output(mechanism, dimension),
     )
 
 
@@ -159,29 +221,33 @@ def _certificate(distance: float) -> Certificate:
     return Certificate(distance=distance, theorem=PERTURBED_MINIMUM)
 
 
-def _gradient(task: Task, rows: Floats, labels: Floats, rng: np.random.Generator) -> Fitted:
+def _gradient(
+    request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator
+) -> Fitted:
     """Noisy gradient descent on a ball, the average of its iterates."""
-    setting = _setting(task, rows)
+    setting = _setting(request, rows)
     dimension = rows.shape[1]
     count = defaults.steps(
-        task.declared.budget,
-        task.declared.relation,
+        request.declared.budget,
+        request.declared.relation,
         dimension=dimension,
         records=setting.records,
     )
-    descent = GradientDescent(setting, budget=task.declared.budget, steps=count)
+    descent = GradientDescent(setting, budget=request.declared.budget, steps=count)
     weights = descent.sample((rows, labels), 1, rng=rng)[0]
-    utility = promises.of_descent(descent, dimension)
+    utility = of_descent(descent, dimension)
     return Fitted(weights=weights, claim=descent.claim, utility=utility)
 
 
-def _stochastic(task: Task, rows: Floats, labels: Floats, rng: np.random.Generator) -> Fitted:
+def _stochastic(
+    request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator
+) -> Fitted:
     """Noisy gradients of Poisson batches, one epoch for each step of full descent at most."""
-    setting = _setting(task, rows)
+    setting = _setting(request, rows)
     dimension = rows.shape[1]
     epochs = defaults.steps(
-        task.declared.budget,
-        task.declared.relation,
+        request.declared.budget,
+        request.declared.relation,
         dimension=dimension,
         records=setting.records,
     )
@@ -189,7 +255,7 @@ def _stochastic(task: Task, rows: Floats, labels: Floats, rng: np.random.Generat
     reach = setting.radius(dimension) / (setting.clipping_norm(dimension) * count**0.5)
     descent = StochasticGradientDescent(
         setting,
-        budget=task.declared.budget,
+        budget=request.declared.budget,
         batches=PoissonBatches(1.0 / _BATCHES),
         steps=count,
         learning_rate=reach,
@@ -199,35 +265,38 @@ def _stochastic(task: Task, rows: Floats, labels: Floats, rng: np.random.Generat
     return Fitted(weights=weights, claim=descent.claim)
 
 
-def _statistics(task: Task, rows: Floats, labels: Floats, rng: np.random.Generator) -> Fitted:
+def _statistics(
+    request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator
+) -> Fitted:
     """Least squares from noisy XᵀX and Xᵀy; on a ball if one was declared."""
     method = SufficientStatistics(
-        bounds=task.bounds,
-        budget=task.declared.budget,
-        relation=task.declared.relation,
-        ridge=task.ridge,
-        domain=WholeSpace() if task.radius is None else Ball(task.radius),
+        bounds=request.bounds,
+        budget=request.declared.budget,
+        relation=request.declared.relation,
+        ridge=request.ridge,
+        domain=request.domain or WholeSpace(),
     )
     weights = method.sample((rows, labels), 1, rng=rng)[0]
     return Fitted(weights=weights, claim=method.claim, ridge=method.ridge_for(rows.shape[1]))
 
 
-def _setting(task: Task, rows: Floats) -> Setting:
-    """The task on a ball; λ of the sum is λ/n of the mean."""
+def _setting(request: FitRequest, rows: Floats) -> DescentSetting:
+    """The request on its domain, by default a ball; λ of the sum is λ/n of the mean."""
     dimension = rows.shape[1]
-    relation = task.declared.relation
-    public = defaults.public_records(task.records, relation, len(rows))
-    return Setting(
-        loss=task.loss,
-        bounds=task.bounds,
-        domain=Ball(task.radius or defaults.radius(dimension=dimension, norm=task.bounds.norm)),
+    relation = request.declared.relation
+    public = defaults.public_records(request.records, relation, len(rows))
+    return DescentSetting(
+        loss=request.loss,
+        bounds=request.bounds,
+        domain=request.domain
+        or Ball(defaults.radius(dimension=dimension, norm=request.bounds.norm)),
         relation=relation,
         records=public,
-        ridge=0.0 if task.ridge is None else task.ridge / public,
+        ridge=0.0 if request.ridge is None else request.ridge / public,
     )
 
 
-_FITS: dict[str, Callable[[Task, Floats, Floats, np.random.Generator], Fitted]] = {
+_FITS: dict[str, Callable[[FitRequest, Floats, Floats, np.random.Generator], Fitted]] = {
     "objective": _objective,
     "output": _output,
     "gradient": _gradient,

@@ -1,23 +1,23 @@
 """The median, or another quantile, of the targets: the constant that the absolute loss asks for."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
-from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.neighbors import Relation
-from solvers.estimators.declarations import Declaration, RandomState, generator
-from solvers.estimators.promises import Utility, of_quantile
-from solvers.sampling.quantiles import ExponentialQuantile
+from solvers.estimators.declarations import Declaration, PrivateEstimator, generator
+from solvers.exponential.quantiles import ExponentialQuantile
+from solvers.quality.excess_bounds import Utility, of_quantile
 
 
-class PrivateMedian(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateMedian(RegressorMixin, PrivateEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Predicts a private quantile of the targets, whatever the features.
 
     Parameters
@@ -44,6 +44,7 @@ class PrivateMedian(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
     utility_ : Utility
         By how many records the quantile may be missed.
 
+    >>> from dpverify import PureDP, Relation
     >>> ages = np.repeat([20.0, 30.0, 40.0], [100, 150, 100])
     >>> median = PrivateMedian(budget=PureDP(epsilon=1.0), low=0.0, high=120.0,
     ...                        relation=Relation.ADD_REMOVE, random_state=0)
@@ -51,24 +52,9 @@ class PrivateMedian(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # sci
     30
     """
 
-    def __init__(  # noqa: PLR0913  # scikit-learn: every parameter by name
-        self,
-        *,
-        budget: PureDP | ApproxDP | None = None,
-        low: float | None = None,
-        high: float | None = None,
-        relation: Relation | str | None = None,
-        quantile: float = 0.5,
-        clip: bool = False,
-        random_state: RandomState = None,
-    ) -> None:
-        self.budget = budget
-        self.low = low
-        self.high = high
-        self.relation = relation
-        self.quantile = quantile
-        self.clip = clip
-        self.random_state = random_state
+    low: float | None = None
+    high: float | None = None
+    quantile: float = 0.5
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> "PrivateMedian":  # noqa: N803
         """Draw the quantile of `y`; `X` is checked and not used."""

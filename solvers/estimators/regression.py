@@ -1,27 +1,63 @@
 """Linear regression: least squares from noisy statistics, or by another method on a ball."""
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
 
 from dpverify.arrays import Floats
-from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_positive
-from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.neighbors import Relation
 from solvers.bounds import Bounds
-from solvers.estimators.declarations import Declaration, RandomState, generator
-from solvers.estimators.fitting import Task, check_method, fit_weights
-from solvers.estimators.promises import Utility
-from solvers.estimators.rows import Rows, scores
-from solvers.losses import Squared
-from solvers.minimize.certificate import Certificate
-
-METHODS = ("auto", "statistics", "output", "gradient", "sgd")
+from solvers.domains import Ball, Domain
+from solvers.estimators.declarations import generator
+from solvers.estimators.fitting import LinearModel, fit_weights
+from solvers.losses import Loss, Squared
+from solvers.registry import domain_named, loss_named
 
 
-class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+@dataclass(kw_only=True, eq=False, repr=False)
+class LinearRegressor(RegressorMixin, LinearModel):  # type: ignore[misc]  # scikit-learn has no types
+    """What the regressions share: targets within a declared bound."""
+
+    label_bound: float | None = None
+
+    def _chosen(self, loss: Loss) -> str:
+        """The method, where the caller leaves it open."""
+        return "objective" if loss.smooth else "output"
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: N803
+        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound."""
+        declared, rows = self._declared()
+        if self.label_bound is None:
+            raise InvalidParameter(
+                "label_bound=None must be declared: a bound on every target's size"
+            )
+        check_positive("label_bound", self.label_bound)
+        rng = generator(self.random_state)
+        features, targets = validate_data(
+            self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=declared.least_records
+        )
+        bound = float(self.label_bound)
+        method = self._chosen(self._loss()) if self.method == "auto" else self.method
+        request = self._request(declared, Bounds(norm=rows.norm, label_bound=bound), method)
+        prepared, labels = rows.prepare(features, targets, label_bound=bound)
+        fitted = fit_weights(request, prepared, labels, rng=rng)
+        coefficients, intercepts = rows.split(fitted.weights[None])
+        self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
+        self._keep([fitted], fitted.claim, method)
+        return self
+
+    def predict(self, X: ArrayLike) -> Floats:  # noqa: N803
+        """⟨θ, x⟩ for each row; not cut to the label bound."""
+        predicted: Floats = self._scores(X)[:, 0] + self.intercept_
+        return predicted
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateLinearRegression(LinearRegressor):
     """Least squares under differential privacy.
 
     Minimizes Σ(⟨θ, xᵢ⟩ − yᵢ)². The intercept is the weight of a constant feature, a quarter of the
@@ -67,6 +103,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     utility_ : Utility or None
         What is promised about the fit's quality.
 
+    >>> from dpverify import PureDP, Relation
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-0.5, 0.5, (5000, 2))
     >>> y = X[:, 0] + 0.25
@@ -76,71 +113,46 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     True
     """
 
-    def __init__(  # noqa: PLR0913  # scikit-learn: every parameter by name
-        self,
-        *,
-        budget: PureDP | ApproxDP | None = None,
-        norm_bound: float | None = None,
-        label_bound: float | None = None,
-        relation: Relation | str | None = None,
-        method: str = "auto",
-        radius: float | None = None,
-        ridge: float | None = None,
-        records: int | None = None,
-        fit_intercept: bool = True,
-        clip: bool = False,
-        random_state: RandomState = None,
-    ) -> None:
-        self.budget = budget
-        self.norm_bound = norm_bound
-        self.label_bound = label_bound
-        self.relation = relation
-        self.method = method
-        self.radius = radius
-        self.ridge = ridge
-        self.records = records
-        self.fit_intercept = fit_intercept
-        self.clip = clip
-        self.random_state = random_state
+    _methods = ("auto", "statistics", "output", "gradient", "sgd")
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> "PrivateLinearRegression":  # noqa: N803
-        """Spend the budget on weights; refuse, before any noise is drawn, what breaks a bound."""
-        declared = Declaration.of(self.budget, self.relation)
-        check_method(self.method, METHODS)
-        rows = Rows.of(self.norm_bound, fit_intercept=self.fit_intercept, clip=self.clip)
-        if self.label_bound is None:
-            raise InvalidParameter(
-                "label_bound=None must be declared: a bound on every target's size"
-            )
-        check_positive("label_bound", self.label_bound)
-        rng = generator(self.random_state)
-        features, targets = validate_data(
-            self, X, y, dtype=np.float64, y_numeric=True, ensure_min_samples=declared.least_records
-        )
-        bound = float(self.label_bound)
-        task = Task(
-            loss=Squared(),
-            bounds=Bounds(norm=rows.norm, label_bound=bound),
-            declared=declared,
-            method="statistics" if self.method == "auto" else self.method,
-            ridge=self.ridge,
-            records=self.records,
-            radius=self.radius,
-        )
-        prepared, labels = rows.prepare(features, targets, label_bound=bound)
-        fitted = fit_weights(task, prepared, labels, rng=rng)
-        coefficients, intercepts = rows.split(fitted.weights[None])
-        self.coef_, self.intercept_ = coefficients[0], float(intercepts[0])
-        self.claim_: Claim = fitted.claim
-        self.certificate_: Certificate | None = fitted.certificate
-        self.ridge_: float | None = fitted.ridge
-        self.utility_: Utility | None = fitted.utility
-        self.method_ = task.method
-        return self
+    radius: float | None = None
 
-    def predict(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """⟨θ, x⟩ for each row; not cut to the label bound."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=np.float64)
-        predicted: Floats = scores(rows, self.coef_[None])[:, 0] + self.intercept_
-        return predicted
+    def _loss(self) -> Loss:
+        return Squared()
+
+    def _chosen(self, loss: Loss) -> str:  # noqa: ARG002
+        return "statistics"
+
+    def _domain(self) -> Domain | None:
+        return None if self.radius is None else Ball(self.radius)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateRegressor(LinearRegressor):
+    """A linear regression with a loss of your own, under differential privacy.
+
+    `loss` is a loss for targets within ± `label_bound`, or the name of a registered one; `domain`
+    is where the weights live, or the name of a registered domain. "auto" is objective
+    perturbation for smooth losses and output perturbation for others. Everything else is as in
+    `PrivateLinearRegression`.
+
+    >>> from dpverify import PureDP, Relation
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-0.5, 0.5, (2000, 2))
+    >>> model = PrivateRegressor(loss="squared", domain=Ball(2.0), budget=PureDP(epsilon=5.0),
+    ...                          norm_bound=1.0, label_bound=1.0, relation=Relation.ADD_REMOVE,
+    ...                          random_state=0)
+    >>> bool(model.fit(X, X[:, 0]).score(X, X[:, 0]) > 0.8)
+    True
+    """
+
+    _methods = ("auto", "objective", "output", "gradient", "sgd")
+
+    loss: Loss | str = "squared"
+    domain: Domain | str | None = None
+
+    def _loss(self) -> Loss:
+        return loss_named(self.loss)
+
+    def _domain(self) -> Domain | None:
+        return None if self.domain is None else domain_named(self.domain)

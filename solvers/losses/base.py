@@ -1,8 +1,8 @@
-"""What a loss declares."""
+"""What every loss declares: its constants, its values, and how it is minimized."""
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from flint import arb
@@ -14,19 +14,42 @@ from dpverify.errors import InvalidParameter, NotSupported
 from solvers.bounds import Bounds
 from solvers.domains import Domain
 
+Labels: TypeAlias = Literal["signs", "bounded", "classes"]
+
 UNIT = 2.0**-53  # half a unit in the last place: the relative error of one rounding
 TINY = 2.0**-1000  # what may be lost where numbers are too small to have all their digits
 
 
 class Loss(ABC):
-    """ℓ(θ; x, y) = f(⟨θ, x⟩; y), f convex in its first argument.
+    """A convex loss f(⟨θ, x⟩; y) of a linear model, with the constants that privacy rests on.
 
-    Methods take scores ⟨θ, x⟩ of any shape (…, n) and labels that broadcast against them.
+    Methods take scores s = ⟨θ, x⟩ of any shape (…, n) and labels that broadcast against them. A
+    loss of your own needs the constants below as class attributes, `values`, `slopes` and
+    `curvatures`, and `precise`; or, if f has a corner, only what `TwoLines` asks for. One that
+    lacks something is refused when it is made. `solvers.register` makes it known by its name.
     """
+
+    smooth: bool = True  # whether f′ is Lipschitz; f″ then exists except at finitely many scores
+
+    def __new__(cls, *_: object, **__: object) -> Self:
+        """Refuse a loss that is only half written."""
+        missing = set(cls.__abstractmethods__)
+        needed = "precise" if cls.smooth else "corners"
+        if getattr(cls, needed) is getattr(Loss, needed):
+            missing.add(needed)
+        if missing:
+            raise InvalidParameter(f"loss={cls.__name__} must define {', '.join(sorted(missing))}")
+        return super().__new__(cls)
 
     @property
     @abstractmethod
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What it is called, in messages and on the command line."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> Labels:
+        """Which labels it takes: "signs" are −1 and 1, "bounded" a declared interval around 0."""
 
     @property
     @abstractmethod
@@ -34,9 +57,14 @@ class Loss(ABC):
         """Whether f′ never changes sign, for each label."""
 
     @property
-    def smooth(self) -> bool:
-        """Whether f′ is Lipschitz; f″ then exists except at finitely many scores."""
-        return True
+    @abstractmethod
+    def steepest(self) -> float:
+        """The largest |f′| over all scores; ∞ if there is none."""
+
+    @property
+    @abstractmethod
+    def sharpness(self) -> float:
+        """The largest f″ over all scores: f′ is Lipschitz with this constant; ∞ if it jumps."""
 
     @property
     def twice_differentiable(self) -> bool:
@@ -70,37 +98,36 @@ class Loss(ABC):
         """c, low and high, for losses that are max(low·(s − c), high·(s − c))."""
         raise NotSupported(f"loss={self.name!r} is not made of two straight lines")
 
-    def conjugates(
-        self,
-        slopes: Floats,  # noqa: ARG002
-        labels: ArrayLike,  # noqa: ARG002
-    ) -> tuple[Floats, Floats]:
-        """The nearest slopes that f can have, and the conjugate f* there; for duality gaps."""
-        raise NotSupported(f"loss={self.name!r} has no conjugate here: its gradient is certified")
+    def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401, ARG002
+        """The vector of losses as a cvxpy expression of the vector of scores."""
+        raise NotSupported(f"loss={self.name!r} must define expression to be solved by cvxpy")
 
-    @abstractmethod
+    def check_bounds(self, bounds: Bounds) -> None:
+        """Refuse bounds whose labels are not those of the loss."""
+        if self.labels == "signs":
+            if bounds.labels is None or set(bounds.labels) != {-1.0, 1.0}:
+                raise InvalidParameter(
+                    f"labels={bounds.labels!r} must be (-1, 1) for the {self.name} loss"
+                )
+        elif not math.isfinite(bounds.largest_label):
+            raise InvalidParameter(
+                f"label_bound={bounds.label_bound!r} must be declared for the {self.name} loss"
+            )
+
     def slope_bound(
-        self, bounds: Bounds, domain: Domain | None = None, dimension: int | None = None
+        self,
+        bounds: Bounds,
+        domain: Domain | None = None,  # noqa: ARG002
+        dimension: int | None = None,  # noqa: ARG002
     ) -> float:
         """A bound on |f′| over the scores that can occur; ∞ if there is none."""
-
-    @property
-    @abstractmethod
-    def sharpness(self) -> float:
-        """The largest f″ over all scores: f′ is Lipschitz with this constant; ∞ if it jumps."""
+        self.check_bounds(bounds)
+        return self.steepest
 
     def curvature_bound(self, bounds: Bounds) -> float:
         """`sharpness`, for bounds whose labels are those of the loss."""
         self.check_bounds(bounds)
         return self.sharpness
-
-    @abstractmethod
-    def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401
-        """The vector of losses as a cvxpy expression of the vector of scores."""
-
-    @abstractmethod
-    def check_bounds(self, bounds: Bounds) -> None:
-        """Refuse bounds whose labels are not those of the loss."""
 
     def lipschitz(
         self, bounds: Bounds, domain: Domain | None = None, dimension: int | None = None
@@ -137,6 +164,29 @@ class Loss(ABC):
         return errors
 
 
+class TwoLines(Loss):
+    """A loss of two straight lines that meet in a corner; it needs no more than `corners`.
+
+    max(low·(s − c), high·(s − c)), low ≤ 0 ≤ high: a loss that is its `corners`.
+    """
+
+    smooth = False
+    sharpness = math.inf
+
+    def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        corner, low, high = self.corners(labels)
+        off = np.asarray(scores, np.float64) - corner
+        return np.maximum(low * off, high * off)
+
+    def slopes(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        corner, low, high = self.corners(labels)
+        off = np.asarray(scores, np.float64) - corner
+        return np.where(off > 0.0, high, np.where(off < 0.0, low, 0.0))
+
+    def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        return np.zeros(np.broadcast(scores, labels).shape)
+
+
 def rounded_up(formula: Formula, factor: float) -> float:
     """The formula's value, rounded up; ∞ if `factor` is."""
     return math.inf if factor == math.inf else enclose(formula)[1]
@@ -146,17 +196,3 @@ def margins(scores: ArrayLike, labels: ArrayLike) -> Floats:
     """Label times score, for labels ±1."""
     product: Floats = np.asarray(scores, np.float64) * np.asarray(labels, np.float64)
     return product
-
-
-def check_signs(bounds: Bounds, name: str) -> None:
-    """Refuse bounds that do not declare labels −1 and 1."""
-    if bounds.labels is None or set(bounds.labels) != {-1.0, 1.0}:
-        raise InvalidParameter(f"labels={bounds.labels!r} must be (-1, 1) for the {name} loss")
-
-
-def check_label_bound(bounds: Bounds, name: str) -> None:
-    """Refuse bounds that leave labels unbounded."""
-    if not math.isfinite(bounds.largest_label):
-        raise InvalidParameter(
-            f"label_bound={bounds.label_bound!r} must be declared for the {name} loss"
-        )

@@ -1,6 +1,5 @@
 """The hinge loss of support vector machines, and its smoothed form."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,76 +10,34 @@ from numpy.typing import ArrayLike
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.errors import check_positive
-from solvers.bounds import Bounds
-from solvers.domains import Domain
-from solvers.losses.base import UNIT, Loss, check_signs, margins
+from solvers.losses.base import UNIT, Loss, TwoLines, margins
 from solvers.plain_numbers import settle
 
 
 @dataclass(frozen=True, slots=True)
-class Hinge(Loss):
-    """max(0, 1 − y·s) for y = ±1: 1-Lipschitz with a corner at ys = 1.
+class Hinge(TwoLines):
+    """The hinge loss of support vector machines.
+
+    max(0, 1 − y·s) for y = ±1: 1-Lipschitz with a corner at ys = 1.
 
     >>> Hinge().values([0.5, 2.0], [1, 1]).tolist()
     [0.5, 0.0]
     """
 
-    @property
-    def name(self) -> str:
-        return "hinge"
-
-    @property
-    def monotone(self) -> bool:
-        return True
-
-    @property
-    def smooth(self) -> bool:
-        return False
-
-    def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        values: Floats = np.maximum(0.0, 1.0 - margins(scores, labels))
-        return values
-
-    def slopes(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        slopes: Floats = np.where(
-            margins(scores, labels) < 1.0, -np.asarray(labels, np.float64), 0.0
-        )
-        return slopes
-
-    def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        return np.zeros_like(margins(scores, labels))
+    name = "hinge"
+    labels = "signs"
+    monotone = True
+    steepest = 1.0
 
     def corners(self, labels: ArrayLike) -> tuple[Floats, Floats, Floats]:
         """At s = y, from −1 to 0 for y = 1 and from 0 to 1 for y = −1."""
         signs = np.asarray(labels, np.float64)
         return signs, np.where(signs > 0.0, -1.0, 0.0), np.where(signs > 0.0, 0.0, 1.0)
 
-    def conjugates(self, slopes: Floats, labels: ArrayLike) -> tuple[Floats, Floats]:
-        """f*(−ya) = −a for a in [0, 1]."""
-        signs = np.asarray(labels, np.float64)
-        share = np.clip(-signs * slopes, 0.0, 1.0)
-        return -signs * share, -share
-
-    def slope_bound(
-        self,
-        bounds: Bounds,
-        domain: Domain | None = None,  # noqa: ARG002
-        dimension: int | None = None,  # noqa: ARG002
-    ) -> float:
-        self.check_bounds(bounds)
-        return 1.0
-
-    @property
-    def sharpness(self) -> float:
-        return math.inf
-
     def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401
         import cvxpy as cp  # noqa: PLC0415
 
         return cp.pos(1 - cp.multiply(np.asarray(labels, np.float64), scores))
-
-    def check_bounds(self, bounds: Bounds) -> None:
-        check_signs(bounds, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +50,17 @@ class HuberHinge(Loss):
     [0.0, 0.125, 1.0]
     """
 
+    name = "huber-hinge"
+    labels = "signs"
+    monotone = True
+    steepest = 1.0
+    twice_differentiable = False
+
     width: float = 0.5
 
     def __post_init__(self) -> None:
         settle(self)
         check_positive("width", self.width)
-
-    @property
-    def name(self) -> str:
-        return "huber-hinge"
-
-    @property
-    def monotone(self) -> bool:
-        return True
-
-    @property
-    def twice_differentiable(self) -> bool:
-        return False
 
     def _depth(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         """1 + h − ys: the loss is 0 below 0, quadratic up to 2h, linear beyond."""
@@ -140,15 +91,6 @@ class HuberHinge(Loss):
         value = bend * bend / (4 * h) + (depth - 2 * h).max(arb(0))
         return value, [-int(label) * bend / (2 * h)], [[1 / (2 * h) if inside else arb(0)]]
 
-    def slope_bound(
-        self,
-        bounds: Bounds,
-        domain: Domain | None = None,  # noqa: ARG002
-        dimension: int | None = None,  # noqa: ARG002
-    ) -> float:
-        self.check_bounds(bounds)
-        return 1.0
-
     @property
     def sharpness(self) -> float:
         return enclose(lambda: 1 / (2 * ball(self.width)))[1]
@@ -166,6 +108,3 @@ class HuberHinge(Loss):
         depth = (1.0 + h) - cp.multiply(np.asarray(labels, np.float64), scores)
         # The threshold is annotated as an int in cvxpy, and taken as a number: scaled to 1 here.
         return h * cp.huber(cp.pos(depth) / (2.0 * h), 1)
-
-    def check_bounds(self, bounds: Bounds) -> None:
-        check_signs(bounds, self.name)

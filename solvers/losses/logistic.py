@@ -8,26 +8,24 @@ from flint import arb
 from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
-from solvers.bounds import Bounds
-from solvers.domains import Domain
-from solvers.losses.base import Loss, check_signs, margins
+from solvers.losses.base import Loss, margins
 
 
 @dataclass(frozen=True, slots=True)
 class Logistic(Loss):
-    """ln(1 + e^(−y·s)) for y = ±1: |f′| = p < 1 and f″ = p(1 − p) ≤ 1/4, p = 1/(1 + e^(ys)).
+    """The logistic loss.
+
+    ln(1 + e^(−y·s)) for y = ±1: |f′| = p < 1 and f″ = p(1 − p) ≤ 1/4, p = 1/(1 + e^(ys)).
 
     >>> Logistic().slopes([0.0, 800.0], [1, -1]).tolist()
     [-0.5, 1.0]
     """
 
-    @property
-    def name(self) -> str:
-        return "logistic"
-
-    @property
-    def monotone(self) -> bool:
-        return True
+    name = "logistic"
+    labels = "signs"
+    monotone = True
+    steepest = 1.0
+    sharpness = 0.25
 
     def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         values: Floats = np.logaddexp(0.0, -margins(scores, labels))
@@ -57,23 +55,7 @@ class Logistic(Loss):
         p = small / (1 + small) if z > 0 else 1 / (1 + z.exp())
         return small.log1p() + (-z).max(arb(0)), [-int(label) * p], [[small / (1 + small) ** 2]]
 
-    def slope_bound(
-        self,
-        bounds: Bounds,
-        domain: Domain | None = None,  # noqa: ARG002
-        dimension: int | None = None,  # noqa: ARG002
-    ) -> float:
-        self.check_bounds(bounds)
-        return 1.0
-
-    @property
-    def sharpness(self) -> float:
-        return 0.25
-
     def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401
         import cvxpy as cp  # noqa: PLC0415
 
         return cp.logistic(-cp.multiply(np.asarray(labels, np.float64), scores))
-
-    def check_bounds(self, bounds: Bounds) -> None:
-        check_signs(bounds, self.name)

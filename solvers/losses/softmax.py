@@ -12,22 +12,30 @@ from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, check_count
 from solvers.bounds import Bounds
-from solvers.domains import Domain
 from solvers.losses.base import UNIT, Loss
 from solvers.plain_numbers import settle
 
 
 @dataclass(frozen=True, slots=True)
 class Softmax(Loss):
-    """−ln of the y-th of the probabilities p ∝ e^s, for labels 0 … classes − 1.
+    """The softmax loss: logistic regression with several classes.
+
+    −ln of the y-th of the probabilities p ∝ e^s, for labels 0 … classes − 1.
 
     Scores are a matrix (…, n, classes), one column a class, and θ is a matrix (d, classes). The
-    gradient in s is p − e_y, of length at most √2; the Hessian diag(p) − p·pᵀ has norm at most
-    1/2 and rank up to classes − 1, so theorems for rank one do not apply.
+    gradient in s is p − e_y, of length at most √2: (1 − p_y)² + Σ of other p² ≤ 2·(1 − p_y)².
+    The Hessian diag(p) − p·pᵀ has norm at most 1/2, as row sums of its sizes are 2·p(1 − p), and
+    rank up to classes − 1, so theorems for rank one do not apply.
 
     >>> Softmax(2).values([[0.0, 0.0]], [1]).round(6).tolist()
     [0.693147]
     """
+
+    name = "softmax"
+    labels = "classes"
+    monotone = False
+    steepest = enclose(lambda: ball(2).sqrt())[1]
+    sharpness = 0.5
 
     classes: int
 
@@ -36,14 +44,6 @@ class Softmax(Loss):
         check_count("classes", self.classes)
         if self.classes < 2:
             raise InvalidParameter(f"classes={self.classes!r} must be at least 2")
-
-    @property
-    def name(self) -> str:
-        return "softmax"
-
-    @property
-    def monotone(self) -> bool:
-        return False
 
     def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         logs = log_softmax(np.asarray(scores, np.float64), axis=-1)
@@ -73,21 +73,6 @@ class Softmax(Loss):
         ]
         return total.log() + largest - scores[own], slopes, bends
 
-    def slope_bound(
-        self,
-        bounds: Bounds,
-        domain: Domain | None = None,  # noqa: ARG002
-        dimension: int | None = None,  # noqa: ARG002
-    ) -> float:
-        """√2: (1 − p_y)² + Σ of the other p² ≤ 2·(1 − p_y)²."""
-        self.check_bounds(bounds)
-        return _ROOT_TWO
-
-    @property
-    def sharpness(self) -> float:
-        """1/2: row sums of |diag(p) − p·pᵀ| are 2·p(1 − p)."""
-        return 0.5
-
     def slope_errors(self, scores: ArrayLike, labels: ArrayLike) -> Floats:  # noqa: ARG002
         """Each entry of p is a quotient of exponentials and their sum."""
         p = softmax(np.asarray(scores, np.float64), axis=-1)
@@ -111,6 +96,3 @@ class Softmax(Loss):
     def _indicators(self, labels: ArrayLike) -> Floats:
         indicators: Floats = np.eye(self.classes)[np.asarray(labels).astype(np.int64)]
         return indicators
-
-
-_ROOT_TWO = enclose(lambda: ball(2).sqrt())[1]

@@ -12,12 +12,14 @@ from dpverify.arrays import Floats
 from dpverify.balls import ball
 from solvers.bounds import Bounds
 from solvers.domains import Domain
-from solvers.losses.base import TINY, UNIT, Loss, check_label_bound, rounded_up
+from solvers.losses.base import TINY, UNIT, Loss, rounded_up
 
 
 @dataclass(frozen=True, slots=True)
 class Squared(Loss):
-    """(s − y)²: f″ = 2, and Lipschitz only on a bounded domain, with f′ ≤ 2(rR + |y|).
+    """The squared loss; needs a bounded domain where slopes must be bounded.
+
+    (s − y)²: f″ = 2, and Lipschitz only on a bounded domain, with f′ ≤ 2(rR + |y|).
 
     With the one feature x = 1 its minimizer is the mean of the labels.
 
@@ -25,13 +27,11 @@ class Squared(Loss):
     [1.0, 4.0]
     """
 
-    @property
-    def name(self) -> str:
-        return "squared"
-
-    @property
-    def monotone(self) -> bool:
-        return False
+    name = "squared"
+    labels = "bounded"
+    monotone = False
+    steepest = math.inf
+    sharpness = 2.0
 
     def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         values: Floats = _residuals(scores, labels) ** 2
@@ -55,10 +55,6 @@ class Squared(Loss):
         label = bounds.largest_label
         return rounded_up(lambda: 2 * (ball(bounds.norm) * ball(radius) + ball(label)), radius)
 
-    @property
-    def sharpness(self) -> float:
-        return 2.0
-
     def slope_errors(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
         return 2.0 * UNIT * np.abs(self.slopes(scores, labels)) + TINY
 
@@ -66,9 +62,6 @@ class Squared(Loss):
         import cvxpy as cp  # noqa: PLC0415
 
         return cp.square(scores - np.asarray(labels, np.float64))
-
-    def check_bounds(self, bounds: Bounds) -> None:
-        check_label_bound(bounds, self.name)
 
 
 def _residuals(scores: ArrayLike, labels: ArrayLike) -> Floats:

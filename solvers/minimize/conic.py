@@ -71,7 +71,9 @@ class ConicProblem:
     def _gaps(
         self, theta: Floats, dual: Floats, linear: Floats
     ) -> tuple[tuple[float, Floats], tuple[float, Floats]]:
-        slopes, conjugates = self.loss.conjugates(dual, self.labels)
+        corner, low, high = self.loss.corners(self.labels)
+        slopes = np.clip(dual, low, high)  # the nearest that f can have; there f*(a) = a·c
+        conjugates = slopes * corner
         columns = np.concatenate([block_sums(slopes, self.features), linear[None]]).T
         pull = np.array([math.fsum(column.tolist()) for column in columns])
         answer = self._pulled(pull)

@@ -7,16 +7,95 @@ one side of its corner for certain. So little is lost in floats: only records at
 """
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
+from flint import arb
+from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
-from solvers.losses.base import UNIT, Loss
-from solvers.losses.rounded import Rounded
+from dpverify.balls import ball, enclose
+from solvers.losses.base import UNIT, Labels, Loss
 from solvers.minimize import newton
 from solvers.minimize.certificate import BLOCK_ERROR, block_sums, gamma, row_lengths
 from solvers.minimize.objective import Objective
+
+
+@dataclass(frozen=True, slots=True)
+class Rounded(Loss):
+    """A loss of two lines with its corner rounded off.
+
+    min over u of f(u) + (s − u)²/(2·width), for f(s) = max(low·(s − c), high·(s − c)).
+
+    Its slope is (s − c)/width, cut to [low, high]: one that f has as well, at a score within
+    width·|slope| of s. So a minimum of rounded losses carries a small duality gap of f itself.
+
+    >>> from solvers.losses import Absolute
+    >>> Rounded(Absolute(), 0.5).slopes([0.0, 0.25, 3.0], [0.0, 0.0, 0.0]).tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+    twice_differentiable = False
+
+    loss: Loss
+    width: float
+
+    @property
+    def labels(self) -> Labels:
+        return self.loss.labels
+
+    @property
+    def steepest(self) -> float:
+        return self.loss.steepest
+
+    @property
+    def name(self) -> str:
+        return f"rounded {self.loss.name}"
+
+    @property
+    def monotone(self) -> bool:
+        return self.loss.monotone
+
+    def _raw(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        raw: Floats = (np.asarray(scores, np.float64) - self.loss.corners(labels)[0]) / self.width
+        return raw
+
+    def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        """With a the slope, a·(s − c) − width·a²/2."""
+        a = self.slopes(scores, labels)
+        values: Floats = a * self.width * (self._raw(scores, labels) - 0.5 * a)
+        return values
+
+    def slopes(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        _, low, high = self.loss.corners(labels)
+        return np.clip(self._raw(scores, labels), low, high)
+
+    def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        _, low, high = self.loss.corners(labels)
+        raw = self._raw(scores, labels)
+        return np.where((raw > low) & (raw < high), 1.0 / self.width, 0.0)
+
+    def precise(self, scores: list[arb], label: float) -> tuple[arb, list[arb], list[list[arb]]]:
+        corner, low, high = (arb(float(x)) for x in self.loss.corners(label))
+        width = ball(self.width)
+        raw = (scores[0] - corner) / width
+        a = raw.max(low).min(high)
+        bend = 1 / width if low < raw < high else arb(0)
+        return a * width * (raw - a / 2), [a], [[bend]]
+
+    @property
+    def sharpness(self) -> float:
+        return enclose(lambda: 1 / ball(self.width))[1]
+
+    def slope_errors(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
+        """Two roundings of s − c, whose terms may cancel."""
+        corner, low, high = self.loss.corners(labels)
+        raw = self._raw(scores, labels)
+        size = (np.abs(np.asarray(scores, np.float64)) + np.abs(corner)) / self.width
+        # Far from the corner the slope is cut, and exact.
+        cut = (raw < low - 8.0 * UNIT * size) | (raw > high + 8.0 * UNIT * size)
+        return np.where(cut, 0.0, 4.0 * UNIT * size)
+
 
 _NARROWER = 0.125
 _NARROWEST = 2.0**-48

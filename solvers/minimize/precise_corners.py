@@ -15,7 +15,7 @@ distance that is asked for. [Theorem certified-minimum]
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from flint import arb, ctx
@@ -23,11 +23,9 @@ from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
 from dpverify.balls import ball, float_above
-from dpverify.errors import NotSupported
-from solvers.bounds import Bounds
 from solvers.domains import Ball, Box, Domain, Simplex
-from solvers.losses.base import Loss
-from solvers.losses.rounded import Rounded
+from solvers.losses.base import TwoLines
+from solvers.minimize.corners import Rounded
 from solvers.minimize.precise import PreciseSum, Term, minimize_precisely, norm
 
 if TYPE_CHECKING:
@@ -40,56 +38,23 @@ _BITS_A_BISECTION = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _Lines(Loss):
+class _Lines(TwoLines):
     """max(low·(s − y), high·(s − y)): an ℓ1 norm or one side of a bound."""
+
+    name = "lines"
+    labels = "bounded"
+    monotone = False
 
     low: float
     high: float
 
     @property
-    def name(self) -> str:
-        return "lines"
-
-    @property
-    def monotone(self) -> bool:
-        return False
-
-    @property
-    def smooth(self) -> bool:
-        return False
+    def steepest(self) -> float:
+        return max(-self.low, self.high)
 
     def corners(self, labels: ArrayLike) -> tuple[Floats, Floats, Floats]:
         at = np.asarray(labels, np.float64)
         return at, np.full_like(at, self.low), np.full_like(at, self.high)
-
-    def values(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        off = np.asarray(scores, np.float64) - np.asarray(labels, np.float64)
-        return np.maximum(self.low * off, self.high * off)
-
-    def slopes(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        off = np.asarray(scores, np.float64) - np.asarray(labels, np.float64)
-        return np.where(off > 0.0, self.high, self.low)
-
-    def curvatures(self, scores: ArrayLike, labels: ArrayLike) -> Floats:
-        return np.zeros(np.broadcast(scores, labels).shape)
-
-    def slope_bound(
-        self,
-        bounds: Bounds,  # noqa: ARG002
-        domain: Domain | None = None,  # noqa: ARG002
-        dimension: int | None = None,  # noqa: ARG002
-    ) -> float:
-        return max(-self.low, self.high)
-
-    @property
-    def sharpness(self) -> float:
-        return float("inf")
-
-    def expression(self, scores: Any, labels: ArrayLike) -> Any:  # noqa: ANN401, ARG002
-        raise NotSupported(f"loss={self.name!r} is minimized in its rounded form")
-
-    def check_bounds(self, bounds: Bounds) -> None:
-        """Nothing to check: these rows are no records."""
 
 
 def minimize_corners_precisely(

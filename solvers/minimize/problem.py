@@ -24,8 +24,7 @@ from solvers.minimize import newton
 from solvers.minimize.certificate import Certificate, NotSolved, gradient_bounds
 from solvers.minimize.conic import ConicProblem
 from solvers.minimize.corners import minimize_corners
-from solvers.minimize.multiclass import MulticlassObjective
-from solvers.minimize.objective import Objective
+from solvers.minimize.objective import MulticlassObjective, Objective
 from solvers.minimize.precise import PreciseSum, Term, minimize_precisely, norm
 from solvers.minimize.precise_corners import minimize_corners_precisely
 from solvers.minimize.proximal import minimize_on
@@ -154,6 +153,11 @@ class Problem:
         check_member("solver", solver, ("auto", "conic"))
         if within is not None:
             check_positive("within", within)
+            if not self.domain.exact:
+                raise NotSupported(
+                    f"domain={self.domain.name!r} must be known to ball arithmetic for minima that "
+                    "are certified; gradient methods take any domain"
+                )
         features, labels = self.prepare(data)
         if not self.ridge > 0.0:
             raise InvalidParameter(

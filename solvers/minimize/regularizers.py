@@ -1,7 +1,6 @@
 """What is added to the losses: ridge, ℓ1, both, or nothing. Weights are for the *sum* of losses."""
 
 import math
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,18 +11,21 @@ from dpverify.errors import InvalidParameter, check_between, check_positive
 from solvers.plain_numbers import settle
 
 
-class Regularizer(ABC):
-    """(ridge/2)·‖θ‖² + lasso·‖θ‖₁, of all coordinates: an intercept is regularized too."""
+class Regularizer:
+    """A penalty on the weights, added to the sum of losses.
+
+    (ridge/2)·‖θ‖² + lasso·‖θ‖₁, of all coordinates: an intercept is regularized too.
+    """
 
     @property
-    @abstractmethod
     def ridge(self) -> float:
         """The strong convexity that it adds."""
+        return 0.0
 
     @property
-    @abstractmethod
     def lasso(self) -> float:
         """The weight of the ℓ1 norm."""
+        return 0.0
 
     def scaled(self, unit: float) -> "Regularizer":
         """The same penalty as a function of θ·unit."""
@@ -47,7 +49,9 @@ class Regularizer(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Ridge(Regularizer):
-    """(strength/2)·‖θ‖².
+    """A ridge penalty.
+
+    (strength/2)·‖θ‖².
 
     >>> Ridge(2.0).values(np.array([[3.0, 4.0]])).tolist()
     [25.0]
@@ -63,14 +67,12 @@ class Ridge(Regularizer):
     def ridge(self) -> float:
         return float(self.strength)
 
-    @property
-    def lasso(self) -> float:
-        return 0.0
-
 
 @dataclass(frozen=True, slots=True)
 class Lasso(Regularizer):
-    """strength·‖θ‖₁: convex, not strongly; no private solver here accepts it without a ridge.
+    """A lasso penalty.
+
+    strength·‖θ‖₁: convex, not strongly; no private solver here accepts it without a ridge.
 
     >>> Lasso(2.0).values(np.array([[3.0, -4.0]])).tolist()
     [14.0]
@@ -83,17 +85,15 @@ class Lasso(Regularizer):
         check_positive("strength", self.strength)
 
     @property
-    def ridge(self) -> float:
-        return 0.0
-
-    @property
     def lasso(self) -> float:
         return float(self.strength)
 
 
 @dataclass(frozen=True, slots=True)
 class ElasticNet(Regularizer):
-    """(ridge/2)·‖θ‖² + lasso·‖θ‖₁.
+    """A ridge and a lasso penalty.
+
+    (ridge/2)·‖θ‖² + lasso·‖θ‖₁.
 
     >>> ElasticNet(2.0, 1.0).values(np.array([[3.0, -4.0]])).tolist()
     [32.0]
@@ -121,11 +121,3 @@ class ElasticNet(Regularizer):
 @dataclass(frozen=True, slots=True)
 class NoRegularizer(Regularizer):
     """Nothing is added."""
-
-    @property
-    def ridge(self) -> float:
-        return 0.0
-
-    @property
-    def lasso(self) -> float:
-        return 0.0

@@ -32,7 +32,9 @@ _CELLS = 1 << 16  # scores per pass, so that they stay in cache
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClippedSums:
-    """Σᵢ gᵢ(θ) over records, gᵢ = f′(⟨θ, xᵢ⟩; yᵢ)·xᵢ scaled down to length at most `clip`.
+    """Sums of clipped gradients, exact for the floats that are computed.
+
+    Σᵢ gᵢ(θ) over records, gᵢ = f′(⟨θ, xᵢ⟩; yᵢ)·xᵢ scaled down to length at most `clip`.
 
     For the softmax loss with K classes, θ is a matrix (d, K), row by row in a vector, and f′ a
     vector; gᵢ is their outer product, and its length the product of theirs.

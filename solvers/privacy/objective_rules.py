@@ -1,12 +1,16 @@
 """What objective perturbation costs: its privacy rules, published and tight, and their inverses.
 
 J(θ) = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩ for generalized linear losses, L and β their Lipschitz and smoothness
-constants, λ the ridge. The tight rules are the default; each names the theorem that proves it.
+constants, λ the ridge. The tight rules are the default; each names the theorem that proves it. The
+least noise that meets a budget is searched in floats, then certified.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+
+from scipy.optimize import brentq
 
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, NotSupported, check_between, check_positive
@@ -20,10 +24,10 @@ from solvers.losses.logistic import Logistic
 from solvers.losses.softmax import Softmax
 from solvers.plain_numbers import plain_arguments, settle
 from solvers.privacy import theorems
-from solvers.privacy.logistic_profile import LOGARITHM_ACCURACY, LogisticProfile
-from solvers.privacy.noise_search import least_noise
 from solvers.privacy.objective_deltas import (
+    LOGARITHM_ACCURACY,
     Constants,
+    LogisticProfile,
     kifer_delta,
     logistic_epsilon,
     one_sided_delta,
@@ -33,7 +37,7 @@ from solvers.privacy.objective_deltas import (
 )
 
 
-class Rule(Enum):
+class ObjectiveRule(Enum):
     """Which theorem charges for the noise."""
 
     TIGHT = "tight"
@@ -52,7 +56,9 @@ class Charge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """All that privacy depends on beside the noise.
+    """What the privacy of objective perturbation depends on, beside the noise.
+
+    All that privacy depends on beside the noise.
 
     >>> bounds = Bounds(norm=1.0, labels=(-1, 1))
     >>> setting = Setting(
@@ -68,7 +74,7 @@ class Setting:
     bounds: Bounds
     ridge: float
     relation: Relation
-    rule: Rule = Rule.TIGHT
+    rule: ObjectiveRule = ObjectiveRule.TIGHT
     domain: Domain = field(default_factory=WholeSpace)
     dimension: int | None = None  # boxes need it, to bound the slopes of the squared loss
 
@@ -125,14 +131,14 @@ class Setting:
         """The theorem that charges for the noise, and what its evaluation assumes."""
         logistic = isinstance(self.loss, Logistic)
         if isinstance(self.loss, Softmax):
-            if self.rule is not Rule.TIGHT:
+            if self.rule is not ObjectiveRule.TIGHT:
                 raise NotSupported(f"rule={self.rule.value!r} is for losses of one score a record")
             return theorems.OBJECTIVE_PERTURBATION_SOFTMAX, ()
-        if self.rule is not Rule.TIGHT:
+        if self.rule is not ObjectiveRule.TIGHT:
             self._only(Relation.ADD_REMOVE if gaussian else Relation.REPLACE_ONE)
             if not gaussian:
                 return theorems.PUBLISHED_PURE, ()
-            kifer = self.rule is Rule.KIFER
+            kifer = self.rule is ObjectiveRule.KIFER
             return (theorems.PUBLISHED_GAUSSIAN if kifer else theorems.REDBERG), ()
         if not gaussian:
             tight = theorems.OBJECTIVE_PERTURBATION_LOGISTIC
@@ -179,7 +185,7 @@ class Setting:
         return Charge(guarantee=guarantee, theorem=theorem, assumes=assumes)
 
     def _delta(self, theorem: Theorem, sigma: float, epsilon: float, last: float = 0.0) -> float:
-        if last > 0.0 and not (self._one_sided and self.rule is Rule.TIGHT):
+        if last > 0.0 and not (self._one_sided and self.rule is ObjectiveRule.TIGHT):
             raise NotSupported(f"last={last!r} must be 0: no rule charges both noises at once")
         if theorem is theorems.PUBLISHED_GAUSSIAN:
             return kifer_delta(self.constants, sigma, epsilon)
@@ -264,10 +270,50 @@ class Setting:
             raise InvalidParameter(
                 f"epsilon={epsilon!r} must be positive and finite for objective perturbation"
             )
-        paid = 2.0 if self.rule is Rule.PUBLISHED and delta == 0.0 else 1.0
+        paid = 2.0 if self.rule is ObjectiveRule.PUBLISHED and delta == 0.0 else 1.0
         if paid * self.unavoidable >= epsilon + math.log1p(delta):
             least = self.constants.least_ridge(epsilon / paid)
             raise InvalidParameter(
                 f"ridge={self.ridge!r} must be more than {least:.6g} for epsilon={epsilon!r}: the "
                 f"determinant alone costs {paid * self.unavoidable:.6g}"
             )
+
+
+_WIDEST = 2.0**60  # noise is searched within this factor of the first guess
+_GROWTHS = 60
+
+
+def least_noise(
+    *,
+    estimate: Callable[[float], float],
+    meets: Callable[[float], bool],
+    first: float,
+    what: str,
+) -> float:
+    """A noise scale with `meets(scale)`, as small as `estimate` can tell.
+
+    `estimate` is positive below the scale that is wanted and at most 0 above; it may be off a
+    little. `meets` decides: from the estimate's root the scale grows until it says so.
+
+    >>> def excess(s):
+    ...     return 1 / s - 3
+    >>> s = least_noise(estimate=excess, meets=lambda s: excess(s) <= 0, first=1.0, what="")
+    >>> round(s, 9)
+    0.333333333
+    """
+    low = high = first
+    while estimate(high) > 0.0:
+        low, high = high, 2.0 * high
+        if high > _WIDEST * first:
+            raise InvalidParameter(f"{what} must allow more: no noise is enough")
+    while estimate(low) <= 0.0:
+        low, high = low / 2.0, low
+        if low * _WIDEST < first:
+            raise InvalidParameter(f"{what} must be smaller: even the least noise meets it")
+    # Not in logarithms: the exponential of a logarithm may lie on the other side of the root.
+    scale, step = float(brentq(estimate, low, high, xtol=1e-10 * low)), 1e-12
+    for _ in range(_GROWTHS):
+        if meets(scale):
+            return scale
+        scale, step = scale * (1.0 + step), 2.0 * step
+    raise InvalidParameter(f"{what} must allow more: no noise near {scale:g} is certified")

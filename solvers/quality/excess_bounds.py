@@ -1,10 +1,14 @@
-"""The notes' utility theorems, corrected, as functions.
+"""How good a private fit is promised to be, from public numbers alone.
 
-Bounds on the excess risk of a private fit, a mean over records: in expectation, or with
-probability at least 1 − `failure` where they take one.
+Bounds on the excess risk, a mean over records: in expectation, or with probability at least
+1 − `failure` where they take one. They are the lecture notes' utility theorems, corrected. A
+`Utility` is such a bound in words, as models show it.
 """
 
 import math
+from dataclasses import dataclass
+
+from scipy.stats import chi, gamma
 
 from dpverify.errors import (
     InvalidParameter,
@@ -14,14 +18,22 @@ from dpverify.errors import (
     check_positive,
     check_real,
 )
+from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
+from dpverify.theorems import EXPONENTIAL_MECHANISM, Theorem
+from solvers.exponential.quantiles import ExponentialQuantile
+from solvers.gradient_descent import GradientDescent
+from solvers.objective_perturbation import ObjectivePerturbation
+from solvers.output_perturbation import OutputPerturbation
 from solvers.plain_numbers import plain_arguments
-from solvers.sampling.quantiles import ExponentialQuantile
+from solvers.privacy.theorems import MINIMIZER_SENSITIVITY, PERTURBED_MINIMUM
 
 
 @plain_arguments
 def records_for_uniform_convergence(candidates: int, *, accuracy: float, failure: float) -> int:
-    """n ≥ ln(|C|/β)/(2α²): so many records bring no candidate's risk, in [0, 1], above by α.
+    """How many records keep the risks of all candidates near their expectation.
+
+    n ≥ ln(|C|/β)/(2α²): so many records bring no candidate's risk, in [0, 1], above by α.
 
     [proofs/uniform_convergence.py]
 
@@ -36,7 +48,9 @@ def records_for_uniform_convergence(candidates: int, *, accuracy: float, failure
 
 @plain_arguments
 def descent_excess(*, radius: float, second_moment: float, iterates: int) -> float:
-    """R·B/√T: expected excess risk of the average of T noisy projected gradient iterates.
+    """Expected excess risk of averaged noisy gradient descent.
+
+    R·B/√T: expected excess risk of the average of T noisy projected gradient iterates.
 
     `second_moment` is B², a bound on E‖noisy gradient‖²; the learning rate is R/(B·√T).
     [proofs/gradient_descent.py]
@@ -127,7 +141,9 @@ def quantile_miss(mechanism: ExponentialQuantile, *, failure: float) -> float:
 
 @plain_arguments
 def perturbed_distance(*, noise_norm: float, strength: float) -> float:
-    """‖b‖/λ: how far the minimum of Σℓ + (λ/2)‖θ‖² moves if bᵀθ is added. (14.7 has 2‖b‖/λ.)
+    """How far a linear part moves a regularized minimum.
+
+    ‖b‖/λ: how far the minimum of Σℓ + (λ/2)‖θ‖² moves if bᵀθ is added. (14.7 has 2‖b‖/λ.)
 
     [proofs/perturbed_minimum.py]
     """
@@ -138,7 +154,9 @@ def perturbed_distance(*, noise_norm: float, strength: float) -> float:
 
 @plain_arguments
 def perturbed_excess(*, noise_norm: float, strength: float, records: int) -> float:
-    """‖b‖²/(2nλ): how much the mean objective gains at that minimum. (14.7 has ‖b‖²/(nλ).)
+    """How much a linear part costs at the minimum, on the mean objective.
+
+    ‖b‖²/(2nλ): how much the mean objective gains at that minimum. (14.7 has ‖b‖²/(nλ).)
 
     [proofs/perturbed_minimum.py]
 
@@ -151,7 +169,9 @@ def perturbed_excess(*, noise_norm: float, strength: float, records: int) -> flo
 
 @plain_arguments
 def output_excess(*, lipschitz: float, noise_norm: float, ridge: float, radius: float) -> float:
-    """Excess risk of θ̂ + z over ‖θ‖ ≤ R, θ̂ the minimum with ridge λ: at most G·‖z‖ + λR²/2.
+    """Excess risk of a regularized minimum with noise on it.
+
+    Excess risk of θ̂ + z over ‖θ‖ ≤ R, θ̂ the minimum with ridge λ: at most G·‖z‖ + λR²/2.
 
     The risk is G-Lipschitz, and θ̂ has risk at most that of any θ plus (λ/2)·‖θ‖². In expectation
     ‖z‖ is d·b for density ∝ exp(−‖z‖/b), and at most √d·σ for Gaussian noise.
@@ -177,3 +197,105 @@ def check_failure(failure: object) -> None:
     check_real("failure", failure)
     if not 0 < failure < 1:  # type: ignore[operator]  # check_real narrowed it to a Real
         raise InvalidParameter(f"failure={failure!r} must lie strictly between 0 and 1")
+
+
+FAILURE = 0.05  # the probability with which a promise about one draw may fail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Utility:
+    """What a fit promises about its quality, in words and as a number.
+
+    `statement`, in words, about the number `bound`; `theorem` is the heart of why.
+
+    `failure` is the probability that it does not hold; None for a bound on an expectation.
+    """
+
+    bound: float
+    statement: str
+    failure: float | None
+    theorem: Theorem | None = None
+
+
+def noise_length(scale: float, dimension: int, *, gaussian: bool) -> float:
+    """A length that noise exceeds with probability `FAILURE`.
+
+    >>> round(noise_length(2.0, 1, gaussian=True), 3)  # 1.96 standard deviations
+    3.92
+    >>> round(noise_length(2.0, 1, gaussian=False), 3)  # 2·ln 20
+    5.991
+    """
+    law = chi(dimension) if gaussian else gamma(dimension)
+    return float(scale * law.isf(FAILURE))
+
+
+def of_objective(mechanism: ObjectivePerturbation, dimension: int) -> Utility:
+    """What objective perturbation promises.
+
+    ‖b‖²/(2λ), on the sum.
+    """
+    noise = mechanism.noise(dimension)
+    length = noise_length(noise.scale, dimension, gaussian=noise.gaussian)
+    bound = perturbed_excess(noise_norm=length, strength=mechanism.problem.ridge, records=1)
+    return Utility(
+        bound=bound,
+        statement=f"with probability {1 - FAILURE:.0%}, before the last small noise, the "
+        f"regularized sum of losses is within {bound:.6g} of its least value",
+        failure=FAILURE,
+        theorem=PERTURBED_MINIMUM,
+    )
+
+
+def of_output(mechanism: OutputPerturbation, dimension: int) -> Utility:
+    """What output perturbation promises.
+
+    L·‖z‖, on the mean.
+    """
+    noise = mechanism.noise(dimension)
+    scale = noise.sigma if isinstance(noise, Gaussian) else noise.scale
+    scale *= noise.noise_inflation(dimension)
+    length = noise_length(scale, dimension, gaussian=isinstance(noise, Gaussian))
+    length += mechanism.tolerance(dimension)
+    lipschitz = mechanism.problem.lipschitz(dimension)
+    bound = output_excess(lipschitz=lipschitz, noise_norm=length, ridge=0.0, radius=0.0)
+    return Utility(
+        bound=bound,
+        statement=f"with probability {1 - FAILURE:.0%} the mean loss is within {bound:.6g} of that "
+        "at the exact regularized minimum",
+        failure=FAILURE,
+        theorem=MINIMIZER_SENSITIVITY,
+    )
+
+
+def of_descent(descent: GradientDescent, dimension: int) -> Utility:
+    """What gradient descent promises.
+
+    R·B/√T, on the mean, in expectation.
+    """
+    bound = descent_excess(
+        radius=descent.setting.radius(dimension),
+        second_moment=descent.second_moment(dimension),
+        iterates=int(descent.steps) + 1,
+    )
+    return Utility(
+        bound=bound,
+        statement=f"the mean loss is expected to be within {bound:.6g} of the least one for "
+        f"‖θ‖ ≤ {descent.setting.radius(dimension):.6g}, if there are {descent.setting.records} "
+        "records",
+        failure=None,
+    )
+
+
+def of_quantile(mechanism: ExponentialQuantile) -> Utility:
+    """What a private quantile promises.
+
+    (2Δ/ε)·ln(m/β) records.
+    """
+    bound = quantile_miss(mechanism, failure=FAILURE)
+    return Utility(
+        bound=bound,
+        statement=f"with probability {1 - FAILURE:.0%} the quantile is missed by at most "
+        f"{bound:.6g} records",
+        failure=FAILURE,
+        theorem=EXPONENTIAL_MECHANISM,
+    )

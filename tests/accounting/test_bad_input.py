@@ -9,7 +9,7 @@ import pytest
 
 import dpverify as dpv
 from dpverify.accounting.parts import Part
-from dpverify.accounting.rdp import renyi_divergence
+from dpverify.accounting.rules.rdp import renyi_divergence
 from dpverify.errors import InvalidParameter
 from dpverify.pairs import GaussianPair, WithoutReplacementPair
 

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.accounting.advanced import AdvancedComposition
-from dpverify.accounting.basic import basic, round_up
-from dpverify.accounting.gdp import gdp, pure_mu
-from dpverify.accounting.optimal import OptimalComposition
 from dpverify.accounting.parts import Part, Parts, part_of
-from dpverify.accounting.rdp import RenyiComposition
-from dpverify.accounting.unequal import UnequalComposition
-from dpverify.accounting.zcdp import zcdp, zcdp_delta, zcdp_epsilon
+from dpverify.accounting.rules.advanced import AdvancedComposition
+from dpverify.accounting.rules.basic import basic
+from dpverify.accounting.rules.gdp import gdp, pure_mu
+from dpverify.accounting.rules.optimal import OptimalComposition
+from dpverify.accounting.rules.rdp import RenyiComposition
+from dpverify.accounting.rules.unequal import UnequalComposition
+from dpverify.accounting.rules.zcdp import zcdp, zcdp_delta, zcdp_epsilon
+from dpverify.balls import round_up
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (
     ApproxDP,

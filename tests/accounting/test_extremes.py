@@ -5,8 +5,8 @@ import math
 import pytest
 
 import dpverify as dpv
-from dpverify.accounting.extremes import End, is_extreme, tamed
-from dpverify.guarantees import ApproxDP
+from dpverify.accounting.rules.numerical import is_extreme, tamed
+from dpverify.guarantees import ApproxDP, End
 from dpverify.pairs import GaussianPair, LaplacePair, LeakyResponsePair, Pair
 from dpverify.pairs.subsampled import Mixed, SubsampledPair
 from dpverify.pairs.without_replacement import WithoutReplacementPair

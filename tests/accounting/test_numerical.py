@@ -13,8 +13,8 @@ from scipy.integrate import quad
 
 import dpverify as dpv
 from dpverify.accounting.numerical import NumericalComposition
-from dpverify.accounting.optimal import OptimalComposition
-from dpverify.accounting.unequal import UnequalComposition
+from dpverify.accounting.rules.optimal import OptimalComposition
+from dpverify.accounting.rules.unequal import UnequalComposition
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs import FinitePair, GaussianPair, LaplacePair, LeakyResponsePair, Pair
 from dpverify.pairs.subsampled import Mixed, SubsampledPair

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.accounting.advanced import AdvancedComposition
-from dpverify.accounting.basic import basic
-from dpverify.accounting.optimal import OptimalComposition
+from dpverify.accounting.rules.advanced import AdvancedComposition
+from dpverify.accounting.rules.basic import basic
+from dpverify.accounting.rules.optimal import OptimalComposition
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs import FinitePair

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.accounting import unequal
-from dpverify.accounting.optimal import OptimalComposition
-from dpverify.accounting.unequal import UnequalComposition
+from dpverify.accounting.rules import unequal
+from dpverify.accounting.rules.optimal import OptimalComposition
+from dpverify.accounting.rules.unequal import UnequalComposition
 from dpverify.errors import InvalidParameter
-from dpverify.guarantees import ApproxDP
+from dpverify.guarantees import ApproxDP, End
 from tests.accounting.truth import leaky_delta
 
 epsilons = st.floats(1e-4, 3.0)
@@ -39,8 +39,8 @@ def test_compressed_laws_bracket_the_truth(own: list[float], coarse: float, delt
     at = sum(own) * 0.4
     truth = leaky_delta([(e, 0.0) for e in own], at)
     ends = []
-    for end in (unequal.End.LOWER, unequal.End.UPPER):
-        law = unequal.LossLaw(np.zeros(1), np.ones(1))
+    for end in (End.LOWER, End.UPPER):
+        law = unequal.ListedLaw(np.zeros(1), np.ones(1))
         for part, times in parts:
             law = law.times(unequal._binomial(part.epsilon, times)).compressed(coarse, end)
             law = law.trimmed(delta * 1e-6)
@@ -53,8 +53,7 @@ def test_compression_error_is_second_order() -> None:
     widths = []
     for step in (0.04, 0.02, 0.01):
         ends = [
-            unequal._law(parts, step, end, 1e-30).excess(1.0, end)
-            for end in (unequal.End.LOWER, unequal.End.UPPER)
+            unequal._law(parts, step, end, 1e-30).excess(1.0, end) for end in (End.LOWER, End.UPPER)
         ]
         widths.append(ends[1] - ends[0])
     assert widths[0] / widths[1] == pytest.approx(4, rel=0.5)

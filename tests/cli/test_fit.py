@@ -136,7 +136,10 @@ NORM = ["--norm-bound", "1"]
             ["--target", "side", "--epsilon", "1", *NORM, "--relation", "swap"],
             "relation='swap' must be one of",
         ),
-        (["--target", "side", "--epsilon", "1", *NORM, "--loss", "cubic"], "'cubic' is not one of"),
+        (
+            ["--target", "side", "--epsilon", "1", *NORM, "--loss", "cubic"],
+            "loss='cubic' must be one of",
+        ),
         (["--target", "side", "--epsilon", "1", *NORM, "--method", "magic"], "method='magic' must"),
         (
             ["--target", "side", "--epsilon", "1", *NORM, "--label-bound", "1"],

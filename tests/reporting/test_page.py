@@ -9,7 +9,7 @@ import pytest
 
 import dpverify as dpv
 from dpverify.cli import run
-from dpverify.reporting.page import Page, Section, Table, check_report, render, write_page
+from dpverify.reporting.page import Page, Section, TextTable, check_report, render, write_page
 from dpverify.reporting.pages.audit import audit_page
 from dpverify.reporting.pages.proofs import proofs_page
 from dpverify.reporting.picture import picture
@@ -87,7 +87,9 @@ def test_what_a_user_gives_is_escaped_everywhere() -> None:
                 text=(HOSTILE,),
                 facts=((HOSTILE, HOSTILE),),
                 items=(HOSTILE,),
-                tables=(Table(caption=HOSTILE, header=(HOSTILE,), rows=((HOSTILE,),), marked=0),),
+                tables=(
+                    TextTable(caption=HOSTILE, header=(HOSTILE,), rows=((HOSTILE,),), marked=0),
+                ),
                 code=HOSTILE,
             ),
         ),

@@ -20,7 +20,7 @@ from solvers.minimize.problem import Problem
 from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation, noise_for
-from solvers.privacy.linear_noise import LinearNoise
+from solvers.privacy.noise import LinearNoise
 from solvers.privacy.theorems import (
     APPROXIMATE_MINIMUM,
     MINIMIZER_SENSITIVITY,

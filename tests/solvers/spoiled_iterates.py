@@ -15,20 +15,20 @@ from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from solvers import Ball, Bounds, Hinge
 from solvers.bounds import Data
-from solvers.descent import Setting
+from solvers.descent import DescentSetting
+from solvers.exponential.candidates import ExponentialERM
 from solvers.gradient_descent import GradientDescent
 from solvers.privacy.clipped_sums import ClippedSums
-from solvers.privacy.step_noise import StepNoise
-from solvers.sampling.exponential import ExponentialERM
+from solvers.privacy.noise import StepNoise
 from solvers.sgd import FixedBatches, PoissonBatches, StochasticGradientDescent
 from solvers.sufficient_statistics import SufficientStatistics
 
 BOTH_SIGNS = Bounds(norm=1.0, labels=(-1, 1))
 
 
-def hinge_setting(relation: Relation, records: int, **options: Any) -> Setting:  # noqa: ANN401
+def hinge_setting(relation: Relation, records: int, **options: Any) -> DescentSetting:  # noqa: ANN401
     """Within the ball of radius 1/2 the hinge loss is linear: gradients are −y·x everywhere."""
-    return Setting(
+    return DescentSetting(
         loss=Hinge(),
         bounds=BOTH_SIGNS,
         domain=Ball(0.5),

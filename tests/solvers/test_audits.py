@@ -18,8 +18,8 @@ from solvers import (
     HuberHinge,
     Logistic,
     ObjectivePerturbation,
+    ObjectiveRule,
     OutputPerturbation,
-    Rule,
 )
 from tests.solvers.spoiled import (
     FreeIntercept,
@@ -80,8 +80,8 @@ def test_the_tight_logistic_rule_comes_close(budget: Any) -> None:  # noqa: ANN4
 
 
 @pytest.mark.false_alarm(2e-9)
-@pytest.mark.parametrize("rule", [Rule.TIGHT, Rule.PUBLISHED])
-def test_approximate_minima_are_not_refuted(rule: Rule) -> None:
+@pytest.mark.parametrize("rule", [ObjectiveRule.TIGHT, ObjectiveRule.PUBLISHED])
+def test_approximate_minima_are_not_refuted(rule: ObjectiveRule) -> None:
     private = ApproximateMinima(
         problem=problem(HuberHinge(width=0.5), 40.0),
         budget=GAUSSIAN,
@@ -91,7 +91,7 @@ def test_approximate_minima_are_not_refuted(rule: Rule) -> None:
     )
     verdict = audited(private, ONE, FLIPPED, 100_000)
     assert not verdict.refuted
-    assert verdict.epsilon_lower >= (0.6 if rule is Rule.TIGHT else 0.05)
+    assert verdict.epsilon_lower >= (0.6 if rule is ObjectiveRule.TIGHT else 0.05)
 
 
 @pytest.mark.parametrize("budget", [PURE, GAUSSIAN], ids=["pure", "gaussian"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from dpverify.errors import InvalidParameter
-from solvers.bounds import Bounds, with_intercept
+from solvers.bounds import Bounds
 
 SIGNS = Bounds(norm=1.0, labels=(-1, 1))
 
@@ -50,8 +50,7 @@ def test_labels_are_clipped_to_a_declared_bound() -> None:
 
 def test_an_intercept_adds_one_to_the_squared_norm() -> None:
     assert Bounds(norm=math.sqrt(3.0), labels=(-1, 1)).with_intercept().norm >= 2.0
-    rows = with_intercept([[0.6, 0.8], [1.0, 0.0]])
-    assert rows[:, -1].tolist() == [1.0, 1.0]
+    rows = np.array([[0.6, 0.8, 1.0], [1.0, 0.0, 1.0]])
     SIGNS.with_intercept().check(rows, [1, -1])
 
 

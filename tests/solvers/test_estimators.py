@@ -19,13 +19,14 @@ from dpverify.errors import DPVerifyError, InvalidParameter
 from solvers import (
     Bounds,
     Logistic,
+    PrivateClassifier,
     PrivateLinearRegression,
     PrivateLogisticRegression,
     PrivateMedian,
     PrivateSVM,
     defaults,
 )
-from solvers.estimators.linear_classifier import LABELS_READ_OFF
+from solvers.estimators.classifiers import LABELS_READ_OFF
 from solvers.minimize.problem import Problem
 from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
@@ -57,6 +58,9 @@ def halves(n: int = 400, seed: int = 0) -> tuple[Array, Array]:
             budget=LARGE, norm_bound=10.0, relation=dpv.Relation.REPLACE_ONE, clip=True
         ),
         PrivateSVM(budget=LARGE, norm_bound=10.0, relation="replace-one", clip=True),
+        PrivateClassifier(
+            loss="huber-hinge", budget=LARGE, norm_bound=10.0, relation="replace-one", clip=True
+        ),
         PrivateLinearRegression(
             budget=dpv.PureDP(epsilon=1e5),
             norm_bound=30.0,

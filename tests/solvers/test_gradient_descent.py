@@ -12,8 +12,9 @@ from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, ZeroCon
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 from solvers import Ball, Bounds, Box, Hinge, Logistic, Simplex, Softmax, Squared, WholeSpace
-from solvers.descent import Setting
-from solvers.gradient_descent import GradientDescent, noise_ratio
+from solvers.descent import DescentSetting
+from solvers.gradient_descent import GradientDescent
+from solvers.privacy.noise import noise_ratio
 from tests.solvers.spoiled_iterates import BOTH_SIGNS, hinge_pair, hinge_setting
 
 BUDGETS: list[Guarantee] = [
@@ -96,7 +97,7 @@ def test_a_density_by_hand() -> None:
 
 def test_the_release_follows_from_the_transcript() -> None:
     """θ ← project(θ − η·(released/n + ridge·θ)), averaged over k + 1 iterates; the last one."""
-    setting = Setting(
+    setting = DescentSetting(
         loss=Logistic(),
         bounds=BOTH_SIGNS,
         domain=Ball(1.0),
@@ -140,14 +141,18 @@ def test_honest_descent_is_not_refuted(budget: Any, relation: Relation) -> None:
 
 @pytest.mark.false_alarm(1e-9)
 @pytest.mark.parametrize(
-    ("budget", "share"), [(PureDP(epsilon=1.0), 0.9), (ApproxDP(epsilon=1.0, delta=1e-3), 0.6)]
+    ("budget", "share"), [(PureDP(epsilon=1.0), 0.8), (ApproxDP(epsilon=1.0, delta=1e-3), 0.2)]
 )
 def test_the_bound_shown_is_near_the_claim(budget: Any, share: float) -> None:  # noqa: ANN401
-    """Lower bounds at level 0.01 from 40,000 draws a side, for the last of one and four steps."""
+    """Lower bounds at level 1e-9 from 40,000 draws a side, for the last of one and four steps.
+
+    Above the claim with probability at most the level. Over ten seeds they are 0.914 ± 0.013 and
+    0.522 ± 0.045, so each share is seven standard deviations or more below the mean.
+    """
     left, right = hinge_pair(Relation.REPLACE_ONE)
     steps = 1 if isinstance(budget, PureDP) else 4
     fit = GradientDescent(hinge_setting(Relation.REPLACE_ONE, 3), budget=budget, steps=steps)
-    verdict = dpv.audit(fit.transcript, left=left, right=right, seed=2, samples=40_000)
+    verdict = dpv.audit(fit.transcript, left=left, right=right, level=1e-9, seed=2, samples=40_000)
     assert share < verdict.epsilon_lower <= 1.0
 
 
@@ -158,7 +163,7 @@ def test_excess_risk_is_below_its_bound() -> None:
     rows = rng.normal(size=(400, 3))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True) * 1.001
     labels = np.sign(rows @ np.array([1.0, -1.0, 0.5]) + 0.1 * rng.normal(size=400))
-    setting = Setting(
+    setting = DescentSetting(
         loss=Logistic(),
         bounds=BOTH_SIGNS,
         domain=Ball(2.0),
@@ -188,7 +193,7 @@ def _least_risk(rows: Any, labels: Any, radius: float) -> float:  # noqa: ANN401
 def test_domains_and_default_rates() -> None:
     data = np.eye(2), np.array([1.0, -1.0])
     for domain in (Ball(1.0), Box(-1.0, 1.0), Simplex(), Box(1.0, 2.0)):
-        setting = Setting(
+        setting = DescentSetting(
             loss=Hinge(), bounds=BOTH_SIGNS, domain=domain, relation=Relation.REPLACE_ONE, records=2
         )
         fit = GradientDescent(setting, budget=PureDP(epsilon=1.0), steps=3)
@@ -264,7 +269,7 @@ def test_bad_data_is_refused_before_any_noise(data: Any, words: str) -> None:  #
 
 def test_infinite_sensitivity_and_missing_rates_are_named() -> None:
     bounds = Bounds(norm=1.0, label_bound=1.0)
-    setting = Setting(
+    setting = DescentSetting(
         loss=Squared(),
         bounds=bounds,
         domain=WholeSpace(),
@@ -277,7 +282,7 @@ def test_infinite_sensitivity_and_missing_rates_are_named() -> None:
     with pytest.raises(InvalidParameter, match="infinite sensitivity"):
         fit.sample(([[1.0]], [0.5]), 1, rng=np.random.default_rng(0))
     with pytest.raises(InvalidParameter, match="labels"):
-        Setting(
+        DescentSetting(
             loss=Hinge(),
             bounds=bounds,
             domain=Ball(1.0),
@@ -290,7 +295,7 @@ def test_several_classes_are_fitted_together() -> None:
     """With hardly any noise: every record is put into its class."""
     rows = np.repeat(np.eye(3), 20, axis=0)
     labels = np.repeat([0.0, 1.0, 2.0], 20)
-    setting = Setting(
+    setting = DescentSetting(
         loss=Softmax(3),
         bounds=Bounds(norm=1.0, labels=(0, 1, 2)),
         domain=Ball(10.0),

@@ -8,7 +8,7 @@ import pytest
 import dpverify as dpv
 import solvers
 from solvers.bounds import _norms
-from solvers.descent import Setting
+from solvers.descent import DescentSetting
 from solvers.privacy.clipped_sums import ClippedSums
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
@@ -98,7 +98,7 @@ def test_candidates_of_a_softmax_are_refused() -> None:
 
 
 def test_parameters_that_run_away_are_refused() -> None:
-    setting = Setting(
+    setting = DescentSetting(
         loss=solvers.Logistic(),
         bounds=solvers.Bounds(norm=1.0, labels=(-1, 1)),
         domain=solvers.Ball(5.0),

@@ -20,16 +20,15 @@ from solvers.losses import (
     Softmax,
     Squared,
 )
+from solvers.registry import LOSSES
 
 SIGNS = Bounds(norm=2.0, labels=(-1, 1))
 NUMBERS = Bounds(norm=2.0, label_bound=1.0)
-CLASSIFIERS: list[Loss] = [Logistic(), Hinge(), HuberHinge(width=0.5), HuberHinge(width=0.01)]
-REGRESSIONS: list[Loss] = [Squared(), Absolute(), Quantile(0.2)]
-SCALAR = CLASSIFIERS + REGRESSIONS
+SCALAR: list[Loss] = [*LOSSES.values(), HuberHinge(width=0.01), Quantile(0.2)]
 
 
 def bounds_of(loss: Loss) -> Bounds:
-    return SIGNS if loss in CLASSIFIERS else NUMBERS
+    return SIGNS if loss.labels == "signs" else NUMBERS
 
 
 @pytest.mark.parametrize(
@@ -138,7 +137,7 @@ def test_softmax_constants_hold(scores: list[float], label: int) -> None:
 
 @pytest.mark.parametrize("loss", SCALAR, ids=lambda loss: loss.name)
 def test_labels_of_another_kind_are_refused(loss: Loss) -> None:
-    wrong = NUMBERS if loss in CLASSIFIERS else Bounds(norm=1.0)
+    wrong = NUMBERS if loss.labels == "signs" else Bounds(norm=1.0)
     with pytest.raises(InvalidParameter, match="must be"):
         loss.lipschitz(wrong)
     with pytest.raises(InvalidParameter, match="must be"):

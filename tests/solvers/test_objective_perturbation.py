@@ -17,8 +17,8 @@ from solvers.losses import Hinge, HuberHinge, Logistic, Loss, Softmax, Squared
 from solvers.minimize.problem import Problem
 from solvers.minimize.regularizers import ElasticNet, NoRegularizer, Regularizer, Ridge
 from solvers.objective_perturbation import Budget, ObjectivePerturbation
-from solvers.privacy.linear_noise import LastNoise, LinearNoise
-from solvers.privacy.objective_rules import Rule
+from solvers.privacy.noise import LastNoise, LinearNoise
+from solvers.privacy.objective_rules import ObjectiveRule
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE_ONE
 SIGNS = Bounds(norm=1.0, labels=(-1, 1))
@@ -198,7 +198,7 @@ def test_approximate_minima_split_their_budget() -> None:
         relation=REPLACE,
         gradient_tolerance=1e-3,
         share=0.1,
-        rule=Rule.PUBLISHED,
+        rule=ObjectiveRule.PUBLISHED,
     )
     assert published.claim.theorem.name == "approximate-minimum"
     # 2L(1 + √(2·ln(1/δ₁)))/ε₃ with δ₁ = 0.9e-5, ε₃ = 0.9 − 2β/λ = 0.65, and likewise for σ₂.
@@ -252,13 +252,13 @@ def test_bad_approximate_minima_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="gradient_tolerance"):
         build(gradient_tolerance=0.0)
     with pytest.raises(NotSupported, match="replace-one"):
-        build(relation=ADD, rule=Rule.PUBLISHED)
+        build(relation=ADD, rule=ObjectiveRule.PUBLISHED)
     with pytest.raises(NotSupported, match="exact minima"):
-        build(rule=Rule.KIFER)
+        build(rule=ObjectiveRule.KIFER)
     with pytest.raises(NotSupported, match="unconstrained"):
         build(problem=private(domain=Ball(1.0)).problem)
     with pytest.raises(InvalidParameter, match="ridge"):
-        build(rule=Rule.PUBLISHED, budget=ApproxDP(epsilon=0.2, delta=1e-5))
+        build(rule=ObjectiveRule.PUBLISHED, budget=ApproxDP(epsilon=0.2, delta=1e-5))
     with pytest.raises(InvalidParameter, match="gradient_tolerance=1e-300 must be at least"):
         build(gradient_tolerance=1e-300)
 

@@ -17,21 +17,20 @@ from solvers import (
     PrivateSVM,
     Problem,
     defaults,
-    excess_bounds,
 )
 from solvers.approximate_minima import ApproximateMinima
-from solvers.descent import Setting
+from solvers.descent import DescentSetting
 from solvers.domains import Ball, Box
+from solvers.exponential.quantiles import ExponentialQuantile
 from solvers.gradient_descent import GradientDescent
 from solvers.losses import HuberHinge, Logistic, Quantile, Softmax, Squared
 from solvers.minimize.regularizers import ElasticNet, Lasso, Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
 from solvers.plain_numbers import plain
-from solvers.privacy.batches import FixedBatches, PoissonBatches
 from solvers.privacy.objective_rules import Setting as RuleSetting
-from solvers.sampling.quantiles import ExponentialQuantile
-from solvers.sgd import StochasticGradientDescent
+from solvers.quality import excess_bounds
+from solvers.sgd import FixedBatches, PoissonBatches, StochasticGradientDescent
 from solvers.sufficient_statistics import SufficientStatistics
 
 PURE = dpv.PureDP(epsilon=1.0)
@@ -47,9 +46,9 @@ def ridged(ridge: Any = 2.0) -> Problem:  # noqa: ANN401
     return Problem(loss=Logistic(), bounds=SIGNS, regularizer=Ridge(ridge))
 
 
-def setting(**changes: Any) -> Setting:  # noqa: ANN401
+def setting(**changes: Any) -> DescentSetting:  # noqa: ANN401
     given: dict[str, Any] = {"records": 100, "clip": 0.5, "ridge": 0.5} | changes
-    return Setting(loss=Logistic(), bounds=SIGNS, domain=Ball(2.0), relation=ADD, **given)
+    return DescentSetting(loss=Logistic(), bounds=SIGNS, domain=Ball(2.0), relation=ADD, **given)
 
 
 # every constructor with a number x, of the value 0.5 or 100

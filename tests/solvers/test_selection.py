@@ -17,8 +17,7 @@ from solvers import (
     PrivateMedian,
     PrivateSelection,
 )
-from solvers.estimators.declarations import Declaration, fraction, together
-from solvers.estimators.rows import scores
+from solvers.estimators.declarations import Declaration, fraction, scores, together
 
 RIDGES = ({"ridge": 5.0}, {"ridge": 5e6})  # the second shrinks every weight to nothing but noise
 PURE = dpv.PureDP(epsilon=20.0)

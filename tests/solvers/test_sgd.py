@@ -16,7 +16,7 @@ from solvers.sgd import (
     FixedBatches,
     PoissonBatches,
     StochasticGradientDescent,
-    noise_ratio,
+    batch_noise_ratio,
 )
 from tests.solvers.spoiled_iterates import hinge_pair, hinge_setting, unit_records
 
@@ -54,7 +54,7 @@ def test_pure_noise_where_records_are_replaced() -> None:
 
 @pytest.mark.parametrize("relation", Relation)
 def test_gaussian_noise_for_poisson_batches(relation: Relation) -> None:
-    ratio = noise_ratio(PoissonBatches(0.1), APPROX, 20, relation, 100)
+    ratio = batch_noise_ratio(PoissonBatches(0.1), APPROX, 20, relation, 100)
     part = dpv.Subsampled(dpv.Gaussian(sigma=ratio), rate=0.1)
     accountant = dpv.Accountant(relation=relation).compose(part, times=20)
     spent = accountant.epsilon(1e-3, tolerance=1e-5)
@@ -63,7 +63,7 @@ def test_gaussian_noise_for_poisson_batches(relation: Relation) -> None:
 
 def test_gaussian_noise_for_fixed_batches() -> None:
     """The certified upper end meets the budget, and a percent less noise does not."""
-    ratio = noise_ratio(FixedBatches(10), APPROX, 20, Relation.REPLACE_ONE, 100)
+    ratio = batch_noise_ratio(FixedBatches(10), APPROX, 20, Relation.REPLACE_ONE, 100)
     spent = []
     for scale in (ratio, 0.99 * ratio):
         noise = dpv.Gaussian(sigma=scale)

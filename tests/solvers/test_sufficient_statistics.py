@@ -14,7 +14,7 @@ from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP
 from dpverify.neighbors import Relation
 from solvers import Ball, Bounds
-from solvers.privacy.step_noise import Kind
+from solvers.privacy.noise import Kind
 from solvers.sufficient_statistics import SufficientStatistics, dimension_of, sensitivity
 from tests.solvers.spoiled_iterates import statistics_pair
 

@@ -2,12 +2,13 @@
 
 The route of a composition through the files:
 
-- `preparation`: equal parts are counted, discrete ones multiplied out (`products`);
-- `parts`: each pair becomes a law of its privacy loss (`laws`): `ramps` and atoms;
+- `preparation`: equal parts are counted, discrete ones multiplied out, each pair asked for the
+  distribution of its privacy loss (`pairs.loss_law`, or `pairs.profile_law` for a profile alone);
 - `sketch`: where the profile is wanted decides how to tilt, and the window;
-- `cells`, `atoms`, `discretize`: each law on the grid, from above and from below (`hull`);
-- `fourier`, `engine`: the tilted laws convolved, with all errors bounded;
-- `evaluation`, `roots`, `questions`: the profile read off, and inverted;
+- `cells` (with `quadrature`), `atoms`, `discretize`: each law on the grid, from above and from
+  below (`hull`);
+- `convolution`, `engine`: the tilted laws convolved, with all errors bounded;
+- `evaluation`, `targets`: the profile read off, and inverted;
 - `refinement`: finer grids until the ends are close enough; `composition`: the front.
 """
 

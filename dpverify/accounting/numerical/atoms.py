@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 
-from dpverify.accounting.numerical.cells import ROUNDINGS, UNIT, Cells, Tilt
-from dpverify.accounting.numerical.laws import CutLaw
+from dpverify.accounting.numerical.cells import ROUNDINGS, Cells, Tilt
 from dpverify.arrays import Floats
+from dpverify.pairs.loss_law import CutLaw
+from dpverify.pairs.ramps import UNIT
 
 
 def place(law: CutLaw, nodes: Floats, step: float, tilt: Tilt) -> Cells:

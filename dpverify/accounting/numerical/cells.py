@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.accounting.numerical.quadrature import WIDEST_PANEL, rule
-from dpverify.accounting.numerical.ramps import Noise, Ramp
 from dpverify.arrays import Floats
+from dpverify.pairs.ramps import UNIT, Noise, Ramp
 
 Indices: TypeAlias = NDArray[np.int64]
 
-UNIT = 2.0**-53
 ROUNDINGS = 128.0  # relative roundings, in units of `UNIT`, of one integral beyond its exponent's
 
 _CHUNK = 1 << 14

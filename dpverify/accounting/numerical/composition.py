@@ -4,19 +4,15 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dpverify.accounting.numerical.fourier import TRANSFORM_ROUNDINGS
+from dpverify.accounting.numerical.convolution import TRANSFORM_ROUNDINGS
 from dpverify.accounting.numerical.preparation import PairParts, max_loss, prepare, singular_mass
-from dpverify.accounting.numerical.questions import LEAST_LOG, DeltaAt, EpsilonAt
 from dpverify.accounting.numerical.refinement import Found, Progress, refine
+from dpverify.accounting.numerical.targets import LEAST_LOG, DeltaAt, EpsilonAt
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, as_between, as_count, as_positive, settle
 from dpverify.guarantees import Bracket
-from dpverify.pairs import Pair
-from dpverify.pairs.finite import EitherWay
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.base import Pair
 from dpverify.theorems import NUMERICAL_COMPOSITION
-
-_Bound = WithoutReplacementPair | EitherWay  # pairs that dominate without being attained
 
 ASSUMES = (
     (
@@ -56,6 +52,7 @@ class NumericalComposition:
         for index, (pair, times) in enumerate(self.parts):
             if not isinstance(pair, Pair):
                 raise InvalidParameter(f"parts[{index}]={pair!r} must be a pair")
+            pair.check()
             counted.append((pair, as_count(f"parts[{index}].times", times)))
         settle(self, parts=tuple(counted))
 
@@ -103,12 +100,12 @@ class NumericalComposition:
 
         All odd records out are replaced by common ones, or all take the place of common ones.
         """
-        if not any(isinstance(pair, _Bound) for pair, _ in self.parts):
+        if not any(pair.attained for pair, _ in self.parts):
             return ()
 
         def instance(side: int) -> PairParts:
             return tuple(
-                (pair.attained[side] if isinstance(pair, _Bound) else pair, times)
+                (pair.attained[side] if pair.attained else pair, times)
                 for pair, times in self.parts
             )
 
@@ -119,7 +116,7 @@ class NumericalComposition:
         """Half of the runs one way and half the other."""
         halves: list[tuple[Pair, int]] = []
         for pair, times in self.parts:
-            one, other = pair.attained if isinstance(pair, _Bound) else (pair, pair)
+            one, other = pair.attained or (pair, pair)
             halves.append((one, (times + 1) // 2))
             if times > 1:
                 halves.append((other, times // 2))
@@ -155,10 +152,8 @@ def _epsilon(parts: PairParts, delta: float, ask: _Ask) -> Bracket:
     if low == high == 0.0:
         # Nothing but the mass at infinity is allowed, so every other outcome counts.
         return Bracket(max(most[0], 0.0), most[1], NUMERICAL_COMPOSITION)
-    question = EpsilonAt(_log_below(low), _log_above(high), most[1], ask.tolerance)
-    found = refine(
-        prepare(parts), question, ask.tolerance, enough=ask.enough, progress=ask.progress
-    )
+    target = EpsilonAt(_log_below(low), _log_above(high), most[1], ask.tolerance)
+    found = refine(prepare(parts), target, ask.tolerance, enough=ask.enough, progress=ask.progress)
     upper = min(found.upper, most[1]) if low >= 0.0 else math.inf
     return _bracket(Found(max(found.lower, 0.0), upper, found.limit))
 

@@ -20,20 +20,22 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpverify.accounting.numerical.atoms import place
-from dpverify.accounting.numerical.cells import UNIT, Cells, Tilt, integrate
-from dpverify.accounting.numerical.hull import convex_minorant
-from dpverify.accounting.numerical.laws import CutLaw
-from dpverify.accounting.numerical.profiles import tail_profile
+from dpverify.accounting.numerical.cells import ROUNDINGS, Cells, Tilt, integrate
+from dpverify.accounting.numerical.hull import convex_minorant, tail_profile
 from dpverify.arrays import Floats
+from dpverify.pairs.loss_law import AnyCutLaw, CutLaw
+from dpverify.pairs.profile_law import CutProfile
+from dpverify.pairs.ramps import UNIT
 
 _FLOOR = 1e-290  # times what a step weighs, added to every upper mass: covers all that underflows
 _LEAST = 1e-270  # times the same: cells with less are left out of the lower law
 _WIDEST_EXPONENT = 300.0
+_LARGEST_EXPONENT = 600.0
 _SAFE = 1.0 - 1e-9  # a comparison with this margin is right although sums are rounded
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class LossGrid:
     """Losses offset + i·step for whole i."""
 
     step: float
@@ -62,8 +64,10 @@ class GridLaw:
     loss_error: float
 
 
-def discretize(law: CutLaw, grid: Grid, tilt: Tilt) -> GridLaw:
+def discretize(law: AnyCutLaw, grid: LossGrid, tilt: Tilt) -> GridLaw:
     """Both ends of `law` on the grid, with masses weighted by `tilt`; mass at ∞ is not included."""
+    if not isinstance(law, CutLaw):
+        return from_profile(law, grid, tilt)
     low, high = law.loss_range()
     first, last = grid.span(low, high)
     nodes = grid.losses(first, last)
@@ -114,19 +118,8 @@ def _lower(parts: list[Cells], step: float, rate: float, slack: _Slack) -> Float
     errors = np.maximum.reduce([_node_errors(part) for part in parts])
     # Where masses are hardly known at all, no comparison of their sums is to be trusted.
     safe = max(_SAFE - 8.0 * float(errors.max()), 0.0)
-    gaps = _tangent_gaps(parts, split, step, rate, safe)
-    # The second divided difference of the gaps, as masses under P.
-    inverse = 1.0 / parts[0].step_ratio
-    own, others = np.zeros_like(split), np.zeros_like(split)
-    own[:-1] += gaps[:-1] * inverse
-    own[1:] += gaps[1:] * (1.0 + inverse)
-    others[:-1] += gaps[1:] * inverse / growth
-    others[1:] += gaps[:-1] * (1.0 + inverse) * growth
-    doubt = errors * (split + own + others) + slack.parts * (own + others)
-    masses = split + own - others - doubt
-    # The topmost mass is v at the node below it over the step, and v is never negative.
-    top = int(np.flatnonzero(split)[-1])
-    masses[top] = max(masses[top], 0.0)
+    gaps = _Tangents.of(parts).gaps(split, step, rate, safe)
+    masses = _lowered(split, gaps, errors, 1.0 / parts[0].step_ratio, growth, slack.parts)
     return _better(
         convex_minorant(masses, step, rate, slack.nodes),
         _single_atom(split, step, rate, float(errors.max()), slack.loss),
@@ -188,31 +181,129 @@ def _without_traces(parts: list[Cells], least: float) -> list[Cells]:
     ]
 
 
-def _tangent_gaps(
-    parts: list[Cells], split: Floats, step: float, rate: float, safe: float
+def _lowered(  # noqa: PLR0913, PLR0917  # masses, what is taken off them, and the grid
+    split: Floats,
+    gaps: Floats,
+    errors: Floats,
+    inverse: Floats | float,
+    growth: float,
+    slack: float = 0.0,
 ) -> Floats:
-    """How far below the profile the lower of the two tangents at each node runs.
+    """Masses of the chords of v = f − g: the second divided difference of the gaps g, under P."""
+    own, others = np.zeros_like(split), np.zeros_like(split)
+    own[:-1] += gaps[:-1] * inverse
+    own[1:] += gaps[1:] * (1.0 + inverse)
+    others[:-1] += gaps[1:] * inverse / growth
+    others[1:] += gaps[:-1] * (1.0 + inverse) * growth
+    doubt = errors * (split + own + others) + slack * (own + others)
+    masses: Floats = split + own - others - doubt
+    # The topmost mass is v at the node below it over the step, and v is never negative.
+    top = int(np.flatnonzero(split)[-1])
+    masses[top] = max(masses[top], 0.0)
+    return masses
 
-    A tangent that would fall below 0 at the cell's upper node is mixed with the one at that node,
-    so that v is never negative; one that would fall below P − x·Q of everything at the cell's lower
-    node is mixed with the one there, if that is possible, so that both laws keep their mass.
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Tangents:
+    """How far below the profile tangents run: at the lower and at the upper node of each cell.
+
+    `above` and `below` are those of the tangent in the middle of the cell, `lift` that of the
+    tangent at its upper node, `drop` that of the one at its lower node.
     """
-    above: Floats = np.add.reduce([part.lift_left for part in parts])
-    below: Floats = np.add.reduce([part.drop_right for part in parts])
-    lift = np.add.reduce([part.lift for part in parts])
-    drop = np.add.reduce([part.drop for part in parts])
-    top = safe * tail_profile(split, step, rate)[1:]
-    bottom = safe * tail_profile(split[::-1], step, -1.0 - rate)[::-1][:-1]
-    share = _share(bottom, above)
-    raised = share * below + (1.0 - share) * drop
-    possible = raised <= top
-    above, below = np.where(possible, share * above, above), np.where(possible, raised, below)
-    share = _share(top, below)
-    above, below = share * above + (1.0 - share) * lift, share * below
-    gaps: Floats = np.maximum(np.append(above, 0.0), np.insert(below, 0, 0.0))
-    return gaps
+
+    above: Floats
+    below: Floats
+    lift: Floats
+    drop: Floats
+
+    @classmethod
+    def of(cls, parts: list[Cells]) -> "_Tangents":
+        return cls(
+            above=np.add.reduce([part.lift_left for part in parts]),
+            below=np.add.reduce([part.drop_right for part in parts]),
+            lift=np.add.reduce([part.lift for part in parts]),
+            drop=np.add.reduce([part.drop for part in parts]),
+        )
+
+    def gaps(self, split: Floats, step: float, rate: float, safe: float) -> Floats:
+        """How far below the profile the lower of the two tangents at each node runs.
+
+        A tangent that would fall below 0 at the cell's upper node is mixed with the one at that
+        node, so that v is never negative; one that would fall below P − x·Q of everything at the
+        cell's lower node is mixed with the one there, if that is possible, so that both laws keep
+        their mass.
+        """
+        above, below = self.above, self.below
+        top = safe * tail_profile(split, step, rate)[1:]
+        bottom = safe * tail_profile(split[::-1], step, -1.0 - rate)[::-1][:-1]
+        share = _share(bottom, above)
+        raised = share * below + (1.0 - share) * self.drop
+        possible = raised <= top
+        above, below = np.where(possible, share * above, above), np.where(possible, raised, below)
+        share = _share(top, below)
+        above, below = share * above + (1.0 - share) * self.lift, share * below
+        gaps: Floats = np.maximum(np.append(above, 0.0), np.insert(below, 0, 0.0))
+        return gaps
 
 
 def _share(most: Floats, wanted: Floats) -> Floats:
     """The largest share of what is wanted that does not exceed `most`."""
     return np.divide(most, wanted, out=np.ones_like(wanted), where=wanted > most)
+
+
+def from_profile(law: CutProfile, grid: LossGrid, tilt: Tilt) -> GridLaw:
+    """Both ends of a law that is known by its profile alone; see `pairs.profile_law`."""
+    low, high = law.loss_range()
+    first, last = grid.span(low, high)
+    nodes = grid.losses(first, last)
+    found = law.masses(nodes)
+    weights = tilt.exponent(nodes)
+    error = UNIT * (ROUNDINGS + 4.0 * float((tilt.size(nodes) + np.abs(nodes)).max()))
+    loss_error = 16.0 * UNIT * (1.0 + max(abs(low), abs(high)))
+
+    def weighted(logs: Floats, at: Floats) -> Floats:
+        with np.errstate(over="ignore"):
+            return np.exp(logs + at) * (1.0 + error)
+
+    upper = weighted(found.log_upper, weights)
+    known = weighted(found.log_lower, weights) * (1.0 - 3.0 * error)
+    tangents = _Tangents(
+        above=weighted(found.log_above, weights[:-1]),
+        below=weighted(found.log_below, weights[1:]),
+        lift=weighted(found.log_lift, weights[:-1]),
+        drop=weighted(found.log_drop, weights[1:]),
+    )
+    growth = math.exp(tilt.rate * grid.step)
+    gaps = tangents.gaps(known, grid.step, tilt.rate, _SAFE)
+    gaps[0] = max(gaps[0], math.exp(min(found.log_under + weights[0], _LARGEST_EXPONENT)))
+    doubt = 4.0 * loss_error / grid.step + 4.0 * error
+    lower = np.zeros_like(known)
+    # Nothing is certain to lie above the last node whose mass is, so that v is level from there on.
+    if count := int(np.flatnonzero(known)[-1]) + 1 if known.any() else 0:
+        gaps[count - 1 :] = 0.0
+        kept, errors = known[:count], np.full(count, doubt)
+        inverse = 1.0 / math.expm1(grid.step)
+        kept = _lowered(kept, gaps[:count], errors, inverse, growth)
+        lower[:count] = convex_minorant(kept, grid.step, tilt.rate, doubt)
+    # What may lie anywhere beyond the last node lies at least there.
+    log_top = math.log(found.rest) + float(weights[-1]) if found.rest > 0.0 else -math.inf
+    if log_top < _LARGEST_EXPONENT:
+        lower[-1] += math.exp(log_top) * (1.0 - error)
+    return GridLaw(
+        first=first,
+        upper=upper + _FLOOR * max(growth, 1.0),
+        lower=_better(lower, _no_loss(nodes, found.singular, tilt)),
+        loss_error=loss_error,
+    )
+
+
+def _no_loss(nodes: Floats, singular: float, tilt: Tilt) -> Floats:
+    """All outcomes merged into one: every profile is at least 1 − s − x, s its limit."""
+    result = np.zeros_like(nodes)
+    if singular >= 1.0:
+        return result
+    node = int(np.searchsorted(nodes, math.log1p(-singular), side="right")) - 1
+    if node >= 0:
+        exponent = float(nodes[node] + tilt.exponent(nodes)[node])
+        result[node] = _SAFE * math.exp(min(exponent, _LARGEST_EXPONENT))
+    return result

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtr
 
-from dpverify.accounting.numerical.cells import UNIT, Tilt
-from dpverify.accounting.numerical.direct import DirectConvolver
-from dpverify.accounting.numerical.discretize import Grid, discretize
+from dpverify.accounting.numerical.cells import Tilt
+from dpverify.accounting.numerical.convolution import Convolver, DirectConvolver, window_length
+from dpverify.accounting.numerical.discretize import LossGrid, discretize
 from dpverify.accounting.numerical.evaluation import Composed
-from dpverify.accounting.numerical.fourier import Convolver, window_length
-from dpverify.accounting.numerical.grids import grid_for
-from dpverify.accounting.numerical.laws import CutLaw
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
 from dpverify.arrays import Floats
+from dpverify.pairs.loss_law import AnyCutLaw, CutLaw
+from dpverify.pairs.ramps import UNIT, Ramp
 
-CutParts = Sequence[tuple[CutLaw, int]]
+CutParts = Sequence[tuple[AnyCutLaw, int]]
 
 _DIRECT = 1 << 12  # sums with fewer nodes are not worth a transform
 _PLAIN = 300.0  # exponents below which nothing overflows or is lost
@@ -81,7 +81,7 @@ class _Frame:
     is_direct: bool
 
     @classmethod
-    def of(cls, parts: CutParts, grids: Sequence[Grid], window: Window) -> "_Frame":
+    def of(cls, parts: CutParts, grids: Sequence[LossGrid], window: Window) -> "_Frame":
         step = grids[0].step
         first = last = 0
         for (law, times), grid in zip(parts, grids, strict=True):
@@ -145,7 +145,7 @@ class _Work:
         self.loss_error = frame.offset_error
         self.log_infinite = -math.inf
 
-    def add(self, law: CutLaw, times: int, grid: Grid, tilt: Tilt) -> None:
+    def add(self, law: AnyCutLaw, times: int, grid: LossGrid, tilt: Tilt) -> None:
         found = discretize(law, grid, tilt)
         losses = grid.losses(found.first, found.first + len(found.upper) - 1)
         for end, masses, sign in zip(self.ends, (found.upper, found.lower), (4, -4), strict=True):
@@ -213,3 +213,55 @@ def _log_moment(masses: Floats, exponents: Floats) -> float:
 def _exp(exponent: float) -> float:
     """e^exponent, rounded up; ∞ where that overflows or is not a number."""
     return math.exp(exponent + _SLACK) if exponent < 700.0 else math.inf
+
+
+def grid_for(law: AnyCutLaw, step: float, rate: float) -> LossGrid:
+    """The grid of this step with the offset that suits the law when tilted at this rate.
+
+    The offset is free: a part that is narrower than a step would lose most of what it has to say if
+    its bulk fell beside a node, and loses next to nothing if the node sits at its barycenter.
+    """
+    if not isinstance(law, CutLaw):
+        return LossGrid(step, law.anchor)
+    low, high = law.loss_range()
+    if len(law.losses) and high - low > step / 2.0:
+        heaviest = int(np.argmax(law.log_masses + rate * law.losses))
+        return LossGrid(step, float(law.losses[heaviest]))
+    if len(law.ramps) == 1 and not len(law.losses):
+        return LossGrid(step, _barycenter(law.ramps[0], step))
+    return LossGrid(step, 0.0)
+
+
+def _barycenter(ramp: Ramp, step: float) -> float:
+    """The loss of the bulk of a ramp, if one end of it lies within half a step; else 0.
+
+    A hair is added so that the comparisons in the discretization fall on the side that keeps the
+    tangent at that end.
+    """
+    offset = 0.0
+    for _ in range(30):
+        near, far = ramp.outcome(np.array([offset - step / 2.0, offset + step / 2.0]))
+        at_low, at_high = near <= ramp.low, far >= ramp.high
+        if at_low == at_high:
+            return 0.0
+        left, right = _mass(ramp, near, far)
+        moved = math.log1p((left - right) / right) if right > 0.0 else 0.0
+        if abs(moved - offset) <= 1e-15:
+            break
+        offset = moved
+    reach = abs(offset - ramp.loss_at(ramp.low if at_low else ramp.high))
+    left, right = _mass(ramp, far, ramp.high) if at_low else _mass(ramp, ramp.low, near)
+    if abs(left - math.exp(offset) * right) < 1e-3 * reach:
+        return 0.0
+    return offset + (1e-5 if at_low else -1e-5) * reach
+
+
+def _mass(ramp: Ramp, low: float, high: float) -> tuple[float, float]:
+    """P and Q of a stretch of a normal ramp, roughly."""
+    shift = ramp.slope
+    plain, left, right = (
+        float(ndtr(high - center) - ndtr(low - center)) for center in (0.0, shift, -shift)
+    )
+    half = shift * shift / 2.0
+    rise, fall = math.exp(ramp.log_left_rise + half), math.exp(ramp.log_right_fall + half)
+    return ramp.left_flat * plain + rise * left, ramp.right_flat * plain + fall * right

@@ -1,4 +1,4 @@
-"""Reading the profile off a tilted, composed grid law, with everything that may be wrong charged.
+"""The profile of a composed, tilted grid law, with every error bound added to the result.
 
 With masses W tilted by e^(rate·s) and rescaled by e^−log_scale,
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpverify.accounting.numerical.cells import UNIT
 from dpverify.arrays import Floats
+from dpverify.pairs.ramps import UNIT
 
 _UNDERFLOW = 1e-200  # far above all that can have been lost below the smallest float
 _FAR = 36.0  # exponent beyond which the kernel is bounded instead of summed

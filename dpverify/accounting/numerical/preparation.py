@@ -1,19 +1,28 @@
-"""From pairs to the laws that are put on the grid: equal parts counted, discrete ones merged."""
+"""From pairs to the laws that are put on the grid: equal parts counted, discrete ones multiplied.
+
+Rounding an isolated atom to the grid costs the lower end a step per part. Multiplying parts out
+first, exactly as long as they stay small, leaves few parts, whose atoms lie so densely that nothing
+is isolated. An atom on a node costs nothing, so the step divides the gaps between atoms where these
+have a common divisor. None of this affects validity.
+"""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
+import numpy as np
 from flint import arb
 
-from dpverify.accounting.numerical.grids import common_gap
-from dpverify.accounting.numerical.laws import LossLaw
-from dpverify.accounting.numerical.parts import loss_law
-from dpverify.accounting.numerical.products import multiply_out
-from dpverify.pairs import GaussianPair, Pair
-from dpverify.pairs.subsampled import SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.base import Pair
+from dpverify.pairs.loss_law import AnyLossLaw, LossLaw
+from dpverify.pairs.ramps import UNIT
+
+_MOST_ANCHORS = 64  # atoms of a part beyond which no alignment is tried
+_FINEST = 1e-5  # a common divisor below this share of the largest gap is none
+_CLOSE = 1e-11  # relative distance from a multiple that counts as none
+_MOST_PAIRS = 1 << 22  # atoms of a product before equal losses are merged
+_MOST_ATOMS = 1 << 17  # and after
+_SAME = 1e-11  # losses that are this close are merged
 
 PairParts = Sequence[tuple[Pair, int]]
 
@@ -25,7 +34,7 @@ class Prepared:
     `gap` is 0 if no law has two atoms and None if they have no common divisor.
     """
 
-    laws: tuple[tuple[LossLaw, int], ...]
+    laws: tuple[tuple[AnyLossLaw, int], ...]
     gap: float | None
 
     @property
@@ -48,35 +57,31 @@ class Prepared:
 
 
 def merge(parts: PairParts) -> list[tuple[Pair, int]]:
-    """Equal parts counted together; all Gaussian parts as one. [DRS22 Cor. 2]"""
-    squared_mu = Fraction(0)
+    """Equal parts counted together; those whose product is known in closed form as one."""
+    one: Pair | None = None
     counts: dict[Pair, int] = {}
     for given, times in parts:
-        pair = _simplest(given)
+        pair = given.simplest
         if pair.max_loss == 0.0 and pair.singular_mass == 0.0:
             continue
-        if isinstance(pair, GaussianPair):
-            squared_mu += pair.squared_mu * times
+        joined = pair.merged(times, one, 1)
+        if joined is not None:
+            one = joined
         else:
             counts[pair] = counts.get(pair, 0) + times
     merged = list(counts.items())
-    return [(GaussianPair(squared_mu), 1), *merged] if squared_mu else merged
-
-
-def _simplest(pair: Pair) -> Pair:
-    """The same pair without sampling, if everything is sampled."""
-    if isinstance(pair, WithoutReplacementPair) and pair.rate == 1:
-        return pair.base
-    return (pair.unmixed or pair) if isinstance(pair, SubsampledPair) else pair
+    return merged if one is None else [(one, 1), *merged]
 
 
 def prepare(parts: PairParts) -> Prepared:
-    laws = [(loss_law(pair), times) for pair, times in merge(parts)]
+    laws = [(pair.loss_law(), times) for pair, times in merge(parts)]
     gap = common_gap([law for law, _ in laws])
     if gap is None:
-        discrete = [part for part in laws if part[0].is_discrete]
+        discrete = [
+            (law, times) for law, times in laws if isinstance(law, LossLaw) and law.is_discrete
+        ]
         smooth = [part for part in laws if not part[0].is_discrete]
-        laws = smooth + multiply_out(discrete)
+        laws = [*smooth, *multiply_out(discrete)]
         gap = common_gap([law for law, _ in smooth]) if smooth else None
     return Prepared(tuple(laws), gap)
 
@@ -95,3 +100,95 @@ def max_loss(parts: PairParts) -> arb:
     for pair, times in parts:
         total += times * pair.max_loss_ball()
     return total
+
+
+def multiply_out(parts: Sequence[tuple[LossLaw, int]]) -> list[tuple[LossLaw, int]]:
+    """The same composition with as few discrete parts as their sizes allow."""
+    result, whole = [], []
+    for law, times in parts:
+        power, count, rest = _power(law, times)
+        if count > 1:
+            result.append((power, count))
+        else:
+            whole.append(power)
+        if rest is not None:
+            whole.append(rest)
+    whole.sort(key=lambda law: len(law.losses))
+    while len(whole) > 1 and len(whole[0].losses) * len(whole[1].losses) <= _MOST_ATOMS:
+        merged = _product(whole[0], whole[1])
+        whole = sorted([merged, *whole[2:]], key=lambda law: len(law.losses))
+    return result + [(law, 1) for law in whole]
+
+
+def _power(law: LossLaw, times: int) -> tuple[LossLaw, int, LossLaw | None]:
+    """law^times as power^count·rest, with power as large as it may get."""
+    rest: LossLaw | None = None
+    while times > 1 and len(law.losses) ** 2 <= _MOST_PAIRS:
+        square = _product(law, law)
+        if len(square.losses) > _MOST_ATOMS:
+            break
+        if times & 1:
+            rest = law if rest is None else _product(rest, law)
+        law, times = square, times >> 1
+    return law, times, rest
+
+
+def _product(first: LossLaw, second: LossLaw) -> LossLaw:
+    losses = np.add.outer(first.losses, second.losses).ravel()
+    masses = np.add.outer(first.log_masses, second.log_masses).ravel()
+    order = np.argsort(losses)
+    losses, masses = losses[order], masses[order]
+    starts = np.flatnonzero(np.concatenate([[True], np.diff(losses) > _SAME]))
+    ends = np.append(starts[1:], len(losses)) - 1
+    tops = np.maximum.reduceat(masses, starts)
+    sizes = np.diff(np.append(starts, len(losses)))
+    sums = np.add.reduceat(np.exp(masses - np.repeat(tops, sizes)), starts)
+    low, high = losses[starts], losses[ends]
+    largest = max(abs(float(losses[0])), abs(float(losses[-1])))
+    heaviest = float(np.abs(masses[masses > -math.inf]).max())
+    return LossLaw(
+        losses=(low + high) / 2.0,
+        log_masses=tops + np.log(sums),
+        loss_error=first.loss_error
+        + second.loss_error
+        + float((high - low).max()) / 2.0
+        + 4.0 * UNIT * largest,
+        mass_error=first.mass_error
+        + second.mass_error
+        + 2.0 * first.mass_error * second.mass_error
+        + UNIT * (8.0 + 4.0 * heaviest + 2.0 * int(sizes.max())),
+    )
+
+
+def common_gap(laws: Sequence[AnyLossLaw]) -> float | None:
+    """The greatest common divisor of the gaps between atoms within each law, if there is one.
+
+    0 if no law has two atoms.
+    """
+    gaps: list[float] = []
+    for law in laws:
+        if len(law.losses) > _MOST_ANCHORS:
+            return None
+        distances = np.abs(law.losses - law.losses[0]) if len(law.losses) else np.empty(0)
+        gaps += [float(gap) for gap in distances if gap > 0.0]
+    if not gaps:
+        return 0.0
+    largest = max(gaps)
+    divisor = largest
+    for gap in gaps:
+        divisor = _divisor(divisor, gap, _FINEST * largest)
+        if divisor == 0.0:
+            return None
+    divisor = largest / round(largest / divisor)
+    off = max(abs(gap / divisor - round(gap / divisor)) * divisor for gap in gaps)
+    return divisor if off <= _CLOSE * largest else None
+
+
+def _divisor(a: float, b: float, least: float) -> float:
+    """Euclid's algorithm, with remainders that are mere rounding taken for 0."""
+    noise = _CLOSE * max(a, b)
+    while b > noise:
+        a, b = b, abs(a - round(a / b) * b)
+        if noise < b < least:
+            return 0.0
+    return a

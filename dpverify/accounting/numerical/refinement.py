@@ -15,8 +15,10 @@ from dpverify.accounting.numerical.engine import (
     window_for,
 )
 from dpverify.accounting.numerical.preparation import Prepared
-from dpverify.accounting.numerical.questions import LEAST_LOG, Ends, Question
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
+from dpverify.accounting.numerical.targets import LEAST_LOG, Ends, Target
+from dpverify.pairs.loss_law import CutLaw
+from dpverify.pairs.profile_law import MOST_CELLS as PROFILE_CELLS
 
 Progress = Callable[[str], None]
 
@@ -32,7 +34,8 @@ _CUT = -20.0  # logarithm of the share of δ that may be cut off at the top
 
 ENOUGH = ""
 GRID_LIMIT = (
-    f"a finer grid would need more than {_MOST_NODES} nodes or {_MOST_CELLS} cells a part, which "
+    f"a finer grid would need more than {_MOST_NODES} nodes or {_MOST_CELLS} cells a part "
+    f"({PROFILE_CELLS} for one known by its profile alone), which "
     "limits the width"
 )
 ROUNDING_LIMIT = "floating-point rounding, not the grid, limits the width"
@@ -50,23 +53,23 @@ class Found:
 
 def refine(
     prepared: Prepared,
-    question: Question,
+    target: Target,
     tolerance: float,
     *,
     enough: float = -math.inf,
     progress: Progress | None = None,
 ) -> Found:
-    """The answer to `question` between two certified ends, `tolerance` apart if that can be had.
+    """The answer to `target` between two certified ends, `tolerance` apart if that can be had.
 
     An answer that is certainly not above `enough` need not be known better.
     """
-    log_delta = question.log_delta(lambda: Sketch(_cut(prepared, LEAST_LOG)))
-    attempts = _Attempts(prepared, question, tolerance, log_delta)
+    log_delta = target.log_delta(lambda: Sketch(_cut(prepared, LEAST_LOG)))
+    attempts = _Attempts(prepared, target, tolerance, log_delta)
     lower, upper = -math.inf, math.inf
     for _ in range(_MOST_ATTEMPTS):
         ends, limit = attempts.next(progress)
         lower, upper = max(lower, ends.lower), min(upper, ends.upper)
-        if question.width(lower, upper) <= tolerance or upper <= enough:
+        if target.width(lower, upper) <= tolerance or upper <= enough:
             return Found(lower, upper, ENOUGH)
         if limit:
             return Found(lower, upper, limit)
@@ -77,16 +80,16 @@ class _Attempts:
     """One grid after another, each chosen by what the last one showed."""
 
     def __init__(
-        self, prepared: Prepared, question: Question, tolerance: float, log_delta: float
+        self, prepared: Prepared, target: Target, tolerance: float, log_delta: float
     ) -> None:
-        self.prepared, self.question, self.tolerance = prepared, question, tolerance
+        self.prepared, self.target, self.tolerance = prepared, target, tolerance
         self._start(log_delta)
 
     def _start(self, log_delta: float) -> None:
         self.log_delta = log_delta
         self.parts = _cut(self.prepared, log_delta)
         self.sketch = Sketch(self.parts)
-        self.state = _State.start(self.sketch, self.question, self.tolerance)
+        self.state = _State.start(self.sketch, self.target, self.tolerance)
         self.log_signal = log_signal(self.sketch, self.state.saddle)
 
     def next(self, progress: Progress | None) -> tuple[Ends, str]:
@@ -95,11 +98,11 @@ class _Attempts:
         if progress is not None:
             progress(f"grid of {window.width / step:.0f} nodes, step {step:.3g}")
         composed = compose(self.parts, self.sketch, saddle, window, step)
-        ends = self.question.read(*composed, saddle.epsilon)
+        ends = self.target.read(*composed, saddle.epsilon)
         if ends.is_cut and self.log_delta > LEAST_LOG:
             self._start(max(self.log_delta - 100.0, LEAST_LOG))
             return ends, ""
-        width = self.question.width(ends.lower, ends.upper)
+        width = self.target.width(ends.lower, ends.upper)
         if width <= self.tolerance:
             return ends, ""
         if ends.noise > width / 2.0 and -600.0 < ends.log_signal < self.log_signal - 0.5:
@@ -120,7 +123,7 @@ class _Attempts:
     def _plan(self) -> tuple[Saddle, Window, float]:
         """Where to tilt, the window around it, and a step that memory allows."""
         saddle = self.state.saddle
-        precision = 1e-3 * min(1.0, self.tolerance * self.question.cost(saddle.tilt))
+        precision = 1e-3 * min(1.0, self.tolerance * self.target.cost(saddle.tilt))
         log_mass = self.log_signal + math.log(precision)
         window = window_for(self.sketch, saddle, log_mass)
         step = max(self.prepared.step(self.state.step), _finest(self.parts, window))
@@ -142,9 +145,9 @@ class _State:
     stalls: int = 0
 
     @classmethod
-    def start(cls, sketch: Sketch, question: Question, tolerance: float) -> "_State":
-        saddle = question.saddle(sketch)
-        step = _first_step(sketch, _AIM * tolerance / question.cost(saddle.tilt))
+    def start(cls, sketch: Sketch, target: Target, tolerance: float) -> "_State":
+        saddle = target.saddle(sketch)
+        step = _first_step(sketch, _AIM * tolerance / target.cost(saddle.tilt))
         return cls(min(step, _COARSEST / saddle.tilt), saddle)
 
     def following(self, step: float, width: float, tolerance: float, saddle: Saddle) -> "_State":
@@ -190,5 +193,9 @@ def _first_step(sketch: Sketch, variance: float) -> float:
 
 def _finest(parts: CutParts, window: Window) -> float:
     """The smallest step that the limits on memory allow."""
-    widest = max(high - low for low, high in (law.loss_range() for law, _ in parts))
-    return max(window.width / _MOST_NODES, widest / _MOST_CELLS)
+    finest = window.width / _MOST_NODES
+    for law, _ in parts:
+        low, high = law.loss_range()
+        most = _MOST_CELLS if isinstance(law, CutLaw) else PROFILE_CELLS
+        finest = max(finest, (high - low) / most)
+    return finest

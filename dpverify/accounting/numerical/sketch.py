@@ -11,13 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from dpverify.accounting.numerical.laws import CutLaw
-from dpverify.accounting.numerical.ramps import Ramp
 from dpverify.arrays import Floats
+from dpverify.pairs.loss_law import AnyCutLaw, CutLaw
 
-_POINTS = 320  # outcomes per ramp
 _MOST_DOUBLINGS = 60
-_MOST_POINTS = 4000
 _LEAST_TILT = 1e-4
 _MOST_TILT = 1e3  # over the standard deviation of the whole
 _MOST_TILT_PER_POINT = 100.0  # over the distance of two points of a sketch
@@ -35,10 +32,15 @@ class Saddle:
 class Sketch:
     """Each part's law as a few hundred atoms, and its moments."""
 
-    def __init__(self, parts: Sequence[tuple[CutLaw, int]]) -> None:
-        losses, masses = zip(*(_points(law) for law, _ in parts), strict=True)
+    def __init__(self, parts: Sequence[tuple[AnyCutLaw, int]]) -> None:
+        losses, masses = zip(*(law.points() for law, _ in parts), strict=True)
         self.spacing = max(
-            (float(np.diff(_ramp_points(ramp)[0]).max()) for law, _ in parts for ramp in law.ramps),
+            (
+                float(np.diff(ramp.points()[0]).max())
+                for law, _ in parts
+                if isinstance(law, CutLaw)
+                for ramp in law.ramps
+            ),
             default=0.0,
         )
         self.starts = np.cumsum([0, *(len(part) for part in losses[:-1])])
@@ -164,19 +166,3 @@ def _best(objective: Callable[[float], float], scale: float) -> tuple[float, flo
         if (value := objective(t * factor)) < best:
             best, t = value, t * factor
     return best, t
-
-
-def _points(law: CutLaw) -> tuple[Floats, Floats]:
-    pieces = [_ramp_points(ramp) for ramp in law.ramps]
-    pieces.append((law.losses, law.log_masses))
-    losses, masses = zip(*pieces, strict=True)
-    return np.concatenate(losses), np.concatenate(masses)
-
-
-def _ramp_points(ramp: Ramp) -> tuple[Floats, Floats]:
-    length = ramp.high - ramp.low
-    count = int(min(max(_POINTS, length * 5.0), _MOST_POINTS))
-    width = length / count
-    outcomes: Floats = ramp.low + width * (np.arange(count, dtype=float) + 0.5)
-    log_masses = ramp.noise.log_density(outcomes) + ramp.log_left(outcomes) + math.log(width)
-    return ramp.loss(outcomes), log_masses

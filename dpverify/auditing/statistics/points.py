@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from dpverify.accounting.conversion import to_approx
 from dpverify.accounting.renyi_conversion import renyi_delta
-from dpverify.accounting.zcdp import zcdp_delta
+from dpverify.accounting.rules.zcdp import zcdp_delta
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
 from dpverify.claims import AuditClaim, ProfileClaim
 from dpverify.errors import InvalidParameter, check_between

@@ -1,7 +1,7 @@
 """The page of `dpverify audit`: the verdict, the witness, what was tried and how to replay it."""
 
 from dpverify.auditing.verdict import Verdict, Witness
-from dpverify.reporting.page import Page, Section, Table
+from dpverify.reporting.page import Page, Section, TextTable
 from dpverify.reporting.picture import Picture
 from dpverify.theorems import BETTING, CLOPPER_PEARSON, STOUFFER
 
@@ -79,7 +79,7 @@ def witness_section(witness: Witness, title: str) -> Section:
             *_shown(witness),
         ),
         tables=(
-            Table(
+            TextTable(
                 caption=(
                     "How often the event happened"
                     + (", on draws that had no part in choosing it" if witness.fresh else "")

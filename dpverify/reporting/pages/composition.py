@@ -5,8 +5,7 @@ from typing import Any
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.guarantees import Bracket
-from dpverify.reporting.page import Page, Section, Table
-from dpverify.reporting.pages.theorem import theorem_section
+from dpverify.reporting.page import Page, Section, TextTable, theorem_section
 from dpverify.reporting.picture import Picture
 
 
@@ -27,7 +26,7 @@ def composition_page(  # noqa: PLR0913  # all that a page shows
             title="What was composed",
             facts=(("neighboring relation", accountant.relation.value),),
             tables=(
-                Table(
+                TextTable(
                     caption="Parts",
                     header=("times", "part"),
                     rows=tuple((f"{part.times:,}", part.label) for part in accountant.parts),
@@ -55,8 +54,8 @@ def composition_page(  # noqa: PLR0913  # all that a page shows
     )
 
 
-def _rules(table: Comparison, symbol: str) -> Table:
-    return Table(
+def _rules(table: Comparison, symbol: str) -> TextTable:
+    return TextTable(
         caption=f"Upper bounds on {symbol}; the smallest is marked",
         header=("rule", f"{symbol} at most", "theorem", "source"),
         rows=tuple(

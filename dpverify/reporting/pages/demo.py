@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dpverify.auditing.verdict import Verdict
-from dpverify.reporting.page import Page, Section, Table
+from dpverify.reporting.page import Page, Section, TextTable
 from dpverify.reporting.pages.audit import witness_section
 from dpverify.reporting.picture import Picture
 
@@ -44,8 +44,8 @@ def demo_page(
     )
 
 
-def _verdicts(rows: list[tuple[str, Verdict]]) -> Table:
-    return Table(
+def _verdicts(rows: list[tuple[str, Verdict]]) -> TextTable:
+    return TextTable(
         caption="Held against ε = 1",
         header=("mechanism", "verdict", "shown", "draws a side"),
         rows=tuple(

@@ -3,8 +3,7 @@
 from typing import Any
 
 from dpverify.claims import Claim
-from dpverify.reporting.page import Page, Section, Table
-from dpverify.reporting.pages.theorem import theorem_section
+from dpverify.reporting.page import Page, Section, TextTable, theorem_section
 
 
 def fit_page(
@@ -48,11 +47,11 @@ def _facts(answer: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     return tuple(facts)
 
 
-def _weights(answer: dict[str, Any]) -> tuple[Table, ...]:
+def _weights(answer: dict[str, Any]) -> tuple[TextTable, ...]:
     weights = answer["weights"]
     if "median" in weights:
         rows: tuple[tuple[str, ...], ...] = (("median", f"{weights['median']:.6g}"),)
-        return (Table(caption="What is released", header=("name", "value"), rows=rows),)
+        return (TextTable(caption="What is released", header=("name", "value"), rows=rows),)
     # One row of coefficients a class; a plain vector is a single one.
     table = weights["coefficients"]
     columns = table if table and isinstance(table[0], list) else [table]
@@ -65,4 +64,4 @@ def _weights(answer: dict[str, Any]) -> tuple[Table, ...]:
     rows += (("intercept", *(f"{value:.6g}" for value in intercepts)),)
     several = len(columns) > 1
     header = ("feature", *((answer["classes"] or []) if several else ["weight"]))
-    return (Table(caption="Weights", header=header, rows=rows),)
+    return (TextTable(caption="Weights", header=header, rows=rows),)

@@ -3,8 +3,7 @@
 from collections import Counter
 from typing import Any
 
-from dpverify.reporting.page import Page, Section, Table
-from dpverify.reporting.pages.theorem import steps_table
+from dpverify.reporting.page import Page, Section, TextTable, steps_table
 
 _ORDER = ("proved", "cited", "refuted", "failed")
 
@@ -37,7 +36,7 @@ def _overview(theorems: list[dict[str, Any]]) -> Section:
     return Section(
         title="All of them",
         tables=(
-            Table(
+            TextTable(
                 caption="Theorems, verdicts and the kinds of evidence",
                 header=("theorem", "verdict", "evidence", "seconds"),
                 rows=tuple(

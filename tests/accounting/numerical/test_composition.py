@@ -15,7 +15,7 @@ from scipy.special import erfcx, ndtr
 from dpverify.accounting.numerical import NumericalComposition
 from dpverify.accounting.numerical.composition import INSTANCE
 from dpverify.arrays import Floats
-from dpverify.errors import InvalidParameter, NotSupported
+from dpverify.errors import InvalidParameter
 from dpverify.pairs import (
     FinitePair,
     GaussianPair,
@@ -306,12 +306,10 @@ def test_what_is_enough_need_not_be_known_better() -> None:
 
 
 class Unknown(BasePair):
-    """A pair that no file of the accountant knows."""
+    """A pair whose profile is no method."""
 
     reversed = property(lambda self: self)
-    singular_mass = property(lambda _: 0.0)
-    max_loss = property(lambda _: 1.0)
-    profile_ball = trade_off_ball = renyi_ball = kullback_leibler_ball = None  # type: ignore[assignment]  # unused
+    profile_ball = None  # type: ignore[assignment]  # that is the point
 
 
 def test_refusals() -> None:
@@ -322,8 +320,8 @@ def test_refusals() -> None:
     for epsilon in (-1.0, math.nan):
         with pytest.raises(InvalidParameter, match="epsilon="):
             composition.delta(epsilon)
-    with pytest.raises(NotSupported, match="Unknown"):
-        NumericalComposition(((Unknown(), 2),)).epsilon(1e-6)
+    with pytest.raises(InvalidParameter, match="profile_ball=None must be a method"):
+        NumericalComposition(((Unknown(), 2),))
 
 
 def test_nearly_all_in_the_batch_is_nearly_no_sampling() -> None:

@@ -8,8 +8,7 @@ from flint import fmpq_poly
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.accounting.numerical.direct import DirectConvolver
-from dpverify.accounting.numerical.fourier import Convolver, window_length
+from dpverify.accounting.numerical.convolution import Convolver, DirectConvolver, window_length
 from dpverify.arrays import Floats
 
 laws = st.lists(st.integers(0, 9), min_size=1, max_size=6).filter(any)

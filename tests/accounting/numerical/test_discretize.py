@@ -9,13 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify.accounting.numerical.cells import Tilt
-from dpverify.accounting.numerical.discretize import Grid, GridLaw, discretize
-from dpverify.accounting.numerical.grids import grid_for
-from dpverify.accounting.numerical.laws import CutLaw
-from dpverify.accounting.numerical.parts import loss_law
+from dpverify.accounting.numerical.discretize import GridLaw, LossGrid, discretize
+from dpverify.accounting.numerical.engine import grid_for
 from dpverify.accounting.numerical.sketch import Sketch
 from dpverify.arrays import Floats
 from dpverify.pairs import Mixed, Pair, SubsampledPair
+from dpverify.pairs.loss_law import CutLaw
 from tests.accounting.numerical.strategies import any_pairs, finite, gaussian, laplace, response
 
 LOG_ABOVE, LOG_BELOW = -45.0, -40.0
@@ -29,10 +28,12 @@ PAIRS: list[Pair] = [
 
 
 def cut(pair: Pair) -> CutLaw:
-    return loss_law(pair).cut(LOG_ABOVE, LOG_BELOW)
+    law = pair.loss_law().cut(LOG_ABOVE, LOG_BELOW)
+    assert isinstance(law, CutLaw)
+    return law
 
 
-def untilted(law: GridLaw, grid: Grid, tilt: Tilt) -> tuple[Floats, Floats, Floats]:
+def untilted(law: GridLaw, grid: LossGrid, tilt: Tilt) -> tuple[Floats, Floats, Floats]:
     """Losses, and the masses of both ends without their weights."""
     losses = grid.losses(law.first, law.first + len(law.upper) - 1)
     exponents = -tilt.exponent(losses)
@@ -58,7 +59,7 @@ def test_the_exact_profile_lies_between(
     law = cut(pair)
     low, high = law.loss_range()
     step = min(max((high - low) / math.exp(fineness), 1e-9), 3.0)
-    grid = grid_for(law, step, rate) if suited else Grid(step, data.draw(st.floats(0, step)))
+    grid = grid_for(law, step, rate) if suited else LossGrid(step, data.draw(st.floats(0, step)))
     tilt = Tilt(rate=rate, log_scale=Sketch([(law, 1)]).log_moment(rate))
     found = discretize(law, grid, tilt)
     losses, upper, lower = untilted(found, grid, tilt)
@@ -105,7 +106,7 @@ def test_a_fine_grid_loses_no_digits() -> None:
     """Masses as second differences of the profile would be noise here: the step is 1e-9."""
     pair = SubsampledPair(gaussian(100.0), 1e-4)
     law = cut(pair)
-    grid = Grid(1e-9, 0.0)
+    grid = LossGrid(1e-9, 0.0)
     losses, upper, lower = untilted(
         discretize(law, grid, Tilt(rate=0.0, log_scale=0.0)), grid, Tilt(rate=0.0, log_scale=0.0)
     )
@@ -122,7 +123,7 @@ def test_a_part_narrower_than_a_step_keeps_its_mass_on_the_lower_end() -> None:
     found = discretize(law, grid, Tilt(rate=0.0, log_scale=0.0))
     assert grid.offset < 0.0
     assert math.fsum(found.lower) > 1 - 1e-4
-    beside = discretize(law, Grid(0.01, -0.005), Tilt(rate=0.0, log_scale=0.0))
+    beside = discretize(law, LossGrid(0.01, -0.005), Tilt(rate=0.0, log_scale=0.0))
     assert math.fsum(beside.lower) < math.fsum(found.lower)
 
 
@@ -145,8 +146,8 @@ def test_atoms_beside_the_grid_cost_at_most_a_step() -> None:
     law = cut(pair)
     step = 1e-3
     losses, upper, lower = untilted(
-        discretize(law, Grid(step, 0.3e-3), Tilt(rate=0.0, log_scale=0.0)),
-        Grid(step, 0.3e-3),
+        discretize(law, LossGrid(step, 0.3e-3), Tilt(rate=0.0, log_scale=0.0)),
+        LossGrid(step, 0.3e-3),
         Tilt(rate=0.0, log_scale=0.0),
     )
     for epsilon in (0.0, 0.5, 1.0):

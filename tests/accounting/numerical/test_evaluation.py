@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.accounting.numerical.evaluation import Composed
-from dpverify.accounting.numerical.profiles import tail_profile
-from dpverify.accounting.numerical.roots import largest_epsilon, smallest_epsilon
+from dpverify.accounting.numerical.hull import tail_profile
+from dpverify.accounting.numerical.targets import largest_epsilon, smallest_epsilon
 from dpverify.arrays import Floats
 
 

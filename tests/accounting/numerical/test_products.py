@@ -7,12 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.accounting.numerical.grids import common_gap
-from dpverify.accounting.numerical.laws import LossLaw
-from dpverify.accounting.numerical.parts import loss_law
-from dpverify.accounting.numerical.preparation import merge, prepare
-from dpverify.accounting.numerical.products import multiply_out
+from dpverify.accounting.numerical.preparation import common_gap, merge, multiply_out, prepare
 from dpverify.pairs import GaussianPair, Mixed, SubsampledPair, WithoutReplacementPair
+from dpverify.pairs.loss_law import LossLaw
 from tests.accounting.numerical.strategies import finite, gaussian, laplace, response
 
 
@@ -42,7 +39,7 @@ def test_gaps_without_one() -> None:
 
 @given(st.integers(1, 300), st.floats(0.01, 2.0))
 def test_the_power_of_a_response_is_binomial(times: int, epsilon: float) -> None:
-    parts = multiply_out([(loss_law(response(epsilon)), times)])
+    parts = multiply_out([(response(epsilon).loss_law(), times)])
     ((law, count),) = parts
     assert count == 1
     assert len(law.losses) == times + 1
@@ -62,7 +59,7 @@ def test_parts_without_a_common_gap_are_multiplied_out() -> None:
 
 
 def test_a_large_power_is_kept_as_a_power() -> None:
-    parts = multiply_out([(loss_law(finite([1, 2, 4], [4, 2, 2])), 10**6)])
+    parts = multiply_out([(finite([1, 2, 4], [4, 2, 2]).loss_law(), 10**6)])
     assert sum(len(law.losses) for law, _ in parts) < 1 << 18
     assert parts[0][1] > 1
 

@@ -12,9 +12,8 @@ from dpverify.errors import InvalidParameter
 from solvers.losses import HuberHinge, Logistic, Loss, Softmax, Squared
 from solvers.minimize import certificate
 from solvers.minimize.certificate import Certificate, certified_gradients, gamma, gradient_bounds
-from solvers.minimize.multiclass import MulticlassObjective
 from solvers.minimize.newton import minimize
-from solvers.minimize.objective import Objective
+from solvers.minimize.objective import MulticlassObjective, Objective
 from solvers.privacy.theorems import PERTURBED_MINIMUM
 
 LOSSES: list[Loss] = [Logistic(), HuberHinge(width=0.25), Squared()]

@@ -21,15 +21,15 @@ from solvers import (
     HuberHinge,
     Logistic,
     Loss,
-    Rule,
+    ObjectiveRule,
     Setting,
     Softmax,
     Squared,
 )
 from solvers.minimize.newton import minimize
 from solvers.minimize.objective import Objective
-from solvers.privacy.linear_noise import LinearNoise
-from solvers.privacy.logistic_profile import LogisticProfile
+from solvers.privacy.noise import LinearNoise
+from solvers.privacy.objective_deltas import LogisticProfile
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE_ONE
 SIGNS = Bounds(norm=1.0, labels=(-1, 1))
@@ -40,7 +40,7 @@ def setting(
     loss: Loss | None = None,
     ridge: float = 0.5,
     relation: Relation = ADD,
-    rule: Rule = Rule.TIGHT,
+    rule: ObjectiveRule = ObjectiveRule.TIGHT,
 ) -> Setting:
     return Setting(loss=loss or Logistic(), bounds=SIGNS, ridge=ridge, relation=relation, rule=rule)
 
@@ -53,13 +53,13 @@ def gaussian(epsilon: float, mu: float) -> float:
 @pytest.mark.parametrize(
     ("loss", "rule", "sigma"),
     [
-        (Logistic(), Rule.KIFER, 10.08),  # √(8·ln(2e5) + 4)
-        (Logistic(), Rule.PUBLISHED, 11.54),
-        (HuberHinge(width=2.0), Rule.TIGHT, 6.00),  # β = 1/4 like the logistic loss
-        (Logistic(), Rule.TIGHT, 4.02),
+        (Logistic(), ObjectiveRule.KIFER, 10.08),  # √(8·ln(2e5) + 4)
+        (Logistic(), ObjectiveRule.PUBLISHED, 11.54),
+        (HuberHinge(width=2.0), ObjectiveRule.TIGHT, 6.00),  # β = 1/4 like the logistic loss
+        (Logistic(), ObjectiveRule.TIGHT, 4.02),
     ],
 )
-def test_sigma_at_one_setting(loss: Loss, rule: Rule, sigma: float) -> None:
+def test_sigma_at_one_setting(loss: Loss, rule: ObjectiveRule, sigma: float) -> None:
     """ε = 1, δ = 1e-5, λ = 1/2, R = 1, add/remove; plain Gaussian noise needs 3.73."""
     assert setting(loss, rule=rule).gaussian_noise(BUDGET) == pytest.approx(sigma, abs=0.005)
 
@@ -71,7 +71,7 @@ def test_pure_rules_by_hand() -> None:
     assert setting(loss).pure(4.0).guarantee.epsilon == pytest.approx(0.25 + half)
     replaced = setting(loss, relation=REPLACE)
     assert replaced.pure(4.0).guarantee.epsilon == pytest.approx(0.5 + half)
-    published = setting(loss, relation=REPLACE, rule=Rule.PUBLISHED)
+    published = setting(loss, relation=REPLACE, rule=ObjectiveRule.PUBLISHED)
     assert published.pure(4.0).guarantee.epsilon == pytest.approx(0.5 + 2 * half)
 
 
@@ -121,7 +121,7 @@ def test_tight_rules_are_never_worse_than_published_ones(ridge: float, epsilon: 
     for sigma in (1.0, 4.0, 16.0):
         tight = setting(ridge=ridge).gaussian(sigma, epsilon).guarantee
         general = setting(HuberHinge(width=2.0), ridge=ridge).gaussian(sigma, epsilon).guarantee
-        for rule in (Rule.PUBLISHED, Rule.KIFER):
+        for rule in (ObjectiveRule.PUBLISHED, ObjectiveRule.KIFER):
             known = setting(ridge=ridge, rule=rule).gaussian(sigma, epsilon).guarantee
             assert tight.delta <= general.delta * 1.002
             assert general.delta <= known.delta
@@ -286,15 +286,15 @@ def test_bad_settings_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="delta"):
         setting().gaussian_noise(ApproxDP(epsilon=1.0))
     with pytest.raises(InvalidParameter, match="Redberg"):
-        setting(ridge=0.2, rule=Rule.PUBLISHED).gaussian(1.0, 1.0)
+        setting(ridge=0.2, rule=ObjectiveRule.PUBLISHED).gaussian(1.0, 1.0)
     with pytest.raises(NotSupported, match="both noises at once"):
-        setting(rule=Rule.KIFER).gaussian(1.0, 1.0, last=0.1)
+        setting(rule=ObjectiveRule.KIFER).gaussian(1.0, 1.0, last=0.1)
     with pytest.raises(InvalidParameter, match="last"):
         setting().gaussian(1.0, 1.0, last=-0.1)
     with pytest.raises(NotSupported, match="add-remove only"):
-        setting(relation=REPLACE, rule=Rule.KIFER).gaussian(1.0, 1.0)
+        setting(relation=REPLACE, rule=ObjectiveRule.KIFER).gaussian(1.0, 1.0)
     with pytest.raises(NotSupported, match="replace-one only"):
-        setting(rule=Rule.PUBLISHED).pure(1.0)
+        setting(rule=ObjectiveRule.PUBLISHED).pure(1.0)
     with pytest.raises(NotSupported, match="output perturbation"):
         setting(Hinge())
     with pytest.raises(NotSupported, match="one score"):
@@ -303,7 +303,7 @@ def test_bad_settings_are_refused() -> None:
             bounds=Bounds(norm=1.0, labels=(0, 1)),
             ridge=1.0,
             relation=ADD,
-            rule=Rule.KIFER,
+            rule=ObjectiveRule.KIFER,
         ).gaussian(1.0, 1.0)
     with pytest.raises(InvalidParameter, match="bounded slopes"):
         Setting(loss=Squared(), bounds=Bounds(norm=1.0, label_bound=1.0), ridge=1.0, relation=ADD)

@@ -1,0 +1,243 @@
+"""Rényi composition: divergences of one order add up; the best order is chosen at the end.
+
+Every order gives a valid bound, so the search for the best one may be sloppy; what is returned is
+then certified at the order found.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from flint import arb
+
+from dpverify.accounting.parts import Part, Parts, leak
+from dpverify.accounting.renyi_conversion import (
+    approximate_epsilon,
+    approximate_log_delta,
+    renyi_delta,
+    renyi_epsilon,
+)
+from dpverify.accounting.rules.rule import Answer, Rule
+from dpverify.balls import ball, enclose
+from dpverify.errors import as_between, check_nonempty
+from dpverify.guarantees import ApproxDP, RenyiDP, ZeroConcentratedDP
+from dpverify.pairs.base import Pair
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.laplace import LaplacePair
+from dpverify.pairs.leaky_response import LeakyResponsePair
+from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.theorems import RENYI_COMPOSITION
+
+_ORDERS = tuple(float(order) for order in 1.0 + np.logspace(-6, 9, 46))
+# Mixtures have a closed form at whole orders only, and cost an integral elsewhere.
+_WHOLE_ORDERS = tuple(
+    float(order) for order in (*range(2, 33), *range(36, 65, 4), 80, 96, 128, 192, 256, 384, 512)
+)
+_FEW_ORDERS = _WHOLE_ORDERS[:15]
+# Batches without replacement cost an integral at low orders.
+_BATCH_ORDERS = tuple(
+    float(order)
+    for order in (1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 512)
+)
+_LONGEST_INTEGRAL = 64.0  # order times μ²: beyond, an integral takes long and its mass is far out
+
+
+@dataclass(frozen=True)
+class RenyiComposition:
+    """Parts composed at every order where all divergences are finite. [Mironov17 Prop. 1]"""
+
+    parts: Parts
+
+    def __post_init__(self) -> None:
+        check_nonempty("parts", self.parts)
+
+    def divergence(self, order: float) -> float:
+        """Σ kᵢ·γᵢ(α), rounded up; ∞ where a part says nothing of this order."""
+        terms = [(part.times, renyi_divergence(part, order)) for part in self.parts]
+        if any(math.isinf(value) for _, value in terms):
+            return math.inf
+        return enclose(lambda: sum((times * ball(value) for times, value in terms), ball(0)))[1]
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest ε over all orders at δ, by the lossless conversion."""
+        delta = as_between("delta", delta, 0.0, 1.0)
+        if delta in {0, 1}:
+            return 0.0 if delta else self.divergence(math.inf)
+        order = self._best_order(lambda o, g: approximate_epsilon(o, g, delta))
+        return min(renyi_epsilon(order, self.divergence(order), delta), self.divergence(math.inf))
+
+    def delta(self, epsilon: float) -> float:
+        """Smallest δ over all orders at ε, by the lossless conversion."""
+        epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
+        if epsilon >= self.divergence(math.inf):
+            return 0.0
+        order = self._best_order(lambda o, g: approximate_log_delta(o, g, epsilon))
+        return renyi_delta(order, self.divergence(order), epsilon)
+
+    @property
+    def applies(self) -> bool:
+        """Whether any order has a finite divergence."""
+        return bool(self._grid)
+
+    @cached_property
+    def largest_order(self) -> float:
+        """Rényi guarantees say nothing of orders above their own."""
+        return min(
+            (p.seen.order for p in self.parts if isinstance(p.seen, RenyiDP)), default=math.inf
+        )
+
+    @property
+    def _candidates(self) -> tuple[float, ...]:
+        if any(isinstance(part.seen, WithoutReplacementPair) for part in self.parts):
+            return _BATCH_ORDERS
+        mixed = [part.seen for part in self.parts if isinstance(part.seen, SubsampledPair)]
+        if not mixed:
+            return _ORDERS
+        # Where a record is replaced there is no closed form even there, and integrals add up.
+        return _FEW_ORDERS if any(pair.mixed is Mixed.BOTH for pair in mixed) else _WHOLE_ORDERS
+
+    @cached_property
+    def _grid(self) -> list[tuple[float, float]]:
+        orders = [o for o in self._candidates if o < self.largest_order]
+        if math.isfinite(self.largest_order):
+            orders.append(self.largest_order)
+        values = [(order, self.divergence(order)) for order in orders]
+        return [(order, value) for order, value in values if math.isfinite(value)]
+
+    def _best_order(self, cost: Callable[[float, float], float]) -> float:
+        """An order that (nearly) minimizes `cost(order, divergence)`."""
+        if not self._grid:
+            return 2.0
+        costs = [cost(order, value) for order, value in self._grid]
+        best = int(np.argmin(costs))
+        below, above = self._grid[max(best - 1, 0)][0], self._grid[min(best + 1, len(costs) - 1)][0]
+        if below == above or self._candidates is not _ORDERS:
+            return self._grid[best][0]
+
+        from scipy.optimize import minimize_scalar  # noqa: PLC0415  # slow to import
+
+        def at(log_order: float) -> float:
+            order = 1.0 + math.exp(log_order)
+            return cost(order, self.divergence(order))
+
+        ends = (math.log(below - 1.0), math.log(above - 1.0))
+        found = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-7})
+        refined = 1.0 + math.exp(float(found.x))
+        return refined if found.fun < costs[best] else self._grid[best][0]
+
+
+def renyi_divergence(part: Part, order: float) -> float:
+    """The larger of a part's two divergences at an order in (1, ∞], rounded up."""
+    match part.seen:
+        case ZeroConcentratedDP(rho=rho):
+            return math.inf if math.isinf(order) and rho > 0 else _times(rho, order)
+        case RenyiDP(order=own, epsilon=epsilon):
+            return epsilon if order <= own else math.inf
+        case LeakyResponsePair(worst=worst) if worst.delta > 0:
+            return math.inf
+        case (
+            SubsampledPair(base=GaussianPair() as base, mixed=Mixed.LEFT | Mixed.RIGHT) as pair
+        ) if order <= _WHOLE_ORDERS[-1] and order.is_integer():
+            return _subsampled_gaussian(base, pair.rate, int(order))
+        case WithoutReplacementPair() as pair:
+            return _batch_divergence(pair, order)
+        case Pair() as pair:
+            same = pair.reversed == pair
+            return pair.renyi(order) if same else max(pair.renyi(order), pair.reversed.renyi(order))
+
+
+def _batch_divergence(pair: WithoutReplacementPair, order: float) -> float:
+    """The divergence of a batch without replacement, or a bound on it that is soon computed.
+
+    The moment is E[ρ^α + ρ^(1−α); ρ > 1] plus the atom at ρ = 1, so at most E[ρ^α] + 1, and the
+    former is that of a record removed from a Poisson sample. At high orders it dwarfs the 1. A
+    divergence rises with its order, so the next whole one bounds what lies between, and the
+    largest loss bounds all.
+    """
+    if order > _WHOLE_ORDERS[-1]:
+        return pair.max_loss
+    if isinstance(pair.base, LaplacePair) or order * pair.base.squared_mu <= _LONGEST_INTEGRAL:
+        return pair.renyi(order)
+    whole, base = math.ceil(order), pair.base
+    return enclose(lambda: (_removal_moment(base, pair.rate, whole) + 1).log() / (whole - 1))[1]
+
+
+def _subsampled_gaussian(base: GaussianPair, rate: float, order: int) -> float:
+    """The divergence for a record removed or added, at a whole order.
+
+    ln Σⱼ C(α, j)·(1−q)^(α−j)·q^j·e^(j(j−1)μ²/2) / (α−1) is that when one is removed, and it is
+    the larger of the two. [MTZ19 v1 Thm 5]
+    """
+    return enclose(lambda: _removal_moment(base, rate, order).log() / (order - 1))[1]
+
+
+def _removal_moment(base: GaussianPair, rate: float, order: int) -> arb:
+    """E[(1 − q + q·r)^α] for the likelihood ratio r of the base, by the binomial theorem."""
+    q, square = ball(rate), ball(base.squared_mu)
+    terms = (
+        math.comb(order, j) * (1 - q) ** (order - j) * q**j * (j * (j - 1) * square / 2).exp()
+        for j in range(order + 1)
+    )
+    return sum(terms, arb(0))
+
+
+def _times(rho: float, order: float) -> float:
+    if rho == 0 or math.isinf(rho):
+        return rho
+    return enclose(lambda: ball(rho) * ball(order))[1]
+
+
+class Renyi(Rule):
+    """Rényi divergences added at the best order; what may leak is charged by its probability."""
+
+    name = "rdp"
+    theorem = RENYI_COMPOSITION
+
+    def supports(self, parts: Parts) -> bool:  # noqa: ARG002  # trying is how to find out
+        return True
+
+    def epsilon(self, parts: Parts, delta: float, tolerance: float) -> Answer:  # noqa: ARG002
+        kept, leaks = _unleaked(parts)
+        spare = delta
+        if leaks:
+            spare = enclose(lambda: (ball(delta) - leak(leaks)) / (1 - leak(leaks)))[0]
+        if spare < 0 or (leaks and spare == 0):
+            return None
+        if not kept:
+            return 0.0
+        found = RenyiComposition(kept)
+        return found.epsilon(spare) if found.applies else None
+
+    def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:  # noqa: ARG002
+        kept, leaks = _unleaked(parts)
+        found = RenyiComposition(kept) if kept else None
+        if found is not None and not found.applies:
+            return None
+        rest = 0.0 if found is None else found.delta(epsilon)
+        return min(enclose(lambda: leak(leaks) + (1 - leak(leaks)) * ball(rest))[1], 1.0)
+
+
+def _unleaked(parts: Parts) -> tuple[Parts, tuple[tuple[ApproxDP, int], ...]]:
+    """The parts given that none leaks, and the (ε, δ) guarantees of those that may.
+
+    Whatever is (ε, δ)-DP is a post-processing of leaky randomized response, whose coin that decides
+    on leaking does not look at the data. So with L the probability of any leak, the composition has
+    the profile L + (1 − L)·δ₀(ε), where δ₀ is that of the parts that did not leak, chosen
+    adaptively or not. [KOV15 Thm 2.5]
+    """
+    kept, leaks = [], []
+    for part in parts:
+        pair = part.pair
+        mass = 0.0 if pair is None else max(s.singular_mass for s in (pair, pair.reversed))
+        if pair is None or not 0 < mass < 1:
+            kept.append(part)
+            continue
+        largest = max(side.max_loss for side in (pair, pair.reversed))
+        leaks.append((ApproxDP(epsilon=largest, delta=mass), part.times))
+        if largest > 0:
+            bounded = LeakyResponsePair(ApproxDP(epsilon=largest))
+            kept.append(Part(bounded, part.times, part.label))
+    return tuple(kept), tuple(leaks)

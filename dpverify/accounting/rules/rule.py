@@ -1,0 +1,84 @@
+"""What a composition rule is: a theorem that bounds ε at a δ, and δ at an ε, for some parts."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from dpverify.accounting.parts import Parts
+from dpverify.errors import InvalidParameter, NotSupported
+from dpverify.guarantees import Bracket
+from dpverify.pairs.base import Pair
+from dpverify.theorems import Theorem
+
+Answer: TypeAlias = float | Bracket | None
+"""An upper bound; or both ends, where the rule is exact for these parts; or: nothing to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is ε at this δ, or δ at this ε? `tolerance` says how narrow a bracket should be."""
+
+    unknown: Literal["epsilon", "delta"]
+    at: float
+    tolerance: float = 1e-3
+
+    def of(self, pair: Pair) -> Bracket:
+        """The answer for one run of a pair, in the worse of its two directions."""
+        if self.unknown == "epsilon":
+            return worse(side.epsilon_bracket(self.at) for side in (pair, pair.reversed))
+        return worse(side.delta_bracket(self.at) for side in (pair, pair.reversed))
+
+
+class Rule(ABC):
+    """A composition rule. To add one, write a subclass and hand an instance to `dpv.register`."""
+
+    name: str
+    theorem: Theorem
+
+    @abstractmethod
+    def supports(self, parts: Parts) -> bool:
+        """Whether the theorem speaks of parts like these."""
+
+    @abstractmethod
+    def epsilon(self, parts: Parts, delta: float, tolerance: float) -> Answer:
+        """The smallest ε at δ that the theorem gives; None if it gives none at this δ."""
+
+    @abstractmethod
+    def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:
+        """The smallest δ at ε that the theorem gives; None if it gives none at this ε."""
+
+    def answer(self, parts: Parts, question: Question) -> Answer:
+        """What the rule says to a question; None where it has nothing to say."""
+        return answer_of(self, parts, question)
+
+
+def answer_of(rule: Rule, parts: Parts, question: Question) -> Answer:
+    """The rule's answer, or None if it cannot give one; what is no answer at all is refused."""
+    if not rule.supports(parts):
+        return None
+    ask = rule.epsilon if question.unknown == "epsilon" else rule.delta
+    try:
+        found = ask(parts, question.at, question.tolerance)
+    except NotSupported:
+        return None
+    if found is None or isinstance(found, Bracket):
+        return found
+    try:
+        upper = float(found)
+    except (TypeError, ValueError):
+        upper = -1.0
+    if not upper >= 0.0:
+        raise InvalidParameter(
+            f"rule={rule.name!r} answered {found!r}: it must be a number of at least 0, a Bracket "
+            "or None"
+        )
+    return upper
+
+
+def worse(brackets: Iterable[Bracket]) -> Bracket:
+    """The larger of two numbers that are known by brackets."""
+    found = list(brackets)
+    assumes = tuple(dict.fromkeys(text for bracket in found for text in bracket.assumes))
+    lower, upper = max(b.lower for b in found), max(b.upper for b in found)
+    return Bracket(lower, upper, found[0].theorem, assumes)
