@@ -27,9 +27,10 @@ from battery import Case, battery
 
 from dpverify.auditing import audit
 from dpverify.auditing.attacks.classifiers import boosted
-from dpverify.auditing.attacks.proposals import Draws, Explore, numeric_features
+from dpverify.auditing.attacks.draws import Draws, Explore, numeric_features
+from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.outputs import Outputs
-from dpverify.auditing.sampling.sampler import Sampler, Side
+from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.binomial import Counts, split_epsilon_lower
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms import Laplace

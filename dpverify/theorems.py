@@ -326,8 +326,8 @@ CDF_BAND = Theorem(
 FROZEN_REPLAY = Theorem(
     name="frozen-replay",
     statement=(
-        "If a run releases r = v + c·z, and the same run on a neighbor has v′ and c′ where all that "
-        "was released before is the same, then given all of that the release has the densities of "
+        "If a run releases r = v + c·z, and the same run on a neighbor has v′ and c′ where all "
+        "that was released before is the same, then given that the release has the densities of "
         "v + c·z and v′ + c′·z; so the loss of a transcript is the sum of ln f(z) − ln f(z′) + "
         "ln|c′/c| with z′ = (r − v′)/c′, and the pairs at v, v′ are the conditional pairs."
     ),

@@ -17,7 +17,7 @@ from flint import arb
 from dpverify.accounting.calibration import calibrate
 from dpverify.arrays import Floats
 from dpverify.auditing import Refuted, Verdict, audit
-from dpverify.auditing.sampling.sampler import Target
+from dpverify.auditing.sampling.drawing import Target
 from dpverify.balls import ball, enclose
 from dpverify.errors import NotSupported, check_positive
 from dpverify.guarantees import ApproxDP, Bracket, Guarantee, PureDP

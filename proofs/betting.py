@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 import sympy as sp
 
-from dpverify.auditing.sampling.sampler import Side
+from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.statistics.betting import Bet, Stake
 from dpverify.auditing.statistics.points import Point
 from dpverify.pairs import FinitePair

@@ -17,9 +17,9 @@ import numpy as np
 import sympy as sp
 
 from dpverify.theorems import FROZEN_REPLAY, Evidence, Step
-from dpverify.tracing.journal import Script
-from dpverify.tracing.runs import record, replay
-from dpverify.tracing.spending import spending
+from dpverify.tracing.evidence.spending import spending
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.runs import record, replay
 from proofs.support.form import Proof
 from proofs.support.symbolic import same
 

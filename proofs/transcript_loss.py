@@ -20,8 +20,8 @@ import sympy as sp
 
 from dpverify.pairs import Dominates, FinitePair, dominates
 from dpverify.theorems import FROZEN_REPLAY, TRANSCRIPT_LOSS, Evidence, Step
-from dpverify.tracing.alignment import align
-from dpverify.tracing.laws import NORMAL
+from dpverify.tracing.recording.alignment import align
+from dpverify.tracing.recording.laws import NORMAL
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.post_processing import POST_PROCESSING
 from proofs.support.form import Proof

@@ -1,15 +1,15 @@
 """Audits: is the claimed ε true? Samples of a mechanism against a claim.
 
-- `outputs`, `derived`: outputs of any kind as columns and texts;
-- `sampling`, `drawing`: draws that depend on the seed alone; `checkpoint` keeps them;
-- `events`, `goals`, `attacks`, `classifiers`, `simplify`: which event to hold against a claim;
-- `confidence`: exact tests for fixed numbers of draws; `betting`: tests that may be watched;
-- `profiles`, `points`: claims, and the (ε, δ) statements that they imply; `levels`: who may err;
-- `floats`: leaks through bits;
-- `auditor`: the one procedure; `rounds`, `state`, `conclusion`: its parts; `verdict`: its result;
-- `schema`, `search`: what data look like, and the pair that is worst; `adapters`: other libraries;
-- `scores`, `cdf_bands`, `estimation`, `bands`: whole profiles and trade-off curves with bands;
-- `guessing`, `guess_mixture`, `one_run_limits`, `one_run`, `one_run_verdict`: audits in one run.
+- `adapters`: mechanisms of other libraries;
+- `sampling`: draws that depend on the seed alone, and outputs of any kind as columns and texts;
+- `attacks`: which events might tell the two sides apart;
+- `statistics`: exact tests for fixed numbers of draws, bets that may be stopped at any time, and
+  the (ε, δ) statements that a claim implies;
+- `verdict`: what was found, and the witness that shows it again;
+- `procedure`, `auditor`: one audit, from its first draw to its verdict;
+- `search`: the pair of datasets on which a mechanism does worst;
+- `bands`: whole profiles and trade-off curves, with confidence bands;
+- `one_run`: audits of a training procedure that runs once.
 """
 
 from dpverify.auditing.adapters import from_diffprivlib, from_opendp
@@ -19,7 +19,7 @@ from dpverify.auditing.bands.estimation import estimate_profile
 from dpverify.auditing.one_run.audit import audit_one_run
 from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu
 from dpverify.auditing.one_run.verdict import OneRunVerdict
-from dpverify.auditing.procedure.progress import Progress
+from dpverify.auditing.procedure.rounds import Progress
 from dpverify.auditing.search import audit_over
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness
 from dpverify.claims import ProfileClaim

@@ -1,20 +1,20 @@
-"""The one procedure: draw, bet, learn, and say what was found.
+"""Audits: draw from a mechanism, bet on events, learn from the draws, and say what was found.
 
 Draws come in stages that grow by about 4/3 each. Every stage is judged with what the stages before
 it chose, and then added to the past:
 
-1. *Bets* (`betting`) on the events that look most damning for the claim: as soon as the wealth
-   reaches its target the claim is refuted, at whatever pair that was.
-2. One block (`confidence`) for the event that promises the largest lower bound on ε. It begins at
-   a tenth of the budget, or later if the past does not yet say enough of the best event; its joint
-   test speaks once, at the end of the budget. If the bets refuted early it is left aside, since
-   when it ended depended on its draws, and a fresh block gives the witness its counts.
+1. *Bets* (`statistics.betting`) on the events that look most damning for the claim: as soon as the
+   wealth reaches its target the claim is refuted, at whatever pair that was.
+2. One block (`statistics.binomial`) for the event that promises the largest lower bound on ε. It
+   begins at a tenth of the budget, or later if the past does not yet say enough of the best event;
+   its joint test speaks once, at the end of the budget. If the bets refuted early it is left aside,
+   since when it ended depended on its draws, and a fresh block gives the witness its counts.
 
-`levels` says how the two share the level, so that a true claim is refuted with probability at most
+`Levels` says how the two share the level, so that a true claim is refuted with probability at most
 `level`, and `epsilon_lower` exceeds the truth with no more than that, whichever of them speaks.
 
 An audit is a function of its inputs, its seed and its draws: `rounds` turns draws into a state,
-`conclusion` a state into a verdict, and `checkpoint` keeps the draws.
+`conclusion` a state into a verdict, and a journal keeps the draws.
 """
 
 import time
@@ -27,15 +27,13 @@ from typing import Any, Literal, TypeAlias
 
 from dpverify.auditing.adapters import adapted, assumptions
 from dpverify.auditing.procedure.conclusion import conclude
-from dpverify.auditing.procedure.progress import Progress
-from dpverify.auditing.procedure.rounds import Run
-from dpverify.auditing.procedure.state import Plan
+from dpverify.auditing.procedure.rounds import Progress, Run
+from dpverify.auditing.procedure.state import Levels, Method, Plan
 from dpverify.auditing.sampling.copies import copier
-from dpverify.auditing.sampling.drawing import is_vectorized
+from dpverify.auditing.sampling.drawing import Target, is_vectorized
 from dpverify.auditing.sampling.journal import Journal, fingerprint
-from dpverify.auditing.sampling.sampler import Sampler, Target
-from dpverify.auditing.sampling.workers import pool
-from dpverify.auditing.statistics.levels import Levels, Method
+from dpverify.auditing.sampling.processes import pool
+from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.auditing.verdict import Verdict
 from dpverify.claims import Claimable, read_claim

@@ -1,17 +1,21 @@
-"""What an audit found: refuted, with a witness; or not refuted, which is no proof of privacy."""
+"""What an audit found: refuted, with a witness that can be replayed; or not refuted."""
 
+import hashlib
 import html
 import json
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from dpverify.auditing.attacks.draws import Confirm, Draws
 from dpverify.auditing.attacks.events import Event, event_from_dict
-from dpverify.auditing.attacks.proposals import Confirm, Draws
-from dpverify.auditing.sampling.limits import Stopped
-from dpverify.auditing.sampling.outputs import canonical
-from dpverify.auditing.sampling.sampler import Sampler, Side, Target
-from dpverify.auditing.statistics.binomial import Counts, epsilon_lower
+from dpverify.auditing.sampling.drawing import SampleRaised, Side, Target
+from dpverify.auditing.sampling.processes import Stopped
+from dpverify.auditing.sampling.sampler import Sampler
+from dpverify.auditing.sampling.spelling import canonical
+from dpverify.auditing.statistics.binomial import Counts, epsilon_lower, rejects
+from dpverify.auditing.statistics.points import Point, implied_points
 from dpverify.claims import AuditClaim, claim_from_dict
 from dpverify.errors import (
     InvalidParameter,
@@ -65,8 +69,6 @@ class Witness:
 
         They are independent of all draws that the witness rests on, whatever the seed.
         """
-        from dpverify.auditing.procedure.replay import judge, replay_key  # noqa: PLC0415  # it imports this
-
         check_count("samples", samples)
         check_seed(seed)
         level = self.level if level is None else level
@@ -79,9 +81,9 @@ class Witness:
             right=self.right,
             seed=int(seed),
             timeout=timeout,
-            key=replay_key(self),
+            key=_replay_key(self),
         )
-        return judge(self, sampler, samples=samples, level=level)
+        return _judged(self, sampler, samples=samples, level=level)
 
     def __str__(self) -> str:
         c = self.counts
@@ -269,3 +271,56 @@ def _stored(data: object) -> dict[str, Any]:
         return encoded(data)
     except (TypeError, ValueError):
         return {"text": canonical(data)}
+
+
+_REPLAY = 2  # first in the key of a replay; in that of an audit it is a side, 0 or 1
+
+
+def _replay_key(witness: Witness) -> tuple[int, ...]:
+    """What sets the draws of a replay apart from all draws that the witness rests on.
+
+    A seed given by mistake a second time must not judge an event on the draws that chose it; nor
+    may a witness that a replay has given, so the counts are part of it.
+    """
+    c = witness.counts
+    known = (str(witness.event), c.hits, c.trials, c.other_hits, c.other_trials, witness.seed)
+    digest = hashlib.sha256(repr(known).encode("utf-8", "surrogatepass")).digest()
+    return (_REPLAY, *(int.from_bytes(digest[i : i + 4], "big") for i in range(0, 16, 4)))
+
+
+def _judged(witness: Witness, sampler: Sampler, *, samples: int, level: float) -> Verdict:
+    """The verdict of a witness's event on fresh draws."""
+    start = time.perf_counter()
+    fresh = Confirm(_drawn(sampler, samples))
+    counts = counts_of(witness.event, witness.favors, fresh)
+    point = point_of(witness)
+    common: dict[str, Any] = {
+        "claim": witness.claim,
+        "level": level,
+        "epsilon_lower": epsilon_lower(counts, delta=point.delta, level=level),
+        "delta": point.delta,
+        "samples": samples,
+        "seconds": time.perf_counter() - start,
+        "tried": (str(witness.event),),
+    }
+    if rejects(counts, epsilon=point.epsilon, delta=point.delta, level=level):
+        known = replace(witness, counts=counts, fresh=True)
+        again = replace(known, level=level, seed=sampler.seed, delta=point.delta)
+        return Refuted(**common, witness=again)
+    return NotRefuted(**common)
+
+
+def point_of(witness: Witness) -> Point:
+    """The statement (ε, δ) that the witness is held against."""
+    points = implied_points(witness.claim)
+    return next((p for p in points if p.delta == witness.delta), points[0])
+
+
+def _drawn(sampler: Sampler, samples: int) -> Draws:
+    """Both sides, in the same manner: one by one if `sample` raises, as an audit does."""
+    try:
+        return Draws(*(sampler.draw(side, 0, samples) for side in Side))
+    except SampleRaised:
+        if sampler.singly:
+            raise
+        return _drawn(replace(sampler, singly=True), samples)

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.auditing.auditor import audit as run_audit
-from dpverify.auditing.procedure.progress import Progress
-from dpverify.auditing.statistics.levels import Levels
+from dpverify.auditing.procedure.rounds import Progress
+from dpverify.auditing.procedure.state import Levels
 from dpverify.auditing.verdict import Verdict, Witness
 from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.output import (

@@ -9,7 +9,7 @@ import numpy as np
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.accounting.curves import Curve, growth, profile, trade_off
-from dpverify.auditing.procedure.progress import Progress
+from dpverify.auditing.procedure.rounds import Progress
 from dpverify.errors import InvalidParameter, check_between
 from dpverify.pairs import LeakyLoss, LeakyResponsePair, leaky_loss
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from dpverify.auditing import NotRefuted, Refuted, audit
-from dpverify.auditing.sampling.sampler import Target
+from dpverify.auditing.sampling.drawing import Target
 from dpverify.auditing.search.judging import confirmed
 from dpverify.auditing.search.trials import Calls
 from dpverify.claims import Claimable

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from dpverify.auditing.sampling.sampler import Side
+from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.verdict import Witness
 from dpverify.claims import AuditClaim
 from dpverify.schema.rows import is_frame

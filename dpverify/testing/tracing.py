@@ -8,8 +8,8 @@ from dpverify.auditing.search.trials import Hint
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.claims import AuditClaim
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.tracing.events import Value
-from dpverify.tracing.spending import Release
+from dpverify.tracing.evidence.spending import Release
+from dpverify.tracing.recording.events import Value
 from dpverify.tracing.traced import Traced
 from dpverify.tracing.tracer import Tracer, trace_pair
 
@@ -26,7 +26,14 @@ class TracedPairs:
 
     def __call__(self, left: Any, right: Any, calls: int) -> Hint:  # noqa: ANN401
         """What a trace of the pair tells, from about so many calls."""
-        found = Tracer(self.mechanism, left, right, self.claim, self.seed, calls).run()
+        found = Tracer(
+            mechanism=self.mechanism,
+            left=left,
+            right=right,
+            claim=self.claim,
+            seed=self.seed,
+            budget=calls,
+        ).run()
         shown, refuted = found.verdict == "shown", found.verdict == "refuted"
         return Hint(
             kept=shown and self._is_straight(left, right),

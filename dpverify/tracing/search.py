@@ -14,9 +14,9 @@ from dpverify.auditing.auditor import audit
 from dpverify.claims import AuditClaim, Claimable, read_claim
 from dpverify.errors import InvalidParameter, check_count, check_seed
 from dpverify.schema import Candidate, Schema
-from dpverify.tracing.generator import NotTraceable
-from dpverify.tracing.runs import Twin
-from dpverify.tracing.spending import spending
+from dpverify.tracing.evidence.spending import spending
+from dpverify.tracing.noise.generator import NotTraceable
+from dpverify.tracing.recording.runs import Twin
 from dpverify.tracing.traced import Traced
 from dpverify.tracing.tracer import Tracer, trace_pair
 
@@ -126,7 +126,14 @@ def loss_of(twin: Twin) -> float:
 def _full(
     mechanism: Any, candidate: Candidate, claim: AuditClaim, seed: int, executions: int
 ) -> Traced:
-    return Tracer(mechanism, candidate.left, candidate.right, claim, seed, executions).run()
+    return Tracer(
+        mechanism=mechanism,
+        left=candidate.left,
+        right=candidate.right,
+        claim=claim,
+        seed=seed,
+        budget=executions,
+    ).run()
 
 
 def _shrunk(
@@ -182,7 +189,14 @@ def _by_hypothesis(  # noqa: PLR0913, PLR0917
             raise InvalidParameter(
                 f"schema={pair!r} must be a strategy of pairs (left, right)"
             ) from None
-        told = Tracer(mechanism, left, right, claim, seed, min(executions, _ONE)).run()
+        told = Tracer(
+            mechanism=mechanism,
+            left=left,
+            right=right,
+            claim=claim,
+            seed=seed,
+            budget=min(executions, _ONE),
+        ).run()
         runs[0] += told.executions
         total = told.epsilon(0.0).upper if told.verdict == "shown" else math.inf
         if math.isfinite(total):

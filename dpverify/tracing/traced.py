@@ -12,8 +12,8 @@ from dpverify.claims import AuditClaim
 from dpverify.guarantees import Bracket
 from dpverify.plain import tagged
 from dpverify.theorems import DETERMINED_OUTPUT, FROZEN_REPLAY, TRANSCRIPT_LOSS, Theorem
-from dpverify.tracing.events import Leak, Puzzle
-from dpverify.tracing.spending import Release, Spending
+from dpverify.tracing.evidence.spending import Release, Spending
+from dpverify.tracing.recording.events import Leak, Puzzle
 from dpverify.tracing.witness import TraceWitness
 
 TraceVerdict = Literal["shown", "refuted", "overspent", "leaking", "not understood"]

@@ -13,28 +13,33 @@ from dpverify.auditing.adapters import adapted
 from dpverify.auditing.auditor import NOT_GIVEN, audit
 from dpverify.auditing.sampling.copies import copier
 from dpverify.auditing.sampling.spelling import canonical
-from dpverify.claims import AuditClaim, Claimable, read_claim
+from dpverify.claims import Claimable, read_claim
 from dpverify.errors import InvalidParameter, check_count, check_seed
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.tracing.determination import Determination, determination
-from dpverify.tracing.enumeration import enumerable, enumerated, paths
-from dpverify.tracing.events import Bits, Leak, Move, Pick, Puzzle, Value
-from dpverify.tracing.generator import OTHER, NotTraceable
-from dpverify.tracing.journal import Script
-from dpverify.tracing.judging import Judged, judge
-from dpverify.tracing.laws import Cost
-from dpverify.tracing.lines import named
-from dpverify.tracing.outputs import Part, differing, differing_parts, part_of
-from dpverify.tracing.places import NOWHERE, definition
-from dpverify.tracing.runs import Run, Twin, record, replay, runs_plainly
-from dpverify.tracing.spending import Item, Release, Spending, _most, spending
-from dpverify.tracing.steering import scripts, worst_script
+from dpverify.tracing.evidence.determination import (
+    RUNS,
+    Determination,
+    determination,
+    releases_of,
+)
+from dpverify.tracing.evidence.enumeration import enumerable, enumerated, paths
+from dpverify.tracing.evidence.judging import Judged, judge
+from dpverify.tracing.evidence.spending import Item, Release, Spending, _most, spending
+from dpverify.tracing.evidence.steering import scripts, worst_script
+from dpverify.tracing.evidence.understanding import OutOfRuns, Runner
+from dpverify.tracing.noise.generator import NotTraceable
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Leak, Move, Puzzle, Value
+from dpverify.tracing.recording.laws import Cost
+from dpverify.tracing.recording.lines import named
+from dpverify.tracing.recording.places import NOWHERE, Place, definition
+from dpverify.tracing.recording.runs import Run, Twin, record, replay, runs_plainly
 from dpverify.tracing.traced import Traced, TraceVerdict
 from dpverify.tracing.witness import TraceWitness, lines_of
 
+_UNDERSTANDING = 10  # executions that it takes at least to tell a leak from something else
+_DECIDING = 2 * RUNS + 10  # executions that a refutation takes
 _RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
-_LONELY = 6  # comparisons that may have no counterpart
-_TRIES = 24  # other coins on the right, in search of the output of the left
 
 
 def trace(  # noqa: PLR0913  # the contract of the library
@@ -103,7 +108,14 @@ def trace(  # noqa: PLR0913  # the contract of the library
         raise InvalidParameter(f"executions={executions!r} must be at least 2")
     guarantee = read_claim(getattr(mechanism, "claim", None) if claim is None else claim)
     left, right = copier(left)(), copier(right)()
-    found = Tracer(mechanism, left, right, guarantee, int(seed), int(executions)).run()
+    found = Tracer(
+        mechanism=mechanism,
+        left=left,
+        right=right,
+        claim=guarantee,
+        seed=int(seed),
+        budget=int(executions),
+    ).run()
     if confirm and found.verdict not in {"shown", "refuted"}:
         told = audit(
             mechanism,
@@ -123,10 +135,6 @@ def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
     return replay(mechanism, right, record(mechanism, left, Script(seed)))
 
 
-class OutOfRuns(Exception):
-    """The budget of executions ended before a transcript was understood."""
-
-
 @dataclass(slots=True)
 class Finding:
     """What one transcript came to."""
@@ -141,17 +149,10 @@ class Finding:
     how: str = ""
 
 
-@dataclass(slots=True)
-class Tracer:
+@dataclass(slots=True, kw_only=True)
+class Tracer(Runner):
     """A trace of one pair within a budget of executions."""
 
-    mechanism: Any
-    left: Any
-    right: Any
-    claim: AuditClaim
-    seed: int
-    budget: int
-    used: int = 0
     transcripts: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -171,10 +172,22 @@ class Tracer:
             return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
         if base is None or first.verdict in {"refuted", "leaking"}:
             return self._traced(first)
-        worst = first
-        for script in scripts(base, self.seed):
-            if self.used + 6 > self.budget:
-                self.notes.append("the budget ended before all transcripts were tried")
+        worst = self._steered(base, first)
+        if worst.certain and worst.verdict == "overspent":
+            if self.used + _DECIDING <= self.budget:
+                worst = self._decide(worst)
+            else:
+                self.notes.append("the budget ended before it was known whether the output tells")
+        return self._traced(worst)
+
+    def _steered(self, base: Run, worst: Finding) -> Finding:
+        """The worst of the transcripts that are chosen after the first one."""
+        delta = self.claim.delta if isinstance(self.claim, ApproxDP) else 0.0
+        for script in scripts(base, self.seed, float(delta)):
+            spare = _DECIDING if worst.certain else 6
+            if self.used + spare > self.budget:
+                if self.budget > 2:
+                    self.notes.append("the budget ended before all transcripts were tried")
                 break
             try:
                 finding = self._transcript(script)
@@ -185,9 +198,7 @@ class Tracer:
                 worst = finding
             if worst.verdict == "leaking":
                 break
-        if worst.certain and worst.verdict == "overspent":
-            worst = self._decide(worst)
-        return self._traced(worst)
+        return worst
 
     def _first(self) -> tuple[Run | None, Finding]:
         """The first transcript; or the exact laws of the output where these can be listed."""
@@ -203,8 +214,10 @@ class Tracer:
                 return None, Finding(
                     "not understood", Spending(), puzzles=(Puzzle(base.ended, what),)
                 )
-        room = self.budget - self.used
+        room = self.budget - self.used - 1
         if enumerable(base) and not base.journal.puzzles and 2 * paths(base) <= room:
+            if self._unseen(base):
+                return None, self._not_repeated(definition(self.mechanism))
             listed, runs = enumerated(self.mechanism, self.left, self.right, self.seed, room)
             self.used += runs
             if listed is not None:
@@ -244,14 +257,6 @@ class Tracer:
         )
 
     # One transcript.
-
-    def _record(self, data: Any, script: Script, *, eager: bool = False) -> Run:
-        self.used += 1
-        return record(self.mechanism, data, script, eager=eager)
-
-    def _replay(self, data: Any, base: Run, flips: Any = None) -> Twin:
-        self.used += 1
-        return replay(self.mechanism, data, base, flips=flips)
 
     def _transcript(self, script: Script) -> Finding:
         return self._twin(self._record(self.left, script), script)
@@ -293,18 +298,16 @@ class Tracer:
 
     def _leak(self, base: Run, twin: Twin, script: Script) -> Finding:
         """Tell leaks of data from noise that is not seen, and from noise that is made by hand."""
+        if self.used + _UNDERSTANDING > self.budget:
+            raise OutOfRuns
         unknown = _unknown(base)
         if unknown is not None:
             return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
         itself = self._replay(self.left, base)
         if itself.leaks:
-            what = "the run is not repeated by the same noise: it remembers earlier calls, or draws"
-            place = itself.leaks[0].place
-            puzzle = Puzzle(place, f"{what} noise that is not seen")
-            return Finding("not understood", Spending(), puzzles=(puzzle,), twin=twin)
-        if not base.journal.eager:
-            eager = self._record(self.left, script, eager=True)
-            again = self._replay(self.right, eager)
+            return self._not_repeated(itself.leaks[0].place)
+        for level in (1, 2):
+            again = self._replay(self.right, self._record(self.left, script, eager=level))
             if not again.leaks and not again.right.journal.puzzles:
                 return self._cost(again, script)
         outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
@@ -318,96 +321,27 @@ class Tracer:
         matched = self._matched(base, script)
         if matched is not None:
             return self._cost(matched, script)
+        return self._named(twin, script)
+
+    def _named(self, twin: Twin, script: Script) -> Finding:
+        """A leak, with the best line that two more runs can tell."""
         leaks = twin.leaks
         if {leak.kind for leak in leaks} & {"output", "control flow", "exception"}:
             self.used += 2
             leaks = named(self.mechanism, self.left, self.right, script, twin)
         return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)
 
-    def _matched(self, base: Run, script: Script) -> Twin | None:
-        """A replay in which one comparison has no counterpart, in either direction.
+    def _unseen(self, base: Run) -> bool:
+        """Whether the same noise gives another output: it remembers, or draws noise unseen."""
+        return bool(self._replay(self.left, base).leaks)
 
-        So a histogram tells which categories are common: a rare one is compared and left out.
-        """
-        best: Twin | None = None
-        sides = ((base, self.right), (None, self.left))
-        for known, data in sides:
-            run = known
-            if run is None:
-                run = self._record(self.right, script)
-            events = run.journal.events
-            lonely = [
-                n
-                for n, e in enumerate(events)
-                if isinstance(e, Bits) and np.ndim(e.idx) == 0 and not run.journal.draws.used[e.idx]
-            ]
-            for number in lonely[-_LONELY:]:
-                if self.used + 4 > self.budget:
-                    return best
-                self.used += 1
-                found = replay(self.mechanism, data, run, skips=frozenset({number}))
-                if found.leaks:
-                    continue
-                if judge(self.claim, spending(found.differences)) is Judged.WITHIN:
-                    return found
-                best = best or found
-        return best
-
-    def _by_hand(self, base: Run, twin: Twin) -> Puzzle | None:
-        """The line of noise that data may have met unseen: what leaks must vary with it.
-
-        All noise whose part is understood is held fixed, and the rest drawn anew. If what differs
-        in the output does not move, it is data. If it moves, and came from coins, then the two
-        sides must be able to say the same.
-        """
-        unmoved = _unmoved(twin)
-        if not unmoved:
-            return None
-        moved = {d.event for d in twin.differences}
-        fixed = {
-            int(j): float(base.journal.draws.z[j])
-            for number, event in enumerate(base.journal.events)
-            if isinstance(event, Value) and number in moved
-            for j in np.ravel(event.idx)
-        }
-        told = differing_parts(base.leaves, twin.right.leaves)
-        if not told:
-            return None
-        sides: tuple[list[Run], list[Run]] = ([base], [])
-        for k in range(_TRIES // 2):
-            if self.used + 4 > self.budget:
-                raise OutOfRuns
-            for data, runs, step in ((self.left, sides[0], 31), (self.right, sides[1], 37)):
-                script = Script(self.seed + step * (k + 1), fixed=fixed)
-                runs.append(self._record(data, script))
-            if k == 2 and not _vary(sides[0], told):
-                return None
-            if not (isinstance(unmoved[0], Bits) or _is_coin(unmoved[0])):
-                if k == 2:
-                    return Puzzle(unmoved[0].place, "data meet noise out of sight, from here on")
-            elif _meet(sides, told):
-                return Puzzle(unmoved[0].place, "noise is made from coins here")
-        return None
-
-    def _flipped(self, base: Run, twin: Twin) -> Twin | None:
-        """A replay with one coin turned, if that gives the same output: randomized response.
-
-        The coin must be turned back by the same rule when it fell the other way.
-        """
-        for number, turn in _positions(base, twin)[:_TRIES]:
-            if self.used + 4 > self.budget:
-                raise OutOfRuns
-            flips = {number: turn}
-            found = self._replay(self.right, base, flips)
-            if found.leaks:
-                continue
-            event = base.journal.events[number]
-            script = Script(base.journal.script.seed, outcomes={number: _other(event, turn)})
-            other = self._record(self.left, script)
-            back = self._replay(self.right, other, flips)
-            if not back.leaks:
-                return found
-        return None
+    @staticmethod
+    def _not_repeated(place: Place) -> Finding:
+        what = (
+            "the run is not repeated by the same noise: it remembers earlier calls, or draws noise "
+            "that is not seen"
+        )
+        return Finding("not understood", Spending(), puzzles=(Puzzle(place, what),))
 
     # Refutation.
 
@@ -426,6 +360,8 @@ class Tracer:
         found = determination(self.mechanism, self.left, self.right, twin, self.seed)
         if found is None or not self._applies(found, twin, worst):
             return worst
+        if self._unseen(twin.left) or (found.always and not self._steady(twin)):
+            return worst
         self.used += found.executions
         pure = isinstance(self.claim, PureDP) or (
             isinstance(self.claim, ApproxDP) and self.claim.delta == 0
@@ -434,6 +370,15 @@ class Tracer:
         if pure and not witness.arithmetic():
             return worst
         return Finding("refuted", spent, twin=twin, how=found.how)
+
+    def _steady(self, twin: Twin) -> bool:
+        """Whether further runs on both sides release numbers of the same shape, and no others."""
+        wanted = releases_of(twin.left)
+        for step, data in enumerate((self.left, self.right, self.left, self.right)):
+            run = self._record(data, Script(self.seed + 101 * (step + 1)))
+            if releases_of(run) != wanted or set(run.leaves) != set(twin.left.leaves):
+                return False
+        return True
 
     def _applies(self, found: Determination, twin: Twin, worst: Finding) -> bool:
         """A profile needs every transcript: the same shifts, and no clamp."""
@@ -525,70 +470,3 @@ def _unknown(run: Run) -> Puzzle | None:
 def _draw_of(journal: Any, move: Move) -> int:
     idx = np.ravel(journal.events[move.event].idx)
     return int(idx[min(int(move.flat[0]), len(idx) - 1)])
-
-
-def _unmoved(twin: Twin) -> list[Any]:
-    """Events of noise that met no data in sight; numbers before coins."""
-    moved = {d.event for d in twin.differences}
-    found = [
-        event
-        for number, event in enumerate(twin.left.journal.events)
-        if number not in moved and not (isinstance(event, Value) and event.final)
-    ]
-    return sorted(found, key=lambda e: isinstance(e, Bits) or _is_coin(e))
-
-
-def _is_coin(event: Any) -> bool:
-    return isinstance(event, Pick) and event.key[0] not in OTHER
-
-
-def _vary(runs: list[Run], told: list[Part]) -> bool:
-    """Whether what differs between the sides also differs between runs on one of them."""
-    return len({canonical([part_of(run.leaves, part) for part in told]) for run in runs}) > 1
-
-
-def _meet(sides: tuple[list[Run], list[Run]], told: list[Part]) -> bool:
-    """Whether some run of either side shows the same at the places that differ."""
-    seen = [{canonical([part_of(r.leaves, part) for part in told]) for r in runs} for runs in sides]
-    return bool(seen[0] & seen[1])
-
-
-def _positions(base: Run, twin: Twin) -> list[tuple[int, Any]]:
-    """Coins that may have to be turned, the likeliest first: same place in coins and in output."""
-    changed: set[int] = set()
-    for path in differing(base.leaves, twin.right.leaves):
-        one, two = base.leaves.get(path), twin.right.leaves.get(path)
-        if isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and one.shape == two.shape:
-            changed |= set(np.flatnonzero(np.ravel(one != two)).tolist())
-        changed |= {part for part in path if isinstance(part, int)}
-    found: list[tuple[int, int, int, Any]] = []
-    events = base.journal.events
-    coins = [n for n, e in enumerate(events) if isinstance(e, Bits)]
-    for order, number in enumerate(coins):
-        size = np.size(events[number].idx)
-        for flat in range(size):
-            likely = flat in changed or (size == 1 and order in changed)
-            found.append((0 if likely else 1, number, flat, frozenset({flat})))
-    for number, event in enumerate(events):
-        weights = event.weights if isinstance(event, Pick) else None
-        if weights is not None and np.ndim(event.outcome) == 0:
-            allowed = range(len(weights))
-            found += [
-                (0, number, abs(step), step)
-                for step in (1, -1, 2, -2)
-                if int(event.outcome) + step in allowed
-            ]
-    return [(number, turn) for _, number, _, turn in sorted(found, key=lambda f: f[:3])]
-
-
-def _other(event: Any, turn: Any) -> Any:
-    """Another outcome of the same coin, for which the turn must work as well."""
-    if isinstance(event, Pick):
-        weights, step = np.asarray(event.weights), int(turn)
-        size = len(weights)
-        options = [k for k in np.argsort(-weights) if 0 <= k + step < size and k != event.outcome]
-        return int(options[0]) if options else int(event.outcome)
-    outcome = np.array(event.outcome)
-    (flat,) = turn
-    outcome.reshape(-1)[flat] = not outcome.reshape(-1)[flat]
-    return outcome[()]

@@ -16,12 +16,12 @@ from dpverify.claims import AuditClaim, claim_from_dict
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.plain import decoded, encoded, tagged
-from dpverify.tracing.events import Move
-from dpverify.tracing.journal import Script
-from dpverify.tracing.judging import breaks
-from dpverify.tracing.laws import Law, loss
-from dpverify.tracing.runs import Twin, record, replay
-from dpverify.tracing.spending import ROUNDING, spending
+from dpverify.tracing.evidence.judging import breaks, most
+from dpverify.tracing.evidence.spending import spending
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Move
+from dpverify.tracing.recording.laws import Law, loss
+from dpverify.tracing.recording.runs import Twin, record, replay
 
 _FORMAT = 1
 
@@ -82,7 +82,7 @@ class TraceWitness:
             return True
         if isinstance(self.claim, ApproxDP) and self.claim.delta > 0:
             return True
-        return abs(self.loss.lower) > self.claim.epsilon * (1 + ROUNDING)
+        return abs(self.loss.lower) > most(float(self.claim.epsilon))
 
     def check(self, mechanism: Any) -> bool:
         """Run the mechanism again on both sides with the noise of the witness, and judge anew."""

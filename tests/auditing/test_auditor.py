@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from dpverify.auditing import NotRefuted, Refuted, Witness, audit
-from dpverify.auditing.procedure.progress import Progress
-from dpverify.auditing.procedure.stages import stages
+from dpverify.auditing.procedure.rounds import Progress
+from dpverify.auditing.procedure.state import stages
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.database import InMemoryExampleDatabase
 
 import dpverify as dpv
-from dpverify.auditing.attacks.proposals import Draws
+from dpverify.auditing.attacks.draws import Draws
 from dpverify.auditing.search import examples
 from dpverify.auditing.search.quick import Look, glimpse
 from dpverify.claims import Claim

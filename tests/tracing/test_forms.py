@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.tracing import Traced, trace, trace_pair
-from dpverify.tracing.journal import Script
-from dpverify.tracing.runs import record
-from dpverify.tracing.spending import spending
+from dpverify.tracing.evidence.spending import spending
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.runs import record
 
 Mechanism = Callable[[Any, Any], Any]
 

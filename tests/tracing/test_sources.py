@@ -14,7 +14,7 @@ from random import gauss
 from typing import Any
 
 import numpy as np
-import opendp.prelude as dp  # type: ignore[import-untyped]
+import opendp.prelude as dp
 import pytest
 import scipy.stats
 from numpy.random import default_rng

@@ -42,7 +42,7 @@ def test_flawed_releases_are_caught_at_their_line(release: FlawedRelease) -> Non
     )
     assert found.verdict in {"refuted", "leaking", "overspent"}
     assert found.executions <= _MOST
-    named = [part.source for part in (*found.leaks, *found.releases)]
+    named = [*(x.source for x in found.leaks), *(x.source for x in found.releases)]
     wanted = (release.line, *release.also)
     assert any(piece in line for piece in wanted for line in named), named
 
@@ -130,8 +130,19 @@ HIDDEN = {
     "one in two": lambda x, rng: float(x + rng.laplace(scale=0.5)) if rng.random() < 0.5 else 0.0,
     "plus more noise": lambda x, rng: float(x + rng.laplace(scale=0.5)) + float(rng.laplace()),
     "folded": lambda x, rng: _folded(float(x + rng.laplace(scale=0.5))),
+    "sorted": lambda x, rng: sorted([x + rng.laplace(scale=0.5), rng.laplace(scale=0.5)]),
+    "larger of two": lambda x, rng: max(x + rng.laplace(scale=0.5), x + rng.laplace(scale=0.5)),
+    "mean of two": lambda x, rng: (2 * x + rng.laplace() + rng.laplace()) / 2,
+    "swapped by a coin": lambda x, rng: _swapped(x + rng.laplace(scale=0.5), rng),
+    "rounded": lambda x, rng: round(x + rng.laplace(scale=0.5)),
+    "rounded to tens": lambda x, rng: float(np.round(x + rng.laplace(scale=0.5), -1)),
     "not told": lambda x, rng: [x + rng.laplace(scale=0.5), 1.0][1],
 }
+
+
+def _swapped(r: float, rng: Any) -> list[float]:
+    pair = [float(r), float(rng.laplace(scale=0.5))]
+    return pair if rng.random() < 0.5 else pair[::-1]
 
 
 def _folded(r: float) -> float:
@@ -241,6 +252,25 @@ def test_a_strategy_of_pairs() -> None:
     )
     assert found.verdict == "refuted"
     assert abs(sum(found.left) - sum(found.right)) == 6  # the least that breaks it
+
+
+def test_two_calls_a_pair() -> None:
+    calls = []
+
+    def counted(scale: float) -> Any:
+        def release(x: Any, rng: Any) -> Any:
+            calls.append(x)
+            return x + rng.laplace(scale=scale)
+
+        return release
+
+    shown = trace(counted(1.0), left=0.0, right=1.0, claim=ONE, executions=2, confirm=False)
+    assert (shown.verdict, shown.executions, len(calls)) == ("shown", 2, 2)
+    over = trace(counted(0.5), left=0.0, right=1.0, claim=ONE, executions=2, confirm=False)
+    assert (over.verdict, over.executions, len(calls)) == ("overspent", 2, 4)
+    full = trace(counted(0.5), left=0.0, right=1.0, claim=ONE, confirm=False)
+    assert full.verdict == "refuted"
+    assert full.executions <= 100
 
 
 def test_arguments_are_checked() -> None:

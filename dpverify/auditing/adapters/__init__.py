@@ -10,9 +10,9 @@ and the adapters use nothing but the object.
 from collections.abc import Callable
 from typing import Any
 
-from dpverify.auditing.adapters.assumptions import assumptions
 from dpverify.auditing.adapters.diffprivlib import from_diffprivlib
 from dpverify.auditing.adapters.opendp import from_opendp
+from dpverify.claims import Claim
 
 _READERS: dict[str, Callable[..., Any]] = {"opendp": from_opendp, "diffprivlib": from_diffprivlib}
 
@@ -27,3 +27,14 @@ def adapted(mechanism: Any) -> Any:  # noqa: ANN401  # whatever an audit may be 
 
 
 __all__ = ["adapted", "assumptions", "from_diffprivlib", "from_opendp"]
+
+
+def assumptions(mechanism: Any, claim: object) -> tuple[str, ...]:  # noqa: ANN401
+    """What the claim that is audited assumes; and whose randomness it is, where not the audit's.
+
+    `claim` is None where the mechanism's own claim is audited, which tells both.
+    """
+    stated = getattr(mechanism, "claim", None) if claim is None else claim
+    if isinstance(stated, Claim) and stated.assumes:
+        return (f"the claim assumes: {'; '.join(stated.assumes)}",)
+    return tuple(getattr(mechanism, "notes", ()))

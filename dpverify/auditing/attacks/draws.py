@@ -1,11 +1,26 @@
-"""Draws on both sides of a pair, and events proposed from them."""
+"""Draws on both sides of a pair, events proposed from them, and how promising these look.
+
+Merits are approximations and need not be right: an event is judged on draws that did not choose it.
+One imaginary hit is added on the other side, so that an event that happened there never yet is not
+taken for impossible.
+"""
 
 from dataclasses import dataclass
-from typing import NewType
+from typing import NewType, Protocol
 
+import numpy as np
+
+from dpverify.arrays import Floats
 from dpverify.auditing.attacks.events import Event
-from dpverify.auditing.sampling.outputs import Outputs
-from dpverify.auditing.sampling.sampler import Side
+from dpverify.auditing.sampling.drawing import Side
+from dpverify.auditing.sampling.features import BITS, PROJECTIONS, SUMMARIES
+from dpverify.auditing.sampling.outputs import WHOLE, Outputs
+
+MANY = 72  # numbers of an output beyond which they are not searched one by one
+_MANY_TO_SORT = 2_048
+WITH_BITS = 4  # numbers whose bits are searched one by one
+_MOST_WITH_BITS = 1_024
+_LEAST_Z = 0.1  # at level 1/2 the critical score is 0, and every event looks alike
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +58,94 @@ class Proposal:
     event: Event
     favors: Side
     merit: float
+
+
+class Goal(Protocol):
+    """Turns counts on the favored side and on the other into merits; larger is better."""
+
+    def merit(self, hits: Floats, trials: int, other: Floats, other_trials: int) -> Floats: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """ln of the smallest ratio r = (P(E) − δ)/Q(E) that `planned` draws could not reject.
+
+    In square roots of counts a and b the joint test of `binomial` is, nearly,
+    2(√a − √(r·b)) = z·√((1 − p) + r·(1 − q)); the smaller root of its square, a quadratic in √r.
+    """
+
+    delta: float
+    z: float
+    planned: int
+    doubt: float = 2.5
+
+    def merit(self, hits: Floats, trials: int, other: Floats, other_trials: int) -> Floats:
+        p, q = hits / (trials + 1.0), (other + 1.0) / (other_trials + 1.0)
+        # The past is a sample too, and the event the best of many: charge for the past's error.
+        z = max(self.z, _LEAST_Z)
+        past = (self.doubt / z) ** 2
+        a = np.maximum(p - self.delta, 0.0) / (1.0 / self.planned + past / trials)
+        b = q / (1.0 / self.planned + past / other_trials)
+        inflated = p / np.maximum(p - self.delta, 1e-12)  # δ adds draws but no evidence
+        v1, v2 = z**2 * (1.0 - p) * inflated, z**2 * (1.0 - q)
+        room = 4.0 * a - v1
+        positive = room > 0.0
+        root = np.sqrt(np.maximum(16.0 * a * b - (4.0 * b - v2) * room, 0.0))
+        ratio = np.where(positive, room, 1.0) / np.where(positive, 4.0 * np.sqrt(a * b) + root, 1.0)
+        result: Floats = np.where(positive, 2.0 * np.log(ratio), -1e3 + p - q)
+        return result
+
+
+def merit_of(event: Event, favors: Side, draws: Draws, goal: Goal) -> float:
+    """How promising the event looks on these draws."""
+    hits, trials, other, other_trials = tally(event, favors, draws)
+    return float(goal.merit(np.array([hits]), trials, np.array([other]), other_trials)[0])
+
+
+def tally(event: Event, favors: Side, draws: Draws) -> tuple[float, int, float, int]:
+    """How often the event happened, and in how many draws: on the favored side, on the other."""
+    favored, other = draws.on(favors), draws.on(favors.other)
+    hits, others = (float(np.count_nonzero(event.happens(side))) for side in (favored, other))
+    return hits, favored.size, others, other.size
+
+
+def numeric_features(seen: Draws) -> list[str]:
+    """Columns of either side, and summaries of them where outputs have several parts."""
+    names = list(dict.fromkeys([*seen.left.columns, *seen.right.columns]))
+    parts = sum(map(is_part, names))
+    summaries = [f for f in SUMMARIES if parts <= _MANY_TO_SORT or f not in {"gap", "jump"}]
+    found = names + ([f"{f}({WHOLE})" for f in summaries] if parts > 1 else [])
+    return found + ([f"{f}({WHOLE})" for f in PROJECTIONS] if parts > MANY else [])
+
+
+def searched_features(seen: Draws) -> list[str]:
+    """Numbers that are searched one by one: all, or where these are many, those that sum up."""
+    names = numeric_features(seen)
+    return names if len(names) <= MANY else [name for name in names if not is_part(name)][:MANY]
+
+
+def is_part(name: str) -> bool:
+    return name.startswith((f"{WHOLE}[", f"{WHOLE}."))
+
+
+def base_columns(seen: Draws) -> list[str]:
+    names = dict.fromkeys([*seen.left.columns, *seen.right.columns])
+    return [name for name in names if name.startswith(WHOLE)]
+
+
+def bit_features(seen: Draws) -> tuple[list[str], list[str]]:
+    """Columns about the bits of the first numbers, and of those that only a scan looks at."""
+    names = base_columns(seen)
+    first, more = (
+        [f"{function}({name})" for name in part for function in BITS]
+        for part in (names[:WITH_BITS], names[WITH_BITS:_MOST_WITH_BITS])
+    )
+    return first, more
+
+
+def unexamined_bits(seen: Draws) -> str:
+    """What of the bits no event is about, in words; empty if there is nothing."""
+    number = len(base_columns(seen))
+    if number <= _MOST_WITH_BITS:
+        return ""
+    return f"the bits of all but the first {_MOST_WITH_BITS:,} of {number:,} numbers"

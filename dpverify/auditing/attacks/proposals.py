@@ -1,49 +1,47 @@
-"""Attacks: procedures that look at past draws and propose the most promising event.
+"""Attacks: ways to look at past draws and propose the event that tells the two sides apart best.
 
-Each family reduces to one scan: order the outputs by some score, and choose where to cut. Which
-cut is best is a matter of the goal. Families that fit many numbers (sets of values, classifiers)
-fit on one part of the past and cut on another, so as not to be fooled by their own fit; soundness
-does not depend on it.
+An attack offers *families*: functions that propose events from draws, for instance all cuts of one
+number. The larger a family, the more its best event flatters it. So each proposes from one half of
+what was seen and is counted on the other, both ways; the family that counts best then proposes from
+all. Whatever is proposed is judged on fresh draws: soundness does not depend on attacks.
+
+To add one, subclass `Attack`, write `name` and `families`, and append an instance to `ATTACKS`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 import numpy as np
 
 from dpverify.arrays import Floats
 from dpverify.auditing.attacks.classifiers import LEAST_TO_LEARN, boosted, logistic, mean_difference
-from dpverify.auditing.attacks.cuts import intervals, thresholds
-from dpverify.auditing.attacks.draws import Confirm, Draws, Explore, Proposal
+from dpverify.auditing.attacks.cuts import intervals, most_telling, scanned, thresholds
+from dpverify.auditing.attacks.draws import (
+    MANY,
+    WITH_BITS,
+    Bound,
+    Draws,
+    Explore,
+    Goal,
+    Proposal,
+    base_columns,
+    bit_features,
+    is_part,
+    numeric_features,
+    searched_features,
+    tally,
+)
 from dpverify.auditing.attacks.events import Between, Event, Linear, Trees
-from dpverify.auditing.attacks.merit import Bound, Goal
-from dpverify.auditing.attacks.scanning import most_telling, scanned
 from dpverify.auditing.attacks.sets import reachable, values
-from dpverify.auditing.sampling.features import BITS, PROJECTIONS, SUMMARIES
+from dpverify.auditing.sampling.drawing import LOSS, Side
 from dpverify.auditing.sampling.outputs import ODD, TYPE, WHOLE, Outputs
-from dpverify.auditing.sampling.sampler import LOSS, Side
+from dpverify.errors import InvalidParameter
 
-__all__ = ["Confirm", "Draws", "Explore", "Families", "Proposal", "has_learners", "merit_of"]
-__all__ += ["intervals", "numeric_features", "propose", "reachable", "thresholds", "values"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Families:
-    """Which families of events are tried."""
-
-    bits: bool = False
-    classifiers: bool = True
-    only_bits: bool = False
-
-
-MANY = 72  # numbers of an output beyond which they are not searched one by one
 _MANY_TO_LEARN = 256
-_MANY_TO_SORT = 2_048
 _TREES_SEE = 48
-_WITH_BITS = 4  # numbers whose bits are searched one by one
-_MOST_WITH_BITS = 1_024
 _SCORE = "score"  # a column, for as long as its cuts are chosen
 _RATIO, _CUTS = "likelihood ratio", "thresholds and intervals"
 _VALUES, _BITS = "single values and sets of values", "bits of floats"
@@ -52,34 +50,228 @@ Learner: TypeAlias = Callable[[Outputs, Outputs, Sequence[str]], Linear | Trees 
 Family: TypeAlias = Callable[[Draws, Goal], Iterable[Proposal]]
 
 
-def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposal]:
-    """The best event for each side that it may favor.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Families:
+    """Which attacks are tried."""
 
-    The larger a family, the more its best event flatters it. So each proposes from one half of
-    what was seen and is counted on the other, both ways; the family that counts best then
-    proposes from all. Classifiers, which are slow, are learned on one half; their cuts are then
-    chosen and counted within the other.
+    bits: bool = False
+    classifiers: bool = True
+    only_bits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How promising the best event of a family is, and how to have it if none is better."""
+
+    favors: Side
+    merit: float
+    proposal: Callable[[], Proposal | None]
+
+
+class Attack(ABC):
+    """A way to look for events; `name` says in a verdict what was looked for."""
+
+    name: str
+
+    def __new__(cls, *_args: object, **_options: object) -> Self:
+        """Refuse a class that lacks something, by name."""
+        missing = sorted(cls.__abstractmethods__)
+        if not {"name", "__dataclass_fields__"} & set(dir(cls)):
+            missing.append("name")
+        if missing:
+            raise InvalidParameter(f"attack {cls.__name__} must define {' and '.join(missing)}")
+        return super().__new__(cls)
+
+    @abstractmethod
+    def families(self, seen: Draws) -> Iterable[Family]:
+        """Functions that propose events from draws like these, each counted by itself."""
+
+    def is_tried(self, wanted: Families) -> bool:
+        """Whether this is wanted; attacks are about values, unless they say otherwise."""
+        return not wanted.only_bits
+
+    def told(self, seen: Draws) -> set[str]:
+        """What is looked for in such draws, in words."""
+        return {self.name} if self.families(seen) else set()
+
+    def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Found]:
+        """For each side, how promising the families are where they did not choose."""
+        for family in self.families(seen):
+            for side, merit in _cross_counted(family, halves, goal).items():
+                yield Found(side, merit, partial(_again, family, seen, goal, side, merit))
+
+
+class Scan(Attack):
+    """Where outputs have many numbers: those that sum them up are cut, all others scanned."""
+
+    name = "a scan of all numbers of an output"
+
+    def families(self, seen: Draws) -> list[Family]:
+        names = numeric_features(seen)
+        few = {name for name in names if not is_part(name)}
+        kept = [name for name in names if name in few][:MANY]
+        rest = set(names).difference(kept)
+        many = [name for name in names if name in rest] if len(names) > MANY else []
+        return [partial(scanned, many)] if many else []
+
+    def told(self, seen: Draws) -> set[str]:
+        number = len(numeric_features(seen))
+        return {f"a scan of all {number:,} numbers of an output"} if number > MANY else set()
+
+
+class Cuts(Attack):
+    """Thresholds and intervals of single numbers; of the likelihood ratio where it is known."""
+
+    name = _CUTS
+
+    def families(self, seen: Draws) -> list[Family]:
+        names = searched_features(seen)
+        found: list[Family] = [partial(thresholds, name) for name in names if not _of_text(name)]
+        if LOSS not in seen.left.columns and LOSS not in seen.right.columns:
+            found += [partial(intervals, name) for name in names if not _of_text(name)]
+        return found
+
+    def told(self, seen: Draws) -> set[str]:
+        names = numeric_features(seen)
+        return ({_CUTS} if names else set()) | ({_RATIO} if LOSS in names else set())
+
+
+class Values(Attack):
+    """Single values and sets of values, of the output and of its parts."""
+
+    name = _VALUES
+
+    def families(self, seen: Draws) -> list[Family]:
+        parts = list(dict.fromkeys([WHOLE, *seen.left.texts, *seen.right.texts]))
+        found: list[Family] = [partial(values, name) for name in parts[:MANY]]
+        return found + ([partial(_values_of_any, parts[MANY:])] if len(parts) > MANY else [])
+
+
+class CutsOfTexts(Attack):
+    """Cuts of characters, and of numbers that are written in texts.
+
+    After all others, since of two events that promise the same the first is taken.
     """
+
+    name = _CUTS
+
+    def families(self, seen: Draws) -> list[Family]:
+        names = list(filter(_of_text, searched_features(seen)))
+        return [partial(cut, name) for cut in (thresholds, intervals) for name in names]
+
+
+class Bits(Attack):
+    """What the bits of floats show; how numbers are represented."""
+
+    name = _BITS
+
+    def is_tried(self, wanted: Families) -> bool:
+        return wanted.bits or wanted.only_bits
+
+    def families(self, seen: Draws) -> list[Family]:
+        bits, more = bit_features(seen)
+        found: list[Family] = [partial(thresholds, name) for name in bits]
+        found += [partial(values, name) for name in bits if name.startswith("low_bits")]
+        found += [partial(reachable, name) for name in base_columns(seen)[:WITH_BITS]]
+        found += [partial(values, name) for name in (TYPE, ODD)]
+        return found + ([partial(scanned, more)] if more else [])
+
+
+@dataclass(frozen=True)
+class Learned(Attack):
+    """Cuts of a score that is learned: from all numbers where they are few, or where many.
+
+    Learning is slow, so it is done on one half of the draws; the cuts are chosen and counted within
+    the other.
+    """
+
+    name: str
+    learn: Learner
+    many: bool = False
+
+    def is_tried(self, wanted: Families) -> bool:
+        return wanted.classifiers and not wanted.only_bits
+
+    def features(self, seen: Draws) -> list[str]:
+        """The numbers that the score may depend on."""
+        names = numeric_features(seen)
+        fits = len(names) > 1 and (len(names) > _MANY_TO_LEARN) is self.many
+        return names if fits and LOSS not in names else []
+
+    def told(self, seen: Draws) -> set[str]:
+        enough = min(seen.left.size, seen.right.size) // 2 >= LEAST_TO_LEARN
+        return {self.name} if enough and self.features(seen) else set()
+
+    def families(self, seen: Draws) -> list[Family]:
+        """None: its one family is learned."""
+        del seen
+        return []
+
+    def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Found]:
+        names = self.features(seen)
+        fit, cut = halves
+        score = self.learn(fit.left, fit.right, names) if names else None
+        if score is None:
+            return
+        scored = Draws(
+            *(side.with_column(_SCORE, _finite(score, side)) for side in (cut.left, cut.right))
+        )
+        family = partial(thresholds, _SCORE)
+        best = _best_of(family, scored, goal)
+        for side, merit in _cross_counted(family, scored.halves(), goal).items():
+            if side in best:
+                event = _of_score(best[side].event, score)
+                made = replace(best[side], event=event, merit=merit)
+                yield Found(side, merit, partial(replace, made))
+
+
+class LearnedBits(Learned):
+    """The same from what the bits show."""
+
+    def is_tried(self, wanted: Families) -> bool:
+        return wanted.classifiers and wanted.bits
+
+    def features(self, seen: Draws) -> list[str]:
+        return bit_features(seen)[0]
+
+    def told(self, seen: Draws) -> set[str]:
+        del seen
+        return set()  # `Bits` tells it
+
+
+def _few_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees | None:
+    """Boosted trees over the numbers that look most telling on these draws."""
+    goal = Bound(delta=0.0, z=1.0, planned=left.size)
+    return boosted(left, right, most_telling(names, Draws(left, right), goal, _TREES_SEE))
+
+
+ATTACKS: list[Attack] = [
+    Scan(),
+    Cuts(),
+    Values(),
+    CutsOfTexts(),
+    Bits(),
+    Learned("logistic regression", logistic),
+    Learned("boosted trees", boosted),
+    Learned("differences of means", mean_difference, many=True),
+    Learned("boosted trees on the most telling numbers", _few_boosted, many=True),
+    LearnedBits("boosted trees on bits", boosted),
+]
+"""All attacks, in the order in which they are tried; of two equal events the first is taken."""
+
+
+def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposal]:
+    """The best event for each side that it may favor."""
     _derive(seen)
     halves = seen.halves()
-    best: dict[Side, tuple[float, Family | Proposal]] = {}
-    for family in _families(seen, families):
-        for side, merit in _cross_counted(family, halves, goal).items():
-            if side not in best or merit > best[side][0]:
-                best[side] = (merit, family)
-    for learn, names in _learners(seen, families):
-        for proposal in _classified(learn, names, seen, goal):
-            if proposal.favors not in best or proposal.merit > best[proposal.favors][0]:
-                best[proposal.favors] = (proposal.merit, proposal)
-    found: dict[Side, Proposal] = {}
-    for side, (merit, winner) in best.items():
-        if isinstance(winner, Proposal):
-            found[side] = winner
-        else:
-            again = _best_of(winner, seen, goal)
-            if side in again:
-                found[side] = replace(again[side], merit=merit)
-    return found
+    best: dict[Side, Found] = {}
+    for attack in ATTACKS:
+        if attack.is_tried(families):
+            for found in attack.found(seen, halves, goal):
+                if found.favors not in best or found.merit > best[found.favors].merit:
+                    best[found.favors] = found
+    proposals = {side: found.proposal() for side, found in best.items()}
+    return {side: proposal for side, proposal in proposals.items() if proposal is not None}
 
 
 def _derive(seen: Draws) -> None:
@@ -97,7 +289,7 @@ def _cross_counted(family: Family, halves: tuple[Draws, Draws], goal: Goal) -> d
         if all(side in proposals for proposals in found):
             hits, trials, other, other_trials = np.sum(
                 [
-                    _tally(proposals[side].event, side, half)
+                    tally(proposals[side].event, side, half)
                     for proposals, half in zip(found, reversed(halves), strict=True)
                 ],
                 axis=0,
@@ -107,16 +299,10 @@ def _cross_counted(family: Family, halves: tuple[Draws, Draws], goal: Goal) -> d
     return merits
 
 
-def _tally(event: Event, favors: Side, draws: Draws) -> tuple[float, int, float, int]:
-    favored, other = draws.on(favors), draws.on(favors.other)
-    hits, others = (float(np.count_nonzero(event.happens(side))) for side in (favored, other))
-    return hits, favored.size, others, other.size
-
-
-def merit_of(event: Event, favors: Side, draws: Draws, goal: Goal) -> float:
-    """How promising the event looks on these draws."""
-    hits, trials, other, other_trials = _tally(event, favors, draws)
-    return float(goal.merit(np.array([hits]), trials, np.array([other]), other_trials)[0])
+def _again(family: Family, seen: Draws, goal: Goal, side: Side, merit: float) -> Proposal | None:
+    """What the family proposes from all that was seen, with the merit that it has shown."""
+    found = _best_of(family, seen, goal)
+    return replace(found[side], merit=merit) if side in found else None
 
 
 def _best_of(family: Family, draws: Draws, goal: Goal) -> dict[Side, Proposal]:
@@ -128,58 +314,17 @@ def _best_of(family: Family, draws: Draws, goal: Goal) -> dict[Side, Proposal]:
     return best
 
 
-def _families(seen: Explore, wanted: Families) -> list[Family]:
-    found: list[Family] = []
-    if not wanted.only_bits:
-        names = numeric_features(seen)
-        single, many = names[:MANY], names[MANY:]
-        if many:  # by themselves those that sum up the output, and all others by a scan
-            single = [name for name in names if not _is_part(name)][:MANY]
-            many = [name for name in names if name not in set(single)]
-            found.append(partial(scanned, many))
-        of_texts = [name for name in single if name.startswith(("ord(", "number "))]
-        single = [name for name in single if name not in set(of_texts)]
-        found += [partial(thresholds, name) for name in single]
-        if LOSS not in names:
-            found += [partial(intervals, name) for name in single]
-        parts = list(dict.fromkeys([WHOLE, *seen.left.texts, *seen.right.texts]))
-        found += [partial(values, name) for name in parts[:MANY]]
-        if len(parts) > MANY:
-            found.append(partial(_values_of_any, parts[MANY:]))
-        # Last, since of two events that promise the same the first is taken.
-        found += [partial(cut, name) for cut in (thresholds, intervals) for name in of_texts]
-    if wanted.bits or wanted.only_bits:
-        bits, more = _bit_features(seen)
-        found += [partial(thresholds, name) for name in bits]
-        found += [partial(values, name) for name in bits if name.startswith("low_bits")]
-        found += [partial(reachable, name) for name in _base_columns(seen)[:_WITH_BITS]]
-        found += [partial(values, name) for name in (TYPE, ODD)]
-        if more:
-            found.append(partial(scanned, more))
-    return found
-
-
 def described(seen: Draws, wanted: Families) -> set[str]:
     """What is looked for in such draws, in words."""
-    names, found = numeric_features(seen), {_VALUES}
-    if names:
-        found.add(_CUTS)
-    if len(names) > MANY:
-        found.add(f"a scan of all {len(names):,} numbers of an output")
-    if LOSS in names:
-        found.add(_RATIO)
-    if wanted.bits:
-        found.add(_BITS)
-    if min(seen.left.size, seen.right.size) // 2 >= LEAST_TO_LEARN:
-        found |= {_LEARNED[learn] for learn in _learners_for(names, wanted)}
-    return found
+    return set().union(*(attack.told(seen) for attack in ATTACKS if attack.is_tried(wanted)))
 
 
 def in_order(tried: frozenset[str]) -> tuple[str, ...]:
     """What was tried, in the order in which a reader should see it."""
-    known = [_RATIO, _CUTS, _VALUES, *_LEARNED.values()]
-    scans = sorted(tried - {*known, _BITS})
-    return (*(name for name in known if name in tried), *scans, *({_BITS} & tried))
+    learned = [attack.name for attack in ATTACKS if isinstance(attack, Learned)]
+    known = [_RATIO, _CUTS, _VALUES, *learned]
+    others = sorted(tried - {*known, _BITS})
+    return (*(name for name in known if name in tried), *others, *({_BITS} & tried))
 
 
 def has_learners(seen: Draws) -> bool:
@@ -187,68 +332,10 @@ def has_learners(seen: Draws) -> bool:
     return LOSS not in seen.left.columns and len(numeric_features(seen)) > 1
 
 
-def _learners(seen: Explore, wanted: Families) -> list[tuple[Learner, list[str]]]:
-    names = numeric_features(seen)
-    found: list[tuple[Learner, list[str]]] = []
-    if not wanted.only_bits:
-        found += [(learn, names) for learn in _learners_for(names, wanted)]
-    bits, _ = _bit_features(seen)
-    if wanted.classifiers and wanted.bits and bits:
-        found.append((boosted, bits))
-    return found
-
-
-def _learners_for(names: list[str], wanted: Families) -> tuple[Learner, ...]:
-    """All numbers at once where they are few; else their means, and trees on the best of them."""
-    if not wanted.classifiers or LOSS in names or len(names) <= 1:
-        return ()
-    return (logistic, boosted) if len(names) <= _MANY_TO_LEARN else (mean_difference, _few_boosted)
-
-
-def _few_boosted(left: Outputs, right: Outputs, names: Sequence[str]) -> Trees | None:
-    """Boosted trees over the numbers that look most telling on these draws."""
-    goal = Bound(delta=0.0, z=1.0, planned=left.size)
-    return boosted(left, right, most_telling(names, Draws(left, right), goal, _TREES_SEE))
-
-
 def _values_of_any(names: Sequence[str], seen: Draws, goal: Goal) -> Iterator[Proposal]:
     """Values of many parts, as one family: its best must prove itself on other draws."""
     for name in names:
         yield from values(name, seen, goal)
-
-
-def _bit_features(seen: Explore) -> tuple[list[str], list[str]]:
-    """Columns about the bits of the first numbers, and of those that only a scan looks at."""
-    names = _base_columns(seen)
-    first, more = (
-        [f"{function}({name})" for name in part for function in BITS]
-        for part in (names[:_WITH_BITS], names[_WITH_BITS:_MOST_WITH_BITS])
-    )
-    return first, more
-
-
-def unexamined_bits(seen: Draws) -> str:
-    """What of the bits no event is about, in words; empty if there is nothing."""
-    number = len(_base_columns(seen))
-    if number <= _MOST_WITH_BITS:
-        return ""
-    return f"the bits of all but the first {_MOST_WITH_BITS:,} of {number:,} numbers"
-
-
-def _classified(learn: Learner, names: list[str], seen: Draws, goal: Goal) -> Iterator[Proposal]:
-    """Cuts of a score that was learned on one half of the draws, like any family on the other."""
-    fit, cut = seen.halves()
-    score = learn(fit.left, fit.right, names)
-    if score is None:
-        return
-    scored = Draws(
-        *(side.with_column(_SCORE, _finite(score, side)) for side in (cut.left, cut.right))
-    )
-    family = partial(thresholds, _SCORE)
-    found = _best_of(family, scored, goal)
-    for side, merit in _cross_counted(family, scored.halves(), goal).items():
-        if side in found:
-            yield replace(found[side], event=_of_score(found[side].event, score), merit=merit)
 
 
 def _finite(score: Linear | Trees, side: Outputs) -> Floats:
@@ -265,27 +352,5 @@ def _of_score(event: Event, score: Linear | Trees) -> Event:
     return replace(score.negated(), bound=-event.high)
 
 
-def numeric_features(seen: Draws) -> list[str]:
-    """Columns of either side, and summaries of them where outputs have several parts."""
-    names = list(dict.fromkeys([*seen.left.columns, *seen.right.columns]))
-    parts = sum(map(_is_part, names))
-    summaries = [f for f in SUMMARIES if parts <= _MANY_TO_SORT or f not in {"gap", "jump"}]
-    found = names + ([f"{f}({WHOLE})" for f in summaries] if parts > 1 else [])
-    return found + ([f"{f}({WHOLE})" for f in PROJECTIONS] if parts > MANY else [])
-
-
-def _is_part(name: str) -> bool:
-    return name.startswith((f"{WHOLE}[", f"{WHOLE}."))
-
-
-def _base_columns(seen: Draws) -> list[str]:
-    names = dict.fromkeys([*seen.left.columns, *seen.right.columns])
-    return [name for name in names if name.startswith(WHOLE)]
-
-
-_LEARNED: dict[Learner, str] = {
-    logistic: "logistic regression",
-    boosted: "boosted trees",
-    mean_difference: "differences of means",
-    _few_boosted: "boosted trees on the most telling numbers",
-}
+def _of_text(name: str) -> bool:
+    return name.startswith(("ord(", "number "))

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Ints
-from dpverify.auditing.attacks.draws import Draws, Proposal
+from dpverify.auditing.attacks.draws import Draws, Goal, Proposal
 from dpverify.auditing.attacks.events import OneOf
-from dpverify.auditing.attacks.merit import Goal
-from dpverify.auditing.sampling.outputs import WHOLE, Outputs, from_array, joined_part
-from dpverify.auditing.sampling.sampler import Side
+from dpverify.auditing.sampling.drawing import Side
+from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined_part
+from dpverify.auditing.sampling.tabulating import from_array
 
 _FEW = 64  # values that need no second sample to be ranked
 _MOST_VALUES = 4096

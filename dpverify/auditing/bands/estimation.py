@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
-from dpverify.auditing.attacks.proposals import Confirm, Draws, Explore
+from dpverify.auditing.attacks.draws import Confirm, Draws, Explore
 from dpverify.auditing.bands.cdf_bands import TailLimits
 from dpverify.auditing.bands.curves import EventLimits, ProfileBand
 from dpverify.auditing.bands.scores import Score, learned_score
-from dpverify.auditing.procedure.refusals import refuse_repeated, refuse_useless
+from dpverify.auditing.procedure.rounds import refuse_repeated, refuse_useless
+from dpverify.auditing.sampling.drawing import LOSS, SampleRaised, Side, Target
 from dpverify.auditing.sampling.outputs import joined
-from dpverify.auditing.sampling.sampler import LOSS, Sampler, SampleRaised, Side, Target
+from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
 from dpverify.errors import (
     InvalidParameter,

@@ -11,10 +11,10 @@ import numpy as np
 
 from dpverify.arrays import Floats
 from dpverify.auditing.attacks.classifiers import boosted, logistic
+from dpverify.auditing.attacks.draws import Draws, Explore, numeric_features
 from dpverify.auditing.attacks.events import Linear, Trees
-from dpverify.auditing.attacks.proposals import Draws, Explore, numeric_features
+from dpverify.auditing.sampling.drawing import LOSS
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
-from dpverify.auditing.sampling.sampler import LOSS
 
 _FEATURES = 12  # columns that are tried by themselves
 _VALUES = 4096  # distinct outputs beyond which their frequencies say little

@@ -1,30 +1,34 @@
-"""From the last state of an audit to its verdict."""
+"""From the last state of an audit to its verdict, with the search for leaks through bits."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from dpverify.auditing.attacks.proposals import (
+import numpy as np
+
+from dpverify.auditing.attacks.draws import (
     MANY,
+    Bound,
     Confirm,
     Draws,
     Explore,
     Proposal,
-    in_order,
     unexamined_bits,
 )
+from dpverify.auditing.attacks.proposals import Families, in_order, propose
 from dpverify.auditing.procedure.choice import Chosen, best_bound
-from dpverify.auditing.procedure.floats import FEWEST_FOR_BITS, BitSearch, has_fractions
-from dpverify.auditing.procedure.refusals import notes, unusable
-from dpverify.auditing.procedure.stages import most_held
-from dpverify.auditing.procedure.state import Plan, State
-from dpverify.auditing.sampling.limits import OutOfTime, Stopped
-from dpverify.auditing.sampling.sampler import Sampler, Side
-from dpverify.auditing.statistics.binomial import Counts, epsilon_lower, rejects
+from dpverify.auditing.procedure.rounds import notes, unusable
+from dpverify.auditing.procedure.state import Plan, State, most_held
+from dpverify.auditing.sampling.drawing import Side
+from dpverify.auditing.sampling.outputs import WHOLE
+from dpverify.auditing.sampling.processes import OutOfTime, Stopped
+from dpverify.auditing.sampling.sampler import Sampler
+from dpverify.auditing.statistics.binomial import Counts, critical, epsilon_lower, rejects
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness, counts_of
+from dpverify.claims import AuditClaim
 
 _LEARN_BITS = 4_096  # draws a side that events about bits are chosen from, if there are enough
-_SOFTLY = 0.05  # level at which the fresh block should confirm what the bets refuted
+_LOOSER = 0.05  # level at which the fresh block should confirm what the bets refuted
 UNCONFIRMED = "a fresh block does not confirm it: are the calls independent?"
 _LEAST_FRESH = 1_000  # draws a side of the block that follows an early refutation
 
@@ -123,9 +127,9 @@ def _early(plan: Plan, state: State, sampler: Sampler, fresh: Draws | None) -> V
 
 
 def _confirms(counts: Counts, point: Point, level: float) -> bool:
-    """Whether the fresh block speaks against the claim, too, be it softly."""
-    softly = max(level, _SOFTLY)
-    return rejects(counts, epsilon=point.epsilon, delta=point.delta, level=softly)
+    """Whether the fresh block also rejects the claim, at a looser level."""
+    looser = max(level, _LOOSER)
+    return rejects(counts, epsilon=point.epsilon, delta=point.delta, level=looser)
 
 
 def _last_bet(state: State) -> Chosen:
@@ -194,3 +198,55 @@ def _common(plan: Plan, state: State, lower: float, point: Point | None = None) 
         "seconds": 0.0,
         "tried": in_order(state.tried),
     }
+
+
+FEWEST_FOR_BITS = 128  # draws a side
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BitSearch:
+    """What is to be refuted through bits, and the probability of erring."""
+
+    point: Point
+    claim: AuditClaim
+    level: float
+
+    def leak(self, explore: Explore, confirm: Confirm, sampler: Sampler) -> Witness | None:
+        """A witness about bits that refutes the claim, or None.
+
+        Whole numbers have no bits to leak, so outputs must have fractions.
+        """
+        size = min(explore.left.size, confirm.left.size)
+        if size < FEWEST_FOR_BITS or not has_fractions(explore):
+            return None
+        point = self.point
+        goal = Bound(delta=point.delta, z=critical(self.level), planned=confirm.left.size)
+        found = propose(explore, goal, Families(only_bits=True)).values()
+        best = max(found, key=lambda proposal: proposal.merit, default=None)
+        if best is None:
+            return None
+        counts = counts_of(best.event, best.favors, confirm)
+        if not rejects(counts, epsilon=point.epsilon, delta=point.delta, level=self.level):
+            return None
+        return Witness(
+            claim=self.claim,
+            left=sampler.left,
+            right=sampler.right,
+            event=best.event,
+            favors=best.favors,
+            counts=counts,
+            delta=point.delta,
+            level=self.level,
+            seed=sampler.seed,
+        )
+
+
+def has_fractions(draws: Draws) -> bool:
+    """Whether outputs hold numbers that are not whole."""
+    names = [name for name in draws.left.columns if name.startswith(WHOLE)]
+    return any(_fractional(draws.left.column(name)) for name in names)
+
+
+def _fractional(column: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bool:
+    finite = column[np.isfinite(column)]
+    return bool(finite.size) and bool((finite != np.floor(finite)).any())

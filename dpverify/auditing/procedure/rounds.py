@@ -1,20 +1,42 @@
-"""The rounds of an audit: draw a stage, judge it with what the past chose, learn from it."""
+"""The rounds of an audit: draw a stage, test events chosen from earlier draws, learn from it.
+
+Mechanisms that no audit can judge are refused here: those that only fail, or do not use `rng`.
+"""
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pickle import PicklingError
 
-from dpverify.auditing.attacks.draws import Confirm, Draws
-from dpverify.auditing.procedure.progress import Progress
-from dpverify.auditing.procedure.refusals import refuse_repeated, refuse_useless
-from dpverify.auditing.procedure.stages import FIRST, pieces, stages
-from dpverify.auditing.procedure.state import Plan, State, judged, learned
-from dpverify.auditing.sampling.limits import OutOfTime, Stopped, time_limit_if_possible
-from dpverify.auditing.sampling.outputs import Outputs, joined
-from dpverify.auditing.sampling.sampler import Sampler, SampleRaised
+import numpy as np
+
+from dpverify.auditing.attacks.draws import Confirm, Draws, Explore
+from dpverify.auditing.procedure.state import FIRST, Plan, State, judged, learned, pieces, stages
+from dpverify.auditing.sampling.drawing import SampleRaised
+from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
+from dpverify.auditing.sampling.processes import OutOfTime, Stopped, time_limit_if_possible
+from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.betting import Wealth
 from dpverify.errors import DPVerifyError, InvalidParameter
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Draws a side so far, log wealth of the bets against the claim, and the budget.
+
+    `epsilon_lower` is what the bets have shown by now; it may be read at any time.
+    """
+
+    samples: int
+    log_wealth: float
+    budget: int
+    epsilon_lower: float = 0.0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.samples:,} of {self.budget:,} draws a side, "
+            f"log wealth {self.log_wealth:.1f}, ε ≥ {self.epsilon_lower:.2f}"
+        )
 
 
 class Run:
@@ -130,3 +152,56 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, PicklingError) or "pickle" in str(error):
         return f"mechanism must be picklable for workers or an executor: {what}"
     return f"mechanism must be drawn from without failures of what runs it: {what}"
+
+
+_DIFFERENT = 12  # values among 32 draws, beyond which their repetition is no accident
+
+
+def refuse_useless(first: Draws) -> None:
+    """Raise if the mechanism only ever failed: this says nothing of its claim."""
+    texts = [side.text(WHOLE) for side in (first.left, first.right) if WHOLE in side.texts]
+    if len(texts) < 2:
+        return
+    kinds = np.unique(np.concatenate(texts))
+    if len(kinds) == 1 and str(kinds[0]).startswith(("raises ", "times out")):
+        told = [side.text(f"message of {WHOLE}") for side in (first.left, first.right)]
+        if any(len(np.unique(side)) > 1 for side in told):
+            return  # what the messages say may depend on the data
+        message = f": {told[0][0]}" if told[0][0] else ""
+        raise InvalidParameter(
+            f"mechanism must return an output; on both sides every call {kinds[0]}{message}"
+        )
+
+
+def refuse_repeated(first: Draws, second: Draws) -> None:
+    """Raise if different generators gave the same draws: these are no new evidence."""
+    for before, now in ((first.left, second.left), (first.right, second.right)):
+        size = min(before.size, now.size)
+        keys = joined([before.between(0, size), now.between(0, size)]).keys(WHOLE)
+        if np.array_equal(keys[:size], keys[size:]) and len(np.unique(keys)) >= _DIFFERENT:
+            raise InvalidParameter(
+                "mechanism must draw from rng: it gave the same draws for two different generators"
+            )
+
+
+def unusable(past: Explore) -> tuple[str, ...]:
+    """Why the outputs could not have shown anything: they are all the same, on both sides."""
+    if not (_is_constant(past.left) and _is_constant(past.right)):
+        return ()
+    if not _is_constant(joined([past.left, past.right])):
+        return ()
+    return ("every output is the same on left and right: does the mechanism use rng?",)
+
+
+def _is_constant(side: Outputs) -> bool:
+    keys = side.keys(WHOLE)
+    return bool((keys == keys[0]).all())
+
+
+def notes(past: Explore) -> tuple[str, ...]:
+    """What else the reader should know."""
+    sides = (("left", past.left), ("right", past.right))
+    constant = [name for name, side in sides if side.size > 1 and _is_constant(side)]
+    if not constant or unusable(past):
+        return ()
+    return (f"every output is the same on {' and '.join(constant)}: does the mechanism use rng?",)

@@ -1,31 +1,120 @@
-"""What an audit has planned, what it knows after a stage, and how one stage changes that.
+"""The plan of an audit, what is known after each stage, and how one stage changes that.
+
+When to draw, learn, classify and choose are functions of the budget alone; `Levels` says how the
+parts of an audit share its level.
 
 What is known is one frozen `State`, replaced as a whole: whenever an audit is cut short, the state
 at hand is that after some number of whole pairs.
 """
 
 import math
+from bisect import bisect
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 from dpverify.auditing.attacks.draws import Confirm, Draws, Explore
 from dpverify.auditing.attacks.proposals import Families, described, has_learners
 from dpverify.auditing.procedure.choice import Chosen, best_bound, best_wager, is_ready
-from dpverify.auditing.procedure.stages import (
-    LAST_CHOICE,
-    choices_passed,
-    classifies,
-    most_held,
-    searches,
-    tunes,
-)
+from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.outputs import joined
-from dpverify.auditing.sampling.sampler import Side
 from dpverify.auditing.statistics.betting import Ladder, Wager, Wealth, wager
 from dpverify.auditing.statistics.binomial import Counts
-from dpverify.auditing.statistics.levels import Levels
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import counts_of
 from dpverify.claims import AuditClaim
+
+FIRST = 64
+LEARN_FROM = 16_384  # latest draws a side that attacks look at
+_MOST_NUMBERS = 1 << 24  # of one side that are held in memory
+_LEAST_HELD = 256  # draws a side
+LAST_CHOICE = 0.35  # of the budget
+_CHOICES = (0.1, 0.2, LAST_CHOICE)  # shares of the budget at which the block's event may be chosen
+_CLASSIFY_AT = (400, 1_500, 5_000, 15_000, 50_000)
+
+Method: TypeAlias = Literal["both", "anytime", "fixed"]
+
+_SHARES = {
+    "both": {"bets": 0.25, "below": 0.125, "block": 0.625, "bound": 0.5, "fresh": 0.25},
+    "anytime": {"bets": 0.875, "below": 0.125, "block": 0.0, "bound": 0.0, "fresh": 0.125},
+    "fixed": {"bets": 0.0, "below": 0.0, "block": 1.0, "bound": 1.0, "fresh": 0.0},
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Levels:
+    """How the parts of an audit share its level.
+
+    *Refuting.* The bets refute the claim, or the block at the end does: `bets` + `block` ≤ level.
+
+    *The lower bound.* It comes from the bets above the claimed ε (`bets`), from those below
+    (`below`), from the block at the end (`bound`, and `block` if that refutes), or from a fresh
+    block after the bets refuted (`fresh`). Where the truth is at least the claimed ε, it is
+    exceeded only by an error of the bets above, the block's bound or the fresh block:
+    `bets` + `bound` + `fresh` ≤ level. Where it is less, then only by an error of the bets below,
+    or if the claim itself is wrongly refuted, or by the block's bound; which, as
+    `bound` ≤ `block`, errs only where a test at level `block` would:
+    `below` + `bets` + `block` ≤ level.
+    """
+
+    whole: float
+    bets: float
+    below: float
+    block: float
+    bound: float
+    fresh: float
+
+    @classmethod
+    def of(cls, level: float, method: Method) -> "Levels":
+        shares = {name: level * share for name, share in _SHARES[method].items()}
+        return cls(whole=level, **shares)
+
+
+def stages(budget: int) -> Iterator[tuple[int, int]]:
+    """Begin and end of each stage: 64, 96, 128, 192, 256, … draws in all, up to the budget."""
+    begin, end, wide = 0, FIRST, True
+    while begin < budget:
+        yield begin, min(end, budget)
+        begin, end = end, end * 3 // 2 if wide else end * 4 // 3
+        wide = not wide
+
+
+def most_held(width: int) -> int:
+    """How many draws a side of outputs of so many numbers are held at a time."""
+    return min(LEARN_FROM, max(_LEAST_HELD, _MOST_NUMBERS // max(width, 1)))
+
+
+def pieces(begin: int, end: int, width: int) -> Iterator[tuple[int, int]]:
+    """A stage as it is drawn and judged: in pieces where outputs have many numbers."""
+    step = end - begin if width * (end - begin) <= _MOST_NUMBERS else most_held(width)
+    for start in range(begin, end, step):
+        yield start, min(start + step, end)
+
+
+def searches(end: int) -> bool:
+    """Whether events for bets are looked for at the end of this stage: whenever draws quadrupled.
+
+    Twice as often at first, where one search more may spare many draws; and never once there are
+    more draws than attacks look at, since no more is known then.
+    """
+    power = end & (end - 1) == 0 and end <= LEARN_FROM
+    return power and (end <= 1_024 or end.bit_length() % 2 == FIRST.bit_length() % 2)
+
+
+def tunes(end: int) -> bool:
+    """Whether at least the stakes are chosen anew, for the events that are bet on."""
+    return end & (end - 1) == 0 or end <= 1_024
+
+
+def classifies(end: int, budget: int) -> bool:
+    """Whether classifiers, which are slow, are learned at the end of this stage."""
+    ends = [stop for _, stop in stages(budget)]
+    return end in {next((e for e in ends if e >= at), ends[-1]) for at in _CLASSIFY_AT}
+
+
+def choices_passed(end: int, budget: int) -> int:
+    """How many of the moments lie behind at which the block's event may be chosen."""
+    return bisect(_CHOICES, end / budget)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

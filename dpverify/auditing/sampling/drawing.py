@@ -15,21 +15,16 @@ import numpy as np
 
 from dpverify.arrays import Floats
 from dpverify.auditing.sampling.copies import copier, detached
-from dpverify.auditing.sampling.limits import (
+from dpverify.auditing.sampling.outputs import Outputs, joined
+from dpverify.auditing.sampling.processes import (
     OutOfTime,
     can_interrupt,
+    seed_anew_outside,
     time_limit,
     time_limit_if_possible,
 )
-from dpverify.auditing.sampling.outputs import (
-    Outputs,
-    Raised,
-    TimedOut,
-    from_array,
-    from_objects,
-    joined,
-)
-from dpverify.auditing.sampling.workers import seed_anew_outside
+from dpverify.auditing.sampling.reading import Raised, TimedOut
+from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
 
 LOSS = "privacy loss"

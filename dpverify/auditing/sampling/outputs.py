@@ -1,4 +1,4 @@
-"""Outputs of any kind as columns of numbers and texts, so that events can be stated about them.
+"""Blocks of draws as columns of numbers and texts, which events are stated about.
 
 A block of draws becomes
 
@@ -17,7 +17,7 @@ rows of numbers of one shape, columns say everything and texts are found when as
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -26,37 +26,19 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Mask, Texts
 from dpverify.auditing.sampling.features import SWEPT, derive, swept
-from dpverify.auditing.sampling.flattening import Block, lengths, odd_text, part_name
-from dpverify.auditing.sampling.reading import (
-    EXACT,
-    MOST_NUMBERS,
-    Raised,
-    TimedOut,
-    is_number_array,
-    kind_of,
-    read,
-)
 from dpverify.auditing.sampling.spelling import (
     SPELLED,
-    canonical,
     nested_text,
     number_text,
     row_text,
-    shortened,
-    spelled,
 )
-
-__all__ = ["MISSING", "ODD", "TYPE", "WHOLE", "Floats", "Mask", "Outputs", "Raised", "TimedOut"]
-__all__ += ["canonical", "from_array", "from_objects", "joined", "joined_part"]
-
 
 WHOLE = "output"
 MISSING = ""  # the text of a part that an output does not have
 TYPE = "type of output"  # texts about how numbers are represented: see `marks`
 ODD = "negative zeros and payloads of output"
-_NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 _NO_PARENTHESES = str.maketrans("", "", "()")
-_NAN = np.float64(np.nan).view(np.uint64)
+_MOST_LENGTHS = 64  # rows within an output whose lengths are told
 _MOST_NOTES = 8
 _SORTED = "sorted "
 _SWEPT = frozenset(f"{function}({WHOLE})" for function in SWEPT)
@@ -146,7 +128,7 @@ class Outputs:
             rows = np.column_stack([self._columns[part] for part in self._parts])
             shaped = rows.reshape(self.size, *self.shape)
             return np.array([row_text(row) for row in shaped], dtype=np.str_)
-        return _texts_of(self.column(name), missing="nan" if name == WHOLE else MISSING)
+        return texts_of(self.column(name), missing="nan" if name == WHOLE else MISSING)
 
     def keys(self, name: str) -> NDArray[np.uint64]:
         """One number per draw, equal where the texts of the part `name` are equal."""
@@ -235,77 +217,7 @@ def joined_part(name: str, blocks: Sequence[Outputs]) -> Outputs:
     return Outputs(size, {name: np.concatenate([block.column(name) for block in blocks])}, {})
 
 
-def from_array(array: NDArray[Any]) -> Outputs:
-    """Draws that are the rows of a numeric array, or the entries of one of any kind."""
-    size, shape = len(array), array.shape[1:]
-    if not is_number_array(array) or not 0 < math.prod(shape) <= MOST_NUMBERS:
-        return from_objects(list(array))
-    kind = kind_of(array) if shape else array.dtype.name
-    marks = {TYPE: np.full(size, kind)}
-    flat = array.reshape(size, math.prod(shape)).astype(np.float64)
-    odd = _odd_rows(flat)
-    if odd is not None:
-        marks[ODD] = odd
-    by_part = np.ascontiguousarray(flat.T) + 0.0  # −0.0 becomes 0.0
-    names = [part_name(WHOLE, index) for index in np.ndindex(shape)]
-    return Outputs(size, dict(zip(names, by_part, strict=True)), {}, marks)
-
-
-def from_objects(outputs: Sequence[object]) -> Outputs:
-    """Draws that are arbitrary objects."""
-    if _all_numbers(outputs):
-        block = from_array(np.array(outputs, dtype=np.float64))
-        kinds = np.array([type(output).__name__ for output in outputs], np.str_)
-        return Outputs(block.size, block._columns, {}, block._marks | {TYPE: kinds})  # noqa: SLF001
-    uniform = _same_arrays(outputs)
-    if uniform is not None:
-        return from_array(uniform)
-    readings = [read(output) for output in outputs]
-    trees = [reading.parts for reading in readings]
-    kinds = np.array([reading.kind for reading in readings], np.str_)
-    uniform = _same_arrays(trees)
-    if uniform is not None:
-        rows = from_array(uniform)
-        return Outputs(rows.size, rows._columns, {}, rows._marks | {TYPE: kinds})  # noqa: SLF001
-    found = Block(len(outputs))
-    for i, tree in enumerate(trees):
-        found.add(i, tree)
-    columns = found.columns()
-    texts = {WHOLE: np.array([shortened(spelled(tree)) for tree in trees], np.str_)}
-    for name, part in found.texts.items():
-        own = np.array(part, np.str_)
-        numbers = columns.get(name)
-        # Where the part is a number, the text is that of the number, as it is in other blocks.
-        texts[name] = own if numbers is None else np.where(own == MISSING, _texts_of(numbers), own)
-    marks = {TYPE: kinds}
-    if found.odd:
-        marks[ODD] = np.array([found.odd.get(i, MISSING) for i in range(len(outputs))], np.str_)
-    return Outputs(len(outputs), columns, texts, marks, found.unread)
-
-
-def _same_arrays(outputs: Sequence[object]) -> NDArray[Any] | None:
-    """The outputs as rows of one array, if they are arrays of numbers of one shape and type."""
-    if not outputs or not all(type(output) is np.ndarray for output in outputs):
-        return None
-    arrays: Sequence[Any] = outputs
-    if len({(array.shape, array.dtype) for array in arrays}) > 1:
-        return None
-    first = arrays[0]
-    if first.ndim == 0 or not 0 < first.size <= MOST_NUMBERS or first.dtype.kind not in "biuf":
-        return None
-    rows = np.stack(arrays)
-    return rows if is_number_array(rows) else None
-
-
-def _odd_rows(rows: Floats) -> Texts | None:
-    """What is odd about each row of numbers, None where nothing is: see `odd_text`."""
-    some = np.isnan(rows) & (rows.view(np.uint64) != _NAN) | (rows == 0.0) & np.signbit(rows)
-    if not some.any():
-        return None
-    return np.array([odd_text(row) for row in rows], np.str_)
-
-
-def _texts_of(values: Floats, missing: str = MISSING) -> Texts:
+def texts_of(values: Floats, missing: str = MISSING) -> Texts:
     distinct, codes = np.unique(values, return_inverse=True)
     texts = [missing if math.isnan(v) else number_text(v) for v in distinct.tolist()]
     return np.array(texts, dtype=np.str_)[codes]
@@ -325,15 +237,6 @@ def _parse(text: str, shape: tuple[int, ...]) -> tuple[float, ...] | None:
     return numbers if nested_text(row) == text else None
 
 
-def _all_numbers(outputs: Sequence[object]) -> bool:
-    """Whether floats hold all outputs as they are."""
-    kinds = {type(output) for output in outputs}  # not isinstance, which hooks may answer
-    if not all(issubclass(kind, _NUMBERS) for kind in kinds):
-        return False
-    whole = tuple(kind for kind in kinds if issubclass(kind, (int, np.integer)))
-    return not whole or not any(abs(int(o)) > EXACT for o in outputs if isinstance(o, whole))
-
-
 def _row_keys(columns: Sequence[Floats]) -> NDArray[np.uint64]:
     """Hashes of rows of floats; rows that collide count as one value, which is no error."""
     keys = np.zeros(len(columns[0]), np.uint64)
@@ -342,3 +245,15 @@ def _row_keys(columns: Sequence[Floats]) -> NDArray[np.uint64]:
         keys = (keys ^ bits) * np.uint64(0x9E3779B97F4A7C15)
         keys ^= keys >> np.uint64(29)
     return keys
+
+
+def part_name(name: str, index: tuple[int, ...]) -> str:
+    return name + "".join(f"[{i}]" for i in index)
+
+
+def lengths(name: str, shape: tuple[int, ...]) -> Iterator[tuple[str, float]]:
+    """The columns `len(output)`, `len(output[0])`, … of an array; not those of too many rows."""
+    for depth, length in enumerate(shape):
+        if math.prod(shape[:depth]) <= _MOST_LENGTHS:
+            for index in np.ndindex(shape[:depth]):
+                yield f"len({part_name(name, index)})", float(length)

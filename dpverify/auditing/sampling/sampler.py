@@ -15,22 +15,18 @@ import numpy as np
 
 from dpverify.auditing.sampling.drawing import (
     BLOCK,
-    LOSS,
     Part,
     SampleRaised,
     Side,
     Target,
     Task,
-    generator,
     is_vectorized,
     perform,
 )
 from dpverify.auditing.sampling.journal import Journal
-from dpverify.auditing.sampling.limits import OutOfTime
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
+from dpverify.auditing.sampling.processes import OutOfTime
 from dpverify.errors import InvalidParameter
-
-__all__ = ["LOSS", "SampleRaised", "Sampler", "Side", "Target", "generator"]
 
 _TASK = 0.25  # seconds that a task should take
 _LARGEST_TASK = 1_024  # calls

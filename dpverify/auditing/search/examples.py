@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dpverify.auditing.attacks.events import Linear, Trees
-from dpverify.auditing.sampling.sampler import Target
+from dpverify.auditing.sampling.drawing import Target
 from dpverify.auditing.search.judging import Finalist, Judging, Ledger, confirmed
 from dpverify.auditing.search.quick import (
     Look,

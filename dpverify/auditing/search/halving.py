@@ -11,8 +11,8 @@ from itertools import islice
 
 import numpy as np
 
-from dpverify.auditing.attacks.merit import Bound
-from dpverify.auditing.attacks.proposals import Explore, Families
+from dpverify.auditing.attacks.draws import Bound, Explore
+from dpverify.auditing.attacks.proposals import Families
 from dpverify.auditing.procedure.choice import best_choices
 from dpverify.auditing.search.trials import PairTrial, Pass, Search, derived
 from dpverify.auditing.statistics.binomial import critical

@@ -22,12 +22,11 @@ from typing import Any, NamedTuple
 
 from dpverify.auditing.auditor import audit
 from dpverify.auditing.procedure.conclusion import UNCONFIRMED
-from dpverify.auditing.procedure.replay import point_of
-from dpverify.auditing.sampling.sampler import Target
+from dpverify.auditing.sampling.drawing import Target
 from dpverify.auditing.search.quick import BLOCK, SOFTLY
 from dpverify.auditing.search.trials import PairTrial, Pass, Search
 from dpverify.auditing.statistics.binomial import rejects
-from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict
+from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, point_of
 from dpverify.errors import InvalidParameter
 
 _TRIES = 3  # blocks that may confirm a refutation, each twice as large

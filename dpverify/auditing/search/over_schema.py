@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from dpverify.auditing.adapters import adapted, assumptions
-from dpverify.auditing.sampling.sampler import Target
-from dpverify.auditing.sampling.workers import pool
+from dpverify.auditing.sampling.drawing import Target
+from dpverify.auditing.sampling.processes import pool
 from dpverify.auditing.search.halving import Halving
 from dpverify.auditing.search.judging import Finalist, Judging
 from dpverify.auditing.search.shrinking import SchemaShrinking

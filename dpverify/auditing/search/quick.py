@@ -14,18 +14,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpverify.auditing.attacks.draws import Confirm, Draws, Explore, Proposal
-from dpverify.auditing.attacks.merit import Bound
-from dpverify.auditing.attacks.proposals import (
-    Families,
+from dpverify.auditing.attacks.cuts import thresholds
+from dpverify.auditing.attacks.draws import (
+    Bound,
+    Confirm,
+    Draws,
+    Explore,
+    Proposal,
     merit_of,
     numeric_features,
-    thresholds,
-    values,
 )
+from dpverify.auditing.attacks.proposals import Families
+from dpverify.auditing.attacks.sets import values
 from dpverify.auditing.procedure.choice import Chosen, best_bound, best_choices
+from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.outputs import WHOLE, joined
-from dpverify.auditing.sampling.sampler import Sampler, Side
+from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.betting import Ladder, Stake, Wager, Wealth, wager
 from dpverify.auditing.statistics.binomial import Chain, rejects
 from dpverify.auditing.statistics.points import Point

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from dpverify.auditing.attacks.draws import Draws
 from dpverify.auditing.sampling.copies import copier, detached
-from dpverify.auditing.sampling.limits import OutOfTime
-from dpverify.auditing.sampling.outputs import WHOLE, Raised
-from dpverify.auditing.sampling.sampler import Sampler, Target
+from dpverify.auditing.sampling.drawing import Target
+from dpverify.auditing.sampling.outputs import WHOLE
+from dpverify.auditing.sampling.processes import OutOfTime
+from dpverify.auditing.sampling.reading import Raised
+from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.search.quick import Outcome, draws, together
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import Refuted

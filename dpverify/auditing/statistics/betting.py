@@ -34,9 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.arrays import Floats
+from dpverify.auditing.attacks.draws import Confirm, Draws, Explore
 from dpverify.auditing.attacks.events import Event
-from dpverify.auditing.attacks.proposals import Confirm, Draws, Explore
-from dpverify.auditing.sampling.sampler import Side
+from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.statistics.points import Point
 
 Codes: TypeAlias = NDArray[np.uint8]

@@ -14,7 +14,7 @@ at most that of rejecting the true point. [Stouffer et al. 1949; Clopper, Pearso
 Weights w₁ : w₂ = √(p(1−p)/n) : e^ε·√(q(1−q)/m) make the sum, to first order, the score statistic
 of p̂ − e^ε·q̂ − δ: the same for all q, and as powerful as if q were known to the test.
 
-The minimum over the points of a claim is bounded below on boxes of points (`boxes`).
+The minimum over the points of a claim is bounded below on boxes of points (`joint_score`).
 
 **Every ε at once.** The weights are a function of the point: on the curve p = e^ε·q + δ the ratio
 e^ε is (p − δ)/q. So one and the same set of points is rejected whatever ε is asked about, and the
@@ -43,7 +43,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaincinv, ndtri
 
-from dpverify.auditing.statistics.boxes import Joint, certified, least_at
+from dpverify.auditing.statistics.joint_score import Joint, certified, least_at
 from dpverify.errors import check_between, check_count
 
 _FLOOR_SHARE = 1e-3  # of the level, for each of the two floors of a block

@@ -2,8 +2,8 @@
 
 import math
 
-from dpverify.reporting.page import Page, Section, Table, Tone
-from dpverify.tracing.spending import Release
+from dpverify.reporting.page import Page, Section, TextTable, Tone
+from dpverify.tracing.evidence.spending import Release
 from dpverify.tracing.traced import MEANINGS, Traced
 
 _TONES: dict[str, Tone] = {"shown": "good", "refuted": "bad"}
@@ -52,7 +52,7 @@ def _claim(found: Traced, target: str) -> Section:
 def _spending(found: Traced) -> Section:
     ranked = sorted(found.releases, key=lambda r: -1.0 if math.isnan(r.loss) else -r.loss)
     rows = tuple(_row(release) for release in ranked[:100])
-    table = Table(
+    table = TextTable(
         caption="Every line at which data passed through noise, on the worst transcript",
         header=("line", "source", "noise", "scale", "moved by", "loses"),
         rows=rows,

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from dpverify.auditing.attacks.classifiers import boosted, logistic
+from dpverify.auditing.attacks.draws import Bound, Draws, Explore
 from dpverify.auditing.attacks.events import Between, Event, Linear, OneOf, event_from_dict
-from dpverify.auditing.attacks.merit import Bound
-from dpverify.auditing.attacks.proposals import Draws, Explore, Families, propose
-from dpverify.auditing.attacks.simplify import simplified
-from dpverify.auditing.sampling.outputs import from_array, from_objects
-from dpverify.auditing.sampling.sampler import Side
+from dpverify.auditing.attacks.proposals import Families, propose
+from dpverify.auditing.procedure.choice import simplified
+from dpverify.auditing.sampling.drawing import Side
+from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.errors import InvalidParameter
 
 GOAL = Bound(delta=0.0, z=1.6, planned=2_000)

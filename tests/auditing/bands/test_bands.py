@@ -9,11 +9,12 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from dpverify.auditing.attacks.proposals import Draws
+from dpverify.auditing.attacks.draws import Draws
 from dpverify.auditing.bands.curves import claimed_trade_off
 from dpverify.auditing.bands.estimation import estimate_profile, threshold_limits
 from dpverify.auditing.bands.scores import Score
-from dpverify.auditing.sampling.outputs import WHOLE, from_array
+from dpverify.auditing.sampling.outputs import WHOLE
+from dpverify.auditing.sampling.tabulating import from_array
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP
 from dpverify.mechanisms import Gaussian, Laplace, RandomizedResponse

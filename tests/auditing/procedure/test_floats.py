@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dpverify.auditing import Refuted, audit
-from dpverify.auditing.attacks.merit import Bound
-from dpverify.auditing.attacks.proposals import Draws, reachable
-from dpverify.auditing.sampling.outputs import from_array
-from dpverify.auditing.sampling.sampler import Side
+from dpverify.auditing.attacks.draws import Bound, Draws
+from dpverify.auditing.attacks.sets import reachable
+from dpverify.auditing.sampling.drawing import Side
+from dpverify.auditing.sampling.tabulating import from_array
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms import Laplace
 

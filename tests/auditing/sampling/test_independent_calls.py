@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from dpverify.auditing import Refuted, Witness, audit
 from dpverify.auditing.sampling.copies import copier, detached
-from dpverify.auditing.sampling.outputs import Raised, canonical
-from dpverify.auditing.sampling.sampler import Sampler, Side
-from dpverify.auditing.sampling.workers import pool
+from dpverify.auditing.sampling.drawing import Side
+from dpverify.auditing.sampling.processes import pool
+from dpverify.auditing.sampling.reading import Raised
+from dpverify.auditing.sampling.sampler import Sampler
+from dpverify.auditing.sampling.spelling import canonical
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import PureDP
 from dpverify.testing import assert_private

@@ -8,15 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.auditing.sampling.outputs import (
-    MISSING,
-    Raised,
-    TimedOut,
-    canonical,
-    from_array,
-    from_objects,
-    joined,
-)
+from dpverify.auditing.sampling.outputs import MISSING, joined
+from dpverify.auditing.sampling.reading import Raised, TimedOut
+from dpverify.auditing.sampling.spelling import canonical
+from dpverify.auditing.sampling.tabulating import from_array, from_objects
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dpverify.auditing import audit
-from dpverify.auditing.sampling.outputs import ODD, TYPE, from_array, from_objects
+from dpverify.auditing.sampling.outputs import ODD, TYPE
+from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.guarantees import PureDP
 
 ONE = PureDP(epsilon=1.0)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import dpverify as dpv
 from dpverify.auditing import audit
-from dpverify.auditing.sampling.limits import Stopped
+from dpverify.auditing.sampling.processes import Stopped
 from dpverify.auditing.search.judging import Ledger, completed
 from dpverify.errors import InvalidParameter
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from dpverify.auditing.attacks.draws import Confirm, Draws, Explore
 from dpverify.auditing.attacks.events import Between
-from dpverify.auditing.attacks.proposals import Confirm, Draws, Explore
-from dpverify.auditing.sampling.outputs import from_array
-from dpverify.auditing.sampling.sampler import Side
+from dpverify.auditing.sampling.drawing import Side
+from dpverify.auditing.sampling.tabulating import from_array
 from dpverify.auditing.statistics.betting import (
     Bet,
     Ladder,

@@ -1,0 +1,128 @@
+"""Worker processes, limits in time, and why an audit was stopped before its end."""
+
+import math
+import os
+import pickle
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from dpverify.errors import InvalidParameter, check_count
+
+Why: TypeAlias = Literal["time", "interrupt", "failure"]
+_AT_ONCE = 1e-6  # seconds; a timer of 0 would never ring
+
+
+class OutOfTime(BaseException):
+    """Raised in work that takes too long; no `except Exception` of a mechanism stops it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stopped:
+    """Why an audit ended before its budget did: its time was over, Ctrl-C, or a failure."""
+
+    why: Why
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+def can_interrupt() -> bool:
+    """Whether work can be interrupted here: it takes a Unix system and the main thread."""
+    main = threading.current_thread() is threading.main_thread()
+    return main and hasattr(signal, "setitimer")
+
+
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Raise OutOfTime in the body after so many seconds; limits may be nested."""
+    if seconds is None or seconds == math.inf:
+        yield
+        return
+    if not can_interrupt():
+        raise InvalidParameter(
+            f"timeout={seconds!r} must be None here: it needs a Unix system and the main thread"
+        )
+
+    def ring(_number: int, _frame: FrameType | None) -> None:
+        raise OutOfTime
+
+    start = time.monotonic()
+    outer = signal.getitimer(signal.ITIMER_REAL)[0]
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(
+        signal.ITIMER_REAL, max(min(seconds, outer) if outer > 0.0 else seconds, _AT_ONCE)
+    )
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+        if outer > 0.0:  # the limit around this one goes on, or rings now if it was the shorter
+            left = outer - (time.monotonic() - start)
+            signal.setitimer(signal.ITIMER_REAL, max(left, _AT_ONCE))
+
+
+@contextmanager
+def time_limit_if_possible(seconds: float | None) -> Iterator[None]:
+    """The same where work can be interrupted; elsewhere clocks are looked at between calls."""
+    with time_limit(seconds if can_interrupt() else None):
+        yield
+
+
+_seeded: set[int] = set()  # ids of processes; a fork inherits those of others, never its own
+
+
+@contextmanager
+def pool(workers: int, executor: Executor | None, sent: object) -> Iterator[Executor | None]:
+    """The caller's executor, or processes of our own, or none."""
+    check_count("workers", workers)
+    if executor is not None or workers == 1:
+        yield executor
+        return
+    try:
+        pickle.dumps(sent)
+    except Exception as error:
+        raise InvalidParameter(
+            f"mechanism must be picklable for workers={workers}: {type(error).__name__}: {error}"
+        ) from error
+    made = ProcessPoolExecutor(workers, initializer=_begin)
+    try:
+        yield made
+    finally:
+        made.shutdown(wait=True, cancel_futures=True)
+
+
+def _begin() -> None:
+    # Ctrl-C reaches the workers too: they end without a word, and the audit tells what it has.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    seed_anew()
+
+
+def seed_anew_outside(process: int) -> None:
+    """Once in every process but the one with this id: see `seed_anew`.
+
+    An executor of the caller may have begun its processes in any way.
+    """
+    if os.getpid() != process and os.getpid() not in _seeded:
+        seed_anew()
+
+
+def seed_anew() -> None:
+    """Seed the global generators from the system, for mechanisms that draw from them.
+
+    A process that is forked inherits their states, so all workers would draw the same numbers.
+    """
+    _seeded.add(os.getpid())
+    random.seed()
+    np.random.seed()  # noqa: NPY002  # the one that mechanisms may use

@@ -1,0 +1,192 @@
+"""Exact laws of outputs where all randomness is a few coins: every outcome is forced in turn."""
+
+# ruff: noqa: ANN401  # data and outputs are whatever a mechanism takes and returns
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+
+from dpverify.auditing.sampling.spelling import canonical
+from dpverify.pairs.finite import FinitePair
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Bits, Event, Pick, Value
+from dpverify.tracing.recording.journal import Recording
+from dpverify.tracing.recording.laws import coin
+from dpverify.tracing.recording.places import Place
+from dpverify.tracing.recording.runs import Run, record
+
+_MOST_BITS = 5
+_MOST_ORDER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerated:
+    """The exact laws of the output on both sides, and the lines that drew."""
+
+    pair: FinitePair
+    outputs: tuple[str, ...]
+    places: tuple[Place, ...]
+
+
+class TooMany(Exception):
+    """More outcomes than the budget of runs allows, or randomness that cannot be enumerated."""
+
+
+def enumerable(run: Run) -> bool:
+    """Whether everything random in the run has finitely many outcomes of known probability."""
+    events = run.journal.events
+    return bool(events) and all(_is_finite(run.journal, event) for event in events)
+
+
+def _is_finite(journal: Recording, event: Event) -> bool:
+    match event:
+        case Bits():
+            return np.size(event.idx) <= _MOST_BITS and not np.any(journal.draws.used[event.idx])
+        case Pick():
+            if event.key[0] == "permutation":
+                return bool(event.key[1] <= _MOST_ORDER)
+            return event.weights is not None and np.ndim(event.outcome) == 0
+        case Value():
+            laws = journal.draws.names_of(np.atleast_1d(event.idx))
+            return np.ndim(event.idx) == 0 and all(law.name == "integers" for law in laws)
+        case _:
+            return False
+
+
+def paths(run: Run) -> int:
+    """How many runs it would take to list all outcomes, judging by one run."""
+    total = 1
+    for event in run.journal.events:
+        match event:
+            case Value() if event.fresh:
+                total *= int(run.journal.draws.law_of(int(event.idx)).parameter)
+            case Pick() if event.key[0] == "permutation":
+                total *= math.factorial(event.key[1])
+            case Pick(weights=weights) if weights is not None:
+                total *= len(weights)
+            case Bits():
+                total *= 2 ** np.size(event.idx)
+            case _:
+                pass
+    return total
+
+
+def enumerated(
+    mechanism: Any, left: Any, right: Any, seed: int, budget: int
+) -> tuple[Enumerated | None, int]:
+    """Both laws of the output, and the runs it took; None where these exceed the budget."""
+    count = [0]
+    try:
+        one = _law(mechanism, left, seed, budget // 2, count)
+        two = _law(mechanism, right, seed, budget - count[0], count)
+    except TooMany:
+        return None, count[0]
+    names = tuple(dict.fromkeys([*one[0], *two[0]]))
+    masses = [[law.get(name, Fraction(0)) for name in names] for law in (one[0], two[0])]
+    scaled = [[mass / sum(side) for mass in side] for side in masses]
+    pair = FinitePair(left=scaled[0], right=scaled[1])
+    places = tuple(dict.fromkeys([*one[1], *two[1]]))
+    return Enumerated(pair, names, places), count[0]
+
+
+def _law(
+    mechanism: Any, data: Any, seed: int, budget: int, count: list[int]
+) -> tuple[dict[str, Fraction], list[Place]]:
+    masses: dict[str, Fraction] = {}
+    places: dict[Place, None] = {}
+    waiting: list[dict[int, Any]] = [{}]
+    runs = 0
+    while waiting:
+        forced = waiting.pop()
+        runs += 1
+        count[0] += 1
+        if runs + len(waiting) > budget:
+            raise TooMany
+        run = record(mechanism, data, Script(seed, outcomes=forced))
+        if not run.journal.events or not enumerable(run):
+            raise TooMany
+        mass = Fraction(1)
+        taken: dict[int, Any] = {}
+        for number, event in enumerate(run.journal.events):
+            places[event.place] = None
+            options = dict(_options(run.journal, event))
+            outcome = _key(event)
+            if number not in forced:
+                waiting += [
+                    {**taken, number: _forced(event, key)}
+                    for key, chance in options.items()
+                    if key != outcome and chance > 0
+                ]
+            elif _key_of(forced[number]) != outcome:
+                mass = Fraction(0)
+            taken[number] = _forced(event, outcome)
+            mass *= options[outcome]
+        name = canonical(sorted((repr(p), canonical(v)) for p, v in run.leaves.items()))
+        masses[name] = masses.get(name, Fraction(0)) + mass
+    total = sum(masses.values(), Fraction(0))
+    if abs(float(total) - 1.0) > 1e-12:
+        raise TooMany
+    return masses, list(places)
+
+
+def _key(event: Any) -> Any:
+    return _key_of(event.values if isinstance(event, Value) else event.outcome)
+
+
+def _key_of(outcome: Any) -> Any:
+    plain = np.asarray(outcome).tolist()
+    return tuple(plain) if isinstance(plain, list) else plain
+
+
+def _forced(event: Any, key: Any) -> Any:
+    """The outcome as the journal takes it."""
+    del event
+    return np.array(key) if isinstance(key, tuple) else key
+
+
+def _options(journal: Recording, event: Any) -> Iterator[tuple[Any, Fraction]]:
+    """Every outcome of an event with its probability, given what was known before."""
+    match event:
+        case Value() if not event.fresh:
+            yield float(event.values), Fraction(1)
+        case Value():
+            law = journal.draws.law_of(int(event.idx))
+            width = int(law.parameter)
+            for k in range(width):
+                yield float(event.offset + event.coef * k), Fraction(1, width)
+        case Pick() if event.key[0] == "permutation":
+            orders = list(permutations(range(event.key[1])))
+            yield from ((order, Fraction(1, len(orders))) for order in orders)
+        case Pick(weights=weights) if weights is not None:
+            exact = [Fraction(float(w)) for w in weights]
+            total = sum(exact, Fraction(0))
+            yield from ((k, w / total) for k, w in enumerate(exact))
+        case Bits():
+            yield from _bits(journal, event)
+        case _:
+            raise TooMany
+
+
+def _bits(journal: Recording, event: Bits) -> Iterator[tuple[Any, Fraction]]:
+    shape = np.shape(event.idx)
+    flat = [np.broadcast_to(np.asarray(x), shape).reshape(-1) for x in (event.offset, event.coef)]
+    draws = np.ravel(event.idx)
+    seen, raised = np.ravel(event.outcome), np.ravel(event.raised)
+    lows, highs = (np.ravel(x) for x in event.window)
+    chances = []
+    for i, j in enumerate(draws):
+        up = bool(raised[i]) == bool(flat[1][i] > 0)
+        window = (float(lows[i]), float(highs[i]))
+        cut = float(-flat[0][i] / flat[1][i])
+        chances.append(coin(journal.draws.law_of(int(j)), window, cut, up=up))
+    for others in product((False, True), repeat=len(draws)):
+        mass = Fraction(1)
+        for flip, chance in zip(others, chances, strict=True):
+            mass *= chance[int(flip)]
+        key = tuple(bool(s) != flip for s, flip in zip(seen, others, strict=True))
+        yield (key if shape else key[0]), mass

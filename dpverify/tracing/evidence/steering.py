@@ -1,0 +1,111 @@
+"""Noise that is chosen: both sides of every comparison, far out, and at ties."""
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Bits, Move, Value
+from dpverify.tracing.recording.laws import Law, coin
+from dpverify.tracing.recording.runs import Run, Twin
+
+_MOST_COINS = 16
+_FAR = 12.0  # in scales: what happens once in 160,000 runs with Laplace noise
+
+
+def _all(value: Any, to: float) -> Any:  # noqa: ANN401  # a float or an array
+    return np.full_like(value, to) if isinstance(value, np.ndarray) else to
+
+
+def _far(law: Law, value: Any, to: float) -> Any:  # noqa: ANN401
+    """Noise `to` scales away from 0, or at the end of its support on that side."""
+    match law.name:
+        case "uniform":
+            return _all(value, 0.5 + math.copysign(0.4999, to))
+        case "exponential" | "geometric":
+            least = 1.0 if law.name == "geometric" else 1e-3
+            return _all(value, math.ceil(to) if to > 0 else least)
+        case "integers":
+            return _all(value, law.parameter - 1.0 if to > 0 else 0.0)
+        case "normal" if abs(to) <= _FAR:
+            return _all(
+                value, math.copysign(math.sqrt(2.0 * abs(to)), to)
+            )  # as likely as Laplace's
+        case _:
+            return _all(value, to)
+
+
+def _alternating(law: Law, value: Any, to: float = _FAR) -> Any:  # noqa: ANN401
+    if not isinstance(value, np.ndarray):
+        return _far(law, value, to if value > 0.5 else -to)
+    ups, downs = _far(law, value, to), _far(law, value, -to)
+    return np.where(np.arange(value.size).reshape(value.shape) % 2 == 0, ups, downs)
+
+
+def _tie(law: Law, value: Any) -> Any:  # noqa: ANN401
+    return value if law.name in {"uniform", "integers", "geometric"} else _all(value, 0.0)
+
+
+def scripts(base: Run, seed: int, delta: float = 0.0) -> Iterator[Script]:
+    """Transcripts worth tracing after a first one: flips of its comparisons come first.
+
+    A claim with δ > 0 allows anything on transcripts of smaller probability: those are left out.
+    """
+    seen: dict[Any, int] = {}
+    most = base.journal.draws.top
+    for number, event in enumerate(base.journal.events):
+        if isinstance(event, Bits) and seen.setdefault(event.place, 0) < 2:
+            seen[event.place] += 1
+            if not delta or _chance(base, event) > delta:
+                yield Script(seed, outcomes={number: np.logical_not(event.outcome)[()]})
+    reach = _FAR if not delta else min(_FAR, 0.8 * math.log(0.5 / min(delta, 0.4)))
+    for far in (reach, -reach, *(() if delta else (100 * _FAR, -100 * _FAR))):
+        yield Script(seed, shape=partial(_far, to=far), until=most)
+    yield Script(seed, shape=partial(_alternating, to=reach), until=most)
+    yield Script(seed, shape=_tie, until=most)
+    for more in range(1, 4):
+        yield Script(seed + 1000 * more)
+
+
+def _chance(base: Run, event: Bits) -> float:
+    """The probability that a comparison falls the other way; of several, the least likely one."""
+    shape = np.shape(event.idx)
+    parts = [np.broadcast_to(np.asarray(x), shape).reshape(-1) for x in (event.offset, event.coef)]
+    lows, highs = (np.ravel(x) for x in event.window)
+    raised = np.ravel(event.raised)
+    chances = []
+    for i, j in enumerate(np.ravel(event.idx)[:_MOST_COINS]):
+        up = bool(raised[i]) == bool(parts[1][i] > 0)
+        window = (float(lows[i]), float(highs[i]))
+        law = base.journal.draws.law_of(int(j))
+        chances.append(float(coin(law, window, float(-parts[0][i] / parts[1][i]), up=up)[1]))
+    return min(chances, default=0.0)
+
+
+def worst_script(twin: Twin, seed: int, target: float, *, simple: bool) -> Script:
+    """The transcript on which the releases of a twin lose the most, or more than `target`.
+
+    Laplace noise loses |d| wherever z has the sign of its shift d; Gaussian noise loses z·d + d²/2,
+    so z is put far enough out. If `simple`, all other noise is 0.
+    """
+    fixed: dict[int, float] = {}
+    moves = [m for m in twin.differences if isinstance(m, Move)]
+    for move in moves:
+        event = twin.left.journal.events[move.event]
+        draws = np.atleast_1d(event.idx)
+        many = isinstance(event, Value) and draws.size != np.size(event.values)
+        if many or np.isnan(move.values).any() or draws.size <= int(move.flat.max()):
+            continue
+        step = move.z_other - move.z
+        far = np.ones(len(step))
+        if move.law.name == "normal":
+            far = (target + 1.0) / np.maximum(np.abs(step), 1e-300) / max(len(step), 1)
+        names = draws.reshape(-1)[move.flat]
+        for j, d, t in zip(names, step, far, strict=True):
+            if move.law.name in {"laplace", "normal", "logistic"} and abs(t) < 1e6:
+                fixed[int(j)] = float(np.sign(d) * t)
+    most = twin.left.journal.draws.top
+    return Script(seed, fixed=fixed, shape=_tie if simple else None, until=most)

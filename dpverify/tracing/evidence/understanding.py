@@ -1,0 +1,200 @@
+"""What a difference in a replay may be besides a leak: coins, noise by hand, lonely comparisons."""
+
+# ruff: noqa: ANN401  # operands are whatever the user has
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpverify.auditing.sampling.spelling import canonical
+from dpverify.claims import AuditClaim
+from dpverify.tracing.evidence.judging import Judged, judge
+from dpverify.tracing.evidence.spending import spending
+from dpverify.tracing.noise.generator import OTHER
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Bits, Pick, Puzzle, Value
+from dpverify.tracing.recording.outputs import Part, differing, differing_parts, part_of
+from dpverify.tracing.recording.runs import Run, Twin, record, replay
+
+_LONELY = 6  # comparisons that may have no counterpart
+
+
+_TRIES = 24  # other coins on the right, in search of the output of the left
+
+
+class OutOfRuns(Exception):
+    """The budget of executions ended before a transcript was understood."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Runner:
+    """Runs of one mechanism on one pair, within a budget; and ways to understand a difference."""
+
+    mechanism: Any
+    left: Any
+    right: Any
+    claim: AuditClaim
+    seed: int
+    budget: int
+    used: int = 0
+
+    def _record(self, data: Any, script: Script, *, eager: int = 0) -> Run:
+        self.used += 1
+        return record(self.mechanism, data, script, eager=eager)
+
+    def _replay(self, data: Any, base: Run, flips: Any = None) -> Twin:
+        self.used += 1
+        return replay(self.mechanism, data, base, flips=flips)
+
+    def _matched(self, base: Run, script: Script) -> Twin | None:
+        """A replay in which one comparison has no counterpart, in either direction.
+
+        So a histogram tells which categories are common: a rare one is compared and left out.
+        """
+        best: Twin | None = None
+        sides = ((base, self.right), (None, self.left))
+        for known, data in sides:
+            run = known
+            if run is None:
+                run = self._record(self.right, script)
+            events = run.journal.events
+            lonely = [
+                n
+                for n, e in enumerate(events)
+                if isinstance(e, Bits) and np.ndim(e.idx) == 0 and not run.journal.draws.used[e.idx]
+            ]
+            for number in lonely[-_LONELY:]:
+                if self.used + 4 > self.budget:
+                    raise OutOfRuns
+                self.used += 1
+                found = replay(self.mechanism, data, run, skips=frozenset({number}))
+                if found.leaks:
+                    continue
+                if judge(self.claim, spending(found.differences)) is Judged.WITHIN:
+                    return found
+                best = best or found
+        return best
+
+    def _by_hand(self, base: Run, twin: Twin) -> Puzzle | None:
+        """The line of noise that data may have met unseen: what leaks must vary with it.
+
+        All noise whose part is understood is held fixed, and the rest drawn anew. If what differs
+        in the output does not move, it is data. If it moves, and came from coins, then the two
+        sides must be able to say the same.
+        """
+        unmoved = _unmoved(twin)
+        if not unmoved:
+            return None
+        moved = {d.event for d in twin.differences}
+        fixed = {
+            int(j): float(base.journal.draws.z[j])
+            for number, event in enumerate(base.journal.events)
+            if isinstance(event, Value) and number in moved
+            for j in np.ravel(event.idx)
+        }
+        told = differing_parts(base.leaves, twin.right.leaves)
+        if not told:
+            return None
+        sides: tuple[list[Run], list[Run]] = ([base], [])
+        for k in range(_TRIES // 2):
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            for data, runs, step in ((self.left, sides[0], 31), (self.right, sides[1], 37)):
+                script = Script(self.seed + step * (k + 1), fixed=fixed)
+                runs.append(self._record(data, script))
+            if k == 2 and not _vary(sides[0], told):
+                return None
+            if not (isinstance(unmoved[0], Bits) or _is_coin(unmoved[0])):
+                if k == 2:
+                    return Puzzle(unmoved[0].place, "data meet noise out of sight, from here on")
+            elif _meet(sides, told):
+                return Puzzle(unmoved[0].place, "noise is made from coins here")
+        return None
+
+    def _flipped(self, base: Run, twin: Twin) -> Twin | None:
+        """A replay with one coin turned, if that gives the same output: randomized response.
+
+        The coin must be turned back by the same rule when it fell the other way.
+        """
+        for number, turn in _positions(base, twin)[:_TRIES]:
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            flips = {number: turn}
+            found = self._replay(self.right, base, flips)
+            if found.leaks:
+                continue
+            event = base.journal.events[number]
+            script = Script(base.journal.script.seed, outcomes={number: _other(event, turn)})
+            other = self._record(self.left, script)
+            back = self._replay(self.right, other, flips)
+            if not back.leaks:
+                return found
+        return None
+
+
+def _unmoved(twin: Twin) -> list[Any]:
+    """Events of noise that met no data in sight; numbers before coins."""
+    moved = {d.event for d in twin.differences}
+    found = [
+        event
+        for number, event in enumerate(twin.left.journal.events)
+        if number not in moved and not (isinstance(event, Value) and event.final)
+    ]
+    return sorted(found, key=lambda e: isinstance(e, Bits) or _is_coin(e))
+
+
+def _is_coin(event: Any) -> bool:
+    return isinstance(event, Pick) and event.key[0] not in OTHER
+
+
+def _vary(runs: list[Run], told: list[Part]) -> bool:
+    """Whether what differs between the sides also differs between runs on one of them."""
+    return len({canonical([part_of(run.leaves, part) for part in told]) for run in runs}) > 1
+
+
+def _meet(sides: tuple[list[Run], list[Run]], told: list[Part]) -> bool:
+    """Whether some run of either side shows the same at the places that differ."""
+    seen = [{canonical([part_of(r.leaves, part) for part in told]) for r in runs} for runs in sides]
+    return bool(seen[0] & seen[1])
+
+
+def _positions(base: Run, twin: Twin) -> list[tuple[int, Any]]:
+    """Coins that may have to be turned, the likeliest first: same place in coins and in output."""
+    changed: set[int] = set()
+    for path in differing(base.leaves, twin.right.leaves):
+        one, two = base.leaves.get(path), twin.right.leaves.get(path)
+        if isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and one.shape == two.shape:
+            changed |= set(np.flatnonzero(np.ravel(one != two)).tolist())
+        changed |= {part for part in path if isinstance(part, int)}
+    found: list[tuple[int, int, int, Any]] = []
+    events = base.journal.events
+    coins = [n for n, e in enumerate(events) if isinstance(e, Bits)]
+    for order, number in enumerate(coins):
+        size = np.size(events[number].idx)
+        for flat in range(size):
+            likely = flat in changed or (size == 1 and order in changed)
+            found.append((0 if likely else 1, number, flat, frozenset({flat})))
+    for number, event in enumerate(events):
+        weights = event.weights if isinstance(event, Pick) else None
+        if weights is not None and np.ndim(event.outcome) == 0:
+            allowed = range(len(weights))
+            found += [
+                (0, number, abs(step), step)
+                for step in (1, -1, 2, -2)
+                if int(event.outcome) + step in allowed
+            ]
+    return [(number, turn) for _, number, _, turn in sorted(found, key=lambda f: f[:3])]
+
+
+def _other(event: Any, turn: Any) -> Any:
+    """Another outcome of the same coin, for which the turn must work as well."""
+    if isinstance(event, Pick):
+        weights, step = np.asarray(event.weights), int(turn)
+        size = len(weights)
+        options = [k for k in np.argsort(-weights) if 0 <= k + step < size and k != event.outcome]
+        return int(options[0]) if options else int(event.outcome)
+    outcome = np.array(event.outcome)
+    (flat,) = turn
+    outcome.reshape(-1)[flat] = not outcome.reshape(-1)[flat]
+    return outcome[()]

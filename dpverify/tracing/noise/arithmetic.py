@@ -1,0 +1,274 @@
+"""numpy's ufuncs on noisy values: what is linear stays a form, everything else gets numbers."""
+
+# ruff: noqa: ANN401  # operands are whatever the user has
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.tracing.noise.arrays import NoisyArray
+from dpverify.tracing.noise.numbers import is_plain, touched
+from dpverify.tracing.noise.shapes import (
+    as_array,
+    as_number,
+    broadcast,
+    eager,
+    gathered,
+    holds_noise,
+    is_noisy,
+    plain,
+    reshaped,
+    shape_of,
+    stored,
+    with_terms,
+)
+from dpverify.tracing.recording.events import Factor, rescaled
+from dpverify.tracing.recording.places import Place, here
+
+MOST_TERMS = 4_000_000  # beyond, a sum of draws is realized part by part
+
+
+def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, Any]) -> Any:
+    place = here(3)
+    out = options.pop("out", None)
+    if method == "__call__" and not (set(options) - {"dtype", "casting"}):
+        handler = _LINEAR.get(ufunc)
+        if ufunc in _PRODUCTS and any(is_noisy(x) and eager(x, inputs) for x in inputs):
+            handler = None
+        if handler is not None:
+            found = handler(inputs, place)
+            if found is not NotImplemented:
+                return stored(as_number(found), out)
+    if method == "reduce" and ufunc is np.add and type(inputs[0]) is NoisyArray:
+        return stored(summed(inputs[0], options.get("axis", 0)), out)
+    if method == "__call__" and out is None:
+        made = reshaped(lambda *x: ufunc(*x, **options), inputs, {}, place)
+        if made is not NotImplemented:
+            return made
+    numbers = [plain(x, place) for x in inputs]
+    result = getattr(ufunc, method)(*numbers, **options)
+    return stored(result, out)
+
+
+_PRODUCTS = {np.multiply, np.true_divide, np.matmul}
+
+
+def _sides(inputs: Any) -> tuple[Any, Any] | None:
+    """Both operands as forms or plain arrays; None if one of them is neither."""
+    found: list[Any] = []
+    for x in inputs:
+        if is_noisy(x):
+            found.append(as_array(x))
+        elif type(x) in {list, tuple}:
+            found.append(gathered(x) if holds_noise(x) else np.asarray(x))
+        else:
+            found.append(x)
+        if not (is_noisy(found[-1]) or is_plain(found[-1])):
+            return None
+    return found[0], found[1]
+
+
+def _add(inputs: Any, place: Place) -> Any:
+    sides = _sides(inputs)
+    return NotImplemented if sides is None else _sum_of(sides[0], sides[1], 1, place)
+
+
+def _subtract(inputs: Any, place: Place) -> Any:
+    sides = _sides(inputs)
+    if sides is None:
+        return NotImplemented
+    one, two = sides
+    if is_noisy(one):
+        return _sum_of(one, two, -1, place)
+    return _sum_of(scaled(two, -1), one, 1, place)
+
+
+def _sum_of(one: Any, two: Any, sign: int, place: Place) -> Any:
+    if not is_noisy(one):
+        one, two = two, one
+    shape = np.broadcast_shapes(one.shape, shape_of(two))
+    wide = broadcast(one, shape)
+    if not is_noisy(two):
+        addend = two if sign > 0 else -np.asarray(two)
+        whole = one.whole and np.asarray(two).dtype.kind in "iub"
+        return NoisyArray(
+            one.journal,
+            wide.offset + addend,
+            wide.idx,
+            wide.coef,
+            touched(one.touches, place, addend),
+            many=wide.many,
+            whole=whole,
+        )
+    other = broadcast(two, shape)
+    parts = [with_terms(wide), with_terms(other)]
+    return NoisyArray(
+        one.journal,
+        np.asarray(wide.offset) + sign * np.asarray(other.offset),
+        np.concatenate([parts[0][0], parts[1][0]], axis=-1),
+        np.concatenate([parts[0][1], sign * parts[1][1]], axis=-1),
+        (*one.touches, *rescaled(two.touches, sign)),
+        many=True,
+        whole=one.whole and two.whole,
+    )
+
+
+def scaled(form: Any, factor: Any) -> Any:
+    """The form times a plain number or array."""
+    shape = np.broadcast_shapes(form.shape, np.shape(factor))
+    wide = broadcast(form, shape)
+    times = np.asarray(factor)
+    if times.dtype.kind == "b":
+        times = times.astype(np.int64)
+    coef = np.asarray(wide.coef)
+    if wide.many and times.ndim:
+        _, _, coef = wide.full()
+        terms = np.broadcast_to(times, shape)[..., None]
+    else:
+        terms = times
+    return NoisyArray(
+        form.journal,
+        np.asarray(wide.offset) * times,
+        wide.idx,
+        coef * terms,
+        rescaled(form.touches, times if times.ndim else times[()]),
+        many=wide.many,
+        whole=form.whole and times.dtype.kind in "iu",
+    )
+
+
+def multiply(inputs: Any, place: Place) -> Any:
+    sides = _sides(inputs)
+    if sides is None or (is_noisy(sides[0]) and is_noisy(sides[1])):
+        return NotImplemented
+    one, two = sides if is_noisy(sides[0]) else sides[::-1]
+    return _noted(scaled(one, two), place, two)
+
+
+def _noted(form: Any, place: Place, by: Any) -> Any:
+    form.touches = (*form.touches, (place, Factor(by)))
+    return form
+
+
+def _divide(inputs: Any, place: Place) -> Any:
+    sides = _sides(inputs)
+    if sides is None or is_noisy(sides[1]) or np.any(np.asarray(sides[1]) == 0):
+        return NotImplemented
+    by = 1.0 / np.asarray(sides[1], dtype=np.float64)
+    return _noted(scaled(sides[0], by), place, by)
+
+
+def _negative(inputs: Any, place: Place) -> Any:
+    del place
+    return scaled(as_array(inputs[0]), -1)
+
+
+def _positive(inputs: Any, place: Place) -> Any:
+    del place
+    return inputs[0]
+
+
+def matmul(inputs: Any, place: Place) -> Any:
+    sides = _sides(inputs)
+    if sides is None or (is_noisy(sides[0]) and is_noisy(sides[1])):
+        return NotImplemented
+    one, two = sides
+    if is_noisy(one):
+        form, matrix = one, np.asarray(two)
+        if form.ndim == 1 and matrix.ndim == 1:
+            return summed(scaled(form, matrix), None)
+        if form.ndim == 1 and matrix.ndim == 2:
+            return matmul((matrix.T, form), place)
+        if matrix.ndim not in {1, 2} or form.ndim != 2:
+            return NotImplemented
+        return matmul((matrix.T, form.T), place).T if matrix.ndim == 2 else _rows(form, matrix)
+    matrix, form = np.asarray(one), two
+    if matrix.ndim == 1 and form.ndim == 1:
+        return summed(scaled(form, matrix), None)
+    if matrix.ndim == 1 and form.ndim == 2:
+        return _rows(form.T, matrix)
+    if matrix.ndim != 2 or form.ndim not in {1, 2} or matrix.size * form.size > MOST_TERMS:
+        return NotImplemented
+    if form.ndim == 1:
+        return summed(scaled(form, matrix), 1)
+    wide = NoisyArray.mapped(form, lambda a: a[None, :, :])
+    return summed(scaled(wide, matrix[:, :, None]), 1)
+
+
+def _rows(form: Any, vector: NDArray[Any]) -> Any:
+    return summed(scaled(form, vector), 1)
+
+
+def summed(form: Any, axis: Any) -> Any:
+    """The form summed over axes: the draws of the summed elements become terms of one."""
+    offset, _, _ = form.full()
+    idx, coef = with_terms(form)
+    axes = tuple(range(form.ndim)) if axis is None else axis if type(axis) is tuple else (axis,)
+    axes = tuple(a % form.ndim for a in axes)
+    kept = [a for a in range(form.ndim) if a not in axes]
+    order = (*kept, *axes, form.ndim)
+    shape = tuple(form.shape[a] for a in kept)
+    made = NoisyArray(
+        form.journal,
+        offset.sum(axis=axes),
+        idx.transpose(order).reshape(*shape, -1),
+        coef.transpose(order).reshape(*shape, -1),
+        tuple(
+            (p, a if isinstance(a, Factor) else _addend_sum(a, form.shape, axes))
+            for p, a in form.touches
+        ),
+        many=True,
+        whole=form.whole,
+    )
+    return as_number(made)
+
+
+def _addend_sum(addend: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    try:
+        return np.broadcast_to(np.asarray(addend), shape).sum(axis=axes)
+    except ValueError:
+        return addend
+
+
+def _comparison(op: str) -> Callable[[Any, Place], Any]:
+    opposite = {
+        "greater": "less",
+        "less": "greater",
+        "greater_equal": "less_equal",
+        "less_equal": "greater_equal",
+    }
+
+    def compared(inputs: Any, place: Place) -> Any:
+        sides = _sides(inputs)
+        if sides is None or (is_noisy(sides[0]) and is_noisy(sides[1])):
+            return NotImplemented
+        one, two = sides
+        used = op
+        if not is_noisy(one):
+            one, two, used = two, one, opposite[op]
+        laws = one.journal.draws.names_of(one.idx) if one.size else []
+        gap = _sum_of(one, two, -1, place)
+        offset, idx, coef = gap.full()
+        usable = not one.many and not any(law.is_discrete for law in laws)
+        if not usable or np.any(coef == 0) or not np.all(np.isfinite(offset)):
+            return NotImplemented
+        return one.journal.compare(used, offset, idx, coef, one.touches, place)
+
+    return compared
+
+
+_LINEAR: dict[np.ufunc, Callable[[Any, Place], Any]] = {
+    np.add: _add,
+    np.subtract: _subtract,
+    np.multiply: multiply,
+    np.true_divide: _divide,
+    np.negative: _negative,
+    np.positive: _positive,
+    np.matmul: matmul,
+    np.greater: _comparison("greater"),
+    np.greater_equal: _comparison("greater_equal"),
+    np.less: _comparison("less"),
+    np.less_equal: _comparison("less_equal"),
+}

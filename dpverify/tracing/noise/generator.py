@@ -1,0 +1,372 @@
+"""A numpy Generator whose draws know that they are noise."""
+
+# ruff: noqa: ANN401, FBT002, PLR0913, PLR0917  # the signatures are numpy's
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln, xlog1py, xlogy
+
+from dpverify.errors import DPVerifyError
+from dpverify.tracing.noise.arrays import NoisyArray
+from dpverify.tracing.noise.numbers import NoisyNumber
+from dpverify.tracing.noise.shapes import is_noisy
+from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.laws import (
+    CAUCHY,
+    EXPONENTIAL,
+    GUMBEL,
+    LAPLACE,
+    LOGISTIC,
+    NORMAL,
+    UNIFORM,
+    Law,
+)
+from dpverify.tracing.recording.places import Place, here
+
+_MOST_OUTCOMES = 400
+OTHER = (
+    *("beta", "chisquare", "dirichlet", "f", "gamma", "hypergeometric", "lognormal", "logseries"),
+    *("multinomial", "multivariate_hypergeometric", "negative_binomial", "noncentral_chisquare"),
+    *("noncentral_f", "pareto", "poisson", "power", "rayleigh", "standard_gamma", "standard_t"),
+    *("triangular", "vonmises", "wald", "weibull", "zipf", "bytes"),
+)
+"""Laws that are recorded by their parameters alone; noise made from them is not understood."""
+
+
+class _Zero(float):
+    """A location that nobody gave: nothing was added to the noise."""
+
+
+NO_LOCATION = _Zero(0.0)
+_SIMPLE = {float, int, _Zero}
+
+
+class NotTraceable(DPVerifyError):
+    """The mechanism does something with its generator that cannot be followed."""
+
+
+def _plain(value: Any, place: Place) -> Any:
+    return value.realize(place) if is_noisy(value) else value
+
+
+class TracedBits(np.random.PCG64):
+    """The bits of a recording generator."""
+
+    def __init__(self, owner: "RecordingGenerator") -> None:
+        super().__init__(owner.journal.script.seed)
+        self.owner = owner
+
+    def random_raw(self, *args: Any, **options: Any) -> Any:
+        place = here(2)
+        self.owner.journal.puzzle(place, "the generator's raw bits are used: noise is not seen")
+        return super().random_raw(*args, **options)
+
+
+class RecordingGenerator(np.random.Generator):
+    """Passes for a generator; every draw is a form in the journal of the run."""
+
+    def __init__(self, journal: Any) -> None:
+        super().__init__(np.random.PCG64(journal.script.seed))
+        self.journal = journal
+        self.tape: list[tuple[Law, int | None, int]] | None = None
+        self.at = 0
+
+    def on_tape(self, tape: list[tuple[Law, int | None, int]]) -> "RecordingGenerator":
+        """A generator that starts where another one with the same seed did: same draws."""
+        self.tape = tape
+        return self
+
+    def _start(self, journal: Any, law: Law, size: int | None, place: Place) -> int:
+        """The number of the first draw: a new one, or that of a generator with the same seed."""
+        tape = self.tape
+        if tape is None:
+            return int(journal.draw(law, size, place))
+        if self.at < len(tape) and tape[self.at][:2] == (law, size):
+            self.at += 1
+            return tape[self.at - 1][2]
+        start = int(journal.draw(law, size, place))
+        del tape[self.at :]
+        tape.append((law, size, start))
+        self.at += 1
+        return start
+
+    # Location and scale.
+
+    def _draw(self, law: Law, loc: Any, scale: Any, size: Any) -> Any:
+        place = here(3)
+        journal = self.journal
+        if journal is not CURRENT.get():
+            journal = self._open(place)
+        if size is None and type(scale) is float and scale >= 0.0 and type(loc) in _SIMPLE:
+            tape = self.tape
+            start = (
+                journal.draw(law, None, place)
+                if tape is None
+                else self._start(journal, law, None, place)
+            )
+            touches: Any = () if loc is NO_LOCATION else ((place, loc),)
+            return NoisyNumber(journal, loc + 0.0, start, scale, touches)
+        if is_noisy(loc):
+            return loc + self._draw(law, NO_LOCATION, scale, size)
+        scale = _plain(scale, place)
+        if np.any(np.asarray(scale) < 0):
+            raise ValueError("scale < 0")
+        if size is None and np.ndim(loc) == 0 and np.ndim(scale) == 0:
+            start = self._start(journal, law, None, place)
+            touches = () if loc is NO_LOCATION else ((place, loc),)
+            return NoisyNumber(journal, loc + 0.0, start, float(scale), touches)
+        if size is None:
+            shape = np.broadcast_shapes(np.shape(loc), np.shape(scale))
+        else:
+            shape = tuple(map(int, size)) if np.ndim(size) else (int(size),)
+        count = int(np.prod(shape, dtype=np.int64))
+        start = self._start(journal, law, count, place)
+        idx = np.arange(start, start + count).reshape(shape)
+        offset = np.broadcast_to(np.asarray(loc, dtype=np.float64), shape)
+        touches = () if loc is NO_LOCATION else ((place, loc),)
+        coef = np.asarray(scale, dtype=np.float64)
+        return NoisyArray(journal, offset, idx, coef, touches)
+
+    def _open(self, place: Place) -> Any:
+        now = CURRENT.get()
+        if self.journal.closed or (now is not None and now is not self.journal):
+            if now is None:
+                raise NotTraceable(f"{place}: the generator of a trace that is over was used")
+            if now.inner:
+                return now
+            now.puzzle(place, "the generator of an earlier call is used")
+            self.journal = now
+        return self.journal
+
+    def laplace(self, loc: Any = NO_LOCATION, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._draw(LAPLACE, loc, scale, size)
+
+    def normal(self, loc: Any = NO_LOCATION, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._draw(NORMAL, loc, scale, size)
+
+    def standard_normal(self, size: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        del dtype
+        return self._into(
+            out, self._draw(NORMAL, NO_LOCATION, 1.0, size if out is None else np.shape(out))
+        )
+
+    def gumbel(self, loc: Any = NO_LOCATION, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._draw(GUMBEL, loc, scale, size)
+
+    def logistic(self, loc: Any = NO_LOCATION, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._draw(LOGISTIC, loc, scale, size)
+
+    def standard_cauchy(self, size: Any = None) -> Any:
+        return self._draw(CAUCHY, NO_LOCATION, 1.0, size)
+
+    def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
+        return self._draw(EXPONENTIAL, NO_LOCATION, scale, size)
+
+    def standard_exponential(
+        self, size: Any = None, dtype: Any = None, method: Any = None, out: Any = None
+    ) -> Any:
+        del dtype, method
+        shape = size if out is None else np.shape(out)
+        return self._into(out, self._draw(EXPONENTIAL, NO_LOCATION, 1.0, shape))
+
+    def uniform(self, low: Any = NO_LOCATION, high: Any = 1.0, size: Any = None) -> Any:
+        return self._draw(UNIFORM, low, np.subtract(high, low)[()], size)
+
+    def random(self, size: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        del dtype
+        if out is None:
+            return self._draw(UNIFORM, NO_LOCATION, 1.0, size)
+        return self._into(out, self._draw(UNIFORM, NO_LOCATION, 1.0, np.shape(out)))
+
+    @staticmethod
+    def _into(out: Any, drawn: Any) -> Any:
+        if out is None:
+            return drawn
+        np.copyto(out, drawn.realize(here(3)))
+        return out
+
+    def multivariate_normal(
+        self, mean: Any, cov: Any, size: Any = None, *args: Any, **options: Any
+    ) -> Any:
+        del args, options
+        mean, cov = np.asarray(mean, dtype=np.float64), np.asarray(cov, dtype=np.float64)
+        values, vectors = np.linalg.eigh(cov)
+        if values.min(initial=0.0) < -1e-8 * max(1.0, abs(values.max(initial=0.0))):
+            raise ValueError("covariance is not symmetric positive-semidefinite.")
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        shape = () if size is None else tuple(size) if np.ndim(size) else (int(size),)
+        diagonal = np.all(cov == np.diag(np.diag(cov)))
+        if diagonal:
+            scale = np.broadcast_to(np.sqrt(np.diag(cov)), (*shape, len(mean)))
+            return self._draw(NORMAL, mean, scale, (*shape, len(mean)))
+        drawn = self._draw(NORMAL, NO_LOCATION, 1.0, (*shape, len(mean)))
+        if shape == ():
+            return root @ drawn + mean
+        return (drawn.reshape(-1, len(mean)) @ root.T).reshape(*shape, len(mean)) + mean
+
+    # Whole numbers.
+
+    def geometric(self, p: Any, size: Any = None) -> Any:
+        place = here(2)
+        journal, p = self._open(place), float(_plain(p, place))
+        law = Law("geometric", p)
+        return self._whole(journal, law, 0, size, place)
+
+    def integers(
+        self, low: Any, high: Any = None, size: Any = None, dtype: Any = None, endpoint: Any = False
+    ) -> Any:
+        place = here(2)
+        journal = self._open(place)
+        low, high = (_plain(x, place) for x in (low, high))
+        if high is None:
+            low, high = 0, low
+        many = bool(np.ndim(low) or np.ndim(high))
+        width = 0 if many else int(high) - int(low) + bool(endpoint)
+        if not many and width <= 0:
+            raise ValueError("low >= high")
+        if many or width > 2**52:
+            kind = np.int64 if dtype is None else dtype
+            key = ("integers", str(low), str(high), str(size), bool(endpoint))
+
+            def sample(rng: np.random.Generator) -> Any:
+                return rng.integers(low, high, size=size, dtype=kind, endpoint=endpoint)
+
+            return journal.pick(key, None, sample, place)
+        return self._whole(journal, Law("integers", float(width)), int(low), size, place)
+
+    @staticmethod
+    def _whole(journal: Any, law: Law, low: int, size: Any, place: Place) -> Any:
+        touches = ((place, low),) if low else ()
+        if size is None:
+            return NoisyNumber(journal, low, journal.draw(law, None, place), 1, touches, whole=True)
+        shape = tuple(map(int, size)) if np.ndim(size) else (int(size),)
+        count = int(np.prod(shape, dtype=np.int64))
+        start = journal.draw(law, count, place)
+        idx = np.arange(start, start + count).reshape(shape)
+        return NoisyArray(journal, np.full(shape, low), idx, np.asarray(1), touches, whole=True)
+
+    def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
+        place = here(2)
+        journal, n, p = self._open(place), _plain(n, place), _plain(p, place)
+        if np.ndim(n) == 0 and n == 1:
+            shape = size if size is not None else (np.shape(p) or None)
+            told = self._draw(UNIFORM, NO_LOCATION, 1.0, shape) < p
+            return told.astype(np.int64) if isinstance(told, np.ndarray) else int(told)
+        if np.ndim(n) == 0 and np.ndim(p) == 0 and n <= _MOST_OUTCOMES and size is None:
+            weights = _binomial(int(n), float(p))
+            drawn = journal.pick(("binomial",), weights, lambda rng: int(rng.binomial(n, p)), place)
+            return int(drawn)
+        return self._noted("binomial", (str(n), str(p), str(size)), place, (n, p, size))
+
+    # Choices.
+
+    def choice(
+        self,
+        a: Any,
+        size: Any = None,
+        replace: Any = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,  # noqa: FBT001
+    ) -> Any:
+        place = here(2)
+        journal = self._open(place)
+        a, p = _plain(a, place), _plain(p, place)
+        whole = np.ndim(a) == 0
+        count = int(a) if whole else np.shape(a)[axis]
+        weights = None if p is None else np.asarray(p, dtype=np.float64)
+        known = weights is not None and (replace or size is None)
+        key: tuple[Any, ...] = ("choice",) if known else ("choice", count, str(size), bool(replace))
+        if weights is not None and not known:
+            key = (*key, weights.tobytes())
+
+        def sample(rng: np.random.Generator) -> Any:
+            return rng.choice(count, size=size, replace=replace, p=weights, shuffle=shuffle)
+
+        chosen = journal.pick(key, weights if known else None, sample, place)
+        if np.any(np.asarray(chosen) >= count):
+            journal.leak("parameter", place, "one side chooses among more candidates")
+            chosen = np.minimum(chosen, count - 1)
+        return chosen if whole else np.take(np.asarray(a), chosen, axis=axis)
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        place = here(2)
+        x = _plain(x, place)
+        count = int(x) if np.ndim(x) == 0 else np.shape(x)[axis]
+        order = self._order(count, place)
+        return order if np.ndim(x) == 0 else np.take(np.asarray(x), order, axis=axis)
+
+    def permuted(self, x: Any, *, axis: Any = None, out: Any = None) -> Any:
+        del axis, out
+        place = here(2)
+        self._open(place).puzzle(place, "permuted() is not understood")
+        return self.journal.script.rng.permuted(_plain(x, place))
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        place = here(2)
+        order = self._order(np.shape(x)[axis] if isinstance(x, np.ndarray) else len(x), place)
+        x[:] = np.take(x, order, axis=axis) if isinstance(x, np.ndarray) else [x[i] for i in order]
+
+    def _order(self, count: int, place: Place) -> Any:
+        journal = self._open(place)
+        key = ("permutation", count)
+        return np.array(journal.pick(key, None, lambda rng: rng.permutation(count), place))
+
+    def _noted(self, name: str, key: tuple[Any, ...], place: Place, args: Any) -> Any:
+        """A law that is known by its parameters alone."""
+        args = tuple(_plain(x, place) for x in args)
+        journal = self._open(place)
+        return journal.pick((name, *key), None, lambda rng: getattr(rng, name)(*args), place)
+
+    # What a generator can do besides.
+
+    @property
+    def bit_generator(self) -> Any:
+        """Bits that remember whose they are: a generator made from them is this one."""
+        return TracedBits(self)
+
+    def spawn(self, n_children: int) -> list[Any]:
+        """Children draw into the same journal."""
+        return [RecordingGenerator(self._open(here(2))) for _ in range(n_children)]
+
+    def __reduce__(self) -> Any:
+        place = here(2)
+        self.journal.puzzle(place, "the generator is copied or sent to another process")
+        raise NotTraceable(f"{place}: the generator is copied or sent to another process")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        place = here(2)
+        self.journal.puzzle(place, "the generator is copied: both would draw the same noise")
+        return RecordingGenerator(self.journal)
+
+    __copy__ = __deepcopy__
+
+
+def _binomial(n: int, p: float) -> Any:
+    """Probabilities of 0 … n successes, right to about 1e-13 of themselves."""
+    k = np.arange(n + 1.0)
+    ways = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
+    weights = np.exp(ways + xlogy(k, p) + xlog1py(n - k, -p))
+    return weights / weights.sum()
+
+
+def _add_others() -> None:
+    def method(name: str) -> Callable[..., Any]:
+        def draw(self: RecordingGenerator, *args: Any, **options: Any) -> Any:
+            place = here(2)
+            args = tuple(_plain(x, place) for x in args)
+            options = {key: _plain(x, place) for key, x in options.items()}
+            journal = self._open(place)
+            key = (name, repr(args), repr(sorted(options.items())))
+            return journal.pick(key, None, lambda rng: getattr(rng, name)(*args, **options), place)
+
+        draw.__name__ = name
+        return draw
+
+    for name in OTHER:
+        setattr(RecordingGenerator, name, method(name))
+
+
+_add_others()

@@ -1,0 +1,292 @@
+"""Mechanisms of this library, of OpenDP and of diffprivlib, called inside a traced function.
+
+Their noise is made from bits in ways that no form follows. So the call as a whole is recorded: what
+went in on either side, and what came out, which a replay answers with. Additive noise becomes a
+form like any other; for the rest the library's own word is taken for what the difference between
+the inputs costs.
+"""
+
+# ruff: noqa: ANN401  # values are those of other libraries
+
+import math
+import sys
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from dpverify import mechanisms
+from dpverify.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
+from dpverify.pairs.base import Pair
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.leaky_response import LeakyResponsePair
+from dpverify.tracing.recording.events import Paid
+from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.laws import NOTHING
+from dpverify.tracing.recording.places import NOWHERE, here
+
+Patch = tuple[Any, str, Any]
+
+
+def library_patches() -> list[Patch]:
+    """Stand-ins for the mechanisms of those libraries that are loaded."""
+    return [*_own(), *_pandas(), *_opendp(), *_diffprivlib(), *_torch()]
+
+
+FOLLOWED = ("opendp.mod", "diffprivlib.mechanisms", "torch", "pandas")
+"""Modules whose functions are replaced where they are loaded."""
+
+
+# pandas.
+
+
+def _pandas() -> list[Patch]:
+    """Tables take noise of their own shape as arrays do."""
+    module = sys.modules.get("pandas")
+    if module is None:
+        return []
+    kind = module.DataFrame
+    names = ("__add__", "__radd__", "__sub__", "__rsub__", "add", "sub")
+    return [(kind, name, _table(name, getattr(kind, name))) for name in names]
+
+
+def _table(name: str, original: Any) -> Any:
+    def method(self: Any, other: Any, *args: Any, **options: Any) -> Any:
+        from dpverify.tracing.noise.arrays import NoisyArray  # noqa: PLC0415  # a cycle
+
+        if type(other) is not NoisyArray or args or options:
+            return original(self, other, *args, **options)
+        values = self.to_numpy(dtype=np.float64)
+        signed = -values if name == "__rsub__" else values
+        total = signed - other if name in {"__sub__", "sub"} else signed + other
+        return type(self)(total.realize(here(2)), index=self.index, columns=self.columns)
+
+    return method
+
+
+# This library.
+
+
+def _own() -> list[Patch]:
+    found: list[Patch] = []
+    for name in mechanisms.__all__:
+        kind = getattr(mechanisms, name)
+        if isinstance(kind, type) and "sample" in vars(kind):
+            found.append((kind, "sample", _own_sample(name, vars(kind)["sample"])))
+    return found
+
+
+def _own_sample(name: str, original: Any) -> Any:
+    def sample(self: Any, data: Any, size: int, *, rng: Any) -> Any:
+        from dpverify.tracing.noise.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
+
+        if not isinstance(rng, RecordingGenerator):
+            return original(self, data, size, rng=rng)
+        journal = CURRENT.get()
+        place = here(2)
+        if name in {"Laplace", "Gaussian"}:
+            answer = np.asarray(data, dtype=np.float64)
+            shape = (size, *answer.shape)
+            if name == "Laplace":
+                return answer + rng.laplace(0.0, float(self.scale), shape)
+            return answer + rng.normal(0.0, float(self.sigma), shape)
+
+        if name == "ExponentialMechanism" and size == 1:
+            options = np.arange(np.size(data))
+            weights = np.exp(self.log_density(options, data))
+            chosen = journal.pick(
+                (name,), weights, lambda rng: int(original(self, data, 1, rng=rng)[0]), place
+            )
+            return np.array([chosen])
+
+        def run() -> Any:
+            return original(self, data, size, rng=journal.script.rng)
+
+        def cost(left: Any, right: Any) -> Any:
+            return None if same(left, right) else paid(name, self.claim.guarantee)
+
+        return journal.call(name, data, run, cost, place)
+
+    return sample
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two inputs are equal, whatever they are made of."""
+    try:
+        return bool(np.array_equal(np.asarray(left), np.asarray(right)))
+    except (TypeError, ValueError):
+        return bool(left == right)
+
+
+def paid(name: str, guarantee: Guarantee, *, shift: float = math.nan) -> Paid:
+    """What a library says of itself; the pair behind it where there is one."""
+    above: Pair = LeakyResponsePair(ApproxDP(epsilon=math.inf))
+    match guarantee:
+        case PureDP(epsilon=epsilon):
+            above = LeakyResponsePair(ApproxDP(epsilon=epsilon))
+        case ApproxDP():
+            above = LeakyResponsePair(guarantee)
+        case ZeroConcentratedDP(rho=rho) if math.isfinite(rho):
+            # Not dominated by this pair at all δ in general; it is for Gaussian noise, which is
+            # what the libraries at hand state zCDP for.
+            from fractions import Fraction  # noqa: PLC0415
+
+            above = GaussianPair(2 * Fraction(rho))
+        case _:
+            from dpverify.guarantees import GaussianDP  # noqa: PLC0415
+
+            if isinstance(guarantee, GaussianDP) and math.isfinite(guarantee.mu):
+                from fractions import Fraction  # noqa: PLC0415
+
+                above = GaussianPair(Fraction(guarantee.mu) ** 2)
+    return Paid(-1, NOWHERE, name, above, NOTHING, exact=False, shift=shift, scale=math.nan)
+
+
+# OpenDP.
+
+
+def _opendp() -> list[Patch]:
+    module = sys.modules.get("opendp.mod")
+    kind = getattr(module, "Measurement", None)
+    if kind is None or "__call__" not in vars(kind):
+        return []
+    original = vars(kind)["__call__"]
+
+    def call(self: Any, arg: Any) -> Any:
+        journal = CURRENT.get()
+        plain = _numbers(arg, here(2))
+        name = f"OpenDP measurement on {self.input_metric}"
+
+        def cost(left: Any, right: Any) -> Any:
+            return None if left == right else _opendp_cost(self, name, left, right)
+
+        return journal.call(name, plain, lambda: original(self, plain), cost, here(2))
+
+    return [(kind, "__call__", call)]
+
+
+def _numbers(arg: Any, place: Any) -> Any:
+    from dpverify.tracing.noise.shapes import plain  # noqa: PLC0415  # a cycle
+
+    found = plain(arg, place)
+    return found.tolist() if isinstance(found, (np.ndarray, np.generic)) else found
+
+
+def _opendp_cost(measurement: Any, name: str, left: Any, right: Any) -> Any:
+    """The measurement's own map at the distance between the two inputs."""
+    metric = str(measurement.input_metric)
+    distance = _distance(metric, left, right)
+    if distance is None:
+        return f"the distance between inputs under {metric} is not known"
+    try:
+        bound = measurement.map(distance)
+    except Exception as error:  # noqa: BLE001  # OpenDP raises errors of its own
+        return f"OpenDP has no bound at distance {distance!r}: {error}"
+    measure = str(measurement.output_measure)
+    if measure.startswith("MaxDivergence"):
+        return paid(name, PureDP(epsilon=float(bound)), shift=float(distance))
+    if measure.startswith("ZeroConcentratedDivergence"):
+        return paid(name, ZeroConcentratedDP(rho=float(bound)), shift=float(distance))
+    return f"what OpenDP says under {measure} is not understood"
+
+
+def _distance(metric: str, left: Any, right: Any) -> Any:
+    kind = metric.partition("(")[0]
+    whole = "(i" in metric or "(u" in metric
+    if kind == "AbsoluteDistance":
+        gap: Any = abs(left - right)
+    elif kind in {"L1Distance", "L2Distance", "LInfDistance"}:
+        if len(left) != len(right):
+            return None
+        order = {"L1Distance": 1, "L2Distance": 2, "LInfDistance": np.inf}[kind]
+        gap = float(np.linalg.norm(np.subtract(left, right), order))
+    elif kind in {"SymmetricDistance", "InsertDeleteDistance"}:
+        one, two = Counter(left), Counter(right)
+        return int((one - two).total() + (two - one).total())
+    elif kind in {"ChangeOneDistance", "HammingDistance"} and len(left) == len(right):
+        one, two = Counter(left), Counter(right)
+        return int((one - two).total())
+    elif kind == "DiscreteDistance":
+        return 1
+    else:
+        return None
+    return math.ceil(gap) if whole else float(gap)
+
+
+# diffprivlib.
+
+
+_DERIVED = ("LaplaceTruncated", "LaplaceFolded", "GeometricTruncated", "GeometricFolded")
+"""Mechanisms that draw from another one and change what came out: their code is followed."""
+
+
+def _diffprivlib() -> list[Patch]:
+    module = sys.modules.get("diffprivlib.mechanisms")
+    if module is None:
+        return []
+    kinds = {name: getattr(module, name) for name in dir(module) if name not in _DERIVED}
+    return [
+        (kind, "randomise", _randomise(name, vars(kind)["randomise"]))
+        for name, kind in kinds.items()
+        if isinstance(kind, type) and "randomise" in vars(kind)
+    ]
+
+
+def _randomise(name: str, original: Any) -> Any:
+    def randomise(self: Any, *values: Any) -> Any:
+        from dpverify.tracing.noise.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
+
+        place = here(2)
+        journal = CURRENT.get()
+        rng = RecordingGenerator(journal)
+        if name == "Laplace" and values:
+            scale = self.sensitivity / (self.epsilon - math.log(1 - self.delta))
+            return values[0] + rng.laplace(0.0, float(scale))
+        if name in {"Gaussian", "GaussianAnalytic"} and hasattr(self, "_scale") and values:
+            return values[0] + rng.normal(0.0, float(self._scale))
+        if name == "Geometric" and self.sensitivity and values:
+            p = -math.expm1(-self.epsilon / self.sensitivity)
+            return values[0] + rng.geometric(p) - rng.geometric(p)
+        if name == "Exponential" and type(self).__name__ == name:
+            weights = np.diff(np.concatenate([[0.0], self._probabilities]))
+            chosen = journal.pick(
+                (name,), weights, lambda own: int(own.choice(len(weights), p=weights)), place
+            )
+            return self.candidates[chosen] if self.candidates else chosen
+        given = [_numbers(value, place) for value in values]
+        held = {key: value for key, value in vars(self).items() if key in _DATA}
+        promise = ApproxDP(epsilon=float(self.epsilon), delta=float(self.delta))
+
+        def cost(left: Any, right: Any) -> Any:
+            return None if same(left, right) else paid(f"diffprivlib {name}", promise)
+
+        return journal.call(
+            f"diffprivlib {name}", [*given, held], lambda: original(self, *given), cost, place
+        )
+
+    return randomise
+
+
+_DATA = ("utility", "candidates", "measure")
+"""What mechanisms of diffprivlib are given at birth and not with the call."""
+
+
+# torch.
+
+
+def _torch() -> list[Patch]:
+    """Noise of torch is recognized and said to be not understood."""
+    module = sys.modules.get("torch")
+    if module is None:
+        return []
+
+    def noted(name: str, original: Any) -> Any:
+        def draw(*args: Any, **options: Any) -> Any:
+            place = here(2)
+            CURRENT.get().puzzle(place, f"noise of torch.{name}() is not followed through tensors")
+            return original(*args, **options)
+
+        return draw
+
+    names = ("randn", "normal", "rand", "randn_like", "rand_like", "randint", "bernoulli")
+    return [(module, n, noted(n, getattr(module, n))) for n in names if hasattr(module, n)]

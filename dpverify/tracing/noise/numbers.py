@@ -1,0 +1,401 @@
+"""One number that waits for its noise: offset + Σ coef·z.
+
+As long as code adds plain numbers or multiplies by them, the value stays a form. As soon as code
+needs a number (a function that is not linear, a cast, a comparison with another noisy value, the
+output), the form is *realized*: the recording computes it, and a replay answers with what was
+recorded. A comparison with a plain number realizes nothing: its outcome is recorded alone, as
+nobody may ever see more.
+"""
+
+# ruff: noqa: ANN401  # operands are whatever the user has
+
+import math
+import numbers
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.tracing.recording.events import (
+    Factor,
+    Touch,
+    rescaled,
+)
+from dpverify.tracing.recording.journal import COMPARE
+from dpverify.tracing.recording.places import Place, here
+
+# Modules that import this one; the package puts them here when all are loaded.
+algebra: Any = None
+functions: Any = None
+shapes: Any = None
+arrays: Any = None
+
+_TOUCHES = 12  # lines that are remembered for one form
+
+
+_PLAIN = (int, float, np.number, np.bool_)
+
+
+def touched(touches: tuple[Touch, ...], place: Place, addend: Any) -> tuple[Touch, ...]:
+    return (*touches[-_TOUCHES:], (place, addend))
+
+
+def _is_number(value: Any) -> bool:
+    """A plain number; a noisy one says that it is a float, too."""
+    kind: Any = type(value)
+    return kind is not NoisyNumber and isinstance(value, _PLAIN)
+
+
+def is_plain(value: Any) -> bool:
+    """A number or an array of numbers, of Python or numpy."""
+    if type(value) in {int, float, bool} or isinstance(value, (np.number, np.bool_)):
+        return True
+    return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
+
+
+class NoisyNumber:
+    """One number with noise in it. `idx` and `coef` are arrays where several draws are added."""
+
+    __slots__ = ("coef", "idx", "journal", "offset", "touches", "whole")
+    __array_priority__ = 1000.0
+
+    def __init__(  # noqa: PLR0913, PLR0917
+        self,
+        journal: Any,
+        offset: Any,
+        idx: Any,
+        coef: Any,
+        touches: tuple[Touch, ...] = (),
+        whole: bool = False,  # noqa: FBT001, FBT002
+    ) -> None:
+        self.journal = journal
+        self.offset = offset
+        self.idx = idx
+        self.coef = coef
+        self.touches = touches
+        self.whole = whole
+
+    @property  # type: ignore[misc]  # so that isinstance(x, float) says yes, as of what it stands for
+    def __class__(self) -> type:
+        return int if self.whole else float
+
+    # Linear.
+
+    def _plus(self, other: Any, sign: int) -> Any:
+        kind = type(other)
+        if kind is NoisyNumber:
+            return _joined(self, other, sign)
+        if kind is float or kind is int or isinstance(other, _PLAIN):
+            place = here()
+            return NoisyNumber(
+                self.journal,
+                self.offset + other if sign > 0 else self.offset - other,
+                self.idx,
+                self.coef,
+                touched(self.touches, place, other),
+                self.whole and isinstance(other, (int, np.integer)),
+            )
+        return _other(self, other, np.add if sign > 0 else np.subtract)
+
+    def __add__(self, other: Any) -> Any:
+        return self._plus(other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self._plus(other, -1)
+
+    def __rsub__(self, other: Any) -> Any:
+        negative = -self
+        return negative._plus(other, 1)
+
+    def __neg__(self) -> "NoisyNumber":
+        return self._times(-1)
+
+    def __pos__(self) -> "NoisyNumber":
+        return self
+
+    def _times(self, factor: Any) -> "NoisyNumber":
+        whole = self.whole and isinstance(factor, (int, np.integer))
+        if type(factor) is bool or isinstance(factor, np.bool_):
+            factor = int(factor)
+        return NoisyNumber(
+            self.journal,
+            self.offset * factor,
+            self.idx,
+            self.coef * factor,
+            rescaled(self.touches, factor),
+            whole,
+        )
+
+    def __mul__(self, other: Any) -> Any:
+        if _is_number(other):
+            if self.journal.eager and shapes.eager(self):
+                return self.realize(here(1)) * other
+            made = self._times(other)
+            made.touches = (*made.touches, (here(1), Factor(other)))
+            return made
+        return _other(self, other, np.multiply)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if _is_number(other):
+            if other == 0 or shapes.eager(self):
+                return self.realize(here(1)) / other
+            divided = self._times(1.0)
+            divided.offset = self.offset / other
+            divided.coef = self.coef / other
+            divided.touches = (*rescaled(self.touches, 1 / other), (here(1), Factor(1 / other)))
+            return divided
+        return _other(self, other, np.true_divide)
+
+    # Anything else needs the number.
+
+    def realize(self, place: Place | None = None, *, final: bool = False) -> Any:
+        value = self.journal.realize(
+            self.offset, self.idx, self.coef, self.touches, place or here(), final=final
+        )
+        return int(value) if self.whole else float(value)
+
+    def _compare(self, other: Any, op: str) -> Any:
+        if _is_number(other):
+            place = here()
+            gap = self.offset - other
+            simple = type(self.idx) is int and self.coef != 0 and math.isfinite(gap)
+            if simple and not self.journal.draws.law_of(self.idx).is_discrete:
+                return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
+            return COMPARE[op](self.realize(place), other)
+        if type(other) is NoisyNumber:
+            place = here()
+            return COMPARE[op](self.realize(place), other.realize(place))
+        if isinstance(other, (np.ndarray, arrays.NoisyArray)):
+            return getattr(np, op)(shapes.as_array(self), other)
+        return NotImplemented
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(other, "greater")
+
+    def __ge__(self, other: Any) -> Any:
+        return self._compare(other, "greater_equal")
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare(other, "less")
+
+    def __le__(self, other: Any) -> Any:
+        return self._compare(other, "less_equal")
+
+    def __eq__(self, other: object) -> Any:
+        mine = self.realize(here(1))
+        return mine == (other.realize(here(1)) if type(other) is NoisyNumber else other)
+
+    def __ne__(self, other: object) -> Any:
+        mine = self.realize(here(1))
+        return mine != (other.realize(here(1)) if type(other) is NoisyNumber else other)
+
+    def __hash__(self) -> int:
+        return hash(self.realize(here(1)))
+
+    def __float__(self) -> float:
+        return float(self.realize(here(1)))
+
+    def __int__(self) -> int:
+        return int(self.realize(here(1)))
+
+    def __index__(self) -> int:
+        if not self.whole:
+            raise TypeError("'float' object cannot be interpreted as an integer")
+        return int(self.realize(here(1)))
+
+    def __complex__(self) -> complex:
+        return complex(self.realize(here(1)))
+
+    def __bool__(self) -> bool:
+        return bool(self.realize(here(1)))
+
+    def __repr__(self) -> str:
+        return repr(self.realize(here(1)))
+
+    def __str__(self) -> str:
+        return str(self.realize(here(1)))
+
+    def __format__(self, spec: str) -> str:
+        return format(self.realize(here(1)), spec)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.realize(here(1)), digits)
+
+    def __abs__(self) -> Any:
+        if type(self.idx) is int and not self.journal.draws.law_of(self.idx).is_discrete:
+            return Magnitude(self)
+        return abs(self.realize(here(1)))
+
+    def __copy__(self) -> "NoisyNumber":
+        return self
+
+    def __deepcopy__(self, memo: Any) -> "NoisyNumber":
+        return self
+
+    def __reduce__(self) -> Any:
+        return (int if self.whole else float, (self.realize(here(1)),))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or not hasattr(int if self.whole else float, name):
+            raise AttributeError(f"'float' object has no attribute {name!r}")
+        return getattr(self.realize(here(1)), name)
+
+    # numpy.
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
+        return np.array(self.realize(here(1)), dtype=dtype)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        return algebra.apply_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return functions.apply_function(func, args, kwargs)
+
+
+_SHAPING = {"__pow__", "__rpow__", "__mod__", "__rtruediv__", "__floordiv__"}
+
+
+def _operator(name: str) -> Callable[..., Any]:
+    """An operator that needs the numbers on both sides."""
+
+    def method(self: NoisyNumber, *others: Any) -> Any:
+        place = here()
+        if name in _SHAPING and shapes.is_raw(self):
+            plain_others = [o for o in others if type(o) is not NoisyNumber]
+            if len(plain_others) == len(others):
+                result = getattr(float(self.realize(place)), name)(*others)
+                if type(result) is float:
+                    return shapes.wrapped(self.journal, shapes.SHAPED, result, place)
+                return result
+        mine = self.realize(place)
+        plain = [other.realize(place) if type(other) is NoisyNumber else other for other in others]
+        found = getattr(mine, name)(*plain)
+        if found is NotImplemented and len(plain) == 1 and isinstance(mine, int):
+            found = getattr(float(mine), name)(*plain)
+        return found
+
+    method.__name__ = name
+    return method
+
+
+for _name in (
+    *("__pow__", "__rpow__", "__mod__", "__rmod__", "__floordiv__", "__rfloordiv__"),
+    *("__divmod__", "__rdivmod__", "__rtruediv__", "__floor__", "__ceil__"),
+    *("__trunc__", "__and__", "__or__", "__xor__", "__rand__", "__ror__", "__rxor__"),
+    *("__lshift__", "__rshift__", "__invert__"),
+):
+    setattr(NoisyNumber, _name, _operator(_name))
+
+
+class Magnitude:
+    """|x| of a noisy number: compared with a bound it is two comparisons of x."""
+
+    __slots__ = ("form",)
+
+    def __init__(self, form: NoisyNumber) -> None:
+        self.form = form
+
+    @property  # type: ignore[misc]  # as of what it stands for
+    def __class__(self) -> type:
+        return float
+
+    def _value(self) -> Any:
+        place = here(3)
+        if shapes.is_raw(self.form):
+            value = abs(self.form.realize(place))
+            return shapes.wrapped(self.form.journal, shapes.SHAPED, value, place)
+        return abs(self.form.realize(place))
+
+    def __le__(self, other: Any) -> Any:
+        if _is_number(other):
+            return bool(self.form <= other) and bool(self.form >= -other)
+        return self._value() <= other
+
+    def __lt__(self, other: Any) -> Any:
+        if _is_number(other):
+            return bool(self.form < other) and bool(self.form > -other)
+        return self._value() < other
+
+    def __gt__(self, other: Any) -> Any:
+        return not self <= other
+
+    def __ge__(self, other: Any) -> Any:
+        return not self < other
+
+    def __hash__(self) -> int:
+        return hash(float(self))
+
+    def __eq__(self, other: object) -> Any:
+        return float(self) == other
+
+    def __float__(self) -> float:
+        return float(self._value())
+
+    def __bool__(self) -> bool:
+        return bool(self._value())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
+        return np.array(float(self), dtype=dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._value(), name)
+
+
+def _forwarded(name: str) -> Callable[..., Any]:
+    def method(self: Magnitude, *others: Any) -> Any:
+        value = self._value()
+        return getattr(value, name)(*others)
+
+    return method
+
+
+for _name in (
+    *("__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__"),
+    *("__rtruediv__", "__pow__", "__rpow__", "__neg__", "__abs__", "__round__", "__int__"),
+    *("__mod__", "__floordiv__", "__format__", "__repr__", "__str__"),
+):
+    setattr(Magnitude, _name, _forwarded(_name))
+
+
+def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:
+    """The sum or difference of two forms; a plain number if their noise cancels."""
+    idx = np.concatenate([np.atleast_1d(one.idx), np.atleast_1d(two.idx)])
+    coef = np.concatenate([np.atleast_1d(one.coef), sign * np.atleast_1d(two.coef)])
+    names, where = np.unique(idx, return_inverse=True)
+    factors = np.zeros(len(names))
+    np.add.at(factors, where, coef)
+    kept = factors != 0
+    offset = one.offset + sign * two.offset
+    touches = (*one.touches, *rescaled(two.touches, sign))
+    whole = one.whole and two.whole
+    if not np.any(kept):
+        return offset
+    names, factors = names[kept], factors[kept]
+    if len(names) == 1:
+        return NoisyNumber(
+            one.journal, offset, int(names[0]), float(factors[0]), touches[-_TOUCHES:], whole
+        )
+    return NoisyNumber(one.journal, offset, names, factors, touches[-_TOUCHES:], whole)
+
+
+def _other(number: NoisyNumber, other: Any, ufunc: np.ufunc) -> Any:
+    """Operands that are no plain numbers: arrays go to numpy, the rest is asked itself."""
+    if isinstance(other, (np.ndarray, arrays.NoisyArray)) or type(other) is NoisyNumber:
+        return algebra.apply_ufunc(ufunc, "__call__", (number, other), {})
+    if isinstance(other, numbers.Number):
+        place = here(3)
+        return getattr(number.realize(place), f"__{_DUNDER[ufunc]}__")(other)
+    return NotImplemented
+
+
+_DUNDER: dict[Any, str] = {
+    np.add: "add",
+    np.subtract: "sub",
+    np.multiply: "mul",
+    np.true_divide: "truediv",
+}

@@ -1,0 +1,216 @@
+"""Forms of any shape: numbers as arrays and back, parts put together, forms made plain."""
+
+# ruff: noqa: ANN401  # operands are whatever the user has
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.tracing.noise.arrays import NoisyArray
+from dpverify.tracing.noise.numbers import NoisyNumber, is_plain
+from dpverify.tracing.recording.events import (
+    Factor,
+    only_noise,
+)
+from dpverify.tracing.recording.laws import Law
+from dpverify.tracing.recording.places import Place, here
+
+SHAPED, BOUNDED = Law("shaped"), Law("bounded")
+
+
+_BOUNDING = {np.clip, np.tanh, np.sin, np.cos}
+
+
+def is_noisy(value: Any) -> bool:
+    kind = type(value)
+    return kind is NoisyNumber or kind is NoisyArray
+
+
+def as_array(value: Any) -> "NoisyArray":
+    """A noisy number as an array without axes."""
+    if type(value) is NoisyArray:
+        return value
+    many = type(value.idx) is not int
+    return NoisyArray(
+        value.journal,
+        np.asarray(value.offset),
+        np.asarray(value.idx),
+        np.asarray(value.coef),
+        value.touches,
+        many=many,
+        whole=value.whole,
+    )
+
+
+def as_number(array: Any) -> Any:
+    """An array without axes as a noisy number."""
+    if type(array) is NoisyArray and array.shape == ():
+        return array.mapped(lambda a: a)
+    return array
+
+
+def plain(value: Any, place: Place) -> Any:
+    """The value with every form in it realized; lists and tuples are looked into."""
+    if is_noisy(value):
+        return value.realize(place)
+    if type(value) in {list, tuple} and any(holds_noise(part) for part in value):
+        return type(value)(plain(part, place) for part in value)
+    return value
+
+
+def holds_noise(value: Any) -> bool:
+    return is_noisy(value) or (type(value) in {list, tuple} and any(map(holds_noise, value)))
+
+
+def stored(result: Any, out: Any) -> Any:
+    target = out[0] if type(out) is tuple else out
+    if target is None:
+        return result
+    if is_noisy(target):
+        made = as_array(result) if is_noisy(result) else None
+        if made is None:
+            raise TypeError("a noisy array cannot be the output of this operation")
+        for name in ("offset", "idx", "coef", "touches", "many", "whole"):
+            setattr(target, name, getattr(made, name))
+        return target
+    np.copyto(target, plain(result, here(3)), casting="unsafe")
+    return target
+
+
+def eager(form: Any, factors: Any = ()) -> bool:
+    """Whether a form becomes a number before it is multiplied.
+
+    Data times a noisy value is post-processing of the value; times a constant it is the same value
+    in another unit. A replay that meets a factor which differs is repeated at level 1, where forms
+    with something added to them become numbers first; and at level 2, where noise alone does so
+    when it meets an array, as if it were public: the start of a descent, a random projection.
+    """
+    level = form.journal.eager
+    if not level:
+        return False
+    if not only_noise(form.touches):
+        return True
+    return bool(level > 1 and any(isinstance(x, np.ndarray) and x.ndim for x in factors))
+
+
+def is_raw(value: Any) -> bool:
+    """Noise that no data and no constant was added to yet."""
+    return is_noisy(value) and only_noise(value.touches)
+
+
+def reshaped(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> Any:
+    """A function of raw noise alone and of plain numbers: noise again, of a law not known.
+
+    NotImplemented where something else is among the arguments, or no array of floats comes out.
+    """
+    noisy = [x for x in args if is_noisy(x)]
+    if not noisy or not all(map(is_raw, noisy)) or any(map(holds_noise, kwargs.values())):
+        return NotImplemented
+    if any(not is_noisy(x) and not is_plain(x) and x is not None for x in args):
+        return NotImplemented
+    result = func(*[plain(x, place) for x in args], **kwargs)
+    if not is_plain(result) or np.asarray(result).dtype.kind != "f":
+        return result
+    law = BOUNDED if func in _BOUNDING else SHAPED
+    return wrapped(noisy[0].journal, law, result, place)
+
+
+def wrapped(journal: Any, law: Law, result: Any, place: Place) -> Any:
+    start = journal.shaped(law, result, place)
+    if np.ndim(result) == 0:
+        return NoisyNumber(journal, 0.0, start, 1.0)
+    idx = np.arange(start, start + np.size(result)).reshape(np.shape(result))
+    return NoisyArray(journal, np.zeros(np.shape(result)), idx, np.asarray(1.0))
+
+
+def with_terms(form: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    _, idx, coef = form.full()
+    return (idx, coef) if form.many else (idx[..., None], coef[..., None])
+
+
+def broadcast(form: Any, shape: tuple[int, ...]) -> Any:
+    if form.shape == shape:
+        return form
+    offset, idx, coef = form.full()
+    tail = idx.shape[-1:] if form.many else ()
+    if form.many:
+        pad = (1,) * (len(shape) - form.ndim)
+        idx, coef = (x.reshape(pad + x.shape) for x in (idx, coef))
+    return NoisyArray(
+        form.journal,
+        np.broadcast_to(offset, shape),
+        np.broadcast_to(idx, shape + tail),
+        np.broadcast_to(coef, shape + tail),
+        form.touches,
+        many=form.many,
+        whole=form.whole,
+    )
+
+
+def gathered(values: Any) -> Any:
+    """A list of plain and noisy numbers, or of rows of them, as one noisy array."""
+    rows = [gathered(v) if type(v) in {list, tuple} else v for v in values]
+    journal = next(_journals(rows))
+    if any(type(r) is NoisyArray or (not is_noisy(r) and np.ndim(r)) for r in rows):
+        return joined(rows, 0, stack=True)
+    simple = all(not is_noisy(r) or type(r.idx) is int for r in rows)
+    if not simple:
+        return joined([as_array(r) if is_noisy(r) else np.asarray(r) for r in rows], 0, stack=True)
+    offset = np.array([r.offset if is_noisy(r) else r for r in rows], dtype=np.float64)
+    idx = np.array([r.idx if is_noisy(r) else 0 for r in rows], dtype=np.intp)
+    coef = np.array([r.coef if is_noisy(r) else 0.0 for r in rows], dtype=np.float64)
+    return NoisyArray(journal, offset, idx, coef, _all_touches(rows))
+
+
+def _journals(values: Any) -> Any:
+    for v in values:
+        if is_noisy(v):
+            yield v.journal
+        elif type(v) in {list, tuple}:
+            yield from _journals(v)
+
+
+def _all_touches(rows: Any) -> Any:
+    """Lines that touched the parts; what each added, by place in the list."""
+    by_place: dict[Place, list[Any]] = {}
+    for i, row in enumerate(rows):
+        for place, addend in getattr(row, "touches", ()) if is_noisy(row) else ():
+            if not isinstance(addend, Factor):
+                by_place.setdefault(place, []).append((i, np.asarray(addend).tolist()))
+    return tuple((place, np.asarray(hash(repr(added)))) for place, added in by_place.items())
+
+
+def joined(parts: Any, axis: int, *, stack: bool) -> Any:
+    """Arrays, some of them noisy, put together."""
+    journal = next(_journals(parts))
+    arrays: list[Any] = [as_array(p) if is_noisy(p) else np.asarray(p) for p in parts]
+    most = max(a.idx.shape[-1] if is_noisy(a) and a.many else 1 for a in arrays)
+    many = most > 1 or any(is_noisy(a) and a.many for a in arrays)
+    put = np.stack if stack else np.concatenate
+    offsets, draws, factors = [], [], []
+    for a in arrays:
+        if is_noisy(a):
+            offset, _, _ = a.full()
+            idx, coef = with_terms(a)
+            gap = [(0, 0)] * (idx.ndim - 1) + [(0, most - idx.shape[-1])]
+            # A term with factor 0 stands for nothing; any draw will do.
+            idx, coef = np.pad(idx, gap, mode="edge"), np.pad(coef, gap)
+        else:
+            offset = a
+            idx = np.zeros((*a.shape, most), dtype=np.intp)
+            coef = np.zeros((*a.shape, most))
+        offsets.append(np.asarray(offset, dtype=np.float64))
+        draws.append(idx)
+        factors.append(coef)
+    at = axis if axis >= 0 else axis - 1
+    idx, coef = put(draws, axis=at), put(factors, axis=at)
+    if not many:
+        idx, coef = idx[..., 0], coef[..., 0]
+    return NoisyArray(journal, put(offsets, axis=axis), idx, coef, _all_touches(parts), many=many)
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    if is_noisy(value):
+        return as_array(value).shape
+    return np.shape(value)

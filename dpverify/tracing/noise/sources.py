@@ -1,0 +1,357 @@
+"""Every source of noise that code may use without being handed it, while a trace runs.
+
+`np.random.*`, `random.*`, `secrets`, generators that the mechanism makes itself, the mechanisms of
+this library, of OpenDP and of diffprivlib. Names are replaced in their modules, and in the modules
+of the mechanism where they were imported by name, and put back afterwards.
+"""
+
+# ruff: noqa: ANN401, A002  # stand-ins for functions of other libraries
+
+import json
+import random
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dpverify.tracing.noise.generator import OTHER, RecordingGenerator, TracedBits
+from dpverify.tracing.noise.libraries import FOLLOWED, library_patches
+from dpverify.tracing.noise.shapes import gathered, holds_noise, is_noisy, plain
+from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.places import here, is_inside
+
+Patch = tuple[Any, str, Any]
+
+_PYTHON_RANDOM = random.Random  # Python's own, whatever stands in its place during a run
+
+
+def current() -> Any:
+    """The journal of the run that is being traced, if any."""
+    return CURRENT.get()
+
+
+class Legacy(RecordingGenerator):
+    """The names of `np.random` and of `RandomState` that a Generator does not have."""
+
+    def rand(self, *shape: int) -> Any:
+        return self.random(shape or None)
+
+    def randn(self, *shape: int) -> Any:
+        return self.standard_normal(shape or None)
+
+    def random_sample(self, size: Any = None) -> Any:
+        return self.random(size)
+
+    ranf = sample = random_sample
+
+    def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = None) -> Any:
+        return self.integers(low, high, size, dtype)
+
+    def random_integers(self, low: Any, high: Any = None, size: Any = None) -> Any:
+        return self.integers(low, high, size, endpoint=True)
+
+    def seed(self, seed: Any = None) -> None:
+        _seeded(self.journal, seed)
+
+
+class Ambient(Legacy):
+    """Draws into the journal of whichever run is being traced."""
+
+    def __init__(self) -> None:
+        np.random.Generator.__init__(self, np.random.PCG64(0))
+        self.tape = None
+        self.at = 0
+
+    @property
+    def journal(self) -> Any:
+        return CURRENT.get()
+
+    @journal.setter
+    def journal(self, value: Any) -> None:
+        """The journal is that of the run, always."""
+
+
+def _seeded(journal: Any, seed: Any) -> Any:
+    """Remember a seed: one that is the same in every run makes noise that anyone can repeat.
+
+    Returns the draws of the generator that had the same seed before, which this one repeats.
+    """
+    if seed is None:
+        return None
+    place = here(3)
+    known = repr(seed.realize(place) if is_noisy(seed) else seed)
+    journal.seeds.append((place, known))
+    return journal.tapes.setdefault(known, [])
+
+
+class _Instances(type):
+    """A class that all generators are instances of, and that knows traced bits."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, _GENERATOR)
+
+    def __call__(cls, bits: Any) -> Any:
+        if isinstance(bits, TracedBits):
+            return bits.owner
+        journal = current()
+        if journal is not None:
+            journal.puzzle(here(2), "a generator of its own is used: its noise is not seen")
+        return _GENERATOR(bits)
+
+
+class _Generator(metaclass=_Instances):
+    """Stands for `np.random.Generator` while a trace runs."""
+
+
+_GENERATOR = np.random.Generator
+
+
+class PythonRandom:
+    """`random.Random`, on the journal."""
+
+    def __init__(self, generator: Any) -> None:
+        self.generator = generator
+
+    def random(self) -> Any:
+        return self.generator.random()
+
+    def uniform(self, a: Any, b: Any) -> Any:
+        return self.generator.uniform(a, b)
+
+    def gauss(self, mu: Any = 0.0, sigma: Any = 1.0) -> Any:
+        return self.generator.normal(mu, sigma)
+
+    normalvariate = gauss
+
+    def expovariate(self, lambd: float = 1.0) -> Any:
+        return self.generator.exponential(1.0 / lambd)
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> Any:
+        low, high = (0, start) if stop is None else (start, stop)
+        count = len(range(low, high, step))
+        drawn = self.generator.integers(count)
+        return low + step * drawn if low or step != 1 else drawn
+
+    def randint(self, a: int, b: int) -> Any:
+        return self.generator.integers(a, b, endpoint=True)
+
+    def randbelow(self, exclusive_upper_bound: int) -> Any:
+        return self.generator.integers(exclusive_upper_bound)
+
+    def getrandbits(self, k: int) -> Any:
+        return self.generator.integers(1 << k)
+
+    randbits = getrandbits
+
+    def choice(self, seq: Any) -> Any:
+        return seq[int(self.generator.choice(len(seq)))]
+
+    def choices(
+        self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1
+    ) -> Any:
+        if cum_weights is not None:
+            weights = np.diff(np.concatenate([[0.0], np.asarray(cum_weights, dtype=np.float64)]))
+        p = None if weights is None else np.asarray(weights, dtype=np.float64) / np.sum(weights)
+        if k == 1:
+            return [population[int(self.generator.choice(len(population), p=p))]]
+        return [population[int(i)] for i in self.generator.choice(len(population), size=k, p=p)]
+
+    def sample(self, population: Any, k: int, **_: Any) -> Any:
+        chosen = self.generator.choice(len(population), size=k, replace=False)
+        return [population[int(i)] for i in chosen]
+
+    def shuffle(self, x: Any) -> None:
+        self.generator.shuffle(x)
+
+    def seed(self, a: Any = None, version: int = 2) -> None:
+        del version
+        _seeded(self.generator.journal, a)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        generator = self.generator
+
+        def unknown(*args: Any, **options: Any) -> Any:
+            place = here(2)
+            generator.journal.puzzle(place, f"random.{name}() is not understood")
+            return getattr(_PYTHON_RANDOM(0), name)(*args, **options)
+
+        return unknown
+
+
+def _default_rng() -> Callable[..., Any]:
+    def default_rng(seed: Any = None) -> Any:
+        journal = current()
+        if isinstance(seed, RecordingGenerator):
+            return seed
+        if isinstance(seed, TracedBits):
+            return seed.owner
+        if isinstance(seed, (np.random.BitGenerator, _GENERATOR)):
+            journal.puzzle(here(2), "a generator of its own is used: its noise is not seen")
+            return seed if isinstance(seed, _GENERATOR) else _GENERATOR(seed)
+        tape = _seeded(journal, seed)
+        made = RecordingGenerator(journal)
+        return made if tape is None else made.on_tape(tape)
+
+    return default_rng
+
+
+class _States(type):
+    """A class that all RandomStates are instances of, old and traced ones."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, (_RANDOM_STATE, Legacy))
+
+    def __call__(cls, seed: Any = None) -> Any:
+        journal = current()
+        made = Legacy(journal)
+        made.tape = _seeded(journal, seed)
+        return made
+
+
+class _RandomState(metaclass=_States):
+    """Stands for `np.random.RandomState` while a trace runs."""
+
+
+_RANDOM_STATE = np.random.RandomState
+
+
+def _python_random() -> type:
+    class Made(PythonRandom):
+        def __init__(self, x: Any = None) -> None:
+            journal = current()
+            super().__init__(Legacy(journal))
+            self.generator.tape = _seeded(journal, x)
+
+    return Made
+
+
+def _collecting(original: Callable[..., Any]) -> Callable[..., Any]:
+    """np.array and its like: a list of noisy numbers becomes a noisy array."""
+
+    def collect(object: Any, *args: Any, **options: Any) -> Any:
+        kind = type(object)
+        if is_inside(sys._getframe(1).f_code.co_filename):  # noqa: SLF001  # who is asking
+            return original(object, *args, **options)
+        if (kind is list or kind is tuple) and holds_noise(object) and not args:
+            dtype = options.get("dtype")
+            if dtype is None or np.dtype(dtype).kind == "f":
+                return gathered(object)
+        if is_noisy(object) and not args and set(options) <= {"dtype", "copy"}:
+            dtype = options.get("dtype")
+            if dtype is None or np.dtype(dtype).kind == "f":
+                return object
+        return original(object, *args, **options)
+
+    return collect
+
+
+def _plain_for_json(original: Callable[..., Any]) -> Callable[..., Any]:
+    def default(self: Any, o: Any) -> Any:
+        return plain(o, here(2)) if is_noisy(o) else original(self, o)
+
+    return default
+
+
+_LEGACY = (
+    *("laplace", "normal", "standard_normal", "gumbel", "logistic", "standard_cauchy"),
+    *("exponential", "standard_exponential", "uniform", "random", "geometric", "binomial"),
+    *("multivariate_normal", "choice", "permutation", "shuffle", "rand", "randn", "randint"),
+    *("random_sample", "ranf", "sample", "seed", "random_integers"),
+    *OTHER,
+)
+_PYTHON = (
+    *("random", "uniform", "gauss", "normalvariate", "expovariate", "randrange", "randint"),
+    *("getrandbits", "choice", "choices", "sample", "shuffle", "seed"),
+    *("betavariate", "gammavariate", "lognormvariate", "paretovariate", "triangular"),
+    *("vonmisesvariate", "weibullvariate", "randbytes"),
+)
+
+
+@lru_cache(maxsize=4)
+def patches(loaded: tuple[str, ...]) -> tuple[Patch, ...]:
+    """What is replaced while a run is traced, given which libraries are loaded."""
+    del loaded
+    legacy = Ambient()
+    python = PythonRandom(legacy)
+    found: list[Patch] = [
+        (np.random, name, getattr(legacy, name)) for name in _LEGACY if hasattr(np.random, name)
+    ]
+    found += [
+        (np.random, "default_rng", _default_rng()),
+        (np.random, "RandomState", _RandomState),
+        (np.random.mtrand, "_rand", legacy),
+        (np.random, "Generator", _Generator),
+    ]
+    found += [(random, name, getattr(python, name)) for name in _PYTHON]
+    made = _python_random()
+    found += [(random, "Random", made), (random, "SystemRandom", made)]
+    found += [(secrets, name, getattr(python, name)) for name in ("randbelow", "choice")]
+    found += [(secrets, "randbits", python.randbits), (secrets, "SystemRandom", made)]
+    found += [(np, name, _collecting(getattr(np, name))) for name in ("array", "asarray")]
+    found.append((np, "asanyarray", _collecting(np.asanyarray)))
+    found.append((json.JSONEncoder, "default", _plain_for_json(json.JSONEncoder.default)))
+    return tuple(found + library_patches())
+
+
+_ALIASES: dict[tuple[Any, ...], list[Patch]] = {}
+
+
+def _aliases(replaced: tuple[Patch, ...], modules: list[Any]) -> list[Patch]:
+    """The same functions where a module imported them by name."""
+    key = (id(replaced), *((module.__name__, len(vars(module))) for module in modules))
+    if key not in _ALIASES:
+        _ALIASES[key] = _find_aliases(replaced, modules)
+    return _ALIASES[key]
+
+
+def _find_aliases(replaced: tuple[Patch, ...], modules: list[Any]) -> list[Patch]:
+    known: dict[int, Any] = {}
+    for holder, name, stand_in in replaced:
+        if not isinstance(holder, type):
+            known[id(getattr(holder, name))] = stand_in
+    return [
+        (module, name, known[id(value)])
+        for module in modules
+        for name, value in list(vars(module).items())
+        if id(value) in known and not name.startswith("__")
+    ]
+
+
+@contextmanager
+def installed(journal: Any, mechanism: object) -> Iterator[None]:
+    """The stand-ins in place, for the time of one run."""
+    loaded = tuple(name for name in FOLLOWED if name in sys.modules)
+    replaced = patches(loaded)
+    names = {getattr(mechanism, "__module__", None), type(mechanism).__module__}
+    modules = [sys.modules[n] for n in names if n in sys.modules and n not in _NEVER]
+    replaced = (*replaced, *_aliases(replaced, modules))
+    before = [(holder, name, _raw(holder, name)) for holder, name, _ in replaced]
+    token = CURRENT.set(journal)
+    try:
+        for holder, name, stand_in in replaced:
+            setattr(holder, name, stand_in)
+        yield
+    finally:
+        for holder, name, original in reversed(before):
+            if original is _MISSING:
+                delattr(holder, name)
+            else:
+                setattr(holder, name, original)
+        CURRENT.reset(token)
+        journal.closed = True
+
+
+_NEVER = {"builtins", "functools", "numpy", "random"}
+
+
+_MISSING = object()
+
+
+def _raw(holder: Any, name: str) -> Any:
+    return vars(holder).get(name, _MISSING)

@@ -1,0 +1,8 @@
+"""One run recorded, and replayed on other data with every noisy value frozen.
+
+- `places`: lines of code; `laws`: standard laws of noise, and what a shift costs;
+- `events`: what a run records; `draws`: its noise, numbered; `journal`: the recording;
+- `following`, `sums`, `alignment`, `pinning`: the noise that the neighbor needs; `replaying`: the
+  replay;
+- `outputs`: outputs as leaves; `runs`: one call of a mechanism; `lines`: which line is at fault.
+"""

@@ -1,0 +1,192 @@
+"""The draws of a run, numbered, and the script that says what they are."""
+
+# ruff: noqa: ANN401  # operands are whatever the user has
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.tracing.recording.laws import Law
+from dpverify.tracing.recording.places import NOWHERE, Place
+
+Floats = NDArray[np.float64]
+
+
+_FIRST = 256
+
+
+_GENERATOR = np.random.Generator  # numpy's own, whatever stands in its place during a run
+
+
+def span(idx: Any) -> Any:  # draws by number, as an index takes them
+    """A slice for draws that follow each other, which is what a fresh array of noise has."""
+    if type(idx) is not np.ndarray or not idx.size:
+        return idx
+    flat = idx.reshape(-1)
+    first, last = int(flat[0]), int(flat[-1])
+    if last - first + 1 != flat.size or not np.all(flat[1:] > flat[:-1]):
+        return idx
+    return slice(first, last + 1)
+
+
+class Coordinates:
+    """The draws of one run, numbered; with the law and the value of each."""
+
+    def __init__(self) -> None:
+        self.laws: list[Law] = []
+        self._ids: dict[Law, int] = {}
+        self._law: Law | None = None
+        self._last = 0
+        self.top = 0
+        self.law = np.zeros(_FIRST, dtype=np.int16)
+        self.z = np.zeros(_FIRST)
+        self.room = _FIRST
+        self.used = np.zeros(_FIRST, dtype=np.bool_)
+        self.low: Floats | None = None
+        self.high: Floats | None = None
+        self.places: list[tuple[int, Place]] = []
+
+    def allot(self, law: Law, size: int, place: Place) -> int:
+        """Room for `size` more draws; returns the number of the first."""
+        start = self.top
+        self.top = top = start + size
+        if top > self.room:
+            self._grow(max(2 * self.room, top))
+        known = self._last if law is self._law else self._number(law)
+        self.law[start if size == 1 else slice(start, top)] = known
+        self.places.append((start, place))
+        return start
+
+    def _number(self, law: Law) -> int:
+        known = self._ids.get(law)
+        if known is None:
+            known = self._ids[law] = len(self.laws)
+            self.laws.append(law)
+        self._law, self._last = law, known
+        return known
+
+    def law_of(self, index: int) -> Law:
+        return self.laws[int(self.law[index])]
+
+    def names_of(self, idx: Any) -> list[Law]:  # an array of draws
+        """The laws of these draws, each once."""
+        return [self.laws[i] for i in np.unique(self.law[idx])]
+
+    def windows(self) -> tuple[Floats, Floats]:
+        """For every draw what comparisons have shown so far: low < z ≤ high."""
+        if self.low is None or self.high is None:
+            self.low = np.full(len(self.z), -np.inf)
+            self.high = np.full(len(self.z), np.inf)
+        return self.low, self.high
+
+    def place_of(self, index: int) -> Place:
+        """The line that made a draw."""
+        best = NOWHERE
+        for start, place in self.places:
+            if start > index:
+                break
+            best = place
+        return best
+
+    def _grow(self, size: int) -> None:
+        self.room = size
+        more = size - len(self.z)
+        self.law = np.concatenate([self.law, np.zeros(more, dtype=np.int16)])
+        self.z = np.concatenate([self.z, np.zeros(more)])
+        self.used = np.concatenate([self.used, np.zeros(more, dtype=np.bool_)])
+        if self.low is not None and self.high is not None:
+            self.low = np.concatenate([self.low, np.full(more, -np.inf)])
+            self.high = np.concatenate([self.high, np.full(more, np.inf)])
+
+
+class Script:
+    """Where noise comes from: a seed, and what is set by hand.
+
+    `fixed` gives single draws their value (by number), `shape` turns a whole draw into another,
+    `outcomes` sets the outcome of a pick or of a comparison (by number of the event). Draws from
+    number `until` on are left as they come, so that loops which wait for a draw do end.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        fixed: dict[int, float] | None = None,
+        shape: Callable[[Law, Any], Any] | None = None,
+        outcomes: dict[int, Any] | None = None,
+        until: int = 1 << 62,
+    ) -> None:
+        self.seed = seed
+        self.rng = _GENERATOR(np.random.PCG64(seed))
+        self.fixed = fixed or {}
+        self.shape = shape
+        self.outcomes = outcomes or {}
+        self.until = until
+        self.steered = shape is not None or bool(fixed)
+
+    def again(self) -> "Script":
+        """The same script from its start."""
+        return Script(
+            self.seed,
+            fixed=self.fixed,
+            shape=self.shape,
+            outcomes=self.outcomes,
+            until=self.until,
+        )
+
+    def draw(self, law: Law, size: int | None, start: int) -> Any:  # float or array
+        if size is None and not self.steered:
+            return _ONE[law.name](self.rng, law.parameter)
+        value = _standard(self.rng, law, size)
+        if self.shape is not None and start < self.until:
+            value = self.shape(law, value)
+        if self.fixed:
+            if size is None:
+                return self.fixed.get(start, value)
+            for place in range(size) if size < len(self.fixed) else self.fixed:
+                at = place if size < len(self.fixed) else place - start
+                if 0 <= at < size and start + at in self.fixed:
+                    value[at] = self.fixed[start + at]
+        return value
+
+
+_ONE: dict[str, Callable[[np.random.Generator, float], float]] = {
+    "laplace": lambda rng, _: rng.laplace(),
+    "normal": lambda rng, _: rng.standard_normal(),
+    "uniform": lambda rng, _: rng.random(),
+    "exponential": lambda rng, _: rng.standard_exponential(),
+    "gumbel": lambda rng, _: rng.gumbel(),
+    "logistic": lambda rng, _: rng.logistic(),
+    "cauchy": lambda rng, _: rng.standard_cauchy(),
+    "geometric": lambda rng, p: float(rng.geometric(p)),
+    "integers": lambda rng, n: float(rng.integers(int(n))),
+}
+"""One draw of a standard law, the fast way."""
+
+
+def _standard(rng: np.random.Generator, law: Law, size: int | None) -> Any:
+    match law.name:
+        case "laplace":
+            return rng.laplace(size=size)
+        case "normal":
+            return rng.standard_normal(size)
+        case "uniform":
+            return rng.random(size)
+        case "exponential":
+            return rng.standard_exponential(size)
+        case "gumbel":
+            return rng.gumbel(size=size)
+        case "logistic":
+            return rng.logistic(size=size)
+        case "cauchy":
+            return rng.standard_cauchy(size)
+        case "geometric":
+            drawn = rng.geometric(law.parameter, size)
+            return float(drawn) if size is None else drawn.astype(np.float64)
+        case "integers":
+            drawn = rng.integers(int(law.parameter), size=size)
+            return float(drawn) if size is None else drawn.astype(np.float64)
+        case _:
+            raise KeyError(law.name)

@@ -1,0 +1,246 @@
+"""What happens in a run that a replay must repeat, and what a replay finds to differ.
+
+A *form* is offset + Σ coef·z: a value that waits for its noise. `idx` says which draws it uses;
+with one draw an element `idx` and `coef` have the shape of the offset, with more of them one axis
+more. A run records when a form becomes a plain number (`Value`), when it is compared with a plain
+number and no more than the outcome is used (`Bits`), when the largest of several is chosen
+(`Select`), when an outcome is drawn by its probability (`Pick`), and when another library's
+mechanism is called (`Call`).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.pairs.base import Pair
+from dpverify.tracing.recording.laws import Law
+from dpverify.tracing.recording.places import Place
+
+Touch = tuple[Place, Any]
+"""A line that added something to a form, and what it added; or a `Factor` that it multiplied by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """What a line multiplied a form by."""
+
+    by: Any
+
+
+def only_noise(touches: tuple[Touch, ...]) -> bool:
+    """Whether nothing was ever added to a form: neither data nor a constant."""
+    for _, addend in touches:  # noqa: SIM110  # asked of every number: a loop is faster
+        if type(addend) is not Factor:
+            return False
+    return True
+
+
+def rescaled(touches: tuple[Touch, ...], by: Any) -> tuple[Touch, ...]:  # noqa: ANN401
+    """The touches of a form after it was multiplied: what was added is multiplied as well."""
+    return tuple((p, a if isinstance(a, Factor) else _product(a, by)) for p, a in touches)
+
+
+def _product(addend: Any, by: Any) -> Any:  # noqa: ANN401
+    try:
+        return addend * by
+    except (TypeError, ValueError):
+        return addend
+
+
+@dataclass(slots=True)
+class Value:
+    """A form became the numbers `values`; `raw` if nothing but noise was in it."""
+
+    place: Place
+    touches: tuple[Touch, ...]
+    offset: Any
+    idx: Any
+    coef: Any
+    values: Any
+    fresh: Any
+    raw: bool
+    final: bool
+
+
+@dataclass(slots=True)
+class Bits:
+    """A form with one draw an element was compared with a plain number; `gap` is the difference."""
+
+    place: Place
+    touches: tuple[Touch, ...]
+    offset: Any
+    idx: Any
+    coef: Any
+    outcome: Any
+    raised: Any
+    window: Any
+
+
+@dataclass(slots=True)
+class Select:
+    """The place of the largest of offset + coef·z, all with fresh noise of one law and scale."""
+
+    place: Place
+    touches: tuple[Touch, ...]
+    offset: Any
+    idx: Any
+    coef: Any
+    outcome: int
+
+
+@dataclass(slots=True)
+class Pick:
+    """An outcome of a known law on finitely many outcomes, or of parameters that must agree.
+
+    `key` names the law and the parameters that must be equal; `weights` may differ.
+    """
+
+    place: Place
+    key: tuple[Any, ...]
+    weights: NDArray[np.float64] | None
+    outcome: Any
+
+
+@dataclass(slots=True)
+class Call:
+    """A mechanism of another library returned `output` for `given`."""
+
+    place: Place
+    name: str
+    given: Any
+    output: Any
+
+
+Event = Value | Bits | Select | Pick | Call
+
+
+@dataclass(slots=True)
+class Move:
+    """Noise that must differ between the runs for the released numbers to be the same.
+
+    `shift` is by how much the values differ, in their own unit; `slack` what rounding may account
+    for. `exact` says that the law of what was released is that of these shifts, not only bounded
+    by it. `windows` are the ends between which comparisons left the noise, where there were any.
+    """
+
+    event: int
+    place: Place
+    law: Law
+    shift: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    scale_other: NDArray[np.float64]
+    z: NDArray[np.float64]
+    z_other: NDArray[np.float64]
+    slack: NDArray[np.float64]
+    values: NDArray[np.float64]
+    flat: NDArray[np.intp]
+    exact: bool = True
+    windows: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+
+
+@dataclass(slots=True)
+class Coin:
+    """One comparison whose probability differs: P(outcome) on the left and on the right.
+
+    `flipped` if the replay took the other outcome, so that the output stays the same.
+    """
+
+    event: int
+    place: Place
+    law: Law
+    window: tuple[float, float]
+    cut: float
+    up: bool
+    window_other: tuple[float, float]
+    cut_other: float
+    up_other: bool
+    flipped: bool
+    flat: int
+    draw: int
+
+
+@dataclass(slots=True)
+class Odds:
+    """One outcome that was drawn with different probabilities on the two sides."""
+
+    event: int
+    place: Place
+    name: str
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+    outcome: int
+
+
+@dataclass(slots=True)
+class Largest:
+    """The index of a noisy maximum, of scores (in units of the noise) that differ."""
+
+    event: int
+    place: Place
+    law: Law
+    left: NDArray[np.float64]
+    right: NDArray[np.float64]
+    scale: float
+    outcome: int
+
+
+@dataclass(slots=True)
+class Paid:
+    """A mechanism of another library was called with data that differ."""
+
+    event: int
+    place: Place
+    name: str
+    above: Pair
+    below: Pair
+    exact: bool
+    shift: float
+    scale: float
+
+
+Difference = Move | Coin | Odds | Largest | Paid
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """Something that differed although every noisy value was the same.
+
+    `kind` is one of "output", "control flow", "shape", "scale", "parameter", "reuse", "seed",
+    "exception".
+    """
+
+    kind: str
+    place: Place
+    what: str
+
+    @property
+    def where(self) -> str:
+        return self.place.where
+
+    @property
+    def source(self) -> str:
+        return self.place.source
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class Puzzle:
+    """A use of noise or of the generator that a trace does not understand, in one sentence."""
+
+    place: Place
+    what: str
+
+    @property
+    def where(self) -> str:
+        return self.place.where
+
+    @property
+    def source(self) -> str:
+        return self.place.source
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.what}"

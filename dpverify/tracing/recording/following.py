@@ -1,0 +1,151 @@
+"""A run that follows a recording, event by event, and notes where it cannot."""
+
+# ruff: noqa: ANN401  # operands are whatever the user has
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import (
+    Bits,
+    Difference,
+    Event,
+    Factor,
+    Leak,
+    Odds,
+    Touch,
+    Value,
+)
+from dpverify.tracing.recording.journal import Journal, Recording
+from dpverify.tracing.recording.laws import Law, coin
+from dpverify.tracing.recording.places import Place
+
+Floats = NDArray[np.float64]
+ROUNDING = 2.0**-40  # of the numbers at hand: what sums of many floats may be off by
+
+
+class Diverged(BaseException):
+    """The replay cannot go on: what it does next has no counterpart in the recording."""
+
+
+class Following(Journal):
+    """The frame of a replay: which event comes next, what leaks, where runs part."""
+
+    def __init__(
+        self,
+        script: Script,
+        recording: Recording,
+        flips: dict[int, Any] | None = None,
+        skips: frozenset[int] = frozenset(),
+    ) -> None:
+        super().__init__(script, eager=recording.eager)
+        self.recording = recording
+        self.draws.laws = recording.draws.laws
+        self.draws._ids = recording.draws._ids  # noqa: SLF001  # laws are numbered alike
+        self.flips = flips or {}
+        self.skips = skips
+        self.at = 0
+        self.differences: list[Difference] = []
+        self.leaks: list[Leak] = []
+
+    def leak(self, kind: str, place: Place, what: str) -> None:
+        found = Leak(kind, place, what)
+        if found not in self.leaks:
+            self.leaks.append(found)
+
+    def diverge(self, kind: str, place: Place, what: str) -> None:
+        self.leak(kind, place, what)
+        raise Diverged
+
+    def _take(self, kind: type[Event], place: Place) -> Any:  # one of `kind`
+        events = self.recording.events
+        self.in_thread(place)
+        self._skip()
+        if self.at >= len(events):
+            self.diverge("control flow", place, "one side releases more than the other")
+        event = events[self.at]
+        if type(event) is not kind:
+            self.diverge(
+                "control flow",
+                place,
+                f"the sides do different things with noise: the other goes on at {event.place}",
+            )
+        self.at += 1
+        return event
+
+    def _skip(self) -> None:
+        """Pass over comparisons that only one side makes: no matter of chance on the other."""
+        while self.at in self.skips:
+            event = self.recording.events[self.at]
+            assert isinstance(event, Bits)  # noqa: S101  # nothing else is ever skipped
+            law = self.recording.draws.law_of(int(event.idx))
+            up = bool(event.raised) == (float(event.coef) > 0)
+            window = (float(event.window[0]), float(event.window[1]))
+            chances = coin(law, window, -float(event.offset) / float(event.coef), up=up)
+            left = np.array([float(chance) for chance in chances])
+            right = np.array([1.0, 0.0])
+            self.at += 1
+            self.differences.append(
+                Odds(
+                    self.at - 1,
+                    line_of(event, ()),
+                    "comparison that one side makes",
+                    left,
+                    right,
+                    0,
+                )
+            )
+
+    def draw(self, law: Law, size: int | None, place: Place) -> int:
+        self.in_thread(place)
+        return self.draws.allot(law, 1 if size is None else size, place)
+
+    def shaped(self, law: Law, values: Any, place: Place) -> int:
+        """Noise that was made from raw noise: known only once it is used."""
+        return self.draws.allot(law, np.size(values), place)
+
+    def finish(self) -> None:
+        """What the recording released and the replay did not."""
+        self._skip()
+        if self.at < len(self.recording.events):
+            event = self.recording.events[self.at]
+            place = line_of(event, ()) if isinstance(event, Value) else event.place
+            self.leak("control flow", place, "one side releases more than the other")
+
+
+def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:
+    """The line that added what differs; else the line where the form became a number."""
+    added: list[Touch] = [touch for touch in event.touches if not isinstance(touch[1], Factor)]
+    others = [touch for touch in touches if not isinstance(touch[1], Factor)]
+    for (place, mine), (_, theirs) in zip(added, others, strict=False):
+        if not _same(mine, theirs):
+            return place
+    own: Place = event.place
+    return added[-1][0] if added else own
+
+
+def factor_line(event: Any, touches: tuple[Touch, ...]) -> Place | None:
+    """The line that multiplied noise by something that differs, if one did."""
+    mine: list[Touch] = [touch for touch in event.touches if isinstance(touch[1], Factor)]
+    theirs = [touch for touch in touches if isinstance(touch[1], Factor)]
+    for (place, one), (_, two) in zip(mine, theirs, strict=False):
+        if not _same(one.by, two.by):
+            return place
+    return None
+
+
+def _same(one: Any, two: Any) -> bool:
+    try:
+        return bool(np.all(np.asarray(one) == np.asarray(two)))
+    except (TypeError, ValueError):
+        return False
+
+
+def spread(value: Any, shape: tuple[int, ...]) -> Floats:
+    return np.broadcast_to(np.asarray(value, dtype=np.float64), shape)
+
+
+def size_of(shape: tuple[int, ...]) -> str:
+    return "one number" if shape == () else f"{'×'.join(map(str, shape))} numbers"

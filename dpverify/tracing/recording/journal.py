@@ -1,0 +1,268 @@
+"""The recording run: every draw, and every moment at which a noisy value becomes a number."""
+
+# ruff: noqa: ANN401  # operands are whatever the user has
+
+import operator
+import threading
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+
+from dpverify.tracing.recording.draws import Coordinates, Floats, Script, span
+from dpverify.tracing.recording.events import (
+    Bits,
+    Call,
+    Event,
+    Pick,
+    Puzzle,
+    Select,
+    Touch,
+    Value,
+    only_noise,
+)
+from dpverify.tracing.recording.laws import Law
+from dpverify.tracing.recording.places import Place
+
+COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "less": operator.lt,
+    "less_equal": operator.le,
+}
+
+
+CURRENT: ContextVar[Any] = ContextVar("journal", default=None)
+
+
+"""The journal of the run that is being traced, if any."""
+
+
+def _at(values: Any, where: Any, shape: tuple[int, ...]) -> Any:
+    found = values[where]
+    return found.reshape(shape) if type(where) is slice else found
+
+
+_thread = threading.get_ident
+
+
+class Journal:
+    """What a run did, in order. The base of the recording and of the replay."""
+
+    def __init__(self, script: Script, *, eager: int = 0) -> None:
+        self.script = script
+        self.eager = eager
+        self.draws = Coordinates()
+        self.events: list[Event] = []
+        self.puzzles: list[Puzzle] = []
+        self.seeds: list[tuple[Place, Any]] = []
+        self.tapes: dict[str, list[Any]] = {}
+        self.thread = _thread()
+        self.closed = False
+        self.inner = False
+
+    def puzzle(self, place: Place, what: str) -> None:
+        """Note a use that is not understood; each line once."""
+        found = Puzzle(place, what)
+        if found not in self.puzzles:
+            self.puzzles.append(found)
+
+    def in_thread(self, place: Place) -> None:
+        if _thread() != self.thread:
+            self.puzzle(place, "noise is drawn in a thread: the order of draws is not fixed")
+
+
+class Recording(Journal):
+    """The run that is recorded: noise as the script has it."""
+
+    def draw(self, law: Law, size: int | None, place: Place) -> int:
+        if _thread() != self.thread:
+            self.in_thread(place)
+        draws = self.draws
+        start = draws.allot(law, 1 if size is None else size, place)
+        value = self.script.draw(law, size, start)
+        if size is None:
+            draws.z[start] = value
+        else:
+            draws.z[start : start + size] = value
+        return start
+
+    def realize(  # noqa: PLR0913  # the parts of a form
+        self,
+        offset: Any,
+        idx: Any,
+        coef: Any,
+        touches: tuple[Touch, ...],
+        place: Place,
+        *,
+        final: bool = False,
+    ) -> Any:
+        """The numbers that a form stands for; from now on they are known."""
+        draws = self.draws
+        outcomes = self.script.outcomes
+        forced = outcomes.get(len(self.events)) if outcomes else None
+        if forced is not None and not np.any(draws.used[idx]):
+            draws.z[idx] = (forced - np.asarray(offset)) / coef
+        if type(idx) is int:
+            values = offset + coef * float(draws.z[idx])
+            fresh: Any = not draws.used[idx]
+            draws.used[idx] = True
+        else:
+            where, shape = span(idx), np.shape(idx)
+            products = coef * _at(draws.z, where, shape)
+            many = np.ndim(idx) > np.ndim(offset)
+            values = offset + (products.sum(axis=-1) if many else products)
+            fresh = ~_at(draws.used, where, shape)
+            draws.used[where] = True
+        raw = only_noise(touches)
+        self.events.append(Value(place, touches, offset, idx, coef, values, fresh, raw, final))
+        return values
+
+    def shaped(self, law: Law, values: Any, place: Place) -> int:
+        """New noise, made from raw noise by a function that is not linear."""
+        start = self.draws.allot(law, np.size(values), place)
+        self.draws.z[start : start + np.size(values)] = np.ravel(values)
+        return start
+
+    def compare(  # noqa: PLR0913, PLR0917
+        self,
+        op: str,
+        offset: Any,
+        idx: Any,
+        coef: Any,
+        touches: tuple[Touch, ...],
+        place: Place,
+    ) -> Any:
+        """How offset + coef·z compares with 0; only the outcome is used."""
+        scalar = type(idx) is int
+        outcomes = self.script.outcomes
+        forced = outcomes.get(len(self.events)) if outcomes else None
+        if scalar and forced is None:
+            return self._compare_one(op, offset, idx, coef, touches, place)
+        draws = self.draws
+        low, high = draws.windows()
+        if forced is not None:
+            self._force(op, forced, offset, idx, coef)
+        gap = offset + coef * draws.z[idx]
+        outcome = COMPARE[op](gap, 0.0)
+        raised = gap > 0.0 if op in {"greater", "less_equal"} else gap >= 0.0
+        window = (low[idx], high[idx])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cut = np.divide(-np.asarray(offset, dtype=np.float64), coef)
+        up = raised == (np.asarray(coef) > 0)
+        low[idx] = np.where(up, np.maximum(low[idx], cut), low[idx])
+        high[idx] = np.where(up, high[idx], np.minimum(high[idx], cut))
+        if scalar:
+            outcome, raised = bool(outcome), bool(raised)
+        self.events.append(Bits(place, touches, offset, idx, coef, outcome, raised, window))
+        return outcome
+
+    def _compare_one(  # noqa: PLR0913, PLR0917
+        self,
+        op: str,
+        offset: float,
+        idx: int,
+        coef: float,
+        touches: tuple[Touch, ...],
+        place: Place,
+    ) -> bool:
+        """One number: the common case, in plain Python."""
+        draws = self.draws
+        low, high = draws.windows()
+        gap = offset + coef * float(draws.z[idx])
+        raised = gap > 0.0 if op in {"greater", "less_equal"} else gap >= 0.0
+        outcome = raised if op in {"greater", "greater_equal"} else not raised
+        window = (float(low[idx]), float(high[idx]))
+        cut = -offset / coef
+        if raised == (coef > 0):
+            if cut > window[0]:
+                low[idx] = cut
+        elif cut < window[1]:
+            high[idx] = cut
+        self.events.append(Bits(place, touches, offset, idx, coef, outcome, raised, window))
+        return outcome
+
+    def _force(self, op: str, forced: Any, offset: Any, idx: Any, coef: Any) -> None:
+        """Move noise across the threshold where that gives the outcome that is wanted."""
+        draws = self.draws
+        low, high = draws.windows()
+        gap = offset + coef * draws.z[idx]
+        wrong = COMPARE[op](gap, 0.0) != forced
+        cut = -np.asarray(offset, dtype=np.float64) / coef
+        up = (gap > 0.0) == (np.asarray(coef) > 0)
+        unknown = ~draws.used[idx]
+        for at in np.ndindex(np.shape(idx)):
+            if np.asarray(wrong)[at] and np.asarray(unknown)[at]:
+                j = int(np.asarray(idx)[at])
+                bound = float(np.broadcast_to(cut, np.shape(idx))[at])
+                window = (float(low[j]), float(high[j]))
+                to = not bool(np.broadcast_to(up, np.shape(idx))[at])
+                found = _beyond(draws.law_of(j), bound, window, up=to)
+                if found is not None:
+                    draws.z[j] = found
+
+    def select(
+        self,
+        offset: Any,
+        idx: Any,
+        coef: Any,
+        touches: tuple[Touch, ...],
+        place: Place,
+    ) -> int:
+        outcome = int(np.argmax(offset + coef * self.draws.z[idx]))
+        self.events.append(Select(place, touches, offset, idx, coef, outcome))
+        return outcome
+
+    def pick(
+        self,
+        key: tuple[Any, ...],
+        weights: Floats | None,
+        sample: Callable[[np.random.Generator], Any],
+        place: Place,
+    ) -> Any:
+        """An outcome drawn by `sample`; `weights` are its probabilities where they are known."""
+        self.in_thread(place)
+        outcome = sample(self.script.rng)
+        forced = self.script.outcomes.get(len(self.events))
+        if forced is not None:
+            outcome = forced
+        self.events.append(Pick(place, key, weights, outcome))
+        return outcome
+
+    def call(
+        self,
+        name: str,
+        given: Any,
+        run: Callable[[], Any],
+        cost: Callable[[Any, Any], Any],  # noqa: ARG002  # the replay needs it
+        place: Place,
+    ) -> Any:
+        self.in_thread(place)
+        # What the mechanism draws inside is not looked at: it goes to a journal of its own.
+        inner = Recording(Script(int(self.script.rng.integers(2**62))))
+        inner.inner = True
+        token = CURRENT.set(inner)
+        try:
+            output = run()
+            if hasattr(output, "realize"):
+                output = output.realize(place)
+        finally:
+            CURRENT.reset(token)
+        self.events.append(Call(place, name, given, output))
+        return output
+
+
+def _beyond(law: Law, cut: float, window: tuple[float, float], *, up: bool) -> float | None:
+    """A value of the law's support on the wanted side of a threshold, if there is one."""
+    low, high = window
+    if law.name in {"uniform", "exponential"}:
+        low = max(low, 0.0)
+    if law.name == "uniform":
+        high = min(high, 1.0)
+    low, high = (max(cut, low), high) if up else (low, min(cut, high))
+    if not low < high:
+        return None
+    if np.isfinite(low) and np.isfinite(high):
+        return (low + high) / 2.0
+    return low + 1.0 if np.isfinite(low) else high - 1.0

@@ -1,0 +1,111 @@
+"""Which line is at fault: both runs once more, line by line."""
+
+# ruff: noqa: ANN401  # data are whatever a mechanism takes
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from dpverify.tracing.noise.shapes import is_noisy
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Leak
+from dpverify.tracing.recording.journal import Recording
+from dpverify.tracing.recording.outputs import differing, same_leaf
+from dpverify.tracing.recording.places import Place
+from dpverify.tracing.recording.replaying import Replaying
+from dpverify.tracing.recording.runs import Steps, Twin, watched
+
+_MOST_PARTS = 200
+
+
+def named(mechanism: Any, left: Any, right: Any, script: Script, twin: Twin) -> list[Leak]:
+    """The leaks of a twin with the best line that two slow runs can tell; takes two executions."""
+    journal = Recording(script.again(), eager=twin.left.journal.eager)
+    one = watched(mechanism, left, journal)
+    two = watched(mechanism, right, Replaying(Script(script.seed + 1), journal))
+    found = []
+    for leak in twin.leaks:
+        place: Place | None = None
+        if leak.kind in {"output", "exception"} and not twin.right.diverged:
+            place = _branch(one, two) or _source(one, two, twin, (left, right))
+        if leak.kind == "control flow":
+            place = _branch(one, two)
+        if leak.kind == "exception" and twin.right.ended != twin.left.ended:
+            place = place or leak.place
+        found.append(leak if place is None else replace(leak, place=place))
+    return list(dict.fromkeys(found))
+
+
+def _branch(one: Steps, two: Steps) -> Place | None:
+    """The first line that goes on differently; how often a loop ran is no branch."""
+    mine, theirs = _edges(one), _edges(two)
+    for start, end in mine:
+        if (start, end) not in theirs:
+            return start
+    for start, end in theirs:
+        if (start, end) not in mine:
+            return start
+    return None
+
+
+def _edges(steps: Steps) -> dict[tuple[Place, Place | None], None]:
+    """Every step from a line to the next one, in order of first appearance."""
+    return dict.fromkeys(zip_longest(steps.lines, steps.lines[1:]))
+
+
+def _source(one: Steps, two: Steps, twin: Twin, data: tuple[Any, Any]) -> Place | None:
+    """The first line that made a value which the output shows to differ; else the last line.
+
+    Values that stand in the data themselves are made nowhere: the last line it is.
+    """
+    left, right = twin.left.leaves, twin.right.leaves
+    given = [list(_parts(side)) for side in data]
+    wanted = [(left.get(p), right.get(p)) for p in differing(left, right)]
+    wanted = [
+        (a, b)
+        for a, b in wanted
+        if _telling(a) and _telling(b) and not (_among(a, given[0]) or _among(b, given[1]))
+    ]
+    for place in dict.fromkeys(one.lines):
+        mine = [part for value in one.values.get(place, ()) for part in _parts(value)]
+        theirs = [part for value in two.values.get(place, ()) for part in _parts(value)]
+        for a, b in wanted:
+            if _among(a, mine) and _among(b, theirs):
+                return place
+    return one.lines[-1] if one.lines else None
+
+
+def _telling(value: Any) -> bool:
+    """Whether a value is unlikely to come up by chance: no small constant, no flag."""
+    return value is not None and not isinstance(value, (bool, np.bool_))
+
+
+def _parts(value: Any, depth: int = 0) -> Iterator[Any]:
+    if is_noisy(value):
+        return
+    if isinstance(value, np.generic):
+        value = value.item()
+    yield value
+    if isinstance(value, np.ndarray) and value.ndim and value.size < _MOST_PARTS:
+        yield from value.reshape(-1).tolist()
+    elif depth < 2 and isinstance(value, (list, tuple)) and len(value) < _MOST_PARTS:
+        for part in value:
+            yield from _parts(part, depth + 1)
+    elif depth < 2 and isinstance(value, dict) and len(value) < _MOST_PARTS:
+        for part in value.values():
+            yield from _parts(part, depth + 1)
+
+
+def _among(value: Any, parts: list[Any]) -> bool:
+    plain = value.item() if isinstance(value, np.generic) else value
+    for part in parts:
+        if type(part) is type(plain) and isinstance(part, (int, float, str, np.ndarray, list)):
+            try:
+                if same_leaf(part, plain):
+                    return True
+            except (TypeError, ValueError):
+                continue
+    return False

@@ -1,0 +1,94 @@
+"""Which line of the user's code did it: file, line and source text."""
+
+import linecache
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import FrameType
+
+_STANDARD = str(Path(linecache.__file__).parent)
+_OWN = str(Path(__file__).parents[1])
+_PACKAGE = str(Path(__file__).parents[2])
+_INSIDE = ("numpy", "scipy", "pandas", "torch", "opendp", "diffprivlib", "sklearn", "joblib")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of source code.
+
+    >>> Place("/home/me/release.py", 14, "release").where
+    'release.py:14'
+    """
+
+    filename: str
+    line: int
+    function: str
+
+    @property
+    def where(self) -> str:
+        return f"{Path(self.filename).name}:{self.line}"
+
+    @property
+    def source(self) -> str:
+        """The line as it is written, without indentation; empty where there is no file."""
+        return linecache.getline(self.filename, self.line).strip()
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.source}" if self.source else self.where
+
+
+NOWHERE = Place("<unknown>", 0, "")
+
+
+@lru_cache(maxsize=4096)
+def is_inside(filename: str) -> bool:
+    """Whether a file belongs to a library through which noise only passes."""
+    if filename.startswith((_PACKAGE, "<frozen", "<__array_function__", "<string>")):
+        return True
+    parts = Path(filename).parts
+    if "site-packages" in parts:
+        return parts[len(parts) - 1 - parts[::-1].index("site-packages") + 1] in _INSIDE
+    return filename.startswith(_STANDARD)
+
+
+@lru_cache(maxsize=4096)
+def _place(filename: str, line: int, function: str) -> Place:
+    return Place(filename, line, function)
+
+
+def here(depth: int = 2) -> Place:
+    """The line of the caller's caller that lies outside of this package and of noise libraries."""
+    caller = sys._getframe(depth)  # noqa: SLF001  # the only way to see a caller
+    code = caller.f_code
+    if not is_inside(code.co_filename):
+        return _place(code.co_filename, caller.f_lineno, code.co_name)
+    frame: FrameType | None = caller
+    first: FrameType | None = None
+    while frame is not None:
+        code = frame.f_code
+        if not is_inside(code.co_filename):
+            return _place(code.co_filename, frame.f_lineno, code.co_name)
+        if first is None and not code.co_filename.startswith(_OWN):
+            first = frame
+        if first is not None and code.co_filename.startswith(_OWN):
+            break  # the tracer itself called what is on the stack: there is no user's line
+        frame = frame.f_back
+    if first is None:
+        return NOWHERE
+    return _place(first.f_code.co_filename, first.f_lineno, first.f_code.co_name)
+
+
+def definition(function: object) -> Place:
+    """Where a callable is written down, as far as that can be found."""
+    target = getattr(function, "func", function)  # functools.partial
+    target = getattr(target, "__wrapped__", target)
+    target = getattr(target, "__func__", target)
+    code = getattr(target, "__code__", None)
+    if code is None:
+        kind = type(target)
+        call = vars(kind).get("sample") or vars(kind).get("__call__")
+        code = getattr(call, "__code__", None)
+    if code is None:
+        return NOWHERE
+    return Place(code.co_filename, code.co_firstlineno, code.co_name)

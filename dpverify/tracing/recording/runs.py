@@ -1,0 +1,211 @@
+"""One run of a mechanism under a journal: recorded on one dataset, replayed on the other."""
+
+# ruff: noqa: ANN401  # data and outputs are whatever a mechanism takes and returns
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from dpverify.auditing.sampling.copies import copier
+from dpverify.errors import InvalidParameter
+from dpverify.tracing.noise.generator import NotTraceable, RecordingGenerator
+from dpverify.tracing.noise.sources import installed
+from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.events import Difference, Leak
+from dpverify.tracing.recording.following import Diverged
+from dpverify.tracing.recording.journal import Journal, Recording
+from dpverify.tracing.recording.outputs import OPAQUE, Leaves, differing, leaves_of, settle, shown
+from dpverify.tracing.recording.places import NOWHERE, Place, definition, is_inside
+from dpverify.tracing.recording.replaying import Replaying
+
+
+@dataclass(slots=True)
+class Run:
+    """What came of one run. `raised` is the exception that it ended with, as an output."""
+
+    journal: Any
+    leaves: Leaves
+    ended: Place
+    raised: str = ""
+    diverged: bool = False
+
+
+def callable_of(mechanism: Any) -> Callable[[Any, Any], Any]:
+    """The mechanism as a function of data and generator; one draw of a vectorized one."""
+    if callable(getattr(mechanism, "sample", None)):
+        return lambda data, rng: mechanism.sample(data, 1, rng=rng)[0]
+    if callable(mechanism):
+        return mechanism  # type: ignore[no-any-return]
+    raise InvalidParameter(
+        f"mechanism={mechanism!r} must be callable as mechanism(data, rng), or have sample"
+    )
+
+
+def run(mechanism: Any, data: Any, journal: Journal) -> Run:
+    """Call the mechanism once, on a copy of the data, with all its noise in the journal."""
+    call, copy = callable_of(mechanism), copier(data)
+    start = definition(mechanism)
+    result = Run(journal, {}, start)
+    rng = RecordingGenerator(journal)
+    with installed(journal, mechanism), np.errstate(all="ignore"):
+        # Noise that is chosen far out makes floats overflow; that is no exception to trace.
+        try:
+            output = call(copy(), rng)
+            settled = settle(output, start)
+            result.leaves = leaves_of(output, settled)
+            for path, kind in result.leaves.items():
+                if path and path[-1] == OPAQUE:
+                    journal.puzzle(start, f"an output of type {kind} cannot be looked into")
+        except Diverged:
+            result.diverged = True
+        except (KeyboardInterrupt, SystemExit, NotTraceable):
+            raise
+        except BaseException as error:  # noqa: BLE001  # an exception is an output
+            result.raised = f"{type(error).__name__}: {error}"
+            result.ended = _raised_at(error.__traceback__) or start
+            result.leaves = {("raises",): result.raised}
+    if isinstance(journal, Replaying) and not result.diverged:
+        journal.finish()
+    return result
+
+
+def _raised_at(traceback: TracebackType | None) -> Place | None:
+    """The deepest line of user code that an exception passed through."""
+    found = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not is_inside(code.co_filename):
+            found = Place(code.co_filename, traceback.tb_lineno, code.co_name)
+        traceback = traceback.tb_next
+    return found
+
+
+def record(mechanism: Any, data: Any, script: Script, *, eager: int = 0) -> Run:
+    """The run that a replay will follow."""
+    return run(mechanism, data, Recording(script.again(), eager=eager))
+
+
+def runs_plainly(mechanism: Any, data: Any, seed: int) -> str:
+    """What a call without any tracing raises; empty if it returns."""
+    try:
+        callable_of(mechanism)(copier(data)(), np.random.default_rng(seed))
+    except Exception as error:  # noqa: BLE001  # an exception is an output
+        return f"{type(error).__name__}: {error}"
+    return ""
+
+
+@dataclass(slots=True)
+class Twin:
+    """A recording on the left and its replay on the right."""
+
+    left: Run
+    right: Run
+    differences: list[Difference]
+    leaks: list[Leak]
+
+
+def replay(
+    mechanism: Any,
+    data: Any,
+    recorded: Run,
+    *,
+    flips: dict[int, Any] | None = None,
+    skips: frozenset[int] = frozenset(),
+) -> Twin:
+    """The same run on other data; what differs although every released value is the same."""
+    journal = Replaying(Script(recorded.journal.script.seed + 1), recorded.journal, flips, skips)
+    other = run(mechanism, data, journal)
+    leaks = list(journal.leaks)
+    if not other.diverged:
+        leaks += _output_leaks(recorded, other, definition(mechanism))
+    if recorded.journal.seeds != journal.seeds:
+        leaks += [
+            Leak("seed", place, "a generator's seed depends on the data")
+            for place, _ in dict.fromkeys([*journal.seeds, *recorded.journal.seeds])
+        ][:1]
+    return Twin(recorded, other, journal.differences, leaks)
+
+
+def _output_leaks(left: Run, right: Run, start: Place) -> list[Leak]:
+    if left.raised != right.raised:
+        one, two = left.raised or "an output", right.raised or "an output"
+        place = left.ended if left.raised else right.ended
+        return [Leak("exception", place, f"{one} on one side, {two} on the other")]
+    paths = differing(left.leaves, right.leaves)
+    found = []
+    for path in paths[:5]:
+        name = "/".join(str(part) for part in path) or "the output"
+        what = f"{name} is {shown(left.leaves, path)} on one side, {shown(right.leaves, path)} here"
+        place = right.ended if right.raised else start
+        found.append(Leak("exception" if right.raised else "output", place, what))
+    return found
+
+
+# Which line.
+
+
+@dataclass(slots=True)
+class Steps:
+    """The lines that a run went through, and the values that each of them made."""
+
+    lines: list[Place]
+    values: dict[Place, list[Any]]
+
+
+class _Watcher:
+    def __init__(self, files: Callable[[str], bool]) -> None:
+        self.files = files
+        self.steps = Steps([], {})
+        self.before: dict[FrameType, tuple[Place, dict[str, Any]]] = {}
+
+    def __call__(self, frame: FrameType, event: str, arg: object) -> Any:
+        if not self.files(frame.f_code.co_filename):
+            return None
+        self._made(frame)
+        if event == "return":
+            place = self.before.pop(frame, (NOWHERE, {}))[0]
+            self.steps.values.setdefault(place, []).append(arg)
+            return self
+        place = Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+        if event == "line":
+            self.steps.lines.append(place)
+        self.before[frame] = (place, dict(frame.f_locals))
+        return self
+
+    def _made(self, frame: FrameType) -> None:
+        """What the line before this one assigned."""
+        if frame not in self.before:
+            return
+        place, old = self.before[frame]
+        for name, value in frame.f_locals.items():
+            if name not in old or old[name] is not value:
+                self.steps.values.setdefault(place, []).append(value)
+
+
+def watched(mechanism: Any, data: Any, journal: Journal) -> Steps:
+    """Run once more, and keep every line and what it made: slow, for naming a line only."""
+    watcher = _Watcher(lambda filename: not is_inside(filename))
+    before = sys.gettrace()
+    call = callable_of(mechanism)
+
+    class Watched:
+        __module__ = getattr(mechanism, "__module__", __name__)
+
+        @staticmethod
+        def sample(given: Any, size: int, *, rng: Any) -> Any:
+            del size
+            sys.settrace(watcher)
+            try:
+                return [call(given, rng)]
+            finally:
+                sys.settrace(before)
+
+    try:
+        run(Watched, data, journal)
+    finally:
+        sys.settrace(before)
+    return watcher.steps
