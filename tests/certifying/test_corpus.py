@@ -1,0 +1,101 @@
+"""The corpus itself: verdicts hold, by exact laws, by exact integrals and by draws."""
+
+import inspect
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from scipy.stats import binom, norm
+
+import dpverify as dpv
+from dpverify.guarantees import Guarantee
+from tests.certifying.enumeration import datasets, excess, law, neighbors
+from tests.certifying.programs import PROGRAMS, Program
+
+PROVED = [p for p in PROGRAMS if p.verdict == "proved"]
+REFUTED = [p for p in PROGRAMS if p.verdict == "refuted"]
+
+
+def each(programs: list[Program]) -> pytest.MarkDecorator:
+    assert programs
+    return pytest.mark.parametrize("program", programs, ids=[p.name for p in programs])
+
+
+def breaks(claim: Guarantee, p: float, q: float) -> bool:
+    """Whether an event of mass p on one side and q on the other contradicts the claim."""
+    match claim:
+        case dpv.PureDP(epsilon=epsilon):
+            return p > math.exp(epsilon) * q * (1.0 + 1e-9)
+        case dpv.ApproxDP(epsilon=epsilon, delta=delta):
+            return p > math.exp(epsilon) * q + delta + 1e-12
+        case dpv.GaussianDP(mu=mu):
+            return bool(norm.ppf(p) - norm.ppf(q) > mu * (1.0 + 1e-9))
+        case _:
+            raise NotImplementedError(claim)
+
+
+def test_names_are_different() -> None:
+    assert len({p.name for p in PROGRAMS}) == len(PROGRAMS)
+
+
+@each(REFUTED)
+def test_the_event_breaks_the_claim(program: Program) -> None:
+    shown = program.counterexample
+    assert shown is not None
+    program.schema.check_neighbors(shown.left, shown.right)
+    p, q = shown.masses
+    assert breaks(program.claim, p, q) or breaks(program.claim, q, p)
+
+
+@pytest.mark.false_alarm(2e-12)  # two sides, two tails of 5e-13
+@each(REFUTED)
+def test_the_event_has_the_masses_it_is_said_to_have(program: Program) -> None:
+    shown = program.counterexample
+    assert shown is not None
+    rng = np.random.default_rng(0)
+    for data, mass in zip((shown.left, shown.right), shown.masses, strict=True):
+        hits = sum(bool(shown.event(program.mechanism(data, rng))) for _ in range(2_000))
+        assert min(binom.cdf(hits, 2_000, mass), binom.sf(hits - 1, 2_000, mass)) > 5e-13
+
+
+CAPS = {"whole_histogram": 7, "geometric_max": 10, "geometric_max_last": 10}
+
+
+@each([p for p in PROGRAMS if p.finite])
+def test_exact_laws_decide_as_said(program: Program) -> None:
+    cap = CAPS.get(program.mechanism.__name__, 24)
+    laws = {repr(d): law(program.mechanism, d, cap) for d in datasets(program.schema)}
+    epsilon, delta = _parameters(program.claim)
+    worst = max(
+        excess(laws[repr(a)], laws[repr(b)], _below_exp(epsilon))
+        for a, b in neighbors(program.schema)
+    )
+    # At most four geometric draws are cut at `cap`, each with a tail of 2^(1 − cap) or less.
+    slack = (1 + _below_exp(epsilon)) * 4 * Fraction(2) ** (1 - cap) if _is_cut(program) else 0
+    if program.verdict == "proved":
+        assert worst <= delta + slack
+    else:
+        assert worst > delta + slack
+
+
+def _is_cut(program: Program) -> bool:
+    return "rng.geometric" in inspect.getsource(program.mechanism)
+
+
+def _parameters(claim: Guarantee) -> tuple[float, Fraction]:
+    match claim:
+        case dpv.PureDP(epsilon=epsilon):
+            return epsilon, Fraction(0)
+        case dpv.ApproxDP(epsilon=epsilon, delta=delta):
+            return epsilon, Fraction(delta)
+        case _:
+            raise NotImplementedError(claim)
+
+
+def _below_exp(epsilon: float) -> Fraction:
+    """A rational that is not above e^ε, and equal to it to fifty digits."""
+    with ctx.workprec(200):
+        mantissa, exponent = arb(epsilon).exp().lower().man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
