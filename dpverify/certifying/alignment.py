@@ -19,11 +19,11 @@ from dpverify.certifying.checker import (
     Goal,
     branches,
     form,
+    goals,
     leaves,
     negated,
     plus,
     put,
-    situations,
 )
 from dpverify.certifying.farkas import Contradictions, fraction, number
 from dpverify.certifying.reasons import NotUnderstood
@@ -40,10 +40,37 @@ class Way:
 
     index: int
     tests: tuple[Fact, ...]
-    pairs: tuple[tuple[Form, Form], ...]
+    decisions: tuple[tuple[Form, Form] | None, ...]
     address: tuple[Any, ...]
     draws: tuple[Any, ...]
     output: Any
+    reached: Any  # what the same decisions return on the right
+
+    @property
+    def pairs(self) -> list[tuple[Form, Form]]:
+        return [pair for pair in self.decisions if pair is not None]
+
+
+class Settled:
+    """Which comparisons of data alone are settled by the facts of a case."""
+
+    def __init__(self, facts: list[Fact], goal: Goal, contradictions: Contradictions) -> None:
+        self._facts, self._goal, self._ask = facts, goal, contradictions
+
+    def pruned(self, tree: Any, values: dict[str, Form]) -> Any:  # noqa: ANN401
+        """The tree without them."""
+        if "output" in tree:
+            return tree
+        if "draw" in tree:
+            then = [self.pruned(child, values) for child in tree["then"]]
+            return {"draw": tree["draw"], "then": then}
+        for side, fact in branches(tree, self._goal.tree_whole, values):
+            if set(fact[0]) & set(self._goal.laws):
+                break
+            if self._ask.multipliers([*self._facts, fact]) is not None:
+                return self.pruned(tree["yes" if side == "no" else "no"], values)
+        parts = {side: self.pruned(tree[side], values) for side in ("yes", "no")}
+        return {"test": tree["test"], "strict": tree["strict"], **parts}
 
 
 class _Escaped(Exception):  # noqa: N818
@@ -65,8 +92,7 @@ def align(read: dict[str, Any]) -> list[Any]:
         if law["kind"] != "laplace":
             low = _ONE if law["kind"] == "geometric" else Fraction(0)
             support.append((plus({name: _ONE}, {"": -low}), False))
-    for left, right, facts, whole in situations(read["schema"]):
-        goal = Goal(read, left, right, whole)
+    for goal, facts in goals(read):
         proof.append(search.case([*facts, *support], goal, []))
     return proof
 
@@ -100,7 +126,7 @@ class _Search:
         tests = []
         for tree, values in zip(goal.trees, goal.maps, strict=True):
             for facts_on_way, _, _ in leaves(tree, goal.tree_whole, values):
-                tests += [f for f, _ in facts_on_way if not set(f) & noise]
+                tests += [f for f, strict in facts_on_way if not strict and not set(f) & noise]
         moves = sorted({n for f, _ in facts for n in f if n[:1] in {"d"}})
         tests += [{n: _ONE} for n in moves]
         for test in tests:
@@ -115,7 +141,7 @@ class _Search:
         return None
 
     def _groups(self, facts: list[Fact], goal: Goal) -> list[Any]:
-        ways = list(_ways(goal))
+        ways = _ways(goal, Settled(facts, goal, self.contradictions))
         by_shape: dict[str, list[Way]] = {}
         never: dict[str, Any] = {}
         for way in ways:
@@ -231,7 +257,9 @@ class _Search:
             if multipliers is not None:
                 made[side] = {"impossible": multipliers}
             else:
-                made[side] = self._step(way, goal, values, tree[side], inner, (*address, side))
+                decides = set(fact[0]) & set(goal.laws)
+                onward = (*address, side) if decides else address
+                made[side] = self._step(way, goal, values, tree[side], inner, onward)
         return made
 
 
@@ -259,9 +287,12 @@ class _Synthesis:
             if not set(gap) & noise:  # else another comparison altogether: the walk will tell
                 margins.append(({n: c for n, c in other.items() if n in noise}, gap))
         for way in ways:
-            for value in _values(way.output):
-                gap = plus(put(value, goal.maps[1]), put(value, goal.maps[0]), -_ONE)
-                equal.append(({n: c for n, c in value.items() if n in noise}, gap))
+            mine, twin = _values(way.output), _values(way.reached)
+            for value, other in zip(mine, twin if len(twin) == len(mine) else mine, strict=True):
+                gap = plus(put(other, goal.maps[1]), put(value, goal.maps[0]), -_ONE)
+                if set(gap) & noise:
+                    raise NotUnderstood("an output has other noise on a neighbor")
+                equal.append(({n: c for n, c in other.items() if n in noise}, gap))
         names = sorted({n for part, _ in [*margins, *equal] for n in part})
         self._moves = sorted({n for _, gap in [*margins, *equal] for n in gap if n})
         near = {n for f, _ in facts for n in f if set(f) & set(self._moves) and n} - noise
@@ -336,35 +367,56 @@ class _Synthesis:
         return shift
 
 
-def _ways(goal: Goal) -> list[Way]:
-    """The paths on the left, in the order of the checker, each comparison with its counterpart."""
-    found: list[Way] = []
+def _ways(goal: Goal, settled: Settled) -> list[Way]:
+    """The paths on the left, in the order of the checker, each with its twin on the right.
 
-    def visit(  # noqa: PLR0913
-        tree: Any,  # noqa: ANN401
-        other: Any,  # noqa: ANN401
-        tests: tuple[Fact, ...],
-        pairs: tuple[tuple[Form, Form], ...],
-        address: tuple[Any, ...],
-        draws: tuple[Any, ...],
-    ) -> None:
+    The twin makes the same decisions wherever noise comes in; comparisons of data alone are no
+    decisions: they are settled by the case.
+    """
+    found: list[Way] = []
+    right = settled.pruned(goal.trees[1], goal.maps[1])
+
+    def visit(tree: Any, tests: tuple[Fact, ...], core: tuple[Any, ...], draws: Any) -> None:  # noqa: ANN401
         if "output" in tree:
-            found.append(Way(len(found), tests, pairs, address, draws, tree["output"]))
+            found.append(_paired(len(found), tests, core, draws, tree["output"], right, goal))
         elif "draw" in tree:
             key = json.dumps(tree["draw"])
             for i, child in enumerate(tree["then"]):
-                twin = other["then"][i] if other and len(other.get("then", ())) > i else None
-                visit(child, twin, tests, pairs, (*address, i), (*draws, (key, i)))
+                visit(child, tests, (*core, i), (*draws, (key, i)))
         else:
-            sides = branches(tree, goal.tree_whole, goal.maps[0])
-            twins = branches(other, goal.tree_whole, goal.maps[1]) if other and "test" in other else []
-            for at, (side, fact) in enumerate(sides):
-                more = ((fact[0], twins[at][1][0]),) if twins else ()
-                twin = other[side] if twins else None
-                visit(tree[side], twin, (*tests, fact), (*pairs, *more), (*address, side), draws)
+            for side, fact in branches(tree, goal.tree_whole, goal.maps[0]):
+                decides = set(fact[0]) & set(goal.laws)
+                visit(tree[side], (*tests, fact), (*core, (side, fact[0])) if decides else core, draws)
 
-    visit(goal.trees[0], goal.trees[1], (), (), (), ())
+    visit(goal.trees[0], (), (), ())
     return found
+
+
+def _paired(  # noqa: PLR0913
+    index: int,
+    tests: tuple[Fact, ...],
+    core: tuple[Any, ...],
+    draws: tuple[Any, ...],
+    output: Any,  # noqa: ANN401
+    twin: Any,  # noqa: ANN401
+    goal: Goal,
+) -> Way:
+    pairs: list[tuple[Form, Form] | None] = []
+    for step in core:
+        if isinstance(step, int):
+            twin = twin["then"][step] if twin and len(twin.get("then", ())) > step else None
+            continue
+        side, mine = step
+        if not twin or "test" not in twin:
+            twin = None
+            pairs.append(None)
+            continue
+        other = dict(branches(twin, goal.tree_whole, goal.maps[1]))[side]
+        pairs.append((mine, other[0]))
+        twin = twin[side]
+    reached = twin["output"] if twin and "output" in twin else output
+    address = tuple(step if isinstance(step, int) else step[0] for step in core)
+    return Way(index, tests, tuple(pairs), address, draws, output, reached)
 
 
 def _diverging(ways: list[Way], address: tuple[Any, ...]) -> tuple[Form, Form] | None:
@@ -374,9 +426,9 @@ def _diverging(ways: list[Way], address: tuple[Any, ...]) -> tuple[Form, Form] |
         tests = 0
         for mine, other in zip(way.address, address, strict=False):
             if mine != other:
-                if isinstance(mine, str) and tests < len(way.pairs):
-                    candidate = (tests, way.pairs[tests])
-                    best = candidate if best is None or candidate[0] > best[0] else best
+                pair = way.decisions[tests] if isinstance(mine, str) else None
+                if pair is not None and (best is None or tests > best[0]):
+                    best = (tests, pair)
                 break
             tests += isinstance(mine, str)
     return None if best is None else best[1]

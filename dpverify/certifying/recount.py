@@ -388,8 +388,8 @@ def outcomes(output: Any, facts: list[Form], whole: set[str], event: Any) -> Ite
 
 def matched(output: Any, pattern: Any) -> list[Form] | None:
     """Rows that make an output be in a pattern; None if nothing does."""
-    if pattern[0] in {"number", "atleast", "atmost"}:
-        bound = F(pattern[1])
+    if pattern[0] in {"number", "atleast", "atmost", "any"}:
+        bound = F(pattern[1] if len(pattern) > 1 else 0)
         if output[0] == "value":
             form = {n: F(c) for n, c in output[1].items()}
         elif output[0] in {"int", "float", "bool"} and not str(output[1]).startswith(("e", "n", "i")):
@@ -398,7 +398,7 @@ def matched(output: Any, pattern: Any) -> list[Form] | None:
             return None
         over = {**form, "": form.get("", F(0)) - bound}
         under = {n: -c for n, c in over.items()}
-        return {"number": [over, under], "atleast": [over], "atmost": [under]}[pattern[0]]
+        return {"number": [over, under], "atleast": [over], "atmost": [under], "any": []}[pattern[0]]
     if pattern[0] != "list":
         return [] if output == pattern else None
     if output[0] not in {"list", "tuple", "array"} or len(output) != len(pattern):

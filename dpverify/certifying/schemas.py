@@ -38,7 +38,11 @@ __all__ = [
     "Slot",
     "concrete",
     "finite_datasets",
+    "lengths",
     "neighboring",
+    "pattern_rows",
+    "plain_rows",
+    "rational",
     "schema_to_dict",
     "slots",
     "symbolic",
@@ -144,6 +148,27 @@ def concrete(schema: Schema, rows: Rows) -> Any:  # noqa: ANN401
     if schema.layout == "columns":
         return schema.record.columns(rows)
     return [schema.record.plain(row) for row in rows]
+
+
+def pattern_rows(schema: Schema) -> Iterator[tuple[Rows, Rows]]:
+    """Neighbors on which mechanisms are known to fail, the most telling first."""
+    for candidate in schema.patterns():
+        form: Any = candidate.form
+        left, right = form if isinstance(form, tuple) else (form.left, form.right)
+        yield tuple(left), tuple(right)
+
+
+def plain_rows(rows: Rows) -> list[Any]:
+    """A dataset as JSON holds it; numbers that need not be whole as rationals."""
+    return [_plain(row) for row in rows]
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, (tuple, list)):
+        return [_plain(part) for part in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return str(rational(value)) if isinstance(value, float) else value
 
 
 def rational(value: float) -> Fraction:

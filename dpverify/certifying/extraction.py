@@ -1,0 +1,73 @@
+"""The trees of a mechanism: on symbols for data of any value, or on given datasets."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpverify.certifying.calling import no_other_randomness, prepared, takes_epsilon
+from dpverify.certifying.exact import Exact, Unit
+from dpverify.certifying.generator import SymbolicGenerator
+from dpverify.certifying.outputs import plain_output
+from dpverify.certifying.reasons import NotUnderstood
+from dpverify.certifying.running import Limits, Shared, Tree, current, explore
+from dpverify.certifying.schemas import Rows, Schema, concrete, slots, symbolic
+from dpverify.certifying.symbols import Symbolic
+
+
+@dataclass
+class Extraction:
+    """Runs one mechanism, with one unit, on what it is given; noises keep their names."""
+
+    mechanism: Callable[..., Any]
+    schema: Schema
+    unit: Unit
+    epsilon: Exact
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        self._call = prepared(self.mechanism)
+        self._more = (Symbolic({}, self.epsilon),) if self._wants_epsilon() else ()
+        self.shared = Shared(self.unit, self.limits)
+        self._trees: dict[Rows, Tree] = {}
+
+    def _wants_epsilon(self) -> bool:
+        """For every ε it must be given; for one, only where the mechanism has no default."""
+        if not takes_epsilon(self.mechanism):
+            if self.unit.every:
+                raise NotUnderstood(
+                    "a proof for every epsilon needs a mechanism(data, rng, epsilon)"
+                )
+            return False
+        default = inspect.signature(self.mechanism).parameters["epsilon"].default
+        return self.unit.every or default is inspect.Parameter.empty
+
+    def on_symbols(self, length: int) -> tuple[int, Tree]:
+        """The tree for datasets of so many records or answers, and how many symbols it has."""
+        declared = slots(self.schema, length)
+        shared = self.shared
+        shared.bounds = {n: b for n, b in shared.bounds.items() if not n.startswith("x")}
+        for i, slot in enumerate(declared):
+            shared.bounds[f"x{i}"] = (slot.low, slot.high)
+            if slot.whole:
+                shared.whole.add(f"x{i}")
+        return len(declared), self._explored(lambda: symbolic(self.schema, length))
+
+    def on(self, rows: Rows) -> Tree:
+        """The tree for one dataset."""
+        if rows not in self._trees:
+            shared = self.shared
+            shared.bounds = {n: b for n, b in shared.bounds.items() if not n.startswith("x")}
+            self._trees[rows] = self._explored(lambda: concrete(self.schema, rows))
+        return self._trees[rows]
+
+    def _explored(self, data: Callable[[], Any]) -> Tree:
+        def program() -> Any:  # noqa: ANN401
+            run = current.get()
+            if run is None:  # pragma: no cover
+                raise NotUnderstood("no run")
+            with no_other_randomness():
+                returned = self._call(data(), SymbolicGenerator(run), *self._more)
+            return plain_output(returned)
+
+        return explore(program, self.shared)
