@@ -46,6 +46,7 @@ from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 
 _MOST_DATASETS = 1024
 _MOST_PATTERNS = 60
+_FIRST_PATTERNS, _FIRST_SECONDS = 12, 4.0
 _SAMPLE_EPSILONS = (1.0, 0.1, 3.0)
 
 
@@ -112,6 +113,7 @@ class _Attempt:
         if datasets is not None:
             whole = [lambda: self._exact(datasets)]
             methods = [*whole, *methods, lambda: self._aligned_pairs(datasets)]
+        methods.insert(len(methods) - (1 if datasets is None else 2), self._soon_refuted)
         for method in methods:
             try:
                 found = method()
@@ -162,14 +164,14 @@ class _Attempt:
         masses = Masses(extraction.shared.laws, self.unit)
         laws = [distribution(tree, masses, extraction.shared.whole) for tree in trees]
         by_rows = dict(zip(datasets, laws, strict=True))
-        factor, delta = self._factor, Exact.of(self.delta)
+        epsilon, delta = self._multiple, Exact.of(self.delta)
         count = 0
         for left, right in neighboring(self.schema, datasets):
             count += 1
             for one, other in ((left, right), (right, left)):
-                if violation(by_rows[one], by_rows[other], factor, delta, self.unit) is not None:
+                if violation(by_rows[one], by_rows[other], epsilon, delta, self.unit) is not None:
                     p, q = as_one(by_rows[one]), as_one(by_rows[other])
-                    excess = violation(p, q, factor, delta, self.unit)
+                    excess = violation(p, q, epsilon, delta, self.unit)
                     if excess is None:
                         raise NotUnderstood("outputs that differ in type alone tell neighbors apart")
                     found = Found(one, other, excess.outputs, excess.left, excess.right)
@@ -199,9 +201,9 @@ class _Attempt:
         )
 
     @property
-    def _factor(self) -> Exact:
-        multiple = self.epsilon.multiple()
-        return Exact.exponential(multiple or 0)
+    def _multiple(self) -> Fraction:
+        """ε in units of u."""
+        return self.epsilon.multiple() or Fraction(0)
 
     def _proved(self, evidence: dict[str, Any], data: str, reason: str) -> Certificate:
         """The certificate, if the checker agrees."""
@@ -225,7 +227,16 @@ class _Attempt:
             evidence=evidence,
         )
 
-    def _refuted(self, datasets: list[Rows] | None) -> Certificate | None:
+    def _soon_refuted(self) -> Certificate | None:
+        """A broken mechanism mostly breaks on the first pairs to try, before any proof is sought."""
+        return None if self.unit.every else self._refuted(None, _FIRST_PATTERNS, _FIRST_SECONDS)
+
+    def _refuted(
+        self,
+        datasets: list[Rows] | None,
+        most: int = _MOST_PATTERNS,
+        seconds: float = math.inf,
+    ) -> Certificate | None:
         """Search neighbors that are known to be telling; for every ε, at a few of them."""
         if self.unit.every:
             for value in _SAMPLE_EPSILONS:
@@ -244,17 +255,17 @@ class _Attempt:
         except NotUnderstood as reason:
             self.tried.append(str(reason))
             return None
-        left = self.seconds - (time.monotonic() - self.start)
+        left = min(seconds, self.seconds - (time.monotonic() - self.start))
         found = search(
-            extraction, self._pairs(datasets), self._factor, Exact.of(self.delta), max(left, 1.0)
+            extraction, self._pairs(datasets, most), self._multiple, Exact.of(self.delta), max(left, 1.0)
         )
         return None if found is None else self._disproved(extraction, found)
 
-    def _pairs(self, datasets: list[Rows] | None) -> Iterator[tuple[Rows, Rows]]:
+    def _pairs(self, datasets: list[Rows] | None, most: int) -> Iterator[tuple[Rows, Rows]]:
         if datasets is not None:
             yield from neighboring(self.schema, datasets)
         else:
-            yield from islice(pattern_rows(self.schema), _MOST_PATTERNS)
+            yield from islice(pattern_rows(self.schema), most)
 
     def _disproved(self, extraction: Extraction, found: Found) -> Certificate:
         sides = [extraction.on(found.left), extraction.on(found.right)]

@@ -15,6 +15,7 @@ from dpverify.certifying.reasons import NotUnderstood
 
 Rational: TypeAlias = int | Fraction
 _MOST_BITS = 1 << 14
+_SMALL_EXPONENT = 2000
 
 
 class Exact:
@@ -177,6 +178,27 @@ class Unit:
                 number.den, number.root
             )
         return self._signs[number]
+
+    def gap_sign(self, p: Exact, q: Exact, epsilon: Fraction, delta: Exact) -> int:
+        """The sign of p − e^(epsilon·u)·q − delta.
+
+        A rational epsilon with large terms is no exponent for polynomials. It makes no zero either:
+        e^(epsilon·u)·q has exponents that p and delta cannot have.
+        """
+        if not q:
+            return self.sign(p - delta)
+        if max(epsilon.denominator, abs(epsilon.numerator)) <= _SMALL_EXPONENT:
+            return self.sign(p - Exact.exponential(epsilon) * q - delta)
+        bits = 128
+        while bits <= _MOST_BITS:
+            with ctx.workprec(bits):
+                u = arb(1) if self.ratio is None else _ball(self.ratio).log()
+                factor = (_ball(epsilon) * u).exp()
+                rest = self.enclosure(p - delta, bits) - factor * self.enclosure(q, bits)
+            if rest > 0 or rest < 0:
+                return 1 if rest > 0 else -1
+            bits *= 2
+        raise NotUnderstood("two numbers are too close to compare")  # pragma: no cover
 
     def enclosure(self, number: Exact, bits: int = 128) -> arb:
         """A ball around the number; for one ε only."""

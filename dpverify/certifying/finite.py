@@ -84,7 +84,7 @@ def _range(e: Symbolic, tests: tuple[Inequality, ...], whole: set[str]) -> range
     if constant.denominator != 1:
         raise NotUnderstood("an output is a whole noise plus a fraction")
     low = high = None
-    for test in tests:
+    for test in (*tests, *_support(e)):
         ratio = _parallel(test.coefficients, e.coefficients)
         offset = test.constant.fraction()
         if ratio is None or offset is None:
@@ -97,6 +97,13 @@ def _range(e: Symbolic, tests: tuple[Inequality, ...], whole: set[str]) -> range
     if low is None or high is None:
         raise NotUnderstood("there are infinitely many outputs")
     return range(low, high + 1)
+
+
+def _support(e: Symbolic) -> list[Inequality]:
+    """That a single geometric noise is at least 1."""
+    names = [name for name, _ in e.coefficients]
+    one = ((names[0], Fraction(1)),)
+    return [Inequality(one, Exact.of(-1), strict=False)] if len(names) == 1 else []
 
 
 def _parallel(a: Any, b: Any) -> Fraction | None:  # noqa: ANN401
@@ -119,12 +126,12 @@ class Excess:
 def violation(  # noqa: PLR0913
     left: Distribution,
     right: Distribution,
-    factor: Exact,
+    epsilon: Fraction,
     delta: Exact,
     unit: Unit,
     slack: Fraction = Fraction(0),
 ) -> Excess | None:
-    """Where Σ max(0, P − factor·Q) > delta (or P > factor·Q if delta is 0); None if nowhere.
+    """Where Σ max(0, P − e^ε·Q) > delta (or P > e^ε·Q if delta is 0); None if nowhere.
 
     With a `slack`, only what exceeds the claim by this share counts.
     """
@@ -132,12 +139,12 @@ def violation(  # noqa: PLR0913
     lowered = Exact.of(1 - slack)
     for output in left:
         p, q = left[output] * lowered, right.get(output, ZERO)
-        if unit.sign(p - factor * q) > 0:
+        if unit.gap_sign(p, q, epsilon, ZERO) > 0:
             if not delta:
                 return Excess((output,), left[output], q)
             event.append(output)
             total_left, total_right = total_left + left[output], total_right + q
-    if event and unit.sign(total_left * lowered - factor * total_right - delta) > 0:
+    if event and unit.gap_sign(total_left * lowered, total_right, epsilon, delta) > 0:
         return Excess(tuple(event), total_left, total_right)
     return None
 

@@ -20,6 +20,9 @@ Row = tuple[dict[str, Fraction], Fraction]
 """Σ coefficient·noise + constant ≥ 0."""
 
 
+_MOST_ROWS = 300
+
+
 class Masses:
     """Probabilities of paths under given laws of the noises."""
 
@@ -29,6 +32,8 @@ class Masses:
 
     def __call__(self, path: Iterable[Inequality]) -> Exact:
         rows = _irredundant([_row(test) for test in path])
+        if rows is not None and _has_circle(rows):
+            rows = _untied(rows)
         if rows is None:
             return ZERO
         key = frozenset((frozenset(row.items()), c) for row, c in rows)
@@ -113,6 +118,60 @@ def _irredundant(rows: list[Row]) -> list[Row] | None:
         if not _sum(a, b) and s + t < 0:
             return None
     return kept
+
+
+def _has_circle(rows: list[Row]) -> bool:
+    """Whether inequalities in two noises tie them in a circle."""
+    root: dict[str, str] = {}
+
+    def top(name: str) -> str:
+        while root.setdefault(name, name) != name:
+            name = root[name]
+        return name
+
+    for edge in {frozenset(row) for row, _ in rows if len(row) > 1}:
+        tops = {top(name) for name in edge}
+        if len(tops) < len(edge):
+            return True
+        first, *others = tops
+        for other in others:
+            root[other] = first
+    return False
+
+
+def _untied(rows: list[Row]) -> list[Row] | None:
+    """Without rows that follow from the others together; None if none can hold."""
+    if _closure(rows) is None:
+        return None
+    kept = list(rows)
+    for row in rows:
+        others = [r for r in kept if r is not row]
+        found = _closure(others) or {}
+        known = found.get(frozenset(row[0].items()))
+        if known is not None and known <= row[1]:
+            kept = others
+    return kept
+
+
+def _closure(rows: list[Row]) -> dict[frozenset[tuple[str, Fraction]], Fraction] | None:
+    """The tightest constants of all sums of rows in at most two noises; None if one is false."""
+    best = {frozenset(row.items()): c for row, c in rows}
+    fresh = list(best)
+    while fresh and len(best) <= _MOST_ROWS:
+        new = []
+        for a in fresh:
+            for b in list(best):
+                total = _sum(dict(a), dict(b))
+                key, c = frozenset(total.items()), best[a] + best[b]
+                if not total:
+                    if c < 0:
+                        return None
+                elif len(total) <= 2 and len(total) < len({n for n, _ in (*a, *b)}):
+                    if key not in best or c < best[key]:
+                        best[key] = c
+                        new.append(key)
+        fresh = new
+    return best
 
 
 def _sum(a: dict[str, Fraction], b: dict[str, Fraction]) -> dict[str, Fraction]:

@@ -426,7 +426,7 @@ def span(form: Form, facts: list[Form], whole: set[str]) -> range:
     fine = set(form) <= whole | {""} and all(c.denominator == 1 for c in form.values())
     need(fine, "infinitely many outputs")
     lows, highs = [], []
-    for fact in facts:
+    for fact in [*facts, *({n: ONE, "": -ONE} for n in form if n)]:  # geometric noise is ≥ 1
         names = {n for n in fact if n}
         if names == {n for n in form if n}:
             ratios = {fact[n] / form[n] for n in names}

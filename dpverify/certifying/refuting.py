@@ -36,7 +36,7 @@ class Found:
 def search(
     extraction: Extraction,
     pairs: Iterator[tuple[Rows, Rows]],
-    factor: Exact,
+    epsilon: Fraction,
     delta: Exact,
     seconds: float,
 ) -> Found | None:
@@ -48,7 +48,7 @@ def search(
             if time.monotonic() > end:
                 return None
             try:
-                found = compared(extraction, masses, one, other, factor, delta)
+                found = compared(extraction, masses, one, other, epsilon, delta)
             except NotUnderstood:
                 continue
             if found is not None:
@@ -57,7 +57,7 @@ def search(
 
 
 def compared(  # noqa: PLR0913
-    extraction: Extraction, masses: Masses, left: Rows, right: Rows, factor: Exact, delta: Exact
+    extraction: Extraction, masses: Masses, left: Rows, right: Rows, epsilon: Fraction, delta: Exact
 ) -> Found | None:
     """An event that is too likely on the left; outputs one by one, or half-lines of real ones."""
     trees = extraction.on(left), extraction.on(right)
@@ -67,13 +67,13 @@ def compared(  # noqa: PLR0913
     except NotUnderstood:
         laws = []
     if laws:
-        excess = violation(laws[0], laws[1], factor, delta, unit, SLACK)
+        excess = violation(laws[0], laws[1], epsilon, delta, unit, SLACK)
         if excess is not None:
             return Found(left, right, excess.outputs, excess.left, excess.right)
         return None
     for event in islice(_events(*trees), _MOST_EVENTS):
         p, q = (_mass(tree, masses, event) for tree in trees)
-        if unit.sign(p * (1 - SLACK) - factor * q - delta) > 0:
+        if unit.gap_sign(p * (1 - SLACK), q, epsilon, delta) > 0:
             return Found(left, right, (event,), p, q)
     return None
 
