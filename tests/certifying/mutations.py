@@ -537,6 +537,12 @@ SUMS = (
 )
 
 FINITE = (
+    _false("noisy min, geometric", "less noise", ("geometric(0.5)", "geometric(0.75)")),
+    _false(
+        "noisy min, geometric",
+        "noise subtracted",
+        ("rng.geometric(0.5) - c", "-rng.geometric(0.5) - c"),
+    ),
     _false("noisy max, geometric", "less noise", ("geometric(0.5)", "geometric(0.75)")),
     _false("noisy max, geometric", "no noise", ("s + rng.geometric(0.5)", "s")),
     _true(

@@ -10,7 +10,7 @@ Broken programs come with neighbors and an event of the output, with its exact p
 # ruff: noqa: PERF401  # loops as many authors write them
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -263,6 +263,22 @@ def exponential_min(costs: Data, rng: Rng, epsilon: float = 1.0) -> Out:
 def exponential_min_added(costs: Data, rng: Rng, epsilon: float = 1.0) -> Out:
     """The smallest of cost + noise: exponential noise has one good side only."""
     noisy = [c + rng.exponential(2 / epsilon) for c in costs]
+    return noisy.index(min(noisy))
+
+
+def noisy_min_value(costs: Data, rng: Rng, epsilon: float = 1.0) -> Out:
+    return min(c + rng.laplace(scale=2 / epsilon) for c in costs)
+
+
+def geometric_min(costs: Data, rng: Rng) -> Out:
+    """The largest of noise − cost."""
+    noisy = [rng.geometric(0.5) - c for c in costs]
+    return noisy.index(max(noisy))
+
+
+def geometric_min_added(costs: Data, rng: Rng) -> Out:
+    """The smallest of cost + noise."""
+    noisy = [c + rng.geometric(0.5) for c in costs]
     return noisy.index(min(noisy))
 
 
@@ -688,14 +704,16 @@ def mass(*factors: Any, upto: int | None = None) -> float:  # noqa: ANN401
     return float(value(integral(factors, upto)))
 
 
-def first_hit(misses: list[float], hit: float, bar: Fraction | int, noise: Fraction | int) -> float:
+def first_hit(
+    misses: Sequence[float], hit: float, bar: Fraction | int, noise: Fraction | int
+) -> float:
     """P(all `misses` stay below a bar around 0, and `hit` reaches it)."""
     low = [below(Fraction(m), noise) for m in misses]
     return mass(density(0, bar), *low, reaches(Fraction(hit), noise))
 
 
 def pattern(
-    answers: list[float], hits: list[bool], bar: Fraction | int, noise: Fraction | int
+    answers: Sequence[float], hits: list[bool], bar: Fraction | int, noise: Fraction | int
 ) -> float:
     """P(exactly these answers reach a bar around 0)."""
     parts = [
@@ -705,7 +723,7 @@ def pattern(
     return mass(density(0, bar), *parts)
 
 
-def wins(scores: list[int], scale: int) -> float:
+def wins(scores: Sequence[int], scale: int) -> float:
     """P(the first of them is the noisy maximum)."""
     others = [below(s, scale) for s in scores[1:]]
     return mass(density(scores[0], scale), *others)
@@ -969,6 +987,31 @@ PROGRAMS = (
             lambda out: out == 0,
             (1 - 2 / 3 * math.exp(-0.5), math.exp(-1) / 3),
         ),
+    ),
+    _refuted(
+        "noisy min with its value",
+        noisy_min_value,
+        answers(3),
+        _ONE,
+        "that the smallest is above 1 concerns all three, at 1/2 each",
+        shown=shown(np.zeros(3), np.ones(3), lambda out: out > 1, (tail(0.5) ** 3, 1 / 8)),
+    ),
+    _proved(
+        "noisy min, geometric",
+        geometric_min,
+        _whole(3, 2),
+        _LN4,
+        "noisy max of the negatives",
+        finite=True,
+    ),
+    _refuted(
+        "noisy min, geometric noise added",
+        geometric_min_added,
+        _whole(3, 2),
+        _LN4,
+        "Σ 2^(−k)·4^(−k) = 1/7 against 1/2 + Σ 2^(−k)·4^(2 − k) = 11/14",
+        finite=True,
+        shown=shown(array(0, 1, 1), array(1, 0, 0), lambda out: out == 0, (11 / 14, 1 / 7)),
     ),
     _proved(
         "noisy max, geometric",
