@@ -14,6 +14,7 @@ from typing import TypeAlias, TypeVar
 from flint import arb, fmpq
 
 Terms: TypeAlias = dict[tuple[Fraction, Fraction], Fraction]  # (a, k) ↦ c of c·e^(az + k)
+Rational: TypeAlias = Fraction | float  # a float is the rational that it is
 K = TypeVar("K")
 Sum: TypeAlias = dict[Fraction, Fraction]  # k ↦ c of c·e^k
 
@@ -27,28 +28,28 @@ class Factor:
     right: Terms
 
 
-def density(center: Fraction | int, scale: Fraction | int) -> Factor:
+def density(center: Rational, scale: Rational) -> Factor:
     """The density of center + Laplace(scale) noise at z."""
     m, b = Fraction(center), Fraction(scale)
     half = 1 / (2 * b)
     return Factor(m, {(1 / b, -m / b): half}, {(-1 / b, m / b): half})
 
 
-def below(center: Fraction | int, scale: Fraction | int) -> Factor:
+def below(center: Rational, scale: Rational) -> Factor:
     """P(center + Laplace(scale) noise < z)."""
     m, b, half = Fraction(center), Fraction(scale), Fraction(1, 2)
     one = (Fraction(0), Fraction(0))
     return Factor(m, {(1 / b, -m / b): half}, {one: Fraction(1), (-1 / b, m / b): -half})
 
 
-def reaches(center: Fraction | int, scale: Fraction | int) -> Factor:
+def reaches(center: Rational, scale: Rational) -> Factor:
     """P(center + Laplace(scale) noise ≥ z)."""
     m, b, half = Fraction(center), Fraction(scale), Fraction(1, 2)
     one = (Fraction(0), Fraction(0))
     return Factor(m, {one: Fraction(1), (1 / b, -m / b): -half}, {(-1 / b, m / b): half})
 
 
-def integral(factors: Iterable[Factor], upto: Fraction | int | None = None) -> Sum:
+def integral(factors: Iterable[Factor], upto: Rational | None = None) -> Sum:
     """∫ of the product over z, from −∞ to `upto` or to ∞."""
     kept = list(factors)
     cuts = sorted({f.center for f in kept})

@@ -10,7 +10,7 @@ Broken programs come with neighbors and an event of the output, with its exact p
 # ruff: noqa: PERF401  # loops as many authors write them
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeAlias
@@ -266,21 +266,37 @@ def exponential_min_added(costs: Data, rng: Rng, epsilon: float = 1.0) -> Out:
     return noisy.index(min(noisy))
 
 
+def noisy_min_value(costs: Data, rng: Rng, epsilon: float = 1.0) -> Out:
+    return min(c + rng.laplace(scale=2 / epsilon) for c in costs)
+
+
+def geometric_min(costs: Data, rng: Rng) -> Out:
+    """The largest of noise − cost."""
+    noisy = [rng.geometric(0.5) - c for c in costs]
+    return noisy.index(max(noisy))
+
+
+def geometric_min_added(costs: Data, rng: Rng) -> Out:
+    """The smallest of cost + noise."""
+    noisy = [c + rng.geometric(0.5) for c in costs]
+    return noisy.index(min(noisy))
+
+
 def geometric_max(scores: Data, rng: Rng) -> Out:
     """Geometric noise, P(k) = 2^(−k); the first of equals wins."""
-    noisy = [int(s) + int(rng.geometric(0.5)) for s in scores]
+    noisy = [s + rng.geometric(0.5) for s in scores]
     return noisy.index(max(noisy))
 
 
 def geometric_max_value(scores: Data, rng: Rng) -> Out:
-    return min(max(int(s) + int(rng.geometric(0.5)) for s in scores), 9)
+    return min(max(s + rng.geometric(0.5) for s in scores), 9)
 
 
 def geometric_max_last(scores: Data, rng: Rng) -> Out:
     """Of equals the last wins."""
     best, top = 0, -1
     for i, s in enumerate(scores):
-        noisy = int(s) + int(rng.geometric(0.5))
+        noisy = s + rng.geometric(0.5)
         if noisy >= top:
             best, top = i, noisy
     return best
@@ -288,8 +304,8 @@ def geometric_max_last(scores: Data, rng: Rng) -> Out:
 
 def geometric_max_tie(scores: Data, rng: Rng) -> Out:
     """Says −1 where two are equal."""
-    first = int(scores[0]) + int(rng.geometric(0.5))
-    second = int(scores[1]) + int(rng.geometric(0.5))
+    first = scores[0] + rng.geometric(0.5)
+    second = scores[1] + rng.geometric(0.5)
     if first == second:
         return -1
     return 0 if first > second else 1
@@ -297,8 +313,8 @@ def geometric_max_tie(scores: Data, rng: Rng) -> Out:
 
 def geometric_max_tie_by_data(scores: Data, rng: Rng) -> Out:
     """Of equals the one with the larger true score wins."""
-    first = int(scores[0]) + int(rng.geometric(0.5))
-    second = int(scores[1]) + int(rng.geometric(0.5))
+    first = scores[0] + rng.geometric(0.5)
+    second = scores[1] + rng.geometric(0.5)
     if first == second:
         return 0 if scores[0] > scores[1] else 1
     return 0 if first > second else 1
@@ -309,7 +325,7 @@ def permute_and_flip(scores: Data, rng: Rng) -> Out:
     top = max(scores)
     for i in rng.permutation(len(scores)):
         if rng.random() < 2.0 ** (scores[i] - top):
-            return int(i)
+            return i
     return -1
 
 
@@ -317,7 +333,7 @@ def permute_and_flip_steep(scores: Data, rng: Rng) -> Out:
     top = max(scores)
     for i in rng.permutation(len(scores)):
         if rng.random() < 4.0 ** (scores[i] - top):
-            return int(i)
+            return i
     return -1
 
 
@@ -332,15 +348,15 @@ def flip_in_order(scores: Data, rng: Rng) -> Out:
 
 def exponential_mechanism(scores: Data, rng: Rng) -> Out:
     """P ∝ 2^score."""
-    weights = [2.0 ** int(s) for s in scores]
+    weights = [2.0**s for s in scores]
     total = sum(weights)
-    return int(rng.choice(len(scores), p=[w / total for w in weights]))
+    return rng.choice(len(scores), p=[w / total for w in weights])
 
 
 def exponential_mechanism_steep(scores: Data, rng: Rng) -> Out:
-    weights = [4.0 ** int(s) for s in scores]
+    weights = [4.0**s for s in scores]
     total = sum(weights)
-    return int(rng.choice(len(scores), p=[w / total for w in weights]))
+    return rng.choice(len(scores), p=[w / total for w in weights])
 
 
 # Sums.
@@ -416,27 +432,27 @@ def histogram(colors: Data, rng: Rng, epsilon: float = 1.0) -> Out:
 
 def whole_histogram(bits: Data, rng: Rng) -> Out:
     """Discrete Laplace noise, P ∝ 2^(−|k|), on two counts, cut to what is possible."""
-    ones = int(sum(bits))
+    ones = sum(bits)
     out = []
     for count in (ones, len(bits) - ones):
-        noisy = count + int(rng.geometric(0.5)) - int(rng.geometric(0.5))
+        noisy = count + rng.geometric(0.5) - rng.geometric(0.5)
         out.append(min(max(noisy, 0), len(bits)))
     return out
 
 
 def truncated_geometric(count: Data, rng: Rng) -> Out:
-    noisy = count + int(rng.geometric(0.5)) - int(rng.geometric(0.5))
+    noisy = count + rng.geometric(0.5) - rng.geometric(0.5)
     return min(max(noisy, 0), 4)
 
 
 def one_sided_geometric(count: Data, rng: Rng) -> Out:
-    return min(count + int(rng.geometric(0.5)) - 1, 4)
+    return min(count + rng.geometric(0.5) - 1, 4)
 
 
 def natural_geometric(count: Data, rng: Rng, epsilon: float = 1.0) -> Out:
     """The same with ratio e^(−ε), as people write it."""
     p = 1.0 - math.exp(-epsilon)
-    noisy = count + int(rng.geometric(p)) - int(rng.geometric(p))
+    noisy = count + rng.geometric(p) - rng.geometric(p)
     return min(max(noisy, 0), 4)
 
 
@@ -452,14 +468,14 @@ def response_of_many(answer: Data, rng: Rng) -> Out:
     """One of four; a lie with probability 1/2, evenly: odds of 3 against each other one."""
     if rng.random() < 0.5:
         return answer
-    return (answer + int(rng.integers(1, 4))) % 4
+    return (answer + rng.integers(1, 4)) % 4
 
 
 def response_of_many_truthful(answer: Data, rng: Rng) -> Out:
     """Truth with probability 3/4, as if there were two answers: odds of 9."""
     if rng.random() < 0.75:
         return answer
-    return (answer + int(rng.integers(1, 4))) % 4
+    return (answer + rng.integers(1, 4)) % 4
 
 
 def unary_response(answer: Data, rng: Rng) -> Out:
@@ -534,7 +550,7 @@ def mean_above_small(rows: Data, rng: Rng, epsilon: float = 1.0) -> Out:
 
 def majority(bits: Data, rng: Rng) -> Out:
     """Whether most of three say yes, by a count with discrete Laplace noise."""
-    count = int(sum(bits)) + int(rng.geometric(0.5)) - int(rng.geometric(0.5))
+    count = sum(bits) + rng.geometric(0.5) - rng.geometric(0.5)
     return count >= 2
 
 
@@ -588,13 +604,13 @@ def stops_at_zero(answers: Data, rng: Rng, epsilon: float = 1.0) -> Out:
 
 def one_record(bits: Data, rng: Rng) -> Out:
     """One of three records, by lot, and its response: sampling helps."""
-    bit = int(bits[int(rng.integers(3))])
+    bit = bits[rng.integers(3)]
     return bit if rng.random() < 0.75 else 1 - bit
 
 
 def die_added(count: Data, rng: Rng) -> Out:
     """Five values, evenly: total variation 1/5 when the count moves by 1."""
-    return count + int(rng.integers(-2, 3))
+    return count + rng.integers(-2, 3)
 
 
 def clipped_gaussian_sum(values: Data, rng: Rng) -> Out:
@@ -650,7 +666,7 @@ def rounded_up(x: float) -> float:
     return math.nextafter(math.log(x), math.inf)
 
 
-def _answers(k: int, **more: Any) -> Answers:  # noqa: ANN401
+def answers(k: int, **more: Any) -> Answers:  # noqa: ANN401
     return Answers(dimension=k, sensitivity=1.0, **more)
 
 
@@ -677,38 +693,43 @@ _WIDE = Records(record=Number(low=-5.0, high=5.0), length=(0, 3), relation=Relat
 _ROWS = Records(
     record=Box(low=(0.0, 0.0), high=(1.0, 1.0)), length=4, relation=Relation.REPLACE_ONE
 )
-_SUM = _answers(4, norm=1)
+_SUM = answers(4, norm=1)
 _ONE = PureDP(epsilon=1.0)
 _LN2, _LN3, _LN4 = (PureDP(epsilon=rounded_up(x)) for x in (2.0, 3.0, 4.0))
 _LN9 = PureDP(epsilon=rounded_up(9.0))
 _E = math.e
 
 
-def _mass(*factors: Any, upto: int | None = None) -> float:  # noqa: ANN401
+def mass(*factors: Any, upto: int | None = None) -> float:  # noqa: ANN401
     return float(value(integral(factors, upto)))
 
 
-def _first_hit(misses: list[float], hit: float, bar: Fraction, noise: Fraction) -> float:
+def first_hit(
+    misses: Sequence[float], hit: float, bar: Fraction | int, noise: Fraction | int
+) -> float:
     """P(all `misses` stay below a bar around 0, and `hit` reaches it)."""
     low = [below(Fraction(m), noise) for m in misses]
-    return _mass(density(0, bar), *low, reaches(Fraction(hit), noise))
+    return mass(density(0, bar), *low, reaches(Fraction(hit), noise))
 
 
-def _pattern(answers: list[float], hits: list[bool]) -> float:
-    """P(exactly these reach the bar of variant 6)."""
+def pattern(
+    answers: Sequence[float], hits: list[bool], bar: Fraction | int, noise: Fraction | int
+) -> float:
+    """P(exactly these answers reach a bar around 0)."""
     parts = [
-        (reaches if hit else below)(Fraction(a), 2) for a, hit in zip(answers, hits, strict=True)
+        (reaches if hit else below)(Fraction(a), noise)
+        for a, hit in zip(answers, hits, strict=True)
     ]
-    return _mass(density(0, 2), *parts)
+    return mass(density(0, bar), *parts)
 
 
-def _wins(scores: list[int], scale: int) -> float:
+def wins(scores: Sequence[int], scale: int) -> float:
     """P(the first of them is the noisy maximum)."""
     others = [below(s, scale) for s in scores[1:]]
-    return _mass(density(scores[0], scale), *others)
+    return mass(density(scores[0], scale), *others)
 
 
-def _array(*values: float) -> Data:
+def array(*values: float) -> Data:
     return np.array(values)
 
 
@@ -732,13 +753,13 @@ def _refuted(
     )  # fmt: skip
 
 
-def _shown(
+def shown(
     left: Data, right: Data, event: Callable[[Out], bool], masses: tuple[float, float]
 ) -> Counterexample:
     return Counterexample(left=left, right=right, event=event, masses=masses)
 
 
-def _tail(distance: float) -> float:
+def tail(distance: float) -> float:
     """P(Laplace noise of scale 1 > distance), distance ≥ 0."""
     return 0.5 * math.exp(-distance)
 
@@ -747,31 +768,31 @@ PROGRAMS = (
     _proved(
         "sparse vector 1",
         sparse_vector_1,
-        _answers(3),
+        answers(3),
         _ONE,
         "bar +1 for 1/2; the hit's noise +(1 − dᵢ), 2 at most, for 2/4",
     ),
     _proved(
         "sparse vector 1, two hits",
         sparse_vector_1_twice,
-        _answers(3),
+        answers(3),
         _ONE,
         "bar +1 for 1/2; two hits at 2/8 each",
     ),
     _proved(
         "sparse vector 2",
         sparse_vector_2,
-        _answers(3),
+        answers(3),
         _ONE,
         "each of two runs: bar +1 for 1/4, its hit +2 for 2/8",
     ),
     _refuted(
         "sparse vector 3",
         sparse_vector_3,
-        _answers(3),
+        answers(3),
         _ONE,
         "the value bounds the bar from above: two misses and the value cost 1/2 each",
-        shown=_shown(
+        shown=shown(
             np.zeros(3),
             np.ones(3),
             lambda out: len(out) == 3 and out[2] is not None and out[2] < 0,
@@ -781,28 +802,28 @@ PROGRAMS = (
     _refuted(
         "sparse vector 4",
         sparse_vector_4,
-        _answers(3),
+        answers(3),
         _ONE,
         "bar +1 for 1/4 and the hit +2 for 3/2 are needed",
-        shown=_shown(
-            _array(0, 0, 1),
-            _array(1, 1, 0),
+        shown=shown(
+            array(0, 0, 1),
+            array(1, 1, 0),
             lambda out: list(out) == [False, False, True],
             (
-                _first_hit([0, 0], 1, Fraction(4), Fraction(4, 3)),
-                _first_hit([1, 1], 0, Fraction(4), Fraction(4, 3)),
+                first_hit([0, 0], 1, 4, Fraction(4, 3)),
+                first_hit([1, 1], 0, 4, Fraction(4, 3)),
             ),
         ),
     ),
     _refuted(
         "sparse vector 5",
         sparse_vector_5,
-        _answers(2),
+        answers(2),
         _ONE,
         "(no, yes) needs a bar between the two answers",
-        shown=_shown(
-            _array(0, 1),
-            _array(1, 0),
+        shown=shown(
+            array(0, 1),
+            array(1, 0),
             lambda out: [bool(x) for x in out] == [False, True],
             (0.5 * -math.expm1(-0.5), 0.0),
         ),
@@ -810,164 +831,187 @@ PROGRAMS = (
     _refuted(
         "sparse vector 6",
         sparse_vector_6,
-        _answers(4),
+        answers(4),
         _ONE,
         "every hit and every miss costs, without end",
-        shown=_shown(
-            _array(-0.5, -0.5, 0.5, 0.5),
-            _array(0.5, 0.5, -0.5, -0.5),
+        shown=shown(
+            array(-0.5, -0.5, 0.5, 0.5),
+            array(0.5, 0.5, -0.5, -0.5),
             lambda out: out == [False, False, True, True],
             (
-                _pattern([-0.5, -0.5, 0.5, 0.5], [False, False, True, True]),
-                _pattern([0.5, 0.5, -0.5, -0.5], [False, False, True, True]),
+                pattern([-0.5, -0.5, 0.5, 0.5], [False, False, True, True], 2, 2),
+                pattern([0.5, 0.5, -0.5, -0.5], [False, False, True, True], 2, 2),
             ),
         ),
     ),
     _refuted(
         "sparse vector, half of the noise",
         sparse_vector_half_noise,
-        _answers(4),
+        answers(4),
         _ONE,
         "the hit +2 costs 1, and the bar 1/2",
-        shown=_shown(
-            _array(0, 0, 0, 1),
-            _array(1, 1, 1, 0),
+        shown=shown(
+            array(0, 0, 0, 1),
+            array(1, 1, 1, 0),
             lambda out: out == 3,
             (
-                _first_hit([0, 0, 0], 1, Fraction(2), Fraction(2)),
-                _first_hit([1, 1, 1], 0, Fraction(2), Fraction(2)),
+                first_hit([0, 0, 0], 1, 2, 2),
+                first_hit([1, 1, 1], 0, 2, 2),
             ),
         ),
     ),
     _proved(
         "sparse vector, monotone answers",
         sparse_vector_monotone,
-        _answers(3, monotone=True),
+        answers(3, monotone=True),
         _ONE,
         "up: bar +1 and the hit +(1 − dᵢ) for 1/2 each; down: the hit alone, for 1/2",
     ),
     _proved(
         "numerical sparse vector",
         numerical_sparse_vector,
-        _answers(3),
+        answers(3),
         _ONE,
         "1/3 for the bar, 2/6 for the hit, 1/3 for the fresh answer",
     ),
     _refuted(
         "numerical sparse vector, answer not paid for",
         numerical_sparse_vector_unpaid,
-        _answers(2),
+        answers(2),
         _ONE,
         "the fresh answer alone costs 2",
-        shown=_shown(
+        shown=shown(
             np.zeros(2),
             np.ones(2),
             lambda out: out[0] == 0 and out[1] > 1,
             (
-                _first_hit([], 0, Fraction(2), Fraction(4)) * _tail(2.0),
-                _first_hit([], 1, Fraction(2), Fraction(4)) * 0.5,
+                first_hit([], 0, 2, 4) * tail(2.0),
+                first_hit([], 1, 2, 4) * 0.5,
             ),
         ),
     ),
     _proved(
         "gap sparse vector",
         gap_sparse_vector,
-        _answers(3),
+        answers(3),
         _ONE,
         "bar and the hit's noise move so that the gap stays: 1/2 and 2/4",
     ),
-    _proved("noisy max", noisy_max, _answers(3), _ONE, "the winner's noise +2 for 2/2"),
-    _proved("noisy max, loop", noisy_max_loop, _answers(3), _ONE, "the winner's noise +2 for 2/2"),
-    _proved(
-        "noisy max, numpy", noisy_max_numpy, _answers(3), _ONE, "the winner's noise +2 for 2/2"
-    ),
+    _proved("noisy max", noisy_max, answers(3), _ONE, "the winner's noise +2 for 2/2"),
+    _proved("noisy max, loop", noisy_max_loop, answers(3), _ONE, "the winner's noise +2 for 2/2"),
+    _proved("noisy max, numpy", noisy_max_numpy, answers(3), _ONE, "the winner's noise +2 for 2/2"),
     _proved(
         "noisy max, monotone with half of the noise",
         noisy_max_half,
-        _answers(3, monotone=True),
+        answers(3, monotone=True),
         _ONE,
         "up: the winner's noise +(1 − dᵢ); down: +|dᵢ|; either way 1 at most",
     ),
     _refuted(
         "noisy max with its value",
         noisy_max_value,
-        _answers(3),
+        answers(3),
         _ONE,
         "that the largest is below 0 concerns all three, at 1/2 each",
-        shown=_shown(np.zeros(3), np.ones(3), lambda out: out < 0, (1 / 8, math.exp(-1.5) / 8)),
+        shown=shown(np.zeros(3), np.ones(3), lambda out: out < 0, (1 / 8, math.exp(-1.5) / 8)),
     ),
     _refuted(
         "noisy max, half of the noise",
         noisy_max_half,
-        _answers(3),
+        answers(3),
         _ONE,
         "the winner's noise +2 costs 2",
-        shown=_shown(
-            _array(0, 1, 1),
-            _array(1, 0, 0),
+        shown=shown(
+            array(0, 1, 1),
+            array(1, 0, 0),
             lambda out: out == 0,
-            (_wins([0, 1, 1], 1), _wins([1, 0, 0], 1)),
+            (wins([0, 1, 1], 1), wins([1, 0, 0], 1)),
         ),
     ),
     _proved(
         "noisy max with its gap",
         noisy_max_gap,
-        _answers(3),
+        answers(3),
         _ONE,
         "the winner's noise moves with the second place: 2/2",
     ),
-    _proved("noisy min", noisy_min, _answers(3), _ONE, "noisy max of the negatives"),
+    _proved("noisy min", noisy_min, answers(3), _ONE, "noisy max of the negatives"),
     _refuted(
         "noisy min, half of the noise",
         noisy_min_half,
-        _answers(3),
+        answers(3),
         _ONE,
         "noisy max of the negatives",
-        shown=_shown(
-            _array(1, 0, 0),
-            _array(0, 1, 1),
+        shown=shown(
+            array(1, 0, 0),
+            array(0, 1, 1),
             lambda out: out == 0,
-            (_wins([0, 1, 1], 1), _wins([1, 0, 0], 1)),
+            (wins([0, 1, 1], 1), wins([1, 0, 0], 1)),
         ),
     ),
     _proved(
         "noisy max, exponential",
         exponential_max,
-        _answers(3),
+        answers(3),
         _ONE,
         "the winner's noise +2 for 2/2, never below 0",
     ),
     _refuted(
         "noisy max, exponential, half of the noise",
         exponential_max_half,
-        _answers(2),
+        answers(2),
         _ONE,
         "P(X₀ ≥ X₁ + 1) = 1/(2e) against P(X₀ + 1 ≥ X₁) = 1 − 1/(2e)",
-        shown=_shown(_array(0, 1), _array(1, 0), lambda out: out == 0, (0.5 / _E, 1 - 0.5 / _E)),
+        shown=shown(array(0, 1), array(1, 0), lambda out: out == 0, (0.5 / _E, 1 - 0.5 / _E)),
     ),
     _refuted(
         "noisy max, exponential, with its value",
         exponential_max_value,
-        _answers(2),
+        answers(2),
         _ONE,
         "less than 1 cannot come out of scores of 1",
-        shown=_shown(np.zeros(2), np.ones(2), lambda out: out < 1, (math.expm1(-0.5) ** 2, 0.0)),
+        shown=shown(np.zeros(2), np.ones(2), lambda out: out < 1, (math.expm1(-0.5) ** 2, 0.0)),
     ),
     _proved(
-        "noisy min, exponential", exponential_min, _answers(3), _ONE, "noisy max of the negatives"
+        "noisy min, exponential", exponential_min, answers(3), _ONE, "noisy max of the negatives"
     ),
     _refuted(
         "noisy min, exponential noise added",
         exponential_min_added,
-        _answers(3),
+        answers(3),
         _ONE,
         "from (1, 0, 0) the first wins if both others have at least 1 more noise than it",
-        shown=_shown(
-            _array(0, 1, 1),
-            _array(1, 0, 0),
+        shown=shown(
+            array(0, 1, 1),
+            array(1, 0, 0),
             lambda out: out == 0,
             (1 - 2 / 3 * math.exp(-0.5), math.exp(-1) / 3),
         ),
+    ),
+    _refuted(
+        "noisy min with its value",
+        noisy_min_value,
+        answers(3),
+        _ONE,
+        "that the smallest is above 1 concerns all three, at 1/2 each",
+        shown=shown(np.zeros(3), np.ones(3), lambda out: out > 1, (tail(0.5) ** 3, 1 / 8)),
+    ),
+    _proved(
+        "noisy min, geometric",
+        geometric_min,
+        _whole(3, 2),
+        _LN4,
+        "noisy max of the negatives",
+        finite=True,
+    ),
+    _refuted(
+        "noisy min, geometric noise added",
+        geometric_min_added,
+        _whole(3, 2),
+        _LN4,
+        "Σ 2^(−k)·4^(−k) = 1/7 against 1/2 + Σ 2^(−k)·4^(2 − k) = 11/14",
+        finite=True,
+        shown=shown(array(0, 1, 1), array(1, 0, 0), lambda out: out == 0, (11 / 14, 1 / 7)),
     ),
     _proved(
         "noisy max, geometric",
@@ -984,7 +1028,7 @@ PROGRAMS = (
         _LN2,
         "P(K₀ > K₁) = 1/3 against P(K₀ + 1 ≥ K₁) = 5/6",
         finite=True,
-        shown=_shown(_array(0, 1), _array(1, 0), lambda out: out == 0, (1 / 3, 5 / 6)),
+        shown=shown(array(0, 1), array(1, 0), lambda out: out == 0, (1 / 3, 5 / 6)),
     ),
     _refuted(
         "noisy max, geometric, with its value",
@@ -993,7 +1037,7 @@ PROGRAMS = (
         _LN4,
         "1 cannot come out of scores of 1",
         finite=True,
-        shown=_shown(_array(0, 0), _array(1, 1), lambda out: out == 1, (1 / 4, 0.0)),
+        shown=shown(array(0, 0), array(1, 1), lambda out: out == 1, (1 / 4, 0.0)),
     ),
     _proved(
         "noisy max with ties, the last wins",
@@ -1018,7 +1062,7 @@ PROGRAMS = (
         _LN4,
         "P(K₀ − K₁ ≥ 2) = 1/6 against P(K₀ − K₁ ≥ −1) = 5/6",
         finite=True,
-        shown=_shown(_array(0, 1), _array(1, 0), lambda out: out == 0, (1 / 6, 5 / 6)),
+        shown=shown(array(0, 1), array(1, 0), lambda out: out == 0, (1 / 6, 5 / 6)),
     ),
     _proved(
         "permute and flip",
@@ -1035,7 +1079,7 @@ PROGRAMS = (
         _LN4,
         "1/2 · 1/4 against 7/8",
         finite=True,
-        shown=_shown(_array(0, 1), _array(1, 0), lambda out: out == 0, (1 / 8, 7 / 8)),
+        shown=shown(array(0, 1), array(1, 0), lambda out: out == 0, (1 / 8, 7 / 8)),
     ),
     _refuted(
         "flip without permuting",
@@ -1044,7 +1088,7 @@ PROGRAMS = (
         _LN4,
         "where the first is the best, it is always taken",
         finite=True,
-        shown=_shown(_array(0, 1), _array(1, 0), lambda out: out == 1, (1 / 2, 0.0)),
+        shown=shown(array(0, 1), array(1, 0), lambda out: out == 1, (1 / 2, 0.0)),
     ),
     _proved(
         "exponential mechanism",
@@ -1061,7 +1105,7 @@ PROGRAMS = (
         _LN4,
         "1/9 against 4/6",
         finite=True,
-        shown=_shown(_array(0, 1, 1), _array(1, 0, 0), lambda out: out == 0, (1 / 9, 2 / 3)),
+        shown=shown(array(0, 1, 1), array(1, 0, 0), lambda out: out == 0, (1 / 9, 2 / 3)),
     ),
     _proved("partial sum", partial_sum, _SUM, _ONE, "the sum moves by 1"),
     _refuted(
@@ -1070,11 +1114,11 @@ PROGRAMS = (
         _SUM,
         _ONE,
         "both sums move by 1 with the first value",
-        shown=_shown(
+        shown=shown(
             np.zeros(4),
-            _array(1, 0, 0, 0),
+            array(1, 0, 0, 0),
             lambda out: out[0] > 1 and out[1] > 1,
-            (_tail(1.0) ** 2, 1 / 4),
+            (tail(1.0) ** 2, 1 / 4),
         ),
     ),
     _proved("prefix sums", prefix_sum, _SUM, _ONE, "values with noise move by 1 in ℓ1"),
@@ -1084,8 +1128,8 @@ PROGRAMS = (
         _SUM,
         _ONE,
         "the first value moves all four sums",
-        shown=_shown(
-            np.zeros(4), _array(1, 0, 0, 0), lambda out: min(out) > 1, (_tail(1.0) ** 4, 1 / 16)
+        shown=shown(
+            np.zeros(4), array(1, 0, 0, 0), lambda out: min(out) > 1, (tail(1.0) ** 4, 1 / 16)
         ),
     ),
     _proved("smart sum", smart_sum, _SUM, _ONE, "a value is in two noises at 1/2 each"),
@@ -1095,11 +1139,11 @@ PROGRAMS = (
         _SUM,
         _ONE,
         "a value is in two noises at 1 each",
-        shown=_shown(
+        shown=shown(
             np.zeros(4),
-            _array(1, 0, 0, 0),
+            array(1, 0, 0, 0),
             lambda out: out[0] > 1 and out[1] > 1,
-            (_tail(1.0) ** 2, 1 / 4),
+            (tail(1.0) ** 2, 1 / 4),
         ),
     ),
     _proved("histogram", histogram, _COLORS, _ONE, "one count moves by 1"),
@@ -1109,8 +1153,8 @@ PROGRAMS = (
         _COLORS_REPLACED,
         _ONE,
         "two counts move by 1",
-        shown=_shown(
-            [0, 0, 0], [0, 0, 1], lambda out: out[0] > 3 and out[1] < 0, (1 / 4, _tail(1.0) ** 2)
+        shown=shown(
+            [0, 0, 0], [0, 0, 1], lambda out: out[0] > 3 and out[1] < 0, (1 / 4, tail(1.0) ** 2)
         ),
     ),
     _proved(
@@ -1128,7 +1172,7 @@ PROGRAMS = (
         _LN2,
         "two counts move by 1, at ln 2 each",
         finite=True,
-        shown=_shown(
+        shown=shown(
             np.array([0, 0, 0]),
             np.array([0, 0, 1]),
             lambda out: list(out) == [0, 3],
@@ -1150,7 +1194,7 @@ PROGRAMS = (
         _LN2,
         "P(noise ≤ 0) = 2/3 against P(noise ≤ −2) = 1/6",
         finite=True,
-        shown=_shown(0, 2, lambda out: out == 0, (2 / 3, 1 / 6)),
+        shown=shown(0, 2, lambda out: out == 0, (2 / 3, 1 / 6)),
     ),
     _refuted(
         "one-sided geometric",
@@ -1159,7 +1203,7 @@ PROGRAMS = (
         _LN2,
         "0 cannot come out of 1",
         finite=True,
-        shown=_shown(0, 1, lambda out: out == 0, (1 / 2, 0.0)),
+        shown=shown(0, 1, lambda out: out == 0, (1 / 2, 0.0)),
     ),
     _proved(
         "truncated geometric of ratio e^(−ε)",
@@ -1177,7 +1221,7 @@ PROGRAMS = (
         _LN2,
         "3/4 against 1/4",
         finite=True,
-        shown=_shown(0, 1, lambda out: out == 0, (3 / 4, 1 / 4)),
+        shown=shown(0, 1, lambda out: out == 0, (3 / 4, 1 / 4)),
     ),
     _proved(
         "response, one of four", response_of_many, _person(3), _LN3, "1/2 against 1/6", finite=True
@@ -1189,7 +1233,7 @@ PROGRAMS = (
         _LN3,
         "3/4 against 1/12",
         finite=True,
-        shown=_shown(0, 1, lambda out: out == 0, (3 / 4, 1 / 12)),
+        shown=shown(0, 1, lambda out: out == 0, (3 / 4, 1 / 12)),
     ),
     _proved(
         "unary response", unary_response, _person(2), _LN9, "two bits differ, 3 each", finite=True
@@ -1201,7 +1245,7 @@ PROGRAMS = (
         _LN3,
         "two bits differ, 3 each",
         finite=True,
-        shown=_shown(0, 2, lambda out: list(out) == [1, 0, 0], (27 / 64, 3 / 64)),
+        shown=shown(0, 2, lambda out: list(out) == [1, 0, 0], (27 / 64, 3 / 64)),
     ),
     _proved(
         "one-time RAPPOR", rappor_once, _person(2), _LN9, "two bits differ, 3 each", finite=True
@@ -1213,7 +1257,7 @@ PROGRAMS = (
         _LN3,
         "two bits differ, 3 each",
         finite=True,
-        shown=_shown(0, 2, lambda out: list(out) == [1, 0, 0], (27 / 64, 3 / 64)),
+        shown=shown(0, 2, lambda out: list(out) == [1, 0, 0], (27 / 64, 3 / 64)),
     ),
     _proved(
         "longitudinal RAPPOR",
@@ -1230,7 +1274,7 @@ PROGRAMS = (
         _LN9,
         "each of two reports costs ln 9",
         finite=True,
-        shown=_shown(
+        shown=shown(
             0,
             1,
             lambda out: [list(r) for r in out] == [[1, 0], [1, 0]],
@@ -1250,16 +1294,16 @@ PROGRAMS = (
         _ROWS,
         _ONE,
         "moved by 1/4 with scales of 1/20 and 1/10",
-        shown=_shown(
+        shown=shown(
             np.array([[1.0, 0.0]] + [[0.0, 0.0]] * 3),
             np.zeros((4, 2)),
             lambda out: out == 0,
             (
-                _mass(
+                mass(
                     density(Fraction(1, 2), Fraction(1, 20)),
                     reaches(Fraction(1, 4), Fraction(1, 10)),
                 ),
-                _mass(density(Fraction(1, 2), Fraction(1, 20)), reaches(0, Fraction(1, 10))),
+                mass(density(Fraction(1, 2), Fraction(1, 20)), reaches(0, Fraction(1, 10))),
             ),
         ),
     ),
@@ -1271,38 +1315,36 @@ PROGRAMS = (
         _UNITS,
         _ONE,
         "the sum has no noise",
-        shown=_shown(
-            np.array([0.5]), np.array([0.5, 0.25]), lambda out: out == 0.75, (0.0, 1 - _tail(1.0))
+        shown=shown(
+            np.array([0.5]), np.array([0.5, 0.25]), lambda out: out == 0.75, (0.0, 1 - tail(1.0))
         ),
     ),
-    _proved("largest answer", largest, _answers(3), _ONE, "a maximum moves by 1"),
-    _proved("median of three", median_of_three, _answers(3), _ONE, "a median moves by 1"),
-    _proved("spread", spread, _answers(3), _ONE, "moves by 2, paid for 2"),
+    _proved("largest answer", largest, answers(3), _ONE, "a maximum moves by 1"),
+    _proved("median of three", median_of_three, answers(3), _ONE, "a median moves by 1"),
+    _proved("spread", spread, answers(3), _ONE, "moves by 2, paid for 2"),
     _refuted(
         "spread, half of the noise",
         spread_half,
-        _answers(3),
+        answers(3),
         _ONE,
         "moves by 2, paid for 1",
-        shown=_shown(np.zeros(3), _array(1, -1, 0), lambda out: out > 2, (_tail(2.0), 1 / 2)),
+        shown=shown(np.zeros(3), array(1, -1, 0), lambda out: out > 2, (tail(2.0), 1 / 2)),
     ),
     _refuted(
         "shared noise",
         shared_noise,
-        _answers(2),
+        answers(2),
         _ONE,
         "the difference has no noise",
-        shown=_shown(
-            np.zeros(2), _array(0, 1), lambda out: bool(out[1] - out[0] > 0.5), (0.0, 1.0)
-        ),
+        shown=shown(np.zeros(2), array(0, 1), lambda out: bool(out[1] - out[0] > 0.5), (0.0, 1.0)),
     ),
     _refuted(
         "stops at zero",
         stops_at_zero,
-        _answers(2),
+        answers(2),
         _ONE,
         "the first comparison is exact",
-        shown=_shown(np.zeros(2), np.ones(2), lambda out: len(out) == 0, (1.0, 0.0)),
+        shown=shown(np.zeros(2), np.ones(2), lambda out: len(out) == 0, (1.0, 0.0)),
     ),
     _proved(
         "one record by lot",
@@ -1319,7 +1361,7 @@ PROGRAMS = (
         PureDP(epsilon=math.log(1.5)),
         "5/12 against 1/4",
         finite=True,
-        shown=_shown(
+        shown=shown(
             np.array([0, 0, 0]), np.array([0, 0, 1]), lambda out: out == 1, (1 / 4, 5 / 12)
         ),
     ),
@@ -1338,7 +1380,7 @@ PROGRAMS = (
         ApproxDP(epsilon=1.0, delta=0.1),
         "one of five outputs is new",
         finite=True,
-        shown=_shown(0, 1, lambda out: out == -2, (0.2, 0.0)),
+        shown=shown(0, 1, lambda out: out == -2, (0.2, 0.0)),
     ),
     _proved(
         "clipped Gaussian sum",
@@ -1353,9 +1395,7 @@ PROGRAMS = (
         _WIDE,
         GaussianDP(mu=0.4),
         "moves by 1 with σ = 2",
-        shown=_shown(
-            np.array([]), np.array([1.0]), lambda out: out > 1, (float(norm.sf(0.5)), 0.5)
-        ),
+        shown=shown(np.array([]), np.array([1.0]), lambda out: out > 1, (float(norm.sf(0.5)), 0.5)),
     ),
     _proved(
         "clipped gradient steps",
@@ -1370,36 +1410,36 @@ PROGRAMS = (
         _WIDE,
         GaussianDP(mu=0.7072),
         "θ is N(0, 1/2) without and N(2.1875, 0.625²) with the record 5",
-        shown=_shown(
+        shown=shown(
             np.array([]),
             np.array([5.0]),
             lambda out: out > 1,
             (float(norm.sf(math.sqrt(2.0))), float(norm.sf(-1.9))),
         ),
     ),
-    _proved("scaled difference", scaled_difference, _answers(2), _ONE, "moves by 4, paid for 4"),
+    _proved("scaled difference", scaled_difference, answers(2), _ONE, "moves by 4, paid for 4"),
     _refuted(
         "scaled difference, half of the noise",
         wrong_weight,
-        _answers(2),
+        answers(2),
         _ONE,
         "moves by 4, paid for 2",
-        shown=_shown(np.zeros(2), _array(1, -1), lambda out: out > 4, (_tail(2.0), 1 / 2)),
+        shown=shown(np.zeros(2), array(1, -1), lambda out: out > 4, (tail(2.0), 1 / 2)),
     ),
-    _proved("which is larger", yes_or_no, _answers(2), _ONE, "the difference moves by 2"),
+    _proved("which is larger", yes_or_no, answers(2), _ONE, "the difference moves by 2"),
     _proved(
         "hits counted",
         hits_counted,
-        _answers(2, norm=1),
+        answers(2, norm=1),
         _ONE,
         "noisy answers move by 1 in ℓ1; the rest is post-processing",
     ),
     _refuted(
         "hits counted, both answers move",
         hits_counted,
-        _answers(2),
+        answers(2),
         _ONE,
         "both reach 0: 1/4 against e^(−2)/4",
-        shown=_shown(np.zeros(2), _array(-1, -1), lambda out: out == 2, (1 / 4, _tail(1.0) ** 2)),
+        shown=shown(np.zeros(2), array(-1, -1), lambda out: out == 2, (1 / 4, tail(1.0) ** 2)),
     ),
 )
