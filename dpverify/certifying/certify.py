@@ -126,8 +126,11 @@ class _Attempt:
                 continue
             if found is not None:
                 return found
-        refuted = self._refuted(datasets)
-        return refuted or self._open()
+        try:
+            return self._refuted(datasets) or self._open()
+        except NotUnderstood as reason:
+            self.tried.append(str(reason))
+            return self._open()
 
     def _extraction(self) -> Extraction:
         return Extraction(self.mechanism, self.schema, self.unit, self.epsilon, self.limits)

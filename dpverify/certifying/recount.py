@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction as F
 from functools import lru_cache
-from itertools import product
+from itertools import combinations, product
 from typing import Any, TypeAlias
 
 Poly: TypeAlias = dict[F, F]  # from r to c: the sum of c·e^(r·u)
@@ -218,51 +218,72 @@ def mass(rows: list[Form], laws: Any, unit: Unit) -> Number:
     """The probability that independent noises make all rows ≥ 0."""
     key = frozenset(tuple(sorted(row.items())) for row in rows)
     if key not in unit.masses:
-        unit.masses[key] = new_mass(list(map(dict, key)), laws, unit)
+        unit.masses[key] = new_mass(list(map(dict, key)), dict(laws), unit)
     return unit.masses[key]
 
 
 def new_mass(rows: list[Form], laws: Any, unit: Unit) -> Number:
-    result = Number({F(0): ONE})
+    rows, result = differences(rows, laws), Number({F(0): ONE})
     while rows:
         group = {n for n in rows[0] if n}
         while more := {n for row in rows if set(row) & group for n in row if n} - group:
             group |= more
         mine = [row for row in rows if row is rows[0] or set(row) & group]
-        rows = [row for row in rows if row not in mine]
-        total = Number({})
+        rows, total = [row for row in rows if row not in mine], Number({})
         for choice in product(*(density(name, laws[name], unit) for name in sorted(group))):
-            poly = {(): Number({F(0): math.prod((c for _, c, _ in choice), start=ONE)})}
-            for (_, base, _), name in zip([(0, x, 0) for _, _, x in choice], sorted(group), strict=True):
-                if isinstance(base, Number):
-                    poly[()] = poly[()] * (Number({F(0): ONE}) / base - Number({F(0): ONE}))
-                del name
+            factor = Number({F(0): ONE})
+            for _, c, _ in choice:
+                factor = factor * c
             bases = {name: base for name, (_, _, base) in zip(sorted(group), choice, strict=True)}
-            total = total + eliminated([*mine, *(row for row, _, _ in choice)], (poly, bases), unit)
+            kept = [*mine, *(row for row, _, _ in choice)]
+            total = total + eliminated(kept, [({(): factor}, bases)], unit)
         result = result * total
     return result
 
 
-def density(name: str, law: Any, unit: Unit) -> list[tuple[Form, F, Any]]:
+def differences(rows: list[Form], laws: Any) -> list[Form]:
+    """Two geometric noises of one law that occur as a difference alone become one noise."""
+    for a, b in combinations(sorted({n for row in rows for n in row if n}), 2):
+        alone = all(row.get(a, F(0)) == -row.get(b, F(0)) for row in rows)
+        if alone and laws[a]["kind"] == "geometric" and laws[a] == laws[b]:
+            laws[f"{a}-{b}"] = {"kind": "difference", "parameter": laws[a]["parameter"]}
+            renamed = [{f"{a}-{b}" if n == a else n: c for n, c in row.items() if n != b} for row in rows]
+            return differences(renamed, laws)
+    return rows
+
+
+def density(name: str, law: Any, unit: Unit) -> list[tuple[Form, Number, Any]]:
     """Pieces of a density: where, the factor, the base (a rate λ for e^(λ·u·n))."""
-    if law["kind"] == "geometric":
-        return [({name: ONE, "": -ONE}, ONE, Number.read(law["parameter"]))]
+    one = Number({F(0): ONE})
+    if law["kind"] == "geometric":  # P(k) = (1 − q)·q^(k−1) for k ≥ 1
+        q = Number.read(law["parameter"])
+        return [({name: ONE, "": -ONE}, (one - q) / q, q)]
+    if law["kind"] == "difference":  # P(k) = (1 − q)/(1 + q)·q^|k|
+        q = Number.read(law["parameter"])
+        c = (one - q) / (one + q)
+        return [({name: ONE}, c, q), ({name: -ONE, "": -ONE}, c, one / q)]
     rate = unit.rate(law)
     if law["kind"] == "exponential":
-        return [({name: ONE}, rate, -rate)]
+        return [({name: ONE}, Number({F(0): rate}), -rate)]
     need(law["kind"] == "laplace", "such noise is not integrated")
-    return [({name: s}, rate / 2, -s * rate) for s in (ONE, -ONE)]
+    return [({name: s}, Number({F(0): rate / 2}), -s * rate) for s in (ONE, -ONE)]
 
 
-def eliminated(rows: list[Form], term: Term, unit: Unit) -> Number:
-    """The sum or integral of a term over all noises in it that make the rows ≥ 0."""
-    poly, bases = term
-    rows = list({tuple(sorted(row.items())): row for row in rows}.values())
-    if any(not set(row) - {""} and row.get("", F(0)) < 0 for row in rows):
-        return Number({})
+def eliminated(rows: list[Form], terms: list[Term], unit: Unit) -> Number:
+    """The sum or integral of terms over all noises in them that make the rows ≥ 0."""
+    tightest: dict[Any, F] = {}
+    for row in rows:
+        key = tuple(sorted((n, c) for n, c in row.items() if n))
+        tightest[key] = min(row.get("", F(0)), tightest.get(key, row.get("", F(0))))
+    for key, c in tightest.items():
+        if c + tightest.get(tuple((n, -x) for n, x in key), -c if key else F(0)) < 0:
+            return Number({})
+    rows = [{**dict(key), "": c} for key, c in tightest.items() if key]
+    terms = collected(terms)
+    bases = terms[0][1] if terms else {}
     if not bases:
-        return poly.get((), Number({}))
-    name = min(bases, key=lambda n: (sum(n in row for row in rows), n))
+        return sum((poly.get((), Number({})) for poly, _ in terms), Number({}))
+    name = min(bases, key=lambda n: (fan(rows, n), n))
     whole = isinstance(bases[name], Number)
     others = [row for row in rows if name not in row]
     low = [solved(row, name, whole) for row in rows if row.get(name, 0) > 0]
@@ -277,9 +298,28 @@ def eliminated(rows: list[Form], term: Term, unit: Unit) -> Number:
         if i is not None and j is not None:
             kept.append(gap(high[j], low[i], strictly=False))
         ends = (None if j is None else high[j], None if i is None else low[i])
-        for part in integrated(term, name, ends, whole, unit):
-            total = total + eliminated(kept, part, unit)
+        parts = [part for term in terms for part in integrated(term, name, ends, whole, unit)]
+        total = total + eliminated(kept, parts, unit)
     return total
+
+
+def fan(rows: list[Form], name: str) -> int:
+    signs = [row[name] > 0 for row in rows if name in row]
+    return max(1, sum(signs)) * max(1, len(signs) - sum(signs))
+
+
+def collected(terms: list[Term]) -> list[Term]:
+    """Terms with the same bases as one."""
+    found: dict[Any, Term] = {}
+    for poly, bases in terms:
+        key = tuple(
+            (n, b if isinstance(b, F) else (tuple(sorted(b.num.items())), tuple(sorted(b.den))))
+            for n, b in sorted(bases.items())
+        )
+        merged = found.setdefault(key, ({}, bases))[0]
+        for monomial, c in poly.items():
+            merged[monomial] = merged.get(monomial, Number({})) + c
+    return list(found.values())
 
 
 def gap(a: Form, b: Form, strictly: bool) -> Form:  # noqa: FBT001
@@ -388,11 +428,13 @@ def outcomes(output: Any, facts: list[Form], whole: set[str], event: Any) -> Ite
 
 def matched(output: Any, pattern: Any) -> list[Form] | None:
     """Rows that make an output be in a pattern; None if nothing does."""
+    if pattern[0] == "number" and pattern[1] in {"inf", "-inf", "nan"}:
+        return [] if output[1:] == pattern[1:] and output[0] == "float" else None
     if pattern[0] in {"number", "atleast", "atmost", "any"}:
         bound = F(pattern[1] if len(pattern) > 1 else 0)
         if output[0] == "value":
             form = {n: F(c) for n, c in output[1].items()}
-        elif output[0] in {"int", "float", "bool"} and not str(output[1]).startswith(("e", "n", "i")):
+        elif output[0] in {"int", "float", "bool"} and not str(output[1]).startswith(("e", "n", "i", "-i")):
             form = {"": F(output[1])}
         else:
             return None
