@@ -10,10 +10,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 LAYERS = (
     *("errors", "balls", "theorems", "guarantees", "neighbors", "claims", "pairs", "accounting"),
-    *("mechanisms", "interop", "auditing", "testing", "reporting", "cli"),
+    *("mechanisms", "interop", "auditing", "certifying", "testing", "reporting", "cli"),
 )
 MODULES = sorted(ROOT.glob("dpverify/**/*.py"))
-HEAVY = ("cvxpy", "sympy", "hypothesis", "sklearn", "matplotlib", "typer", "rich")
+HEAVY = ("cvxpy", "sympy", "hypothesis", "sklearn", "matplotlib", "typer", "rich", "z3")
 
 
 def imported(path: Path) -> list[str]:

@@ -9,7 +9,7 @@ import sys
 
 import typer
 
-from dpverify.cli import audit, compose, demo, fit, noise, output, prove
+from dpverify.cli import audit, check, compose, demo, fit, noise, output, prove
 from dpverify.errors import DPVerifyError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.command(epilog=audit.EXAMPLE)(audit.audit)
 app.command(epilog=fit.EXAMPLE)(fit.fit)
 app.command(epilog=prove.EXAMPLE)(prove.prove)
 app.command(epilog=demo.EXAMPLE)(demo.demo)
+app.command(epilog=check.EXAMPLE)(check.check)
 
 
 def main() -> None:
