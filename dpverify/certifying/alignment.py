@@ -303,7 +303,10 @@ class _Synthesis:
                 equal.append(({n: c for n, c in other.items() if n in noise}, gap))
         names = sorted({n for part, _ in [*margins, *equal] for n in part})
         self._moves = sorted({n for _, gap in [*margins, *equal] for n in gap if n})
-        near = {n for f, _ in facts for n in f if set(f) & set(self._moves) and n} - noise
+        near, size = set(self._moves), -1
+        while len(near) > size:  # all symbols that facts connect with the moves
+            size = len(near)
+            near |= {n for f, _ in facts if set(f) & near for n in f if n} - noise
         self._symbols = sorted(near | set(self._moves))
         self._facts = [f for f, _ in facts if set(f) & near and not set(f) & noise]
         self._facts = [f for f in self._facts if set(f) <= {*self._symbols, ""}]

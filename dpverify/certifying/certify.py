@@ -34,6 +34,7 @@ from dpverify.certifying.schemas import (
     Schema,
     concrete,
     finite_datasets,
+    grid_rows,
     lengths,
     neighboring,
     pattern_rows,
@@ -46,6 +47,7 @@ from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 
 _MOST_DATASETS = 1024
 _MOST_PATTERNS = 60
+_MOST_GRID = 2000
 _FIRST_PATTERNS, _FIRST_SECONDS = 12, 4.0
 _SAMPLE_EPSILONS = (1.0, 0.1, 3.0)
 
@@ -269,6 +271,8 @@ class _Attempt:
             yield from neighboring(self.schema, datasets)
         else:
             yield from islice(pattern_rows(self.schema), most)
+            if most == _MOST_PATTERNS:
+                yield from grid_rows(self.schema, _MOST_GRID)
 
     def _disproved(self, extraction: Extraction, found: Found) -> Certificate:
         sides = [extraction.on(found.left), extraction.on(found.right)]

@@ -16,6 +16,7 @@ from dpverify.certifying.reasons import NotUnderstood
 Rational: TypeAlias = int | Fraction
 _MOST_BITS = 1 << 14
 _SMALL_EXPONENT = 2000
+_LARGEST_DEGREE = 20_000
 
 
 class Exact:
@@ -50,6 +51,8 @@ class Exact:
     def exponential(exponent: Rational) -> "Exact":
         """e^(exponent·u)."""
         ratio = Fraction(exponent)
+        if max(abs(ratio.numerator), ratio.denominator) > _LARGEST_DEGREE:
+            raise NotUnderstood("an exponent is too large or too fine to compute with exactly")
         monomial = fmpq_poly([0] * abs(ratio.numerator) + [1])
         one = fmpq_poly([1])
         pair = (one, monomial) if ratio > 0 else (monomial, one)
@@ -345,6 +348,8 @@ def _spread(poly: fmpq_poly, k: int) -> fmpq_poly:
     """p(X^k)."""
     if k == 1 or poly.degree() < 1:
         return poly
+    if poly.degree() * k > _LARGEST_DEGREE:
+        raise NotUnderstood("exponents are too many to compute with exactly")
     spread = [fmpq(0)] * (poly.degree() * k + 1)
     spread[::k] = poly.coeffs()
     return fmpq_poly(spread)

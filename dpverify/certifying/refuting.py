@@ -9,7 +9,7 @@ from typing import Any
 
 from dpverify.certifying.exact import ZERO, Exact
 from dpverify.certifying.extraction import Extraction
-from dpverify.certifying.finite import as_one, distribution, paths, violation
+from dpverify.certifying.finite import Distribution, as_one, distribution, paths, violation
 from dpverify.certifying.masses import Masses
 from dpverify.certifying.outputs import merged, shape, shown, values
 from dpverify.certifying.reasons import NotUnderstood
@@ -42,7 +42,7 @@ def search(
 ) -> Found | None:
     """The first pair and event that break the claim, both ways; None if none does in the time."""
     end = time.monotonic() + seconds
-    masses = Masses(extraction.shared.laws, extraction.unit)
+    masses = _Laws(extraction)
     for left, right in pairs:
         for one, other in ((left, right), (right, left)):
             if time.monotonic() > end:
@@ -56,23 +56,41 @@ def search(
     return None
 
 
+class _Laws:
+    """The distributions on datasets, each computed once; None where outputs are real."""
+
+    def __init__(self, extraction: Extraction) -> None:
+        self._extraction = extraction
+        self.paths = Masses(extraction.shared.laws, extraction.unit)
+        self._known: dict[Rows, Distribution | None] = {}
+
+    def of(self, rows: Rows) -> Distribution | None:
+        if rows not in self._known:
+            try:
+                tree, whole = self._extraction.on(rows), self._extraction.shared.whole
+                self._known[rows] = as_one(distribution(tree, self.paths, whole))
+            except NotUnderstood:
+                self._known[rows] = None
+        return self._known[rows]
+
+
 def compared(  # noqa: PLR0913
-    extraction: Extraction, masses: Masses, left: Rows, right: Rows, epsilon: Fraction, delta: Exact
+    extraction: Extraction, masses: "_Laws", left: Rows, right: Rows, epsilon: Fraction, delta: Exact
 ) -> Found | None:
     """An event that is too likely on the left; outputs one by one, or half-lines of real ones."""
     trees = extraction.on(left), extraction.on(right)
-    whole, unit = extraction.shared.whole, extraction.unit
-    try:
-        laws = [as_one(distribution(tree, masses, whole)) for tree in trees]
-    except NotUnderstood:
-        laws = []
-    if laws:
+    unit = extraction.unit
+    laws = [masses.of(left), masses.of(right)]
+    if laws[0] is not None and laws[1] is not None:
         excess = violation(laws[0], laws[1], epsilon, delta, unit, SLACK)
         if excess is not None:
             return Found(left, right, excess.outputs, excess.left, excess.right)
         return None
     for event in islice(_events(*trees), _MOST_EVENTS):
-        p, q = (_mass(tree, masses, event) for tree in trees)
+        try:
+            p, q = (_mass(tree, masses.paths, event) for tree in trees)
+        except NotUnderstood:
+            continue  # an event whose probability is not computed; others may be
         if unit.gap_sign(p * (1 - SLACK), q, epsilon, delta) > 0:
             return Found(left, right, (event,), p, q)
     return None

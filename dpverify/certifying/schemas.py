@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, islice, product
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,6 +29,7 @@ from dpverify.auditing.schema import (
 from dpverify.certifying.reading import simple_rational
 from dpverify.certifying.reasons import NotUnderstood
 from dpverify.certifying.symbols import Symbolic
+from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
 
 Rows: TypeAlias = tuple[Any, ...]
@@ -38,6 +39,7 @@ __all__ = [
     "Slot",
     "concrete",
     "finite_datasets",
+    "grid_rows",
     "lengths",
     "neighboring",
     "pattern_rows",
@@ -156,6 +158,47 @@ def pattern_rows(schema: Schema) -> Iterator[tuple[Rows, Rows]]:
         form: Any = candidate.form
         left, right = form if isinstance(form, tuple) else (form.left, form.right)
         yield tuple(left), tuple(right)
+
+
+def grid_rows(schema: Schema, most: int) -> Iterator[tuple[Rows, Rows]]:
+    """More neighbors with simple values: on a small grid for few answers, else at random."""
+    if isinstance(schema, Answers) and (schema.dimension or 1) <= 4:
+        yield from islice(_grid(schema), most)
+        return
+    rng = np.random.default_rng(0)
+    for _ in range(most):
+        form: Any = schema.draw_pair(rng).form
+        left, right = form if isinstance(form, tuple) else (form.left, form.right)
+        pair = _halves(left), _halves(right)
+        try:
+            schema.check_neighbors(concrete(schema, pair[0]), concrete(schema, pair[1]))
+        except InvalidParameter:
+            continue
+        yield pair
+
+
+def _grid(schema: Answers) -> Iterator[tuple[Rows, Rows]]:
+    n, step = schema.dimension or 1, schema.sensitivity
+    start = min(max(0.0, schema.low), schema.high)
+    levels = [start + k * step for k in (0, 1, -1)]
+    levels = [x for x in levels if schema.low <= x <= schema.high]
+    for left in product(levels, repeat=n):
+        for move in product((1, 0, -1), repeat=n):
+            right = tuple(x + m * step for x, m in zip(left, move, strict=True))
+            inside = all(schema.low <= x <= schema.high for x in right)
+            if inside and any(move) and left < right and _near(schema, left, right):
+                yield left, right
+
+
+def _halves(rows: Any) -> Rows:  # noqa: ANN401
+    """The numbers rounded to halves."""
+
+    def one(value: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, (tuple, list)):
+            return tuple(map(one, value))
+        return round(2.0 * value) / 2.0 if isinstance(value, float) else value
+
+    return tuple(map(one, rows))
 
 
 def plain_rows(rows: Rows) -> list[Any]:
