@@ -27,7 +27,7 @@ from dpverify.certifying.plain import plain_claim, plain_laws, plain_schema, pla
 from dpverify.certifying.reading import unit_of
 from dpverify.certifying.reasons import NotUnderstood
 from dpverify.certifying.recount import Invalid
-from dpverify.certifying.refuting import Found, readable, search
+from dpverify.certifying.refuting import SLACK, Found, readable, search
 from dpverify.certifying.running import Limits
 from dpverify.certifying.schemas import (
     Rows,
@@ -179,6 +179,9 @@ class _Attempt:
                     excess = violation(p, q, epsilon, delta, self.unit)
                     if excess is None:
                         raise NotUnderstood("outputs that differ in type alone tell neighbors apart")
+                    excess = violation(p, q, epsilon, delta, self.unit, SLACK)
+                    if excess is None:
+                        raise NotUnderstood("the claim is exceeded by less than floats can tell")
                     found = Found(one, other, excess.outputs, excess.left, excess.right)
                     return self._disproved(extraction, found)
         evidence = self._frame("exact", extraction) | {

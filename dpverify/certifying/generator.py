@@ -1,5 +1,6 @@
 """The generator that a mechanism gets while it is certified: draws are symbols, or fork."""
 
+import math
 from itertools import permutations
 from math import comb, factorial
 from typing import Any
@@ -46,7 +47,15 @@ class SymbolicGenerator(np.random.Generator):
         return self._around("exponential", 0, 1, size)
 
     def geometric(self, p: Any, size: Any = None) -> Any:  # noqa: ANN401
-        return _shaped(size, p, lambda q: self._symbol("geometric", ONE - _constant(q, "p")))
+        return _shaped(size, p, lambda q: self._symbol("geometric", self._ratio(ONE - _constant(q, "p"))))
+
+    def _ratio(self, ratio: Exact) -> Exact:
+        """A rational ratio as a power of e^(−u), where u = ln ρ and it is one."""
+        plain, root = ratio.fraction(), self._run.unit.ratio
+        if plain is None or root is None or not 0 < plain < 1:
+            return ratio
+        power = round(-math.log(plain) / math.log(root))
+        return Exact.exponential(-power) if root**-power == plain else ratio
 
     def random(self, size: Any = None, **_: Any) -> Any:  # noqa: ANN401
         return _shaped(size, 0, lambda _: Uniform(self._run, self._run.uniform()))

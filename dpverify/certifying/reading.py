@@ -10,8 +10,10 @@ import math
 from fractions import Fraction
 from itertools import product
 
+from flint import arb, ctx
+
 from dpverify.certifying.exact import Exact, Unit
-from dpverify.pairs.rationals import simplest_between, simplest_exponential
+from dpverify.pairs.rationals import endpoints, simplest_between
 
 _NEAR = Fraction(1, 2**50)
 _SIMPLE = 10_000
@@ -24,14 +26,38 @@ def unit_of(epsilon: float | Fraction) -> tuple[Unit, Exact]:
 
     >>> unit_of(0.5)[1], unit_of(math.log(3))[0].ratio
     (1/2, Fraction(3, 1))
+    >>> unit_of(math.log(9))[0].ratio
+    Fraction(3, 1)
     """
     plain = simple_rational(epsilon)
     if plain is not None or isinstance(epsilon, Fraction):
         return Unit(), Exact.of(plain if plain is not None else Fraction(epsilon))
-    ratio = simplest_exponential(epsilon) if 0 < epsilon < 50 else Fraction(1)
-    if 1 < ratio and ratio.numerator * ratio.denominator <= _SIMPLE:
-        return Unit(ratio), Exact.unit()
-    return Unit(), Exact.of(Fraction(epsilon))
+    ratio = _simple_ratio(epsilon)
+    if ratio is None:
+        return Unit(), Exact.of(Fraction(epsilon))
+    root, power = _primitive_root(ratio)
+    return Unit(root), Exact.unit() * power
+
+
+def _simple_ratio(epsilon: float) -> Fraction | None:
+    """The simplest rational near e^ε, if it is a simple one above 1."""
+    if not 0 < epsilon < 50:
+        return None
+    with ctx.workprec(200):
+        low, high = endpoints(arb(epsilon).exp())
+    found = simplest_between(low * (1 - _NEAR), high * (1 + _NEAR))
+    return found if found > 1 and found.numerator * found.denominator <= _SIMPLE**2 else None
+
+
+def _primitive_root(ratio: Fraction) -> tuple[Fraction, int]:
+    """(ρ, k) with ratio = ρ^k and k as large as can be."""
+    for k in range(ratio.numerator.bit_length(), 1, -1):
+        root = Fraction(
+            round(ratio.numerator ** (1 / k)), round(ratio.denominator ** (1 / k))
+        )
+        if root**k == ratio:
+            return root, k
+    return ratio, 1
 
 
 def simple_rational(value: float | Fraction) -> Fraction | None:
