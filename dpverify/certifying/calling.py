@@ -145,6 +145,42 @@ def _filled(name: str) -> Callable[..., Any]:
     return make
 
 
+def _extreme(operation: str) -> Callable[..., Any]:
+    """`min` and `max`: where releases are sought, one number in data is not compared but clamped."""
+    original = getattr(builtins, operation)
+
+    def choose(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        run = current.get()
+        if run is None or not run.shared.releasing or len(given) != 2 or named:
+            return original(*given, **named)
+        return _clamped(run, operation, *given)
+
+    return choose
+
+
+def _clamped(run: Any, operation: str, a: Any, b: Any) -> Any:  # noqa: ANN401
+    value, bound = (b, a) if isinstance(b, Symbolic) and not isinstance(a, Symbolic) else (a, b)
+    read = number(bound)
+    plain = None if read is None or not read.is_constant else read.constant.fraction()
+    in_data = isinstance(value, Symbolic) and any(n[0] in "xc" for n, _ in value.coefficients)
+    if plain is None or not in_data:
+        return getattr(builtins, operation)(a, b)
+    return run.clamped(operation, value, plain)
+
+
+def _clip(values: Any, low: Any = None, high: Any = None, *more: Any, **named: Any) -> Any:  # noqa: ANN401
+    """`np.clip`, element by element where there are symbols."""
+    low, high = named.get("a_min", named.get("min", low)), named.get("a_max", named.get("max", high))
+    run = current.get()
+    if run is None or not run.shared.releasing or more or not np.isscalar(low) or not np.isscalar(high):
+        return np.clip(values, low, high, *more)
+    source = np.asarray(values, object)
+    result = np.empty(source.shape, object)
+    for index in np.ndindex(source.shape):
+        result[index] = _clamped(run, "min", _clamped(run, "max", source[index], low), high)
+    return result if source.ndim else result.item()
+
+
 _MATH = _Stand(
     math,
     {name: _exact(name, getattr(math, name)) for name in ("exp", "log", "floor", "ceil", "sqrt")}
@@ -153,7 +189,7 @@ _MATH = _Stand(
 _NUMPY = _Stand(
     np,
     {name: _exact(name, getattr(np, name)) for name in ("exp", "log", "floor", "ceil", "sqrt")}
-    | {"array": _array, "asarray": _array, "float64": _Float, "rint": _exact("whole", np.rint)}
+    | {"clip": _clip, "array": _array, "asarray": _array, "float64": _Float, "rint": _exact("whole", np.rint)}
     | {n: _filled(n) for n in ("zeros", "ones", "empty", "full", "zeros_like", "ones_like")}
     | {n: _filled(n) for n in ("empty_like", "full_like")},
 )
@@ -211,6 +247,8 @@ def _scope(original: dict[str, Any], scopes: dict[int, Any], done: dict[int, Any
     scopes[id(original)] = made
     made.setdefault("float", _Float)
     made.setdefault("int", _Int)
+    made.setdefault("min", _extreme("min"))
+    made.setdefault("max", _extreme("max"))
     for name, value in original.items():
         if id(value) in _INSTEAD:
             made[name] = _INSTEAD[id(value)]

@@ -8,7 +8,7 @@ from typing import Any
 from dpverify.certifying.calling import no_other_randomness, prepared, takes_epsilon
 from dpverify.certifying.exact import Exact, Unit
 from dpverify.certifying.generator import SymbolicGenerator
-from dpverify.certifying.outputs import plain_output
+from dpverify.certifying.outputs import plain_output, values
 from dpverify.certifying.reasons import NotUnderstood
 from dpverify.certifying.running import Limits, Shared, Tree, current, explore
 from dpverify.certifying.schemas import Rows, Schema, concrete, slots, symbolic
@@ -24,11 +24,12 @@ class Extraction:
     unit: Unit
     epsilon: Exact
     limits: Limits = field(default_factory=Limits)
+    releasing: bool = False
 
     def __post_init__(self) -> None:
         self._call = prepared(self.mechanism)
         self._more = (Symbolic({}, self.epsilon),) if self._wants_epsilon() else ()
-        self.shared = Shared(self.unit, self.limits)
+        self.shared = Shared(self.unit, self.limits, releasing=self.releasing)
         self._trees: dict[Rows, Tree] = {}
 
     def _wants_epsilon(self) -> bool:
@@ -68,6 +69,9 @@ class Extraction:
                 raise NotUnderstood("no run")
             with no_other_randomness():
                 returned = self._call(data(), SymbolicGenerator(run), *self._more)
-            return plain_output(returned)
+            output = plain_output(returned)
+            for value in values(output):
+                run.check_spent(value)
+            return output
 
         return explore(program, self.shared)

@@ -68,7 +68,9 @@ def number(z3: Any, value: Fraction) -> Any:  # noqa: ANN401
 
 
 def fraction(value: Any) -> Fraction:  # noqa: ANN401
-    return Fraction(value.numerator_as_long(), value.denominator_as_long())
+    if hasattr(value, "numerator_as_long"):
+        return Fraction(value.numerator_as_long(), value.denominator_as_long())
+    return Fraction(value.as_long())
 
 
 def _quick(facts: list[Fact]) -> dict[str, str] | None:

@@ -129,7 +129,9 @@ class SymbolicGenerator(np.random.Generator):
             parameter = _constant(spread, "scale")
             if not parameter:
                 return center
-            return self._symbol(kind, parameter) + center
+            noise = self._symbol(kind, parameter)
+            plain = isinstance(center, (int, float)) and center == 0
+            return noise if plain else noise + center
 
         shapes = np.broadcast_shapes(np.shape(loc), np.shape(scale))
         if size is None and not shapes:

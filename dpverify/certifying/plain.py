@@ -5,7 +5,7 @@ from typing import Any
 
 from dpverify.certifying.exact import Exact, Unit
 from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.running import Draw, Inequality, Law, Leaf, Tree
+from dpverify.certifying.running import Clamp, Draw, Inequality, Law, Leaf, Release, Tree
 from dpverify.certifying.schemas import Schema, rational, schema_to_dict
 from dpverify.certifying.symbols import Symbolic
 
@@ -16,6 +16,22 @@ def plain_tree(tree: Tree) -> Any:  # noqa: ANN401
     if isinstance(tree, Draw):
         weights = [weight.plain() for weight in tree.weights]
         return {"draw": weights, "then": [plain_tree(child) for child in tree.children]}
+    if isinstance(tree, Release):
+        return {
+            "release": tree.name,
+            "form": plain_form(tree.expression),
+            "scale": str(abs(tree.coefficient)),
+            "law": {"kind": tree.law.kind, "parameter": tree.law.parameter.plain()},
+            "then": plain_tree(tree.then),
+        }
+    if isinstance(tree, Clamp):
+        return {
+            "clamp": tree.name,
+            "operation": tree.operation,
+            "form": plain_form(tree.expression),
+            "constant": str(tree.constant),
+            "then": plain_tree(tree.then),
+        }
     test = tree.yes_if
     return {
         "test": plain_form(test),

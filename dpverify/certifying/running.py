@@ -72,13 +72,35 @@ class Draw:
 
 
 @dataclass(slots=True)
+class Release:
+    """A symbol for data plus fresh noise: expression + coefficient·noise. What follows sees it alone."""
+
+    name: str
+    expression: Any
+    coefficient: Fraction
+    law: Law
+    then: "Tree"
+
+
+@dataclass(slots=True)
+class Clamp:
+    """A symbol for the minimum or maximum of an expression and a constant."""
+
+    name: str
+    operation: str
+    expression: Any
+    constant: Fraction
+    then: "Tree"
+
+
+@dataclass(slots=True)
 class Leaf:
     """What the program returns on this path, in plain form."""
 
     output: Any
 
 
-Tree: TypeAlias = Test | Draw | Leaf
+Tree: TypeAlias = Test | Draw | Release | Clamp | Leaf
 Step: TypeAlias = tuple[Any, int, int]
 
 
@@ -102,6 +124,7 @@ class Shared:
     laws: dict[str, Law] = field(default_factory=dict)
     bounds: dict[str, tuple[Fraction | None, Fraction | None]] = field(default_factory=dict)
     readings: dict[float, Exact] = field(default_factory=dict)
+    releasing: bool = False  # data plus noise become symbols of their own
 
 
 class Run:
@@ -115,6 +138,9 @@ class Run:
         self._facts: dict[Any, _Range] = {}
         self._draws = 0
         self._coins: list[tuple[Exact, Exact]] = []
+        self._spent: set[str] = set()  # noises that are part of a release
+        self._told: set[str] = set()  # noises that something else depends on
+        self._made = 0
         for name, (low, high) in shared.bounds.items():
             self._facts[((name, Fraction(1)),)] = _Range(
                 None if low is None else Exact.of(low), None if high is None else Exact.of(high)
@@ -182,11 +208,49 @@ class Run:
         shares = tuple(weights[i] / total for i in possible)
         return possible[self._step(("draw", shares), len(shares))] if len(shares) > 1 else possible[0]
 
+    def released(self, value: "Symbolic") -> "Symbolic":
+        """Something plus fresh noise as a symbol of its own; data and noise alone as they are.
+
+        Constants count as something: on the neighbor without records they stand where data were.
+        """
+        names = [n for n, _ in value.coefficients]
+        noises = [n for n in names if n in self.shared.laws]
+        if not self.shared.releasing or not noises or 1 < len(noises) == len(names):
+            return value
+        self.check_spent(value)
+        fresh = [n for n in noises if n not in self._told]
+        if not fresh:
+            return value
+        noise = fresh[0]
+        coefficient = dict(value.coefficients)[noise]
+        rest = value.without(noise)
+        self._spent.add(noise)
+        self._told |= {n for n in names if n != noise}
+        name, self._made = f"r{self._made}", self._made + 1
+        self._step(("release", name, rest.key(), coefficient, self.shared.laws[noise], rest), 1)
+        return type(value).symbol(name)
+
+    def clamped(self, operation: str, value: "Symbolic", constant: Fraction) -> "Symbolic":
+        """min or max of an expression in data and a constant, as a symbol of its own."""
+        self.check_spent(value)
+        self._told |= {n for n, _ in value.coefficients}
+        name, self._made = f"c{self._made}", self._made + 1
+        self._step(("clamp", name, operation, value.key(), constant, value), 1)
+        return type(value).symbol(name)
+
+    def check_spent(self, value: "Symbolic") -> None:
+        if any(n in self._spent for n, _ in value.coefficients):
+            raise self.refused("it uses one noise twice")
+
     def decide(self, gap: "Symbolic", *, strict: bool) -> bool:
         """Whether gap > 0 (strict) or gap ≥ 0."""
         if gap.is_constant:
             sign = self.unit.sign(gap.constant)
             return sign > 0 if strict else sign >= 0
+        if any(n[0] in "xc" for n, _ in gap.coefficients):
+            gap = self.released(gap)
+        self.check_spent(gap)
+        self._told |= {n for n, _ in gap.coefficients}
         yes, whole = self._normal(gap, strict)
         no = yes.negated(whole=whole)
         direction, known, sign = self._known(yes)
@@ -224,12 +288,17 @@ class Run:
             raise self.refused(f"it makes more than {at} comparisons or draws on one path")
         if at < len(self.prefix):
             before, answer, _ = self.prefix[at]
-            if before[: len(asked)] != asked:
+            if before[: len(asked)] != asked and not _alike(before, asked):
                 raise self.refused("it does not do the same again on the same data and draws")
             self.trail.append(self.prefix[at])
             return answer
         self.trail.append(((*asked, where()), 0, options))
         return 0
+
+
+def _alike(before: Any, asked: Any) -> bool:  # noqa: ANN401
+    """Whether two steps that make symbols make the same one."""
+    return before[0] == asked[0] in {"release", "clamp"} and before[1:5] == asked[1:5]
 
 
 @dataclass(slots=True)
@@ -346,4 +415,8 @@ def _tree(paths: list[tuple[list[Step], Any]], depth: int) -> Tree:
     parts = [_tree(paths[a:b], depth + 1) for a, b in pairwise(cuts)]
     if asked[0] == "draw":
         return Draw(asked[1], parts)
+    if asked[0] == "release":
+        return Release(asked[1], asked[5], asked[3], asked[4], parts[0])
+    if asked[0] == "clamp":
+        return Clamp(asked[1], asked[2], asked[5], asked[4], parts[0])
     return Test(asked[1], asked[2], asked[3], *parts)

@@ -46,16 +46,22 @@ class Symbolic:
             total[name] = total.get(name, Fraction()) + c
         return Symbolic(total, self.constant + other.constant)
 
+    def without(self, name: str) -> "Symbolic":
+        return Symbolic({n: c for n, c in self.coefficients if n != name}, self.constant)
+
+    def key(self) -> tuple[Coefficients, Exact]:
+        return self.coefficients, self.constant
+
     def __add__(self, other: object) -> Any:  # noqa: ANN401
-        return _lifted(self, other, lambda a, b: a.plus(b))
+        return _lifted(self, other, lambda a, b: _released(a.plus(b)))
 
     __radd__ = __add__
 
     def __sub__(self, other: object) -> Any:  # noqa: ANN401
-        return _lifted(self, other, lambda a, b: a.plus(-b))
+        return _lifted(self, other, lambda a, b: _released(a.plus(-b)))
 
     def __rsub__(self, other: object) -> Any:  # noqa: ANN401
-        return _lifted(self, other, lambda a, b: b.plus(-a))
+        return _lifted(self, other, lambda a, b: _released(b.plus(-a)))
 
     def __mul__(self, other: object) -> Any:  # noqa: ANN401
         return _lifted(self, other, _product)
@@ -293,6 +299,11 @@ def _lifted(own: Symbolic, other: object, action: Callable[[Symbolic, Symbolic],
 
 def _infinite(value: float) -> bool | None:
     return None if np.isfinite(value) else True
+
+
+def _released(value: Symbolic) -> Symbolic:
+    run = current.get()
+    return value if run is None else run.released(value)
 
 
 def _product(a: Symbolic, b: Symbolic) -> Symbolic:
