@@ -14,8 +14,7 @@ from itertools import product
 
 import sympy as sp
 
-from dpverify.certifying.checker import impossible
-from dpverify.certifying.recount import Invalid
+from dpverify.certifying.checking.forms import Invalid, impossible
 from dpverify.theorems import ALIGNMENT, Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
@@ -32,7 +31,9 @@ def a_translation_costs_its_length(factor: int = 1) -> Step:
     holds = all(
         nonnegative(factor * length - (end - start), (n, s)) for start, end, length in cases
     )
-    return Step("a translation costs its length", Evidence.SYMBOLIC, holds, "all n and s, by symmetry")
+    return Step(
+        "a translation costs its length", Evidence.SYMBOLIC, holds, "all n and s, by symmetry"
+    )
 
 
 def one_sided_noise_pays_too(slope: int = 1) -> Step:
@@ -62,7 +63,9 @@ def disjoint_images_add_up(*, overlapping: bool = False) -> Step:
                     continue
             held &= total <= union
             count += 1
-    return Step("disjoint images", Evidence.EXACT, held and broken, f"{count} pairs of translations")
+    return Step(
+        "disjoint images", Evidence.EXACT, held and broken, f"{count} pairs of translations"
+    )
 
 
 def multipliers_show_contradictions(*, wrong: str | None = None) -> Step:

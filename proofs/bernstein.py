@@ -7,14 +7,15 @@ of sign means one positive zero, by Descartes. de Casteljau's averages are the c
 """
 
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import sympy as sp
-
-from dpverify.certifying.exact import bernstein, halves, sign_on_unit_interval
-from dpverify.certifying.recount import Invalid, polynomial_sign
-from dpverify.theorems import BERNSTEIN, Evidence, Step
 from flint import fmpq_poly
+
+from dpverify.certifying.checking.forms import Invalid
+from dpverify.certifying.checking.numbers import polynomial_sign
+from dpverify.certifying.symbolic.exact import bernstein, halves, sign_on_unit_interval
+from dpverify.theorems import BERNSTEIN, Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import same
 
@@ -68,7 +69,7 @@ def one_change_is_one_zero(changes: int = 1) -> Step:
     holds, count = True, 0
     for given in product((-1, 0, 1), repeat=5):
         signs = [b for b in given if b]
-        if sum(a != b for a, b in zip(signs, signs[1:], strict=False)) != changes:
+        if sum(a != b for a, b in pairwise(signs)) != changes:
             continue
         poly = sp.Poly(sp.expand(_value([sp.Integer(b) for b in given], _X)), _X)
         inside = poly.count_roots(0, 1) - (poly.eval(0) == 0) - (poly.eval(1) == 0)

@@ -14,13 +14,13 @@ from itertools import product
 
 import sympy as sp
 
-from dpverify.certifying.exact import Exact, Unit
-from dpverify.certifying.lines import Line
-from dpverify.certifying.masses import Masses
-from dpverify.certifying.plain import plain_laws
-from dpverify.certifying.recount import Unit as CheckedUnit
-from dpverify.certifying.recount import mass
-from dpverify.certifying.running import Inequality, Law
+from dpverify.certifying.checking.masses import mass
+from dpverify.certifying.checking.numbers import Unit as CheckedUnit
+from dpverify.certifying.searching.lines import Line
+from dpverify.certifying.searching.masses import Masses
+from dpverify.certifying.symbolic.exact import Exact, Unit
+from dpverify.certifying.symbolic.plain import plain_laws
+from dpverify.certifying.symbolic.running import Inequality, Law
 from dpverify.theorems import PATH_MASSES, Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import same

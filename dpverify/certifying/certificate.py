@@ -6,9 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from dpverify.certifying.checker import check
-from dpverify.certifying.recount import Invalid
-from dpverify.certifying.sums_checker import check_gaussian_event, check_sums
+from dpverify.certifying.checking import Invalid, verify
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Guarantee
 from dpverify.neighbors import Relation
@@ -144,12 +142,6 @@ def check_certificate(certificate: str | Path | dict[str, Any] | Certificate) ->
     except Invalid as error:
         valid, reason = False, str(error)
     return Checked(valid=valid, verdict=told[0], scope=told[1], reason=reason, assumes=assumes)
-
-
-def verify(evidence: dict[str, Any]) -> str:
-    """What the evidence shows, "proved" or "refuted"; raises `Invalid` if it shows nothing."""
-    others = {"sums": check_sums, "gaussian event": check_gaussian_event}
-    return others.get(evidence.get("method", ""), check)(evidence)
 
 
 def _read(certificate: str | Path | dict[str, Any] | Certificate) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """`certify`: prove a claim for all neighbors that a schema allows, or find the counterexample."""
 
+import functools
 import json
 import math
 import time
@@ -9,28 +10,27 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from dpverify.certifying.alignment import align
-from dpverify.certifying.calling import check_callable
 from dpverify.certifying.certificate import (
     NO_OTHER_INPUT,
     REAL_ARITHMETIC,
     SYMBOLIC_RUN,
     Certificate,
     Disproof,
-    verify,
 )
-from dpverify.certifying.exact import ZERO, Exact, Unit
-from dpverify.certifying.extraction import Extraction
-from dpverify.certifying.finite import as_one, distribution, violation
-from dpverify.certifying.masses import Masses
-from dpverify.certifying.plain import plain_claim, plain_laws, plain_schema, plain_tree
-from dpverify.certifying.reading import unit_of
-from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.recount import Invalid
-from dpverify.certifying.refuting import SLACK, Found, readable, search
-from dpverify.certifying.running import Limits
+from dpverify.certifying.checking import Invalid, verify
 from dpverify.certifying.releases import Sums
-from dpverify.certifying.schemas import (
+from dpverify.certifying.searching.alignment import align
+from dpverify.certifying.searching.finite import as_one, distribution, violation
+from dpverify.certifying.searching.masses import Masses
+from dpverify.certifying.searching.refuting import SLACK, Found, readable, search
+from dpverify.certifying.symbolic.calling import check_callable
+from dpverify.certifying.symbolic.exact import ZERO, Exact, Unit
+from dpverify.certifying.symbolic.extraction import Extraction
+from dpverify.certifying.symbolic.plain import plain_claim, plain_laws, plain_schema, plain_tree
+from dpverify.certifying.symbolic.reading import unit_of
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import Limits
+from dpverify.certifying.symbolic.schemas import (
     Rows,
     Schema,
     concrete,
@@ -77,22 +77,22 @@ def certify(
     """
     check_callable(mechanism)
     check_positive("seconds", seconds)
-    every = claim is PureDP
+    if claim is PureDP:
+        return _Attempt(
+            mechanism, schema, None, Unit(every=True), Exact.unit(), Fraction(0), seconds
+        ).certificate()
     guarantee = claim.guarantee if isinstance(claim, Claim) else claim
-    if not every and not isinstance(guarantee, Guarantee):
+    if not isinstance(guarantee, Guarantee):
         raise InvalidParameter(
             f"claim={claim!r} must be a guarantee, or the class PureDP for every epsilon"
         )
-    if not every and not isinstance(guarantee, (PureDP, ApproxDP)):
+    if not isinstance(guarantee, (PureDP, ApproxDP)):
         return Sums(mechanism, schema, guarantee, seconds).certificate()
-    if every:
-        unit, epsilon, delta = Unit(every=True), Exact.unit(), Fraction(0)
-    else:
-        if math.isinf(guarantee.epsilon):  # type: ignore[union-attr]
-            raise InvalidParameter("epsilon=inf must be finite: there is nothing to prove")
-        unit, epsilon = unit_of(guarantee.epsilon)  # type: ignore[union-attr]
-        delta = rational(getattr(guarantee, "delta", 0.0))
-    attempt = _Attempt(mechanism, schema, None if every else guarantee, unit, epsilon, delta, seconds)  # type: ignore[arg-type]
+    if math.isinf(guarantee.epsilon):
+        raise InvalidParameter("epsilon=inf must be finite: there is nothing to prove")
+    unit, epsilon = unit_of(guarantee.epsilon)
+    delta = rational(getattr(guarantee, "delta", 0.0))
+    attempt = _Attempt(mechanism, schema, guarantee, unit, epsilon, delta, seconds)
     return attempt.certificate()
 
 
@@ -102,7 +102,7 @@ class _Attempt:
 
     mechanism: Callable[..., Any]
     schema: Schema
-    claim: Guarantee | None
+    claim: PureDP | ApproxDP | None
     unit: Unit
     epsilon: Exact
     delta: Fraction
@@ -143,12 +143,11 @@ class _Attempt:
         return Extraction(self.mechanism, self.schema, self.unit, self.epsilon, self.limits)
 
     def _frame(self, method: str, extraction: Extraction) -> dict[str, Any]:
-        laws = {n: law for n, law in extraction.shared.laws.items()}
         return {
             "method": method,
             "schema": plain_schema(self.schema),
             "claim": plain_claim(self.unit, self.epsilon, self.delta),
-            "laws": plain_laws(laws),
+            "laws": plain_laws(extraction.shared.laws),
             "readings": {repr(k): repr(v) for k, v in extraction.shared.readings.items()},
         }
 
@@ -183,7 +182,9 @@ class _Attempt:
                     p, q = as_one(by_rows[one]), as_one(by_rows[other])
                     excess = violation(p, q, epsilon, delta, self.unit)
                     if excess is None:
-                        raise NotUnderstood("outputs that differ in type alone tell neighbors apart")
+                        raise NotUnderstood(
+                            "outputs that differ in type alone tell neighbors apart"
+                        )
                     excess = violation(p, q, epsilon, delta, self.unit, SLACK)
                     if excess is None:
                         raise NotUnderstood("the claim is exceeded by less than floats can tell")
@@ -217,7 +218,9 @@ class _Attempt:
         """Only where noise is Gaussian: translations do all that sums can do for other noise."""
         if not any("Gaussian" in text for text in self.tried):
             return None
-        found = Sums(self.mechanism, self.schema, self.claim, self.seconds).certificate()  # type: ignore[arg-type]
+        if self.claim is None:
+            return None
+        found = Sums(self.mechanism, self.schema, self.claim, self.seconds).certificate()
         if found.verdict == "open":
             raise NotUnderstood(found.reason, found.where)
         return found
@@ -236,7 +239,7 @@ class _Attempt:
             raise NotUnderstood(f"the checker does not accept the proof: {error}") from None
         if not agreed:  # pragma: no cover
             raise NotUnderstood("the checker does not accept the proof")
-        epsilon = "every epsilon" if self.unit.every else f"epsilon = {self.claim.epsilon:g}"  # type: ignore[union-attr]
+        epsilon = "every epsilon" if self.claim is None else f"epsilon = {self.claim.epsilon:g}"
         return Certificate(
             verdict="proved",
             scope=f"{data}, {epsilon}",
@@ -250,7 +253,7 @@ class _Attempt:
         )
 
     def _soon_refuted(self) -> Certificate | None:
-        """A broken mechanism mostly breaks on the first pairs to try, before any proof is sought."""
+        """A broken mechanism mostly breaks on the first pairs to try."""
         return None if self.unit.every else self._refuted(None, _FIRST_PATTERNS, _FIRST_SECONDS)
 
     def _refuted(
@@ -268,9 +271,9 @@ class _Attempt:
                     epsilon, Fraction(0), self.seconds / 3,
                 )  # fmt: skip
                 inner.start, inner.limits = self.start, self.limits
-                found = inner._refuted(datasets)
-                if found is not None:
-                    return found
+                disproof = inner._refuted(datasets)  # another attempt
+                if disproof is not None:
+                    return disproof
             return None
         try:
             extraction = self._extraction()
@@ -279,7 +282,11 @@ class _Attempt:
             return None
         left = min(seconds, self.seconds - (time.monotonic() - self.start))
         found = search(
-            extraction, self._pairs(datasets, most), self._multiple, Exact.of(self.delta), max(left, 1.0)
+            extraction,
+            self._pairs(datasets, most),
+            self._multiple,
+            Exact.of(self.delta),
+            max(left, 1.0),
         )
         return None if found is None else self._disproved(extraction, found)
 
@@ -302,12 +309,14 @@ class _Attempt:
         try:
             agreed = verify(evidence) == "refuted"
         except Invalid as error:
-            raise NotUnderstood(f"the checker does not accept the counterexample: {error}") from None
+            raise NotUnderstood(
+                f"the checker does not accept the counterexample: {error}"
+            ) from None
         if not agreed:  # pragma: no cover
             raise NotUnderstood("the checker does not accept the counterexample")
         event = [readable(pattern) for pattern in found.event]
         masses = found.mass_left, found.mass_right
-        at = _SAMPLE_EPSILONS[0] if self.claim is None else self.claim.epsilon  # type: ignore[union-attr]
+        at = _SAMPLE_EPSILONS[0] if self.claim is None else self.claim.epsilon
         disproof = Disproof(
             left=concrete(self.schema, found.left),
             right=concrete(self.schema, found.right),
@@ -353,8 +362,6 @@ class _Attempt:
 
 def _fixed(mechanism: Callable[..., Any], epsilon: float) -> Callable[..., Any]:
     """The mechanism at one ε."""
-    import functools  # noqa: PLC0415
-
     return functools.partial(mechanism, epsilon=epsilon)
 
 

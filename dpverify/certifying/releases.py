@@ -17,16 +17,18 @@ from dpverify.certifying.certificate import (
     SYMBOLIC_RUN,
     Certificate,
     Disproof,
-    verify,
 )
-from dpverify.certifying.checker import form, goals
-from dpverify.certifying.exact import ONE, Unit
-from dpverify.certifying.extraction import Extraction
-from dpverify.certifying.plain import plain_laws, plain_schema, plain_tree
-from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.recount import Invalid
-from dpverify.certifying.running import Leaf, Limits
-from dpverify.certifying.schemas import (
+from dpverify.certifying.checking import Invalid, verify
+from dpverify.certifying.checking.alignments import goals
+from dpverify.certifying.checking.forms import form
+from dpverify.certifying.checking.sums import Runs, State, laws_of, width
+from dpverify.certifying.searching.sums import bound_releases
+from dpverify.certifying.symbolic.exact import ONE, Unit
+from dpverify.certifying.symbolic.extraction import Extraction
+from dpverify.certifying.symbolic.plain import plain_laws, plain_schema, plain_tree
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import Leaf, Limits
+from dpverify.certifying.symbolic.schemas import (
     Rows,
     Schema,
     concrete,
@@ -36,8 +38,6 @@ from dpverify.certifying.schemas import (
     plain_rows,
     rational,
 )
-from dpverify.certifying.sums import bound_releases
-from dpverify.certifying.sums_checker import Runs, State, laws_of, width
 from dpverify.errors import NotSupported
 from dpverify.guarantees import (
     ApproxDP,
@@ -121,7 +121,9 @@ class Sums:
         try:
             verify(evidence)
         except Invalid as error:
-            shown = f"{float(mu):.6g}-GDP" if evidence["noise"] == "gaussian" else f"{float(costs):.6g}"
+            shown = (
+                f"{float(mu):.6g}-GDP" if evidence["noise"] == "gaussian" else f"{float(costs):.6g}"
+            )
             raise NotUnderstood(f"the releases together are {shown}: {error}") from None
         if evidence["noise"] == "gaussian":
             evidence["squared_mu"] = str(squares)
@@ -173,7 +175,10 @@ class Sums:
         """A pair on which one noisy number tells too much."""
         extraction = self._extraction(releasing=False)
         end = self.start + self.seconds
-        pairs = [*islice(pattern_rows(self.schema), _MOST_PAIRS), *grid_rows(self.schema, _MOST_PAIRS)]
+        pairs = [
+            *islice(pattern_rows(self.schema), _MOST_PAIRS),
+            *grid_rows(self.schema, _MOST_PAIRS),
+        ]
         for left, right in pairs:
             if time.monotonic() > end:
                 return None

@@ -8,11 +8,11 @@ together. The evidence is for `sums_checker`, which this search follows step by 
 from fractions import Fraction
 from typing import Any
 
-from dpverify.certifying.checker import Fact, Form, Goal, branches, form, goals, negated, plus, put
-from dpverify.certifying.farkas import Contradictions, fraction, number
-from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.recount import Invalid
-from dpverify.certifying.sums_checker import State, put_output
+from dpverify.certifying.checking.alignments import Goal, branches, goals
+from dpverify.certifying.checking.forms import Fact, Form, Invalid, form, negated, plus, put
+from dpverify.certifying.checking.sums import State, put_output
+from dpverify.certifying.searching.farkas import Contradictions, fraction, number
+from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 _ONE = Fraction(1)
 _MOST_CASES = 4000
@@ -32,7 +32,7 @@ class _Search:
         self.contradictions = Contradictions()
         self.cases = 0
 
-    def follow(self, state: State, goal: Goal) -> Any:  # noqa: ANN401, PLR0911
+    def follow(self, state: State, goal: Goal) -> Any:  # noqa: ANN401
         self.cases += 1
         if self.cases > _MOST_CASES:
             raise NotUnderstood("the proof needs too many cases")
@@ -50,7 +50,9 @@ class _Search:
         if "release" in left and "release" in right:
             return self._release(state, goal)
         if "output" in left and "output" in right:
-            outputs = [put_output(t["output"], m) for t, m in zip(state.trees, state.maps, strict=True)]
+            outputs = [
+                put_output(t["output"], m) for t, m in zip(state.trees, state.maps, strict=True)
+            ]
             if outputs[0] == outputs[1]:
                 return {"end": True}
             raise NotUnderstood("an output depends on data without noise")
@@ -66,7 +68,7 @@ class _Search:
                 return {"go": side, "branch": branch, "not": multipliers, "then": then}
         split = next(fact for _, (fact, strict) in both if not strict)
         yes = self.follow(state.moved(-1, None, (split, False)), goal)
-        no = self.follow(state.moved(-1, None, negated(split, False, goal.whole)), goal)
+        no = self.follow(state.moved(-1, None, negated(split, goal.whole)), goal)
         return {"split": {n: str(c) for n, c in split.items()}, "yes": yes, "no": no}
 
     def _release(self, state: State, goal: Goal) -> Any:  # noqa: ANN401

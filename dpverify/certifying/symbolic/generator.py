@@ -1,5 +1,8 @@
 """The generator that a mechanism gets while it is certified: draws are symbols, or fork."""
 
+# mypy: disable-error-code="override"
+# The methods take what numpy's take; their results are symbols.
+
 import math
 from itertools import permutations
 from math import comb, factorial
@@ -7,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.exact import ONE, Exact
-from dpverify.certifying.running import Law, Run
-from dpverify.certifying.symbols import Symbolic, Uniform, number, refuse
+from dpverify.certifying.symbolic.exact import ONE, Exact
+from dpverify.certifying.symbolic.running import Law, Run
+from dpverify.certifying.symbolic.symbols import Symbolic, Uniform, number, refuse
 
 _MOST_OUTCOMES = 720
 
@@ -47,7 +50,9 @@ class SymbolicGenerator(np.random.Generator):
         return self._around("exponential", 0, 1, size)
 
     def geometric(self, p: Any, size: Any = None) -> Any:  # noqa: ANN401
-        return _shaped(size, p, lambda q: self._symbol("geometric", self._ratio(ONE - _constant(q, "p"))))
+        return _shaped(
+            size, p, lambda q: self._symbol("geometric", self._ratio(ONE - _constant(q, "p")))
+        )
 
     def _ratio(self, ratio: Exact) -> Exact:
         """A rational ratio as a power of e^(−u), where u = ln ρ and it is one."""
@@ -61,7 +66,12 @@ class SymbolicGenerator(np.random.Generator):
         return _shaped(size, 0, lambda _: Uniform(self._run, self._run.uniform()))
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:  # noqa: ANN401
-        if isinstance(low, (int, float)) and low == 0 and isinstance(high, (int, float)) and high == 1:
+        if (
+            isinstance(low, (int, float))
+            and low == 0
+            and isinstance(high, (int, float))
+            and high == 1
+        ):
             return self.random(size)
         raise refuse("rng.uniform is understood on [0, 1] only")
 
@@ -85,7 +95,7 @@ class SymbolicGenerator(np.random.Generator):
         ]
         return _shaped(size, 0, lambda _: self._fork(weights))
 
-    def choice(  # noqa: PLR0913
+    def choice(  # noqa: PLR0917, PLR0913
         self,
         a: Any,  # noqa: ANN401
         size: Any = None,  # noqa: ANN401
@@ -162,5 +172,3 @@ def _shaped(size: Any, value: Any, draw: Any) -> Any:  # noqa: ANN401
         result[index] = draw(value)
     plain = all(isinstance(x, (int, np.integer)) for x in result.ravel())
     return result.astype(np.int64) if plain and result.size else result
-
-

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.exact import ONE, ZERO, Exact
-from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.running import Run, current
+from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import Run, current
 
 Coefficients = tuple[tuple[str, Fraction], ...]
 
@@ -107,9 +107,13 @@ class Symbolic:
 
     def __ne__(self, other: object) -> Any:  # noqa: ANN401
         equal = _lifted(self, other, _equal)
-        return equal if equal is NotImplemented else np.logical_not(equal) if isinstance(
-            equal, np.ndarray
-        ) else not equal
+        return (
+            equal
+            if equal is NotImplemented
+            else np.logical_not(equal)
+            if isinstance(equal, np.ndarray)
+            else not equal
+        )
 
     def __bool__(self) -> bool:
         return not _equal(self, _CONSTANT_ZERO)
@@ -290,7 +294,7 @@ def _lifted(own: Symbolic, other: object, action: Callable[[Symbolic, Symbolic],
         return result
     if isinstance(other, Uniform):
         return NotImplemented
-    plain = _infinite(other) if isinstance(other, (float, np.floating)) else None
+    plain = _infinite(float(other)) if isinstance(other, (float, np.floating)) else None
     if plain is not None:
         raise refuse("it computes with an infinite or undefined number")
     read = number(other)

@@ -3,11 +3,11 @@
 from fractions import Fraction
 from typing import Any
 
-from dpverify.certifying.exact import Exact, Unit
-from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.running import Clamp, Draw, Inequality, Law, Leaf, Release, Tree
-from dpverify.certifying.schemas import Schema, rational, schema_to_dict
-from dpverify.certifying.symbols import Symbolic
+from dpverify.certifying.symbolic.exact import Exact, Unit
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import Clamp, Draw, Inequality, Law, Leaf, Release, Tree
+from dpverify.certifying.symbolic.schemas import Schema, rational, schema_to_dict
+from dpverify.certifying.symbolic.symbols import Symbolic
 
 
 def plain_tree(tree: Tree) -> Any:  # noqa: ANN401

@@ -4,17 +4,23 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from typing import Any
 
-from dpverify.certifying.exact import ZERO, Exact
-from dpverify.certifying.extraction import Extraction
-from dpverify.certifying.finite import Distribution, as_one, distribution, paths, violation
-from dpverify.certifying.masses import Masses
-from dpverify.certifying.outputs import merged, shape, shown, values
-from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.running import Inequality, Tree
-from dpverify.certifying.schemas import Rows
+from dpverify.certifying.searching.finite import (
+    Distribution,
+    as_one,
+    distribution,
+    paths,
+    violation,
+)
+from dpverify.certifying.searching.masses import Masses
+from dpverify.certifying.symbolic.exact import ZERO, Exact
+from dpverify.certifying.symbolic.extraction import Extraction
+from dpverify.certifying.symbolic.outputs import merged, shape, shown, values
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import Inequality, Tree
+from dpverify.certifying.symbolic.schemas import Rows
 
 SLACK = Fraction(1, 10**9)
 """A claim is refuted only if it is exceeded by this share: readings of floats are closer by far."""
@@ -74,8 +80,13 @@ class _Laws:
         return self._known[rows]
 
 
-def compared(  # noqa: PLR0913
-    extraction: Extraction, masses: "_Laws", left: Rows, right: Rows, epsilon: Fraction, delta: Exact
+def compared(  # noqa: PLR0917, PLR0913
+    extraction: Extraction,
+    masses: "_Laws",
+    left: Rows,
+    right: Rows,
+    epsilon: Fraction,
+    delta: Exact,
 ) -> Found | None:
     """An event that is too likely on the left; outputs one by one, or half-lines of real ones."""
     trees = extraction.on(left), extraction.on(right)
@@ -111,7 +122,9 @@ def _events(left: Tree, right: Tree) -> Iterator[Any]:
         if not mine:
             continue
         width = len(seen[0])
-        options = [_half_lines([row[i] for row in mine], [row[i] for row in other]) for i in range(width)]
+        options = [
+            _half_lines([row[i] for row in mine], [row[i] for row in other]) for i in range(width)
+        ]
         for chosen in sorted(product(*options), key=lambda c: sum(o[0] for o in c)):
             yield _filled(key, iter([pattern for _, pattern in chosen]))
 
@@ -119,7 +132,7 @@ def _events(left: Tree, right: Tree) -> Iterator[Any]:
 def _half_lines(mine: list[Fraction], other: list[Fraction]) -> list[tuple[int, Any]]:
     """(rank, pattern), the most telling first: away from the other side, and at its center."""
     points = sorted({*mine, *other})
-    middle = [(a + b) / 2 for a, b in zip(points, points[1:], strict=False)]
+    middle = [(a + b) / 2 for a, b in pairwise(points)]
     down = not other or sum(mine) / len(mine) <= sum(other) / len(other)
     up = not other or sum(mine) / len(mine) >= sum(other) / len(other)
     ends: list[Any] = []
@@ -146,7 +159,7 @@ def _mass(tree: Tree, masses: Masses, event: Any) -> Exact:  # noqa: ANN401
     return total
 
 
-def _matched(output: Any, pattern: Any) -> list[Inequality] | None:  # noqa: ANN401, PLR0911
+def _matched(output: Any, pattern: Any) -> list[Inequality] | None:  # noqa: ANN401
     """What the noise must satisfy for the output to be in the pattern; None if nothing will do."""
     if not isinstance(pattern, tuple) or not pattern:
         return [] if merged(output) == pattern else None

@@ -12,8 +12,8 @@ from itertools import pairwise
 from math import ceil, comb, factorial, floor
 from typing import TypeAlias
 
-from dpverify.certifying.exact import ONE, ZERO, Exact, Unit
-from dpverify.certifying.reasons import NotUnderstood
+from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact, Unit
+from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 Base: TypeAlias = Exact | Fraction
 Terms: TypeAlias = dict[tuple[int, Base], Exact]
@@ -93,7 +93,7 @@ class Line:
             if self.whole and high is not None:
                 yield high, high
 
-    def _add_integral(  # noqa: PLR0913
+    def _add_integral(  # noqa: PLR0917, PLR0913
         self, total: Terms, c: Exact, j: int, base: Base, top: Bound | None, bottom: Bound | None
     ) -> None:
         inner = self._primitive(j, base)
@@ -106,9 +106,7 @@ class Line:
         if bottom is not None:
             self._add_at(total, inner, -c, base, Bound(bottom.slope, bottom.offset - back))
 
-    def _add_at(
-        self, total: Terms, inner: list[Exact], c: Exact, base: Base, at: Bound
-    ) -> None:
+    def _add_at(self, total: Terms, inner: list[Exact], c: Exact, base: Base, at: Bound) -> None:
         """Add c·A(t)·base^t at t = slope·v + offset, as a function of v."""
         new_base = self._power(base, at.slope)
         scale = c * self._value(base, at.offset)
@@ -161,9 +159,7 @@ class Line:
 
     def times_power(self, f: list[Piece], base: Base) -> list[Piece]:
         """v ↦ f(v)·base^v."""
-        return [
-            Piece(p.low, p.high, _times(p.terms, {(0, base): ONE})) for p in f
-        ]
+        return [Piece(p.low, p.high, _times(p.terms, {(0, base): ONE})) for p in f]
 
     def flipped(self, f: list[Piece], factor: Fraction) -> list[Piece]:
         """The law of factor·t where f is the law of t."""
@@ -177,7 +173,7 @@ class Line:
                 for (j, b), c in p.terms.items()
             }
             made.append(Piece(low, high, terms))
-        return sorted(made, key=lambda p: (p.low is not None, p.low or 0))
+        return sorted(made, key=lambda p: (p.low is not None, p.low or Fraction(0)))
 
     def mass(self, f: list[Piece], low: End, high: End) -> Exact:
         """The sum or integral of f over [low, high]."""
@@ -248,7 +244,7 @@ def _times(f: Terms, g: Terms) -> Terms:
     total: Terms = {}
     for (i, a), c in f.items():
         for (j, b), d in g.items():
-            base = a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else a * b  # type: ignore[operator]
+            base = a + b if isinstance(a, Fraction) and isinstance(b, Fraction) else a * b
             key = (i + j, base)
             total[key] = total.get(key, ZERO) + c * d
     return {key: c for key, c in total.items() if c}
@@ -275,10 +271,8 @@ def _crossings(bounds: list[Bound]) -> list[Fraction]:
 
 
 def _middle(low: End, high: End) -> Fraction:
-    if low is None and high is None:
-        return Fraction(0)
     if low is None:
-        return high - 1  # type: ignore[operator]
+        return Fraction(0) if high is None else high - 1
     return low + 1 if high is None else (low + high) / 2
 
 

@@ -18,14 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.running import current
-from dpverify.certifying.symbols import Symbolic, number, refuse
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import current
+from dpverify.certifying.symbolic.symbols import Symbolic, number, refuse
 from dpverify.errors import InvalidParameter
 
-_LIBRARY_ROOTS = tuple(
-    str(Path(inspect.getfile(module)).parent.parent) for module in (np, inspect)
-)
+_LIBRARY_ROOTS = tuple(str(Path(inspect.getfile(module)).parent.parent) for module in (np, inspect))
 
 
 def takes_epsilon(mechanism: Callable[..., Any]) -> bool:
@@ -53,7 +51,9 @@ class _FloatMeta(type):
 class _IntMeta(type):
     def __instancecheck__(cls, value: object) -> bool:
         return isinstance(value, builtins.int) or (
-            isinstance(value, Symbolic) and (run := current.get()) is not None and run.is_whole(value)
+            isinstance(value, Symbolic)
+            and (run := current.get()) is not None
+            and run.is_whole(value)
         )
 
     def __call__(cls, value: Any = 0, *more: Any) -> Any:  # noqa: ANN401
@@ -146,7 +146,7 @@ def _filled(name: str) -> Callable[..., Any]:
 
 
 def _extreme(operation: str) -> Callable[..., Any]:
-    """`min` and `max`: where releases are sought, one number in data is not compared but clamped."""
+    """`min` and `max`: where releases are sought, data are clamped and not compared."""
     original = getattr(builtins, operation)
 
     def choose(*given: Any, **named: Any) -> Any:  # noqa: ANN401
@@ -170,9 +170,16 @@ def _clamped(run: Any, operation: str, a: Any, b: Any) -> Any:  # noqa: ANN401
 
 def _clip(values: Any, low: Any = None, high: Any = None, *more: Any, **named: Any) -> Any:  # noqa: ANN401
     """`np.clip`, element by element where there are symbols."""
-    low, high = named.get("a_min", named.get("min", low)), named.get("a_max", named.get("max", high))
+    low = named.get("a_min", named.get("min", low))
+    high = named.get("a_max", named.get("max", high))
     run = current.get()
-    if run is None or not run.shared.releasing or more or not np.isscalar(low) or not np.isscalar(high):
+    if (
+        run is None
+        or not run.shared.releasing
+        or more
+        or not np.isscalar(low)
+        or not np.isscalar(high)
+    ):
         return np.clip(values, low, high, *more)
     source = np.asarray(values, object)
     result = np.empty(source.shape, object)
@@ -184,12 +191,18 @@ def _clip(values: Any, low: Any = None, high: Any = None, *more: Any, **named: A
 _MATH = _Stand(
     math,
     {name: _exact(name, getattr(math, name)) for name in ("exp", "log", "floor", "ceil", "sqrt")}
-    | {"fsum": lambda values: sum(values), "fabs": abs},
+    | {"fsum": sum, "fabs": abs},
 )
 _NUMPY = _Stand(
     np,
     {name: _exact(name, getattr(np, name)) for name in ("exp", "log", "floor", "ceil", "sqrt")}
-    | {"clip": _clip, "array": _array, "asarray": _array, "float64": _Float, "rint": _exact("whole", np.rint)}
+    | {
+        "clip": _clip,
+        "array": _array,
+        "asarray": _array,
+        "float64": _Float,
+        "rint": _exact("whole", np.rint),
+    }
     | {n: _filled(n) for n in ("zeros", "ones", "empty", "full", "zeros_like", "ones_like")}
     | {n: _filled(n) for n in ("empty_like", "full_like")},
 )
@@ -201,7 +214,8 @@ for _name in ("exp", "log", "floor", "ceil", "sqrt"):
 
 def prepared(mechanism: Callable[..., Any]) -> Callable[..., Any]:
     """The mechanism with stand-ins for the names above, in itself and the functions it calls."""
-    return _prepared(mechanism, {}, {})
+    made: Callable[..., Any] = _prepared(mechanism, {}, {})
+    return made
 
 
 def _prepared(value: Any, scopes: dict[int, Any], done: dict[int, Any]) -> Any:  # noqa: ANN401
@@ -214,7 +228,7 @@ def _prepared(value: Any, scopes: dict[int, Any], done: dict[int, Any]) -> Any: 
     if isinstance(value, types.MethodType):
         return types.MethodType(_prepared(value.__func__, scopes, done), value.__self__)
     if not isinstance(value, types.FunctionType):
-        own = getattr(type(value), "__call__", None)
+        own = vars(type(value)).get("__call__")
         plain_object = isinstance(own, types.FunctionType) and not isinstance(value, type)
         return types.MethodType(_prepared(own, scopes, done), value) if plain_object else value
     if value.__code__.co_filename.startswith(_LIBRARY_ROOTS):

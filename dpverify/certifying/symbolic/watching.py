@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dpverify.certifying.reasons import NotUnderstood
+from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 _EVERY = 0.02  # seconds between two looks
 
@@ -40,15 +40,12 @@ def watched(seconds: float, memory: int) -> Iterator[None]:
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     try:
-        try:
-            yield
-        finally:
-            done.set()
-            watcher.join()
-            # What was raised in the last moment must not hit whoever comes next.
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
-    except OutOfTime:
-        raise
+        yield
+    finally:
+        done.set()
+        watcher.join()
+        # What was raised in the last moment must not hit whoever comes next.
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
 
 
 def _peak() -> int:

@@ -7,11 +7,12 @@ itself where the claim is to hold for every ε. X = e^(−u/c) lies in (0, 1) in
 import math
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from flint import arb, ctx, fmpq, fmpq_poly, fmpz_poly
 
-from dpverify.certifying.reasons import NotUnderstood
+from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 Rational: TypeAlias = int | Fraction
 _MOST_BITS = 1 << 14
@@ -76,7 +77,7 @@ class Exact:
 
     def monomial(self) -> tuple[Fraction, Fraction] | None:
         """(c, r) where the number is c·e^(r·u)."""
-        terms = [[(i, c) for i, c in enumerate(p.coeffs()) if c] for p in (self.num, self.den)]
+        terms = [[(i, c) for i, c in enumerate(p.coeffs()) if c != 0] for p in (self.num, self.den)]
         if self.power or any(len(t) != 1 for t in terms):
             return None
         (top, c), (bottom, d) = terms[0][0], terms[1][0]
@@ -96,8 +97,10 @@ class Exact:
             raise NotUnderstood("it adds a number with epsilon to one without")
         root = math.lcm(self.root, other.root)
         (a, b), (c, d) = self.lifted(root), other.lifted(root)
-        return Exact(a + c, b, root, self.power) if b == d else Exact(
-            a * d + c * b, b * d, root, self.power
+        return (
+            Exact(a + c, b, root, self.power)
+            if b == d
+            else Exact(a * d + c * b, b * d, root, self.power)
         )
 
     def __mul__(self, other: "Exact | Rational") -> "Exact":
@@ -143,8 +146,11 @@ class Exact:
         return hash(self.key())
 
     def key(self) -> tuple[Any, ...]:
-        return tuple(map(str, self.num.coeffs())), tuple(map(str, self.den.coeffs())), self.root, (
-            self.power
+        return (
+            tuple(map(str, self.num.coeffs())),
+            tuple(map(str, self.den.coeffs())),
+            self.root,
+            (self.power),
         )
 
     def __repr__(self) -> str:
@@ -263,7 +269,7 @@ def _simple_sign(poly: fmpz_poly) -> int | None:
     while parts:
         b = parts.pop()
         inner = [c for c in b if c]
-        changes = sum(1 for x, y in zip(inner, inner[1:], strict=False) if (x > 0) != (y > 0))
+        changes = sum(1 for x, y in pairwise(inner) if (x > 0) != (y > 0))
         if changes == 0:
             signs.add(1 if inner[0] > 0 else -1)
         elif changes == 1:  # one zero inside, by the rule of signs
@@ -294,7 +300,7 @@ def halves(coefficients: list[Fraction]) -> tuple[list[Fraction], list[Fraction]
     while row:
         left.append(row[0])
         right.append(row[-1])
-        row = [(a + b) / 2 for a, b in zip(row, row[1:], strict=False)]
+        row = [(a + b) / 2 for a, b in pairwise(row)]
     return left, right[::-1]
 
 
@@ -361,7 +367,7 @@ def _smallest_root(num: fmpq_poly, den: fmpq_poly, root: int) -> tuple[fmpq_poly
     shared = root
     for poly in (num, den):
         for i, c in enumerate(poly.coeffs()):
-            if c and (shared := math.gcd(shared, i)) == 1:
+            if c != 0 and (shared := math.gcd(shared, i)) == 1:
                 return num, den, root
     return fmpq_poly(num.coeffs()[::shared]), fmpq_poly(den.coeffs()[::shared]), root // shared
 

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from dpverify.certifying.calling import no_other_randomness, prepared, takes_epsilon
-from dpverify.certifying.exact import Exact, Unit
-from dpverify.certifying.generator import SymbolicGenerator
-from dpverify.certifying.outputs import plain_output, values
-from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.running import Limits, Shared, Tree, current, explore
-from dpverify.certifying.schemas import Rows, Schema, concrete, slots, symbolic
-from dpverify.certifying.symbols import Symbolic
+from dpverify.certifying.symbolic.calling import no_other_randomness, prepared, takes_epsilon
+from dpverify.certifying.symbolic.exact import Exact, Unit
+from dpverify.certifying.symbolic.generator import SymbolicGenerator
+from dpverify.certifying.symbolic.outputs import plain_output, values
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import Limits, Shared, Tree, current, explore
+from dpverify.certifying.symbolic.schemas import Rows, Schema, concrete, slots, symbolic
+from dpverify.certifying.symbolic.symbols import Symbolic
 
 
 @dataclass

@@ -15,13 +15,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dpverify.certifying.exact import ONE, ZERO, Exact, Unit
-from dpverify.certifying.reading import read_float
-from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.watching import watched
+from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact, Unit
+from dpverify.certifying.symbolic.reading import read_float
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.watching import watched
 
 if TYPE_CHECKING:
-    from dpverify.certifying.symbols import Symbolic
+    from dpverify.certifying.symbolic.symbols import Symbolic
 
 current: ContextVar["Run | None"] = ContextVar("run", default=None)
 _OWN = str(Path(__file__).parent)
@@ -31,7 +31,8 @@ _LIBRARIES = (_OWN, "numpy", "<__array_function__", "contextlib", "functools")
 @dataclass(frozen=True, slots=True)
 class Law:
     """What a noise symbol is: laplace, exponential or gaussian with a scale; geometric on 1, 2, …
-    whose masses fall by the ratio `parameter`."""
+    whose masses fall by the ratio `parameter`.
+    """
 
     kind: str
     parameter: Exact
@@ -73,7 +74,7 @@ class Draw:
 
 @dataclass(slots=True)
 class Release:
-    """A symbol for data plus fresh noise: expression + coefficient·noise. What follows sees it alone."""
+    """A symbol for expression + coefficient·noise; what follows sees it alone."""
 
     name: str
     expression: Any
@@ -206,7 +207,9 @@ class Run:
             raise self.refused("a probability is negative, or all are zero")
         total = sum((weights[i] for i in possible), ZERO)
         shares = tuple(weights[i] / total for i in possible)
-        return possible[self._step(("draw", shares), len(shares))] if len(shares) > 1 else possible[0]
+        return (
+            possible[self._step(("draw", shares), len(shares))] if len(shares) > 1 else possible[0]
+        )
 
     def released(self, value: "Symbolic") -> "Symbolic":
         """Something plus fresh noise as a symbol of its own; data and noise alone as they are.
@@ -298,7 +301,8 @@ class Run:
 
 def _alike(before: Any, asked: Any) -> bool:  # noqa: ANN401
     """Whether two steps that make symbols make the same one."""
-    return before[0] == asked[0] in {"release", "clamp"} and before[1:5] == asked[1:5]
+    made = before[0] == asked[0] and asked[0] in {"release", "clamp"}
+    return bool(made and before[1:5] == asked[1:5])
 
 
 @dataclass(slots=True)
@@ -348,7 +352,9 @@ def explore(program: Callable[[], Any], shared: Shared) -> Tree:
     with watched(shared.limits.seconds, shared.limits.memory):
         while prefix is not None:
             if len(finished) >= shared.limits.paths:
-                raise NotUnderstood(f"there are more than {len(finished)} paths", last_where(prefix))
+                raise NotUnderstood(
+                    f"there are more than {len(finished)} paths", last_where(prefix)
+                )
             run = Run(shared, prefix)
             finished.append((run.trail, once(program, run)))
             if len(run.trail) < len(prefix):

@@ -11,10 +11,10 @@ from fractions import Fraction
 from itertools import combinations
 from math import ceil, floor
 
-from dpverify.certifying.exact import ONE, ZERO, Exact, Unit
-from dpverify.certifying.lines import Bound, End, Line, Piece
-from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.running import Inequality, Law
+from dpverify.certifying.searching.lines import Bound, End, Line, Piece
+from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact, Unit
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import Inequality, Law
 
 Row = tuple[dict[str, Fraction], Fraction]
 """Σ coefficient·noise + constant ≥ 0."""
@@ -44,9 +44,7 @@ class Masses:
     def _mass(self, rows: list[Row]) -> Exact:
         names = sorted({name for row, _ in rows for name in row})
         lines = {name: Line(self.unit, self.laws[name].kind == "geometric") for name in names}
-        densities = {
-            n: lines[n].density(self.laws[n].kind, self.laws[n].parameter) for n in names
-        }
+        densities = {n: lines[n].density(self.laws[n].kind, self.laws[n].parameter) for n in names}
         rows = _combined(rows, lines, densities)
         result = ONE
         left = {name for row, _ in rows for name in row}
@@ -58,7 +56,7 @@ class Masses:
             result *= lines[root].mass(function, low, high)
         return result
 
-    def _gathered(  # noqa: PLR0913
+    def _gathered(  # noqa: PLR0917, PLR0913
         self,
         name: str,
         parent: str | None,
@@ -75,9 +73,7 @@ class Masses:
         low, high = _interval([row for row in rows if set(row[0]) == {name}], name, line)
         around = {n for row, _ in rows if name in row for n in row} - {name}
         for child in sorted(around - ({parent} if parent is not None else set())):
-            inner, inner_low, inner_high = self._gathered(
-                child, name, rows, lines, densities, seen
-            )
+            inner, inner_low, inner_high = self._gathered(child, name, rows, lines, densities, seen)
             edges = [row for row in rows if set(row[0]) == {name, child}]
             above, below = _bounds(edges, child, name, lines[child], line)
             above += [] if inner_high is None else [Bound(Fraction(0), inner_high)]
@@ -166,10 +162,11 @@ def _closure(rows: list[Row]) -> dict[frozenset[tuple[str, Fraction]], Fraction]
                 if not total:
                     if c < 0:
                         return None
-                elif len(total) <= 2 and len(total) < len({n for n, _ in (*a, *b)}):
-                    if key not in best or c < best[key]:
-                        best[key] = c
-                        new.append(key)
+                    continue
+                shorter = len(total) <= 2 and len(total) < len({n for n, _ in (*a, *b)})
+                if shorter and (key not in best or c < best[key]):
+                    best[key] = c
+                    new.append(key)
         fresh = new
     return best
 
@@ -269,7 +266,8 @@ def _bounds(
     """Upper and lower bounds of a noise in terms of another."""
     if line.whole != parent_line.whole:
         raise NotUnderstood("a whole noise is compared with a real one")
-    above, below = [], []
+    above: list[Bound] = []
+    below: list[Bound] = []
     for row, c in rows:
         slope, offset = -row[parent] / row[child], -c / row[child]
         if line.whole:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.reading import simple_rational
-from dpverify.certifying.symbols import Symbolic, Uniform, refuse
+from dpverify.certifying.symbolic.reading import simple_rational
+from dpverify.certifying.symbolic.symbols import Symbolic, Uniform, refuse
 
 
-def plain_output(value: Any) -> Any:  # noqa: ANN401, PLR0911
+def plain_output(value: Any) -> Any:  # noqa: C901, ANN401
     """The plain form of a returned value."""
     if isinstance(value, Symbolic):
         return _symbolic(value)

@@ -12,7 +12,7 @@ from itertools import product
 
 from flint import arb, ctx
 
-from dpverify.certifying.exact import Exact, Unit
+from dpverify.certifying.symbolic.exact import Exact, Unit
 from dpverify.pairs.rationals import endpoints, simplest_between
 
 _NEAR = Fraction(1, 2**50)
@@ -52,9 +52,7 @@ def _simple_ratio(epsilon: float) -> Fraction | None:
 def _primitive_root(ratio: Fraction) -> tuple[Fraction, int]:
     """(ρ, k) with ratio = ρ^k and k as large as can be."""
     for k in range(ratio.numerator.bit_length(), 1, -1):
-        root = Fraction(
-            round(ratio.numerator ** (1 / k)), round(ratio.denominator ** (1 / k))
-        )
+        root = Fraction(round(ratio.numerator ** (1 / k)), round(ratio.denominator ** (1 / k)))
         if root**k == ratio:
             return root, k
     return ratio, 1

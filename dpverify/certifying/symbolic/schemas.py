@@ -26,9 +26,9 @@ from dpverify.auditing.schema import (
     Vector,
     schema_to_dict,
 )
-from dpverify.certifying.reading import simple_rational
-from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.symbols import Symbolic
+from dpverify.certifying.symbolic.reading import simple_rational
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.symbols import Symbolic
 from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
 
@@ -52,7 +52,7 @@ __all__ = [
 
 
 def finite_datasets(schema: Schema, most: int) -> list[Rows] | None:
-    """All datasets as tuples of records or answers; None if there are infinitely many or too many."""
+    """All datasets as tuples of records or answers; None if there are too many."""
     if isinstance(schema, Answers):
         if not schema.integer or not math.isfinite(schema.low) or not math.isfinite(schema.high):
             return None

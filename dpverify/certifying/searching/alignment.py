@@ -13,21 +13,10 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, TypeAlias
 
-from dpverify.certifying.checker import (
-    Fact,
-    Form,
-    Goal,
-    branches,
-    form,
-    goals,
-    leaves,
-    negated,
-    plus,
-    put,
-)
-from dpverify.certifying.farkas import Contradictions, fraction, number
-from dpverify.certifying.reasons import NotUnderstood
-from dpverify.certifying.recount import Invalid
+from dpverify.certifying.checking.alignments import Goal, branches, goals, leaves
+from dpverify.certifying.checking.forms import Fact, Form, Invalid, form, negated, plus, put
+from dpverify.certifying.searching.farkas import Contradictions, fraction, number
+from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 Shift: TypeAlias = dict[str, Form]
 _ONE = Fraction(1)
@@ -74,7 +63,7 @@ class Settled:
         return {"test": tree["test"], "strict": tree["strict"], **parts}
 
 
-class _Escaped(Exception):  # noqa: N818
+class _Escaped(Exception):
     """The neighbor's run can reach another output, at this leaf."""
 
     def __init__(self, address: tuple[Any, ...]) -> None:
@@ -125,24 +114,24 @@ class _Search:
             if split is None:
                 raise
         yes = self.case([*facts, (split, False)], goal, [*done, split])
-        no = self.case([*facts, negated(split, False, goal.whole)], goal, [*done, split])
+        no = self.case([*facts, negated(split, goal.whole)], goal, [*done, split])
         return {"split": _plain(split), "yes": yes, "no": no}
 
     def _split(self, facts: list[Fact], goal: Goal, done: list[Form]) -> Form | None:
         """A comparison of data alone that is still open, or else the sign of a move."""
         noise = set(goal.laws)
-        tests = []
+        tests: list[Form] = []
         for tree, values in zip(goal.trees, goal.maps, strict=True):
             for facts_on_way, _, _ in leaves(tree, goal.tree_whole, values):
                 tests += [f for f, strict in facts_on_way if not strict and not set(f) & noise]
-        moves = sorted({n for f, _ in facts for n in f if n[:1] in {"d"}})
+        moves = sorted({n for f, _ in facts for n in f if n.startswith("d")})
         tests += [{n: _ONE} for n in moves]
         for test in tests:
             if test in done or not set(test) - {""}:
                 continue
             open_ways = [
                 self.contradictions.multipliers([*facts, fact]) is None
-                for fact in ((test, False), negated(test, False, goal.whole))
+                for fact in ((test, False), negated(test, goal.whole))
             ]
             if all(open_ways):
                 return test
@@ -207,7 +196,7 @@ class _Search:
                 "shift": {name: _plain(s) for name, s in shift.items()},
                 "costs": self._costs(shift, facts, goal),
                 "stay": {
-                    name: self.contradictions.multipliers([*facts, negated(s, False, set())])
+                    name: self.contradictions.multipliers([*facts, negated(s, set())])
                     for name, s in shift.items()
                     if goal.laws[name]["kind"] != "laplace"
                 },
@@ -234,7 +223,7 @@ class _Search:
         values = {**goal.maps[1], **moved}
         return self._step(way, goal, values, goal.trees[1], [*facts, *way.tests], ())
 
-    def _step(  # noqa: PLR0913
+    def _step(  # noqa: PLR0917, PLR0913
         self,
         way: Way,
         goal: Goal,
@@ -275,11 +264,11 @@ class _Synthesis:
     """One linear program for a translation: what must hold for all data holds by multipliers.
 
     An affine form is ≥ 0 wherever the facts are if it is a sum of facts with multipliers λ ≥ 0 and
-    of a constant ≥ 0. [Farkas] The coefficients of the translation and the λ are the unknowns. |s| is
-    replaced by an affine bound u with u ≥ s and u ≥ −s.
+    of a constant ≥ 0. [Farkas] The coefficients of the translation and the λ are the unknowns.
+    |s| is replaced by an affine bound u with u ≥ s and u ≥ −s.
     """
 
-    def __init__(
+    def __init__(  # noqa: C901, PLR0912
         self,
         z3: Any,  # noqa: ANN401
         ways: list[Way],
@@ -295,8 +284,8 @@ class _Synthesis:
             if not set(gap) & noise:  # else another comparison altogether: the walk will tell
                 margins.append(({n: c for n, c in other.items() if n in noise}, gap))
         for way in ways:
-            mine, twin = _values(way.output), _values(way.reached)
-            for value, other in zip(mine, twin if len(twin) == len(mine) else mine, strict=True):
+            own, twin = _values(way.output), _values(way.reached)
+            for value, other in zip(own, twin if len(twin) == len(own) else own, strict=True):
                 gap = plus(put(other, goal.maps[1]), put(value, goal.maps[0]), -_ONE)
                 if set(gap) & noise:
                     raise NotUnderstood("an output has other noise on a neighbor")
@@ -358,7 +347,9 @@ class _Synthesis:
             self._ask.add(factor >= 0)
         for key in ("", *self._symbols):
             terms = [
-                number(z3, f[key]) * m for f, m in zip(self._facts, factors, strict=True) if key in f
+                number(z3, f[key]) * m
+                for f, m in zip(self._facts, factors, strict=True)
+                if key in f
             ]
             total = z3.Sum(terms) if terms else number(z3, Fraction(0))
             have = wanted.get(key, number(z3, Fraction(0)))
@@ -397,13 +388,15 @@ def _ways(goal: Goal, settled: Settled) -> list[Way]:
         else:
             for side, fact in branches(tree, goal.tree_whole, goal.maps[0]):
                 decides = set(fact[0]) & set(goal.laws)
-                visit(tree[side], (*tests, fact), (*core, (side, fact[0])) if decides else core, draws)
+                visit(
+                    tree[side], (*tests, fact), (*core, (side, fact[0])) if decides else core, draws
+                )
 
     visit(goal.trees[0], (), (), ())
     return found
 
 
-def _paired(  # noqa: PLR0913
+def _paired(  # noqa: PLR0917, PLR0913
     index: int,
     tests: tuple[Fact, ...],
     core: tuple[Any, ...],
@@ -483,7 +476,9 @@ def _plain(value: Form) -> dict[str, str]:
 
 
 def _missing(way: Way, goal: Goal) -> str:
-    decisions = "".join("yn"[step == "no"] if isinstance(step, str) else str(step) for step in way.address)
+    decisions = "".join(
+        "yn"[step == "no"] if isinstance(step, str) else str(step) for step in way.address
+    )
     del goal
     return (
         f"no translation of the noise was found for the path {decisions or 'without comparisons'}"

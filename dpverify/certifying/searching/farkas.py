@@ -12,7 +12,7 @@ Fact: TypeAlias = tuple[Form, bool]
 def solver() -> Any:  # noqa: ANN401
     """The z3 module, or how to get it."""
     try:
-        import z3  # noqa: PLC0415  # an extra, and slow to import
+        import z3  # type: ignore[import-untyped]  # noqa: PLC0415  # an extra
     except ImportError:
         raise NotSupported(
             "certifying by alignments needs z3: install dpverify with the extra certify"
@@ -29,7 +29,7 @@ class Contradictions:
         self.asked = 0
 
     def multipliers(self, facts: list[Fact]) -> dict[str, str] | None:
-        """λ ≥ 0, by index, with Σλ·fact negative (or 0 with a strict fact); None if there are none."""
+        """λ ≥ 0, by index, with Σλ·fact negative, or 0 with a strict fact; None if none are."""
         key = tuple((tuple(sorted(form.items())), strict) for form, strict in facts)
         if key not in self._known:
             self._known[key] = _quick(facts) or self._solved(facts)
