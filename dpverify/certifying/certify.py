@@ -29,6 +29,7 @@ from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.plain import plain_claim, plain_laws, plain_schema, plain_tree
 from dpverify.certifying.symbolic.reading import unit_of
 from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.rehearsal import rehearse
 from dpverify.certifying.symbolic.running import Limits
 from dpverify.certifying.symbolic.schemas import (
     Rows,
@@ -158,6 +159,7 @@ class _Attempt:
         plain = {str(n): plain_tree(tree) for n, tree in trees.items()}
         if plain != {str(n): plain_tree(tree) for n, tree in again.items()}:
             raise NotUnderstood("it does not do the same again on the same data and draws")
+        rehearse(extraction)
         evidence = self._frame("alignment", extraction) | {"trees": plain}
         evidence["proof"] = align(evidence)
         paths = sum(json.dumps(tree).count('"output"') for tree in plain.values())

@@ -27,6 +27,7 @@ from dpverify.certifying.symbolic.exact import ONE, Unit
 from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.plain import plain_laws, plain_schema, plain_tree
 from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.rehearsal import rehearse
 from dpverify.certifying.symbolic.running import Leaf, Limits
 from dpverify.certifying.symbolic.schemas import (
     Rows,
@@ -103,6 +104,7 @@ class Sums:
             trees.append({str(n): plain_tree(tree) for n, tree in found.items()})
         if trees[0] != trees[1]:
             raise NotUnderstood("it does not do the same again on the same data and draws")
+        rehearse(self._extraction(releasing=False))
         kinds = {law["kind"] for law in laws_of(trees[0])}
         if len(kinds) != 1:
             raise NotUnderstood("releases have noises of several kinds, or none")

@@ -11,7 +11,7 @@ from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.outputs import plain_output, values
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import Limits, Shared, Tree, current, explore
-from dpverify.certifying.symbolic.schemas import Rows, Schema, concrete, slots, symbolic
+from dpverify.certifying.symbolic.schemas import Rows, Schema, concrete, flattened, slots, symbolic
 from dpverify.certifying.symbolic.symbols import Symbolic
 
 
@@ -61,6 +61,20 @@ class Extraction:
             shared.bounds = {n: b for n, b in shared.bounds.items() if not n.startswith("x")}
             self._trees[rows] = self._explored(lambda: concrete(self.schema, rows))
         return self._trees[rows]
+
+    def named(self, data: Any) -> tuple[dict[str, float], Any]:  # noqa: ANN401
+        """The values of the symbols that stand for a dataset, and the dataset in symbols."""
+        flat, length = flattened(self.schema, data)
+        return {f"x{i}": float(x) for i, x in enumerate(flat)}, symbolic(self.schema, length)
+
+    def fresh_shared(self) -> Shared:
+        """For a run outside of the exploration."""
+        names = {f"x{i}" for i, s in enumerate(slots(self.schema, 1) * 64) if s.whole}
+        return Shared(self.unit, self.limits, whole=names)
+
+    def call(self, data: Any, rng: Any) -> Any:  # noqa: ANN401
+        """One run: the plain form of what the mechanism returns."""
+        return plain_output(self._call(data, rng, *self._more))
 
     def _explored(self, data: Callable[[], Any]) -> Tree:
         def program() -> Any:  # noqa: ANN401

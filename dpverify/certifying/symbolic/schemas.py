@@ -39,6 +39,7 @@ __all__ = [
     "Slot",
     "concrete",
     "finite_datasets",
+    "flattened",
     "grid_rows",
     "lengths",
     "neighboring",
@@ -270,6 +271,14 @@ def symbolic(schema: Schema, length: int) -> Any:  # noqa: ANN401
     if schema.length is None:
         return records[0]
     return table if schema.layout == "columns" else records
+
+
+def flattened(schema: Schema, data: Any) -> tuple[list[float], int]:  # noqa: ANN401
+    """The numbers in a dataset, in the order of their symbols; and how many records it has."""
+    if isinstance(schema, Records):
+        records = [data] if schema.length is None else list(data)
+        return [float(x) for record in records for x in np.ravel(record)], len(records)
+    return [float(x) for x in np.ravel(data)], schema.dimension or 1  # type: ignore[attr-defined]
 
 
 def lengths(schema: Schema) -> list[int]:
