@@ -43,6 +43,7 @@ from dpverify.certifying.symbolic.schemas import (
     plain_rows,
     rational,
 )
+from dpverify.certifying.symbolic.watching import watched
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, check_positive
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP
@@ -50,6 +51,8 @@ from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 _MOST_DATASETS = 1024
 _MOST_PATTERNS = 60
 _MOST_GRID = 2000
+_MOST_MEMORY = 4 << 30
+_SHARE = 0.8  # of the time for proofs; the rest is for a counterexample
 _FIRST_PATTERNS, _FIRST_SECONDS = 12, 4.0
 _SAMPLE_EPSILONS = (1.0, 0.1, 3.0)
 
@@ -123,8 +126,10 @@ class _Attempt:
         if self.claim is not None:
             methods.append(self._sums)
         for method in methods:
+            left = _SHARE * self.seconds - (time.monotonic() - self.start)
             try:
-                found = method()
+                with watched(max(left, 1.0), _MOST_MEMORY):
+                    found = method()
             except NotUnderstood as reason:
                 self.where = self.where or reason.where
                 self.tried.append(str(reason))
@@ -135,7 +140,8 @@ class _Attempt:
             if found is not None:
                 return found
         try:
-            return self._refuted(datasets) or self._open()
+            with watched(max(self.seconds - (time.monotonic() - self.start), 2.0), _MOST_MEMORY):
+                return self._refuted(datasets) or self._open()
         except NotUnderstood as reason:
             self.tried.append(str(reason))
             return self._open()

@@ -206,7 +206,18 @@ _NUMPY = _Stand(
     | {n: _filled(n) for n in ("zeros", "ones", "empty", "full", "zeros_like", "ones_like")}
     | {n: _filled(n) for n in ("empty_like", "full_like")},
 )
-_INSTEAD: dict[Any, Any] = {id(math): _MATH, id(np): _NUMPY}
+
+
+def _other_generator(*_: Any, **__: Any) -> Any:  # noqa: ANN401
+    raise refuse("np.random.default_rng is not the rng that the mechanism was given")
+
+
+_INSTEAD: dict[Any, Any] = {
+    id(math): _MATH,
+    id(np): _NUMPY,
+    id(np.random): _NO_RANDOM,
+    id(np.random.default_rng): _other_generator,
+}
 for _name in ("exp", "log", "floor", "ceil", "sqrt"):
     _INSTEAD[id(getattr(math, _name))] = getattr(_MATH, _name)
     _INSTEAD[id(getattr(np, _name))] = getattr(_NUMPY, _name)

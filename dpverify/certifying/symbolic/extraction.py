@@ -9,6 +9,7 @@ from dpverify.certifying.symbolic.calling import no_other_randomness, prepared, 
 from dpverify.certifying.symbolic.exact import Exact, Unit
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.outputs import plain_output, values
+from dpverify.certifying.symbolic.plain import plain_tree
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import Limits, Shared, Tree, current, explore
 from dpverify.certifying.symbolic.schemas import Rows, Schema, concrete, flattened, slots, symbolic
@@ -59,7 +60,10 @@ class Extraction:
         if rows not in self._trees:
             shared = self.shared
             shared.bounds = {n: b for n, b in shared.bounds.items() if not n.startswith("x")}
-            self._trees[rows] = self._explored(lambda: concrete(self.schema, rows))
+            tree, again = (self._explored(lambda: concrete(self.schema, rows)) for _ in range(2))
+            if plain_tree(tree) != plain_tree(again):
+                raise NotUnderstood("it does not do the same again on the same data and draws")
+            self._trees[rows] = tree
         return self._trees[rows]
 
     def named(self, data: Any) -> tuple[dict[str, float], Any]:  # noqa: ANN401

@@ -45,7 +45,7 @@ def plain_tree(tree: Tree) -> Any:  # noqa: ANN401
 def plain_form(value: Inequality | Symbolic) -> dict[str, str]:
     constant = value.constant.fraction()
     if constant is None:
-        raise NotUnderstood("a comparison has a constant that is not rational")
+        raise NotUnderstood("data or noise meet a constant that is not rational")
     made = {name: str(c) for name, c in value.coefficients}
     return made | ({"": str(constant)} if constant else {})
 

@@ -150,7 +150,7 @@ def _close(a: Any, b: Any) -> bool:  # noqa: ANN401
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(_close(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, Fraction) and isinstance(b, Fraction):
-        return abs(a - b) <= _TOLERANCE * max(1, abs(a))
+        return bool(abs(a - b) <= _TOLERANCE * max(1.0, abs(float(a))))
     return bool(a == b)
 
 
