@@ -18,6 +18,7 @@ Rational: TypeAlias = int | Fraction
 _MOST_BITS = 1 << 14
 _SMALL_EXPONENT = 2000
 _LARGEST_DEGREE = 20_000
+_ONE_POLY = fmpq_poly([1])
 
 
 class Exact:
@@ -66,14 +67,26 @@ class Exact:
 
     def fraction(self) -> Fraction | None:
         """The number as a fraction, where it is one."""
-        if self.power or self.num.degree() > 0 or self.den.degree() > 0:
+        return None if self.power else self.multiple()
+
+    def multiple(self) -> Fraction | None:
+        """The r of r·u^power, where the number is one of these."""
+        if not self.is_multiple:
             return None
         value = self.num[0]
         return Fraction(int(value.p), int(value.q))
 
-    def multiple(self) -> Fraction | None:
-        """The r of r·u^power, where the number is one of these."""
-        return Exact(self.num, self.den, self.root).fraction()
+    @property
+    def is_multiple(self) -> bool:
+        return self.num.degree() <= 0 and self.den.degree() <= 0
+
+    @staticmethod
+    def _multiple(value: fmpq, power: int) -> "Exact":
+        """value·u^power, in lowest terms as it is."""
+        made = object.__new__(Exact)
+        made.num, made.den, made.root = fmpq_poly([value]), _ONE_POLY, 1
+        made.power = power if value != 0 else 0
+        return made
 
     def monomial(self) -> tuple[Fraction, Fraction] | None:
         """(c, r) where the number is c·e^(r·u)."""
@@ -95,6 +108,8 @@ class Exact:
             return self
         if self.power != other.power:
             raise NotUnderstood("it adds a number with epsilon to one without")
+        if self.is_multiple and other.is_multiple:
+            return Exact._multiple(self.num[0] + other.num[0], self.power)
         root = math.lcm(self.root, other.root)
         (a, b), (c, d) = self.lifted(root), other.lifted(root)
         return (
@@ -105,6 +120,8 @@ class Exact:
 
     def __mul__(self, other: "Exact | Rational") -> "Exact":
         other = _exact(other)
+        if self.is_multiple and other.is_multiple:
+            return Exact._multiple(self.num[0] * other.num[0], self.power + other.power)
         root = math.lcm(self.root, other.root)
         (a, b), (c, d) = self.lifted(root), other.lifted(root)
         return Exact(a * c, b * d, root, self.power + other.power)
@@ -115,6 +132,8 @@ class Exact:
         return Exact(self.den, self.num, self.root, -self.power)
 
     def __neg__(self) -> "Exact":
+        if self.is_multiple:
+            return Exact._multiple(-self.num[0], self.power)
         return Exact(-self.num, self.den, self.root, self.power)
 
     def __sub__(self, other: "Exact | Rational") -> "Exact":
