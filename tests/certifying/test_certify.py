@@ -70,7 +70,7 @@ def test_no_false_mutant_is_proved(program: Program) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "seed"), [(25, 0), pytest.param(400, 10_000, marks=pytest.mark.slow)]
+    ("count", "seed"), [(12, 0), pytest.param(400, 10_000, marks=pytest.mark.slow)]
 )
 def test_random_programs_agree_with_enumeration(count: int, seed: int) -> None:
     opened = 0
@@ -79,7 +79,7 @@ def test_random_programs_agree_with_enumeration(count: int, seed: int) -> None:
         truth = "proved" if case.decision.true else "refuted"
         assert found.verdict in {truth, "open"}, f"{case.program.source}\n{found}"
         opened += found.verdict == "open"
-    assert opened <= count // 20
+    assert opened <= max(1, count // 20)
 
 
 # Every ε at once.
@@ -220,7 +220,7 @@ def written(data: Any, rng: Rng) -> str:  # noqa: ANN401
 
 
 def squared(data: Any, rng: Rng) -> Any:  # noqa: ANN401
-    return data[0] * data[1] + rng.laplace()
+    return math.tanh(data[0] * data[1]) + rng.laplace(scale=4.0)
 
 
 def hidden(data: Any, rng: Rng) -> float:  # noqa: ANN401
@@ -275,6 +275,26 @@ def test_a_mechanism_that_looks_at_types_is_not_proved() -> None:
 
     found = certify(typed, ANSWERS, ONE)
     assert not found.proved
+
+
+def test_closures_methods_and_objects_are_mechanisms() -> None:
+    def scaled(scale: float) -> Any:  # noqa: ANN401
+        def added(x: Any, rng: Rng) -> Any:  # noqa: ANN401
+            return float(x) + rng.laplace(0.0, scale)
+
+        return lambda data, rng: max(range(3), key=[added(x, rng) for x in data].__getitem__)
+
+    class Noisy:
+        def __init__(self, scale: float) -> None:
+            self.scale = scale
+
+        def __call__(self, data: Any, rng: Rng) -> int:  # noqa: ANN401
+            return int(np.argmax(np.asarray(data, dtype=float) + rng.laplace(0, self.scale, 3)))
+
+    for mechanism in (scaled(2.0), Noisy(2.0), Noisy(2.0).__call__):
+        assert certify(mechanism, ANSWERS, ONE, seconds=300).proved
+    for mechanism in (scaled(1.0), Noisy(1.0)):
+        assert certify(mechanism, ANSWERS, ONE, seconds=300).refuted
 
 
 def test_a_mechanism_with_a_memory_is_not_proved() -> None:

@@ -12,7 +12,7 @@ import math
 import random
 import types
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -244,19 +244,17 @@ def _prepared(value: Any, scopes: dict[int, Any], done: dict[int, Any]) -> Any: 
         return types.MethodType(_prepared(own, scopes, done), value) if plain_object else value
     if value.__code__.co_filename.startswith(_LIBRARY_ROOTS):
         return value
+    cells = tuple(types.CellType() for _ in value.__closure__ or ())
+    scope = _scope(value.__globals__, scopes, done)
     made = types.FunctionType(
-        value.__code__, _scope(value.__globals__, scopes, done), value.__name__, value.__defaults__
+        value.__code__, scope, value.__name__, value.__defaults__, cells or None
     )
     made.__kwdefaults__ = value.__kwdefaults__
-    done[id(value)] = made
-    if not value.__closure__:
-        return made
-    cells = tuple(types.CellType(_cell(cell, scopes, done)) for cell in value.__closure__)
-    closed = types.FunctionType(
-        value.__code__, made.__globals__, value.__name__, value.__defaults__, cells
-    )
-    closed.__kwdefaults__ = value.__kwdefaults__
-    return closed
+    done[id(value)] = made  # before its cells, which may hold the function itself
+    for cell, original in zip(cells, value.__closure__ or (), strict=True):
+        with suppress(ValueError):  # a cell that is still empty stays so
+            cell.cell_contents = _cell(original, scopes, done)
+    return made
 
 
 def _cell(cell: Any, scopes: dict[int, Any], done: dict[int, Any]) -> Any:  # noqa: ANN401
