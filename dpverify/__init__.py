@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         one_run_epsilon,
         one_run_mu,
     )
+    from dpverify.certifying import Certificate, certify, check_certificate
     from dpverify.claims import Claim, Mechanism
     from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
     from dpverify.guarantees import (
@@ -83,6 +84,7 @@ __all__ = [
     "ApproxDP",
     "Bracket",
     "Calibration",
+    "Certificate",
     "Claim",
     "Comparison",
     "Conversion",
@@ -129,6 +131,8 @@ __all__ = [
     "audit_over",
     "calibrate",
     "calibration",
+    "certify",
+    "check_certificate",
     "dominates",
     "estimate_profile",
     "from_dict",
@@ -155,6 +159,7 @@ _HOME = {
     "ApproxDP": "guarantees",
     "Bracket": "guarantees",
     "Calibration": "accounting.calibration",
+    "Certificate": "certifying",
     "Claim": "claims",
     "Comparison": "accounting.comparison",
     "Conversion": "accounting.conversion",
@@ -201,6 +206,8 @@ _HOME = {
     "audit_over": "auditing",
     "calibrate": "accounting.calibration",
     "calibration": "accounting.calibration",
+    "certify": "certifying",
+    "check_certificate": "certifying",
     "dominates": "pairs",
     "estimate_profile": "auditing",
     "from_dict": "guarantees",

@@ -355,6 +355,39 @@ DETERMINED_OUTPUT = Theorem(
     source="post-processing in both directions; Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5",
     proof="proofs/determined_output.py",
 )
+ALIGNMENT = Theorem(
+    name="alignment",
+    statement=(
+        "If on every path of a program the noise, translated by s, gives the same output on a "
+        "neighbor, and different translations never meet, then P(E) ≤ e^c·Q(E) for every event E, "
+        "where c is the largest Σ|sᵢ|/bᵢ."
+    ),
+    source=(
+        "Zhang, Kifer, POPL 2017 (arXiv 1607.08228v3); Wang, Ding, Kifer, Zhang, CCS 2020 "
+        "(arXiv 2008.07485v2)"
+    ),
+    proof="proofs/alignment.py",
+)
+PATH_MASSES = Theorem(
+    name="path-masses",
+    statement=(
+        "The probability that independent Laplace, exponential or geometric noises satisfy linear "
+        "inequalities in one or two of them each, without a circle, is summed out leaf by leaf: "
+        "each leaf leaves pieces of t^j·base^t, which have primitives of the same form."
+    ),
+    source="summation and integration by parts; Barthe et al., LICS 2020 (arXiv 1910.04137v2)",
+    proof="proofs/path_masses.py",
+)
+BERNSTEIN = Theorem(
+    name="bernstein",
+    statement=(
+        "A polynomial whose Bernstein coefficients on an interval are all ≥ 0 is ≥ 0 there; one "
+        "change of sign among them means exactly one zero inside; and the coefficients on both "
+        "halves follow by averaging."
+    ),
+    source="Bernstein, 1915; Lane, Riesenfeld, BIT 21, 1981",
+    proof="proofs/bernstein.py",
+)
 
 REGISTRY: tuple[Theorem, ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, Theorem)

@@ -1,0 +1,127 @@
+"""Certificates: each benchmark program proved or refuted, with its time and the size of its file.
+
+python benchmarks/certifying.py [--case NAME] [--audit] [--mutants] [--random N] [--json FILE]
+
+Published for the same kind of program: CheckDP takes at most 70 s a program (arXiv 2008.07485v2),
+in a language of its own; LightDP and ShadowDP need annotations; DiPC decides finite ones for all ε.
+Programs, mutants and random programs are those of tests/certifying, with their true verdicts.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+HEADER = ("program", "expected", "verdict", "by", "seconds", "check", "kB", "audit")
+LIMIT = 60.0
+PUBLISHED = "CheckDP, published: at most 70 s a program"
+
+
+def row(program: Any, *, audited: bool) -> dict[str, Any]:  # noqa: ANN401
+    """One program: what is found, how long it took, how long its file takes to check."""
+    import dpverify as dpv  # the help must not wait for it
+
+    start = time.perf_counter()
+    found = dpv.certify(program.mechanism, program.schema, program.claim)
+    seconds = time.perf_counter() - start
+    start = time.perf_counter()
+    valid = found.verdict == "open" or dpv.check_certificate(found).valid
+    checked = time.perf_counter() - start
+    shown = found.counterexample
+    confirmed = None
+    if audited and shown is not None:
+        verdict = dpv.audit(
+            program.mechanism, left=shown.left, right=shown.right, claim=program.claim, seed=0
+        )
+        confirmed = verdict.refuted
+    return {
+        "program": program.name,
+        "expected": program.verdict,
+        "verdict": found.verdict if valid else "not valid",
+        "by": found.method,
+        "seconds": seconds,
+        "check": checked,
+        "kB": len(json.dumps(found.to_dict())) / 1e3,
+        "audit": confirmed,
+    }
+
+
+def shown(found: dict[str, Any]) -> tuple[str, ...]:
+    audit = {None: "–", True: "refuted", False: "not refuted"}[found["audit"]]
+    wrong = "" if found["verdict"] in {found["expected"], "open"} else "  WRONG"
+    return (
+        found["program"],
+        found["expected"],
+        found["verdict"] + wrong,
+        found["by"],
+        f"{found['seconds']:.2f}",
+        f"{found['check']:.2f}",
+        f"{found['kB']:.1f}",
+        audit,
+    )
+
+
+def random_programs(count: int, seed: int) -> dict[str, Any]:
+    """Verdicts on random programs beside exhaustive enumeration."""
+    import dpverify as dpv
+    from tests.certifying.random_programs import cases
+
+    seen: Counter[str] = Counter()
+    start = time.perf_counter()
+    for case in cases(count, seed):
+        found = dpv.certify(case.program.mechanism, case.schema, case.claim.guarantee, seconds=30)
+        truth = "proved" if case.decision.true else "refuted"
+        right = (
+            "open" if found.verdict == "open" else "right" if found.verdict == truth else "WRONG"
+        )
+        seen[f"{truth}: {right}"] += 1
+    return {"random": dict(seen), "seconds": time.perf_counter() - start}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--case", action="append", help="only programs whose name has this in it")
+    parser.add_argument("--audit", action="store_true", help="audit each counterexample")
+    parser.add_argument("--mutants", action="store_true", help="also the edited programs")
+    parser.add_argument(
+        "--random", type=int, default=0, metavar="N", help="so many random programs"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the first random program")
+    parser.add_argument("--json", type=Path, help="write the results to this file")
+    given = parser.parse_args(arguments)
+
+    from tables import aligned
+
+    from tests.certifying.mutations import MUTANTS
+    from tests.certifying.programs import PROGRAMS
+
+    programs = [*PROGRAMS, *(MUTANTS if given.mutants else ())]
+    if given.case:
+        programs = [p for p in programs if any(text in p.name for text in given.case)]
+    if given.random and not given.case:
+        programs = []
+    rows = [row(program, audited=given.audit) for program in programs]
+    results: dict[str, Any] = {"programs": rows}
+    if rows:
+        print(aligned(HEADER, [shown(r) for r in rows], words=4))
+        decided = sum(r["verdict"] == r["expected"] for r in rows)
+        wrong = sum(r["verdict"] not in {r["expected"], "open"} for r in rows)
+        slow = [r["program"] for r in rows if r["seconds"] > LIMIT]
+        print(f"\n{decided} of {len(rows)} decided as they are, {wrong} wrong; over 60 s: {slow}")
+        print(PUBLISHED)
+    if given.random:
+        results |= random_programs(given.random, given.seed)
+        print(results["random"], f"{results['seconds']:.0f} s")
+    if given.json:
+        given.json.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""A certificate: what was shown of a mechanism, for which data, and the evidence as a file."""
+
+import json
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from dpverify.certifying.checking import Invalid, verify
+from dpverify.errors import InvalidParameter
+from dpverify.guarantees import ApproxDP, Guarantee
+from dpverify.neighbors import Relation
+from dpverify.pairs import GaussianPair, LeakyResponsePair, Pair
+
+FORMAT = "dpverify certificate"
+VERSION = 1
+REAL_ARITHMETIC = "real arithmetic: floats stand for the numbers that they were read as"
+NO_OTHER_INPUT = "the output depends on the data and on rng alone"
+SYMBOLIC_RUN = "the comparisons of the mechanism are those that its symbolic run made"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disproof:
+    """Two neighbors and an event whose probabilities break the claim; both are exact.
+
+    `left` and `right` are datasets as the mechanism takes them, `event` is what it returns.
+    `probability_left` and `probability_right` are floats within one rounding of the exact numbers,
+    which `exactly` writes out. With ε as claimed, or at `epsilon` where every ε was claimed.
+    """
+
+    left: Any
+    right: Any
+    event: Any
+    probability_left: float
+    probability_right: float
+    exactly: tuple[str, str]
+    epsilon: float
+
+    def __str__(self) -> str:
+        return (
+            f"P[{self.event} | {_short(self.left)}] = {self.probability_left:.6g} and "
+            f"P[{self.event} | {_short(self.right)}] = {self.probability_right:.6g}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """The answer of `certify`.
+
+    `verdict` is "proved", "refuted" or "open"; `scope` says for which data and which ε; `reason`
+    what the proof rests on, or which line or inequality is missing. `where` is that line.
+    """
+
+    verdict: Literal["proved", "refuted", "open"]
+    scope: str
+    reason: str
+    claim: Guarantee | None
+    method: str
+    where: str | None = None
+    counterexample: Disproof | None = None
+    assumes: tuple[str, ...] = ()
+    tried: tuple[str, ...] = ()
+    seconds: float = 0.0
+    evidence: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def proved(self) -> bool:
+        return self.verdict == "proved"
+
+    @property
+    def refuted(self) -> bool:
+        return self.verdict == "refuted"
+
+    def pair(self, relation: Relation) -> Pair:
+        """The dominating pair of a mechanism that was proved: it composes like any other."""
+        Relation.parse(relation)
+        if not self.proved or not isinstance(self.claim, Guarantee):
+            raise InvalidParameter(f"verdict={self.verdict!r} must be proved, for one epsilon")
+        declared = self.evidence.get("schema", {}).get("relation")
+        if declared is not None and Relation.parse(declared) is not Relation.parse(relation):
+            raise InvalidParameter(f"relation={relation!r} must be {declared}, as it was proved")
+        if "squared_mu" in self.evidence:
+            return GaussianPair(Fraction(self.evidence["squared_mu"]))
+        epsilon = getattr(self.claim, "epsilon", None)
+        if epsilon is None:
+            raise InvalidParameter(f"claim={self.claim!r} must be a pure or approximate guarantee")
+        delta = getattr(self.claim, "delta", 0.0)
+        return LeakyResponsePair(ApproxDP(epsilon=epsilon, delta=delta))
+
+    def save(self, path: str | Path) -> None:
+        """Write the certificate to a file that `check_certificate` reads."""
+        text = json.dumps(self.to_dict(), ensure_ascii=False)
+        Path(path).write_text(text + "\n", encoding="utf-8")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as JSON holds them."""
+        told = {
+            "format": FORMAT,
+            "version": VERSION,
+            "verdict": self.verdict,
+            "scope": self.scope,
+            "reason": self.reason,
+            "assumes": list(self.assumes),
+            "tried": list(self.tried),
+        }
+        return told | self.evidence
+
+    def __str__(self) -> str:
+        head = f"{self.verdict}: {self.scope}" if self.scope else self.verdict
+        lines = [head, self.reason]
+        if self.counterexample is not None:
+            lines.append(str(self.counterexample))
+        lines += [f"tried: {text}" for text in self.tried if self.verdict == "open"]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checked:
+    """What a checker found: whether a file shows its verdict, and if not why."""
+
+    valid: bool
+    verdict: str
+    scope: str
+    reason: str
+    assumes: tuple[str, ...]
+
+
+def check_certificate(certificate: str | Path | dict[str, Any] | Certificate) -> Checked:
+    """Check a certificate, or the file of one, by exact arithmetic alone: no solver, no search."""
+    read = _read(certificate)
+    if read.get("format") != FORMAT or read.get("version") != VERSION:
+        raise InvalidParameter(f"certificate must be of the format {FORMAT!r}, version {VERSION}")
+    told = str(read.get("verdict")), str(read.get("scope"))
+    assumes = tuple(map(str, read.get("assumes", ())))
+    if told[0] == "open":
+        return Checked(
+            valid=False, verdict="open", scope=told[1], reason="it shows nothing", assumes=assumes
+        )
+    try:
+        found = verify(read)
+        valid, reason = found == told[0], f"the evidence shows: {found}"
+    except Invalid as error:
+        valid, reason = False, str(error)
+    return Checked(valid=valid, verdict=told[0], scope=told[1], reason=reason, assumes=assumes)
+
+
+def _read(certificate: str | Path | dict[str, Any] | Certificate) -> dict[str, Any]:
+    if isinstance(certificate, Certificate):
+        made: dict[str, Any] = json.loads(json.dumps(certificate.to_dict()))
+        return made
+    if isinstance(certificate, dict):
+        return certificate
+    try:
+        read = json.loads(Path(certificate).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidParameter(
+            f"certificate={str(certificate)!r} must be a JSON file: {error}"
+        ) from None
+    if not isinstance(read, dict):
+        raise InvalidParameter(f"certificate={str(certificate)!r} must hold an object")
+    return read
+
+
+def _short(value: Any) -> str:  # noqa: ANN401
+    text = str(value.tolist() if hasattr(value, "tolist") else value)
+    return text if len(text) <= 60 else text[:57] + "…"

@@ -1,0 +1,379 @@
+"""`certify`: prove a claim for all neighbors that a schema allows, or find the counterexample."""
+
+import functools
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from dpverify.certifying.certificate import (
+    NO_OTHER_INPUT,
+    REAL_ARITHMETIC,
+    SYMBOLIC_RUN,
+    Certificate,
+    Disproof,
+)
+from dpverify.certifying.checking import Invalid, verify
+from dpverify.certifying.releases import Sums
+from dpverify.certifying.searching.alignment import align
+from dpverify.certifying.searching.finite import as_one, distribution, violation
+from dpverify.certifying.searching.masses import Masses
+from dpverify.certifying.searching.refuting import SLACK, Found, readable, search
+from dpverify.certifying.symbolic.calling import check_callable
+from dpverify.certifying.symbolic.exact import ZERO, Exact, Unit
+from dpverify.certifying.symbolic.extraction import Extraction
+from dpverify.certifying.symbolic.plain import plain_claim, plain_laws, plain_schema, plain_tree
+from dpverify.certifying.symbolic.reading import unit_of
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.rehearsal import rehearse
+from dpverify.certifying.symbolic.running import Limits
+from dpverify.certifying.symbolic.schemas import (
+    Rows,
+    Schema,
+    concrete,
+    finite_datasets,
+    grid_rows,
+    lengths,
+    neighboring,
+    pattern_rows,
+    plain_rows,
+    rational,
+)
+from dpverify.certifying.symbolic.watching import watched
+from dpverify.claims import Claim
+from dpverify.errors import InvalidParameter, NotSupported, check_positive
+from dpverify.guarantees import ApproxDP, Guarantee, PureDP
+
+_MOST_DATASETS = 1024
+_MOST_PATTERNS = 60
+_MOST_GRID = 2000
+_MOST_MEMORY = 4 << 30
+_SHARE = 0.8  # of the time for proofs; the rest is for a counterexample
+_FIRST_PATTERNS, _FIRST_SECONDS = 12, 4.0
+_SAMPLE_EPSILONS = (1.0, 0.1, 3.0)
+
+
+def certify(
+    mechanism: Callable[..., Any],
+    schema: Schema,
+    claim: Guarantee | Claim | type[PureDP],
+    *,
+    seconds: float = 60.0,
+) -> Certificate:
+    """Prove that `mechanism(data, rng)` keeps its claim on all neighbors, or refute it.
+
+    The function is run on symbols for data and noise, so it must be ordinary code whose arithmetic
+    is linear; what is not understood makes the certificate "open", with the line. The claim is
+    pure or approximate; with the class `PureDP` itself, for every ε: the mechanism is then called
+    as `mechanism(data, rng, epsilon)`.
+
+    >>> import dpverify as dpv
+    >>> from dpverify.auditing import schema
+    >>> def noisy_max(scores, rng):
+    ...     return max(range(3), key=[s + rng.laplace(scale=2.0) for s in scores].__getitem__)
+    >>> answers = schema.Answers(dimension=3, sensitivity=1.0)
+    >>> certify(noisy_max, answers, PureDP(epsilon=1.0)).verdict
+    'proved'
+    """
+    check_callable(mechanism)
+    check_positive("seconds", seconds)
+    if claim is PureDP:
+        return _Attempt(
+            mechanism, schema, None, Unit(every=True), Exact.unit(), Fraction(0), seconds
+        ).certificate()
+    guarantee = claim.guarantee if isinstance(claim, Claim) else claim
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidParameter(
+            f"claim={claim!r} must be a guarantee, or the class PureDP for every epsilon"
+        )
+    if not isinstance(guarantee, (PureDP, ApproxDP)):
+        return Sums(mechanism, schema, guarantee, seconds).certificate()
+    if math.isinf(guarantee.epsilon):
+        raise InvalidParameter("epsilon=inf must be finite: there is nothing to prove")
+    unit, epsilon = unit_of(guarantee.epsilon)
+    delta = rational(getattr(guarantee, "delta", 0.0))
+    attempt = _Attempt(mechanism, schema, guarantee, unit, epsilon, delta, seconds)
+    return attempt.certificate()
+
+
+@dataclass
+class _Attempt:
+    """One claim, tried by one method after the other."""
+
+    mechanism: Callable[..., Any]
+    schema: Schema
+    claim: PureDP | ApproxDP | None
+    unit: Unit
+    epsilon: Exact
+    delta: Fraction
+    seconds: float
+    tried: list[str] = field(default_factory=list)
+    where: str | None = None
+
+    def certificate(self) -> Certificate:
+        self.start = time.monotonic()
+        self.limits = Limits(seconds=min(20.0, self.seconds / 2))
+        datasets = finite_datasets(self.schema, _MOST_DATASETS)
+        methods: list[Callable[[], Certificate | None]] = [self._aligned]
+        if datasets is not None:
+            whole = [lambda: self._exact(datasets)]
+            methods = [*whole, *methods, lambda: self._aligned_pairs(datasets)]
+        methods.insert(len(methods) - (1 if datasets is None else 2), self._soon_refuted)
+        if self.claim is not None:
+            methods.append(self._sums)
+        for method in methods:
+            left = _SHARE * self.seconds - (time.monotonic() - self.start)
+            try:
+                with watched(max(left, 1.0), _MOST_MEMORY):
+                    found = method()
+            except NotUnderstood as reason:
+                self.where = self.where or reason.where
+                self.tried.append(str(reason))
+                continue
+            except NotSupported as reason:
+                self.tried.append(str(reason))
+                continue
+            if found is not None:
+                return found
+        try:
+            with watched(max(self.seconds - (time.monotonic() - self.start), 2.0), _MOST_MEMORY):
+                return self._refuted(datasets) or self._open()
+        except NotUnderstood as reason:
+            self.tried.append(str(reason))
+            return self._open()
+
+    def _extraction(self) -> Extraction:
+        return Extraction(self.mechanism, self.schema, self.unit, self.epsilon, self.limits)
+
+    def _frame(self, method: str, extraction: Extraction) -> dict[str, Any]:
+        return {
+            "method": method,
+            "schema": plain_schema(self.schema),
+            "claim": plain_claim(self.unit, self.epsilon, self.delta),
+            "laws": plain_laws(extraction.shared.laws),
+            "readings": {repr(k): repr(v) for k, v in extraction.shared.readings.items()},
+        }
+
+    def _aligned(self) -> Certificate | None:
+        extraction = self._extraction()
+        trees = dict(extraction.on_symbols(n) for n in lengths(self.schema))
+        again = dict(self._extraction().on_symbols(n) for n in lengths(self.schema))
+        plain = {str(n): plain_tree(tree) for n, tree in trees.items()}
+        if plain != {str(n): plain_tree(tree) for n, tree in again.items()}:
+            raise NotUnderstood("it does not do the same again on the same data and draws")
+        rehearse(extraction)
+        evidence = self._frame("alignment", extraction) | {"trees": plain}
+        evidence["proof"] = align(evidence)
+        paths = sum(json.dumps(tree).count('"output"') for tree in plain.values())
+        return self._proved(
+            evidence,
+            "all data that the schema allows",
+            f"translations of the noise on {paths} paths give each neighbor the same output",
+        )
+
+    def _exact(self, datasets: list[Rows]) -> Certificate | None:
+        extraction = self._extraction()
+        trees = [extraction.on(rows) for rows in datasets]
+        masses = Masses(extraction.shared.laws, self.unit)
+        laws = [distribution(tree, masses, extraction.shared.whole) for tree in trees]
+        by_rows = dict(zip(datasets, laws, strict=True))
+        epsilon, delta = self._multiple, Exact.of(self.delta)
+        count = 0
+        for left, right in neighboring(self.schema, datasets):
+            count += 1
+            for one, other in ((left, right), (right, left)):
+                if violation(by_rows[one], by_rows[other], epsilon, delta, self.unit) is not None:
+                    p, q = as_one(by_rows[one]), as_one(by_rows[other])
+                    excess = violation(p, q, epsilon, delta, self.unit)
+                    if excess is None:
+                        raise NotUnderstood(
+                            "outputs that differ in type alone tell neighbors apart"
+                        )
+                    excess = violation(p, q, epsilon, delta, self.unit, SLACK)
+                    if excess is None:
+                        raise NotUnderstood("the claim is exceeded by less than floats can tell")
+                    found = Found(one, other, excess.outputs, excess.left, excess.right)
+                    return self._disproved(extraction, found)
+        evidence = self._frame("exact", extraction) | {
+            "datasets": [plain_rows(rows) for rows in datasets],
+            "trees": [plain_tree(tree) for tree in trees],
+        }
+        return self._proved(
+            evidence,
+            f"all {len(datasets)} datasets of the schema",
+            f"exact probabilities of all outputs on {count} pairs of neighbors",
+        )
+
+    def _aligned_pairs(self, datasets: list[Rows]) -> Certificate | None:
+        extraction = self._extraction()
+        trees = {str(i): plain_tree(extraction.on(rows)) for i, rows in enumerate(datasets)}
+        evidence = self._frame("alignment", extraction) | {
+            "trees": trees,
+            "datasets": [plain_rows(rows) for rows in datasets],
+        }
+        evidence["proof"] = align(evidence)
+        return self._proved(
+            evidence,
+            f"all {len(datasets)} datasets of the schema",
+            "translations of the noise give each neighbor the same output",
+        )
+
+    def _sums(self) -> Certificate | None:
+        """Only where noise is Gaussian: translations do all that sums can do for other noise."""
+        if not any("Gaussian" in text for text in self.tried):
+            return None
+        if self.claim is None:
+            return None
+        found = Sums(self.mechanism, self.schema, self.claim, self.seconds).certificate()
+        if found.verdict == "open":
+            raise NotUnderstood(found.reason, found.where)
+        return found
+
+    @property
+    def _multiple(self) -> Fraction:
+        """ε in units of u."""
+        return self.epsilon.multiple() or Fraction(0)
+
+    def _proved(self, evidence: dict[str, Any], data: str, reason: str) -> Certificate:
+        """The certificate, if the checker agrees."""
+        evidence = json.loads(json.dumps(evidence))
+        try:
+            agreed = verify(evidence) == "proved"
+        except Invalid as error:
+            raise NotUnderstood(f"the checker does not accept the proof: {error}") from None
+        if not agreed:  # pragma: no cover
+            raise NotUnderstood("the checker does not accept the proof")
+        epsilon = "every epsilon" if self.claim is None else f"epsilon = {self.claim.epsilon:g}"
+        return Certificate(
+            verdict="proved",
+            scope=f"{data}, {epsilon}",
+            reason=reason,
+            claim=self.claim,
+            method=evidence["method"],
+            assumes=(REAL_ARITHMETIC, NO_OTHER_INPUT, SYMBOLIC_RUN),
+            tried=tuple(self.tried),
+            seconds=time.monotonic() - self.start,
+            evidence=evidence,
+        )
+
+    def _soon_refuted(self) -> Certificate | None:
+        """A broken mechanism mostly breaks on the first pairs to try."""
+        return None if self.unit.every else self._refuted(None, _FIRST_PATTERNS, _FIRST_SECONDS)
+
+    def _refuted(
+        self,
+        datasets: list[Rows] | None,
+        most: int = _MOST_PATTERNS,
+        seconds: float = math.inf,
+    ) -> Certificate | None:
+        """Search neighbors that are known to be telling; for every ε, at a few of them."""
+        if self.unit.every:
+            for value in _SAMPLE_EPSILONS:
+                unit, epsilon = unit_of(value)
+                inner = _Attempt(
+                    _fixed(self.mechanism, value), self.schema, PureDP(epsilon=value), unit,
+                    epsilon, Fraction(0), self.seconds / 3,
+                )  # fmt: skip
+                inner.start, inner.limits = self.start, self.limits
+                disproof = inner._refuted(datasets)  # another attempt
+                if disproof is not None:
+                    return disproof
+            return None
+        try:
+            extraction = self._extraction()
+        except NotUnderstood as reason:
+            self.tried.append(str(reason))
+            return None
+        left = min(seconds, self.seconds - (time.monotonic() - self.start))
+        found = search(
+            extraction,
+            self._pairs(datasets, most),
+            self._multiple,
+            Exact.of(self.delta),
+            max(left, 1.0),
+        )
+        return None if found is None else self._disproved(extraction, found)
+
+    def _pairs(self, datasets: list[Rows] | None, most: int) -> Iterator[tuple[Rows, Rows]]:
+        if datasets is not None:
+            yield from neighboring(self.schema, datasets)
+        else:
+            yield from islice(pattern_rows(self.schema), most)
+            if most == _MOST_PATTERNS:
+                yield from grid_rows(self.schema, _MOST_GRID)
+
+    def _disproved(self, extraction: Extraction, found: Found) -> Certificate:
+        sides = [extraction.on(found.left), extraction.on(found.right)]
+        evidence = self._frame("counterexample", extraction) | {
+            "datasets": [plain_rows(rows) for rows in (found.left, found.right)],
+            "trees": [plain_tree(tree) for tree in sides],
+            "event": [_plain_event(pattern) for pattern in found.event],
+        }
+        evidence = json.loads(json.dumps(evidence))
+        try:
+            agreed = verify(evidence) == "refuted"
+        except Invalid as error:
+            raise NotUnderstood(
+                f"the checker does not accept the counterexample: {error}"
+            ) from None
+        if not agreed:  # pragma: no cover
+            raise NotUnderstood("the checker does not accept the counterexample")
+        event = [readable(pattern) for pattern in found.event]
+        masses = found.mass_left, found.mass_right
+        at = _SAMPLE_EPSILONS[0] if self.claim is None else self.claim.epsilon
+        disproof = Disproof(
+            left=concrete(self.schema, found.left),
+            right=concrete(self.schema, found.right),
+            event=event[0] if len(event) == 1 else event,
+            probability_left=self._float(masses[0]),
+            probability_right=self._float(masses[1]),
+            exactly=(repr(masses[0]), repr(masses[1])),
+            epsilon=at,
+        )
+        return Certificate(
+            verdict="refuted",
+            scope=f"epsilon = {at:g}",
+            reason="an event is more likely than the claim allows",
+            claim=self.claim,
+            method="counterexample",
+            counterexample=disproof,
+            assumes=(REAL_ARITHMETIC, NO_OTHER_INPUT, SYMBOLIC_RUN),
+            tried=tuple(self.tried),
+            seconds=time.monotonic() - self.start,
+            evidence=evidence,
+        )
+
+    def _float(self, mass: Exact) -> float:
+        if mass == ZERO:
+            return 0.0
+        unit = self.unit if not self.unit.every else Unit()
+        return float(unit.enclosure(mass).mid())
+
+    def _open(self) -> Certificate:
+        reason = self.tried[-1] if self.tried else "nothing was decided in the time allowed"
+        return Certificate(
+            verdict="open",
+            scope="",
+            reason=reason,
+            claim=self.claim,
+            method="none",
+            where=self.where,
+            tried=tuple(self.tried),
+            seconds=time.monotonic() - self.start,
+            evidence={"method": "none"},
+        )
+
+
+def _fixed(mechanism: Callable[..., Any], epsilon: float) -> Callable[..., Any]:
+    """The mechanism at one ε."""
+    return functools.partial(mechanism, epsilon=epsilon)
+
+
+def _plain_event(pattern: Any) -> Any:  # noqa: ANN401
+    if isinstance(pattern, tuple):
+        return [_plain_event(part) for part in pattern]
+    return str(pattern) if isinstance(pattern, Fraction) else pattern

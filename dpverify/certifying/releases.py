@@ -1,0 +1,266 @@
+"""Claims on sums of noised answers, Gaussian noise included: proved by bounds, refuted by tails."""
+
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from typing import Any
+
+from scipy.stats import norm
+
+from dpverify.certifying.certificate import (
+    NO_OTHER_INPUT,
+    REAL_ARITHMETIC,
+    SYMBOLIC_RUN,
+    Certificate,
+    Disproof,
+)
+from dpverify.certifying.checking import Invalid, verify
+from dpverify.certifying.checking.alignments import goals
+from dpverify.certifying.checking.forms import form
+from dpverify.certifying.checking.sums import Runs, State, laws_of, width
+from dpverify.certifying.searching.sums import bound_releases
+from dpverify.certifying.symbolic.exact import ONE, Unit
+from dpverify.certifying.symbolic.extraction import Extraction
+from dpverify.certifying.symbolic.plain import plain_laws, plain_schema, plain_tree
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.rehearsal import rehearse
+from dpverify.certifying.symbolic.running import Leaf, Limits
+from dpverify.certifying.symbolic.schemas import (
+    Rows,
+    Schema,
+    concrete,
+    grid_rows,
+    lengths,
+    pattern_rows,
+    plain_rows,
+    rational,
+)
+from dpverify.errors import NotSupported
+from dpverify.guarantees import (
+    ApproxDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
+
+_FINE = 10**12
+_MARGIN = Fraction(1, 10**9)
+_MOST_PAIRS = 100
+_ASSUMES = (REAL_ARITHMETIC, NO_OTHER_INPUT, SYMBOLIC_RUN)
+
+
+@dataclass
+class Sums:
+    """One claim on one mechanism whose releases are data plus noise."""
+
+    mechanism: Callable[..., Any]
+    schema: Schema
+    claim: Guarantee
+    seconds: float
+    tried: list[str] = field(default_factory=list)
+
+    def certificate(self) -> Certificate:
+        self.start = time.monotonic()
+        where = None
+        for method in (self._proved, self._refuted):
+            try:
+                found = method()
+            except NotUnderstood as reason:
+                where = where or reason.where
+                self.tried.append(str(reason))
+                continue
+            except NotSupported as reason:
+                self.tried.append(str(reason))
+                continue
+            if found is not None:
+                return found
+        return Certificate(
+            verdict="open",
+            scope="",
+            reason=self.tried[0] if self.tried else "nothing was decided",
+            claim=self.claim,
+            method="none",
+            where=where,
+            tried=tuple(self.tried),
+            seconds=time.monotonic() - self.start,
+            evidence={"method": "none"},
+        )
+
+    def _extraction(self, *, releasing: bool) -> Extraction:
+        limits = Limits(seconds=min(20.0, self.seconds / 2))
+        return Extraction(self.mechanism, self.schema, Unit(), ONE, limits, releasing)
+
+    def _proved(self) -> Certificate:
+        trees = []
+        for _ in range(2):
+            extraction = self._extraction(releasing=True)
+            found = dict(extraction.on_symbols(n) for n in lengths(self.schema))
+            trees.append({str(n): plain_tree(tree) for n, tree in found.items()})
+        if trees[0] != trees[1]:
+            raise NotUnderstood("it does not do the same again on the same data and draws")
+        rehearse(self._extraction(releasing=False))
+        kinds = {law["kind"] for law in laws_of(trees[0])}
+        if len(kinds) != 1:
+            raise NotUnderstood("releases have noises of several kinds, or none")
+        evidence: dict[str, Any] = {
+            "method": "sums",
+            "schema": plain_schema(self.schema),
+            "laws": plain_laws(extraction.shared.laws),
+            "noise": kinds.pop(),
+            "trees": trees[0],
+        }
+        evidence["proof"] = bound_releases(evidence | {"claim": _ANY_CLAIM})
+        squares, costs = self._totals(evidence)
+        mu = _root_above(squares)
+        evidence["claim"] = self._plain_claim(mu)
+        evidence = json.loads(json.dumps(evidence))
+        try:
+            verify(evidence)
+        except Invalid as error:
+            shown = (
+                f"{float(mu):.6g}-GDP" if evidence["noise"] == "gaussian" else f"{float(costs):.6g}"
+            )
+            raise NotUnderstood(f"the releases together are {shown}: {error}") from None
+        if evidence["noise"] == "gaussian":
+            evidence["squared_mu"] = str(squares)
+        return Certificate(
+            verdict="proved",
+            scope=f"all data that the schema allows, {self.claim}",
+            reason=f"the releases together are {float(mu):.6g}-GDP"
+            if evidence["noise"] == "gaussian"
+            else f"the releases together cost {float(costs):.6g}",
+            claim=self.claim,
+            method="sums",
+            assumes=_ASSUMES,
+            seconds=time.monotonic() - self.start,
+            evidence=evidence,
+        )
+
+    def _totals(self, evidence: dict[str, Any]) -> tuple[Fraction, Fraction]:
+        """The largest Σμ² and Σμ over all neighbors."""
+        squares = costs = Fraction(0)
+        read = evidence | {"claim": _ANY_CLAIM}
+        for case, (goal, facts) in zip(evidence["proof"], goals(read), strict=True):
+            for bounds in Runs(goal, read).follow(case, State(goal, facts)):
+                squares = max(squares, sum((b * b for b in bounds.values()), Fraction(0)))
+                costs = max(costs, sum(bounds.values(), Fraction(0)))
+        return squares, costs
+
+    def _plain_claim(self, mu: Fraction) -> dict[str, Any]:
+        return _ANY_CLAIM | self._own_claim(mu)
+
+    def _own_claim(self, mu: Fraction) -> dict[str, str]:
+        match self.claim:
+            case PureDP(epsilon=epsilon):
+                return {"kind": "pure", "epsilon": str(rational(epsilon)), "delta": "0"}
+            case ApproxDP(epsilon=epsilon, delta=delta):
+                told = {"epsilon": str(rational(epsilon)), "delta": str(rational(delta))}
+                return {"kind": "approx", "mu": str(mu), **told}
+            case GaussianDP(mu=claimed):
+                return {"kind": "gaussian", "mu": str(rational(claimed))}
+            case ZeroConcentratedDP(rho=rho):
+                return {"kind": "zcdp", "rho": str(rational(rho))}
+            case RenyiDP(order=order, epsilon=epsilon):
+                return {
+                    "kind": "renyi",
+                    "order": str(rational(order)),
+                    "epsilon": str(rational(epsilon)),
+                }
+
+    def _refuted(self) -> Certificate | None:
+        """A pair on which one noisy number tells too much."""
+        extraction = self._extraction(releasing=False)
+        end = self.start + self.seconds
+        pairs = [
+            *islice(pattern_rows(self.schema), _MOST_PAIRS),
+            *grid_rows(self.schema, _MOST_PAIRS),
+        ]
+        for left, right in pairs:
+            if time.monotonic() > end:
+                return None
+            for one, other in ((left, right), (right, left)):
+                found = self._told(extraction, one, other)
+                if found is not None:
+                    return found
+        return None
+
+    def _told(self, extraction: Extraction, left: Rows, right: Rows) -> Certificate | None:
+        trees = [extraction.on(left), extraction.on(right)]
+        if not all(isinstance(tree, Leaf) and tree.output[0] == "value" for tree in trees):
+            return None
+        laws = plain_laws(extraction.shared.laws)
+        plain = [plain_tree(tree) | {"laws": laws} for tree in trees]
+        centers = [form(tree["output"][1]).get("", Fraction(0)) for tree in plain]
+        for at in {*centers, sum(centers) / 2}:
+            for sign in (1, -1):
+                evidence = {
+                    "method": "gaussian event",
+                    "schema": plain_schema(self.schema),
+                    "claim": self._stricter(),
+                    "datasets": [plain_rows(left), plain_rows(right)],
+                    "trees": plain,
+                    "at": str(at),
+                    "sign": str(sign),
+                }
+                try:
+                    verify(json.loads(json.dumps(evidence)))
+                except Invalid:
+                    continue
+                return self._disproof(evidence | {"claim": self._plain_claim(_ONE)}, left, right)
+        return None
+
+    def _stricter(self) -> dict[str, Any]:
+        """The claim with a margin for the rounding of floats."""
+        claim = self._own_claim(_ONE)
+        wider = {k: str(Fraction(v) * (1 + _MARGIN)) for k, v in claim.items() if k != "kind"}
+        return _ANY_CLAIM | claim | wider
+
+    def _disproof(self, evidence: dict[str, Any], left: Rows, right: Rows) -> Certificate:
+        evidence = json.loads(json.dumps(evidence))
+        verify(evidence)
+        sign, at = int(evidence["sign"]), float(Fraction(evidence["at"]))
+        masses = [_probability(tree, at, sign) for tree in evidence["trees"]]
+        disproof = Disproof(
+            left=concrete(self.schema, left),
+            right=concrete(self.schema, right),
+            event=f"{'≥' if sign > 0 else '≤'} {at:g}",
+            probability_left=masses[0],
+            probability_right=masses[1],
+            exactly=("Φ of a rational over a root", "Φ of a rational over a root"),
+            epsilon=getattr(self.claim, "epsilon", math.nan),
+        )
+        return Certificate(
+            verdict="refuted",
+            scope=str(self.claim),
+            reason="an event is more likely than the claim allows",
+            claim=self.claim,
+            method="gaussian event",
+            counterexample=disproof,
+            assumes=_ASSUMES,
+            tried=tuple(self.tried),
+            seconds=time.monotonic() - self.start,
+            evidence=evidence,
+        )
+
+
+_ONE = Fraction(1)
+_ANY_CLAIM: dict[str, Any] = {"unit": "one", "epsilon": "1", "delta": "0", "ratio": None}
+
+
+def _probability(tree: dict[str, Any], at: float, sign: int) -> float:
+    value = form(tree["output"][1])
+    variance = sum(float(c * width(tree["laws"][n])) ** 2 for n, c in value.items() if n)
+    return float(norm.cdf(sign * (float(value.get("", 0)) - at) / math.sqrt(variance)))
+
+
+def _root_above(square: Fraction) -> Fraction:
+    """A rational just above the root."""
+    scaled = math.ceil(square * _FINE**2)
+    root = math.isqrt(scaled)
+    return Fraction(root + (root * root < scaled), _FINE)

@@ -1,0 +1,108 @@
+"""Contradictions between linear inequalities, by z3: the multipliers that show them, or a point."""
+
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from dpverify.errors import NotSupported
+
+Form: TypeAlias = dict[str, Fraction]
+Fact: TypeAlias = tuple[Form, bool]
+
+
+def solver() -> Any:  # noqa: ANN401
+    """The z3 module, or how to get it."""
+    try:
+        import z3  # type: ignore[import-untyped]  # noqa: PLC0415  # an extra
+    except ImportError:
+        raise NotSupported(
+            "certifying by alignments needs z3: install dpverify with the extra certify"
+        ) from None
+    return z3
+
+
+class Contradictions:
+    """Finds multipliers; what was found once is kept."""
+
+    def __init__(self) -> None:
+        self.z3 = solver()
+        self._known: dict[Any, dict[str, str] | None] = {}
+        self.asked = 0
+
+    def multipliers(self, facts: list[Fact]) -> dict[str, str] | None:
+        """λ ≥ 0, by index, with Σλ·fact negative, or 0 with a strict fact; None if none are."""
+        key = tuple((tuple(sorted(form.items())), strict) for form, strict in facts)
+        if key not in self._known:
+            self._known[key] = _quick(facts) or self._solved(facts)
+        return self._known[key]
+
+    def _solved(self, facts: list[Fact]) -> dict[str, str] | None:
+        z3 = self.z3
+        self.asked += 1
+        relevant = _relevant(facts)
+        factors = {i: z3.Real(f"m{i}") for i in relevant}
+        ask = z3.SolverFor("QF_LRA")
+        ask.set("timeout", 10_000)
+        columns: dict[str, list[Any]] = {}
+        for i in relevant:
+            ask.add(factors[i] >= 0)
+            for name, c in facts[i][0].items():
+                columns.setdefault(name, []).append(factors[i] * number(z3, c))
+        for name, terms in columns.items():
+            if name:
+                ask.add(z3.Sum(terms) == 0)
+        constant = z3.Sum(columns.get("", [])) if "" in columns else z3.RealVal(0)
+        strict = [factors[i] for i in relevant if facts[i][1]]
+        options = [constant == -1]
+        if strict:
+            options.append(z3.And(constant <= 0, z3.Sum(strict) == 1))
+        ask.add(z3.Or(options))
+        if ask.check() != z3.sat:
+            return None
+        model = ask.model()
+        found = {i: fraction(model.eval(m, model_completion=True)) for i, m in factors.items()}
+        return {str(i): str(m) for i, m in found.items() if m}
+
+
+def number(z3: Any, value: Fraction) -> Any:  # noqa: ANN401
+    return z3.RealVal(str(value))
+
+
+def fraction(value: Any) -> Fraction:  # noqa: ANN401
+    if hasattr(value, "numerator_as_long"):
+        return Fraction(value.numerator_as_long(), value.denominator_as_long())
+    return Fraction(value.as_long())
+
+
+def _quick(facts: list[Fact]) -> dict[str, str] | None:
+    """One fact, or two opposite ones, that contradict each other by themselves."""
+    seen: dict[Any, tuple[int, Fraction, bool]] = {}
+    for i, (form, strict) in enumerate(facts):
+        constant = form.get("", Fraction())
+        rest = {n: c for n, c in form.items() if n}
+        if not rest:
+            if constant < 0 or (strict and constant == 0):
+                return {str(i): "1"}
+            continue
+        opposite = frozenset((n, -c) for n, c in rest.items())
+        for j, other, other_strict in [seen[opposite]] if opposite in seen else []:
+            if constant + other < 0 or (constant + other == 0 and (strict or other_strict)):
+                return {str(i): "1", str(j): "1"}
+        key = frozenset(rest.items())
+        if key not in seen or constant < seen[key][1] or (constant == seen[key][1] and strict):
+            seen[key] = (i, constant, strict)
+    return None
+
+
+def _relevant(facts: list[Fact]) -> list[int]:
+    """Facts all of whose symbols occur with both signs; the others have the multiplier 0."""
+    left = set(range(len(facts)))
+    while True:
+        signs: dict[str, set[bool]] = {}
+        for i in left:
+            for name, c in facts[i][0].items():
+                signs.setdefault(name, set()).add(c > 0)
+        alone = {n for n, both in signs.items() if n and len(both) == 1}
+        gone = {i for i in left if alone & set(facts[i][0])}
+        if not gone:
+            return sorted(left)
+        left -= gone

@@ -1,0 +1,206 @@
+"""Counterexamples: two neighbors and an event, with the exact probabilities on both sides."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice, pairwise, product
+from typing import Any
+
+from dpverify.certifying.searching.finite import (
+    Distribution,
+    as_one,
+    distribution,
+    paths,
+    violation,
+)
+from dpverify.certifying.searching.masses import Masses
+from dpverify.certifying.symbolic.exact import ZERO, Exact
+from dpverify.certifying.symbolic.extraction import Extraction
+from dpverify.certifying.symbolic.outputs import merged, shape, shown, values
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import Inequality, Tree
+from dpverify.certifying.symbolic.schemas import Rows
+
+SLACK = Fraction(1, 10**9)
+"""A claim is refuted only if it is exceeded by this share: readings of floats are closer by far."""
+
+_MOST_EVENTS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Neighbors and an event, as patterns of outputs, that is too likely on the left."""
+
+    left: Rows
+    right: Rows
+    event: tuple[Any, ...]
+    mass_left: Exact
+    mass_right: Exact
+
+
+def search(
+    extraction: Extraction,
+    pairs: Iterator[tuple[Rows, Rows]],
+    epsilon: Fraction,
+    delta: Exact,
+    seconds: float,
+) -> Found | None:
+    """The first pair and event that break the claim, both ways; None if none does in the time."""
+    end = time.monotonic() + seconds
+    masses = _Laws(extraction)
+    for left, right in pairs:
+        for one, other in ((left, right), (right, left)):
+            if time.monotonic() > end:
+                return None
+            try:
+                found = compared(extraction, masses, one, other, epsilon, delta)
+            except NotUnderstood:
+                continue
+            if found is not None:
+                return found
+    return None
+
+
+class _Laws:
+    """The distributions on datasets, each computed once; None where outputs are real."""
+
+    def __init__(self, extraction: Extraction) -> None:
+        self._extraction = extraction
+        self.paths = Masses(extraction.shared.laws, extraction.unit)
+        self._known: dict[Rows, Distribution | None] = {}
+
+    def of(self, rows: Rows) -> Distribution | None:
+        if rows not in self._known:
+            try:
+                tree, whole = self._extraction.on(rows), self._extraction.shared.whole
+                self._known[rows] = as_one(distribution(tree, self.paths, whole))
+            except NotUnderstood:
+                self._known[rows] = None
+        return self._known[rows]
+
+
+def compared(  # noqa: PLR0917, PLR0913
+    extraction: Extraction,
+    masses: "_Laws",
+    left: Rows,
+    right: Rows,
+    epsilon: Fraction,
+    delta: Exact,
+) -> Found | None:
+    """An event that is too likely on the left; outputs one by one, or half-lines of real ones."""
+    trees = extraction.on(left), extraction.on(right)
+    unit = extraction.unit
+    laws = [masses.of(left), masses.of(right)]
+    if laws[0] is not None and laws[1] is not None:
+        excess = violation(laws[0], laws[1], epsilon, delta, unit, SLACK)
+        if excess is not None:
+            return Found(left, right, excess.outputs, excess.left, excess.right)
+        return None
+    for event in islice(_events(*trees), _MOST_EVENTS):
+        try:
+            p, q = (_mass(tree, masses.paths, event) for tree in trees)
+        except NotUnderstood:
+            continue  # an event whose probability is not computed; others may be
+        if unit.gap_sign(p * (1 - SLACK), q, epsilon, delta) > 0:
+            return Found(left, right, (event,), p, q)
+    return None
+
+
+def _events(left: Tree, right: Tree) -> Iterator[Any]:
+    """Patterns of outputs: each real number at least or at most a value between its centers."""
+    centers: dict[Any, list[list[list[Fraction]]]] = {}
+    for side, tree in enumerate((left, right)):
+        for path in paths(tree):
+            key = merged(shape(path.output))
+            numbers = [value.constant.fraction() for value in values(path.output)]
+            rows = centers.setdefault(key, [[], []])
+            if None not in numbers:
+                rows[side].append([n for n in numbers if n is not None])
+    for key, (mine, other) in centers.items():
+        seen = [*mine, *other]
+        if not mine:
+            continue
+        width = len(seen[0])
+        options = [
+            _half_lines([row[i] for row in mine], [row[i] for row in other]) for i in range(width)
+        ]
+        for chosen in sorted(product(*options), key=lambda c: sum(o[0] for o in c)):
+            yield _filled(key, iter([pattern for _, pattern in chosen]))
+
+
+def _half_lines(mine: list[Fraction], other: list[Fraction]) -> list[tuple[int, Any]]:
+    """(rank, pattern), the most telling first: away from the other side, and at its center."""
+    points = sorted({*mine, *other})
+    middle = [(a + b) / 2 for a, b in pairwise(points)]
+    down = not other or sum(mine) / len(mine) <= sum(other) / len(other)
+    up = not other or sum(mine) / len(mine) >= sum(other) / len(other)
+    ends: list[Any] = []
+    if down:
+        ends += [("atmost", t) for t in (points[0], *middle, points[-1])]
+    if up:
+        ends += [("atleast", t) for t in (points[-1], *middle, points[0])]
+    ends.append(("any",))
+    return list(enumerate(ends))
+
+
+def _filled(key: Any, patterns: Iterator[Any]) -> Any:  # noqa: ANN401
+    if isinstance(key, tuple) and key and key[0] == "value":
+        return next(patterns)
+    return tuple(_filled(part, patterns) for part in key) if isinstance(key, tuple) else key
+
+
+def _mass(tree: Tree, masses: Masses, event: Any) -> Exact:  # noqa: ANN401
+    total = ZERO
+    for path in paths(tree):
+        more = _matched(path.output, event)
+        if more is not None:
+            total += path.weight * masses((*path.tests, *more))
+    return total
+
+
+def _matched(output: Any, pattern: Any) -> list[Inequality] | None:  # noqa: ANN401
+    """What the noise must satisfy for the output to be in the pattern; None if nothing will do."""
+    if not isinstance(pattern, tuple) or not pattern:
+        return [] if merged(output) == pattern else None
+    if pattern[0] in {"any", "atleast", "atmost"}:
+        if output[0] == "value":
+            return _rows(output[1], pattern)
+        if output[0] not in {"int", "float", "bool"} or isinstance(output[1], str):
+            return [] if pattern[0] == "any" and output[0] == "none" else None
+        number = Fraction(output[1])
+        inside = pattern[0] == "any" or (
+            number >= pattern[1] if pattern[0] == "atleast" else number <= pattern[1]
+        )
+        return [] if inside else None
+    if output[0] == "value":
+        return None
+    if pattern[0] != "list":
+        return [] if merged(output) == pattern else None
+    if output[0] not in {"list", "tuple", "array"} or len(output) != len(pattern):
+        return None
+    parts = [_matched(a, b) for a, b in zip(output[1:], pattern[1:], strict=True)]
+    return None if any(p is None for p in parts) else [row for p in parts for row in p or []]
+
+
+def _rows(value: Any, pattern: Any) -> list[Inequality]:  # noqa: ANN401
+    if pattern[0] == "any":
+        return []
+    gap = value.constant - pattern[1]
+    if pattern[0] == "atleast":
+        return [Inequality(value.coefficients, gap, strict=False)]
+    return [Inequality(tuple((n, -c) for n, c in value.coefficients), -gap, strict=False)]
+
+
+def readable(event: Any) -> Any:  # noqa: ANN401
+    """The pattern as a reader knows it."""
+    if isinstance(event, tuple) and event:
+        if event[0] == "atleast":
+            return f"≥ {float(event[1]):g}"
+        if event[0] == "atmost":
+            return f"≤ {float(event[1]):g}"
+        if event[0] == "any":
+            return "any"
+        if event[0] == "list":
+            return [readable(part) for part in event[1:]]
+    return shown(event)

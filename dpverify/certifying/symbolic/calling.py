@@ -1,0 +1,294 @@
+"""Call a mechanism so that ordinary code works on symbols.
+
+`float`, `int`, `math` and `numpy` turn symbols into plain numbers, which no symbol can become. So
+the mechanism, and the functions beside it that it calls, are run with stand-ins for these names:
+they leave symbols as they are, give exact exponentials, and do what they always do elsewhere.
+"""
+
+import builtins
+import functools
+import inspect
+import math
+import random
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import current
+from dpverify.certifying.symbolic.symbols import Symbolic, number, refuse
+from dpverify.errors import InvalidParameter
+
+_LIBRARY_ROOTS = tuple(str(Path(inspect.getfile(module)).parent.parent) for module in (np, inspect))
+
+
+def takes_epsilon(mechanism: Callable[..., Any]) -> bool:
+    """Whether the mechanism takes `epsilon` as its third argument."""
+    try:
+        names = list(inspect.signature(mechanism).parameters)
+    except (TypeError, ValueError):
+        return False
+    return len(names) > 2 and names[2] == "epsilon"
+
+
+class _FloatMeta(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, (builtins.float, Symbolic))
+
+    def __call__(cls, value: Any = 0.0) -> Any:  # noqa: ANN401
+        if isinstance(value, np.ndarray) and value.dtype == object and value.size == 1:
+            value = value.item()
+        return value if isinstance(value, Symbolic) else builtins.float(value)
+
+    def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
+        return getattr(builtins.float, name)
+
+
+class _IntMeta(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, builtins.int) or (
+            isinstance(value, Symbolic)
+            and (run := current.get()) is not None
+            and run.is_whole(value)
+        )
+
+    def __call__(cls, value: Any = 0, *more: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, Symbolic) and not value.is_constant:
+            return value.whole()
+        return builtins.int(value, *more)
+
+    def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
+        return getattr(builtins.int, name)
+
+
+class _Float(metaclass=_FloatMeta):
+    """Stands for `float`: leaves symbols as they are."""
+
+
+class _Int(metaclass=_IntMeta):
+    """Stands for `int`: leaves whole symbols as they are and refuses to round others."""
+
+
+class _Stand:
+    """A module, with some of its functions replaced."""
+
+    def __init__(self, module: Any, instead: dict[str, Any]) -> None:  # noqa: ANN401
+        self.__dict__.update(_module=module, **instead)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        if name == "random" and self._module is np:
+            return _NO_RANDOM
+        return getattr(self._module, name)
+
+
+class _NoRandom:
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        if name in {"Generator", "RandomState", "BitGenerator", "SeedSequence"}:
+            return getattr(np.random, name)
+        raise refuse(f"np.random.{name} is not the rng that the mechanism was given")
+
+
+_NO_RANDOM = _NoRandom()
+
+
+def _exact(method: str, plain: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A function that is exact on symbols and on numbers, elementwise on arrays."""
+
+    def apply(value: Any, *more: Any, **named: Any) -> Any:  # noqa: ANN401
+        if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value):
+            source = np.asarray(value, object)
+            result = np.empty(source.shape, object)
+            for index in np.ndindex(source.shape):
+                result[index] = apply(source[index], *more, **named)
+            return result
+        if isinstance(value, Symbolic):
+            return getattr(value, method)()
+        if current.get() is not None and not more and method == "exp" and math.isfinite(value):
+            try:
+                read = number(value)
+                return plain(value) if read is None else read.exp()
+            except NotUnderstood:
+                run = current.get()
+                if run is not None:
+                    run.failure = None
+        return plain(value, *more, **named)
+
+    return apply
+
+
+def _array(value: Any, dtype: Any = None, **named: Any) -> Any:  # noqa: ANN401
+    """`np.array` and `np.asarray`: symbols stay what they are."""
+    made = np.array(value, dtype=object)
+    if any(isinstance(x, Symbolic) for x in made.ravel()):
+        return made
+    return np.array(value, dtype=_kind(dtype), **named)
+
+
+def _kind(dtype: Any) -> Any:  # noqa: ANN401
+    return {_Float: builtins.float, _Int: builtins.int}.get(dtype, dtype)
+
+
+def _filled(name: str) -> Callable[..., Any]:
+    """`np.zeros` and its kin: arrays that symbols can be put into."""
+    original = getattr(np, name)
+
+    def make(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        if "dtype" in named:
+            named["dtype"] = _kind(named["dtype"])
+        plain = original(*(_kind(x) if isinstance(x, type) else x for x in given), **named)
+        return plain.astype(object) if plain.dtype.kind in "iuf" else plain
+
+    return make
+
+
+def _extreme(operation: str) -> Callable[..., Any]:
+    """`min` and `max`: where releases are sought, data are clamped and not compared."""
+    original = getattr(builtins, operation)
+
+    def choose(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        run = current.get()
+        if run is None or not run.shared.releasing or len(given) != 2 or named:
+            return original(*given, **named)
+        return _clamped(run, operation, *given)
+
+    return choose
+
+
+def _clamped(run: Any, operation: str, a: Any, b: Any) -> Any:  # noqa: ANN401
+    value, bound = (b, a) if isinstance(b, Symbolic) and not isinstance(a, Symbolic) else (a, b)
+    read = number(bound)
+    plain = None if read is None or not read.is_constant else read.constant.fraction()
+    in_data = isinstance(value, Symbolic) and any(n[0] in "xc" for n, _ in value.coefficients)
+    if plain is None or not in_data:
+        return getattr(builtins, operation)(a, b)
+    return run.clamped(operation, value, plain)
+
+
+def _clip(values: Any, low: Any = None, high: Any = None, *more: Any, **named: Any) -> Any:  # noqa: ANN401
+    """`np.clip`, element by element where there are symbols."""
+    low = named.get("a_min", named.get("min", low))
+    high = named.get("a_max", named.get("max", high))
+    run = current.get()
+    if (
+        run is None
+        or not run.shared.releasing
+        or more
+        or not np.isscalar(low)
+        or not np.isscalar(high)
+    ):
+        return np.clip(values, low, high, *more)
+    source = np.asarray(values, object)
+    result = np.empty(source.shape, object)
+    for index in np.ndindex(source.shape):
+        result[index] = _clamped(run, "min", _clamped(run, "max", source[index], low), high)
+    return result if source.ndim else result.item()
+
+
+_MATH = _Stand(
+    math,
+    {name: _exact(name, getattr(math, name)) for name in ("exp", "log", "floor", "ceil", "sqrt")}
+    | {"fsum": sum, "fabs": abs},
+)
+_NUMPY = _Stand(
+    np,
+    {name: _exact(name, getattr(np, name)) for name in ("exp", "log", "floor", "ceil", "sqrt")}
+    | {
+        "clip": _clip,
+        "array": _array,
+        "asarray": _array,
+        "float64": _Float,
+        "rint": _exact("whole", np.rint),
+    }
+    | {n: _filled(n) for n in ("zeros", "ones", "empty", "full", "zeros_like", "ones_like")}
+    | {n: _filled(n) for n in ("empty_like", "full_like")},
+)
+
+
+def _other_generator(*_: Any, **__: Any) -> Any:  # noqa: ANN401
+    raise refuse("np.random.default_rng is not the rng that the mechanism was given")
+
+
+_INSTEAD: dict[Any, Any] = {
+    id(math): _MATH,
+    id(np): _NUMPY,
+    id(np.random): _NO_RANDOM,
+    id(np.random.default_rng): _other_generator,
+}
+for _name in ("exp", "log", "floor", "ceil", "sqrt"):
+    _INSTEAD[id(getattr(math, _name))] = getattr(_MATH, _name)
+    _INSTEAD[id(getattr(np, _name))] = getattr(_NUMPY, _name)
+
+
+def prepared(mechanism: Callable[..., Any]) -> Callable[..., Any]:
+    """The mechanism with stand-ins for the names above, in itself and the functions it calls."""
+    made: Callable[..., Any] = _prepared(mechanism, {}, {})
+    return made
+
+
+def _prepared(value: Any, scopes: dict[int, Any], done: dict[int, Any]) -> Any:  # noqa: ANN401
+    if id(value) in done:
+        return done[id(value)]
+    if id(value) in _INSTEAD:
+        return _INSTEAD[id(value)]
+    if isinstance(value, functools.partial):
+        return functools.partial(_prepared(value.func, scopes, done), *value.args, **value.keywords)
+    if isinstance(value, types.MethodType):
+        return types.MethodType(_prepared(value.__func__, scopes, done), value.__self__)
+    if not isinstance(value, types.FunctionType):
+        own = vars(type(value)).get("__call__")
+        plain_object = isinstance(own, types.FunctionType) and not isinstance(value, type)
+        return types.MethodType(_prepared(own, scopes, done), value) if plain_object else value
+    if value.__code__.co_filename.startswith(_LIBRARY_ROOTS):
+        return value
+    cells = tuple(types.CellType() for _ in value.__closure__ or ())
+    scope = _scope(value.__globals__, scopes, done)
+    made = types.FunctionType(
+        value.__code__, scope, value.__name__, value.__defaults__, cells or None
+    )
+    made.__kwdefaults__ = value.__kwdefaults__
+    done[id(value)] = made  # before its cells, which may hold the function itself
+    for cell, original in zip(cells, value.__closure__ or (), strict=True):
+        with suppress(ValueError):  # a cell that is still empty stays so
+            cell.cell_contents = _cell(original, scopes, done)
+    return made
+
+
+def _cell(cell: Any, scopes: dict[int, Any], done: dict[int, Any]) -> Any:  # noqa: ANN401
+    content = cell.cell_contents
+    inner = isinstance(content, (types.FunctionType, functools.partial))
+    return _prepared(content, scopes, done) if inner else _INSTEAD.get(id(content), content)
+
+
+def _scope(original: dict[str, Any], scopes: dict[int, Any], done: dict[int, Any]) -> Any:  # noqa: ANN401
+    if id(original) in scopes:
+        return scopes[id(original)]
+    made = dict(original)
+    scopes[id(original)] = made
+    made.setdefault("float", _Float)
+    made.setdefault("int", _Int)
+    made.setdefault("min", _extreme("min"))
+    made.setdefault("max", _extreme("max"))
+    for name, value in original.items():
+        if id(value) in _INSTEAD:
+            made[name] = _INSTEAD[id(value)]
+        elif isinstance(value, types.FunctionType) and value.__globals__ is original:
+            made[name] = _prepared(value, scopes, done)
+    return made
+
+
+@contextmanager
+def no_other_randomness() -> Iterator[None]:
+    """Refuse a mechanism that draws from the global generators of Python or NumPy."""
+    before = random.getstate(), repr(np.random.get_state())  # noqa: NPY002  # it is what is watched
+    yield
+    if (random.getstate(), repr(np.random.get_state())) != before:  # noqa: NPY002
+        raise NotUnderstood("it draws from a generator other than the rng it was given")
+
+
+def check_callable(mechanism: object) -> None:
+    if not callable(mechanism):
+        raise InvalidParameter(f"mechanism={mechanism!r} must be callable as mechanism(data, rng)")

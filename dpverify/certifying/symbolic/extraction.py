@@ -1,0 +1,95 @@
+"""The trees of a mechanism: on symbols for data of any value, or on given datasets."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpverify.certifying.symbolic.calling import no_other_randomness, prepared, takes_epsilon
+from dpverify.certifying.symbolic.exact import Exact, Unit
+from dpverify.certifying.symbolic.generator import SymbolicGenerator
+from dpverify.certifying.symbolic.outputs import plain_output, values
+from dpverify.certifying.symbolic.plain import plain_tree
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import Limits, Shared, Tree, current, explore
+from dpverify.certifying.symbolic.schemas import Rows, Schema, concrete, flattened, slots, symbolic
+from dpverify.certifying.symbolic.symbols import Symbolic
+
+
+@dataclass
+class Extraction:
+    """Runs one mechanism, with one unit, on what it is given; noises keep their names."""
+
+    mechanism: Callable[..., Any]
+    schema: Schema
+    unit: Unit
+    epsilon: Exact
+    limits: Limits = field(default_factory=Limits)
+    releasing: bool = False
+
+    def __post_init__(self) -> None:
+        self._call = prepared(self.mechanism)
+        self._more = (Symbolic({}, self.epsilon),) if self._wants_epsilon() else ()
+        self.shared = Shared(self.unit, self.limits, releasing=self.releasing)
+        self._trees: dict[Rows, Tree] = {}
+
+    def _wants_epsilon(self) -> bool:
+        """For every ε it must be given; for one, only where the mechanism has no default."""
+        if not takes_epsilon(self.mechanism):
+            if self.unit.every:
+                raise NotUnderstood(
+                    "a proof for every epsilon needs a mechanism(data, rng, epsilon)"
+                )
+            return False
+        default = inspect.signature(self.mechanism).parameters["epsilon"].default
+        return self.unit.every or default is inspect.Parameter.empty
+
+    def on_symbols(self, length: int) -> tuple[int, Tree]:
+        """The tree for datasets of so many records or answers, and how many symbols it has."""
+        declared = slots(self.schema, length)
+        shared = self.shared
+        shared.bounds = {n: b for n, b in shared.bounds.items() if not n.startswith("x")}
+        for i, slot in enumerate(declared):
+            shared.bounds[f"x{i}"] = (slot.low, slot.high)
+            if slot.whole:
+                shared.whole.add(f"x{i}")
+        return len(declared), self._explored(lambda: symbolic(self.schema, length))
+
+    def on(self, rows: Rows) -> Tree:
+        """The tree for one dataset."""
+        if rows not in self._trees:
+            shared = self.shared
+            shared.bounds = {n: b for n, b in shared.bounds.items() if not n.startswith("x")}
+            tree, again = (self._explored(lambda: concrete(self.schema, rows)) for _ in range(2))
+            if plain_tree(tree) != plain_tree(again):
+                raise NotUnderstood("it does not do the same again on the same data and draws")
+            self._trees[rows] = tree
+        return self._trees[rows]
+
+    def named(self, data: Any) -> tuple[dict[str, float], Any]:  # noqa: ANN401
+        """The values of the symbols that stand for a dataset, and the dataset in symbols."""
+        flat, length = flattened(self.schema, data)
+        return {f"x{i}": float(x) for i, x in enumerate(flat)}, symbolic(self.schema, length)
+
+    def fresh_shared(self) -> Shared:
+        """For a run outside of the exploration."""
+        names = {f"x{i}" for i, s in enumerate(slots(self.schema, 1) * 64) if s.whole}
+        return Shared(self.unit, self.limits, whole=names)
+
+    def call(self, data: Any, rng: Any) -> Any:  # noqa: ANN401
+        """One run: the plain form of what the mechanism returns."""
+        return plain_output(self._call(data, rng, *self._more))
+
+    def _explored(self, data: Callable[[], Any]) -> Tree:
+        def program() -> Any:  # noqa: ANN401
+            run = current.get()
+            if run is None:  # pragma: no cover
+                raise NotUnderstood("no run")
+            with no_other_randomness():
+                returned = self._call(data(), SymbolicGenerator(run), *self._more)
+            output = plain_output(returned)
+            for value in values(output):
+                run.check_spent(value)
+            return output
+
+        return explore(program, self.shared)

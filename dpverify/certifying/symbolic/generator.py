@@ -1,0 +1,174 @@
+"""The generator that a mechanism gets while it is certified: draws are symbols, or fork."""
+
+# mypy: disable-error-code="override"
+# The methods take what numpy's take; their results are symbols.
+
+import math
+from itertools import permutations
+from math import comb, factorial
+from typing import Any
+
+import numpy as np
+
+from dpverify.certifying.symbolic.exact import ONE, Exact
+from dpverify.certifying.symbolic.running import Law, Run
+from dpverify.certifying.symbolic.symbols import Symbolic, Uniform, number, refuse
+
+_MOST_OUTCOMES = 720
+
+
+class SymbolicGenerator(np.random.Generator):
+    """A `numpy.random.Generator` as far as a mechanism can see; what it cannot do, it refuses."""
+
+    _KNOWN = frozenset(
+        {"laplace", "exponential", "standard_exponential", "geometric", "normal", "random"}
+        | {"standard_normal", "uniform", "integers", "choice", "permutation", "shuffle", "binomial"}
+    )
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(np.random.PCG64(0))
+        self._run = run
+
+    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
+        if not name.startswith("_") and name not in SymbolicGenerator._KNOWN:
+            raise refuse(f"rng.{name} is not understood")
+        return super().__getattribute__(name)
+
+    def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: ANN401
+        return self._around("laplace", loc, scale, size)
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: ANN401
+        return self._around("gaussian", loc, scale, size)
+
+    def standard_normal(self, size: Any = None, **_: Any) -> Any:  # noqa: ANN401
+        return self._around("gaussian", 0, 1, size)
+
+    def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: ANN401
+        return self._around("exponential", 0, scale, size)
+
+    def standard_exponential(self, size: Any = None, **_: Any) -> Any:  # noqa: ANN401
+        return self._around("exponential", 0, 1, size)
+
+    def geometric(self, p: Any, size: Any = None) -> Any:  # noqa: ANN401
+        return _shaped(
+            size, p, lambda q: self._symbol("geometric", self._ratio(ONE - _constant(q, "p")))
+        )
+
+    def _ratio(self, ratio: Exact) -> Exact:
+        """A rational ratio as a power of e^(−u), where u = ln ρ and it is one."""
+        plain, root = ratio.fraction(), self._run.unit.ratio
+        if plain is None or root is None or not 0 < plain < 1:
+            return ratio
+        power = round(-math.log(plain) / math.log(root))
+        return Exact.exponential(-power) if root**-power == plain else ratio
+
+    def random(self, size: Any = None, **_: Any) -> Any:  # noqa: ANN401
+        return _shaped(size, 0, lambda _: Uniform(self._run, self._run.uniform()))
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:  # noqa: ANN401
+        if (
+            isinstance(low, (int, float))
+            and low == 0
+            and isinstance(high, (int, float))
+            and high == 1
+        ):
+            return self.random(size)
+        raise refuse("rng.uniform is understood on [0, 1] only")
+
+    def integers(
+        self,
+        low: Any,  # noqa: ANN401
+        high: Any = None,  # noqa: ANN401
+        size: Any = None,  # noqa: ANN401
+        dtype: Any = np.int64,  # noqa: ANN401
+        endpoint: bool = False,  # noqa: FBT001, FBT002
+    ) -> Any:  # noqa: ANN401
+        del dtype
+        first, last = (0, low) if high is None else (low, high)
+        first, last = int(first), int(last) + bool(endpoint)
+        return _shaped(size, 0, lambda _: first + self._fork([ONE] * (last - first)))
+
+    def binomial(self, n: Any, p: Any, size: Any = None) -> Any:  # noqa: ANN401
+        trials, chance = int(n), _constant(p, "p")
+        weights = [
+            chance**k * (ONE - chance) ** (trials - k) * comb(trials, k) for k in range(trials + 1)
+        ]
+        return _shaped(size, 0, lambda _: self._fork(weights))
+
+    def choice(  # noqa: PLR0917, PLR0913
+        self,
+        a: Any,  # noqa: ANN401
+        size: Any = None,  # noqa: ANN401
+        replace: bool = True,  # noqa: FBT001, FBT002
+        p: Any = None,  # noqa: ANN401
+        axis: int = 0,
+        shuffle: bool = True,  # noqa: FBT001, FBT002
+    ) -> Any:  # noqa: ANN401
+        del axis, shuffle
+        options = list(range(a)) if isinstance(a, (int, np.integer)) else list(a)
+        weights = [ONE] * len(options) if p is None else [_constant(x, "p") for x in p]
+        if not replace:
+            raise refuse("rng.choice without replacement is not understood")
+        return _shaped(size, 0, lambda _: options[self._fork(weights)])
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:  # noqa: ANN401
+        del axis
+        items = list(range(x)) if isinstance(x, (int, np.integer)) else list(x)
+        if factorial(len(items)) > _MOST_OUTCOMES:
+            raise refuse(f"there are too many permutations of {len(items)} items")
+        orders = list(permutations(items))
+        chosen = orders[self._fork([ONE] * len(orders))]
+        result = np.empty(len(chosen), object)
+        result[:] = chosen
+        plain = all(isinstance(i, (int, np.integer)) for i in chosen)
+        return result.astype(np.int64) if plain else result
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:  # noqa: ANN401
+        x[:] = self.permutation(x, axis)
+
+    def _fork(self, weights: list[Exact]) -> int:
+        if not weights:
+            raise refuse("it draws from nothing")
+        if len(weights) > _MOST_OUTCOMES:
+            raise refuse(f"a draw has more than {_MOST_OUTCOMES} outcomes")
+        return self._run.draw(tuple(weights))
+
+    def _around(self, kind: str, loc: Any, scale: Any, size: Any) -> Any:  # noqa: ANN401
+        def one(pair: tuple[Any, Any]) -> Any:  # noqa: ANN401
+            center, spread = pair
+            parameter = _constant(spread, "scale")
+            if not parameter:
+                return center
+            noise = self._symbol(kind, parameter)
+            plain = isinstance(center, (int, float)) and center == 0
+            return noise if plain else noise + center
+
+        shapes = np.broadcast_shapes(np.shape(loc), np.shape(scale))
+        if size is None and not shapes:
+            return one((loc, scale))
+        wanted = shapes if size is None else size
+        locs, scales = (np.broadcast_to(np.asarray(v, object), wanted) for v in (loc, scale))
+        result = np.empty(locs.shape, object)
+        for index in np.ndindex(locs.shape):
+            result[index] = one((locs[index], scales[index]))
+        return result
+
+    def _symbol(self, kind: str, parameter: Exact) -> Symbolic:
+        return Symbolic.symbol(self._run.noise(Law(kind, parameter)))
+
+
+def _constant(value: object, name: str) -> Exact:
+    found = number(value)
+    if found is None or not found.is_constant:
+        raise refuse(f"the {name} of a draw depends on the data or on noise")
+    return found.constant
+
+
+def _shaped(size: Any, value: Any, draw: Any) -> Any:  # noqa: ANN401
+    if size is None:
+        return draw(value)
+    result = np.empty(size, object)
+    for index in np.ndindex(result.shape):
+        result[index] = draw(value)
+    plain = all(isinstance(x, (int, np.integer)) for x in result.ravel())
+    return result.astype(np.int64) if plain and result.size else result

@@ -1,0 +1,118 @@
+"""What a mechanism returns, in plain form: nested tuples of texts and numbers.
+
+A leaf is ("int", n), ("float", x), ("bool", b), ("text", s), ("none",) or ("value", expression);
+anything else is ("list" | "tuple" | "array" | "dict", …).
+"""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpverify.certifying.symbolic.reading import simple_rational
+from dpverify.certifying.symbolic.symbols import Symbolic, Uniform, refuse
+
+
+def plain_output(value: Any) -> Any:  # noqa: C901, ANN401
+    """The plain form of a returned value."""
+    if isinstance(value, Symbolic):
+        return _symbolic(value)
+    if isinstance(value, (bool, np.bool_)):
+        return ("bool", bool(value))
+    if isinstance(value, (int, np.integer)):
+        return ("int", int(value))
+    if isinstance(value, (float, np.floating)):
+        return ("float", _float(float(value)))
+    if value is None:
+        return ("none",)
+    if isinstance(value, str):
+        return ("text", str(value))
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return plain_output(value.item())
+    if isinstance(value, np.ndarray):
+        return ("array", *(plain_output(part) for part in value))
+    if isinstance(value, (list, tuple)):
+        return (
+            "list" if isinstance(value, list) else "tuple",
+            *(plain_output(part) for part in value),
+        )
+    if isinstance(value, dict):
+        keys = [(plain_output(key), plain_output(part)) for key, part in value.items()]
+        return ("dict", *sorted(keys, key=lambda pair: repr(pair[0])))
+    what = "a uniform draw" if isinstance(value, Uniform) else f"a {type(value).__name__}"
+    raise refuse(f"it returns {what}, which is not understood")
+
+
+def shape(output: Any) -> Any:  # noqa: ANN401
+    """The output with its expressions left blank."""
+    if isinstance(output, tuple) and output and output[0] == "value":
+        return ("value",)
+    return tuple(map(shape, output)) if isinstance(output, tuple) else output
+
+
+def values(output: Any) -> Iterator[Symbolic]:  # noqa: ANN401
+    """The expressions in an output, in order."""
+    if isinstance(output, tuple) and output and output[0] == "value":
+        yield output[1]
+    elif isinstance(output, tuple):
+        for part in output:
+            yield from values(part)
+
+
+def filled(output: Any, numbers: Iterator[Any]) -> Any:  # noqa: ANN401
+    """The output with each expression replaced by the next of these."""
+    if isinstance(output, tuple) and output and output[0] == "value":
+        return next(numbers)
+    return tuple(filled(part, numbers) for part in output) if isinstance(output, tuple) else output
+
+
+def merged(output: Any) -> Any:  # noqa: ANN401
+    """The output with True, 1 and 1.0 told as one, and lists, tuples and arrays as well."""
+    if not isinstance(output, tuple):
+        return output
+    if output and output[0] in {"int", "float", "bool"}:
+        number = output[1]
+        return ("number", number if isinstance(number, str) else Fraction(number))
+    if output and output[0] in {"list", "tuple", "array"}:
+        return ("list", *map(merged, output[1:]))
+    return tuple(map(merged, output))
+
+
+def shown(output: Any) -> Any:  # noqa: ANN401
+    """The output as a reader knows it."""
+    if not isinstance(output, tuple) or not output:
+        return output
+    kind, *parts = output
+    if kind in {"int", "bool", "text"}:
+        return parts[0]
+    if kind in {"float", "number"}:
+        number = parts[0]
+        if isinstance(number, Fraction):
+            return int(number) if number.denominator == 1 and kind == "number" else float(number)
+        return float(number)
+    if kind == "none":
+        return None
+    if kind == "dict":
+        return {shown(key): shown(part) for key, part in parts}
+    if kind == "event":
+        return parts[0]
+    made = [shown(part) for part in parts]
+    return tuple(made) if kind == "tuple" else made
+
+
+def _symbolic(value: Symbolic) -> Any:  # noqa: ANN401
+    plain = value.constant.fraction()
+    if not value.is_constant:
+        return ("value", value)
+    if plain is None:
+        return ("float", f"exact {value.constant.key()}")
+    return ("float", plain)
+
+
+def _float(value: float) -> Any:  # noqa: ANN401
+    if not math.isfinite(value):
+        return str(value)
+    simple = simple_rational(value)
+    return Fraction(value) if simple is None else simple

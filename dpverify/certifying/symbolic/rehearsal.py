@@ -1,0 +1,157 @@
+"""Run a mechanism on plain numbers and on symbols with the same draws: the outputs must agree.
+
+A mechanism may look at types or at bits, where symbols differ from what they stand for. Rehearsals
+on random datasets find such differences; they are a test of the symbolic run, not a proof of it.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpverify.certifying.symbolic.exact import Exact, Unit
+from dpverify.certifying.symbolic.extraction import Extraction
+from dpverify.certifying.symbolic.generator import SymbolicGenerator
+from dpverify.certifying.symbolic.outputs import filled, merged, plain_output, values
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import Law, Run, Shared, once
+from dpverify.certifying.symbolic.symbols import Symbolic
+
+_RUNS = 12
+_TOLERANCE = 1e-9
+
+
+class Script:
+    """Draws in the order in which a mechanism asks for them; the same for both runs."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+        self.rewind()
+
+    def rewind(self) -> None:
+        self._rng = np.random.default_rng(self._seed)
+
+    def standard(self, kind: str) -> float:
+        """A noise of scale 1, or a uniform draw."""
+        draws: dict[str, Callable[[], float]] = {
+            "laplace": self._rng.laplace,
+            "exponential": self._rng.exponential,
+            "gaussian": self._rng.normal,
+            "uniform": self._rng.random,
+        }
+        return float(draws[kind]())
+
+    def geometric(self, ratio: float) -> int:
+        return int(self._rng.geometric(1.0 - ratio))
+
+
+class GuidedRun(Run):
+    """A symbolic run whose comparisons are decided by the values of its symbols."""
+
+    def __init__(self, shared: Shared, script: Script, data: dict[str, float]) -> None:
+        super().__init__(shared, [])
+        self._script, self.known = script, dict(data)
+        self._uniform: list[float] = []
+
+    def value(self, expression: Symbolic) -> float:
+        constant = float(self._number(expression.constant))
+        return constant + math.fsum(float(c) * self.known[n] for n, c in expression.coefficients)
+
+    def _number(self, number: Exact) -> float:
+        unit = Unit() if self.unit.every else self.unit
+        return float(unit.enclosure(number).mid())
+
+    def noise(self, law: Law) -> str:
+        name = super().noise(law)
+        parameter = self._number(law.parameter)
+        if law.kind == "geometric":
+            self.known[name] = self._script.geometric(parameter)
+        else:
+            self.known[name] = parameter * self._script.standard(law.kind)
+        return name
+
+    def uniform(self) -> int:
+        self._uniform.append(self._script.standard("uniform"))
+        return len(self._uniform) - 1
+
+    def coin(self, index: int, bound: Exact) -> bool:
+        return self._uniform[index] < self._number(bound)
+
+    def draw(self, weights: tuple[Exact, ...]) -> int:
+        shares = np.cumsum([self._number(w) for w in weights])
+        at = self._script.standard("uniform") * float(shares[-1])
+        return int(np.searchsorted(shares, at, side="right"))
+
+    def decide(self, gap: Symbolic, *, strict: bool) -> bool:
+        value = self.value(gap)
+        return value > 0.0 if strict else value >= 0.0
+
+
+class PlainGenerator(SymbolicGenerator):
+    """The same draws as plain numbers of NumPy's types."""
+
+    def __init__(self, run: GuidedRun) -> None:
+        super().__init__(run)
+        self._guided = run
+
+    def _symbol(self, kind: str, parameter: Exact) -> Any:  # noqa: ANN401
+        value = self._guided.known[self._guided.noise(Law(kind, parameter))]
+        return int(value) if kind == "geometric" else float(value)
+
+    def random(self, size: Any = None, **_: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
+        draws = [self._guided._script.standard("uniform") for _ in range(math.prod(_shape(size)))]  # noqa: SLF001
+        return draws[0] if size is None else np.array(draws).reshape(_shape(size))
+
+    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
+        found = super().__getattribute__(name)
+        return _plainly(found) if name in SymbolicGenerator._KNOWN else found  # noqa: SLF001
+
+
+def _plainly(method: Callable[..., Any]) -> Callable[..., Any]:
+    def draw(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        found = method(*given, **named)
+        if isinstance(found, np.ndarray) and found.dtype == object:
+            whole = all(isinstance(x, (int, np.integer)) for x in found.ravel())
+            return found.astype(np.int64 if whole else np.float64)
+        return found
+
+    return draw
+
+
+def _shape(size: Any) -> tuple[int, ...]:  # noqa: ANN401
+    if size is None:
+        return ()
+    return tuple(size) if isinstance(size, (tuple, list)) else (int(size),)
+
+
+def rehearse(extraction: Extraction) -> None:
+    """Raise where the mechanism returns something else on plain numbers than on symbols."""
+    rng = np.random.default_rng(7)
+    for seed in range(_RUNS):
+        data = extraction.schema.draw(rng)
+        script = Script(seed)
+        known, symbols = extraction.named(data)
+        runs = []
+        for plain in (True, False):
+            script.rewind()
+            run = GuidedRun(extraction.fresh_shared(), script, known)
+            kind = PlainGenerator if plain else SymbolicGenerator
+            given = data if plain else symbols
+            output = once(lambda g=given, r=run, k=kind: extraction.call(g, k(r)), run)  # type: ignore[misc]
+            numbers = iter([("float", Fraction(run.value(v))) for v in values(output)])
+            runs.append(merged(filled(output, numbers)))
+        if not _close(*runs):
+            raise NotUnderstood("it returns something else on plain numbers than on symbols")
+
+
+def _close(a: Any, b: Any) -> bool:  # noqa: ANN401
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(_close(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return bool(abs(a - b) <= _TOLERANCE * max(1.0, abs(float(a))))
+    return bool(a == b)
+
+
+__all__ = ["plain_output", "rehearse"]

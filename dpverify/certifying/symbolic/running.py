@@ -1,0 +1,428 @@
+"""Run a mechanism on symbols, once for each path through it, and keep what it does as a tree.
+
+Every comparison of symbols asks the current run. The run follows the answers it was given, takes
+the first that is possible from there on, and remembers what it was asked; `explore` starts the
+mechanism again with other answers until no path is left.
+"""
+
+import math
+import sys
+from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact, Unit
+from dpverify.certifying.symbolic.reading import read_float
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.watching import watched
+
+if TYPE_CHECKING:
+    from dpverify.certifying.symbolic.symbols import Symbolic
+
+current: ContextVar["Run | None"] = ContextVar("run", default=None)
+_OWN = str(Path(__file__).parent)
+_LIBRARIES = (_OWN, "numpy", "<__array_function__", "contextlib", "functools")
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """What a noise symbol is: laplace, exponential or gaussian with a scale; geometric on 1, 2, …
+    whose masses fall by the ratio `parameter`.
+    """
+
+    kind: str
+    parameter: Exact
+
+
+@dataclass(frozen=True, slots=True)
+class Inequality:
+    """Σ coefficient·symbol + constant ≥ 0, or > 0 if strict."""
+
+    coefficients: tuple[tuple[str, Fraction], ...]
+    constant: Exact
+    strict: bool
+
+    def negated(self, *, whole: bool) -> "Inequality":
+        flipped = tuple((n, -c) for n, c in self.coefficients)
+        if whole:  # not(e ≥ 0) is −e − 1 ≥ 0
+            return Inequality(flipped, -self.constant - 1, strict=False)
+        return Inequality(flipped, -self.constant, not self.strict)
+
+
+@dataclass(slots=True)
+class Test:
+    """A comparison: which way the program goes if the inequality holds, and if it does not."""
+
+    yes_if: Inequality
+    no_if: Inequality
+    where: str
+    yes: "Tree"
+    no: "Tree"
+
+
+@dataclass(slots=True)
+class Draw:
+    """A draw from finitely many: the probability of each, and how the program goes on."""
+
+    weights: tuple[Exact, ...]
+    children: list["Tree"]
+
+
+@dataclass(slots=True)
+class Release:
+    """A symbol for expression + coefficient·noise; what follows sees it alone."""
+
+    name: str
+    expression: Any
+    coefficient: Fraction
+    law: Law
+    then: "Tree"
+
+
+@dataclass(slots=True)
+class Clamp:
+    """A symbol for the minimum or maximum of an expression and a constant."""
+
+    name: str
+    operation: str
+    expression: Any
+    constant: Fraction
+    then: "Tree"
+
+
+@dataclass(slots=True)
+class Leaf:
+    """What the program returns on this path, in plain form."""
+
+    output: Any
+
+
+Tree: TypeAlias = Test | Draw | Release | Clamp | Leaf
+Step: TypeAlias = tuple[Any, int, int]
+
+
+@dataclass(slots=True)
+class Limits:
+    """How much may be tried: paths, comparisons on one path, seconds in all, bytes in all."""
+
+    paths: int = 3000
+    depth: int = 300
+    seconds: float = 20.0
+    memory: int = 2 << 30
+
+
+@dataclass(slots=True)
+class Shared:
+    """What all runs of one exploration have in common."""
+
+    unit: Unit
+    limits: Limits
+    whole: set[str] = field(default_factory=set)
+    laws: dict[str, Law] = field(default_factory=dict)
+    bounds: dict[str, tuple[Fraction | None, Fraction | None]] = field(default_factory=dict)
+    readings: dict[float, Exact] = field(default_factory=dict)
+    releasing: bool = False  # data plus noise become symbols of their own
+
+
+class Run:
+    """One run: follows `prefix`, then the first possible answer; keeps the `trail` of both."""
+
+    def __init__(self, shared: Shared, prefix: list[Step]) -> None:
+        self.shared, self.prefix = shared, prefix
+        self.unit = shared.unit
+        self.trail: list[Step] = []
+        self.failure: NotUnderstood | None = None
+        self._facts: dict[Any, _Range] = {}
+        self._draws = 0
+        self._coins: list[tuple[Exact, Exact]] = []
+        self._spent: set[str] = set()  # noises that are part of a release
+        self._told: set[str] = set()  # noises that something else depends on
+        self._made = 0
+        for name, (low, high) in shared.bounds.items():
+            self._facts[((name, Fraction(1)),)] = _Range(
+                None if low is None else Exact.of(low), None if high is None else Exact.of(high)
+            )
+
+    def read(self, value: float) -> Exact:
+        known = self.shared.readings
+        if not math.isfinite(value):
+            raise self.refused("it computes with an infinite or undefined number")
+        if value not in known:
+            known[value] = read_float(value, self.unit)
+        return known[value]
+
+    def refused(self, reason: str) -> NotUnderstood:
+        self.failure = self.failure or NotUnderstood(reason, where())
+        return self.failure
+
+    def is_whole(self, value: "Symbolic") -> bool:
+        names = all(n in self.shared.whole and c.denominator == 1 for n, c in value.coefficients)
+        plain = value.constant.fraction()
+        return names and plain is not None and plain.denominator == 1
+
+    def real_noises(self, value: "Symbolic") -> int:
+        """How many noises with a density are in an expression."""
+        laws = [self.shared.laws.get(n) for n, _ in value.coefficients]
+        return sum(law is not None and law.kind != "geometric" for law in laws)
+
+    def noise(self, law: Law) -> str:
+        """The name of the next noise symbol: it stands for one position in one law."""
+        if self.unit.sign(law.parameter) <= 0:
+            raise self.refused("the scale of a noise is not positive")
+        name, self._draws = f"n{self._draws}", self._draws + 1
+        while self.shared.laws.setdefault(name, law) != law:
+            name += "'"
+        if law.kind == "geometric":
+            self.shared.whole.add(name)
+            self.shared.bounds[name] = (Fraction(1), None)
+        if law.kind == "exponential":
+            self.shared.bounds[name] = (Fraction(0), None)
+        low = self.shared.bounds.get(name)
+        if low is not None and low[0] is not None:
+            self._facts.setdefault(((name, Fraction(1)),), _Range(Exact.of(low[0]), None))
+        return name
+
+    def uniform(self) -> int:
+        self._coins.append((ZERO, ONE))
+        return len(self._coins) - 1
+
+    def coin(self, index: int, bound: Exact) -> bool:
+        """Whether the uniform draw of that index is below a constant."""
+        low, high = self._coins[index]
+        if self.unit.sign(bound - low) <= 0 or self.unit.sign(high - bound) <= 0:
+            return self.unit.sign(bound - low) > 0
+        share = (bound - low) / (high - low)
+        below = self.draw((share, 1 - share)) == 0
+        self._coins[index] = (low, bound) if below else (bound, high)
+        return below
+
+    def draw(self, weights: tuple[Exact, ...]) -> int:
+        """Which of finitely many outcomes; those of probability 0 are left out."""
+        possible = [i for i, w in enumerate(weights) if self.unit.sign(w) != 0]
+        if any(self.unit.sign(weights[i]) < 0 for i in possible) or not possible:
+            raise self.refused("a probability is negative, or all are zero")
+        total = sum((weights[i] for i in possible), ZERO)
+        shares = tuple(weights[i] / total for i in possible)
+        return (
+            possible[self._step(("draw", shares), len(shares))] if len(shares) > 1 else possible[0]
+        )
+
+    def released(self, value: "Symbolic") -> "Symbolic":
+        """Something plus fresh noise as a symbol of its own; data and noise alone as they are.
+
+        Constants count as something: on the neighbor without records they stand where data were.
+        """
+        names = [n for n, _ in value.coefficients]
+        noises = [n for n in names if n in self.shared.laws]
+        if not self.shared.releasing or not noises or 1 < len(noises) == len(names):
+            return value
+        self.check_spent(value)
+        fresh = [n for n in noises if n not in self._told]
+        if not fresh:
+            return value
+        noise = fresh[0]
+        coefficient = dict(value.coefficients)[noise]
+        rest = value.without(noise)
+        self._spent.add(noise)
+        self._told |= {n for n in names if n != noise}
+        name, self._made = f"r{self._made}", self._made + 1
+        self._step(("release", name, rest.key(), coefficient, self.shared.laws[noise], rest), 1)
+        return type(value).symbol(name)
+
+    def clamped(self, operation: str, value: "Symbolic", constant: Fraction) -> "Symbolic":
+        """min or max of an expression in data and a constant, as a symbol of its own."""
+        self.check_spent(value)
+        self._told |= {n for n, _ in value.coefficients}
+        name, self._made = f"c{self._made}", self._made + 1
+        self._step(("clamp", name, operation, value.key(), constant, value), 1)
+        return type(value).symbol(name)
+
+    def check_spent(self, value: "Symbolic") -> None:
+        if any(n in self._spent for n, _ in value.coefficients):
+            raise self.refused("it uses one noise twice")
+
+    def decide(self, gap: "Symbolic", *, strict: bool) -> bool:
+        """Whether gap > 0 (strict) or gap ≥ 0."""
+        if gap.is_constant:
+            sign = self.unit.sign(gap.constant)
+            return sign > 0 if strict else sign >= 0
+        if any(n[0] in "xc" for n, _ in gap.coefficients):
+            gap = self.released(gap)
+        self.check_spent(gap)
+        self._told |= {n for n, _ in gap.coefficients}
+        yes, whole = self._normal(gap, strict)
+        no = yes.negated(whole=whole)
+        direction, known, sign = self._known(yes)
+        if known.implies(yes, sign, self.unit):
+            return True
+        if known.implies(no, -sign, self.unit):
+            return False
+        answer = self._step(("test", yes, no), 2) == 0
+        self._facts[direction] = known.with_(yes if answer else no, sign if answer else -sign, self)
+        return answer
+
+    def _normal(self, gap: "Symbolic", strict: bool) -> tuple[Inequality, bool]:  # noqa: FBT001
+        whole = all(n in self.shared.whole for n, _ in gap.coefficients)
+        plain = gap.constant.fraction()
+        if not whole or plain is None:
+            factor = 1 / abs(gap.coefficients[0][1])
+            scaled = tuple((n, c * factor) for n, c in gap.coefficients)
+            return Inequality(scaled, gap.constant * factor, strict), False
+        factor = Fraction(math.lcm(*(c.denominator for _, c in gap.coefficients)))
+        factor /= math.gcd(*(int(c * factor) for _, c in gap.coefficients))
+        scaled = tuple((n, c * factor) for n, c in gap.coefficients)
+        constant = plain * factor  # k + c > 0 is k + ⌈c⌉ − 1 ≥ 0; k + c ≥ 0 is k + ⌊c⌋ ≥ 0
+        constant = Fraction(math.ceil(constant) - 1 if strict else math.floor(constant))
+        return Inequality(scaled, Exact.of(constant), strict=False), True
+
+    def _known(self, test: Inequality) -> tuple[Any, "_Range", int]:
+        sign = 1 if test.coefficients[0][1] > 0 else -1
+        lead = abs(test.coefficients[0][1])
+        direction = tuple((n, c * sign / lead) for n, c in test.coefficients)
+        return direction, self._facts.get(direction, _Range(None, None)), sign
+
+    def _step(self, asked: Any, options: int) -> int:  # noqa: ANN401
+        at = len(self.trail)
+        if at >= self.shared.limits.depth:
+            raise self.refused(f"it makes more than {at} comparisons or draws on one path")
+        if at < len(self.prefix):
+            before, answer, _ = self.prefix[at]
+            if before[: len(asked)] != asked and not _alike(before, asked):
+                raise self.refused("it does not do the same again on the same data and draws")
+            self.trail.append(self.prefix[at])
+            return answer
+        self.trail.append(((*asked, where()), 0, options))
+        return 0
+
+
+def _alike(before: Any, asked: Any) -> bool:  # noqa: ANN401
+    """Whether two steps that make symbols make the same one."""
+    made = before[0] == asked[0] and asked[0] in {"release", "clamp"}
+    return bool(made and before[1:5] == asked[1:5])
+
+
+@dataclass(slots=True)
+class _Range:
+    """What is known of one direction: low ≤ value ≤ high, strictly or not."""
+
+    low: Exact | None
+    high: Exact | None
+    low_strict: bool = False
+    high_strict: bool = False
+
+    def implies(self, test: Inequality, sign: int, unit: Unit) -> bool:
+        """sign·lead·value + constant ≥ 0 follows."""
+        end, open_end = (self.low, self.low_strict) if sign > 0 else (self.high, self.high_strict)
+        if end is None:
+            return False
+        lead = abs(test.coefficients[0][1])
+        try:
+            margin = unit.sign(end * (sign * lead) + test.constant)
+        except NotUnderstood:  # an unlike power of ε: nothing follows
+            return False
+        return margin > 0 or (margin == 0 and (open_end or not test.strict))
+
+    def with_(self, test: Inequality, sign: int, run: Run) -> "_Range":
+        end = test.constant / (-sign * abs(test.coefficients[0][1]))
+        del run
+        if sign > 0:
+            return _Range(end, self.high, test.strict, self.high_strict)
+        return _Range(self.low, end, self.low_strict, test.strict)
+
+
+def where() -> str:
+    """The line of the mechanism that is being run, as file:line."""
+    frame = sys._getframe(1)  # noqa: SLF001  # the frames of the caller are what is asked for
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not any(part in name for part in _LIBRARIES):
+            return f"{Path(name).name}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return "unknown line"
+
+
+def explore(program: Callable[[], Any], shared: Shared) -> Tree:
+    """All paths of `program`, which runs the mechanism once and returns its plain output."""
+    finished: list[tuple[list[Step], Any]] = []
+    prefix: list[Step] | None = []
+    with watched(shared.limits.seconds, shared.limits.memory):
+        while prefix is not None:
+            if len(finished) >= shared.limits.paths:
+                raise NotUnderstood(
+                    f"there are more than {len(finished)} paths", last_where(prefix)
+                )
+            run = Run(shared, prefix)
+            finished.append((run.trail, once(program, run)))
+            if len(run.trail) < len(prefix):
+                raise NotUnderstood("it does not do the same again on the same data and draws")
+            prefix = _next(run.trail)
+    return _tree(finished, 0)
+
+
+def once(program: Callable[[], Any], run: Run) -> Any:  # noqa: ANN401
+    """One run; every way in which it can fail becomes a reason."""
+    token = current.set(run)
+    try:
+        output = program()
+    except NotUnderstood as error:
+        found = run.failure or error
+        found.where = found.where or _line(error)
+        raise found from None
+    except RecursionError as error:
+        raise NotUnderstood("it calls itself without end", _line(error)) from None
+    except Exception as error:  # noqa: BLE001  # whatever the mechanism raises
+        text = f"it raises {type(error).__name__}: {str(error)[:80]}"
+        raise run.failure or NotUnderstood(text, _line(error)) from None
+    finally:
+        current.reset(token)
+    if run.failure is not None:
+        raise run.failure
+    return output
+
+
+def last_where(trail: list[Step]) -> str | None:
+    return trail[-1][0][-1] if trail else None
+
+
+def _line(error: BaseException) -> str | None:
+    trace, found = error.__traceback__, None
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if not any(part in name for part in _LIBRARIES):
+            found = f"{Path(name).name}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
+
+
+def _next(trail: list[Step]) -> list[Step] | None:
+    for at in range(len(trail) - 1, -1, -1):
+        asked, answer, options = trail[at]
+        if answer + 1 < options:
+            return [*trail[:at], (asked, answer + 1, options)]
+    return None
+
+
+def _tree(paths: list[tuple[list[Step], Any]], depth: int) -> Tree:
+    """The paths, in the order in which they were found, as one tree."""
+    trail, output = paths[0]
+    if len(trail) == depth:
+        return Leaf(output)
+    asked, _, options = trail[depth]
+    cuts = [0]
+    for answer in range(options):
+        end = cuts[-1]
+        while end < len(paths) and paths[end][0][depth][1] == answer:
+            end += 1
+        cuts.append(end)
+    parts = [_tree(paths[a:b], depth + 1) for a, b in pairwise(cuts)]
+    if asked[0] == "draw":
+        return Draw(asked[1], parts)
+    if asked[0] == "release":
+        return Release(asked[1], asked[5], asked[3], asked[4], parts[0])
+    if asked[0] == "clamp":
+        return Clamp(asked[1], asked[2], asked[5], asked[4], parts[0])
+    return Test(asked[1], asked[2], asked[3], *parts)

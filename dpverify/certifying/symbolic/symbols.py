@@ -1,0 +1,357 @@
+"""Numbers that stand for data and noise: linear expressions whose comparisons ask the run."""
+
+import numbers
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.running import Run, current
+
+Coefficients = tuple[tuple[str, Fraction], ...]
+
+
+class Symbolic:
+    """Σ coefficient·symbol + constant. A comparison is a bool at once: the run decides which."""
+
+    __slots__ = ("coefficients", "constant")
+
+    def __init__(self, coefficients: Mapping[str, Fraction], constant: Exact = ZERO) -> None:
+        kept = sorted((name, c) for name, c in coefficients.items() if c)
+        self.coefficients: Coefficients = tuple(kept)
+        self.constant = constant
+
+    @staticmethod
+    def symbol(name: str) -> "Symbolic":
+        return Symbolic({name: Fraction(1)})
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.coefficients
+
+    def scaled(self, factor: Exact) -> "Symbolic":
+        if self.is_constant:
+            return Symbolic({}, self.constant * factor)
+        plain = factor.fraction()
+        if plain is None:
+            raise refuse("it multiplies data or noise by a number that is not rational")
+        return Symbolic({n: c * plain for n, c in self.coefficients}, self.constant * factor)
+
+    def plus(self, other: "Symbolic") -> "Symbolic":
+        total = dict(self.coefficients)
+        for name, c in other.coefficients:
+            total[name] = total.get(name, Fraction()) + c
+        return Symbolic(total, self.constant + other.constant)
+
+    def without(self, name: str) -> "Symbolic":
+        return Symbolic({n: c for n, c in self.coefficients if n != name}, self.constant)
+
+    def key(self) -> tuple[Coefficients, Exact]:
+        return self.coefficients, self.constant
+
+    def __add__(self, other: object) -> Any:  # noqa: ANN401
+        return _lifted(self, other, lambda a, b: _released(a.plus(b)))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> Any:  # noqa: ANN401
+        return _lifted(self, other, lambda a, b: _released(a.plus(-b)))
+
+    def __rsub__(self, other: object) -> Any:  # noqa: ANN401
+        return _lifted(self, other, lambda a, b: _released(b.plus(-a)))
+
+    def __mul__(self, other: object) -> Any:  # noqa: ANN401
+        return _lifted(self, other, _product)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: object) -> Any:  # noqa: ANN401
+        return _lifted(self, other, _quotient)
+
+    def __rtruediv__(self, other: object) -> Any:  # noqa: ANN401
+        return _lifted(self, other, lambda a, b: _quotient(b, a))
+
+    def __neg__(self) -> "Symbolic":
+        return Symbolic({n: -c for n, c in self.coefficients}, -self.constant)
+
+    def __pos__(self) -> "Symbolic":
+        return self
+
+    def __abs__(self) -> "Symbolic":
+        return self if _decided(self, strict=False) else -self
+
+    def __pow__(self, exponent: object) -> "Symbolic":
+        if isinstance(exponent, (int, np.integer)) and self.is_constant:
+            return Symbolic({}, self.constant ** int(exponent))
+        if exponent == 1:
+            return self
+        raise refuse("a power of data or noise is not linear")
+
+    def __lt__(self, other: object) -> Any:  # noqa: ANN401
+        return _lifted(self, other, lambda a, b: _decided(b.plus(-a), strict=True))
+
+    def __le__(self, other: object) -> Any:  # noqa: ANN401
+        return _lifted(self, other, lambda a, b: _decided(b.plus(-a), strict=False))
+
+    def __gt__(self, other: object) -> Any:  # noqa: ANN401
+        return _lifted(self, other, lambda a, b: _decided(a.plus(-b), strict=True))
+
+    def __ge__(self, other: object) -> Any:  # noqa: ANN401
+        return _lifted(self, other, lambda a, b: _decided(a.plus(-b), strict=False))
+
+    def __eq__(self, other: object) -> Any:  # noqa: ANN401
+        return _lifted(self, other, _equal)
+
+    def __ne__(self, other: object) -> Any:  # noqa: ANN401
+        equal = _lifted(self, other, _equal)
+        return (
+            equal
+            if equal is NotImplemented
+            else np.logical_not(equal)
+            if isinstance(equal, np.ndarray)
+            else not equal
+        )
+
+    def __bool__(self) -> bool:
+        return not _equal(self, _CONSTANT_ZERO)
+
+    def __hash__(self) -> int:
+        if current.get() is None:
+            return hash((self.coefficients, self.constant))
+        raise refuse("it uses data or noise as a key of a dictionary or set")
+
+    def __float__(self) -> float:
+        run = current.get()
+        if not self.is_constant or run is None or run.unit.every:
+            raise refuse("it turns data or noise into a plain float")
+        return float(run.unit.enclosure(self.constant).mid())
+
+    def __index__(self) -> int:
+        plain = self.constant.fraction()
+        if not self.is_constant or plain is None or plain.denominator != 1:
+            raise refuse("it uses data or noise as an index or a plain integer")
+        return plain.numerator
+
+    __int__ = __index__
+
+    def whole(self) -> "Symbolic":
+        """The number itself where it is an integer; rounding anything else is not linear."""
+        run = current.get()
+        if run is not None and run.is_whole(self):
+            return self
+        if self.is_constant and self.constant.fraction() is not None:
+            return Symbolic({}, Exact.of(round(self.constant.fraction() or 0)))
+        raise refuse("it rounds data or noise, which is not linear")
+
+    def floor(self) -> "Symbolic":
+        plain = self.constant.fraction()
+        if self.is_constant and plain is not None:
+            return Symbolic({}, Exact.of(plain.numerator // plain.denominator))
+        return self.whole()
+
+    def ceil(self) -> "Symbolic":
+        return -(-self).floor()
+
+    __floor__, __ceil__, __trunc__ = floor, ceil, whole
+    rint = whole
+
+    def __round__(self, digits: int | None = None) -> "Symbolic":
+        return self.whole()
+
+    def exp(self) -> "Symbolic":
+        """e to this power, of a constant."""
+        plain = self.constant.multiple()
+        run = current.get()
+        if self.is_constant and plain is not None and run is not None:
+            if not plain:
+                return Symbolic({}, ONE)
+            simple_unit = run.unit.ratio is None and not run.unit.every
+            if self.constant.power == (0 if simple_unit else 1):
+                return Symbolic({}, Exact.exponential(plain))
+        raise refuse("it takes an exponential of data, noise or an unrelated constant")
+
+    def log(self) -> "Symbolic":
+        form = self.constant.monomial()
+        run = current.get()
+        if self.is_constant and form is not None and form[0] == 1 and run is not None:
+            simple_unit = run.unit.ratio is None and not run.unit.every
+            return Symbolic({}, (ONE if simple_unit else Exact.unit()) * form[1])
+        raise refuse("it takes a logarithm of data, noise or an unrelated constant")
+
+    def sqrt(self) -> "Symbolic":
+        raise refuse("it takes a square root")
+
+    def item(self) -> "Symbolic":
+        return self
+
+    @property
+    def real(self) -> "Symbolic":
+        return self
+
+    def conjugate(self) -> "Symbolic":
+        return self
+
+    def __copy__(self) -> "Symbolic":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Symbolic":
+        return self
+
+    def __repr__(self) -> str:
+        if current.get() is not None:
+            raise refuse("it writes data or noise into a text")
+        terms = [f"{c}·{n}" if c != 1 else n for n, c in self.coefficients]
+        if self.constant or not terms:
+            terms.append(repr(self.constant))
+        return " + ".join(terms)
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:  # noqa: ANN401
+        """NumPy's own functions, applied to arrays of objects."""
+        plain = [_boxed(x) if isinstance(x, Symbolic) else _objects(x) for x in inputs]
+        result = getattr(ufunc, method)(*plain, **kwargs)
+        return result.item() if isinstance(result, np.ndarray) and result.ndim == 0 else result
+
+
+numbers.Number.register(Symbolic)
+
+
+class Uniform:
+    """A draw of `rng.random()`: it may only be compared with constants, as a coin."""
+
+    __slots__ = ("_index", "_run")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, run: Run, index: int) -> None:
+        self._run, self._index = run, index
+
+    def __lt__(self, other: object) -> Any:  # noqa: ANN401
+        if isinstance(other, np.ndarray):
+            return np.array([self < x for x in other.ravel()], bool).reshape(other.shape)
+        bound = other if isinstance(other, Symbolic) else number(other)
+        if bound is None or not bound.is_constant:
+            raise refuse("it compares a uniform draw with data or noise")
+        return self._run.coin(self._index, bound.constant)
+
+    __le__ = __lt__
+
+    def __gt__(self, other: object) -> Any:  # noqa: ANN401
+        return np.logical_not(self < other) if isinstance(other, np.ndarray) else not self < other
+
+    __ge__ = __gt__
+
+    def _refused(self, *_: object) -> Any:  # noqa: ANN401
+        raise refuse("it computes with a uniform draw, which may only be compared with constants")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refused
+    __rtruediv__ = __neg__ = __abs__ = __pow__ = __bool__ = __float__ = __int__ = _refused
+    __eq__ = __ne__ = __index__ = __round__ = __floor__ = __ceil__ = __format__ = _refused
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = exp = log = floor = sqrt = _refused
+
+    def __repr__(self) -> str:
+        return str(self._refused())
+
+
+def number(value: object) -> Symbolic | None:
+    """A plain number as a constant; None for what is none."""
+    if isinstance(value, Symbolic):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return Symbolic({}, Exact.of(int(value)))
+    if isinstance(value, (int, np.integer)):
+        return Symbolic({}, Exact.of(int(value)))
+    if isinstance(value, Fraction):
+        return Symbolic({}, Exact.of(value))
+    if isinstance(value, Exact):
+        return Symbolic({}, value)
+    if isinstance(value, (float, np.floating)):
+        run = current.get()
+        if run is None:
+            return Symbolic({}, Exact.of(Fraction(float(value))))
+        return Symbolic({}, run.read(float(value)))
+    return None
+
+
+def refuse(reason: str) -> NotUnderstood:
+    """The exception to raise; it also marks the run, should the program catch it."""
+    run = current.get()
+    return NotUnderstood(reason) if run is None else run.refused(reason)
+
+
+def _lifted(own: Symbolic, other: object, action: Callable[[Symbolic, Symbolic], Any]) -> Any:  # noqa: ANN401
+    if isinstance(other, np.ndarray):
+        if other.ndim == 0:
+            return _lifted(own, other.item(), action)
+        made = [_lifted(own, x, action) for x in other.ravel()]
+        kind = bool if all(isinstance(x, (bool, np.bool_)) for x in made) else object
+        result = np.empty(other.shape, kind)
+        result.ravel()[:] = made
+        return result
+    if isinstance(other, Uniform):
+        return NotImplemented
+    plain = _infinite(float(other)) if isinstance(other, (float, np.floating)) else None
+    if plain is not None:
+        raise refuse("it computes with an infinite or undefined number")
+    read = number(other)
+    return NotImplemented if read is None else action(own, read)
+
+
+def _infinite(value: float) -> bool | None:
+    return None if np.isfinite(value) else True
+
+
+def _released(value: Symbolic) -> Symbolic:
+    run = current.get()
+    return value if run is None else run.released(value)
+
+
+def _product(a: Symbolic, b: Symbolic) -> Symbolic:
+    if b.is_constant:
+        return a.scaled(b.constant)
+    if a.is_constant:
+        return b.scaled(a.constant)
+    raise refuse("a product of data or noise is not linear")
+
+
+def _quotient(a: Symbolic, b: Symbolic) -> Symbolic:
+    if b.is_constant:
+        return a.scaled(b.constant.inverse())
+    raise refuse("it divides by data or noise, which is not linear")
+
+
+def _equal(a: Symbolic, b: Symbolic) -> bool:
+    gap = a.plus(-b)
+    run = current.get()
+    noises = 0 if run is None else run.real_noises(gap)
+    if noises == 1:
+        raise refuse("it compares real noise for equality, which floats decide and reals do not")
+    if noises:
+        return False  # a tie of independent real noises has probability 0
+    return _decided(gap, strict=False) and _decided(-gap, strict=False)
+
+
+def _decided(gap: Symbolic, *, strict: bool) -> bool:
+    run = current.get()
+    if run is None:
+        raise NotUnderstood("symbols may only be compared while a mechanism runs")
+    return run.decide(gap, strict=strict)
+
+
+def _objects(value: object) -> Any:  # noqa: ANN401
+    """An array of Python's own numbers and symbols."""
+    array = np.asarray(value)
+    return array if array.dtype == object else array.astype(object)
+
+
+def _boxed(value: object) -> Any:  # noqa: ANN401
+    box = np.empty((), object)
+    box[()] = value
+    return box
+
+
+_CONSTANT_ZERO = Symbolic({}, ZERO)

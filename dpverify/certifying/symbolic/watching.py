@@ -1,0 +1,54 @@
+"""Stop a mechanism that does not end: a watcher that raises inside the running thread."""
+
+import ctypes
+import resource
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+
+_EVERY = 0.02  # seconds between two looks
+
+
+class OutOfTime(NotUnderstood):
+    """Raised from outside into the thread that runs the mechanism."""
+
+    def __init__(self) -> None:
+        super().__init__("it does not end within the time or memory allowed")
+
+
+@contextmanager
+def watched(seconds: float, memory: int) -> Iterator[None]:
+    """Raise `OutOfTime` in the calling thread after so many seconds, or so many more bytes.
+
+    It is raised at the next step of Python code, again and again until the block is left: a
+    program that catches everything does not get away.
+    """
+    thread, done = threading.get_ident(), threading.Event()
+    end, most = time.monotonic() + seconds, _peak() + memory
+
+    def watch() -> None:
+        while not done.wait(_EVERY):
+            if time.monotonic() > end or _peak() > most:
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                    ctypes.c_ulong(thread), ctypes.py_object(OutOfTime)
+                )
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+        # What was raised in the last moment must not hit whoever comes next.
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+
+
+def _peak() -> int:
+    """The most memory that the process ever held, in bytes."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

@@ -1,0 +1,115 @@
+"""Probabilities of paths, leaf by leaf.
+
+Noises that satisfy inequalities in one or two of them each form a graph; if it has no circle, take
+a leaf t with its neighbor v. The density of t is a sum of c·t^j·base^t on pieces, and t runs from
+the largest of its lower bounds to the least of its upper bounds, each affine in v: between the
+points where bounds cross, these are two of them. The sum or integral of t^j·base^t has the
+primitive A(t)·base^t with a polynomial A, so what is left is a function of v of the same form, and
+v has one leaf less. The steps show the primitives, that a difference of geometric noises is two-
+sided, and that two implementations, the search's and the checker's, agree with direct sums.
+"""
+
+from fractions import Fraction
+from itertools import product
+
+import sympy as sp
+
+from dpverify.certifying.checking.masses import mass
+from dpverify.certifying.checking.numbers import Unit as CheckedUnit
+from dpverify.certifying.searching.lines import Line
+from dpverify.certifying.searching.masses import Masses
+from dpverify.certifying.symbolic.exact import Exact, Unit
+from dpverify.certifying.symbolic.plain import plain_laws
+from dpverify.certifying.symbolic.running import Inequality, Law
+from dpverify.theorems import PATH_MASSES, Evidence, Step
+from proofs.support.form import Proof
+from proofs.support.symbolic import same
+
+
+def primitives_of_sums(shift: int = 0) -> Step:
+    """A(t)·B^t − A(t−1)·B^(t−1) = t^j·B^t for the library's A, B = 2/3 and 1, j = 0..4."""
+    t = sp.symbols("t")
+    line, holds, count = Line(Unit(), whole=True), True, 0
+    for base, j in product((Fraction(2, 3), Fraction(1)), range(5)):
+        found = [c.fraction() for c in line._primitive(j, Exact.of(base))]  # noqa: SLF001
+        a = sum(sp.Rational(c.numerator, c.denominator) * t**i for i, c in enumerate(found) if c)
+        b = sp.Rational(base.numerator, base.denominator)
+        holds &= same(a - a.subs(t, t - 1) / b, t**j + shift)
+        count += 1
+    return Step("primitives of sums", Evidence.SYMBOLIC, holds, f"{count} pairs of base and power")
+
+
+def primitives_of_integrals(shift: int = 0) -> Step:
+    """d/dt A(t)·e^(λt) = t^j·e^(λt) for the library's A, λ = −3/2 and 0, j = 0..4."""
+    t = sp.symbols("t")
+    line, holds, count = Line(Unit(), whole=False), True, 0
+    for rate, j in product((Fraction(-3, 2), Fraction(0)), range(5)):
+        found = [c.fraction() for c in line._primitive(j, rate)]  # noqa: SLF001
+        a = sum(sp.Rational(c.numerator, c.denominator) * t**i for i, c in enumerate(found) if c)
+        r = sp.Rational(rate.numerator, rate.denominator)
+        holds &= same(sp.diff(a, t) + r * a, t**j + shift)
+        count += 1
+    return Step("primitives", Evidence.SYMBOLIC, holds, f"{count} pairs of rate and power")
+
+
+def a_difference_is_two_sided(power: int = 1) -> Step:
+    """Σ_k (1−q)²·q^(k−1)·q^(k+w−1) over k ≥ 1 is (1−q)/(1+q)·q^w for w ≥ 0."""
+    q = sp.symbols("q", positive=True)
+    w = sp.symbols("w", nonnegative=True, integer=True)
+    ratio = q**2  # of consecutive terms; the first is (1−q)²·q^w
+    total = (1 - q) ** 2 * q**w / (1 - ratio)
+    holds = same(total, (1 - q) / (1 + q) * q ** (power * w))
+    return Step("difference of geometric noises", Evidence.SYMBOLIC, holds, "all q and w ≥ 0")
+
+
+def both_implementations_count(offset: int = 0) -> Step:
+    """P(t₁ ≥ t₀ + c and t₂ ≤ t₁) for geometric noise of ratio 1/2, 1/3, against direct sums."""
+    ratios = {"n0": Fraction(1, 2), "n1": Fraction(1, 3), "n2": Fraction(1, 2)}
+    laws = {name: Law("geometric", Exact.of(q)) for name, q in ratios.items()}
+    masses, holds, count = Masses(laws, Unit()), True, 0
+    for c in range(-2, 3):
+        rows = [{"n1": Fraction(1), "n0": Fraction(-1), "": Fraction(-c)}]
+        rows.append({"n1": Fraction(1), "n2": Fraction(-1)})
+        found = masses(
+            Inequality(
+                tuple(sorted((n, x) for n, x in row.items() if n)),
+                Exact.of(row.get("", Fraction(0))),
+                strict=False,
+            )
+            for row in rows
+        )
+        checker = CheckedUnit({"unit": "one", "epsilon": "1", "delta": "0"})
+        again = mass(rows, plain_laws(laws), checker)
+        checked = again.num.get(Fraction(0), Fraction(0))
+        for factor in again.den:
+            checked /= dict(factor)[Fraction(0)]
+        # P(t₂ ≤ k) = 1 − 2^(−k), P(t₀ ≤ m) = 1 − 2^(−m); all but 3^(−60) of t₁ is below 60.
+        low = sum(
+            (
+                Fraction(2, 3) * Fraction(1, 3) ** (k - 1) * (1 - Fraction(1, 2) ** k)
+                * (1 - Fraction(1, 2) ** max(k - c - offset, 0))
+                for k in range(1, 60)
+            ),
+            Fraction(0),
+        )  # fmt: skip
+        value = found.fraction()
+        holds &= value == checked and value is not None and low <= value <= low + Fraction(1, 3**59)
+        count += 1
+    return Step("two implementations", Evidence.EXACT, holds, f"{count} pairs of inequalities")
+
+
+PROOF = Proof(
+    theorem=PATH_MASSES,
+    steps=(
+        primitives_of_sums,
+        primitives_of_integrals,
+        a_difference_is_two_sided,
+        both_implementations_count,
+    ),
+    mutations={
+        "sums of something else": lambda: primitives_of_sums(shift=1),
+        "integrals of something else": lambda: primitives_of_integrals(shift=1),
+        "a faster decay": lambda: a_difference_is_two_sided(power=2),
+        "an inequality off by one": lambda: both_implementations_count(offset=1),
+    },
+)
