@@ -118,6 +118,11 @@ class Law:
 LAPLACE, NORMAL, UNIFORM = Law("laplace"), Law("normal"), Law("uniform")
 EXPONENTIAL, GUMBEL = Law("exponential"), Law("gumbel")
 LOGISTIC, CAUCHY = Law("logistic"), Law("cauchy")
+LAWS = (
+    *("laplace", "normal", "uniform", "exponential", "gumbel", "logistic", "cauchy"),
+    *("geometric", "integers", "discrete laplace"),
+)
+"""The names of laws whose densities are known."""
 NOTHING = FinitePair(left=[1], right=[1])
 
 
