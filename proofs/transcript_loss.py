@@ -74,7 +74,7 @@ def the_shortest_alignment(power: int = 2) -> Step:
 def the_library_aligns(scale: float = 1.0) -> Step:
     """`align` on whole numbers whose answer is exact: 3·d₁ + 4·d₂ = 25 has d = (3, 4)."""
     found = align(np.array([[3.0, 4.0]]), np.array([25.0 * scale]), [NORMAL, NORMAL])
-    holds = found is not None and found[0].tolist() == [3.0, 4.0] and found[1]
+    holds = found is not None and found.step.tolist() == [3.0, 4.0] and found.exact
     return Step("the library aligns", Evidence.EXACT, holds, "one instance")
 
 

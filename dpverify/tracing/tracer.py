@@ -25,13 +25,20 @@ from dpverify.tracing.evidence.determination import (
 )
 from dpverify.tracing.evidence.enumeration import NotRepeated, enumerable, enumerated, paths
 from dpverify.tracing.evidence.judging import Judged, judge
-from dpverify.tracing.evidence.spending import Item, Release, Spending, _most, spending
+from dpverify.tracing.evidence.spending import (
+    Item,
+    Release,
+    Spending,
+    _most,
+    may_be_equal,
+    spending,
+)
 from dpverify.tracing.evidence.steering import scripts, worst_script
 from dpverify.tracing.evidence.understanding import OutOfRuns, Runner
 from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.recording.draws import Script
 from dpverify.tracing.recording.events import Leak, Move, Puzzle, Value
-from dpverify.tracing.recording.laws import Cost
+from dpverify.tracing.recording.laws import NOTHING, Cost
 from dpverify.tracing.recording.lines import named
 from dpverify.tracing.recording.places import NOWHERE, Place, definition
 from dpverify.tracing.recording.runs import Run, Twin, record, replay, runs_plainly
@@ -261,7 +268,7 @@ class Tracer(Runner):
             exact=True,
         )
         more = tuple(replace(release, place=other, loss=math.nan) for other in listed.places[1:])
-        cost = Cost(pair, pair, exact=True)
+        cost = Cost(pair, NOTHING if may_be_equal(pair.left, pair.right) else pair, exact=True)
         items = (Item(release, (cost,), (cost,)), *(Item(r, (), ()) for r in more))
         spent = Spending(items if most > 0 else ())
         judged = judge(self.claim, spent)

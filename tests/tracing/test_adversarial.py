@@ -85,20 +85,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "flawed sum_with_data_as_initial",
         "honest centered_rows",
     ),
-    "a choice of the largest leaves its noise unknown for comparisons that follow": (
-        "flawed best_and_whether_it_is_high",
-    ),
-    "windows that comparisons left are not looked at in sums of draws": (
-        "flawed truncated_noise_plus_a_little",
-    ),
-    "one-sided noise is charged in one direction only": (
-        "flawed sum_of_exponentials",
-        "flawed difference_of_unequal_exponentials_downwards",
-        "flawed sum_of_geometrics",
-    ),
     "parameters of other laws are compared by text, or not at all": (
-        "flawed integers_from_arrays",
-        "flawed integers_of_a_wide_range",
         "flawed poisson_of_many",
         "flawed binomial_of_many",
         "flawed poisson_of_a_large_rate",
@@ -127,15 +114,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "noise that was looked at before is taken for released": ("honest noise_looked_at_before",),
     "the type of a noisy number cannot be called": ("honest mean_of_releases",),
-    "2^-40 of large numbers is taken for rounding": (
-        "flawed large_count_small_noise",
-        "flawed large_count_without_noise",
-        "flawed milliseconds",
-    ),
-    "what a library promises is charged without its sensitivity": (
-        "flawed norm_mechanism_beyond_its_sensitivity",
-        "flawed noisy_max_beyond_its_sensitivity",
-    ),
 }
 _CAUSE = {name: cause for cause, names in CAUSES.items() for name in names}
 
