@@ -202,6 +202,8 @@ class Tracer(Runner):
                 worst = self._decide(worst)
             else:
                 self.notes.append("the budget ended before it was known whether the output tells")
+        if worst.verdict == "shown" and self.used < self.budget and self._unseen(self.left, base):
+            worst = self._not_repeated(definition(self.mechanism))
         return self._traced(worst)
 
     def _steered(self, base: Run, worst: Finding) -> Finding:

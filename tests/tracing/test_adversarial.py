@@ -323,6 +323,65 @@ def test_an_alias_that_was_changed_is_not_replaced(monkeypatch: pytest.MonkeyPat
     assert _traced(module.release).verdict != "shown"
 
 
+# Brackets.
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        lambda v, rng: np.asarray(v) + rng.laplace(size=20),
+        lambda v, rng: (np.asarray(v) + rng.laplace(size=20))[::-1],
+        lambda v, rng: (np.reshape(v, (4, 5)) + rng.laplace(size=(4, 5))).T,
+        lambda v, rng: np.asarray(v) + rng.exponential(size=20) - rng.exponential(size=20),
+    ],
+    ids=["plain", "reversed", "transposed", "exponential"],
+)
+def test_brackets_of_many_coordinates_are_tight(mechanism: Any) -> None:
+    """Twenty shifts by 1/10 under Laplace noise of scale 1: exactly 2 at δ = 0."""
+    found = _traced(mechanism, [0.0] * 20, [0.1] * 20)
+    bracket = found.epsilon(0.0)
+    assert bracket.lower == pytest.approx(2.0, rel=1e-11)
+    assert bracket.lower <= 2.0 * (1 + 1e-15)
+    assert 2.0 <= bracket.upper <= 2.0 * (1 + 1e-12)
+    assert found.verdict == "refuted"
+
+
+def test_probabilities_that_agree_have_no_lower_end() -> None:
+    """P(−1 < y < 2) is the same for y around 0 and around 1."""
+
+    def between(x: Any, rng: Any) -> Any:
+        y = x + rng.laplace()
+        return -1.0 < y < 2.0
+
+    bracket = _traced(between).epsilon(0.0)
+    assert bracket.lower == 0.0
+    assert bracket.upper < 1e-60
+
+
+def test_words_of_a_refutation_say_what_was_tried() -> None:
+    assert "at no level" in str(_traced(lambda x, rng: x + rng.laplace(scale=0.5)))
+    looked = _traced(lambda x, rng: float(x + rng.laplace(scale=0.5)))
+    assert looked.verdict == "refuted"
+    assert "at no level" not in str(looked)
+    assert "those that were tried" in str(looked)
+
+
+def test_long_sums_of_floats_are_no_refutation() -> None:
+    left = (7 * np.random.default_rng(0).random(20_000)).tolist()
+    found = _traced(lambda d, rng: sum(d) + rng.laplace(), left, [*left, 1.0])
+    assert found.verdict == "shown"
+
+
+def test_unseen_state_shows_nothing() -> None:
+    calls = [0]
+
+    def counting(x: Any, rng: Any) -> Any:
+        calls[0] += 1
+        return calls[0] + rng.laplace(scale=100.0)
+
+    assert _traced(counting).verdict == "not understood"
+
+
 # Witnesses.
 
 

@@ -82,7 +82,7 @@ class Ambient(Legacy):
         return super().__getattribute__(name)
 
 
-_RAND = np.random.mtrand._rand  # type: ignore[attr-defined]  # noqa: SLF001  # numpy's own
+_RAND = np.random.mtrand._rand  # noqa: SLF001  # numpy's own
 
 
 def _seeded(journal: Any, seed: Any) -> Any:

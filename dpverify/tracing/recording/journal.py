@@ -234,9 +234,9 @@ class Recording(Journal):
         self.events.append(Select(place, touches, offset, idx, coef, outcome))
         self._expose(idx)
         self.chosen_from.append(idx)
-        if draws.low is not None and draws.high is not None:
-            if np.any(np.isfinite(draws.low[idx]) | np.isfinite(draws.high[idx])):
-                draws.used[idx] = True  # they were compared before
+        low, high = draws.windows()
+        if np.any(np.isfinite(low[idx]) | np.isfinite(high[idx])):
+            draws.used[idx] = True  # they were compared before
         return outcome
 
     def pick(

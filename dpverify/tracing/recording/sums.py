@@ -3,7 +3,7 @@
 # ruff: noqa: ANN401  # operands are whatever the user has
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,17 @@ from dpverify.tracing.recording.following import (
     spread,
 )
 from dpverify.tracing.recording.laws import LAPLACE, NOTHING, Law
+
+
+class _Sum(NamedTuple):
+    """Numbers matrix·z by draw, what they lack on the right, and which draws are known already."""
+
+    matrix: Floats
+    gap: Floats
+    names: NDArray[np.intp]
+    twins: NDArray[np.intp]
+    bound: NDArray[np.bool_]
+    size: float
 
 
 class Sums(Following):
@@ -67,16 +78,21 @@ class Sums(Following):
         tiny = np.abs(v) + np.abs(w) + np.abs(matrix) @ self.sizes[names]
         tiny = ROUNDING * (tiny + (terms * reach if np.any(bound) else 0.0))
         self._no_second_use(event, touches, names, matrix)
-        if np.all(np.abs(gap) <= tiny):
-            return
+        if np.any(np.abs(gap) > tiny):
+            largest = float(np.max(np.abs(v) + np.abs(w)))
+            self._aligned(event, touches, _Sum(matrix, gap, names, twins, bound, largest))
+
+    def _aligned(self, event: Value, touches: tuple[Touch, ...], added: _Sum) -> None:
+        """The noise that makes up for the gap, of draws that nothing is known of."""
+        draws, known = self.draws, self.recording.draws
+        matrix, gap, names, twins, bound, size = added
         free = np.flatnonzero(~bound & ~self._cut_off(names))
         laws = [draws.law_of(int(i)) for i in names[free]]
-        two_sided = None if np.any(bound) else _differences(matrix[:, free], laws)
-        if two_sided is not None and len(free) == len(names):
+        two_sided = None if len(free) < len(names) else _differences(matrix, laws)
+        if two_sided is not None:
             self._went_one_way(names, matrix)
-            draws.z[names] = known.z[twins] + np.maximum(
-                (matrix / two_sided[:, None] ** 2).T @ gap, 0.0
-            )
+            step = np.maximum((matrix / two_sided[:, None] ** 2).T @ gap, 0.0)
+            draws.z[names] = known.z[twins] + step
             self._two_sided(event, touches, gap, two_sided, laws[0])
             return
         found = align(matrix[:, free], gap, laws) if len(free) else None
@@ -88,11 +104,11 @@ class Sums(Following):
             if without is not None:
                 free, found, one_sided = others, without, False
         if found is None:
-            self._hides_nothing(event, touches, cut=len(free) < np.count_nonzero(~bound))
+            self._hides_nothing(event, touches, cut=len(free) < int(np.sum(~bound)))
             return
         draws.z[names[free]] = known.z[twins[free]] + found.step
         factors = np.abs(matrix[:, free]).max(axis=0)
-        self.sizes[names[free]] = np.max(np.abs(v) + np.abs(w)) / np.maximum(factors, 1e-300)
+        self.sizes[names[free]] = size / np.maximum(factors, 1e-300)
         if one_sided:
             self._went_one_way(names, matrix)
             self._one_sided(event, touches, found.cost)
