@@ -302,15 +302,9 @@ _HELD: dict[tuple[int, str], _Held] = {}
 _LOCK = threading.RLock()
 
 
-def _original(holder: Any, name: str) -> Any:
-    """What a name stands for when nothing is traced."""
-    held = _HELD.get((id(holder), name))
-    return getattr(holder, name) if held is None else held.original
-
-
 def _in_runs_only(holder: Any, name: str, stand_in: Any) -> Patch:
     """A stand-in that is passed over in threads which are not being traced."""
-    original = _original(holder, name)
+    original = getattr(holder, name)
     draws = callable(stand_in) and not isinstance(stand_in, (type, Ambient))
     if not draws or holder in {np, json.JSONEncoder}:  # the latter act on noise alone
         return holder, name, stand_in
@@ -338,8 +332,8 @@ def _replaced(loaded: tuple[str, ...]) -> _Replaced:
     plain = [patch for patch in found if not isinstance(patch[0], type)]
     return _Replaced(
         found,
-        {id(_original(holder, name)): stand_in for holder, name, stand_in in plain},
-        {id(stand_in): _original(holder, name) for holder, name, stand_in in plain},
+        {id(getattr(holder, name)): stand_in for holder, name, stand_in in plain},
+        {id(stand_in): getattr(holder, name) for holder, name, stand_in in plain},
     )
 
 
@@ -364,9 +358,9 @@ def _patches(loaded: tuple[str, ...]) -> list[Patch]:
     found += [(secrets, name, getattr(python, name)) for name in ("randbelow", "choice")]
     found += [(secrets, "randbits", python.randbits), (secrets, "SystemRandom", made)]
     found += [
-        (np, name, _collecting(_original(np, name))) for name in ("array", "asarray", "asanyarray")
+        (np, name, _collecting(getattr(np, name))) for name in ("array", "asarray", "asanyarray")
     ]
-    encode = _original(json.JSONEncoder, "default")
+    encode = json.JSONEncoder.default
     found.append((json.JSONEncoder, "default", _plain_for_json(encode)))
     return found + library_patches()
 
@@ -378,10 +372,10 @@ _IMPORTED: set[str] = set()
 def _aliases(known: dict[int, Any], modules: list[Any]) -> list[Patch]:
     """The same functions where a module imported them by name."""
     return [
-        (module, name, known[id(value)])
+        (module, name, known.get(id(value), value))
         for module in modules
         for name, value in list(vars(module).items())
-        if id(value) in known and not name.startswith("__")
+        if (id(value) in known or (id(module), name) in _HELD) and not name.startswith("__")
     ]
 
 
@@ -398,29 +392,58 @@ def _give_back(known: dict[int, Any], names: set[str]) -> None:
 @contextmanager
 def installed(journal: Any, mechanism: object) -> Iterator[None]:
     """The stand-ins in place, for the time of one run."""
+    modules = (getattr(mechanism, "__module__", None), type(mechanism).__module__, *_IMPORTED)
     with _LOCK:
-        loaded = tuple(name for name in FOLLOWED if name in sys.modules)
-        replaced = _replaced(loaded)
-        names = {getattr(mechanism, "__module__", None), type(mechanism).__module__, *_IMPORTED}
-        modules = [sys.modules[n] for n in names if n in sys.modules and n not in _NEVER]
-        every = (*replaced.patches, *_aliases(replaced.by_original, modules))
-        before = set(sys.modules)
+        replaced = _SHARED.enter()
+        found = [sys.modules[n] for n in {*modules} if n in sys.modules and n not in _NEVER]
+        taken = _put(_aliases(replaced.by_original, found))
+        before = len(sys.modules)
         token = CURRENT.set(journal)
-        taken = _put(every)
     try:
         yield
     finally:
         with _LOCK:
-            _take_away(taken)
-            _give_back(replaced.by_stand_in, set(sys.modules) - before)
             CURRENT.reset(token)
             journal.closed = True
+            _take_away(taken)
+            if len(sys.modules) != before:
+                _give_back(replaced.by_stand_in, set(list(sys.modules)[before:]))
+            _SHARED.leave()
 
 
-def _put(replaced: tuple[Patch, ...]) -> list[_Held]:
-    """Stand-ins, where no other run has put one yet."""
+class _Shared:
+    """The stand-ins that all runs share: the first run puts them, the last one takes them away."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.replaced: Any = None
+        self.before: list[Any] = []
+
+    def enter(self) -> _Replaced:
+        if not self.runs:
+            loaded = tuple(name for name in FOLLOWED if name in sys.modules)
+            self.replaced = _replaced(loaded)
+            self.before = [_raw(holder, name) for holder, name, _ in self.replaced.patches]
+            for holder, name, stand_in in self.replaced.patches:
+                setattr(holder, name, stand_in)
+        self.runs += 1
+        found: _Replaced = self.replaced
+        return found
+
+    def leave(self) -> None:
+        self.runs -= 1
+        if not self.runs:
+            for (holder, name, _), original in zip(self.replaced.patches, self.before, strict=True):
+                _restore(holder, name, original)
+
+
+_SHARED = _Shared()
+
+
+def _put(aliases: list[Patch]) -> list[_Held]:
+    """Stand-ins in modules that imported a function by name, where no other run put them yet."""
     taken = []
-    for holder, name, stand_in in replaced:
+    for holder, name, stand_in in aliases:
         key = (id(holder), name)
         if key not in _HELD:
             _HELD[key] = _Held(holder, name, _raw(holder, name))
@@ -432,15 +455,18 @@ def _put(replaced: tuple[Patch, ...]) -> list[_Held]:
 
 def _take_away(taken: list[_Held]) -> None:
     """The originals, where no other run needs the stand-in any more."""
-    for held in reversed(taken):
+    for held in taken:
         held.runs -= 1
-        if held.runs:
-            continue
-        del _HELD[id(held.holder), held.name]
-        if held.original is _MISSING:
-            delattr(held.holder, held.name)
-        else:
-            setattr(held.holder, held.name, held.original)
+        if not held.runs:
+            del _HELD[id(held.holder), held.name]
+            _restore(held.holder, held.name, held.original)
+
+
+def _restore(holder: Any, name: str, original: Any) -> None:
+    if original is _MISSING:
+        delattr(holder, name)
+    else:
+        setattr(holder, name, original)
 
 
 _NEVER = {"builtins", "functools", "numpy", "random"}
