@@ -340,7 +340,8 @@ TRANSCRIPT_LOSS = Theorem(
         "An output that is computed from a transcript, by the same function on both sides, has a "
         "profile nowhere above that of the composition of the transcript's conditional pairs; "
         "where a release adds up several draws, any shifts of the draws that make up for the gap "
-        "give such pairs."
+        "give such pairs, and draws with a least value need such shifts, upwards, for either "
+        "direction."
     ),
     source="Zhu, Dong, Wang, AISTATS 2022, Thm 10 (arXiv 2106.08567v4), and post-processing",
     proof="proofs/transcript_loss.py",

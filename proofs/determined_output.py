@@ -5,6 +5,10 @@ and t of y, so each profile lies nowhere above the other: they are equal. If the
 exceeds ε on a set E of positive probability, then P(E) − e^ε·Q(E) is the sum, or integral, over E of
 p − e^ε·q > 0, and the event "the output is one of E" breaks ε-DP. An affine rule y = a·r + b with the same
 a ≠ 0 and b on both sides gives r back, and leaves the ratio of densities as it is.
+
+For a pure claim it is enough that h gives back the transcripts of E. A claim with δ > 0, or in another
+currency, is about the whole profile: a rare transcript may lose more. It needs h on all transcripts, as
+where every release stands in the output untouched.
 """
 
 from fractions import Fraction

@@ -10,8 +10,14 @@ Where a release adds up several draws, r = v + Σ aᵢ·zᵢ, let d be any vecto
 map z ↦ z + d keeps volumes, and sends the draws that give r on the left to draws that give r on the right.
 So r is a function of the draws, and the pair (law of z, law of z + d shifted back) lies above it: its parts
 are shifts of the single draws by dᵢ. For Gaussian draws the shortest d gives the very pair of the sum.
+
+A law with a least value, as that of exponential or geometric draws, can be shifted upwards only: d ≥ 0
+gives p(r) ≤ e^(Σ rateᵢ·dᵢ)·p′(r) and says nothing of the other direction, in which the draws near the least
+value have no partner. That one takes an alignment d′ ≥ 0 of v′ − v, of its own cost. The larger cost bounds
+the loss both ways; where one of the directions has no alignment, nothing is bounded.
 """
 
+import math
 from fractions import Fraction
 from itertools import product
 
@@ -21,7 +27,7 @@ import sympy as sp
 from dpverify.pairs import Dominates, FinitePair, dominates
 from dpverify.theorems import FROZEN_REPLAY, TRANSCRIPT_LOSS, Evidence, Step
 from dpverify.tracing.recording.alignment import align
-from dpverify.tracing.recording.laws import NORMAL
+from dpverify.tracing.recording.laws import NORMAL, Law
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.post_processing import POST_PROCESSING
 from proofs.support.form import Proof
@@ -74,14 +80,42 @@ def the_shortest_alignment(power: int = 2) -> Step:
 def the_library_aligns(scale: float = 1.0) -> Step:
     """`align` on whole numbers whose answer is exact: 3·d₁ + 4·d₂ = 25 has d = (3, 4)."""
     found = align(np.array([[3.0, 4.0]]), np.array([25.0 * scale]), [NORMAL, NORMAL])
-    holds = found is not None and found[0].tolist() == [3.0, 4.0] and found[1]
+    holds = found is not None and found.step.tolist() == [3.0, 4.0] and found.exact
     return Step("the library aligns", Evidence.EXACT, holds, "one instance")
+
+
+def one_sided_noise_has_two_costs(*, both: bool = True) -> Step:
+    """X − Y of geometric draws with 1−p = q and q′ has P(k) ∝ q^k for k ≥ 0, q′^|k| for k < 0.
+
+    So P(k)/P(k+1) is at most 1/q, and P(k+1)/P(k) at most 1/q′; `align` must charge the larger.
+    """
+    holds, count = True, 0
+    chances = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(7, 8))
+    for q, other in product(chances, repeat=2):
+        law = {k: (q**k if k >= 0 else other**-k) for k in range(-6, 7)}
+        up = max(law[k] / law[k + 1] for k in range(-6, 6))
+        down = max(law[k + 1] / law[k] for k in range(-6, 6))
+        holds &= up == 1 / q and down == 1 / other
+        laws = [Law("geometric", float(1 - q)), Law("geometric", float(1 - other))]
+        found = align(np.array([[1.0, -1.0]]), np.array([1.0]), laws)
+        charged = 0.0 if found is None else math.exp(found.cost)
+        if not both and found is not None:
+            charged = math.exp(float(found.step @ [law.rate for law in laws]))
+        holds &= charged >= max(up, down)
+        count += 1
+    return Step("one-sided noise", Evidence.EXACT, holds, f"{count} pairs of laws")
 
 
 PROOF = Proof(
     theorem=TRANSCRIPT_LOSS,
-    steps=(outputs_of_transcripts_are_dominated, the_shortest_alignment, the_library_aligns),
+    steps=(
+        outputs_of_transcripts_are_dominated,
+        the_shortest_alignment,
+        the_library_aligns,
+        one_sided_noise_has_two_costs,
+    ),
     mutations={
+        "one direction": lambda: one_sided_noise_has_two_costs(both=False),
         "one function a side": lambda: outputs_of_transcripts_are_dominated(same_function=False),
         "‖a‖³ for ‖a‖²": lambda: the_shortest_alignment(power=3),
         "twice the gap": lambda: the_library_aligns(scale=2.0),

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.auditing.auditor import audit
 from dpverify.claims import AuditClaim, Claimable, read_claim
 from dpverify.errors import InvalidParameter, check_count, check_seed
 from dpverify.schema import Candidate, Schema
@@ -18,7 +17,7 @@ from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.recording.runs import Twin
 from dpverify.tracing.traced import Traced
-from dpverify.tracing.tracer import Tracer, trace_pair
+from dpverify.tracing.tracer import Tracer, confirmed, trace_pair
 
 _SHARE = 0.5  # of the pairs are patterns and draws; the rest are variants of the worst so far
 _SHRINKS = 40
@@ -61,17 +60,8 @@ def trace_over(  # noqa: PLR0913  # as `trace`
         found = _by_hypothesis(mechanism, schema, guarantee, int(seed), pairs, executions)
     else:
         found = _climb(mechanism, schema, guarantee, int(seed), pairs, executions)
-    if confirm and found.verdict not in {"shown", "refuted"}:
-        told = audit(
-            mechanism,
-            left=found.left,
-            right=found.right,
-            claim=guarantee,
-            level=level,
-            samples=samples,
-            seed=seed,
-        )
-        found = replace(found, audit=told)
+    if confirm:
+        found = confirmed(found, mechanism, level=level, samples=samples, seed=seed)
     return found
 
 

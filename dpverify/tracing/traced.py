@@ -12,6 +12,7 @@ from dpverify.claims import AuditClaim
 from dpverify.guarantees import Bracket
 from dpverify.plain import tagged
 from dpverify.theorems import DETERMINED_OUTPUT, FROZEN_REPLAY, TRANSCRIPT_LOSS, Theorem
+from dpverify.tracing.evidence.determination import TRIED
 from dpverify.tracing.evidence.spending import Release, Spending
 from dpverify.tracing.recording.events import Leak, Puzzle
 from dpverify.tracing.witness import TraceWitness
@@ -23,7 +24,14 @@ MEANINGS: dict[str, str] = {
         "on every traced transcript of this pair all data passed through noise, and what that cost "
         "is within the claim; other pairs were not looked at"
     ),
-    "refuted": "the claim is false: the output gives away more on this pair, exactly, at no level",
+    "refuted": (
+        "the claim is false: the output gives away more on this pair; this holds exactly, at no "
+        "level"
+    ),
+    "refuted on what was tried": (
+        "the output gives away more on this pair, if it gives the releases back on all transcripts "
+        "as it did on those that were tried; a transcript that breaks the claim is held"
+    ),
     "overspent": (
         "inside of the mechanism more is spent than the claim allows; whether the output gives it "
         "away is not known from the trace"
@@ -73,6 +81,12 @@ class Traced:
         return self.spent.releases
 
     @property
+    def meaning(self) -> str:
+        """What the verdict says, in a sentence, and what it rests on."""
+        tried = self.verdict == "refuted" and self.determined.startswith(TRIED)
+        return MEANINGS["refuted on what was tried" if tried else self.verdict]
+
+    @property
     def theorems(self) -> tuple[Theorem, ...]:
         """What the verdict rests on."""
         return GROUNDS[self.verdict]
@@ -98,7 +112,7 @@ class Traced:
         return tuple(dict.fromkeys(f"{p.place.where}" for p in (*parts, *ranked)))
 
     def __str__(self) -> str:
-        lines = [f"{self.verdict}: {self.claim}", f"  {MEANINGS[self.verdict]}"]
+        lines = [f"{self.verdict}: {self.claim}", f"  {self.meaning}"]
         lines += [f"  leak at {leak}" for leak in self.leaks]
         lines += [f"  not understood at {puzzle}" for puzzle in self.puzzles]
         ranked = sorted(self.releases, key=lambda r: -_size(r.loss))
@@ -129,7 +143,7 @@ class Traced:
         return {
             "verdict": self.verdict,
             "refuted": self.refuted,
-            "meaning": MEANINGS[self.verdict],
+            "meaning": self.meaning,
             "claim": tagged(self.claim),
             "epsilon": [_plain(pure.lower), _plain(pure.upper)],
             "releases": [

@@ -20,17 +20,25 @@ from dpverify.tracing.evidence.determination import (
     RUNS,
     Determination,
     determination,
+    is_pure,
     releases_of,
 )
-from dpverify.tracing.evidence.enumeration import enumerable, enumerated, paths
+from dpverify.tracing.evidence.enumeration import NotRepeated, enumerable, enumerated, paths
 from dpverify.tracing.evidence.judging import Judged, judge
-from dpverify.tracing.evidence.spending import Item, Release, Spending, _most, spending
+from dpverify.tracing.evidence.spending import (
+    Item,
+    Release,
+    Spending,
+    _most,
+    may_be_equal,
+    spending,
+)
 from dpverify.tracing.evidence.steering import scripts, worst_script
 from dpverify.tracing.evidence.understanding import OutOfRuns, Runner
 from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.recording.draws import Script
 from dpverify.tracing.recording.events import Leak, Move, Puzzle, Value
-from dpverify.tracing.recording.laws import Cost
+from dpverify.tracing.recording.laws import NOTHING, Cost
 from dpverify.tracing.recording.lines import named
 from dpverify.tracing.recording.places import NOWHERE, Place, definition
 from dpverify.tracing.recording.runs import Run, Twin, record, replay, runs_plainly
@@ -38,7 +46,8 @@ from dpverify.tracing.traced import Traced, TraceVerdict
 from dpverify.tracing.witness import TraceWitness, lines_of
 
 _UNDERSTANDING = 10  # executions that it takes at least to tell a leak from something else
-_DECIDING = 2 * RUNS + 10  # executions that a refutation takes
+_AGAIN = 4  # further transcripts that must repeat themselves before a claim is refuted
+_DECIDING = 2 * RUNS + 2 * _AGAIN + 10  # executions that a refutation takes
 _RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
 
 
@@ -75,8 +84,10 @@ def trace(  # noqa: PLR0913  # the contract of the library
         Whether to hand the pair to `audit`, at this level and with so many draws, where the trace
         alone cannot decide.
 
-    "shown" and "refuted" hold exactly, at no level, in real arithmetic: shifts are compared up to
-    the rounding of floats.
+    "shown" speaks of the traced transcripts of this pair. "refuted" holds at no level, in real
+    arithmetic, where all releases are in the output untouched or all outcomes were listed; else it
+    rests on the output giving the releases back on all transcripts that were tried, and says so.
+    Shifts are compared up to the rounding of floats.
 
     >>> from dpverify.guarantees import PureDP
     >>> def release(data, rng): return sum(data) + rng.laplace(scale=0.5)
@@ -116,18 +127,31 @@ def trace(  # noqa: PLR0913  # the contract of the library
         seed=int(seed),
         budget=int(executions),
     ).run()
-    if confirm and found.verdict not in {"shown", "refuted"}:
+    if confirm:
+        found = confirmed(found, mechanism, level=level, samples=samples, seed=seed)
+    return found
+
+
+def confirmed(
+    found: Traced, mechanism: Any, *, level: float, samples: int | None, seed: int
+) -> Traced:
+    """What a trace alone cannot decide, handed to an audit of the same pair."""
+    if found.verdict in {"shown", "refuted"}:
+        return found
+    try:
         told = audit(
             mechanism,
-            left=left,
-            right=right,
-            claim=guarantee,
+            left=found.left,
+            right=found.right,
+            claim=found.claim,
             level=level,
             samples=samples,
             seed=seed,
         )
-        found = replace(found, audit=told)
-    return found
+    except SystemExit as error:
+        note = f"the mechanism ended the audit by exit({error.code!r})"
+        return replace(found, notes=(*found.notes, note))
+    return replace(found, audit=told)
 
 
 def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
@@ -178,6 +202,8 @@ class Tracer(Runner):
                 worst = self._decide(worst)
             else:
                 self.notes.append("the budget ended before it was known whether the output tells")
+        if worst.verdict == "shown" and self.used < self.budget and self._unseen(self.left, base):
+            worst = self._not_repeated(definition(self.mechanism))
         return self._traced(worst)
 
     def _steered(self, base: Run, worst: Finding) -> Finding:
@@ -216,9 +242,13 @@ class Tracer(Runner):
                 )
         room = self.budget - self.used - 1
         if enumerable(base) and not base.journal.puzzles and 2 * paths(base) <= room:
-            if self._unseen(base):
+            if self._unseen(self.left, base):
                 return None, self._not_repeated(definition(self.mechanism))
-            listed, runs = enumerated(self.mechanism, self.left, self.right, self.seed, room)
+            try:
+                listed, runs = enumerated(self.mechanism, self.left, self.right, self.seed, room)
+            except NotRepeated as error:
+                self.used += error.runs
+                return None, self._not_repeated(definition(self.mechanism))
             self.used += runs
             if listed is not None:
                 self.transcripts += runs
@@ -240,18 +270,20 @@ class Tracer(Runner):
             exact=True,
         )
         more = tuple(replace(release, place=other, loss=math.nan) for other in listed.places[1:])
-        cost = Cost(pair, pair, exact=True)
+        cost = Cost(pair, NOTHING if may_be_equal(pair.left, pair.right) else pair, exact=True)
         items = (Item(release, (cost,), (cost,)), *(Item(r, (), ()) for r in more))
         spent = Spending(items if most > 0 else ())
         judged = judge(self.claim, spent)
         verdicts: dict[Judged, TraceVerdict] = {
             Judged.WITHIN: "shown",
-            Judged.ABOVE: "refuted",
+            Judged.ABOVE: "refuted" if listed.repeated else "overspent",
             Judged.OPEN: "overspent",
         }
         self.notes.append(
             f"the law of the output was computed exactly, from {len(listed.outputs)} outputs"
         )
+        if not listed.repeated:
+            self.notes.append("the budget ended before every listed run was repeated")
         return Finding(
             verdicts[judged], spent, how="all outcomes were listed with their probabilities"
         )
@@ -304,8 +336,8 @@ class Tracer(Runner):
         if unknown is not None:
             return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
         itself = self._replay(self.left, base)
-        if itself.leaks:
-            return self._not_repeated(itself.leaks[0].place)
+        if itself.leaks or itself.differences:
+            return self._not_repeated([*itself.leaks, *itself.differences][0].place)
         for level in (1, 2):
             again = self._replay(self.right, self._record(self.left, script, eager=level))
             if not again.leaks and not again.right.journal.puzzles:
@@ -331,9 +363,20 @@ class Tracer(Runner):
             leaks = named(self.mechanism, self.left, self.right, script, twin)
         return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)
 
-    def _unseen(self, base: Run) -> bool:
-        """Whether the same noise gives another output: it remembers, or draws noise unseen."""
-        return bool(self._replay(self.left, base).leaks)
+    def _unseen(self, data: Any, base: Run) -> bool:
+        """Whether the same noise gives another run: it remembers, or draws noise unseen."""
+        again = self._replay(data, base)
+        return bool(again.leaks or again.differences or again.right.journal.puzzles)
+
+    def _varies(self, twin: Twin) -> bool:
+        """Whether a run on the same data with the same noise differs, on several transcripts."""
+        if self._unseen(self.left, twin.left):
+            return True
+        for step in range(_AGAIN):
+            data = self.right if step % 2 == 0 else self.left
+            if self._unseen(data, self._record(data, Script(self.seed + 211 * (step + 1)))):
+                return True
+        return False
 
     @staticmethod
     def _not_repeated(place: Place) -> Finding:
@@ -357,17 +400,16 @@ class Tracer(Runner):
             if not tried.leaks and judge(self.claim, cost) is Judged.ABOVE:
                 twin, spent = tried, cost
                 break
+        if self._varies(twin):
+            return self._not_repeated(definition(self.mechanism))
         found = determination(self.mechanism, self.left, self.right, twin, self.seed)
-        if found is None or not self._applies(found, twin, worst):
-            return worst
-        if self._unseen(twin.left) or (found.always and not self._steady(twin)):
+        if found is None:
             return worst
         self.used += found.executions
-        pure = isinstance(self.claim, PureDP) or (
-            isinstance(self.claim, ApproxDP) and self.claim.delta == 0
-        )
+        if not found.applies(self.claim) or (found.always and not self._steady(twin)):
+            return worst
         witness = self._witness(twin, found)
-        if pure and not witness.arithmetic():
+        if is_pure(self.claim) and not witness.arithmetic():
             return worst
         return Finding("refuted", spent, twin=twin, how=found.how)
 
@@ -379,18 +421,6 @@ class Tracer(Runner):
             if releases_of(run) != wanted or set(run.leaves) != set(twin.left.leaves):
                 return False
         return True
-
-    def _applies(self, found: Determination, twin: Twin, worst: Finding) -> bool:
-        """A profile needs every transcript: the same shifts, and no clamp."""
-        if isinstance(self.claim, PureDP):
-            return True
-        if isinstance(self.claim, ApproxDP) and self.claim.delta == 0:
-            return True
-        if "clamp" in found.how or worst.twin is None:
-            return False
-        if found.always:
-            return True
-        return _shifts(twin) == _shifts(worst.twin)
 
     def _witness(self, twin: Twin, found: Determination) -> TraceWitness:
         journal = twin.left.journal
@@ -406,6 +436,10 @@ class Tracer(Runner):
         )
 
     def _traced(self, found: Finding) -> Traced:
+        if found.verdict == "shown" and not self.returned:
+            what = "the mechanism raised in every run, so that nothing was shown of its outputs"
+            raised = Puzzle(definition(self.mechanism), f"{what}: {self.raised}")
+            found = replace(found, verdict="not understood", puzzles=(raised,))
         witness = None
         if found.verdict == "refuted" and found.twin is not None:
             witness = self._witness(
@@ -436,14 +470,6 @@ def _worse(one: Finding, two: Finding) -> bool:
 def _total(spent: Spending) -> float:
     losses = [r.loss for r in spent.releases if not math.isnan(r.loss)]
     return math.fsum(losses) if all(map(math.isfinite, losses)) else math.inf
-
-
-def _shifts(twin: Twin) -> list[tuple[str, list[float]]]:
-    return [
-        (d.place.where, np.abs(d.shift / d.scale).round(9).tolist())
-        for d in twin.differences
-        if isinstance(d, Move)
-    ]
 
 
 def _shaped(twin: Twin) -> list[Puzzle]:

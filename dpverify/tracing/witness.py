@@ -16,11 +16,12 @@ from dpverify.claims import AuditClaim, claim_from_dict
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.plain import decoded, encoded, tagged
+from dpverify.tracing.evidence.determination import determination
 from dpverify.tracing.evidence.judging import breaks, most
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.recording.draws import Script
 from dpverify.tracing.recording.events import Move
-from dpverify.tracing.recording.laws import Law, loss
+from dpverify.tracing.recording.laws import LAWS, Law, loss
 from dpverify.tracing.recording.runs import Twin, record, replay
 
 _FORMAT = 1
@@ -39,6 +40,28 @@ class Line:
     scale: float
     scale_other: float
     released: float
+
+    def __post_init__(self) -> None:
+        for name in ("parameter", "left", "right", "scale", "scale_other", "released"):
+            value = getattr(self, name)
+            if type(value) not in {int, float} or not math.isfinite(value):
+                raise InvalidParameter(f"{name}={value!r} of a line must be a finite number")
+            object.__setattr__(self, name, float(value))
+        for name in ("scale", "scale_other"):
+            if getattr(self, name) == 0.0:
+                raise InvalidParameter(f"{name}=0.0 of a line must not be 0")
+        if self.law not in LAWS:
+            raise InvalidParameter(f"law={self.law!r} of a line must be one of {', '.join(LAWS)}")
+
+    def is_like(self, other: "Line") -> bool:
+        """Whether two lines state the same numbers, up to rounding."""
+        size = abs(self.released) + abs(self.left) + abs(self.right)
+        return self.law == other.law and all(
+            math.isclose(
+                getattr(self, name), getattr(other, name), rel_tol=1e-9, abs_tol=1e-12 * (1 + size)
+            )
+            for name in ("parameter", "left", "right", "scale", "scale_other", "released")
+        )
 
     def loss(self) -> arb:
         """ln of the densities' ratio at the number that was released, from the numbers alone."""
@@ -85,18 +108,29 @@ class TraceWitness:
         return abs(self.loss.lower) > most(float(self.claim.epsilon))
 
     def check(self, mechanism: Any) -> bool:
-        """Run the mechanism again on both sides with the noise of the witness, and judge anew."""
+        """Run the mechanism again on both sides with the noise of the witness, and judge anew.
+
+        The numbers must be those of the witness, a run on the same data with the same noise must
+        repeat itself, and the output must give the releases back.
+        """
         script = Script(self.seed, fixed=dict(enumerate(self.noise)))
         twin = replay(mechanism, self.right, record(mechanism, self.left, script))
-        if twin.leaks or twin.right.diverged:
+        puzzles = [*twin.left.journal.puzzles, *twin.right.journal.puzzles]
+        if twin.leaks or twin.right.diverged or puzzles:
+            return False
+        itself = replay(mechanism, self.left, twin.left)
+        if itself.leaks or itself.differences:
+            return False
+        again = lines_of(twin)
+        if len(again) != len(self.lines):
+            return False
+        if not all(a.is_like(b) for a, b in zip(again, self.lines, strict=True)):
             return False
         spent = spending(twin.differences)
-        again = lines_of(twin)
-        same = len(again) == len(self.lines) and all(
-            math.isclose(a.released, b.released, rel_tol=1e-9, abs_tol=1e-12)
-            for a, b in zip(again, self.lines, strict=True)
-        )
-        return same and spent.exact and breaks(self.claim, spent.below) and self.arithmetic()
+        if not (spent.exact and breaks(self.claim, spent.below) and self.arithmetic()):
+            return False
+        found = determination(mechanism, self.left, self.right, twin, self.seed)
+        return found is not None and found.applies(self.claim)
 
     def __str__(self) -> str:
         rows = [
@@ -148,7 +182,7 @@ class TraceWitness:
                 determined=str(held["determined"]),
                 output=str(held["output"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
             if isinstance(error, InvalidParameter):
                 raise
             raise InvalidParameter(f"witness={str(path)!r} must be a trace witness") from None

@@ -157,8 +157,8 @@ def test_alignments_solve_and_are_cheapest(rows: list[list[float]], gap: float) 
             or np.linalg.cond(matrix) > 1e6
         )
         return
-    step, exact = found
-    assert not exact
+    step = found.step
+    assert not found.exact
     assert np.allclose(matrix @ step, wanted, atol=1e-6)
     shortest = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
     assert np.abs(step).sum() <= np.abs(shortest).sum() + 1e-6
@@ -168,9 +168,20 @@ def test_exponential_differences_need_only_growth() -> None:
     for gap in (2.0, -2.0):
         found = align(np.array([[1.0, -1.0]]), np.array([gap]), [EXPONENTIAL] * 2)
         assert found is not None
-        assert found[1]
-        assert np.all(found[0] >= 0)
-        assert found[0].sum() == pytest.approx(2.0)
+        assert np.all(found.step >= 0)
+        assert found.step.sum() == pytest.approx(2.0)
+        assert found.cost == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("gap", [1.0, -1.0])
+@pytest.mark.parametrize(("row", "cost"), [([1.0, 1.0], math.inf), ([1.0, -0.1], 10.0)])
+def test_one_sided_noise_is_charged_in_both_directions(
+    gap: float, row: list[float], cost: float
+) -> None:
+    """x + y only grows; of x − y/10, one direction takes a step of 1, the other one of 10."""
+    found = align(np.array([row]), np.array([gap]), [EXPONENTIAL] * 2)
+    assert found is not None
+    assert found.cost == pytest.approx(cost)
 
 
 @pytest.mark.parametrize("scale", [0.5, 2.0])

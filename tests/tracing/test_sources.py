@@ -193,11 +193,23 @@ def test_an_exception_midway_is_an_output() -> None:
     assert any("raise ValueError" in leak.source or "if max" in leak.source for leak in found.leaks)
 
 
-def test_the_same_exception_on_both_sides_tells_nothing() -> None:
+def test_a_run_that_always_raises_shows_nothing() -> None:
     def always(x: Any, rng: Any) -> Any:
         raise ValueError("not today")
 
-    assert traced(always).verdict == "shown"
+    found = traced(always)
+    assert found.verdict == "not understood"
+    assert "not today" in str(found)
+
+
+def test_the_same_exception_on_both_sides_tells_nothing() -> None:
+    def sometimes(x: Any, rng: Any) -> Any:
+        noisy = x + rng.laplace(scale=2.0)
+        if noisy > 3.0:
+            raise ValueError("not today")
+        return noisy
+
+    assert traced(sometimes).verdict == "shown"
 
 
 def test_noise_may_be_written_as_text() -> None:

@@ -4,7 +4,7 @@ import math
 
 from dpverify.reporting.page import Page, Section, TextTable, Tone
 from dpverify.tracing.evidence.spending import Release
-from dpverify.tracing.traced import MEANINGS, Traced
+from dpverify.tracing.traced import Traced
 
 _TONES: dict[str, Tone] = {"shown": "good", "refuted": "bad"}
 
@@ -25,7 +25,7 @@ def trace_page(found: Traced, *, target: str, command: str) -> Page:
         title=f"Trace of {target}",
         verdict=found.verdict.capitalize(),
         tone="bad" if found.refuted else _TONES.get(found.verdict, "plain"),
-        lead=f"{found.claim}: {MEANINGS[found.verdict]}.",
+        lead=f"{found.claim}: {found.meaning}.",
         sections=tuple(sections),
         command=command,
         data=found.to_dict(),
@@ -82,7 +82,7 @@ def _troubles(found: Traced) -> Section:
 def _meaning(found: Traced) -> Section:
     return Section(
         title="What this means",
-        text=(f"{found.verdict}: {MEANINGS[found.verdict]}.",),
+        text=(f"{found.verdict}: {found.meaning}.",),
         items=(*(f"{t.name}: {t.statement}" for t in found.theorems), *found.notes),
         code=f"dpverify prove {found.theorems[0].name}" if found.theorems else "",
     )

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.claims import AuditClaim
+from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.evidence.steering import _alternating, _far
 from dpverify.tracing.recording.draws import Script
 from dpverify.tracing.recording.events import Bits, Event, Move, Value
@@ -28,6 +30,7 @@ Floats = NDArray[np.float64]
 _CLOSE = 2.0**-32
 _MOST_COORDINATES = 400
 RUNS = 7  # transcripts on either side
+TRIED = "every release stands in the output on"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,20 @@ class Determination:
     how: str
     always: bool
     executions: int
+
+    def applies(self, claim: AuditClaim) -> bool:
+        """Whether a refutation of this claim may rest on it.
+
+        A pure claim breaks on one transcript that the output gives back. Any other claim allows
+        rare transcripts to lose more, so that what the output gives back on some of them is no
+        ground: the profile needs them all.
+        """
+        return self.always or is_pure(claim)
+
+
+def is_pure(claim: AuditClaim) -> bool:
+    """Whether a claim allows no outcome at all to lose more."""
+    return isinstance(claim, PureDP) or (isinstance(claim, ApproxDP) and claim.delta == 0)
 
 
 def determination(  # noqa: C901  # one condition after the other
@@ -74,7 +91,7 @@ def determination(  # noqa: C901  # one condition after the other
                 return None
             clamped |= found
     count = len(runs)
-    words = f"every release stands in the output on {count} further transcripts"
+    words = f"{TRIED} {count} further transcripts"
     if clamped:
         words += ", but for a clamp to constants"
     return Determination(words, always=False, executions=count)

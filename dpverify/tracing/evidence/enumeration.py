@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import cycle, islice, permutations, product
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ from dpverify.tracing.recording.runs import Run, record
 
 _MOST_BITS = 5
 _MOST_ORDER = 4
+_REPEATS = 24  # runs that are made again at least, so that an unseen coin shows
+_Listed = list[tuple[dict[int, Any], str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,15 @@ class Enumerated:
     pair: FinitePair
     outputs: tuple[str, ...]
     places: tuple[Place, ...]
+    repeated: bool
+
+
+class NotRepeated(Exception):
+    """A listed run had another output when it was run again: something random is not seen."""
+
+    def __init__(self, runs: int) -> None:
+        super().__init__(runs)
+        self.runs = runs
 
 
 class TooMany(Exception):
@@ -86,17 +97,44 @@ def enumerated(
         two = _law(mechanism, right, seed, budget - count[0], count)
     except TooMany:
         return None, count[0]
+    repeated = _repeated(mechanism, ((left, one[2]), (right, two[2])), seed, budget, count)
     names = tuple(dict.fromkeys([*one[0], *two[0]]))
     masses = [[law.get(name, Fraction(0)) for name in names] for law in (one[0], two[0])]
     scaled = [[mass / sum(side) for mass in side] for side in masses]
     pair = FinitePair(left=scaled[0], right=scaled[1])
     places = tuple(dict.fromkeys([*one[1], *two[1]]))
-    return Enumerated(pair, names, places), count[0]
+    return Enumerated(pair, names, places, repeated), count[0]
+
+
+def _repeated(
+    mechanism: Any,
+    sides: tuple[tuple[Any, _Listed], ...],
+    seed: int,
+    budget: int,
+    count: list[int],
+) -> bool:
+    """Run every listed run again, a number of times in all; whether the budget was enough.
+
+    A coin that is not seen makes some of them differ, and the laws that were listed no laws.
+    """
+    every = [(data, forced, name) for data, runs in sides for forced, name in runs]
+    for data, forced, name in islice(cycle(every), max(len(every), _REPEATS)):
+        if count[0] >= budget:
+            return False
+        count[0] += 1
+        if _spelled(record(mechanism, data, Script(seed, outcomes=forced))) != name:
+            raise NotRepeated(count[0])
+    return True
+
+
+def _spelled(run: Run) -> str:
+    return canonical(sorted((repr(p), canonical(v)) for p, v in run.leaves.items()))
 
 
 def _law(
     mechanism: Any, data: Any, seed: int, budget: int, count: list[int]
-) -> tuple[dict[str, Fraction], list[Place]]:
+) -> tuple[dict[str, Fraction], list[Place], _Listed]:
+    listed: _Listed = []
     masses: dict[str, Fraction] = {}
     places: dict[Place, None] = {}
     waiting: list[dict[int, Any]] = [{}]
@@ -126,12 +164,13 @@ def _law(
                 mass = Fraction(0)
             taken[number] = _forced(event, outcome)
             mass *= options[outcome]
-        name = canonical(sorted((repr(p), canonical(v)) for p, v in run.leaves.items()))
+        name = _spelled(run)
+        listed.append((forced, name))
         masses[name] = masses.get(name, Fraction(0)) + mass
     total = sum(masses.values(), Fraction(0))
     if abs(float(total) - 1.0) > 1e-12:
         raise TooMany
-    return masses, list(places)
+    return masses, list(places), listed
 
 
 def _key(event: Any) -> Any:

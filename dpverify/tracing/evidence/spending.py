@@ -6,7 +6,7 @@ with it the loss of any output that is computed from it (`post-processing`).
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -16,6 +16,7 @@ from flint import arb, ctx, fmpq
 from numpy.typing import NDArray
 
 from dpverify.accounting.accountant import Accountant
+from dpverify.balls import ball
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
@@ -27,6 +28,7 @@ from dpverify.tracing.recording.events import Coin, Difference, Largest, Move, O
 from dpverify.tracing.recording.laws import (
     NOTHING,
     Cost,
+    as_fraction,
     coin,
     cut_cost,
     largest_loss,
@@ -40,6 +42,9 @@ Floats = NDArray[np.float64]
 
 ROUNDING = 2.0**-40
 _MOST_PARTS = 12
+_DIGITS = Fraction(1, 2**180)
+_FEW_TERMS = 2.0**-6  # of what sums of very many floats may be off by: about 64 last places
+_LITTLE = 2.0**-20  # of a shift: the most that is put down to rounding where a claim is kept
 _HIDES_NOTHING = LeakyResponsePair(ApproxDP(epsilon=math.inf))
 
 
@@ -199,9 +204,9 @@ def _item(difference: Difference) -> Item:
 
 def _moved(move: Move) -> Item:
     sizes, scales = np.abs(move.shift), np.abs(move.scale)
-    reduced = np.maximum(sizes * (1.0 - ROUNDING) - move.slack, 0.0)
     uneven = np.abs(scales - np.abs(move.scale_other)) > ROUNDING * scales
-    seen, judged = _costs(move, sizes, uneven), _costs(move, reduced, uneven)
+    seen = _costs(move, sizes, uneven)
+    judged = _judged(move, sizes, uneven)
     units = sizes / scales
     gaussian = move.law.name == "normal"
     # The norm in the unit of the value where all scales agree, else relative to them.
@@ -226,6 +231,18 @@ def _moved(move: Move) -> Item:
         exact=move.exact and not np.any(uneven),
     )
     return Item(release, seen, judged)
+
+
+def _judged(move: Move, sizes: Floats, uneven: NDArray[np.bool_]) -> tuple[Cost, ...]:
+    """Less what rounding explains: little of it where a claim is kept, all where it is broken."""
+    own = sizes * (1.0 - ROUNDING)
+    little = np.minimum(move.slack * _FEW_TERMS, sizes * _LITTLE)
+    kept = _costs(move, np.maximum(own - little, 0.0), uneven)
+    broken = _costs(move, np.maximum(own - move.slack, 0.0), uneven)
+    return (
+        *(Cost(cost.above, NOTHING, exact=cost.exact) for cost in kept),
+        *(Cost(NOTHING, cost.below, exact=cost.exact) for cost in broken),
+    )
 
 
 def _realized(move: Move) -> float:
@@ -261,27 +278,50 @@ def _costs(move: Move, sizes: Floats, uneven: NDArray[np.bool_]) -> tuple[Cost, 
         pair = GaussianPair(squared) if squared else NOTHING
         return (Cost(pair, pair if move.exact else NOTHING, exact=move.exact),)
     if move.law.name == "laplace" and len(sizes) > _MOST_PARTS:
-        # One shift of the same ℓ1 size is worse than several; any one of them alone is better.
+        # One shift of the same ℓ1 size is worse than several. The largest of them together with
+        # the event that all others lie beyond both values is better, and as bad at δ = 0.
         units = sizes / scales
         most = int(np.argmax(units))
         total = math.nextafter(math.fsum(units) * (1 + 2.0**-50), math.inf)
-        if total == 0.0:
+        if units[most] == 0.0:
             return ()
         above = LaplacePair(scale=1.0, sensitivity=total)
+        if not move.exact:
+            return (Cost(above, NOTHING, exact=False),)
         below = shift_cost(move.law, float(sizes[most]), float(scales[most])).below
-        return (Cost(above, below if move.exact else NOTHING, exact=move.exact),)
+        rest = np.delete(units, most)
+        return (
+            Cost(above, below, exact=True),
+            Cost(NOTHING, _beyond_all(rest[rest > 0]), exact=True),
+        )
     costs = [shift_cost(move.law, float(s), float(b)) for s, b in zip(sizes, scales, strict=True)]
     if move.exact:
         return tuple(costs)
     return tuple(Cost(cost.above, NOTHING, exact=False) for cost in costs)
 
 
+def _beyond_all(units: Floats) -> Pair:
+    """Whether all Laplace draws lie beyond both of their values: 2^−n against 2^−n·e^(−Σ units).
+
+    What is computed from a pair loses no more than it, so this lies below. The loss of the event is
+    rounded down.
+    """
+    if not units.size:
+        return NOTHING
+    least = math.fsum(units) * (1 - 2.0**-50)
+    with ctx.workprec(256):
+        ratio = as_fraction((-ball(least)).exp() * (1 + arb(2) ** -200))
+    if ratio >= 1:
+        return NOTHING
+    p = Fraction(1, 2 ** len(units))
+    return FinitePair(left=[p, 1 - p], right=[p * ratio, 1 - p * ratio])
+
+
 def _turned(toss: Coin) -> Item:
     """A coin that must fall the other way on the right for the output to be the same."""
     yes, no = coin(toss.law, toss.window, toss.cut, up=toss.up)
     other_yes, other_no = coin(toss.law, toss.window_other, toss.cut_other, up=toss.up_other)
-    pair = FinitePair(left=[yes, no], right=[other_yes, other_no])
-    return _finite("comparison with noise", toss.place, pair, (yes, other_yes))
+    return _coins(toss.place, [yes, no], [other_yes, other_no], (yes, other_yes))
 
 
 def _tossed(group: list[Coin]) -> Item:
@@ -298,8 +338,23 @@ def _tossed(group: list[Coin]) -> Item:
         left.append(rest * no)
         right.append(rest_other * other_no)
         rest, rest_other = rest * yes, rest_other * other_yes
-    pair = FinitePair(left=[*left, rest], right=[*right, rest_other])
-    return _finite("comparison with noise", group[0].place, pair, (rest, rest_other))
+    return _coins(group[0].place, [*left, rest], [*right, rest_other], (rest, rest_other))
+
+
+def _coins(
+    place: Place, left: list[Fraction], right: list[Fraction], seen: tuple[Fraction, Fraction]
+) -> Item:
+    """Probabilities that are right to 60 digits: those that differ by less may be equal."""
+    item = _finite("comparison with noise", place, FinitePair(left=left, right=right), seen)
+    if not may_be_equal(left, right):
+        return item
+    costs = tuple(Cost(cost.above, NOTHING, exact=True) for cost in item.seen)
+    return Item(item.release, costs, costs)
+
+
+def may_be_equal(left: Sequence[Fraction], right: Sequence[Fraction]) -> bool:
+    """Whether two laws differ by no more than the digits that probabilities are computed to."""
+    return all(abs(p - q) <= _DIGITS * max(p, q) for p, q in zip(left, right, strict=True))
 
 
 def _finite(name: str, place: Place, pair: FinitePair, seen: tuple[Fraction, Fraction]) -> Item:

@@ -38,10 +38,15 @@ class Runner:
     seed: int
     budget: int
     used: int = 0
+    returned: bool = False
+    raised: str = ""
 
     def _record(self, data: Any, script: Script, *, eager: int = 0) -> Run:
         self.used += 1
-        return record(self.mechanism, data, script, eager=eager)
+        found = record(self.mechanism, data, script, eager=eager)
+        self.returned = self.returned or not found.raised
+        self.raised = found.raised or self.raised
+        return found
 
     def _replay(self, data: Any, base: Run, flips: Any = None) -> Twin:
         self.used += 1

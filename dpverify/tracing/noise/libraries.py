@@ -103,11 +103,55 @@ def _own_sample(name: str, original: Any) -> Any:
             return original(self, data, size, rng=journal.script.rng)
 
         def cost(left: Any, right: Any) -> Any:
-            return None if same(left, right) else paid(name, self.claim.guarantee)
+            return None if same(left, right) else _own_cost(self, name, size, left, right)
 
         return journal.call(name, data, run, cost, place)
 
     return sample
+
+
+def _own_cost(mechanism: Any, name: str, size: int, left: Any, right: Any) -> Any:
+    """The mechanism's claim, as often as its sensitivity fits between the inputs.
+
+    Inputs k sensitivities apart have k − 1 others between them on a straight line, each within
+    the sensitivity of the next: group privacy.
+    """
+    claimed = mechanism.claim.guarantee
+    steps = 1 if name in _ANY_TWO else _sensitivities(mechanism, name, left, right)
+    if isinstance(steps, str):
+        return steps
+    if steps * size == 1:
+        return paid(name, claimed)
+    if isinstance(claimed, PureDP):
+        return paid(name, PureDP(epsilon=claimed.epsilon * steps * size))
+    return f"what {name} costs {steps} times {size} is not known from its claim"
+
+
+_ANY_TWO = ("RandomizedResponse", "LeakyRandomizedResponse")
+"""Mechanisms whose claim is about any two inputs."""
+
+
+def _sensitivities(mechanism: Any, name: str, left: Any, right: Any) -> int | str:
+    one, two = (np.asarray(x, dtype=np.float64) for x in (left, right))
+    if one.shape != two.shape:
+        return f"the inputs of {name} have different shapes"
+    gap = (one - two).reshape(-1)
+    if name == "NormMechanism":
+        distance, most = np.linalg.norm(gap, mechanism.norm), mechanism.sensitivity
+    elif name in {"NoisyMax", "ExponentialMechanism", "SparseVector"}:
+        if mechanism.monotone and np.any(gap > 0) and np.any(gap < 0):
+            return f"{name} takes scores to be monotone, but some rise while others fall"
+        most = mechanism.sensitivity if name == "SparseVector" else mechanism.score_sensitivity
+        distance = np.abs(gap).max(initial=0.0)
+    else:
+        return f"how far apart the inputs of {name} may be is not known"
+    return _steps(float(distance), float(most), name)
+
+
+def _steps(distance: float, most: float, name: str) -> int | str:
+    if not math.isfinite(distance):
+        return f"the inputs of {name} are not finite"
+    return max(1, math.ceil(distance / most * (1 - 2.0**-50)))
 
 
 def same(left: Any, right: Any) -> bool:
@@ -258,13 +302,49 @@ def _randomise(name: str, original: Any) -> Any:
         promise = ApproxDP(epsilon=float(self.epsilon), delta=float(self.delta))
 
         def cost(left: Any, right: Any) -> Any:
-            return None if same(left, right) else paid(f"diffprivlib {name}", promise)
+            if same(left, right):
+                return None
+            return _randomised_cost(self, f"diffprivlib {name}", promise, left, right)
 
         return journal.call(
             f"diffprivlib {name}", [*given, held], lambda: original(self, *given), cost, place
         )
 
     return randomise
+
+
+def _randomised_cost(
+    mechanism: Any, name: str, promise: ApproxDP, left: list[Any], right: list[Any]
+) -> Any:
+    """The promise, where the inputs are no further apart than the sensitivity that it is for."""
+    if name == "diffprivlib Binary":
+        return paid(name, promise)
+    sensitivity = getattr(mechanism, "sensitivity", None)
+    if sensitivity is None:
+        return f"how far apart the inputs of {name} may be is not known"
+    *given, held = left
+    *other, held_other = right
+    if held or held_other:
+        if given != other or {k: v for k, v in held.items() if k != "utility"} != {
+            k: v for k, v in held_other.items() if k != "utility"
+        }:
+            return f"the inputs of {name} differ in more than utilities"
+        given, other = held.get("utility", []), held_other.get("utility", [])
+    try:
+        one, two = np.asarray(given, dtype=np.float64), np.asarray(other, dtype=np.float64)
+        distance = float(np.abs(one - two).max(initial=0.0)) if one.size == two.size else math.inf
+    except (TypeError, ValueError):
+        distance = math.inf
+    if one_number(given) or held:
+        if distance <= float(sensitivity) * (1 + 2.0**-50):
+            return paid(name, promise)
+        return f"the inputs of {name} are {distance:g} apart, and it promises for {sensitivity:g}"
+    return f"how far apart the inputs of {name} are is not known"
+
+
+def one_number(given: list[Any]) -> bool:
+    """Whether a mechanism was called with one plain number."""
+    return len(given) == 1 and isinstance(given[0], (int, float))
 
 
 _DATA = ("utility", "candidates", "measure")

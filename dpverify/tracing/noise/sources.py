@@ -11,8 +11,10 @@ import json
 import random
 import secrets
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -73,6 +75,14 @@ class Ambient(Legacy):
     @journal.setter
     def journal(self, value: Any) -> None:
         """The journal is that of the run, always."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if CURRENT.get() is None and not name.startswith("_") and name not in {"tape", "at"}:
+            return getattr(_RAND, name)  # another thread, which is not being traced
+        return super().__getattribute__(name)
+
+
+_RAND = np.random.mtrand._rand  # noqa: SLF001  # numpy's own
 
 
 def _seeded(journal: Any, seed: Any) -> Any:
@@ -209,6 +219,8 @@ class _States(type):
 
     def __call__(cls, seed: Any = None) -> Any:
         journal = current()
+        if journal is None:
+            return _RANDOM_STATE(seed)
         made = Legacy(journal)
         made.tape = _seeded(journal, seed)
         return made
@@ -223,6 +235,9 @@ _RANDOM_STATE = np.random.RandomState
 
 def _python_random() -> type:
     class Made(PythonRandom):
+        def __new__(cls, x: Any = None) -> Any:
+            return object.__new__(cls) if current() is not None else _PYTHON_RANDOM(x)
+
         def __init__(self, x: Any = None) -> None:
             journal = current()
             super().__init__(Legacy(journal))
@@ -273,14 +288,63 @@ _PYTHON = (
 )
 
 
+@dataclass(slots=True)
+class _Held:
+    """A name that is replaced: what stood there before, and how many runs need the stand-in."""
+
+    holder: Any
+    name: str
+    original: Any
+    runs: int = 0
+
+
+_HELD: dict[tuple[int, str], _Held] = {}
+_LOCK = threading.RLock()
+
+
+def _in_runs_only(holder: Any, name: str, stand_in: Any) -> Patch:
+    """A stand-in that is passed over in threads which are not being traced."""
+    original = getattr(holder, name)
+    draws = callable(stand_in) and not isinstance(stand_in, (type, Ambient))
+    if not draws or holder in {np, json.JSONEncoder}:  # the latter act on noise alone
+        return holder, name, stand_in
+
+    def either(*args: Any, **options: Any) -> Any:
+        return (original if CURRENT.get() is None else stand_in)(*args, **options)
+
+    either.__name__ = name
+    return holder, name, either
+
+
+@dataclass(frozen=True, slots=True)
+class _Replaced:
+    """The stand-ins, and which function each of them stands for, by identity."""
+
+    patches: tuple[Patch, ...]
+    by_original: dict[int, Any]
+    by_stand_in: dict[int, Any]
+
+
 @lru_cache(maxsize=4)
-def patches(loaded: tuple[str, ...]) -> tuple[Patch, ...]:
+def _replaced(loaded: tuple[str, ...]) -> _Replaced:
     """What is replaced while a run is traced, given which libraries are loaded."""
+    found = tuple(_in_runs_only(*patch) for patch in _patches(loaded))
+    plain = [patch for patch in found if not isinstance(patch[0], type)]
+    return _Replaced(
+        found,
+        {id(getattr(holder, name)): stand_in for holder, name, stand_in in plain},
+        {id(stand_in): getattr(holder, name) for holder, name, stand_in in plain},
+    )
+
+
+def _patches(loaded: tuple[str, ...]) -> list[Patch]:
     del loaded
     legacy = Ambient()
     python = PythonRandom(legacy)
     found: list[Patch] = [
-        (np.random, name, getattr(legacy, name)) for name in _LEGACY if hasattr(np.random, name)
+        (np.random, name, object.__getattribute__(legacy, name))
+        for name in _LEGACY
+        if hasattr(np.random, name)
     ]
     found += [
         (np.random, "default_rng", _default_rng()),
@@ -293,58 +357,116 @@ def patches(loaded: tuple[str, ...]) -> tuple[Patch, ...]:
     found += [(random, "Random", made), (random, "SystemRandom", made)]
     found += [(secrets, name, getattr(python, name)) for name in ("randbelow", "choice")]
     found += [(secrets, "randbits", python.randbits), (secrets, "SystemRandom", made)]
-    found += [(np, name, _collecting(getattr(np, name))) for name in ("array", "asarray")]
-    found.append((np, "asanyarray", _collecting(np.asanyarray)))
-    found.append((json.JSONEncoder, "default", _plain_for_json(json.JSONEncoder.default)))
-    return tuple(found + library_patches())
+    found += [
+        (np, name, _collecting(getattr(np, name))) for name in ("array", "asarray", "asanyarray")
+    ]
+    encode = json.JSONEncoder.default
+    found.append((json.JSONEncoder, "default", _plain_for_json(encode)))
+    return found + library_patches()
 
 
-_ALIASES: dict[tuple[Any, ...], list[Patch]] = {}
+_IMPORTED: set[str] = set()
+"""Modules that were imported in a run and took a stand-in by name: from then on they are known."""
 
 
-def _aliases(replaced: tuple[Patch, ...], modules: list[Any]) -> list[Patch]:
+def _aliases(known: dict[int, Any], modules: list[Any]) -> list[Patch]:
     """The same functions where a module imported them by name."""
-    key = (id(replaced), *((module.__name__, len(vars(module))) for module in modules))
-    if key not in _ALIASES:
-        _ALIASES[key] = _find_aliases(replaced, modules)
-    return _ALIASES[key]
-
-
-def _find_aliases(replaced: tuple[Patch, ...], modules: list[Any]) -> list[Patch]:
-    known: dict[int, Any] = {}
-    for holder, name, stand_in in replaced:
-        if not isinstance(holder, type):
-            known[id(getattr(holder, name))] = stand_in
     return [
-        (module, name, known[id(value)])
+        (module, name, known.get(id(value), value))
         for module in modules
         for name, value in list(vars(module).items())
-        if id(value) in known and not name.startswith("__")
+        if (id(value) in known or (id(module), name) in _HELD) and not name.startswith("__")
     ]
+
+
+def _give_back(known: dict[int, Any], names: set[str]) -> None:
+    """The originals, to modules that were imported while stand-ins were in place."""
+    for module_name in names:
+        module = sys.modules.get(module_name)
+        for name, value in list(getattr(module, "__dict__", {}).items()):
+            if id(value) in known and not name.startswith("__"):
+                setattr(module, name, known[id(value)])
+                _IMPORTED.add(module_name)
 
 
 @contextmanager
 def installed(journal: Any, mechanism: object) -> Iterator[None]:
     """The stand-ins in place, for the time of one run."""
-    loaded = tuple(name for name in FOLLOWED if name in sys.modules)
-    replaced = patches(loaded)
-    names = {getattr(mechanism, "__module__", None), type(mechanism).__module__}
-    modules = [sys.modules[n] for n in names if n in sys.modules and n not in _NEVER]
-    replaced = (*replaced, *_aliases(replaced, modules))
-    before = [(holder, name, _raw(holder, name)) for holder, name, _ in replaced]
-    token = CURRENT.set(journal)
+    modules = (getattr(mechanism, "__module__", None), type(mechanism).__module__, *_IMPORTED)
+    with _LOCK:
+        replaced = _SHARED.enter()
+        found = [sys.modules[n] for n in {*modules} if n in sys.modules and n not in _NEVER]
+        taken = _put(_aliases(replaced.by_original, found))
+        before = len(sys.modules)
+        token = CURRENT.set(journal)
     try:
-        for holder, name, stand_in in replaced:
-            setattr(holder, name, stand_in)
         yield
     finally:
-        for holder, name, original in reversed(before):
-            if original is _MISSING:
-                delattr(holder, name)
-            else:
-                setattr(holder, name, original)
-        CURRENT.reset(token)
-        journal.closed = True
+        with _LOCK:
+            CURRENT.reset(token)
+            journal.closed = True
+            _take_away(taken)
+            if len(sys.modules) != before:
+                _give_back(replaced.by_stand_in, set(list(sys.modules)[before:]))
+            _SHARED.leave()
+
+
+class _Shared:
+    """The stand-ins that all runs share: the first run puts them, the last one takes them away."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self.replaced: Any = None
+        self.before: list[Any] = []
+
+    def enter(self) -> _Replaced:
+        if not self.runs:
+            loaded = tuple(name for name in FOLLOWED if name in sys.modules)
+            self.replaced = _replaced(loaded)
+            self.before = [_raw(holder, name) for holder, name, _ in self.replaced.patches]
+            for holder, name, stand_in in self.replaced.patches:
+                setattr(holder, name, stand_in)
+        self.runs += 1
+        found: _Replaced = self.replaced
+        return found
+
+    def leave(self) -> None:
+        self.runs -= 1
+        if not self.runs:
+            for (holder, name, _), original in zip(self.replaced.patches, self.before, strict=True):
+                _restore(holder, name, original)
+
+
+_SHARED = _Shared()
+
+
+def _put(aliases: list[Patch]) -> list[_Held]:
+    """Stand-ins in modules that imported a function by name, where no other run put them yet."""
+    taken = []
+    for holder, name, stand_in in aliases:
+        key = (id(holder), name)
+        if key not in _HELD:
+            _HELD[key] = _Held(holder, name, _raw(holder, name))
+            setattr(holder, name, stand_in)
+        _HELD[key].runs += 1
+        taken.append(_HELD[key])
+    return taken
+
+
+def _take_away(taken: list[_Held]) -> None:
+    """The originals, where no other run needs the stand-in any more."""
+    for held in taken:
+        held.runs -= 1
+        if not held.runs:
+            del _HELD[id(held.holder), held.name]
+            _restore(held.holder, held.name, held.original)
+
+
+def _restore(holder: Any, name: str, original: Any) -> None:
+    if original is _MISSING:
+        delattr(holder, name)
+    else:
+        setattr(holder, name, original)
 
 
 _NEVER = {"builtins", "functools", "numpy", "random"}

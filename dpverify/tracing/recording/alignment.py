@@ -7,6 +7,9 @@ shortest d gives the exact divergence, dᵀd = (v − v′)ᵀ(A·Aᵀ)⁻¹(v �
 least cost is found by a linear program.
 """
 
+import math
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
@@ -17,24 +20,61 @@ Floats = NDArray[np.float64]
 
 _MOST_UNKNOWNS = 4000
 _CLOSE = 2.0**-30
+_EXPONENTIAL_TAILS = ("laplace", "exponential", "geometric", "logistic")
 
 
-def align(matrix: Floats, gap: Floats, laws: list[Law]) -> tuple[Floats, bool] | None:
-    """The d of least cost with matrix·d = gap, and whether the cost is exact; else None.
+class Alignment(NamedTuple):
+    """The steps of the draws, and whether they give the exact divergence.
 
-    `laws` are those of the columns; a law that grows only takes d ≥ 0 where that is possible.
+    `cost` is the largest loss in either direction, for laws with exponential tails; ∞ where one of
+    the directions has no alignment: a law with a least value cannot be shifted downwards.
+    """
+
+    step: Floats
+    exact: bool
+    cost: float
+
+
+def align(matrix: Floats, gap: Floats, laws: list[Law]) -> Alignment | None:
+    """The d of least cost with matrix·d = gap; None if there is none at all.
+
+    `laws` are those of the columns; a law that grows only takes d ≥ 0, for the gap and for its
+    reverse, each with an alignment of its own.
 
     >>> from dpverify.tracing.recording.laws import NORMAL
-    >>> align(np.array([[1.0, 1.0]]), np.array([1.0]), [NORMAL, NORMAL])
-    (array([0.5, 0.5]), True)
+    >>> align(np.array([[1.0, 1.0]]), np.array([1.0]), [NORMAL, NORMAL]).step
+    array([0.5, 0.5])
     """
     normal = all(law.name == "normal" for law in laws)
     shortest = _shortest(matrix, gap)
     if shortest is None:
         return None
-    if normal or matrix.shape[1] > _MOST_UNKNOWNS:
-        return shortest, normal
-    return _cheapest(matrix, gap, laws, shortest), _is_difference(matrix, laws)
+    one_sided = any(law.grows_only for law in laws)
+    if normal or (matrix.shape[1] > _MOST_UNKNOWNS and not one_sided):
+        return Alignment(shortest, exact=normal, cost=_cost(shortest, laws))
+    if matrix.shape[1] > _MOST_UNKNOWNS:
+        return Alignment(shortest, exact=False, cost=math.inf)
+    forth = _cheapest(matrix, gap, laws)
+    if not one_sided:
+        found = shortest if forth is None else forth
+        return Alignment(found, exact=False, cost=_cost(found, laws))
+    back = _cheapest(matrix, -gap, laws)
+    if forth is None or back is None:
+        return Alignment(shortest, exact=False, cost=math.inf)
+    most = max(_cost(step, laws) for step in (forth, back))
+    return Alignment(forth, exact=False, cost=most)
+
+
+def _cost(step: Floats, laws: list[Law]) -> float:
+    """Σ rate·|d| where every law that moves has exponential tails, rounded up; else ∞."""
+    total = 0.0
+    for d, law in zip(step.tolist(), laws, strict=True):
+        if d and law.name not in _EXPONENTIAL_TAILS:
+            return math.inf
+        if law.name == "geometric" and abs(d - round(d)) > _CLOSE:
+            return math.inf  # only whole steps keep the support
+        total += law.rate * abs(d)
+    return total * (1 + 2.0**-40)
 
 
 def _shortest(matrix: Floats, gap: Floats) -> Floats | None:
@@ -57,7 +97,7 @@ def _solves(matrix: Floats, found: Floats, gap: Floats) -> bool:
     return bool(np.all(error <= _CLOSE * (size + np.abs(gap).max(initial=0.0))))
 
 
-def _cheapest(matrix: Floats, gap: Floats, laws: list[Law], fallback: Floats) -> Floats:
+def _cheapest(matrix: Floats, gap: Floats, laws: list[Law]) -> Floats | None:
     """Least Σ rate_i·|d_i|: d = p − q with p, q ≥ 0, and q = 0 where the law grows only."""
     rates = np.array([law.rate for law in laws])
     one_sided = np.array([law.grows_only for law in laws])
@@ -65,17 +105,7 @@ def _cheapest(matrix: Floats, gap: Floats, laws: list[Law], fallback: Floats) ->
     ends = [(0.0, None)] * len(laws) + [(0.0, 0.0 if only else None) for only in one_sided]
     found = linprog(np.concatenate([rates, rates]), A_eq=columns, b_eq=gap, bounds=ends)
     if found.status != 0:
-        return fallback
+        return None
     p, q = np.split(np.asarray(found.x), 2)
-    return np.asarray(p - q)
-
-
-def _is_difference(matrix: Floats, laws: list[Law]) -> bool:
-    """Whether it is x − y for x and y of one one-sided law: then the two-sided law is known.
-
-    Exponential draws give Laplace noise; geometric ones give the law ∝ (1−p)^|k|, under which a
-    shift by s loses up to |s|·ln(1/(1−p)).
-    """
-    if matrix.shape != (1, 2) or not laws[0].grows_only or laws[0] != laws[1]:
-        return False
-    return bool(matrix[0, 0] == -matrix[0, 1])
+    step = np.asarray(p - q)
+    return step if _solves(matrix, step, gap) else None

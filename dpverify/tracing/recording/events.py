@@ -121,8 +121,9 @@ class Move:
     """Noise that must differ between the runs for the released numbers to be the same.
 
     `shift` is by how much the values differ, in their own unit; `slack` what rounding may account
-    for. `exact` says that the law of what was released is that of these shifts, not only bounded
-    by it. `windows` are the ends between which comparisons left the noise, where there were any.
+    for in sums of very many floats. `exact` says that the law of what was released is that of these
+    shifts, not only bounded by it. `windows` are the ends between which comparisons left the noise,
+    where there were any.
     """
 
     event: int

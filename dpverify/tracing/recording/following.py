@@ -23,7 +23,8 @@ from dpverify.tracing.recording.laws import Law, coin
 from dpverify.tracing.recording.places import Place
 
 Floats = NDArray[np.float64]
-ROUNDING = 2.0**-40  # of the numbers at hand: what sums of many floats may be off by
+ROUNDING = 2.0**-50  # of the numbers at hand: a few units in the last place
+SUMMED = 2.0**-40  # of the numbers at hand: what sums of very many floats may be off by
 
 
 class Diverged(BaseException):
@@ -49,6 +50,17 @@ class Following(Journal):
         self.at = 0
         self.differences: list[Difference] = []
         self.leaks: list[Leak] = []
+        self._sizes = np.zeros(0)
+        self.one_way: set[int] = set()  # draws of one-sided laws that were added up
+        self.sums: set[Any] = set()  # and the sums that they were in
+
+    @property
+    def sizes(self) -> Floats:
+        """For every draw the size of the numbers that it was computed from, in its own unit."""
+        missing = len(self.draws.z) - len(self._sizes)
+        if missing:
+            self._sizes = np.concatenate([self._sizes, np.zeros(missing)])
+        return self._sizes
 
     def leak(self, kind: str, place: Place, what: str) -> None:
         found = Leak(kind, place, what)

@@ -76,6 +76,21 @@ class Journal:
 class Recording(Journal):
     """The run that is recorded: noise as the script has it."""
 
+    def __init__(self, script: Script, *, eager: int = 0) -> None:
+        super().__init__(script, eager=eager)
+        self.chosen_from: list[Any] = []  # draws of each choice of the largest
+
+    def _expose(self, idx: Any) -> None:
+        """Draws of a choice that are compared as well count as released, all of them.
+
+        The index of the largest alone has a law that is known; together with anything else about
+        the same draws it has not, and the noisy numbers themselves are charged.
+        """
+        for group in self.chosen_from:
+            if np.intersect1d(group, idx).size:
+                self.draws.used[group] = True
+                self.draws.used[idx] = True
+
     def draw(self, law: Law, size: int | None, place: Place) -> int:
         if _thread() != self.thread:
             self.in_thread(place)
@@ -156,6 +171,8 @@ class Recording(Journal):
         if scalar:
             outcome, raised = bool(outcome), bool(raised)
         self.events.append(Bits(place, touches, offset, idx, coef, outcome, raised, window))
+        if self.chosen_from:
+            self._expose(idx)
         return outcome
 
     def _compare_one(  # noqa: PLR0913, PLR0917
@@ -181,6 +198,8 @@ class Recording(Journal):
         elif cut < window[1]:
             high[idx] = cut
         self.events.append(Bits(place, touches, offset, idx, coef, outcome, raised, window))
+        if self.chosen_from:
+            self._expose(idx)
         return outcome
 
     def _force(self, op: str, forced: Any, offset: Any, idx: Any, coef: Any) -> None:
@@ -210,8 +229,14 @@ class Recording(Journal):
         touches: tuple[Touch, ...],
         place: Place,
     ) -> int:
-        outcome = int(np.argmax(offset + coef * self.draws.z[idx]))
+        draws = self.draws
+        outcome = int(np.argmax(offset + coef * draws.z[idx]))
         self.events.append(Select(place, touches, offset, idx, coef, outcome))
+        self._expose(idx)
+        self.chosen_from.append(idx)
+        low, high = draws.windows()
+        if np.any(np.isfinite(low[idx]) | np.isfinite(high[idx])):
+            draws.used[idx] = True  # they were compared before
         return outcome
 
     def pick(

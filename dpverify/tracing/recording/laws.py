@@ -118,6 +118,11 @@ class Law:
 LAPLACE, NORMAL, UNIFORM = Law("laplace"), Law("normal"), Law("uniform")
 EXPONENTIAL, GUMBEL = Law("exponential"), Law("gumbel")
 LOGISTIC, CAUCHY = Law("logistic"), Law("cauchy")
+LAWS = (
+    *("laplace", "normal", "uniform", "exponential", "gumbel", "logistic", "cauchy"),
+    *("geometric", "integers", "discrete laplace"),
+)
+"""The names of laws whose densities are known."""
 NOTHING = FinitePair(left=[1], right=[1])
 
 
@@ -144,6 +149,8 @@ def shift_cost(law: Law, shift: float, scale: float) -> Cost:
         return Cost(NOTHING, NOTHING, exact=True)
     if not (math.isfinite(size) and math.isfinite(unit)):
         return _reveals()
+    if law.shape and abs(size / unit - round(size / unit)) > 2.0**-30 * max(1.0, size / unit):
+        return _reveals()  # whole numbers, moved by a part of a step: the supports are disjoint
     match law.name:
         case "laplace":
             pair: Pair = LaplacePair(scale=unit, sensitivity=size)
@@ -200,7 +207,7 @@ def _two_sided(law: Law, size: float) -> Pair:
     P(k ≤ 0) = 1/(1 + q), and each further step in between has its own outcome.
     """
     steps = round(size)
-    if abs(size - steps) > 2.0**-30 or steps > _MOST_STEPS:
+    if steps > _MOST_STEPS:
         return LeakyResponsePair(ApproxDP(epsilon=math.nextafter(law.rate * size, math.inf)))
     q = Fraction(1) - Fraction(law.parameter)
     top = Fraction(1) / (1 + q)

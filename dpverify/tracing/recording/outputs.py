@@ -17,7 +17,7 @@ from dpverify.tracing.recording.draws import span
 from dpverify.tracing.recording.places import Place
 
 Leaves = dict[tuple[Any, ...], Any]
-_CLOSE = 2.0**-40
+_CLOSE = 2.0**-51  # a few units in the last place
 _KNOWN = {"builtins", "decimal", "fractions", "datetime", "uuid", "pathlib", "enum"}
 _ATOMS = {int, float, bool, str, type(None)}
 OPAQUE = "cannot be looked into"

@@ -16,6 +16,7 @@ from dpverify.tracing.recording.events import (
 )
 from dpverify.tracing.recording.following import (
     ROUNDING,
+    SUMMED,
     Floats,
     factor_line,
     line_of,
@@ -54,7 +55,7 @@ class Pinning(Sums):
                 f"{size_of(shape)} on the other",
             )
         many = np.ndim(idx) > len(shape) or np.ndim(event.idx) > len(shape)
-        if many or not _rising(idx):
+        if many or not (_distinct(idx) and _distinct(event.idx)):
             self._pin_many(event, offset, idx, coef, touches)
         elif not self._pin_block(event, offset, idx, coef, touches):
             self._pin(event, offset, idx, coef, touches)
@@ -116,9 +117,9 @@ class Pinning(Sums):
             draws.used[idx] = True
             draws.z[idx] = known.z[event.idx]
             return
-        if draws.used[idx] and not event.fresh:
+        if draws.used[idx] and not event.fresh and idx not in self.one_way:
             now = offset + coef * float(draws.z[idx])
-            size = abs(now) + abs(event.values) + abs(offset)
+            size = abs(now) + abs(event.values) + abs(offset) + abs(coef) * float(self.sizes[idx])
             if abs(now - event.values) <= ROUNDING * size:
                 return
         self._pin(event, offset, np.array([idx]), coef, touches)
@@ -143,6 +144,9 @@ class Pinning(Sums):
         idx, old = np.atleast_1d(idx), np.atleast_1d(event.idx)
         shape = idx.shape
         wanted = np.ones(shape, dtype=np.bool_) if only is None else only
+        if self.one_way:
+            mine = np.unique(idx[wanted])
+            self._no_second_use(event, touches, mine, np.eye(len(mine)))
         if not np.array_equal(draws.law[idx][wanted], known.law[old][wanted]):
             self.diverge("parameter", line_of(event, touches), "the noise has different laws")
         v, w = spread(event.offset, shape), spread(offset, shape)
@@ -163,8 +167,13 @@ class Pinning(Sums):
             z_other = np.where(same, z, (values - w) / d)
         self._check_windows(event, touches, idx, z_other, free & ~same)
         draws.z[idx[free]] = z_other[free]
+        fresh = free & ~same
+        sizes = np.abs(v) + np.abs(w) + np.abs(values)
+        self.sizes[idx[fresh]] = sizes[fresh] / np.abs(d[fresh])
         draws.used[idx[noisy]] = True
-        self._check_pinned(event, touches, noisy & ~odd & ~free, values, w + d * draws.z[idx])
+        blur = np.abs(d) * self.sizes[idx]
+        now = w + d * draws.z[idx]
+        self._check_pinned(event, touches, noisy & ~odd & ~free, values, now, blur)
         moved = np.flatnonzero(free & ~same)
         if moved.size:
             at = np.unravel_index(moved, shape)
@@ -234,30 +243,34 @@ class Pinning(Sums):
                     scale_other=other[mine],
                     z=z[mine],
                     z_other=z_other[mine],
-                    slack=ROUNDING * sizes[mine],
+                    slack=SUMMED * sizes[mine],
                     values=values[mine],
                     flat=flat[mine],
                     windows=None if windows is None else (windows[0][mine], windows[1][mine]),
                 )
             )
 
-    def _check_pinned(
+    def _check_pinned(  # noqa: PLR0913, PLR0917  # the parts of a form
         self,
         event: Any,
         touches: tuple[Touch, ...],
         where: NDArray[np.bool_],
         values: Floats,
         now: Floats,
+        blur: Floats,
     ) -> None:
         """A draw that is known already hides nothing: what it is added to must be the same."""
         if not np.any(where):
             return
-        size = np.abs(values) + np.abs(now) + np.abs(spread(event.offset, values.shape))
+        size = np.abs(values) + np.abs(now) + np.abs(spread(event.offset, values.shape)) + blur
         if np.any(np.abs(values - now)[where] > ROUNDING * size[where]):
             place = event.place if isinstance(event, Bits) else line_of(event, touches)
             self.leak("reuse", place, "noise that is known already hides nothing more")
 
 
-def _rising(idx: Any) -> bool:
+def _distinct(idx: Any) -> bool:
+    """Whether no draw is used twice."""
     flat = np.ravel(idx)
-    return bool(flat.size < 2 or np.all(flat[1:] > flat[:-1]))
+    if flat.size < 2 or np.all(flat[1:] > flat[:-1]):
+        return True
+    return bool(np.unique(flat).size == flat.size)

@@ -234,7 +234,7 @@ class Replaying(Pinning):
             self.diverge("control flow", place, f"the other side calls {event.name} here")
         found = cost(event.given, given)
         if isinstance(found, str):
-            self.leak("parameter", place, found)
+            self.puzzle(place, found)
         elif found is not None:
             found.event, found.place = self.at - 1, event.place
             self.differences.append(found)

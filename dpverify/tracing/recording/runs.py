@@ -62,7 +62,7 @@ def run(mechanism: Any, data: Any, journal: Journal) -> Run:
                     journal.puzzle(start, f"an output of type {kind} cannot be looked into")
         except Diverged:
             result.diverged = True
-        except (KeyboardInterrupt, SystemExit, NotTraceable):
+        except (KeyboardInterrupt, NotTraceable):
             raise
         except BaseException as error:  # noqa: BLE001  # an exception is an output
             result.raised = f"{type(error).__name__}: {error}"
@@ -93,7 +93,7 @@ def runs_plainly(mechanism: Any, data: Any, seed: int) -> str:
     """What a call without any tracing raises; empty if it returns."""
     try:
         callable_of(mechanism)(copier(data)(), np.random.default_rng(seed))
-    except Exception as error:  # noqa: BLE001  # an exception is an output
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # an exception is an output
         return f"{type(error).__name__}: {error}"
     return ""
 

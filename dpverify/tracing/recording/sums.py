@@ -2,19 +2,41 @@
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.guarantees import ApproxDP
+from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.tracing.recording.alignment import align
 from dpverify.tracing.recording.events import (
     Move,
+    Paid,
     Touch,
     Value,
 )
-from dpverify.tracing.recording.following import ROUNDING, Floats, Following, line_of, spread
-from dpverify.tracing.recording.laws import LAPLACE, Law
+from dpverify.tracing.recording.following import (
+    ROUNDING,
+    SUMMED,
+    Floats,
+    Following,
+    line_of,
+    spread,
+)
+from dpverify.tracing.recording.laws import LAPLACE, NOTHING, Law
+
+
+class _Sum(NamedTuple):
+    """Numbers matrix·z by draw, what they lack on the right, and which draws are known already."""
+
+    matrix: Floats
+    gap: Floats
+    names: NDArray[np.intp]
+    twins: NDArray[np.intp]
+    bound: NDArray[np.bool_]
+    size: float
 
 
 class Sums(Following):
@@ -51,46 +73,117 @@ class Sums(Following):
         gap = gap - matrix[:, bound] @ (draws.z[names] - known.z[twins])[bound]
         draws.used[names] = True
         draws.z[names[~bound]] = known.z[twins[~bound]]
-        tiny = ROUNDING * (np.abs(v) + np.abs(w))
-        if np.all(np.abs(gap) <= tiny):
-            return
-        free = np.flatnonzero(~bound)
+        terms = a[0].shape[1]
+        reach = np.abs(matrix) @ np.abs(known.z[twins])
+        tiny = np.abs(v) + np.abs(w) + np.abs(matrix) @ self.sizes[names]
+        tiny = ROUNDING * (tiny + (terms * reach if np.any(bound) else 0.0))
+        self._no_second_use(event, touches, names, matrix)
+        if np.any(np.abs(gap) > tiny):
+            largest = float(np.max(np.abs(v) + np.abs(w)))
+            self._aligned(event, touches, _Sum(matrix, gap, names, twins, bound, largest))
+
+    def _aligned(self, event: Value, touches: tuple[Touch, ...], added: _Sum) -> None:
+        """The noise that makes up for the gap, of draws that nothing is known of."""
+        draws, known = self.draws, self.recording.draws
+        matrix, gap, names, twins, bound, size = added
+        free = np.flatnonzero(~bound & ~self._cut_off(names))
         laws = [draws.law_of(int(i)) for i in names[free]]
-        found = align(matrix[:, free], gap, laws)
+        two_sided = None if len(free) < len(names) else _differences(matrix, laws)
+        if two_sided is not None:
+            self._went_one_way(names, matrix)
+            step = np.maximum((matrix / two_sided[:, None] ** 2).T @ gap, 0.0)
+            draws.z[names] = known.z[twins] + step
+            self._two_sided(event, touches, gap, two_sided, laws[0])
+            return
+        found = align(matrix[:, free], gap, laws) if len(free) else None
+        one_sided = any(law.grows_only for law in laws)
+        if one_sided and (found is None or math.isinf(found.cost)):
+            others = free[[not law.grows_only for law in laws]]
+            kept = [law for law in laws if not law.grows_only]
+            without = align(matrix[:, others], gap, kept) if len(others) else None
+            if without is not None:
+                free, found, one_sided = others, without, False
         if found is None:
-            self.leak(
-                "reuse", line_of(event, touches), "noise that is known already hides nothing more"
+            self._hides_nothing(event, touches, cut=len(free) < int(np.sum(~bound)))
+            return
+        draws.z[names[free]] = known.z[twins[free]] + found.step
+        factors = np.abs(matrix[:, free]).max(axis=0)
+        self.sizes[names[free]] = size / np.maximum(factors, 1e-300)
+        if one_sided:
+            self._went_one_way(names, matrix)
+            self._one_sided(event, touches, found.cost)
+            return
+        exact = found.exact and len(free) == len(names)
+        self._spread(event, touches, free, found.step, names, twins, exact=exact)
+
+    def _cut_off(self, names: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Draws that comparisons left between two ends: a shift of them may leave these."""
+        draws = self.draws
+        if draws.low is None or draws.high is None:
+            return np.zeros(len(names), dtype=np.bool_)
+        return np.asarray(np.isfinite(draws.low[names]) | np.isfinite(draws.high[names]))
+
+    def _hides_nothing(self, event: Value, touches: tuple[Touch, ...], *, cut: bool) -> None:
+        place = line_of(event, touches)
+        if cut:
+            self.puzzle(place, "noise that was compared before is added up with what differs")
+        else:
+            self.leak("reuse", place, "noise that is known already hides nothing more")
+
+    def _went_one_way(self, names: NDArray[np.intp], matrix: Floats) -> None:
+        self.one_way.update(names.tolist())
+        self.sums.update(_row(names, row) for row in matrix)
+
+    def _no_second_use(
+        self, event: Any, touches: tuple[Touch, ...], names: NDArray[np.intp], matrix: Floats
+    ) -> None:
+        """Draws that were aligned one way for each direction cannot be used in another sum."""
+        if not self.one_way or self.one_way.isdisjoint(names.tolist()):
+            return
+        for row in matrix:
+            mine = names[row != 0.0].tolist()
+            if not self.one_way.isdisjoint(mine) and _row(names, row) not in self.sums:
+                what = "one-sided noise that was added up before is used a second time"
+                self.puzzle(line_of(event, touches), what)
+
+    def _one_sided(self, event: Value, touches: tuple[Touch, ...], cost: float) -> None:
+        """Noise with a least value: each direction has an alignment, the dearer one is charged."""
+        self.differences.append(
+            Paid(
+                self.at - 1,
+                line_of(event, touches),
+                "one-sided noise",
+                LeakyResponsePair(ApproxDP(epsilon=cost)),
+                NOTHING,
+                exact=False,
+                shift=math.nan,
+                scale=math.nan,
             )
-            return
-        step, exact = found
-        draws.z[names[free]] = known.z[twins[free]] + step
-        exact = exact and not np.any(bound)
-        pairwise = size == 1 and len(free) == 2 and laws[0].grows_only and exact
-        if pairwise:
-            self._two_sided(event, touches, float(gap[0]), float(matrix[0, free[0]]), laws[0])
-            return
-        self._spread(event, touches, free, step, names, twins, exact=exact)
+        )
 
     def _two_sided(
-        self, event: Value, touches: tuple[Touch, ...], gap: float, factor: float, law: Law
+        self, event: Value, touches: tuple[Touch, ...], gap: Floats, factor: Floats, law: Law
     ) -> None:
         """x − y for two draws of a one-sided law is noise on both sides, of one scale."""
         two = LAPLACE if law.name == "exponential" else Law("discrete laplace", law.parameter)
-        value = float(np.ravel(event.values)[0])
-        z = (value - float(np.ravel(event.offset)[0])) / factor
+        moved = np.flatnonzero(gap)
+        values = np.ravel(event.values)[moved]
+        offset = spread(event.offset, np.shape(event.values)).reshape(-1)[moved]
+        gap, factor = gap[moved], factor[moved]
+        z = (values - offset) / factor
         self.differences.append(
             Move(
                 event=self.at - 1,
                 place=line_of(event, touches),
                 law=two,
-                shift=np.array([gap]),
-                scale=np.array([factor]),
-                scale_other=np.array([factor]),
-                z=np.array([z]),
-                z_other=np.array([z + gap / factor]),
-                slack=ROUNDING * np.array([abs(gap)]),
-                values=np.array([value]),
-                flat=np.array([0]),
+                shift=gap,
+                scale=factor,
+                scale_other=factor,
+                z=z,
+                z_other=z + gap / factor,
+                slack=SUMMED * (np.abs(offset) + np.abs(offset - gap)),
+                values=values,
+                flat=moved,
             )
         )
 
@@ -106,24 +199,24 @@ class Sums(Following):
         exact: bool,
     ) -> None:
         moved = np.flatnonzero(np.abs(step) > 0)
+        slack = SUMMED * (np.abs(step) + self.sizes[names[free]])
         z = self.recording.draws.z[twins[free[moved]]]
         laws = [self.draws.law_of(int(names[free[i]])) for i in moved]
         for own in dict.fromkeys(laws):
             mine = np.array([i for i, each in enumerate(laws) if each == own])
             shift = step[moved[mine]]
-            law, factor = _aligned(own)
             ones = np.ones(len(mine))
             self.differences.append(
                 Move(
                     event=self.at - 1,
                     place=line_of(event, touches),
-                    law=law,
+                    law=own,
                     shift=-shift,
-                    scale=factor * ones,
-                    scale_other=factor * ones,
-                    z=z[mine] / factor,
-                    z_other=(z[mine] + shift) / factor,
-                    slack=ROUNDING * np.abs(shift),
+                    scale=ones,
+                    scale_other=ones,
+                    z=z[mine],
+                    z_other=z[mine] + shift,
+                    slack=slack[moved[mine]],
                     values=np.full(len(mine), np.nan),
                     flat=mine,
                     exact=exact,
@@ -131,9 +224,28 @@ class Sums(Following):
             )
 
 
-def _aligned(law: Law) -> tuple[Law, float]:
-    """A one-sided law that is only ever shifted upwards loses as Laplace noise does."""
-    return (LAPLACE, 1.0 / law.rate) if law.grows_only else (law, 1.0)
+def _row(names: NDArray[np.intp], row: Floats) -> tuple[tuple[int, float], ...]:
+    """A sum of draws up to a factor."""
+    used = np.flatnonzero(row)
+    if not used.size:
+        return ()
+    parts = row[used] / row[used[0]]
+    return tuple(zip(names[used].tolist(), parts.round(9).tolist(), strict=True))
+
+
+def _differences(matrix: Floats, laws: list[Law]) -> Floats | None:
+    """The factors c of c·(x − y), one an element, if every element is such a difference.
+
+    Exponential draws give Laplace noise; geometric ones give the law ∝ (1−p)^|k|, under which a
+    shift by s loses up to |s|·ln(1/(1−p)).
+    """
+    if not laws or not laws[0].grows_only or any(law != laws[0] for law in laws):
+        return None
+    used = matrix != 0.0
+    alone = np.all(used.sum(axis=0) == 1) and np.all(used.sum(axis=1) == 2)
+    if not alone or np.any(matrix.sum(axis=1) != 0.0):
+        return None
+    return np.asarray(np.abs(matrix).max(axis=1))
 
 
 def _table(idx: Any, coef: Any, size: int) -> tuple[NDArray[np.intp], Floats]:
