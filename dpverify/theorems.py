@@ -241,15 +241,6 @@ WITHOUT_REPLACEMENT = Theorem(
     ),
     proof="proofs/without_replacement.py",
 )
-LECTURE_GAUSSIAN = Theorem(
-    name="lecture-gaussian",
-    statement=(
-        "k queries with Gaussian noise of variance Δ²/ρ each are (kρ + √(2kρ·ln(1/δ)), δ)-DP; "
-        "true and loose: they are (kρ/2)-zCDP and exactly √(kρ)-GDP."
-    ),
-    source="Nikolov, CSC2412, lecture on private gradient descent; Bun, Steinke, TCC 2016",
-    proof="proofs/lecture_gaussian.py",
-)
 NUMERICAL_COMPOSITION = Theorem(
     name="numerical-composition",
     statement=(

@@ -12,10 +12,20 @@ from flint import arb
 
 from dpverify.balls import ball, enclose
 from dpverify.pairs import GaussianPair
-from dpverify.theorems import GAUSSIAN_COMPOSITION, GDP_TO_ZCDP, LECTURE_GAUSSIAN, Evidence, Step
+from dpverify.theorems import GAUSSIAN_COMPOSITION, GDP_TO_ZCDP, Evidence, Step, Theorem
 from proofs.support.digits import agrees
 from proofs.support.form import Proof
 from proofs.support.symbolic import same
+
+LECTURE_GAUSSIAN = Theorem(
+    name="lecture-gaussian",
+    statement=(
+        "k queries with Gaussian noise of variance Δ²/ρ each are (kρ + √(2kρ·ln(1/δ)), δ)-DP; "
+        "true and loose: they are (kρ/2)-zCDP and exactly √(kρ)-GDP."
+    ),
+    source="Nikolov, CSC2412, lecture on private gradient descent; Bun, Steinke, TCC 2016",
+    proof="proofs/lecture_gaussian.py",
+)
 
 _CASES = ((1.0, 1e-5), (0.01, 1e-9), (25.0, 1e-3), (1e-4, 0.5), (4.0, 1e-30))
 

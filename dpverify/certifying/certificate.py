@@ -11,11 +11,27 @@ from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Guarantee
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LeakyResponsePair, Pair
+from dpverify.theorems import (
+    ALIGNMENT,
+    BASIC_COMPOSITION,
+    BERNSTEIN,
+    EXACT_PROFILE,
+    GAUSSIAN_COMPOSITION,
+    PATH_MASSES,
+    Theorem,
+)
 
 FORMAT = "dpverify certificate"
 VERSION = 1
 REAL_ARITHMETIC = "real arithmetic: floats stand for the numbers that they were read as"
 NO_OTHER_INPUT = "the output depends on the data and on rng alone"
+_GROUNDS: dict[str, tuple[Theorem, ...]] = {  # by method
+    "alignment": (ALIGNMENT,),
+    "exact": (PATH_MASSES, BERNSTEIN),
+    "counterexample": (PATH_MASSES,),
+    "sums": (BASIC_COMPOSITION, GAUSSIAN_COMPOSITION),
+    "gaussian event": (EXACT_PROFILE,),
+}
 SYMBOLIC_RUN = "the comparisons of the mechanism are those that its symbolic run made"
 
 
@@ -62,6 +78,11 @@ class Certificate:
     tried: tuple[str, ...] = ()
     seconds: float = 0.0
     evidence: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def theorems(self) -> tuple[Theorem, ...]:
+        """What the verdict rests on; none where it is open."""
+        return () if self.verdict == "open" else _GROUNDS[self.method]
 
     @property
     def proved(self) -> bool:

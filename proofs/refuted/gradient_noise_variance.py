@@ -12,7 +12,8 @@ import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import ANALYTIC_GAUSSIAN, LECTURE_GAUSSIAN, Evidence, Step, Theorem
+from dpverify.theorems import ANALYTIC_GAUSSIAN, Evidence, Step, Theorem
+from proofs.lecture_gaussian import LECTURE_GAUSSIAN
 from proofs.support.digits import agrees, gaussian_profile
 from proofs.support.form import Counterexample, Proof
 from proofs.support.symbolic import same
