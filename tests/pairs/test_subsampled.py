@@ -153,7 +153,7 @@ def test_sampling_more_costs_more(
 
 @given(pairs, st.floats(1e-6, 1 - 1e-6))
 @example(WithoutReplacementPair(LaplacePair(scale=1.0, sensitivity=0.5), 0.5), 0.5)
-@settings(max_examples=15)
+@settings(max_examples=8)
 def test_the_trade_off_is_dual_to_the_profile(pair: Subsampled, false_alarm: float) -> None:
     """No test misses less than 1 − δ(ε) − e^ε·α, and some test comes close to the best of these.
 
@@ -161,12 +161,12 @@ def test_the_trade_off_is_dual_to_the_profile(pair: Subsampled, false_alarm: flo
     rounded down by the width of its three formulas there, about 2e-11.
     """
     miss = pair.trade_off(false_alarm)
-    grid = np.sinh(np.linspace(-4.4, 4.4, 1201))
+    grid = np.sinh(np.linspace(-4.4, 4.4, 301))
     lines = [
         float(1 - pair.profile_ball(arb(e)) - arb(e).exp() * false_alarm) for e in grid.tolist()
     ]
     assert miss >= max(lines) - 1e-10
-    assert miss <= max(lines) + 1e-2
+    assert miss <= max(lines) + 2e-2
 
 
 # sandwich

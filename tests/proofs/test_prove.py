@@ -68,6 +68,7 @@ def test_a_step_that_fails_is_exit_code_one(
     theorem = catalog.find("exact-profile").theorem
     broken = Proof(theorem=theorem, steps=(false_step,), mutations={"false": false_step})
     monkeypatch.setattr(catalog, "proofs", lambda: {theorem.name: broken})
+    monkeypatch.setattr(catalog, "find", lambda _: broken)
     shown = RUNNER.invoke(APP, arguments)
     assert shown.exit_code == 1
     assert "failed" in shown.stdout
@@ -77,6 +78,7 @@ def test_a_mutation_that_passes_is_exit_code_one(monkeypatch: pytest.MonkeyPatch
     proof = catalog.find("exact-profile")
     blind = Proof(theorem=proof.theorem, steps=proof.steps, mutations={"blind": proof.steps[0]})
     monkeypatch.setattr(catalog, "proofs", lambda: {proof.theorem.name: blind})
+    monkeypatch.setattr(catalog, "find", lambda _: blind)
     assert RUNNER.invoke(APP, ["exact-profile"]).exit_code == 0
     shown = RUNNER.invoke(APP, ["exact-profile", "--mutations"])
     assert shown.exit_code == 1
