@@ -30,38 +30,6 @@ ONE = PureDP(epsilon=1.0)
 
 # Why a case fails: the cause, and the names of the cases.
 CAUSES: dict[str, tuple[str, ...]] = {
-    "data that meet raw noise in a function become noise of unknown law, and are never compared": (
-        "flawed maximum_of_noise_and_data",
-        "flawed noise_clipped_to_data",
-        "flawed data_over_noise",
-        "flawed noise_to_the_power_of_data",
-        "flawed noise_modulo_data",
-        "flawed hypotenuse_with_data",
-        "flawed sign_of_data_copied_to_noise",
-        "flawed noise_solved_by_data_matrix",
-        "flawed outer_product_with_data",
-        "flawed kronecker_product_with_data",
-        "flawed convolution_with_data",
-        "flawed average_weighted_by_data",
-        "flawed quantile_of_noise_at_data",
-        "flawed cross_product_with_data",
-        "flawed log_add_exp",
-        "flawed data_appended_to_noise",
-        "flawed data_inserted_into_noise",
-        "flawed noise_padded_with_data",
-        "flawed data_in_the_shape_of_noise",
-        "flawed differences_from_data",
-        "flawed inner_product_of_data_and_noise",
-        "flawed tensor_product_of_data_and_noise",
-        "flawed trapezoid_of_data_width",
-        "flawed noise_rounded_to_data_digits",
-        "flawed noise_shifted_by_data_bits",
-    ),
-    "products of raw noise and data are retried eagerly, and then become noise of unknown law": (
-        "flawed random_projection",
-        "flawed dot_of_data_and_noise",
-        "flawed noise_through_a_data_matrix",
-    ),
     "changes in place, through views or by functions that write, are lost": (
         "flawed added_in_place_by_a_function",
         "flawed added_in_place_through_a_view",

@@ -36,7 +36,7 @@ def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, An
     if method == "__call__" and not (set(options) - {"dtype", "casting"}):
         handler = _LINEAR.get(ufunc)
         if ufunc in _PRODUCTS and any(is_noisy(x) and eager(x, inputs) for x in inputs):
-            handler = None
+            return stored(ufunc(*[plain(x, place) for x in inputs], **options), out)
         if handler is not None:
             found = handler(inputs, place)
             if found is not NotImplemented:
@@ -171,6 +171,14 @@ def _positive(inputs: Any, place: Place) -> Any:
 
 
 def matmul(inputs: Any, place: Place) -> Any:
+    found = _product(inputs, place)
+    if not is_noisy(found):
+        return found
+    matrix = next(x for x in inputs if not is_noisy(x))
+    return _noted(found, place, matrix)
+
+
+def _product(inputs: Any, place: Place) -> Any:
     sides = _sides(inputs)
     if sides is None or (is_noisy(sides[0]) and is_noisy(sides[1])):
         return NotImplemented
@@ -180,10 +188,10 @@ def matmul(inputs: Any, place: Place) -> Any:
         if form.ndim == 1 and matrix.ndim == 1:
             return summed(scaled(form, matrix), None)
         if form.ndim == 1 and matrix.ndim == 2:
-            return matmul((matrix.T, form), place)
+            return _product((matrix.T, form), place)
         if matrix.ndim not in {1, 2} or form.ndim != 2:
             return NotImplemented
-        return matmul((matrix.T, form.T), place).T if matrix.ndim == 2 else _rows(form, matrix)
+        return _product((matrix.T, form.T), place).T if matrix.ndim == 2 else _rows(form, matrix)
     matrix, form = np.asarray(one), two
     if matrix.ndim == 1 and form.ndim == 1:
         return summed(scaled(form, matrix), None)

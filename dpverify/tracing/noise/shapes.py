@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from dpverify.tracing.recording.places import Place, here
 SHAPED, BOUNDED = Law("shaped"), Law("bounded")
 
 
-_BOUNDING = {np.clip, np.tanh, np.sin, np.cos}
+_BOUNDING = {np.tanh, np.sin, np.cos}
 
 
 def is_noisy(value: Any) -> bool:
@@ -103,6 +104,7 @@ def reshaped(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> Any:
     """A function of raw noise alone and of plain numbers: noise again, of a law not known.
 
     NotImplemented where something else is among the arguments, or no array of floats comes out.
+    At level 2 of `eager`, noise that meets an array is public, and what comes out are numbers.
     """
     noisy = [x for x in args if is_noisy(x)]
     if not noisy or not all(map(is_raw, noisy)) or any(map(holds_noise, kwargs.values())):
@@ -112,16 +114,41 @@ def reshaped(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> Any:
     result = func(*[plain(x, place) for x in args], **kwargs)
     if not is_plain(result) or np.asarray(result).dtype.kind != "f":
         return result
-    law = BOUNDED if func in _BOUNDING else SHAPED
-    return wrapped(noisy[0].journal, law, result, place)
+    journal = noisy[0].journal
+    others = [x for x in (*args, *kwargs.values()) if not is_noisy(x)]
+    if journal.eager > 1 and any(type(x) is not str and np.ndim(x) for x in others):
+        return result
+    bounded = func in _BOUNDING or (func is np.clip and _cut_off(args, kwargs))
+    return wrapped(journal, BOUNDED if bounded else SHAPED, result, place)
+
+
+def _cut_off(args: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether np.clip has a finite bound for every element."""
+    low, high = (*args[1:3], None, None)[:2]
+    low = kwargs.get("a_min", kwargs.get("min", low))
+    high = kwargs.get("a_max", kwargs.get("max", high))
+    return any(b is not None and bool(np.all(np.isfinite(b))) for b in (low, high))
 
 
 def wrapped(journal: Any, law: Law, result: Any, place: Place) -> Any:
-    start = journal.shaped(law, result, place)
+    """Numbers that were made from raw noise, as noise.
+
+    Its law bears the digest of the numbers. In a replay, the raw noise is that of the recording;
+    so if data had a part in the numbers, the replay meets noise of another law, and says so.
+    """
+    start = journal.shaped(Law(law.name, _digest(result)), result, place)
+    touches = ((place, Factor(1.0)),)
     if np.ndim(result) == 0:
-        return NoisyNumber(journal, 0.0, start, 1.0)
+        return NoisyNumber(journal, 0.0, start, 1.0, touches)
     idx = np.arange(start, start + np.size(result)).reshape(np.shape(result))
-    return NoisyArray(journal, np.zeros(np.shape(result)), idx, np.asarray(1.0))
+    return NoisyArray(journal, np.zeros(np.shape(result)), idx, np.asarray(1.0), touches)
+
+
+def _digest(values: Any) -> float:
+    """A number for an array of floats, other for other bits of it or another shape."""
+    array = np.asarray(values, dtype=np.float64)
+    text = repr(array.shape).encode() + array.tobytes()
+    return float(int.from_bytes(hashlib.blake2b(text, digest_size=6).digest()))
 
 
 def with_terms(form: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -116,14 +116,15 @@ class Following(Journal):
 
 
 def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:
-    """The line that added what differs; else the line where the form became a number."""
+    """The line that added what differs; else the last that changed the form, or made it a number."""
     added: list[Touch] = [touch for touch in event.touches if not isinstance(touch[1], Factor)]
     others = [touch for touch in touches if not isinstance(touch[1], Factor)]
     for (place, mine), (_, theirs) in zip(added, others, strict=False):
         if not _same(mine, theirs):
             return place
     own: Place = event.place
-    return added[-1][0] if added else own
+    changed: list[Touch] = added or list(event.touches)
+    return changed[-1][0] if changed else own
 
 
 def factor_line(event: Any, touches: tuple[Touch, ...]) -> Place | None:
