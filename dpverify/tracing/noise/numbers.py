@@ -270,7 +270,9 @@ def _operator(name: str) -> Callable[..., Any]:
             if len(plain_others) == len(others):
                 result = getattr(float(self.realize(place)), name)(*others)
                 if type(result) is float:
-                    return shapes.wrapped(self.journal, shapes.SHAPED, result, place)
+                    return shapes.wrapped(
+                        self.journal, shapes.SHAPED, result, place, (name, *others)
+                    )
                 return result
         mine = self.realize(place)
         plain = [other.realize(place) if type(other) is NoisyNumber else other for other in others]

@@ -20,9 +20,6 @@ from dpverify.tracing.recording.places import Place, here
 SHAPED, BOUNDED = Law("shaped"), Law("bounded")
 
 
-_BOUNDING = {np.tanh, np.sin, np.cos}
-
-
 def is_noisy(value: Any) -> bool:
     kind = type(value)
     return kind is NoisyNumber or kind is NoisyArray
@@ -65,17 +62,19 @@ def holds_noise(value: Any) -> bool:
 
 
 def stored(result: Any, out: Any) -> Any:
+    """The result; written into `out` where there is one, a tuple with one array a result."""
+    if out is None:
+        return result
+    if type(out) is tuple and len(out) > 1:
+        pairs = zip(result, out, strict=True)
+        return tuple(one if target is None else stored(one, target) for one, target in pairs)
     target = out[0] if type(out) is tuple else out
     if target is None:
         return result
-    if is_noisy(target):
-        made = as_array(result) if is_noisy(result) else None
-        if made is None:
-            raise TypeError("a noisy array cannot be the output of this operation")
-        for name in ("offset", "idx", "coef", "touches", "many", "whole"):
-            setattr(target, name, getattr(made, name))
-        return target
-    np.copyto(target, plain(result, here(3)), casting="unsafe")
+    if type(target) is NoisyArray:
+        target.overwrite(result, here(3))
+    else:
+        np.copyto(target, plain(result, here(3)), casting="unsafe")
     return target
 
 
@@ -118,8 +117,9 @@ def reshaped(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> Any:
     others = [x for x in (*args, *kwargs.values()) if not is_noisy(x)]
     if journal.eager > 1 and any(type(x) is not str and np.ndim(x) for x in others):
         return result
-    bounded = func in _BOUNDING or (func is np.clip and _cut_off(args, kwargs))
-    return wrapped(journal, BOUNDED if bounded else SHAPED, result, place)
+    bounded = func is np.clip and _cut_off(args, kwargs)
+    given = [None if is_noisy(x) else x for x in args], kwargs
+    return wrapped(journal, BOUNDED if bounded else SHAPED, result, place, given)
 
 
 def _cut_off(args: Any, kwargs: dict[str, Any]) -> bool:
@@ -130,13 +130,15 @@ def _cut_off(args: Any, kwargs: dict[str, Any]) -> bool:
     return any(b is not None and bool(np.all(np.isfinite(b))) for b in (low, high))
 
 
-def wrapped(journal: Any, law: Law, result: Any, place: Place) -> Any:
-    """Numbers that were made from raw noise, as noise.
+def wrapped(journal: Any, law: Law, result: Any, place: Place, given: Any = ()) -> Any:
+    """Numbers that were made from raw noise and from what is `given` besides, as noise.
 
-    Its law bears the digest of the numbers. In a replay, the raw noise is that of the recording;
-    so if data had a part in the numbers, the replay meets noise of another law, and says so.
+    Its law bears the digest of the numbers and of what was given. In a replay, the raw noise is
+    that of the recording; so if data had a part in it, the replay meets noise of another law.
     """
-    start = journal.shaped(Law(law.name, _digest(result)), result, place)
+    text = repr((spelled(result), spelled(given))).encode()
+    digest = int.from_bytes(hashlib.blake2b(text, digest_size=6).digest())
+    start = journal.shaped(Law(law.name, float(digest)), result, place)
     touches = ((place, Factor(1.0)),)
     if np.ndim(result) == 0:
         return NoisyNumber(journal, 0.0, start, 1.0, touches)
@@ -144,11 +146,17 @@ def wrapped(journal: Any, law: Law, result: Any, place: Place) -> Any:
     return NoisyArray(journal, np.zeros(np.shape(result)), idx, np.asarray(1.0), touches)
 
 
-def _digest(values: Any) -> float:
-    """A number for an array of floats, other for other bits of it or another shape."""
-    array = np.asarray(values, dtype=np.float64)
-    text = repr(array.shape).encode() + array.tobytes()
-    return float(int.from_bytes(hashlib.blake2b(text, digest_size=6).digest()))
+def spelled(value: Any) -> Any:
+    """A value by all that it consists of, where repr would leave out digits or elements."""
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != "O":
+        return (value.dtype.str, value.shape, value.tobytes())
+    if isinstance(value, (list, tuple)):
+        return (type(value).__name__, *map(spelled, value))
+    if isinstance(value, dict):
+        return {repr(name): spelled(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray):
+        return (value.shape, spelled(value.tolist()))
+    return getattr(value, "__qualname__", None) or repr(value)
 
 
 def with_terms(form: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -20,7 +20,7 @@ import numpy as np
 
 from dpverify.tracing.noise.generator import OTHER, RecordingGenerator, TracedBits
 from dpverify.tracing.noise.libraries import FOLLOWED, library_patches
-from dpverify.tracing.noise.shapes import gathered, holds_noise, is_noisy, plain
+from dpverify.tracing.noise.shapes import as_array, gathered, holds_noise, is_noisy, plain
 from dpverify.tracing.recording.journal import CURRENT
 from dpverify.tracing.recording.places import here, is_inside
 
@@ -231,7 +231,7 @@ def _python_random() -> type:
     return Made
 
 
-def _collecting(original: Callable[..., Any]) -> Callable[..., Any]:
+def _collecting(original: Callable[..., Any], *, copies: bool = False) -> Callable[..., Any]:
     """np.array and its like: a list of noisy numbers becomes a noisy array."""
 
     def collect(object: Any, *args: Any, **options: Any) -> Any:
@@ -245,7 +245,10 @@ def _collecting(original: Callable[..., Any]) -> Callable[..., Any]:
         if is_noisy(object) and not args and set(options) <= {"dtype", "copy"}:
             dtype = options.get("dtype")
             if dtype is None or np.dtype(dtype).kind == "f":
-                return object
+                made = as_array(object)
+                if dtype is not None and np.dtype(dtype) != made.dtype:
+                    return made.astype(dtype)
+                return made.copy() if copies and options.get("copy", True) else made
         return original(object, *args, **options)
 
     return collect
@@ -293,8 +296,8 @@ def patches(loaded: tuple[str, ...]) -> tuple[Patch, ...]:
     found += [(random, "Random", made), (random, "SystemRandom", made)]
     found += [(secrets, name, getattr(python, name)) for name in ("randbelow", "choice")]
     found += [(secrets, "randbits", python.randbits), (secrets, "SystemRandom", made)]
-    found += [(np, name, _collecting(getattr(np, name))) for name in ("array", "asarray")]
-    found.append((np, "asanyarray", _collecting(np.asanyarray)))
+    found.append((np, "array", _collecting(np.array, copies=True)))
+    found += [(np, name, _collecting(getattr(np, name))) for name in ("asarray", "asanyarray")]
     found.append((json.JSONEncoder, "default", _plain_for_json(json.JSONEncoder.default)))
     return tuple(found + library_patches())
 

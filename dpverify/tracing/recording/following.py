@@ -116,7 +116,7 @@ class Following(Journal):
 
 
 def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:
-    """The line that added what differs; else the last that changed the form, or made it a number."""
+    """The line that added what differs; else the last one that changed the form or realized it."""
     added: list[Touch] = [touch for touch in event.touches if not isinstance(touch[1], Factor)]
     others = [touch for touch in touches if not isinstance(touch[1], Factor)]
     for (place, mine), (_, theirs) in zip(added, others, strict=False):
