@@ -41,18 +41,7 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "flawed difference_of_unequal_exponentials_downwards",
         "flawed sum_of_geometrics",
     ),
-    "parameters of other laws are compared by text, or not at all": (
-        "flawed poisson_of_many",
-        "flawed binomial_of_many",
-        "flawed poisson_of_a_large_rate",
-        "flawed chosen_as_often_as_there_are_records",
-    ),
     "a run that remembers earlier calls is not told from data": ("honest number_of_the_call",),
-    "states of generators and seeds of few values are not followed": (
-        "flawed state_set_back",
-        "flawed seeded_by_few_seeds",
-        "flawed seeded_twice_alike",
-    ),
     "parts of outputs that are not looked at": (
         "flawed attribute_of_a_dict",
         "flawed attribute_of_a_float",

@@ -20,6 +20,7 @@ import numpy as np
 
 from dpverify.tracing.noise.generator import OTHER, RecordingGenerator, TracedBits
 from dpverify.tracing.noise.libraries import FOLLOWED, library_patches
+from dpverify.tracing.noise.seeds import check_seed_is_secret, told
 from dpverify.tracing.noise.shapes import as_array, gathered, holds_noise, is_noisy, plain
 from dpverify.tracing.recording.journal import CURRENT
 from dpverify.tracing.recording.places import here, is_inside
@@ -55,7 +56,15 @@ class Legacy(RecordingGenerator):
         return self.integers(low, high, size, endpoint=True)
 
     def seed(self, seed: Any = None) -> None:
-        _seeded(self.journal, seed)
+        _seeded_again(self.journal, seed)
+
+    def get_state(self, *args: Any, **options: Any) -> Any:
+        self.journal.puzzle(here(2), "the generator's state is looked at: its noise may be known")
+        return _RANDOM_STATE(0).get_state(*args, **options)
+
+    def set_state(self, state: Any) -> None:
+        del state
+        self.journal.puzzle(here(2), "the generator's state is set: its noise may repeat")
 
 
 class Ambient(Legacy):
@@ -83,9 +92,23 @@ def _seeded(journal: Any, seed: Any) -> Any:
     if seed is None:
         return None
     place = here(3)
-    known = repr(seed.realize(place) if is_noisy(seed) else seed)
+    seed = seed.realize(place) if is_noisy(seed) else seed
+    known = _seed_name(seed)
     journal.seeds.append((place, known))
+    check_seed_is_secret(journal, seed, place)
     return journal.tapes.setdefault(known, [])
+
+
+def _seed_name(seed: Any) -> str:
+    return repr(int(seed)) if isinstance(seed, (int, np.integer)) else told(seed)
+
+
+def _seeded_again(journal: Any, seed: Any) -> None:
+    """A generator that is there already gets a seed: what it repeats then is not followed."""
+    seed = seed.realize(here(3)) if is_noisy(seed) else seed
+    if seed is not None and _seed_name(seed) in journal.tapes:
+        journal.puzzle(here(3), "a generator is seeded twice alike: its noise repeats")
+    _seeded(journal, seed)
 
 
 class _Instances(type):
@@ -169,7 +192,7 @@ class PythonRandom:
 
     def seed(self, a: Any = None, version: int = 2) -> None:
         del version
-        _seeded(self.generator.journal, a)
+        _seeded_again(self.generator.journal, a)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -265,14 +288,14 @@ _LEGACY = (
     *("laplace", "normal", "standard_normal", "gumbel", "logistic", "standard_cauchy"),
     *("exponential", "standard_exponential", "uniform", "random", "geometric", "binomial"),
     *("multivariate_normal", "choice", "permutation", "shuffle", "rand", "randn", "randint"),
-    *("random_sample", "ranf", "sample", "seed", "random_integers"),
+    *("random_sample", "ranf", "sample", "seed", "random_integers", "get_state", "set_state"),
     *OTHER,
 )
 _PYTHON = (
     *("random", "uniform", "gauss", "normalvariate", "expovariate", "randrange", "randint"),
     *("getrandbits", "choice", "choices", "sample", "shuffle", "seed"),
     *("betavariate", "gammavariate", "lognormvariate", "paretovariate", "triangular"),
-    *("vonmisesvariate", "weibullvariate", "randbytes"),
+    *("vonmisesvariate", "weibullvariate", "randbytes", "getstate", "setstate"),
 )
 
 
