@@ -42,8 +42,6 @@ CAUSES: dict[str, tuple[str, ...]] = {
         "flawed sum_of_geometrics",
     ),
     "a run that remembers earlier calls is not told from data": ("honest number_of_the_call",),
-    "noise that was looked at before is taken for released": ("honest noise_looked_at_before",),
-    "the type of a noisy number cannot be called": ("honest mean_of_releases",),
     "2^-40 of large numbers is taken for rounding": (
         "flawed large_count_small_noise",
         "flawed large_count_without_noise",

@@ -305,7 +305,20 @@ def _comparison(op: str) -> Callable[[Any, Place], Any]:
     return compared
 
 
+def _of_offset(ufunc: np.ufunc) -> Callable[[Any, Place], Any]:
+    """np.isfinite and its like: noise is finite, so they ask for what it was added to."""
+
+    def asked(inputs: Any, place: Place) -> Any:
+        del place
+        offset, _, coef = as_array(inputs[0]).full()
+        factors = coef.sum(axis=-1) if coef.ndim > offset.ndim else coef
+        return ufunc(offset + 0.0 * factors)
+
+    return asked
+
+
 _LINEAR: dict[np.ufunc, Callable[[Any, Place], Any]] = {
+    **{ufunc: _of_offset(ufunc) for ufunc in (np.isfinite, np.isnan, np.isinf)},
     np.add: _add,
     np.subtract: _subtract,
     np.multiply: multiply,

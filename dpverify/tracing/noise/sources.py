@@ -20,6 +20,7 @@ import numpy as np
 
 from dpverify.tracing.noise.generator import OTHER, RecordingGenerator, TracedBits
 from dpverify.tracing.noise.libraries import FOLLOWED, library_patches
+from dpverify.tracing.noise.numbers import MATH
 from dpverify.tracing.noise.seeds import check_seed_is_secret, told
 from dpverify.tracing.noise.shapes import as_array, gathered, holds_noise, is_noisy, plain
 from dpverify.tracing.recording.journal import CURRENT
@@ -322,6 +323,7 @@ def patches(loaded: tuple[str, ...]) -> tuple[Patch, ...]:
     found.append((np, "array", _collecting(np.array, copies=True)))
     found += [(np, name, _collecting(getattr(np, name))) for name in ("asarray", "asanyarray")]
     found.append((json.JSONEncoder, "default", _plain_for_json(json.JSONEncoder.default)))
+    found += MATH
     return tuple(found + library_patches())
 
 
