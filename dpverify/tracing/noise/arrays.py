@@ -1,18 +1,15 @@
-"""An array that waits for its noise, element by element.
-
-Views of an array are linked to it, as numpy's are: what is written to one is seen in the others.
-"""
+"""An array that waits for its noise, element by element."""
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
 from collections.abc import Callable, Iterator
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.noise.numbers import NoisyNumber, is_plain, touched
+from dpverify.tracing.noise.numbers import NoisyNumber, is_plain
+from dpverify.tracing.noise.views import Viewed
 from dpverify.tracing.recording.events import (
     Touch,
 )
@@ -32,17 +29,10 @@ _READING = {
 """What numpy's arrays have that changes nothing: asked of the numbers."""
 
 
-class NoisyArray:
-    """An array with noise in it; one axis more in `idx` and `coef` where draws are added up.
+class NoisyArray(Viewed):
+    """An array with noise in it; one axis more in `idx` and `coef` where draws are added up."""
 
-    A view has a `root`, the array that it looks at, and `change`, which makes its elements from
-    those of the root; a root knows its `views`.
-    """
-
-    __slots__ = (
-        *("__weakref__", "change", "coef", "idx", "journal", "many", "offset", "root", "touches"),
-        *("views", "whole"),
-    )
+    __slots__ = (*("coef", "idx", "journal", "many", "offset", "touches", "whole"),)
     __array_priority__ = 1000.0
 
     def __init__(  # noqa: PLR0913, PLR0917
@@ -62,13 +52,12 @@ class NoisyArray:
         self.touches = touches
         self.many = many
         self.whole = whole
-        self.root: NoisyArray | None = None
-        self.change: Any = None
-        self.views: WeakValueDictionary[int, NoisyArray] | None = None
+        self.root = self.change = self.views = None
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.idx.shape[:-1] if self.many else self.idx.shape
+        shape: tuple[int, ...] = self.idx.shape
+        return shape[:-1] if self.many else shape
 
     @property
     def ndim(self) -> int:
@@ -89,7 +78,7 @@ class NoisyArray:
     @property
     def flat(self) -> Any:
         """All elements in a row; a view whatever the order of the array is."""
-        return self._linked(self.mapped(lambda a: a.reshape(-1)), lambda a: a.reshape(-1))
+        return self.linked(self.mapped(lambda a: a.reshape(-1)), lambda a: a.reshape(-1))
 
     @flat.setter
     def flat(self, value: Any) -> None:
@@ -131,64 +120,7 @@ class NoisyArray:
         made = NoisyArray(
             self.journal, moved, rows, factors, self.touches, many=self.many, whole=self.whole
         )
-        return self._linked(made, change) if same else made
-
-    def _linked(self, made: Any, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """The array as a view of this one, or of what this one is a view of."""
-        if type(made) is not NoisyArray or made is self:
-            return made
-        root, before = self.root, self.change
-        if root is None:
-            root, made.change = self, change
-        else:
-            made.change = lambda a: change(before(a))
-        made.root = root
-        if root.views is None:
-            root.views = WeakValueDictionary()
-        root.views[id(made)] = made
-        return made
-
-    def _hold(self, other: "NoisyArray") -> None:
-        """Become equal to another array of the same shape."""
-        self.offset, self.idx, self.coef = other.offset, other.idx, other.coef
-        self.touches, self.many, self.whole = other.touches, other.many, other.whole
-
-    def overwrite(self, value: Any, place: Place, key: Any = ...) -> None:
-        """Write to these elements, as every view of them will see."""
-        root = self if self.root is None else self.root
-        if key is ... and root is self:
-            self._hold(self._as_held(value, place))
-        elif root is self:
-            self._assign(key, value, place)
-        else:
-            at = self.change(np.arange(root.size).reshape(root.shape))[key]
-            spots = np.unravel_index(np.asarray(at), root.shape)
-            root._assign(spots, value, place)  # noqa: SLF001  # of this class
-        for view in [] if root.views is None else list(root.views.values()):
-            view._hold(root.copy().mapped(view.change))  # noqa: SLF001  # of this class
-
-    def _as_held(self, value: Any, place: Place) -> "NoisyArray":
-        """A value as an array of this shape and type: a form, or numbers that have no noise."""
-        if type(value) in {NoisyArray, NoisyNumber}:
-            form = shapes.broadcast(shapes.as_array(value), self.shape)
-            if self.whole and not form.whole:
-                raise TypeError("cannot cast from float64 to int64 in place")
-            return NoisyArray(
-                *(form.journal, form.offset, form.idx, form.coef, form.touches),
-                many=form.many,
-                whole=self.whole,
-            )
-        numbers = np.asarray(shapes.plain(value, place))
-        if self.whole and numbers.dtype.kind == "f":
-            numbers = numbers.astype(np.int64)
-        return NoisyArray(
-            self.journal,
-            np.array(np.broadcast_to(numbers, self.shape)),
-            self.idx[..., 0] if self.many else self.idx,
-            np.zeros(self.shape),
-            ((place, numbers),),
-            whole=self.whole,
-        )
+        return self.linked(made, change) if same else made
 
     def realize(self, place: Place | None = None, *, final: bool = False) -> NDArray[Any]:
         offset, idx, coef = self.full()
@@ -213,25 +145,6 @@ class NoisyArray:
         if type(key) in {NoisyArray, NoisyNumber}:
             key = key.realize(place)
         self.overwrite(value, place, key)
-
-    def _assign(self, key: Any, value: Any, place: Place) -> None:
-        offset, idx, coef = (np.array(part) for part in self.full())
-        kind = np.int64 if self.whole else np.float64
-        offset, coef = offset.astype(kind), coef.astype(np.float64)
-        noisy = type(value) in {NoisyArray, NoisyNumber}
-        simple = noisy and not getattr(value, "many", False)
-        simple = simple and (type(value) is NoisyArray or type(value.idx) is int)
-        if simple and not self.many and (value.whole or not self.whole):
-            offset[key], idx[key], coef[key] = value.offset, value.idx, value.coef
-            self.touches = (*self.touches, *value.touches)
-        else:
-            if self.many:
-                self.journal.puzzle(place, "part of a sum of noise is overwritten")
-            numbers = shapes.plain(value, place)
-            offset[key] = numbers
-            coef[key] = 0.0
-            self.touches = touched(self.touches, place, numbers)
-        self.offset, self.idx, self.coef = offset, idx, coef
 
     def tolist(self) -> list[Any]:
         return [part.tolist() if isinstance(part, NoisyArray) else part for part in self]
