@@ -195,6 +195,12 @@ class PythonRandom:
         del version
         _seeded_again(self.generator.journal, a)
 
+    def getstate(self) -> Any:
+        return self.generator.get_state()
+
+    def setstate(self, state: Any) -> None:
+        self.generator.set_state(state)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
