@@ -29,6 +29,8 @@ from dpverify.tracing.recording.places import here, is_inside
 Patch = tuple[Any, str, Any]
 
 _PYTHON_RANDOM = random.Random  # Python's own, whatever stands in its place during a run
+_PYTHON_GLOBAL: Any = random.getstate.__self__  # type: ignore[attr-defined]
+_GLOBAL: Any = np.random.mtrand._rand  # noqa: SLF001  # behind np.random.*
 
 
 def current() -> Any:
@@ -60,12 +62,16 @@ class Legacy(RecordingGenerator):
         _seeded_again(self.journal, seed)
 
     def get_state(self, *args: Any, **options: Any) -> Any:
+        if self.journal is None:
+            return _GLOBAL.get_state(*args, **options)
         self.journal.puzzle(here(2), "the generator's state is looked at: its noise may be known")
         return _RANDOM_STATE(0).get_state(*args, **options)
 
     def set_state(self, state: Any) -> None:
-        del state
-        self.journal.puzzle(here(2), "the generator's state is set: its noise may repeat")
+        if self.journal is None:
+            _GLOBAL.set_state(state)
+        else:
+            self.journal.puzzle(here(2), "the generator's state is set: its noise may repeat")
 
 
 class Ambient(Legacy):
@@ -196,10 +202,15 @@ class PythonRandom:
         _seeded_again(self.generator.journal, a)
 
     def getstate(self) -> Any:
+        if self.generator.journal is None:
+            return _PYTHON_GLOBAL.getstate()
         return self.generator.get_state()
 
     def setstate(self, state: Any) -> None:
-        self.generator.set_state(state)
+        if self.generator.journal is None:
+            _PYTHON_GLOBAL.setstate(state)
+        else:
+            self.generator.set_state(state)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
