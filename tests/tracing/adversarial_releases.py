@@ -438,6 +438,92 @@ def structured_array_with_data(v: Any, rng: Any) -> Out:
     return out
 
 
+@honest([0.0, 0.0], [1.0, 0.0], quiet=True, exact=1.0)
+def part_added_in_place(v: Any, rng: Any) -> Out:
+    out = rng.laplace(size=4)
+    out[1:3] += np.asarray(v)
+    return out
+
+
+@honest(0.0, 1.0, quiet=True, exact=1.0)
+def view_sees_what_is_written(x: Any, rng: Any) -> Out:
+    out = rng.laplace(size=4)
+    middle = out[1:3]
+    out[1] += x
+    return middle
+
+
+@honest(0.0, 1.0, quiet=True, exact=1.0)
+def array_without_axes(x: Any, rng: Any) -> Out:
+    out = np.asarray(rng.laplace())
+    same = out
+    same += x
+    return out
+
+
+@honest(0.0, 1.0, quiet=True)
+def copy_of_a_transposed_array(x: Any, rng: Any) -> Out:
+    out = rng.laplace(size=(2, 3))
+    out.T.reshape(-1)[0] = x  # reshape has to copy: nothing is written to the release
+    return out
+
+
+@flawed(0.0, 1.0)
+def transposed_view_added_to(x: Any, rng: Any) -> Out:
+    out = rng.laplace(size=(2, 2))
+    columns = out.T
+    columns[0] += x  # two numbers: ε = 2
+    return out
+
+
+@flawed(0.0, 1.0)
+def written_by_an_iterator(x: Any, rng: Any) -> Out:
+    out = rng.laplace(size=3)
+    cells: Any = np.nditer(out, op_flags=["readwrite"])
+    for cell in cells:
+        cell[...] = x
+    return out
+
+
+@flawed(0.0, 1.0)
+def view_by_its_method(x: Any, rng: Any) -> Out:
+    out = rng.laplace(scale=0.1, size=3)
+    other = out.view()
+    other += x
+    return out
+
+
+# Noise that is chosen by data.
+
+
+@flawed(0, 1)
+def noise_chosen_by_data(n: Any, rng: Any) -> Out:
+    z = rng.laplace(size=2)
+    return float(z[n]), float(z[0])  # equal on the left
+
+
+@flawed(0, 1)
+def noise_chosen_by_data_at_once(n: Any, rng: Any) -> Out:
+    return rng.laplace(size=2)[[n, 0]]
+
+
+@flawed(0, 1)
+def compared_noise_chosen_by_data(n: Any, rng: Any) -> Out:
+    z = rng.laplace(size=2)
+    return bool(z[n] > 0), float(z[0])  # the sign of the other on the left
+
+
+@flawed(0, 1)
+def function_of_noise_chosen_by_data(n: Any, rng: Any) -> Out:
+    z = rng.laplace(size=2)
+    return float(np.exp(z)[n]), float(z[0])
+
+
+@honest(0, 1, quiet=True)
+def noise_reordered_by_data(n: Any, rng: Any) -> Out:
+    return rng.laplace(size=2)[[n, 1 - n]]  # independent, and of one law
+
+
 # Noise that is shared between choices and comparisons.
 
 

@@ -30,6 +30,7 @@ ONE = PureDP(epsilon=1.0)
 
 # Why a case fails: the cause, and the names of the cases.
 CAUSES: dict[str, tuple[str, ...]] = {
+<<<<<<< HEAD
     "data that meet raw noise in a function become noise of unknown law, and are never compared": (
         "flawed maximum_of_noise_and_data",
         "flawed noise_clipped_to_data",
@@ -114,6 +115,32 @@ CAUSES: dict[str, tuple[str, ...]] = {
     ),
     "noise that was looked at before is taken for released": ("honest noise_looked_at_before",),
     "the type of a noisy number cannot be called": ("honest mean_of_releases",),
+=======
+    "a choice of the largest leaves its noise unknown for comparisons that follow": (
+        "flawed best_and_whether_it_is_high",
+    ),
+    "windows that comparisons left are not looked at in sums of draws": (
+        "flawed truncated_noise_plus_a_little",
+    ),
+    "one-sided noise is charged in one direction only": (
+        "flawed sum_of_exponentials",
+        "flawed difference_of_unequal_exponentials_downwards",
+        "flawed sum_of_geometrics",
+    ),
+    "a run that remembers earlier calls is not told from data": ("honest number_of_the_call",),
+    "2^-40 of large numbers is taken for rounding": (
+        "flawed large_count_small_noise",
+        "flawed large_count_without_noise",
+        "flawed milliseconds",
+    ),
+    "profiles are composed from one transcript, however rare": (
+        "honest much_more_if_five_are_high",
+    ),
+    "what a library promises is charged without its sensitivity": (
+        "flawed norm_mechanism_beyond_its_sensitivity",
+        "flawed noisy_max_beyond_its_sensitivity",
+    ),
+>>>>>>> trace-noise
 }
 _CAUSE = {name: cause for cause, names in CAUSES.items() for name in names}
 

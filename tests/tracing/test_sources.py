@@ -285,13 +285,18 @@ def test_a_seed_that_never_changes_is_a_leak() -> None:
     assert "the same in every call" in found.leaks[0].what
 
 
-def test_outputs_that_cannot_be_looked_into() -> None:
-    class Closed:
+def test_slots_are_looked_into() -> None:
+    class Slotted:
         __slots__ = ("value",)
 
         def __init__(self, value: float) -> None:
             self.value = value
 
-    found = traced(lambda x, rng: Closed(x + rng.laplace(scale=2.0)))
+    found = traced(lambda x, rng: Slotted(x + rng.laplace(scale=2.0)))
+    assert found.verdict == "shown", str(found)
+
+
+def test_outputs_that_cannot_be_looked_into() -> None:
+    found = traced(lambda x, rng: iter([x + rng.laplace(scale=2.0)]))
     assert found.verdict == "not understood"
     assert "cannot be looked into" in found.puzzles[0].what

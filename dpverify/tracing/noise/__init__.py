@@ -1,13 +1,15 @@
 """Values that know which noise is in them, and where noise comes from.
 
-- `numbers`, `arrays`: the values; `shapes`, `arithmetic`, `functions`: what numpy does to them;
-- `generator`: a generator whose draws are such values; `sources`: all other randomness that code
-  may reach for; `libraries`: mechanisms of other libraries.
+- `numbers`, `arrays`, `views`: the values; `shapes`, `arithmetic`, `functions`: what numpy does to
+  them;
+- `generator`: a generator whose draws are such values; `seeds`: what it is given; `sources`: all
+  other randomness that code may reach for; `libraries`: mechanisms of other libraries.
 """
 
-from dpverify.tracing.noise import arithmetic, arrays, functions, numbers, shapes
+from dpverify.tracing.noise import arithmetic, arrays, functions, numbers, shapes, views
 
 # A number knows what to do with an array, and both ask for what numpy does to them.
 numbers.arrays = arrays
 numbers.algebra, numbers.functions, numbers.shapes = arithmetic, functions, shapes
 arrays.algebra, arrays.functions, arrays.shapes = arithmetic, functions, shapes
+views.shapes = shapes

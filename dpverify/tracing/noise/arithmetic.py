@@ -33,23 +33,58 @@ MOST_TERMS = 4_000_000  # beyond, a sum of draws is realized part by part
 def apply_ufunc(ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, Any]) -> Any:
     place = here(3)
     out = options.pop("out", None)
-    if method == "__call__" and not (set(options) - {"dtype", "casting"}):
-        handler = _LINEAR.get(ufunc)
-        if ufunc in _PRODUCTS and any(is_noisy(x) and eager(x, inputs) for x in inputs):
-            handler = None
-        if handler is not None:
-            found = handler(inputs, place)
-            if found is not NotImplemented:
-                return stored(as_number(found), out)
-    if method == "reduce" and ufunc is np.add and type(inputs[0]) is NoisyArray:
-        return stored(summed(inputs[0], options.get("axis", 0)), out)
-    if method == "__call__" and out is None:
-        made = reshaped(lambda *x: ufunc(*x, **options), inputs, {}, place)
+    if method == "at":
+        return _at(ufunc, inputs, place)
+    if _is_float(options):
+        found = _followed(ufunc, method, inputs, options, place)
+        if found is not NotImplemented:
+            return stored(found, out)
+    options = {name: plain(x, place) for name, x in options.items()}
+    if out is not None and "where" in options:
+        # What is left out keeps the numbers that are there.
+        into = tuple(np.array(plain(x, place)) for x in out)
+        numbers = [plain(x, place) for x in inputs]
+        return stored(getattr(ufunc, method)(*numbers, **options, out=into), out)
+    if method == "__call__":
+        made = reshaped(ufunc, inputs, options, place)
         if made is not NotImplemented:
-            return made
+            return stored(made, out)
     numbers = [plain(x, place) for x in inputs]
-    result = getattr(ufunc, method)(*numbers, **options)
-    return stored(result, out)
+    return stored(getattr(ufunc, method)(*numbers, **options), out)
+
+
+def _followed(
+    ufunc: np.ufunc, method: str, inputs: Any, options: dict[str, Any], place: Place
+) -> Any:
+    """What is linear, and comparisons; NotImplemented for anything else."""
+    given = options.keys() - {"dtype"}
+    if method == "reduce" and ufunc is np.add and type(inputs[0]) is NoisyArray:
+        if given - {"axis", "keepdims"}:
+            return NotImplemented
+        return summed(inputs[0], options.get("axis", 0), keep=bool(options.get("keepdims")))
+    if method != "__call__" or given - {"casting"}:
+        return NotImplemented
+    if ufunc in _PRODUCTS and any(is_noisy(x) and eager(x, inputs) for x in inputs):
+        return ufunc(*[plain(x, place) for x in inputs], **options)
+    handler = _LINEAR.get(ufunc)
+    return NotImplemented if handler is None else as_number(handler(inputs, place))
+
+
+def _is_float(options: dict[str, Any]) -> bool:
+    """Whether no cast to another type than floats is asked for."""
+    return options.get("dtype") is None or np.dtype(options["dtype"]) == np.float64
+
+
+def _at(ufunc: np.ufunc, inputs: Any, place: Place) -> None:
+    """Elements of an array are changed in place."""
+    target, *others = inputs
+    others = [plain(x, place) for x in others]
+    if not is_noisy(target):
+        ufunc.at(target, *others)
+        return
+    numbers = np.array(plain(target, place))
+    ufunc.at(numbers, *others)
+    target.overwrite(numbers, place)
 
 
 _PRODUCTS = {np.multiply, np.true_divide, np.matmul}
@@ -171,6 +206,14 @@ def _positive(inputs: Any, place: Place) -> Any:
 
 
 def matmul(inputs: Any, place: Place) -> Any:
+    found = _product(inputs, place)
+    if not is_noisy(found):
+        return found
+    matrix = next(x for x in inputs if not is_noisy(x))
+    return _noted(found, place, matrix)
+
+
+def _product(inputs: Any, place: Place) -> Any:
     sides = _sides(inputs)
     if sides is None or (is_noisy(sides[0]) and is_noisy(sides[1])):
         return NotImplemented
@@ -180,10 +223,10 @@ def matmul(inputs: Any, place: Place) -> Any:
         if form.ndim == 1 and matrix.ndim == 1:
             return summed(scaled(form, matrix), None)
         if form.ndim == 1 and matrix.ndim == 2:
-            return matmul((matrix.T, form), place)
+            return _product((matrix.T, form), place)
         if matrix.ndim not in {1, 2} or form.ndim != 2:
             return NotImplemented
-        return matmul((matrix.T, form.T), place).T if matrix.ndim == 2 else _rows(form, matrix)
+        return _product((matrix.T, form.T), place).T if matrix.ndim == 2 else _rows(form, matrix)
     matrix, form = np.asarray(one), two
     if matrix.ndim == 1 and form.ndim == 1:
         return summed(scaled(form, matrix), None)
@@ -201,7 +244,7 @@ def _rows(form: Any, vector: NDArray[Any]) -> Any:
     return summed(scaled(form, vector), 1)
 
 
-def summed(form: Any, axis: Any) -> Any:
+def summed(form: Any, axis: Any, *, keep: bool = False) -> Any:
     """The form summed over axes: the draws of the summed elements become terms of one."""
     offset, _, _ = form.full()
     idx, coef = with_terms(form)
@@ -222,6 +265,9 @@ def summed(form: Any, axis: Any) -> Any:
         many=True,
         whole=form.whole,
     )
+    if keep:
+        shape = tuple(1 if a in axes else n for a, n in enumerate(form.shape))
+        return made.reshape(shape) if shape else as_number(made)
     return as_number(made)
 
 
@@ -259,7 +305,20 @@ def _comparison(op: str) -> Callable[[Any, Place], Any]:
     return compared
 
 
+def _of_offset(ufunc: np.ufunc) -> Callable[[Any, Place], Any]:
+    """np.isfinite and its like: noise is finite, so they ask for what it was added to."""
+
+    def asked(inputs: Any, place: Place) -> Any:
+        del place
+        offset, _, coef = as_array(inputs[0]).full()
+        factors = coef.sum(axis=-1) if coef.ndim > offset.ndim else coef
+        return ufunc(offset + 0.0 * factors)
+
+    return asked
+
+
 _LINEAR: dict[np.ufunc, Callable[[Any, Place], Any]] = {
+    **{ufunc: _of_offset(ufunc) for ufunc in (np.isfinite, np.isnan, np.isinf)},
     np.add: _add,
     np.subtract: _subtract,
     np.multiply: multiply,

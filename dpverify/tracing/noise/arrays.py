@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.noise.numbers import NoisyNumber, is_plain, touched
+from dpverify.tracing.noise.numbers import NoisyNumber, is_plain
+from dpverify.tracing.noise.views import Viewed
 from dpverify.tracing.recording.events import (
     Touch,
 )
@@ -20,9 +21,18 @@ functions: Any = None
 shapes: Any = None
 
 
-class NoisyArray:
+_READING = {
+    *("all", "any", "argpartition", "argsort", "choose", "clip", "compress", "conj", "conjugate"),
+    *("cumprod", "diagonal", "itemsize", "max", "min", "nbytes", "nonzero", "prod", "repeat"),
+    *("round", "searchsorted", "std", "strides", "take", "tobytes", "trace", "var", "flags"),
+}
+"""What numpy's arrays have that changes nothing: asked of the numbers."""
+
+
+class NoisyArray(Viewed):
     """An array with noise in it; one axis more in `idx` and `coef` where draws are added up."""
 
+    __slots__ = (*("coef", "idx", "journal", "many", "offset", "touches", "whole"),)
     __array_priority__ = 1000.0
 
     def __init__(  # noqa: PLR0913, PLR0917
@@ -42,10 +52,12 @@ class NoisyArray:
         self.touches = touches
         self.many = many
         self.whole = whole
+        self.root = self.change = self.views = None
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.idx.shape[:-1] if self.many else self.idx.shape
+        shape: tuple[int, ...] = self.idx.shape
+        return shape[:-1] if self.many else shape
 
     @property
     def ndim(self) -> int:
@@ -62,6 +74,15 @@ class NoisyArray:
     @property
     def T(self) -> Any:  # noqa: N802  # numpy's name
         return self.mapped(lambda a: a.transpose())
+
+    @property
+    def flat(self) -> Any:
+        """All elements in a row; a view whatever the order of the array is."""
+        return self.linked(self.mapped(lambda a: a.reshape(-1)), lambda a: a.reshape(-1))
+
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        self.flat[:] = np.resize(value, self.size) if is_plain(value) else value
 
     def full(self) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.float64]]:
         """Offset, draws and factors at full size."""
@@ -80,9 +101,13 @@ class NoisyArray:
             rows = idx.reshape(self.size, -1)[chosen]
             factors = coef.reshape(self.size, -1)[chosen]
             moved = change(np.asarray(offset))
+            same = np.may_share_memory(chosen, places)
         else:
             rows, factors, moved = change(idx), change(coef), change(offset)
+            same = np.may_share_memory(rows, idx)
         if np.ndim(moved) == 0:
+            if not np.size(rows):
+                return moved.item()  # a sum of nothing
             one = self.many and np.size(rows) > 1
             return NoisyNumber(
                 self.journal,
@@ -92,9 +117,10 @@ class NoisyArray:
                 self.touches,
                 self.whole,
             )
-        return NoisyArray(
+        made = NoisyArray(
             self.journal, moved, rows, factors, self.touches, many=self.many, whole=self.whole
         )
+        return self.linked(made, change) if same else made
 
     def realize(self, place: Place | None = None, *, final: bool = False) -> NDArray[Any]:
         offset, idx, coef = self.full()
@@ -115,20 +141,10 @@ class NoisyArray:
         return self.mapped(lambda a: a[key])
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        offset, idx, coef = (np.array(part) for part in self.full())
-        if self.many:
-            self.journal.puzzle(here(1), "part of a sum of noise is overwritten")
-        noisy = type(value) in {NoisyArray, NoisyNumber}
-        offset = offset.astype(np.float64)
-        coef = coef.astype(np.float64)
-        if noisy and not getattr(value, "many", False) and type(value.idx) is not tuple:
-            offset[key], idx[key], coef[key] = value.offset, value.idx, value.coef
-            self.touches = (*self.touches, *value.touches)
-        else:
-            offset[key] = value.realize(here(1)) if noisy else value
-            coef[key] = 0.0
-            self.touches = touched(self.touches, here(1), value)
-        self.offset, self.idx, self.coef = offset, idx, coef
+        place = here(1)
+        if type(key) in {NoisyArray, NoisyNumber}:
+            key = key.realize(place)
+        self.overwrite(value, place, key)
 
     def tolist(self) -> list[Any]:
         return [part.tolist() if isinstance(part, NoisyArray) else part for part in self]
@@ -142,10 +158,14 @@ class NoisyArray:
     def ravel(self, *_: Any) -> Any:
         return self.mapped(lambda a: a.reshape(-1))
 
-    flatten = ravel
+    def flatten(self, *_: Any) -> Any:
+        return self.mapped(lambda a: a.flatten())
 
     def transpose(self, *axes: Any) -> Any:
         return self.mapped(lambda a: a.transpose(*axes))
+
+    def swapaxes(self, one: int, two: int) -> Any:
+        return self.mapped(lambda a: a.swapaxes(one, two))
 
     def squeeze(self, axis: Any = None) -> Any:
         return self.mapped(lambda a: np.squeeze(a, axis))
@@ -168,6 +188,8 @@ class NoisyArray:
 
     def astype(self, dtype: Any, **options: Any) -> Any:
         kind = np.dtype(dtype).kind
+        if options.get("copy") is False and np.dtype(dtype) == self.dtype:
+            return self
         if kind == "f":
             made = self.copy()
             made.whole = False
@@ -175,32 +197,60 @@ class NoisyArray:
         return self.realize(here(1)).astype(dtype, **options)
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
-        del dtype, options
-        return shapes.stored(algebra.summed(self, axis), out)
+        return functions.apply_function(
+            np.sum, (self,), {"axis": axis, "dtype": dtype, "out": out, **options}
+        )
 
-    def mean(self, axis: Any = None, **options: Any) -> Any:
-        total = self.sum(axis, **options)
-        return total * (np.size(total) / self.size) if self.size else total
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, **options: Any) -> Any:
+        return functions.apply_function(
+            np.mean, (self,), {"axis": axis, "dtype": dtype, "out": out, **options}
+        )
 
-    def cumsum(self, axis: Any = None, **_: Any) -> Any:
-        return functions.apply_function(np.cumsum, (self,), {"axis": axis})
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return functions.apply_function(
+            np.cumsum, (self,), {"axis": axis, "dtype": dtype, "out": out}
+        )
 
-    def dot(self, other: Any) -> Any:
-        return algebra.apply_ufunc(np.matmul, "__call__", (self, other), {})
+    def dot(self, other: Any, out: Any = None) -> Any:
+        return functions.apply_function(np.dot, (self, other), {"out": out})
 
-    def argmax(self, axis: Any = None, **_: Any) -> Any:
-        return functions.choose(self, axis, 1, here(1))
+    def argmax(self, axis: Any = None, **options: Any) -> Any:
+        return functions.apply_function(np.argmax, (self,), {"axis": axis, **options})
 
-    def argmin(self, axis: Any = None, **_: Any) -> Any:
-        return functions.choose(self, axis, -1, here(1))
+    def argmin(self, axis: Any = None, **options: Any) -> Any:
+        return functions.apply_function(np.argmin, (self,), {"axis": axis, **options})
+
+    def sort(self, *args: Any, **options: Any) -> None:
+        place = here(1)
+        numbers = self.realize(place)
+        numbers.sort(*args, **options)
+        self.overwrite(numbers, place)
+
+    def partition(self, *args: Any, **options: Any) -> None:
+        place = here(1)
+        numbers = self.realize(place)
+        numbers.partition(*args, **options)
+        self.overwrite(numbers, place)
+
+    def fill(self, value: Any) -> None:
+        self.overwrite(value, here(1))
+
+    def put(self, *args: Any, **options: Any) -> None:
+        functions.apply_function(np.put, (self, *args), options)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(np.ndarray, name):
             raise AttributeError(f"'numpy.ndarray' object has no attribute {name!r}")
-        return getattr(self.realize(here(1)), name)
+        place = here(1)
+        if name not in _READING:
+            self.journal.puzzle(place, f"{name} of an array of noise is not understood")
+        return getattr(self.realize(place), name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
-        return self.realize(here(1)).astype(dtype or self.dtype)
+        """The numbers; not to be written to, as the array would not see that."""
+        numbers = self.realize(here(1)).astype(dtype or self.dtype)
+        numbers.flags.writeable = bool(copy)
+        return numbers
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         return algebra.apply_ufunc(ufunc, method, inputs, options)
@@ -235,6 +285,13 @@ def _binary(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Any, Any], A
     return method
 
 
+def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
+    def method(self: NoisyArray, other: Any) -> Any:
+        return algebra.apply_ufunc(ufunc, "__call__", (self, other), {"out": (self,)})
+
+    return method
+
+
 for _name, _ufunc in {
     "add": np.add,
     "sub": np.subtract,
@@ -250,6 +307,7 @@ for _name, _ufunc in {
 }.items():
     setattr(NoisyArray, f"__{_name}__", _binary(_ufunc))
     setattr(NoisyArray, f"__r{_name}__", _binary(_ufunc, swapped=True))
+    setattr(NoisyArray, f"__i{_name}__", _in_place(_ufunc))
 
 
 for _name, _ufunc in {

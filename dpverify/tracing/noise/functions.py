@@ -49,19 +49,21 @@ def choose(form: Any, axis: Any, sign: int, place: Place) -> Any:
 def apply_function(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     handler = _FUNCTIONS.get(func)
     place = here(3)
+    if func in _WRITING and type(args[0]) is NoisyArray:
+        return _written(func, args, kwargs, place)
     if handler is not None:
         found = handler(place, *args, **kwargs)
         if found is not NotImplemented:
             return found
+    kwargs = {n: x for n, x in kwargs.items() if x is not None or n not in {"axis", "dtype", "out"}}
     out = kwargs.pop("out", None)
-    if out is None:
-        made = reshaped(func, args, kwargs, place)
-        if made is not NotImplemented:
-            return made
+    made = reshaped(func, args, kwargs, place)
+    if made is not NotImplemented:
+        return stored(made, out)
     numbers = [plain(x, place) for x in args]
     named = {name: plain(x, place) for name, x in kwargs.items()}
     result = func(*numbers, **named)
-    return result if out is None else stored(result, out)
+    return stored(result, out)
 
 
 def _change(func: Any) -> Callable[..., Any]:
@@ -74,18 +76,58 @@ def _change(func: Any) -> Callable[..., Any]:
     return handler
 
 
-def _np_sum(place: Place, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-    del place, dtype
-    return stored(summed(as_array(a), axis), out) if is_noisy(a) else NotImplemented
+_WRITING = {np.put, np.place, np.putmask, np.copyto, np.fill_diagonal, np.put_along_axis}
 
 
-def _np_mean(place: Place, a: Any, axis: Any = None, **kwargs: Any) -> Any:
+def _written(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> None:
+    """A function that writes to its first argument: all of that becomes numbers."""
+    numbers = np.array(plain(args[0], place))
+    others = [plain(x, place) for x in args[1:]]
+    func(numbers, *others, **{name: plain(x, place) for name, x in kwargs.items()})
+    args[0].overwrite(numbers, place)
+
+
+def _sum_options(dtype: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether a sum is asked for without casts, and without anything left out or put in."""
+    return (dtype is None or np.dtype(dtype) == np.float64) and not kwargs
+
+
+def _np_sum(  # noqa: PLR0913, PLR0917  # numpy's signature
+    place: Place,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,  # noqa: FBT002
+    **kwargs: Any,
+) -> Any:
     del place
-    return NotImplemented if kwargs or not is_noisy(a) else as_array(a).mean(axis)
+    if not is_noisy(a) or not _sum_options(dtype, kwargs):
+        return NotImplemented
+    return stored(summed(as_array(a), axis, keep=bool(keepdims)), out)
 
 
-def _np_cumsum(place: Place, a: Any, axis: Any = None, **kwargs: Any) -> Any:
-    if kwargs or not is_noisy(a):
+def _np_mean(  # noqa: PLR0913, PLR0917  # numpy's signature
+    place: Place,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,  # noqa: FBT002
+    **kwargs: Any,
+) -> Any:
+    if not is_noisy(a) or not _sum_options(dtype, kwargs):
+        return NotImplemented
+    form = as_array(a)
+    if not form.size:
+        return NotImplemented
+    total = summed(form, axis, keep=bool(keepdims))
+    share = np.size(total) / form.size
+    return stored(multiply((total, share), place), out)
+
+
+def _np_cumsum(place: Place, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    if not is_noisy(a) or not _sum_options(dtype, {}) or out is not None:
         return NotImplemented
     form = as_array(a)
     if form.ndim != 1 or axis not in {None, 0, -1} or form.size**2 > MOST_TERMS:
@@ -97,7 +139,7 @@ def _np_dot(place: Place, a: Any, b: Any, out: Any = None) -> Any:
     if out is not None:
         return NotImplemented
     if any(is_noisy(x) and eager(x, (a, b)) for x in (a, b)):
-        return NotImplemented
+        return np.dot(plain(a, place), plain(b, place))
     shapes = [shape_of(x) for x in (a, b)]
     return multiply((a, b), place) if () in shapes else as_number(matmul((a, b), place))
 
@@ -182,7 +224,16 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
         for func in (
             *(np.reshape, np.ravel, np.transpose, np.squeeze, np.expand_dims, np.broadcast_to),
             *(np.atleast_1d, np.atleast_2d, np.tile, np.repeat, np.flip, np.roll, np.copy),
-            *(np.swapaxes, np.moveaxis, np.take, np.diag, np.rot90, np.fliplr, np.flipud),
+            *(
+                np.swapaxes,
+                np.moveaxis,
+                np.take,
+                np.diag,
+                np.diagonal,
+                np.rot90,
+                np.fliplr,
+                np.flipud,
+            ),
         )
     },
 }

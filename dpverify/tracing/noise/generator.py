@@ -11,6 +11,7 @@ from scipy.special import gammaln, xlog1py, xlogy
 from dpverify.errors import DPVerifyError
 from dpverify.tracing.noise.arrays import NoisyArray
 from dpverify.tracing.noise.numbers import NoisyNumber
+from dpverify.tracing.noise.seeds import told
 from dpverify.tracing.noise.shapes import is_noisy
 from dpverify.tracing.recording.journal import CURRENT
 from dpverify.tracing.recording.laws import (
@@ -63,6 +64,29 @@ class TracedBits(np.random.PCG64):
         self.owner.journal.puzzle(place, "the generator's raw bits are used: noise is not seen")
         return super().random_raw(*args, **options)
 
+    def _noted(self) -> None:
+        what = "the generator's state is looked at or set: its noise may be known, or repeat"
+        self.owner.journal.puzzle(here(3), what)
+
+    @property
+    def state(self) -> Any:
+        self._noted()
+        return super().state
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        del value
+        self._noted()
+
+    def jumped(self, jumps: int = 1) -> Any:
+        self._noted()
+        return super().jumped(jumps)
+
+    def advance(self, delta: int) -> Any:
+        del delta
+        self._noted()
+        return self
+
 
 class RecordingGenerator(np.random.Generator):
     """Passes for a generator; every draw is a form in the journal of the run."""
@@ -70,10 +94,10 @@ class RecordingGenerator(np.random.Generator):
     def __init__(self, journal: Any) -> None:
         super().__init__(np.random.PCG64(journal.script.seed))
         self.journal = journal
-        self.tape: list[tuple[Law, int | None, int]] | None = None
+        self.tape: list[tuple[Any, Any, Any]] | None = None
         self.at = 0
 
-    def on_tape(self, tape: list[tuple[Law, int | None, int]]) -> "RecordingGenerator":
+    def on_tape(self, tape: list[tuple[Any, Any, Any]]) -> "RecordingGenerator":
         """A generator that starts where another one with the same seed did: same draws."""
         self.tape = tape
         return self
@@ -83,14 +107,38 @@ class RecordingGenerator(np.random.Generator):
         tape = self.tape
         if tape is None:
             return int(journal.draw(law, size, place))
-        if self.at < len(tape) and tape[self.at][:2] == (law, size):
-            self.at += 1
-            return tape[self.at - 1][2]
+        if self._repeats((law, size), journal, place):
+            return int(tape[self.at - 1][2])
         start = int(journal.draw(law, size, place))
-        del tape[self.at :]
         tape.append((law, size, start))
         self.at += 1
         return start
+
+    def _repeats(self, what: tuple[Any, Any], journal: Any, place: Place) -> bool:
+        """Whether a generator with the same seed drew the same here before; go on by one if so."""
+        tape = self.tape
+        assert tape is not None  # noqa: S101  # asked of generators with a seed only
+        if self.at >= len(tape):
+            return False
+        if tape[self.at][:2] == what:
+            self.at += 1
+            return True
+        journal.puzzle(place, "generators with one seed draw different things from the same bits")
+        del tape[self.at :]
+        return False
+
+    def _pick(self, key: tuple[Any, ...], weights: Any, sample: Any, place: Place) -> Any:
+        """An outcome that the journal picks; or that of a generator with the same seed."""
+        journal = self._open(place)
+        if self.tape is None:
+            return journal.pick(key, weights, sample, place)
+        what = (key, told(weights))
+        if self._repeats(what, journal, place):
+            return self.tape[self.at - 1][2]
+        outcome = journal.pick(key, weights, sample, place)
+        self.tape.append((*what, outcome))
+        self.at += 1
+        return outcome
 
     # Location and scale.
 
@@ -228,37 +276,38 @@ class RecordingGenerator(np.random.Generator):
             raise ValueError("low >= high")
         if many or width > 2**52:
             kind = np.int64 if dtype is None else dtype
-            key = ("integers", str(low), str(high), str(size), bool(endpoint))
+            key = ("integers", told(low), told(high), told(size), bool(endpoint), str(dtype))
 
             def sample(rng: np.random.Generator) -> Any:
                 return rng.integers(low, high, size=size, dtype=kind, endpoint=endpoint)
 
-            return journal.pick(key, None, sample, place)
+            return self._pick(key, None, sample, place)
         return self._whole(journal, Law("integers", float(width)), int(low), size, place)
 
-    @staticmethod
-    def _whole(journal: Any, law: Law, low: int, size: Any, place: Place) -> Any:
+    def _whole(self, journal: Any, law: Law, low: int, size: Any, place: Place) -> Any:
         touches = ((place, low),) if low else ()
         if size is None:
-            return NoisyNumber(journal, low, journal.draw(law, None, place), 1, touches, whole=True)
+            start = self._start(journal, law, None, place)
+            return NoisyNumber(journal, low, start, 1, touches, whole=True)
         shape = tuple(map(int, size)) if np.ndim(size) else (int(size),)
         count = int(np.prod(shape, dtype=np.int64))
-        start = journal.draw(law, count, place)
+        start = self._start(journal, law, count, place)
         idx = np.arange(start, start + count).reshape(shape)
         return NoisyArray(journal, np.full(shape, low), idx, np.asarray(1), touches, whole=True)
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
         place = here(2)
-        journal, n, p = self._open(place), _plain(n, place), _plain(p, place)
+        n, p = _plain(n, place), _plain(p, place)
         if np.ndim(n) == 0 and n == 1:
             shape = size if size is not None else (np.shape(p) or None)
-            told = self._draw(UNIFORM, NO_LOCATION, 1.0, shape) < p
-            return told.astype(np.int64) if isinstance(told, np.ndarray) else int(told)
+            won = self._draw(UNIFORM, NO_LOCATION, 1.0, shape) < p
+            return won.astype(np.int64) if isinstance(won, np.ndarray) else int(won)
         if np.ndim(n) == 0 and np.ndim(p) == 0 and n <= _MOST_OUTCOMES and size is None:
             weights = _binomial(int(n), float(p))
-            drawn = journal.pick(("binomial",), weights, lambda rng: int(rng.binomial(n, p)), place)
+            drawn = self._pick(("binomial",), weights, lambda rng: int(rng.binomial(n, p)), place)
             return int(drawn)
-        return self._noted("binomial", (str(n), str(p), str(size)), place, (n, p, size))
+        key = ("binomial", told(n), told(p), told(size))
+        return self._pick(key, None, lambda rng: rng.binomial(n, p, size), place)
 
     # Choices.
 
@@ -278,14 +327,16 @@ class RecordingGenerator(np.random.Generator):
         count = int(a) if whole else np.shape(a)[axis]
         weights = None if p is None else np.asarray(p, dtype=np.float64)
         known = weights is not None and (replace or size is None)
-        key: tuple[Any, ...] = ("choice",) if known else ("choice", count, str(size), bool(replace))
+        key: tuple[Any, ...] = ("choice", told(size))
+        if not known:
+            key = (*key, count, bool(replace))
         if weights is not None and not known:
-            key = (*key, weights.tobytes())
+            key = (*key, told(weights))
 
         def sample(rng: np.random.Generator) -> Any:
             return rng.choice(count, size=size, replace=replace, p=weights, shuffle=shuffle)
 
-        chosen = journal.pick(key, weights if known else None, sample, place)
+        chosen = self._pick(key, weights if known else None, sample, place)
         if np.any(np.asarray(chosen) >= count):
             journal.leak("parameter", place, "one side chooses among more candidates")
             chosen = np.minimum(chosen, count - 1)
@@ -310,15 +361,8 @@ class RecordingGenerator(np.random.Generator):
         x[:] = np.take(x, order, axis=axis) if isinstance(x, np.ndarray) else [x[i] for i in order]
 
     def _order(self, count: int, place: Place) -> Any:
-        journal = self._open(place)
         key = ("permutation", count)
-        return np.array(journal.pick(key, None, lambda rng: rng.permutation(count), place))
-
-    def _noted(self, name: str, key: tuple[Any, ...], place: Place, args: Any) -> Any:
-        """A law that is known by its parameters alone."""
-        args = tuple(_plain(x, place) for x in args)
-        journal = self._open(place)
-        return journal.pick((name, *key), None, lambda rng: getattr(rng, name)(*args), place)
+        return np.array(self._pick(key, None, lambda rng: rng.permutation(count), place))
 
     # What a generator can do besides.
 
@@ -358,9 +402,9 @@ def _add_others() -> None:
             place = here(2)
             args = tuple(_plain(x, place) for x in args)
             options = {key: _plain(x, place) for key, x in options.items()}
-            journal = self._open(place)
-            key = (name, repr(args), repr(sorted(options.items())))
-            return journal.pick(key, None, lambda rng: getattr(rng, name)(*args, **options), place)
+            named = (f"{key}={told(x)}" for key, x in sorted(options.items()))
+            key = (name, *map(told, args), *named)
+            return self._pick(key, None, lambda rng: getattr(rng, name)(*args, **options), place)
 
         draw.__name__ = name
         return draw

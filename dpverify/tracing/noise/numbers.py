@@ -22,7 +22,7 @@ from dpverify.tracing.recording.events import (
     Touch,
     rescaled,
 )
-from dpverify.tracing.recording.journal import COMPARE
+from dpverify.tracing.recording.journal import COMPARE, CURRENT
 from dpverify.tracing.recording.places import Place, here
 
 # Modules that import this one; the package puts them here when all are loaded.
@@ -63,12 +63,15 @@ class NoisyNumber:
     def __init__(  # noqa: PLR0913, PLR0917
         self,
         journal: Any,
-        offset: Any,
-        idx: Any,
-        coef: Any,
+        offset: Any = None,
+        idx: Any = None,
+        coef: Any = 0.0,
         touches: tuple[Touch, ...] = (),
         whole: bool = False,  # noqa: FBT001, FBT002
     ) -> None:
+        if idx is None:
+            # Code that calls the type of a number, as statistics.mean does: no noise is in it.
+            journal, offset, idx = CURRENT.get(), float(journal), 0
         self.journal = journal
         self.offset = offset
         self.idx = idx
@@ -154,6 +157,8 @@ class NoisyNumber:
     # Anything else needs the number.
 
     def realize(self, place: Place | None = None, *, final: bool = False) -> Any:
+        if type(self.idx) is int and self.coef == 0.0:
+            return int(self.offset) if self.whole else float(self.offset)
         value = self.journal.realize(
             self.offset, self.idx, self.coef, self.touches, place or here(), final=final
         )
@@ -257,6 +262,21 @@ class NoisyNumber:
         return functions.apply_function(func, args, kwargs)
 
 
+def _of_offset(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """math.isfinite and its like: noise is finite, so they ask for what it was added to."""
+
+    def asked(x: Any, /) -> bool:
+        if type(x) is not NoisyNumber:
+            return original(x)
+        return original(x.offset + 0.0 * float(np.sum(x.coef)))
+
+    return asked
+
+
+MATH = tuple((math, f.__name__, _of_offset(f)) for f in (math.isfinite, math.isnan, math.isinf))
+"""Stand-ins for functions of `math`, while a trace runs."""
+
+
 _SHAPING = {"__pow__", "__rpow__", "__mod__", "__rtruediv__", "__floordiv__"}
 
 
@@ -270,7 +290,9 @@ def _operator(name: str) -> Callable[..., Any]:
             if len(plain_others) == len(others):
                 result = getattr(float(self.realize(place)), name)(*others)
                 if type(result) is float:
-                    return shapes.wrapped(self.journal, shapes.SHAPED, result, place)
+                    return shapes.wrapped(
+                        self.journal, shapes.SHAPED, result, place, (name, *others)
+                    )
                 return result
         mine = self.realize(place)
         plain = [other.realize(place) if type(other) is NoisyNumber else other for other in others]

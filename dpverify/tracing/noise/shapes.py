@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,6 @@ from dpverify.tracing.recording.laws import Law
 from dpverify.tracing.recording.places import Place, here
 
 SHAPED, BOUNDED = Law("shaped"), Law("bounded")
-
-
-_BOUNDING = {np.clip, np.tanh, np.sin, np.cos}
 
 
 def is_noisy(value: Any) -> bool:
@@ -64,17 +62,19 @@ def holds_noise(value: Any) -> bool:
 
 
 def stored(result: Any, out: Any) -> Any:
+    """The result; written into `out` where there is one, a tuple with one array a result."""
+    if out is None:
+        return result
+    if type(out) is tuple and len(out) > 1:
+        pairs = zip(result, out, strict=True)
+        return tuple(one if target is None else stored(one, target) for one, target in pairs)
     target = out[0] if type(out) is tuple else out
     if target is None:
         return result
-    if is_noisy(target):
-        made = as_array(result) if is_noisy(result) else None
-        if made is None:
-            raise TypeError("a noisy array cannot be the output of this operation")
-        for name in ("offset", "idx", "coef", "touches", "many", "whole"):
-            setattr(target, name, getattr(made, name))
-        return target
-    np.copyto(target, plain(result, here(3)), casting="unsafe")
+    if type(target) is NoisyArray:
+        target.overwrite(result, here(3))
+    else:
+        np.copyto(target, plain(result, here(3)), casting="unsafe")
     return target
 
 
@@ -103,6 +103,7 @@ def reshaped(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> Any:
     """A function of raw noise alone and of plain numbers: noise again, of a law not known.
 
     NotImplemented where something else is among the arguments, or no array of floats comes out.
+    At level 2 of `eager`, noise that meets an array is public, and what comes out are numbers.
     """
     noisy = [x for x in args if is_noisy(x)]
     if not noisy or not all(map(is_raw, noisy)) or any(map(holds_noise, kwargs.values())):
@@ -112,16 +113,50 @@ def reshaped(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> Any:
     result = func(*[plain(x, place) for x in args], **kwargs)
     if not is_plain(result) or np.asarray(result).dtype.kind != "f":
         return result
-    law = BOUNDED if func in _BOUNDING else SHAPED
-    return wrapped(noisy[0].journal, law, result, place)
+    journal = noisy[0].journal
+    others = [x for x in (*args, *kwargs.values()) if not is_noisy(x)]
+    if journal.eager > 1 and any(type(x) is not str and np.ndim(x) for x in others):
+        return result
+    bounded = func is np.clip and _cut_off(args, kwargs)
+    given = [None if is_noisy(x) else x for x in args], kwargs
+    return wrapped(journal, BOUNDED if bounded else SHAPED, result, place, given)
 
 
-def wrapped(journal: Any, law: Law, result: Any, place: Place) -> Any:
-    start = journal.shaped(law, result, place)
+def _cut_off(args: Any, kwargs: dict[str, Any]) -> bool:
+    """Whether np.clip has a finite bound for every element."""
+    low, high = (*args[1:3], None, None)[:2]
+    low = kwargs.get("a_min", kwargs.get("min", low))
+    high = kwargs.get("a_max", kwargs.get("max", high))
+    return any(b is not None and bool(np.all(np.isfinite(b))) for b in (low, high))
+
+
+def wrapped(journal: Any, law: Law, result: Any, place: Place, given: Any = ()) -> Any:
+    """Numbers that were made from raw noise and from what is `given` besides, as noise.
+
+    Its law bears the digest of the numbers and of what was given. In a replay, the raw noise is
+    that of the recording; so if data had a part in it, the replay meets noise of another law.
+    """
+    text = repr((spelled(result), spelled(given))).encode()
+    digest = int.from_bytes(hashlib.blake2b(text, digest_size=6).digest())
+    start = journal.shaped(Law(law.name, float(digest)), result, place)
+    touches = ((place, Factor(1.0)),)
     if np.ndim(result) == 0:
-        return NoisyNumber(journal, 0.0, start, 1.0)
+        return NoisyNumber(journal, 0.0, start, 1.0, touches)
     idx = np.arange(start, start + np.size(result)).reshape(np.shape(result))
-    return NoisyArray(journal, np.zeros(np.shape(result)), idx, np.asarray(1.0))
+    return NoisyArray(journal, np.zeros(np.shape(result)), idx, np.asarray(1.0), touches)
+
+
+def spelled(value: Any) -> Any:
+    """A value by all that it consists of, where repr would leave out digits or elements."""
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind != "O":
+        return (value.dtype.str, value.shape, value.tobytes())
+    if isinstance(value, (list, tuple)):
+        return (type(value).__name__, *map(spelled, value))
+    if isinstance(value, dict):
+        return {repr(name): spelled(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray):
+        return (value.shape, spelled(value.tolist()))
+    return getattr(value, "__qualname__", None) or repr(value)
 
 
 def with_terms(form: Any) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -22,13 +22,17 @@ import numpy as np
 
 from dpverify.tracing.noise.generator import OTHER, RecordingGenerator, TracedBits
 from dpverify.tracing.noise.libraries import FOLLOWED, library_patches
-from dpverify.tracing.noise.shapes import gathered, holds_noise, is_noisy, plain
+from dpverify.tracing.noise.numbers import MATH
+from dpverify.tracing.noise.seeds import check_seed_is_secret, told
+from dpverify.tracing.noise.shapes import as_array, gathered, holds_noise, is_noisy, plain
 from dpverify.tracing.recording.journal import CURRENT
 from dpverify.tracing.recording.places import here, is_inside
 
 Patch = tuple[Any, str, Any]
 
 _PYTHON_RANDOM = random.Random  # Python's own, whatever stands in its place during a run
+_PYTHON_GLOBAL: Any = random.getstate.__self__  # type: ignore[attr-defined]
+_GLOBAL: Any = np.random.mtrand._rand  # noqa: SLF001  # behind np.random.*
 
 
 def current() -> Any:
@@ -57,7 +61,19 @@ class Legacy(RecordingGenerator):
         return self.integers(low, high, size, endpoint=True)
 
     def seed(self, seed: Any = None) -> None:
-        _seeded(self.journal, seed)
+        _seeded_again(self.journal, seed)
+
+    def get_state(self, *args: Any, **options: Any) -> Any:
+        if self.journal is None:
+            return _GLOBAL.get_state(*args, **options)
+        self.journal.puzzle(here(2), "the generator's state is looked at: its noise may be known")
+        return _RANDOM_STATE(0).get_state(*args, **options)
+
+    def set_state(self, state: Any) -> None:
+        if self.journal is None:
+            _GLOBAL.set_state(state)
+        else:
+            self.journal.puzzle(here(2), "the generator's state is set: its noise may repeat")
 
 
 class Ambient(Legacy):
@@ -93,9 +109,23 @@ def _seeded(journal: Any, seed: Any) -> Any:
     if seed is None:
         return None
     place = here(3)
-    known = repr(seed.realize(place) if is_noisy(seed) else seed)
+    seed = seed.realize(place) if is_noisy(seed) else seed
+    known = _seed_name(seed)
     journal.seeds.append((place, known))
+    check_seed_is_secret(journal, seed, place)
     return journal.tapes.setdefault(known, [])
+
+
+def _seed_name(seed: Any) -> str:
+    return repr(int(seed)) if isinstance(seed, (int, np.integer)) else told(seed)
+
+
+def _seeded_again(journal: Any, seed: Any) -> None:
+    """A generator that is there already gets a seed: what it repeats then is not followed."""
+    seed = seed.realize(here(3)) if is_noisy(seed) else seed
+    if seed is not None and _seed_name(seed) in journal.tapes:
+        journal.puzzle(here(3), "a generator is seeded twice alike: its noise repeats")
+    _seeded(journal, seed)
 
 
 class _Instances(type):
@@ -179,7 +209,18 @@ class PythonRandom:
 
     def seed(self, a: Any = None, version: int = 2) -> None:
         del version
-        _seeded(self.generator.journal, a)
+        _seeded_again(self.generator.journal, a)
+
+    def getstate(self) -> Any:
+        if self.generator.journal is None:
+            return _PYTHON_GLOBAL.getstate()
+        return self.generator.get_state()
+
+    def setstate(self, state: Any) -> None:
+        if self.generator.journal is None:
+            _PYTHON_GLOBAL.setstate(state)
+        else:
+            self.generator.set_state(state)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -246,7 +287,7 @@ def _python_random() -> type:
     return Made
 
 
-def _collecting(original: Callable[..., Any]) -> Callable[..., Any]:
+def _collecting(original: Callable[..., Any], *, copies: bool = False) -> Callable[..., Any]:
     """np.array and its like: a list of noisy numbers becomes a noisy array."""
 
     def collect(object: Any, *args: Any, **options: Any) -> Any:
@@ -260,7 +301,10 @@ def _collecting(original: Callable[..., Any]) -> Callable[..., Any]:
         if is_noisy(object) and not args and set(options) <= {"dtype", "copy"}:
             dtype = options.get("dtype")
             if dtype is None or np.dtype(dtype).kind == "f":
-                return object
+                made = as_array(object)
+                if dtype is not None and np.dtype(dtype) != made.dtype:
+                    return made.astype(dtype)
+                return made.copy() if copies and options.get("copy", True) else made
         return original(object, *args, **options)
 
     return collect
@@ -277,14 +321,14 @@ _LEGACY = (
     *("laplace", "normal", "standard_normal", "gumbel", "logistic", "standard_cauchy"),
     *("exponential", "standard_exponential", "uniform", "random", "geometric", "binomial"),
     *("multivariate_normal", "choice", "permutation", "shuffle", "rand", "randn", "randint"),
-    *("random_sample", "ranf", "sample", "seed", "random_integers"),
+    *("random_sample", "ranf", "sample", "seed", "random_integers", "get_state", "set_state"),
     *OTHER,
 )
 _PYTHON = (
     *("random", "uniform", "gauss", "normalvariate", "expovariate", "randrange", "randint"),
     *("getrandbits", "choice", "choices", "sample", "shuffle", "seed"),
     *("betavariate", "gammavariate", "lognormvariate", "paretovariate", "triangular"),
-    *("vonmisesvariate", "weibullvariate", "randbytes"),
+    *("vonmisesvariate", "weibullvariate", "randbytes", "getstate", "setstate"),
 )
 
 
@@ -357,12 +401,20 @@ def _patches(loaded: tuple[str, ...]) -> list[Patch]:
     found += [(random, "Random", made), (random, "SystemRandom", made)]
     found += [(secrets, name, getattr(python, name)) for name in ("randbelow", "choice")]
     found += [(secrets, "randbits", python.randbits), (secrets, "SystemRandom", made)]
+<<<<<<< HEAD
     found += [
         (np, name, _collecting(getattr(np, name))) for name in ("array", "asarray", "asanyarray")
     ]
     encode = json.JSONEncoder.default
     found.append((json.JSONEncoder, "default", _plain_for_json(encode)))
     return found + library_patches()
+=======
+    found.append((np, "array", _collecting(np.array, copies=True)))
+    found += [(np, name, _collecting(getattr(np, name))) for name in ("asarray", "asanyarray")]
+    found.append((json.JSONEncoder, "default", _plain_for_json(json.JSONEncoder.default)))
+    found += MATH
+    return tuple(found + library_patches())
+>>>>>>> trace-noise
 
 
 _IMPORTED: set[str] = set()

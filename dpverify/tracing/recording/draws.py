@@ -40,7 +40,7 @@ class Coordinates:
         self._law: Law | None = None
         self._last = 0
         self.top = 0
-        self.law = np.zeros(_FIRST, dtype=np.int16)
+        self.law = np.zeros(_FIRST, dtype=np.int32)
         self.z = np.zeros(_FIRST)
         self.room = _FIRST
         self.used = np.zeros(_FIRST, dtype=np.bool_)
@@ -93,7 +93,7 @@ class Coordinates:
     def _grow(self, size: int) -> None:
         self.room = size
         more = size - len(self.z)
-        self.law = np.concatenate([self.law, np.zeros(more, dtype=np.int16)])
+        self.law = np.concatenate([self.law, np.zeros(more, dtype=np.int32)])
         self.z = np.concatenate([self.z, np.zeros(more)])
         self.used = np.concatenate([self.used, np.zeros(more, dtype=np.bool_)])
         if self.low is not None and self.high is not None:

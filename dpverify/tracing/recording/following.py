@@ -50,6 +50,7 @@ class Following(Journal):
         self.at = 0
         self.differences: list[Difference] = []
         self.leaks: list[Leak] = []
+<<<<<<< HEAD
         self._sizes = np.zeros(0)
         self.one_way: set[int] = set()  # draws of one-sided laws that were added up
         self.sums: set[Any] = set()  # and the sums that they were in
@@ -61,6 +62,11 @@ class Following(Journal):
         if missing:
             self._sizes = np.concatenate([self._sizes, np.zeros(missing)])
         return self._sizes
+=======
+        self.made = False
+        self.partner = np.zeros(0, dtype=np.intp)
+        self.owner = np.zeros(0, dtype=np.intp)
+>>>>>>> trace-noise
 
     def leak(self, kind: str, place: Place, what: str) -> None:
         found = Leak(kind, place, what)
@@ -115,8 +121,44 @@ class Following(Journal):
         return self.draws.allot(law, 1 if size is None else size, place)
 
     def shaped(self, law: Law, values: Any, place: Place) -> int:
-        """Noise that was made from raw noise: known only once it is used."""
-        return self.draws.allot(law, np.size(values), place)
+        """Noise that was made from raw noise; what it comes to here is compared when it is used."""
+        start = self.draws.allot(law, np.size(values), place)
+        self.draws.z[start : start + np.size(values)] = np.ravel(values)
+        self.made = True
+        return start
+
+    def _check_made(self, event: Value, idx: Any, touches: tuple[Touch, ...]) -> None:
+        """Noise that was made from raw noise must be made from the same."""
+        old, mine = np.ravel(event.idx), np.ravel(idx)
+        if len(old) != len(mine):
+            return
+        draws, known = self.draws, self.recording.draws
+        names = [i for i, law in enumerate(draws.laws) if law.name in {"shaped", "bounded"}]
+        fresh = np.isin(draws.law[mine], names) & ~draws.used[mine]
+        if not np.array_equal(draws.z[mine[fresh]], known.z[old[fresh]], equal_nan=True):
+            what = "noise was made from other noise, or with other data, on the other side"
+            self.leak("parameter", line_of(event, touches), what)
+
+    def _check_partners(
+        self, event: Any, idx: Any, coef: Any, touches: tuple[Touch, ...], *, bind: bool
+    ) -> None:
+        """Noise that was compared before must be that which the other side compared.
+
+        `bind` says that this is a comparison: from now on the draws of both sides are partners.
+        """
+        old, mine = np.ravel(event.idx), np.ravel(idx)
+        if not (bind or self.partner.size) or len(old) != len(mine):
+            return
+        counts = np.ravel(np.broadcast_to(coef, np.shape(idx))) != 0
+        old, mine = old[counts], mine[counts]
+        self.partner = _longer(self.partner, self.draws.room)
+        self.owner = _longer(self.owner, self.recording.draws.room)
+        theirs, ours = self.partner[mine], self.owner[old]
+        if np.any((theirs >= 0) & (theirs != old)) or np.any((ours >= 0) & (ours != mine)):
+            what = "other noise was compared on the other side: the data choose the noise"
+            self.leak("reuse", line_of(event, touches), what)
+        if bind:
+            self.partner[mine], self.owner[old] = old, mine
 
     def finish(self) -> None:
         """What the recording released and the replay did not."""
@@ -127,15 +169,21 @@ class Following(Journal):
             self.leak("control flow", place, "one side releases more than the other")
 
 
+def _longer(row: NDArray[np.intp], size: int) -> NDArray[np.intp]:
+    more = size - len(row)
+    return row if more <= 0 else np.concatenate([row, np.full(more, -1, dtype=np.intp)])
+
+
 def line_of(event: Any, touches: tuple[Touch, ...]) -> Place:
-    """The line that added what differs; else the line where the form became a number."""
+    """The line that added what differs; else the last one that changed the form or realized it."""
     added: list[Touch] = [touch for touch in event.touches if not isinstance(touch[1], Factor)]
     others = [touch for touch in touches if not isinstance(touch[1], Factor)]
     for (place, mine), (_, theirs) in zip(added, others, strict=False):
         if not _same(mine, theirs):
             return place
     own: Place = event.place
-    return added[-1][0] if added else own
+    changed: list[Touch] = added or list(event.touches)
+    return changed[-1][0] if changed else own
 
 
 def factor_line(event: Any, touches: tuple[Touch, ...]) -> Place | None:
@@ -153,6 +201,12 @@ def _same(one: Any, two: Any) -> bool:
         return bool(np.all(np.asarray(one) == np.asarray(two)))
     except (TypeError, ValueError):
         return False
+
+
+def one_to_one(old: NDArray[np.intp], mine: NDArray[np.intp]) -> bool:
+    """Whether the draws of the two sides are partners: one that is used twice on both, or none."""
+    pairs = np.unique(np.stack([old, mine]), axis=1).shape[1]
+    return bool(len(np.unique(old)) == pairs == len(np.unique(mine)))
 
 
 def spread(value: Any, shape: tuple[int, ...]) -> Floats:

@@ -2,8 +2,8 @@
 
 # ruff: noqa: ANN401  # outputs are whatever a mechanism returns
 
-import dataclasses
 import math
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,42 +14,47 @@ from dpverify.tracing.noise.arrays import NoisyArray
 from dpverify.tracing.noise.numbers import Magnitude, NoisyNumber
 from dpverify.tracing.noise.shapes import is_noisy, joined
 from dpverify.tracing.recording.draws import span
+from dpverify.tracing.recording.parts import opened, text_of
 from dpverify.tracing.recording.places import Place
 
 Leaves = dict[tuple[Any, ...], Any]
+<<<<<<< HEAD
 _CLOSE = 2.0**-51  # a few units in the last place
 _KNOWN = {"builtins", "decimal", "fractions", "datetime", "uuid", "pathlib", "enum"}
 _ATOMS = {int, float, bool, str, type(None)}
+=======
+_CLOSE = 2.0**-40
+_ATOMS = {int, float, bool, str, bytes, type(None)}
+_DEEPEST = 20
+>>>>>>> trace-noise
 OPAQUE = "cannot be looked into"
 
 
-def forms_in(value: Any, depth: int = 0) -> Iterator[Any]:  # noqa: C901, PLR0912  # a case a kind
+def forms_in(value: Any, depth: int = 0) -> Iterator[Any]:
     """Every form in an output, in order."""
+    if type(value) in _ATOMS or depth > _DEEPEST:
+        return
     if is_noisy(value) or type(value) is Magnitude:
         yield value
-    elif depth > 20:
+    elif isinstance(value, np.ndarray) and value.dtype != object and type(value) is np.ndarray:
         return
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            yield from forms_in(key, depth + 1)
+    elif not isinstance(value, np.generic) and text_of(value) is None:
+        if isinstance(value, dict):
+            for key in value:
+                yield from forms_in(key, depth + 1)
+        for part in _items(value):
             yield from forms_in(part, depth + 1)
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        for part in value:
-            if type(part) not in _ATOMS:
-                yield from forms_in(part, depth + 1)
-    elif isinstance(value, np.ndarray):
-        if value.dtype == object:
-            for part in value.reshape(-1):
-                yield from forms_in(part, depth + 1)
-    elif _is_frame(value):
-        for _, part in _columns(value):
+        for _, part in opened(value).parts:
             yield from forms_in(part, depth + 1)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            yield from forms_in(getattr(value, field.name), depth + 1)
-    elif getattr(value, "__dict__", None) and type(value).__module__ not in _KNOWN:
-        for part in () if callable(value) else vars(value).values():
-            yield from forms_in(part, depth + 1)
+
+
+def _items(value: Any) -> Any:
+    """What a container holds, in order."""
+    if isinstance(value, dict):
+        return value.values()
+    if isinstance(value, np.ndarray):
+        return value.reshape(-1) if value.dtype == object else ()
+    return value if isinstance(value, (list, tuple, set, frozenset, deque)) else ()
 
 
 def settle(output: Any, place: Place) -> dict[int, Any]:
@@ -111,21 +116,39 @@ def leaves_of(output: Any, settled: dict[int, Any]) -> Leaves:
     return found
 
 
-def _walk(  # noqa: C901, PLR0912  # one case a kind of output
-    value: Any, path: tuple[Any, ...], settled: dict[int, Any], found: Leaves
-) -> None:
+def _walk(value: Any, path: tuple[Any, ...], settled: dict[int, Any], found: Leaves) -> None:
     if is_noisy(value) or type(value) is Magnitude:
         value = settled[id(value)]
     if isinstance(value, np.generic):
         value = value.item()
-    if len(path) > 20:
-        found[*path, OPAQUE] = canonical(value)
-    elif isinstance(value, dict):
+    text = None if type(value) in _ATOMS else text_of(value)
+    if type(value) in _ATOMS or text is not None:
+        found[path] = value if text is None else text
+        return
+    if len(path) > _DEEPEST:
+        found[*path, OPAQUE] = type(value).__qualname__
+        return
+    _walk_items(value, path, settled, found)
+    inside = opened(value)
+    for name, fact in inside.facts.items():
+        found[*path, name] = fact
+    if inside.opaque:
+        found[*path, OPAQUE] = type(value).__qualname__
+        return
+    for name, part in inside.parts:
+        _walk(part, (*path, name), settled, found)
+
+
+def _walk_items(  # one case a kind
+    value: Any, path: tuple[Any, ...], settled: dict[int, Any], found: Leaves
+) -> None:
+    """What a value holds as a number, a text or a container."""
+    if isinstance(value, dict):
         keys = [settled.get(id(key), key) for key in value]
         found[*path, "keys"] = [canonical(key) for key in keys]
         for key, part in zip(keys, value.values(), strict=True):
             _walk(part, (*path, canonical(key)), settled, found)
-    elif isinstance(value, (list, tuple)):
+    elif isinstance(value, (list, tuple, deque)):
         found[*path, "length"] = len(value)
         for i, part in enumerate(value):
             if type(part) in _ATOMS:
@@ -133,40 +156,18 @@ def _walk(  # noqa: C901, PLR0912  # one case a kind of output
             else:
                 _walk(part, (*path, i), settled, found)
     elif isinstance(value, (set, frozenset)):
-        members = [canonical(settled.get(id(part), part)) for part in value]
-        found[path] = sorted(members)
-    elif isinstance(value, np.ndarray) and value.dtype == object:
-        _walk(list(value.reshape(-1)), path, settled, found)
-        found[*path, "shape"] = value.shape
-    elif isinstance(value, (np.ndarray, float, int, str, bytes, bool, type(None), np.generic)):
-        found[path] = value
-    elif _is_frame(value):
-        found[*path, "index"] = [canonical(key) for key in value.index]
-        for name, part in _columns(value):
-            _walk(part, (*path, canonical(name)), settled, found)
-    elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-        for field in dataclasses.fields(value):
-            _walk(getattr(value, field.name), (*path, field.name), settled, found)
-    elif type(value).__module__ in _KNOWN or isinstance(value, type):
-        found[path] = canonical(value)
-    elif getattr(value, "__dict__", None) is not None and not callable(value):
-        found[*path, "type"] = type(value).__qualname__
-        for name, part in vars(value).items():
-            _walk(part, (*path, name), settled, found)
-    else:
-        found[*path, OPAQUE] = type(value).__qualname__
+        found[path] = sorted(canonical(settled.get(id(part), part)) for part in value)
+    elif isinstance(value, np.ndarray):
+        found[*path, "shape"], found[*path, "dtype"] = value.shape, repr(value.dtype)
+        if value.dtype == object:
+            _walk(list(value.reshape(-1)), path, settled, found)
+        else:
+            found[path] = np.asarray(value)
+    elif isinstance(value, (float, int, str, bytes)):
+        found[path] = next(kind for kind in _PLAIN if isinstance(value, kind))(value)
 
 
-def _is_frame(value: Any) -> bool:
-    return type(value).__module__.startswith("pandas") and hasattr(value, "index")
-
-
-def _columns(frame: Any) -> Iterator[tuple[Any, Any]]:
-    if getattr(frame, "ndim", 0) == 2:
-        for name in frame.columns:
-            yield name, frame[name].to_numpy()
-    elif hasattr(frame, "to_numpy"):
-        yield getattr(frame, "name", None), frame.to_numpy()
+_PLAIN: tuple[Any, ...] = (float, int, str, bytes)
 
 
 def same_leaf(one: Any, two: Any) -> bool:
@@ -222,7 +223,7 @@ def numbers_in(leaves: Leaves) -> tuple[list[tuple[Any, ...]], np.ndarray[Any, A
     paths: list[tuple[Any, ...]] = []
     values: list[float] = []
     for path, leaf in leaves.items():
-        if path and path[-1] in {"length", "shape", "keys", "index"}:
+        if path and path[-1] in {"length", "shape", "keys", "codes", "mask"}:
             continue
         if isinstance(leaf, np.ndarray) and leaf.dtype.kind in "biuf":
             flat = leaf.reshape(-1)

@@ -41,6 +41,10 @@ class Pinning(Sums):
         final: bool = False,  # noqa: ARG002  # as recorded
     ) -> Any:
         event = self._take(Value, touches[-1][0] if touches else place)
+        if self.made:
+            self._check_made(event, idx, touches)
+        if self.partner.size and np.shape(idx) == np.shape(event.idx):
+            self._check_partners(event, idx, coef, touches, bind=False)
         if type(idx) is int and type(event.idx) is int:
             self._pin_one(event, offset, idx, coef, touches)
             return event.values
@@ -163,6 +167,9 @@ class Pinning(Sums):
             what = "a value is not finite on one side, and noise does not hide that"
             self.leak("output", line_of(event, touches), what)
         free = ~draws.used[idx] & noisy & ~odd
+        if isinstance(event, Value) and np.any(free & ~np.asarray(event.fresh)):
+            what = "noise is fresh here, and known already on the other side: the data choose it"
+            self.leak("reuse", line_of(event, touches), what)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             z_other = np.where(same, z, (values - w) / d)
         self._check_windows(event, touches, idx, z_other, free & ~same)

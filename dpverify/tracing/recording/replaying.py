@@ -41,6 +41,7 @@ class Replaying(Pinning):
         place: Place,
     ) -> Any:
         event = self._take(Bits, place)
+        self._check_partners(event, idx, coef, touches, bind=True)
         draws, known = self.draws, self.recording.draws
         if type(idx) is int and type(event.idx) is int and self._repeats(event, offset, idx, coef):
             return event.outcome

@@ -19,6 +19,7 @@ from dpverify.tracing.recording.events import (
 )
 from dpverify.tracing.recording.following import (
     ROUNDING,
+<<<<<<< HEAD
     SUMMED,
     Floats,
     Following,
@@ -37,6 +38,15 @@ class _Sum(NamedTuple):
     twins: NDArray[np.intp]
     bound: NDArray[np.bool_]
     size: float
+=======
+    Floats,
+    Following,
+    line_of,
+    one_to_one,
+    spread,
+)
+from dpverify.tracing.recording.laws import LAPLACE, Law
+>>>>>>> trace-noise
 
 
 class Sums(Following):
@@ -62,6 +72,10 @@ class Sums(Following):
         if np.any(v != w) and not (np.all(np.isfinite(v)) and np.all(np.isfinite(w))):
             self.leak("output", line_of(event, touches), "a value is not finite on one side")
             return
+        counted = (a[1] != 0) & (b[1] != 0)
+        if not one_to_one(a[0][counted], b[0][counted]):
+            what = "one side uses one draw where the other uses two: the data choose the noise"
+            self.leak("reuse", line_of(event, touches), what)
         names, columns = np.unique(b[0], return_inverse=True)
         twins = np.zeros(len(names), dtype=np.intp)
         twins[columns.reshape(-1)] = a[0].reshape(-1)
