@@ -28,9 +28,9 @@ from dpverify.certifying.symbolic.exact import ZERO, Exact, Unit
 from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.plain import plain_claim, plain_laws, plain_schema, plain_tree
 from dpverify.certifying.symbolic.reading import unit_of
-from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
 from dpverify.certifying.symbolic.rehearsal import rehearse
-from dpverify.certifying.symbolic.running import Limits
+from dpverify.certifying.symbolic.running import Limits, line_of
 from dpverify.certifying.symbolic.schemas import (
     Rows,
     Schema,
@@ -131,8 +131,10 @@ class _Attempt:
                 with watched(max(left, 1.0), _MOST_MEMORY):
                     found = method()
             except NotUnderstood as reason:
-                self.where = self.where or reason.where
+                self.where = self.where or reason.where or line_of(reason)
                 self.tried.append(str(reason))
+                if isinstance(reason, Remembers):
+                    return self._open()
                 continue
             except NotSupported as reason:
                 self.tried.append(str(reason))
@@ -143,6 +145,7 @@ class _Attempt:
             with watched(max(self.seconds - (time.monotonic() - self.start), 2.0), _MOST_MEMORY):
                 return self._refuted(datasets) or self._open()
         except NotUnderstood as reason:
+            self.where = self.where or reason.where or line_of(reason)
             self.tried.append(str(reason))
             return self._open()
 
@@ -191,13 +194,14 @@ class _Attempt:
                     excess = violation(p, q, epsilon, delta, self.unit)
                     if excess is None:
                         raise NotUnderstood(
-                            "outputs that differ in type alone tell neighbors apart"
+                            "outputs that differ in type or form alone tell neighbors apart"
                         )
                     excess = violation(p, q, epsilon, delta, self.unit, SLACK)
                     if excess is None:
                         raise NotUnderstood("the claim is exceeded by less than floats can tell")
                     found = Found(one, other, excess.outputs, excess.left, excess.right)
                     return self._disproved(extraction, found)
+        rehearse(extraction, datasets)
         evidence = self._frame("exact", extraction) | {
             "datasets": [plain_rows(rows) for rows in datasets],
             "trees": [plain_tree(tree) for tree in trees],
@@ -211,6 +215,7 @@ class _Attempt:
     def _aligned_pairs(self, datasets: list[Rows]) -> Certificate | None:
         extraction = self._extraction()
         trees = {str(i): plain_tree(extraction.on(rows)) for i, rows in enumerate(datasets)}
+        rehearse(extraction, datasets)
         evidence = self._frame("alignment", extraction) | {
             "trees": trees,
             "datasets": [plain_rows(rows) for rows in datasets],
@@ -308,6 +313,7 @@ class _Attempt:
 
     def _disproved(self, extraction: Extraction, found: Found) -> Certificate:
         sides = [extraction.on(found.left), extraction.on(found.right)]
+        rehearse(extraction, [found.left, found.right])
         evidence = self._frame("counterexample", extraction) | {
             "datasets": [plain_rows(rows) for rows in (found.left, found.right)],
             "trees": [plain_tree(tree) for tree in sides],

@@ -26,7 +26,7 @@ from dpverify.certifying.searching.sums import bound_releases
 from dpverify.certifying.symbolic.exact import ONE, Unit
 from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.plain import plain_laws, plain_schema, plain_tree
-from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
 from dpverify.certifying.symbolic.rehearsal import rehearse
 from dpverify.certifying.symbolic.running import Leaf, Limits
 from dpverify.certifying.symbolic.schemas import (
@@ -74,8 +74,10 @@ class Sums:
             except NotUnderstood as reason:
                 where = where or reason.where
                 self.tried.append(str(reason))
+                if isinstance(reason, Remembers):
+                    break
                 continue
-            except NotSupported as reason:
+            except (NotSupported, Invalid) as reason:
                 self.tried.append(str(reason))
                 continue
             if found is not None:

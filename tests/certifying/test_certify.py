@@ -2,7 +2,6 @@
 
 import json
 import math
-import time
 from pathlib import Path
 from typing import Any
 
@@ -256,13 +255,11 @@ OPEN: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("mechanism", "reason"), OPEN, ids=lambda x: getattr(x, "__name__", ""))
 def test_what_is_not_understood_is_open_with_its_line(mechanism: Any, reason: str) -> None:  # noqa: ANN401
-    start = time.monotonic()
-    found = certify(mechanism, ANSWERS, ONE, seconds=4.0)
+    found = certify(mechanism, ANSWERS, ONE, seconds=2.0)
     assert found.verdict == "open"
     assert any(reason in text for text in found.tried), found.tried
     assert found.where is not None
     assert found.where.startswith("test_certify.py:")
-    assert time.monotonic() - start < 120.0
     checked = check_certificate(found)
     assert not checked.valid
 

@@ -18,7 +18,7 @@ from dpverify.certifying.searching.masses import Masses
 from dpverify.certifying.symbolic.exact import ZERO, Exact
 from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.outputs import merged, shape, shown, values
-from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
 from dpverify.certifying.symbolic.running import Inequality, Tree
 from dpverify.certifying.symbolic.schemas import Rows
 
@@ -55,6 +55,8 @@ def search(
                 return None
             try:
                 found = compared(extraction, masses, one, other, epsilon, delta)
+            except Remembers:
+                raise
             except NotUnderstood:
                 continue
             if found is not None:
@@ -75,6 +77,8 @@ class _Laws:
             try:
                 tree, whole = self._extraction.on(rows), self._extraction.shared.whole
                 self._known[rows] = as_one(distribution(tree, self.paths, whole))
+            except Remembers:
+                raise
             except NotUnderstood:
                 self._known[rows] = None
         return self._known[rows]
@@ -100,6 +104,8 @@ def compared(  # noqa: PLR0917, PLR0913
     for event in islice(_events(*trees), _MOST_EVENTS):
         try:
             p, q = (_mass(tree, masses.paths, event) for tree in trees)
+        except Remembers:
+            raise
         except NotUnderstood:
             continue  # an event whose probability is not computed; others may be
         if unit.gap_sign(p * (1 - SLACK), q, epsilon, delta) > 0:

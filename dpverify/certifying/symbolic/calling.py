@@ -6,13 +6,18 @@ they leave symbols as they are, give exact exponentials, and do what they always
 """
 
 import builtins
+import datetime as dt
 import functools
 import inspect
 import math
+import os
 import random
+import secrets
+import time
 import types
+import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,12 +98,28 @@ class _NoRandom:
 
 
 _NO_RANDOM = _NoRandom()
+_OTHER = "it draws from a generator other than the rng it was given"
+
+
+class _Refused:
+    """A module whose answers differ from call to call."""
+
+    def __init__(self, name: str) -> None:
+        self.__dict__["_name"] = name
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        raise refuse(f"{self._name}.{name} is not the rng that the mechanism was given")
 
 
 def _exact(method: str, plain: Callable[[Any], Any]) -> Callable[..., Any]:
     """A function that is exact on symbols and on numbers, elementwise on arrays."""
 
     def apply(value: Any, *more: Any, **named: Any) -> Any:  # noqa: ANN401
+        symbols = any(isinstance(x, Symbolic) for x in np.ravel(np.asarray(value, object)))
+        if symbols and (more or named):
+            raise refuse(f"{method} of data or noise is understood with one argument only")
+        if named or (more and np.ndim(value)):
+            return plain(value, *more, **named)
         if isinstance(value, (list, tuple, np.ndarray)) and np.ndim(value):
             source = np.asarray(value, object)
             result = np.empty(source.shape, object)
@@ -108,13 +129,14 @@ def _exact(method: str, plain: Callable[[Any], Any]) -> Callable[..., Any]:
         if isinstance(value, Symbolic):
             return getattr(value, method)()
         if current.get() is not None and not more and method == "exp" and math.isfinite(value):
+            run = current.get()
+            before = None if run is None else run.failure
             try:
                 read = number(value)
                 return plain(value) if read is None else read.exp()
             except NotUnderstood:
-                run = current.get()
                 if run is not None:
-                    run.failure = None
+                    run.failure = before
         return plain(value, *more, **named)
 
     return apply
@@ -123,7 +145,17 @@ def _exact(method: str, plain: Callable[[Any], Any]) -> Callable[..., Any]:
 def _array(value: Any, dtype: Any = None, **named: Any) -> Any:  # noqa: ANN401
     """`np.array` and `np.asarray`: symbols stay what they are."""
     made = np.array(value, dtype=object)
-    if any(isinstance(x, Symbolic) for x in made.ravel()):
+    symbols = [x for x in made.ravel() if isinstance(x, Symbolic)]
+    if symbols:
+        if named.keys() - {"copy"}:
+            raise refuse("an array of data or noise is understood without further options")
+        kind = "O" if dtype is None else np.dtype(_kind(dtype)).kind
+        if kind not in "Ofi":
+            raise refuse(f"it turns data or noise into the type {np.dtype(_kind(dtype))}")
+        if kind == "i" and not all(isinstance(x, (int, Symbolic)) for x in made.ravel()):
+            raise refuse("it cuts numbers beside data or noise to whole ones")
+        for symbol in symbols if kind == "i" else ():
+            symbol.whole()
         return made
     return np.array(value, dtype=_kind(dtype), **named)
 
@@ -140,7 +172,7 @@ def _filled(name: str) -> Callable[..., Any]:
         if "dtype" in named:
             named["dtype"] = _kind(named["dtype"])
         plain = original(*(_kind(x) if isinstance(x, type) else x for x in given), **named)
-        return plain.astype(object) if plain.dtype.kind in "iuf" else plain
+        return plain.astype(object) if plain.dtype.kind == "f" else plain
 
     return make
 
@@ -170,17 +202,13 @@ def _clamped(run: Any, operation: str, a: Any, b: Any) -> Any:  # noqa: ANN401
 
 def _clip(values: Any, low: Any = None, high: Any = None, *more: Any, **named: Any) -> Any:  # noqa: ANN401
     """`np.clip`, element by element where there are symbols."""
-    low = named.get("a_min", named.get("min", low))
-    high = named.get("a_max", named.get("max", high))
+    low = named.pop("a_min", named.pop("min", low))
+    high = named.pop("a_max", named.pop("max", high))
+    if more or named:
+        raise refuse("np.clip is understood with values and bounds only")
     run = current.get()
-    if (
-        run is None
-        or not run.shared.releasing
-        or more
-        or not np.isscalar(low)
-        or not np.isscalar(high)
-    ):
-        return np.clip(values, low, high, *more)
+    if run is None or not run.shared.releasing or not np.isscalar(low) or not np.isscalar(high):
+        return np.clip(values, low, high)
     source = np.asarray(values, object)
     result = np.empty(source.shape, object)
     for index in np.ndindex(source.shape):
@@ -201,7 +229,7 @@ _NUMPY = _Stand(
         "array": _array,
         "asarray": _array,
         "float64": _Float,
-        "rint": _exact("whole", np.rint),
+        "rint": _exact("rint", np.rint),
     }
     | {n: _filled(n) for n in ("zeros", "ones", "empty", "full", "zeros_like", "ones_like")}
     | {n: _filled(n) for n in ("empty_like", "full_like")},
@@ -217,10 +245,16 @@ _INSTEAD: dict[Any, Any] = {
     id(np): _NUMPY,
     id(np.random): _NO_RANDOM,
     id(np.random.default_rng): _other_generator,
-}
+} | {id(module): _Refused(module.__name__) for module in (random, secrets, time, uuid, dt)}
 for _name in ("exp", "log", "floor", "ceil", "sqrt"):
     _INSTEAD[id(getattr(math, _name))] = getattr(_MATH, _name)
     _INSTEAD[id(getattr(np, _name))] = getattr(_NUMPY, _name)
+
+
+def _import(name: str, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+    """`import` inside a mechanism: the stand-ins again."""
+    found = builtins.__import__(name, *given, **named)
+    return _INSTEAD.get(id(found), found)
 
 
 def prepared(mechanism: Callable[..., Any]) -> Callable[..., Any]:
@@ -268,6 +302,7 @@ def _scope(original: dict[str, Any], scopes: dict[int, Any], done: dict[int, Any
         return scopes[id(original)]
     made = dict(original)
     scopes[id(original)] = made
+    made["__builtins__"] = vars(builtins) | {"__import__": _import}
     made.setdefault("float", _Float)
     made.setdefault("int", _Int)
     made.setdefault("min", _extreme("min"))
@@ -282,11 +317,22 @@ def _scope(original: dict[str, Any], scopes: dict[int, Any], done: dict[int, Any
 
 @contextmanager
 def no_other_randomness() -> Iterator[None]:
-    """Refuse a mechanism that draws from the global generators of Python or NumPy."""
+    """Refuse a mechanism that draws from anything but the rng it was given.
+
+    The global generators must not move, and nothing may be seeded by the operating system.
+    """
     before = random.getstate(), repr(np.random.get_state())  # noqa: NPY002  # it is what is watched
-    yield
+    with ExitStack() as stack:
+        for owner, name in ((os, "urandom"), (random, "_urandom"), (random.Random, "seed")):
+            stack.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, _other_entropy)
+        yield
     if (random.getstate(), repr(np.random.get_state())) != before:  # noqa: NPY002
-        raise NotUnderstood("it draws from a generator other than the rng it was given")
+        raise NotUnderstood(_OTHER)
+
+
+def _other_entropy(*_: Any, **__: Any) -> Any:  # noqa: ANN401
+    raise refuse(_OTHER)
 
 
 def check_callable(mechanism: object) -> None:

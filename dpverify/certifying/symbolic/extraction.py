@@ -3,14 +3,16 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from dpverify.certifying.symbolic.calling import no_other_randomness, prepared, takes_epsilon
 from dpverify.certifying.symbolic.exact import Exact, Unit
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
+from dpverify.certifying.symbolic.memory import remembered
 from dpverify.certifying.symbolic.outputs import plain_output, values
 from dpverify.certifying.symbolic.plain import plain_tree
-from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
 from dpverify.certifying.symbolic.running import Limits, Shared, Tree, current, explore
 from dpverify.certifying.symbolic.schemas import Rows, Schema, concrete, flattened, slots, symbolic
 from dpverify.certifying.symbolic.symbols import Symbolic
@@ -29,6 +31,7 @@ class Extraction:
 
     def __post_init__(self) -> None:
         self._call = prepared(self.mechanism)
+        self._memory = remembered(self._call)
         self._more = (Symbolic({}, self.epsilon),) if self._wants_epsilon() else ()
         self.shared = Shared(self.unit, self.limits, releasing=self.releasing)
         self._trees: dict[Rows, Tree] = {}
@@ -71,23 +74,38 @@ class Extraction:
         flat, length = flattened(self.schema, data)
         return {f"x{i}": float(x) for i, x in enumerate(flat)}, symbolic(self.schema, length)
 
-    def fresh_shared(self) -> Shared:
-        """For a run outside of the exploration."""
+    def fresh_shared(self, *, symbols: bool) -> Shared:
+        """For a run outside of the exploration, on symbols for data or on data."""
+        if not symbols:
+            return Shared(self.unit, self.limits)
         names = {f"x{i}" for i, s in enumerate(slots(self.schema, 1) * 64) if s.whole}
         return Shared(self.unit, self.limits, whole=names)
 
+    def _first_line(self) -> str | None:
+        code = getattr(inspect.unwrap(self.mechanism), "__code__", None)
+        return None if code is None else f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+
+    def call_plainly(self, data: Any, rng: Any) -> Any:  # noqa: ANN401
+        """The same for the mechanism as it was given, without stand-ins."""
+        multiple = self.epsilon.multiple()
+        more = (float(multiple or 0) * self.unit.value,) if self._more else ()
+        return plain_output(self.mechanism(data, rng, *more))
+
     def call(self, data: Any, rng: Any) -> Any:  # noqa: ANN401
         """One run: the plain form of what the mechanism returns."""
-        return plain_output(self._call(data, rng, *self._more))
+        with no_other_randomness():
+            returned = self._call(data, rng, *self._more)
+        if remembered(self._call) != self._memory:
+            raise Remembers("it keeps something from one call to the next", self._first_line())
+        rng._check_unused()  # noqa: SLF001
+        return plain_output(returned)
 
     def _explored(self, data: Callable[[], Any]) -> Tree:
         def program() -> Any:  # noqa: ANN401
             run = current.get()
             if run is None:  # pragma: no cover
                 raise NotUnderstood("no run")
-            with no_other_randomness():
-                returned = self._call(data(), SymbolicGenerator(run), *self._more)
-            output = plain_output(returned)
+            output = self.call(data(), SymbolicGenerator(run))
             for value in values(output):
                 run.check_spent(value)
             return output

@@ -4,17 +4,19 @@
 # The methods take what numpy's take; their results are symbols.
 
 import math
+from fractions import Fraction
 from itertools import permutations
 from math import comb, factorial
 from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.symbolic.exact import ONE, Exact
+from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact
 from dpverify.certifying.symbolic.running import Law, Run
 from dpverify.certifying.symbolic.symbols import Symbolic, Uniform, number, refuse
 
 _MOST_OUTCOMES = 720
+_CLOSE = Fraction(1, 10**8)  # how far from 1 NumPy lets probabilities sum
 
 
 class SymbolicGenerator(np.random.Generator):
@@ -28,6 +30,15 @@ class SymbolicGenerator(np.random.Generator):
     def __init__(self, run: Run) -> None:
         super().__init__(np.random.PCG64(0))
         self._run = run
+        self._start = self._state()
+
+    def _state(self) -> str:
+        return repr(np.random.Generator.__getattribute__(self, "bit_generator").state)
+
+    def _check_unused(self) -> None:
+        """Plain numbers can only be had past the symbols."""
+        if self._state() != self._start:
+            raise refuse("it draws plain numbers from the rng")
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
         if not name.startswith("_") and name not in SymbolicGenerator._KNOWN:
@@ -104,15 +115,26 @@ class SymbolicGenerator(np.random.Generator):
         axis: int = 0,
         shuffle: bool = True,  # noqa: FBT001, FBT002
     ) -> Any:  # noqa: ANN401
-        del axis, shuffle
+        del shuffle
+        if axis:
+            raise refuse("rng.choice is understood along the first axis only")
         options = list(range(a)) if isinstance(a, (int, np.integer)) else list(a)
         weights = [ONE] * len(options) if p is None else [_constant(x, "p") for x in p]
+        if p is not None:
+            self._check_weights(weights, len(options))
         if not replace:
             raise refuse("rng.choice without replacement is not understood")
         return _shaped(size, 0, lambda _: options[self._fork(weights)])
 
+    def _check_weights(self, weights: list[Exact], count: int) -> None:
+        """NumPy raises on what it does not take for probabilities."""
+        off = sum(weights, ZERO) - ONE
+        if len(weights) != count or (off and self._run.unit.sign(off * off - _CLOSE * _CLOSE) > 0):
+            raise refuse("the p of rng.choice are no probabilities, one for each option")
+
     def permutation(self, x: Any, axis: int = 0) -> Any:  # noqa: ANN401
-        del axis
+        if axis or np.ndim(x) > 1:
+            raise refuse("rng.permutation is understood of simple lists only")
         items = list(range(x)) if isinstance(x, (int, np.integer)) else list(x)
         if factorial(len(items)) > _MOST_OUTCOMES:
             raise refuse(f"there are too many permutations of {len(items)} items")

@@ -31,6 +31,8 @@ def plain_output(value: Any) -> Any:  # noqa: C901, ANN401
         return ("text", str(value))
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return plain_output(value.item())
+    if isinstance(value, np.ndarray) and value.ndim > 1 and not value.size:
+        return ("array", ("text", f"of shape {value.shape}"))
     if isinstance(value, np.ndarray):
         return ("array", *(plain_output(part) for part in value))
     if isinstance(value, (list, tuple)):
@@ -40,7 +42,7 @@ def plain_output(value: Any) -> Any:  # noqa: C901, ANN401
         )
     if isinstance(value, dict):
         keys = [(plain_output(key), plain_output(part)) for key, part in value.items()]
-        return ("dict", *sorted(keys, key=lambda pair: repr(pair[0])))
+        return ("dict", *keys)  # their order can be seen
     what = "a uniform draw" if isinstance(value, Uniform) else f"a {type(value).__name__}"
     raise refuse(f"it returns {what}, which is not understood")
 
@@ -69,12 +71,17 @@ def filled(output: Any, numbers: Iterator[Any]) -> Any:  # noqa: ANN401
 
 
 def merged(output: Any) -> Any:  # noqa: ANN401
-    """The output with True, 1 and 1.0 told as one, and lists, tuples and arrays as well."""
+    """The output with True, 1 and 1.0 told as one, and lists, tuples and arrays as well.
+
+    Floats that differ in their last digits, 0 and −0, dictionaries in another order: the same.
+    """
     if not isinstance(output, tuple):
         return output
     if output and output[0] in {"int", "float", "bool"}:
-        number = output[1]
-        return ("number", number if isinstance(number, str) else Fraction(number))
+        number = Fraction(0) if output[1] == "-0.0" else output[1]
+        return ("number", number if isinstance(number, str) else _simplest(Fraction(number)))
+    if output and output[0] == "dict":
+        return ("dict", *sorted(map(merged, output[1:]), key=repr))
     if output and output[0] in {"list", "tuple", "array"}:
         return ("list", *map(merged, output[1:]))
     return tuple(map(merged, output))
@@ -108,11 +115,15 @@ def _symbolic(value: Symbolic) -> Any:  # noqa: ANN401
         return ("value", value)
     if plain is None:
         return ("float", f"exact {value.constant.key()}")
-    return ("float", plain)
+    return ("float", Fraction(float(plain)))
 
 
 def _float(value: float) -> Any:  # noqa: ANN401
-    if not math.isfinite(value):
+    if not math.isfinite(value) or (value == 0 and math.copysign(1.0, value) < 0):
         return str(value)
+    return Fraction(value)
+
+
+def _simplest(value: Fraction) -> Fraction:
     simple = simple_rational(value)
-    return Fraction(value) if simple is None else simple
+    return value if simple is None else simple

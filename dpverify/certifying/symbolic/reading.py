@@ -45,7 +45,8 @@ def _simple_ratio(epsilon: float) -> Fraction | None:
         return None
     with ctx.workprec(200):
         low, high = endpoints(arb(epsilon).exp())
-    found = simplest_between(low * (1 - _NEAR), high * (1 + _NEAR))
+    reach = _NEAR * Fraction(min(epsilon, 1.0))  # near in ε, not only in e^ε
+    found = simplest_between(low * (1 - reach), high * (1 + reach))
     return found if found > 1 and found.numerator * found.denominator <= _SIMPLE**2 else None
 
 
@@ -85,7 +86,8 @@ def _with_unit(value: float, unit: Unit) -> Exact | None:
         return None
     for power in (1, -1):
         factor = _few(value / unit.value**power)
-        if factor is not None:
+        again = math.nan if factor is None else float(factor) * unit.value**power
+        if factor is not None and abs(again - value) <= 2.0**-49 * abs(value):
             return Exact.unit() ** power * factor
     return None
 

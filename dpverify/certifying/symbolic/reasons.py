@@ -13,3 +13,7 @@ class NotUnderstood(BaseException):
 
     def __str__(self) -> str:
         return self.reason if self.where is None else f"{self.where}: {self.reason}"
+
+
+class Remembers(NotUnderstood):
+    """The mechanism has changed something that outlives the call: no later run can be trusted."""

@@ -5,7 +5,7 @@ on random datasets find such differences; they are a test of the symbolic run, n
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,7 @@ from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.outputs import filled, merged, plain_output, values
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import Law, Run, Shared, once
+from dpverify.certifying.symbolic.schemas import Rows, concrete
 from dpverify.certifying.symbolic.symbols import Symbolic
 
 _RUNS = 12
@@ -126,20 +127,29 @@ def _shape(size: Any) -> tuple[int, ...]:  # noqa: ANN401
     return tuple(size) if isinstance(size, (tuple, list)) else (int(size),)
 
 
-def rehearse(extraction: Extraction) -> None:
-    """Raise where the mechanism returns something else on plain numbers than on symbols."""
+def rehearse(extraction: Extraction, datasets: Sequence[Rows] | None = None) -> None:
+    """Raise where the mechanism returns something else on plain numbers than on symbols.
+
+    Data and noise are symbols, on random data of the schema; on given datasets, the noise alone.
+    """
     rng = np.random.default_rng(7)
     for seed in range(_RUNS):
-        data = extraction.schema.draw(rng)
+        if datasets is None:
+            data = extraction.schema.draw(rng)
+            known, symbols = extraction.named(data)
+        else:
+            rows = datasets[int(rng.integers(len(datasets)))]
+            data, symbols = (concrete(extraction.schema, rows) for _ in range(2))
+            known = {}
         script = Script(seed)
-        known, symbols = extraction.named(data)
         runs = []
         for plain in (True, False):
             script.rewind()
-            run = GuidedRun(extraction.fresh_shared(), script, known)
-            kind = PlainGenerator if plain else SymbolicGenerator
-            given = data if plain else symbols
-            output = once(lambda g=given, r=run, k=kind: extraction.call(g, k(r)), run)  # type: ignore[misc]
+            run = GuidedRun(extraction.fresh_shared(symbols=datasets is None), script, known)
+            if plain:
+                output = once(lambda r=run: extraction.call_plainly(data, PlainGenerator(r)), run)  # type: ignore[misc]  # noqa: B023
+            else:
+                output = once(lambda r=run: extraction.call(symbols, SymbolicGenerator(r)), run)  # type: ignore[misc]  # noqa: B023
             numbers = iter([("float", Fraction(run.value(v))) for v in values(output)])
             runs.append(merged(filled(output, numbers)))
         if not _close(*runs):

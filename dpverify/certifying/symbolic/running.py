@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dpverify.certifying.symbolic.symbols import Symbolic
 
 current: ContextVar["Run | None"] = ContextVar("run", default=None)
-_OWN = str(Path(__file__).parent)
+_OWN = str(Path(__file__).parent.parent)
 _LIBRARIES = (_OWN, "numpy", "<__array_function__", "contextlib", "functools")
 
 
@@ -173,6 +173,8 @@ class Run:
         """The name of the next noise symbol: it stands for one position in one law."""
         if self.unit.sign(law.parameter) <= 0:
             raise self.refused("the scale of a noise is not positive")
+        if law.kind == "geometric" and self.unit.sign(ONE - law.parameter) <= 0:
+            raise self.refused("the p of a geometric draw is not between 0 and 1")
         name, self._draws = f"n{self._draws}", self._draws + 1
         while self.shared.laws.setdefault(name, law) != law:
             name += "'"
@@ -339,6 +341,8 @@ def where() -> str:
     frame = sys._getframe(1)  # noqa: SLF001  # the frames of the caller are what is asked for
     while frame is not None:
         name = frame.f_code.co_filename
+        if frame.f_code is once.__code__:
+            break  # what lies outside is not the mechanism
         if not any(part in name for part in _LIBRARIES):
             return f"{Path(name).name}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
@@ -370,13 +374,13 @@ def once(program: Callable[[], Any], run: Run) -> Any:  # noqa: ANN401
         output = program()
     except NotUnderstood as error:
         found = run.failure or error
-        found.where = found.where or _line(error)
+        found.where = found.where or line_of(error)
         raise found from None
     except RecursionError as error:
-        raise NotUnderstood("it calls itself without end", _line(error)) from None
+        raise NotUnderstood("it calls itself without end", line_of(error)) from None
     except Exception as error:  # noqa: BLE001  # whatever the mechanism raises
         text = f"it raises {type(error).__name__}: {str(error)[:80]}"
-        raise run.failure or NotUnderstood(text, _line(error)) from None
+        raise run.failure or NotUnderstood(text, line_of(error)) from None
     finally:
         current.reset(token)
     if run.failure is not None:
@@ -388,14 +392,17 @@ def last_where(trail: list[Step]) -> str | None:
     return trail[-1][0][-1] if trail else None
 
 
-def _line(error: BaseException) -> str | None:
+def line_of(error: BaseException | None) -> str | None:
+    """The innermost line of the mechanism in a traceback, or in that of what came before."""
+    if error is None:
+        return None
     trace, found = error.__traceback__, None
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
         if not any(part in name for part in _LIBRARIES):
             found = f"{Path(name).name}:{trace.tb_lineno}"
         trace = trace.tb_next
-    return found
+    return found or line_of(error.__context__)
 
 
 def _next(trail: list[Step]) -> list[Step] | None:

@@ -1,8 +1,10 @@
 """Numbers that stand for data and noise: linear expressions whose comparisons ask the run."""
 
 import numbers
+import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import Run, current
 
+_NUMPY = str(Path(np.__file__).parent)
 Coefficients = tuple[tuple[str, Fraction], ...]
 
 
@@ -142,9 +145,19 @@ class Symbolic:
         run = current.get()
         if run is not None and run.is_whole(self):
             return self
-        if self.is_constant and self.constant.fraction() is not None:
-            return Symbolic({}, Exact.of(round(self.constant.fraction() or 0)))
         raise refuse("it rounds data or noise, which is not linear")
+
+    def rint(self) -> "Symbolic":
+        plain = self.constant.fraction()
+        if self.is_constant and plain is not None:
+            return Symbolic({}, Exact.of(round(plain)))
+        return self.whole()
+
+    def trunc(self) -> "Symbolic":
+        plain = self.constant.fraction()
+        if self.is_constant and plain is not None:
+            return Symbolic({}, Exact.of(int(plain)))
+        return self.whole()
 
     def floor(self) -> "Symbolic":
         plain = self.constant.fraction()
@@ -155,11 +168,24 @@ class Symbolic:
     def ceil(self) -> "Symbolic":
         return -(-self).floor()
 
-    __floor__, __ceil__, __trunc__ = floor, ceil, whole
-    rint = whole
+    __floor__, __ceil__, __trunc__ = floor, ceil, trunc
 
     def __round__(self, digits: int | None = None) -> "Symbolic":
-        return self.whole()
+        return self.rint() if digits in {None, 0} else self._not_linear()
+
+    def _not_linear(self, *_: object) -> Any:  # noqa: ANN401
+        raise refuse("it divides with a remainder, rounds to digits or looks at bits")
+
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __divmod__ = __rdivmod__ = _not_linear
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __invert__ = __rpow__ = _not_linear
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __complex__ = _not_linear
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """Refused, not missing: a mechanism may ask whether there is such an attribute."""
+        asking = sys._getframe(1).f_code.co_filename  # noqa: SLF001
+        if current.get() is None or name.startswith("__") or asking.startswith(_NUMPY):
+            raise AttributeError(name)
+        raise refuse(f"it asks data or noise for .{name}")
 
     def exp(self) -> "Symbolic":
         """e to this power, of a constant."""
@@ -298,7 +324,12 @@ def _lifted(own: Symbolic, other: object, action: Callable[[Symbolic, Symbolic],
     if plain is not None:
         raise refuse("it computes with an infinite or undefined number")
     read = number(other)
-    return NotImplemented if read is None else action(own, read)
+    if read is None:
+        return NotImplemented
+    try:
+        return action(own, read)
+    except NotUnderstood as reason:  # it marks the run, should the program catch it
+        raise refuse(reason.reason) from None
 
 
 def _infinite(value: float) -> bool | None:

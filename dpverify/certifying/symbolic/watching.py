@@ -42,10 +42,15 @@ def watched(seconds: float, memory: int) -> Iterator[None]:
     try:
         yield
     finally:
-        done.set()
-        watcher.join()
-        # What was raised in the last moment must not hit whoever comes next.
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+        ended = False
+        while not ended:  # what is raised in the last moment must not hit whoever comes next
+            try:
+                done.set()
+                watcher.join()
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+                ended = True
+            except OutOfTime:
+                continue
 
 
 def _peak() -> int:
