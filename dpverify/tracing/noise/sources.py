@@ -401,20 +401,12 @@ def _patches(loaded: tuple[str, ...]) -> list[Patch]:
     found += [(random, "Random", made), (random, "SystemRandom", made)]
     found += [(secrets, name, getattr(python, name)) for name in ("randbelow", "choice")]
     found += [(secrets, "randbits", python.randbits), (secrets, "SystemRandom", made)]
-<<<<<<< HEAD
-    found += [
-        (np, name, _collecting(getattr(np, name))) for name in ("array", "asarray", "asanyarray")
-    ]
-    encode = json.JSONEncoder.default
-    found.append((json.JSONEncoder, "default", _plain_for_json(encode)))
-    return found + library_patches()
-=======
     found.append((np, "array", _collecting(np.array, copies=True)))
     found += [(np, name, _collecting(getattr(np, name))) for name in ("asarray", "asanyarray")]
-    found.append((json.JSONEncoder, "default", _plain_for_json(json.JSONEncoder.default)))
+    encode = json.JSONEncoder.default
+    found.append((json.JSONEncoder, "default", _plain_for_json(encode)))
     found += MATH
-    return tuple(found + library_patches())
->>>>>>> trace-noise
+    return found + library_patches()
 
 
 _IMPORTED: set[str] = set()

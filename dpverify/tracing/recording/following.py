@@ -50,10 +50,12 @@ class Following(Journal):
         self.at = 0
         self.differences: list[Difference] = []
         self.leaks: list[Leak] = []
-<<<<<<< HEAD
         self._sizes = np.zeros(0)
         self.one_way: set[int] = set()  # draws of one-sided laws that were added up
         self.sums: set[Any] = set()  # and the sums that they were in
+        self.made = False
+        self.partner = np.zeros(0, dtype=np.intp)
+        self.owner = np.zeros(0, dtype=np.intp)
 
     @property
     def sizes(self) -> Floats:
@@ -62,11 +64,6 @@ class Following(Journal):
         if missing:
             self._sizes = np.concatenate([self._sizes, np.zeros(missing)])
         return self._sizes
-=======
-        self.made = False
-        self.partner = np.zeros(0, dtype=np.intp)
-        self.owner = np.zeros(0, dtype=np.intp)
->>>>>>> trace-noise
 
     def leak(self, kind: str, place: Place, what: str) -> None:
         found = Leak(kind, place, what)

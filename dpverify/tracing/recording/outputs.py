@@ -18,15 +18,9 @@ from dpverify.tracing.recording.parts import opened, text_of
 from dpverify.tracing.recording.places import Place
 
 Leaves = dict[tuple[Any, ...], Any]
-<<<<<<< HEAD
 _CLOSE = 2.0**-51  # a few units in the last place
-_KNOWN = {"builtins", "decimal", "fractions", "datetime", "uuid", "pathlib", "enum"}
-_ATOMS = {int, float, bool, str, type(None)}
-=======
-_CLOSE = 2.0**-40
 _ATOMS = {int, float, bool, str, bytes, type(None)}
 _DEEPEST = 20
->>>>>>> trace-noise
 OPAQUE = "cannot be looked into"
 
 

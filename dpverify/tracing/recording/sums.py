@@ -19,11 +19,11 @@ from dpverify.tracing.recording.events import (
 )
 from dpverify.tracing.recording.following import (
     ROUNDING,
-<<<<<<< HEAD
     SUMMED,
     Floats,
     Following,
     line_of,
+    one_to_one,
     spread,
 )
 from dpverify.tracing.recording.laws import LAPLACE, NOTHING, Law
@@ -38,15 +38,6 @@ class _Sum(NamedTuple):
     twins: NDArray[np.intp]
     bound: NDArray[np.bool_]
     size: float
-=======
-    Floats,
-    Following,
-    line_of,
-    one_to_one,
-    spread,
-)
-from dpverify.tracing.recording.laws import LAPLACE, Law
->>>>>>> trace-noise
 
 
 class Sums(Following):
