@@ -1,6 +1,6 @@
 """A search among pairs that are proposed one by one, as hypothesis does.
 
-0. *Hints.* Where somebody can see the noise, as traces do, two calls tell what a pair loses. Then
+0. *Hints.* Where somebody can see the noise, as traces do, a few calls tell what a pair loses. Then
    a pair that keeps the claim needs no draws, and one that breaks it exactly is found.
 1. *Looking.* A new pair gets a few draws, and whoever proposes is told how promising it looks. A
    pair that seems to break the claim is judged at once, on fresh draws (`quick`).
@@ -56,7 +56,7 @@ _AGAIN = 800  # draws a side of a second look
 _TIE = 0.1  # scores this close are a tie, and the simpler pair wins
 _HOPELESS = -0.5  # score below which not all draws are spent
 _TRIES = 3  # of a block that confirms a witness
-_CALLS, _MOST_CALLS = 2, 100  # that a hint may take; on the pair that seems worst
+_CALLS, _MOST_CALLS = 12, 100  # that a hint may take at most; on the pair that seems worst
 
 Hints: TypeAlias = Callable[[Any, Any, int], Hint]
 """What is known of left and right from so many calls."""
