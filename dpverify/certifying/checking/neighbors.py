@@ -14,10 +14,14 @@ from dpverify.certifying.checking.forms import ONE, Fact, Form, Json, need, plus
 def slots(schema: Json) -> list[tuple[Fraction | None, Fraction | None, bool]]:
     """(low, high, whole) of each number in a record, or in the answers."""
     if schema["kind"] == "answers":
-        ends = [None if "inf" in e else Fraction(e) for e in (schema["low"], schema["high"])]
+        need(Fraction(schema["sensitivity"]) > 0, "without a sensitivity there are no neighbors")
+        need(str(schema["norm"]) in {"1", "2", "inf"}, "unknown norm")
+        given = schema["low"], schema["high"]
+        ends = [None if e in {"inf", "-inf"} else Fraction(e) for e in given]
         return [(*ends, schema["integer"])] * (schema["dimension"] or 1)
     domain = schema["record"]
     if domain["kind"] == "number":
+        need(Fraction(domain["low"]) < Fraction(domain["high"]), "there are no such records")
         return [(Fraction(domain["low"]), Fraction(domain["high"]), domain["integer"])]
     if domain["kind"] == "box":
         return [
