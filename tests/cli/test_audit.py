@@ -123,9 +123,14 @@ def test_data_that_is_no_json_is_refused(pair: list[object]) -> None:
 ROOT = Path(__file__).parents[2]
 
 
+INTERRUPTIBLE = (  # whoever runs these tests in the background ignores SIGINT, and so would children
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from dpverify.cli import main; sys.argv[0] = 'dpverify'; main()"
+)
+
+
 def begun(*arguments: object, **how: Any) -> subprocess.Popen[str]:  # noqa: ANN401
-    code = "import sys; from dpverify.cli import main; sys.argv[0] = 'dpverify'; main()"
-    words = [sys.executable, "-c", code, "audit", *(str(a) for a in arguments)]
+    words = [sys.executable, "-c", INTERRUPTIBLE, "audit", *(str(a) for a in arguments)]
     return subprocess.Popen(words, cwd=ROOT, text=True, stdout=subprocess.PIPE, **how)
 
 

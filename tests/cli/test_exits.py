@@ -15,7 +15,8 @@ import pytest
 import dpverify as dpv
 from dpverify.cli import compose, exits, run
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]from tests.cli.test_audit import INTERRUPTIBLE
+
 COMMAND = [sys.executable, "-m", "dpverify"]
 COMPOSE = ["compose", "pure(epsilon=0.1)*100", "--delta", "1e-6", "--relation", "add-remove"]
 NOISE = ["noise", "laplace", "--epsilon", "1", "--l1-sensitivity", "1"]
@@ -125,7 +126,7 @@ def test_an_interrupted_verb_exits_with_130(
 
 
 def test_proofs_until_an_interrupt_are_shown() -> None:
-    words = [*COMMAND, "prove", "--json"]
+    words = [sys.executable, "-c", INTERRUPTIBLE, "prove", "--json"]
     own = os.environ | {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=own
