@@ -99,6 +99,8 @@ class Rounded(Loss):
 
 _NARROWER = 0.125
 _NARROWEST = 2.0**-48
+_ITERATIONS = 100  # a few suffice from a good start; more are a sign of rounding
+_PATIENCE = 3  # widths without any gain before floats give up
 _SCORES = 1 << 22  # scores held at once
 
 
@@ -107,23 +109,37 @@ def minimize_corners(
 ) -> tuple[Floats, Floats]:
     """For each row b of `linear` (B, d) a point, and a bound on its distance from the minimum.
 
-    It stops at the first width at which all are within `aim`, or where floats tell no more.
+    While the same records are at their corner, the minimum θ(w) is nearly linear in the width w. So
+    two widths tell where the next begins, and where θ(0) is: there, with the slopes of θ(w), the
+    gap is of order w² instead of w. It stops at the first width at which all are within `aim`, or
+    where floats tell no more.
     """
     objective = Objective(Rounded(loss, 1.0), *data, ridge)
     points, distances = np.zeros_like(linear), np.full(len(linear), np.inf)
-    at, width = points, 1.0
-    while width >= _NARROWEST and not (distances <= aim).all():
+    last, at, width, worse = points, points, 1.0, 0
+    while width >= _NARROWEST and worse < _PATIENCE and not (distances <= aim).all():
         objective = replace(objective, loss=Rounded(loss, width))
-        at = newton.minimize(objective, linear, start=at, tolerance=ridge * aim / 8.0)
-        found = gap_distances(objective, at, linear)
-        better = found < distances
-        points, distances = np.where(better[:, None], at, points), np.fmin(found, distances)
+        ahead = at + _NARROWER * (at - last)
+        last, at = (
+            at,
+            newton.minimize(
+                objective, linear, start=ahead, tolerance=ridge * aim / 8.0, iterations=_ITERATIONS
+            ),
+        )
+        before = distances
+        for tried in (at, at + _NARROWER / (1.0 - _NARROWER) * (at - last)):
+            found = gap_distances(objective, tried, linear, slopes_at=at)
+            better = found < distances
+            points, distances = np.where(better[:, None], tried, points), np.fmin(found, distances)
+        worse = 0 if (distances < before).any() else worse + 1
         width *= _NARROWER
     return points, distances
 
 
-def gap_distances(objective: Objective, points: Floats, linear: Floats) -> Floats:
-    """√(2·gap/λ) for points (B, d) and the rounded loss's slopes there, rounding included."""
+def gap_distances(
+    objective: Objective, points: Floats, linear: Floats, *, slopes_at: Floats
+) -> Floats:
+    """√(2·gap/λ) for points (B, d) and the rounded loss's slopes at others, rounding included."""
     rounded = objective.loss
     if not isinstance(rounded, Rounded):
         raise TypeError(f"loss={rounded!r} must be rounded")
@@ -132,17 +148,17 @@ def gap_distances(objective: Objective, points: Floats, linear: Floats) -> Float
     totals = np.empty(len(points))
     rows = max(1, _SCORES // max(1, len(lengths)))
     for first in range(0, len(points), rows):
-        part = points[first : first + rows]
-        scores = objective.scores(part)
-        slopes = rounded.slopes(scores, objective.labels)
+        few = slice(first, first + rows)
+        part, scores = points[few], objective.scores(points[few])
+        slopes = rounded.slopes(objective.scores(slopes_at[few]), objective.labels)
         off = gamma(d + 4) * np.linalg.norm(part, axis=1)[:, None] * lengths
         off += 4.0 * UNIT * (np.abs(scores) + np.abs(corner)) + 2.0**-500
         above = np.maximum(scores - corner + off, 0.0)
         below = np.maximum(corner - scores + off, 0.0)
         terms = ((high - slopes) * above + (slopes - low) * below).sum(axis=1)
-        residuals = _residuals(objective, slopes, part, linear[first : first + rows])
-        totals[first : first + rows] = terms * (1.0 + 2.0 * gamma(len(lengths) + 16))
-        totals[first : first + rows] += residuals * (residuals / (2.0 * objective.ridge))
+        residuals = _residuals(objective, slopes, part, linear[few])
+        totals[few] = terms * (1.0 + 2.0 * gamma(len(lengths) + 16))
+        totals[few] += residuals * (residuals / (2.0 * objective.ridge))
     distances: Floats = np.sqrt(2.0 * totals / objective.ridge) * (1.0 + 2.0**-30)
     return np.where(np.isfinite(distances), distances, np.inf)
 

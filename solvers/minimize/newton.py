@@ -30,6 +30,7 @@ def minimize(
     *,
     start: Floats | None = None,
     tolerance: float = TOLERANCE,
+    iterations: int | None = None,
 ) -> Floats:
     """For each row b of `linear` (B, d), the minimum θ of J: (B, d), with ‖∇J(θ)‖ ≤ tolerance.
 
@@ -53,13 +54,15 @@ def minimize(
     squares = objective.squares()
     if start is None:
         origin = np.zeros((1, objective.dimension))
-        start = _Batch(objective, squares, np.zeros_like(origin), origin).run(tolerance)
+        start = _Batch(objective, squares, np.zeros_like(origin), origin).run(tolerance, iterations)
     points = np.empty_like(linear)
     rows = max(1, _BLOCK // max(1, n * objective.width))
     for first in range(0, len(linear), rows):
         part = linear[first : first + rows]
         begin = np.broadcast_to(start, linear.shape)[first : first + rows].copy()
-        points[first : first + rows] = _Batch(objective, squares, part, begin).run(tolerance)
+        points[first : first + rows] = _Batch(objective, squares, part, begin).run(
+            tolerance, iterations
+        )
     return points
 
 
@@ -96,12 +99,12 @@ class _Batch:
         self.linear = linear
         self.points = points
 
-    def run(self, tolerance: float) -> Floats:
+    def run(self, tolerance: float, iterations: int | None) -> Floats:
         """The minima of all rows."""
         rows = np.arange(len(self.points))
         state = self._at(self.points, self.linear)
         shortest = state.norms.copy()
-        for _ in range(_ITERATIONS):
+        for _ in range(iterations or _ITERATIONS):
             ready = state.norms <= tolerance
             if ready.any():
                 self.points[rows[ready]] = state.points[ready]

@@ -73,8 +73,8 @@ def minimize_corners_precisely(
             for inside, bound in search.tried(_terms(problem, data, steep, width)):
                 if bound <= distance:
                     return inside, bound
+            search.narrow()
         width, steep, bits = width * _NARROWER, 2.0 * steep, bits + _MORE_BITS
-        search.aim *= _NARROWER
 
 
 @dataclass(slots=True)
@@ -85,6 +85,7 @@ class _Search:
     linear: Floats
     point: Sequence[arb | float]
     aim: float
+    wider: Sequence[arb] | None = None  # the minimum at the last width
 
     def tried(self, terms: list[Term]) -> Iterator[tuple[list[arb], float]]:
         """Points of the domain with their bounds: for the ridge λ, and on a ball for λ + μ.
@@ -108,11 +109,29 @@ class _Search:
         return bool(norm([arb(x) for x in self.point]) > domain.radius)
 
     def _one(self, sums: PreciseSum) -> tuple[list[arb], float]:
+        """The better of the rounded minimum and of where it tends to as the width falls to 0."""
         point, _ = minimize_precisely(sums, self.point, distance=self.aim)
-        self.point = point
-        inside = _moved(self.problem.domain, point)
+        self.point, known = point, self.wider
+        options = [point]
+        if known is not None:
+            share = arb(_NARROWER) / (1 - arb(_NARROWER))
+            options.append([(x + share * (x - y)).mid() for x, y in zip(point, known, strict=True)])
+        return min((self._bounded(sums, point, option) for option in options), key=lambda o: o[1])
+
+    def _bounded(
+        self, sums: PreciseSum, point: Sequence[arb], option: Sequence[arb]
+    ) -> tuple[list[arb], float]:
+        inside = _moved(self.problem.domain, option)
         gap = _gap(self.problem, sums, point, inside).upper().max(arb(0))
         return inside, float_above((2 * gap / ball(self.problem.ridge)).upper().sqrt())
+
+    def narrow(self) -> None:
+        """Begin the next width where this one and the last point to."""
+        now = [arb(x) for x in self.point]
+        if self.wider is not None:
+            pairs = zip(now, self.wider, strict=True)
+            self.point = [(x + _NARROWER * (x - y)).mid() for x, y in pairs]
+        self.wider, self.aim = now, self.aim * _NARROWER
 
 
 def _steepest(problem: "Problem", data: tuple[Floats, Floats], linear: Floats) -> float:

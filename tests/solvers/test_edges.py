@@ -155,6 +155,20 @@ def test_the_true_hinge_works_at_ten_thousand_records(ridge: float) -> None:
     assert private.certificate((rows, labels)).distance <= private.tolerance(20)
 
 
+@pytest.mark.parametrize("ridge", [0.1, 500.0, 1e4])
+def test_thousands_of_records_may_share_one_corner(ridge: float) -> None:
+    """In floats, and against rationals: equal records are all at their corner at once."""
+    problem = Problem(loss=Hinge(), bounds=SIGNS, regularizer=Ridge(ridge))
+    data = (np.full((4_000, 1), 0.75), np.ones(4_000))
+    allowed = 2.0**-10 * 0.75 / ridge
+    solution = problem.minimize(data, within=allowed)
+    with mpmath.workdps(50):
+        exact = exact_minimum(problem, data, np.zeros(1))
+        assert exact is not None
+        off = abs(mpmath.mpf(float(solution.points[0, 0])) - exact[0])
+    assert off <= solution.distances[0] <= allowed
+
+
 def test_softmax_steps_that_no_row_accepts() -> None:
     problem = Problem(
         loss=Softmax(3), bounds=Bounds(norm=1.0, labels=(0, 1, 2)), regularizer=Ridge(1e-3)
