@@ -123,7 +123,7 @@ def test_data_that_is_no_json_is_refused(pair: list[object]) -> None:
 ROOT = Path(__file__).parents[2]
 
 
-INTERRUPTIBLE = (  # whoever runs these tests in the background ignores SIGINT, and so would children
+INTERRUPTIBLE = (  # in the background SIGINT is ignored, and children would ignore it too
     "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
     "from dpverify.cli import main; sys.argv[0] = 'dpverify'; main()"
 )

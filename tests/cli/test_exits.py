@@ -14,8 +14,9 @@ import pytest
 
 import dpverify as dpv
 from dpverify.cli import compose, exits, run
+from tests.cli.test_audit import INTERRUPTIBLE
 
-ROOT = Path(__file__).parents[2]from tests.cli.test_audit import INTERRUPTIBLE
+ROOT = Path(__file__).parents[2]
 
 COMMAND = [sys.executable, "-m", "dpverify"]
 COMPOSE = ["compose", "pure(epsilon=0.1)*100", "--delta", "1e-6", "--relation", "add-remove"]
