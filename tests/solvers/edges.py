@@ -201,61 +201,71 @@ def exact_minimum(problem: Problem, data: Data, linear: Floats) -> list[mpmath.m
     return None
 
 
-def _slope(loss: Loss, scores: list[mpmath.mpf], label: float) -> tuple[list[Any], list[list[Any]]]:
-    """f′ and f″ of one record, written out once more."""
+def _written_out(
+    loss: Loss, scores: list[mpmath.mpf], label: float
+) -> tuple[Any, list[Any], list[list[Any]]]:
+    """f, f′ and f″ of one record, written out once more."""
     s, y = scores[0], mpmath.mpf(label)
     if isinstance(loss, Logistic):
         p = 1 / (1 + mpmath.exp(y * s))
-        return [-y * p], [[p * (1 - p)]]
+        return mpmath.log1p(mpmath.exp(-abs(s))) + max(-y * s, 0), [-y * p], [[p * (1 - p)]]
     if isinstance(loss, HuberHinge):
         h = mpmath.mpf(loss.width)
-        share = min(max((1 + h - y * s) / (2 * h), 0), 1)
-        return [-y * share], [[1 / (2 * h) if 0 < share < 1 else mpmath.mpf(0)]]
+        deep = max(1 + h - y * s, 0)
+        value = deep - h if deep > 2 * h else deep**2 / (4 * h)
+        bend = 1 / (2 * h) if 0 < deep < 2 * h else mpmath.mpf(0)
+        return value, [-y * min(deep / (2 * h), 1)], [[bend]]
     if isinstance(loss, Squared):
-        return [2 * (s - y)], [[mpmath.mpf(2)]]
+        return (s - y) ** 2, [2 * (s - y)], [[mpmath.mpf(2)]]
     top = max(scores)
     weights = [mpmath.exp(x - top) for x in scores]
-    p = [w / mpmath.fsum(weights) for w in weights]
+    total = mpmath.fsum(weights)
+    p = [w / total for w in weights]
     bends = [[(q if j == k else 0) - q * r for k, r in enumerate(p)] for j, q in enumerate(p)]
-    return [q - (k == int(label)) for k, q in enumerate(p)], bends
+    own = int(label)
+    return mpmath.log(total) + top - scores[own], [q - (k == own) for k, q in enumerate(p)], bends
 
 
 def _newton(problem: Problem, data: Data, linear: Floats) -> list[mpmath.mpf]:
-    """Newton's method in 100 digits, damped by the gradient's length."""
+    """Newton's method in 100 digits; steps are halved until J falls."""
     ridge, (rows, labels) = mpmath.mpf(problem.ridge), data
     k = problem.loss.classes if isinstance(problem.loss, Softmax) else 1
     size, exact = len(linear), [[mpmath.mpf(x) for x in row] for row in rows.tolist()]
     b = mpmath.matrix([mpmath.mpf(x) for x in linear.tolist()])
 
-    def at(theta: mpmath.matrix) -> tuple[mpmath.matrix, mpmath.matrix]:
+    def at(theta: mpmath.matrix) -> tuple[Any, mpmath.matrix, mpmath.matrix]:
+        value = (theta.T * (ridge / 2 * theta + b))[0]
         gradient, hessian = ridge * theta + b, ridge * mpmath.eye(size)
         for row, label in zip(exact, labels.tolist(), strict=True):
             scores = [
                 mpmath.fsum(x * theta[i * k + c] for i, x in enumerate(row)) for c in range(k)
             ]
-            slopes, bends = _slope(problem.loss, scores, label)
+            loss, slopes, bends = _written_out(problem.loss, scores, label)
+            value += loss
             for i, c in itertools.product(range(len(row)), range(k)):
                 if row[i] == 0:
                     continue
                 gradient[i * k + c] += slopes[c] * row[i]
                 for j, e in itertools.product(range(len(row)), range(k)):
                     hessian[i * k + c, j * k + e] += bends[c][e] * row[i] * row[j]
-        return gradient, hessian
+        return value, gradient, hessian
 
     theta = mpmath.matrix(size, 1)
-    gradient, hessian = at(theta)
-    first = mpmath.norm(gradient)
-    for _ in range(400):
-        if mpmath.norm(gradient) <= first * mpmath.mpf(10) ** -70:
+    value, gradient, hessian = at(theta)
+    # Values have 100 digits, so J shows a fall while the gradient is above some 10^-50 of them.
+    enough = mpmath.norm(gradient) * mpmath.mpf(10) ** -40
+    for _ in range(2_000):
+        if mpmath.norm(gradient) <= enough:
             return list(theta)
         step, length = mpmath.lu_solve(hessian, -gradient), mpmath.mpf(1)
+        fall = (gradient.T * step)[0]
         while True:
-            trial, bent = at(theta + length * step)
-            if mpmath.norm(trial) < mpmath.norm(gradient) * (1 - length / 100):
+            found = at(theta + length * step)
+            if found[0] <= value + length * fall / 1000:
                 break
             length /= 2
-            assert length > mpmath.mpf(2) ** -300
-        theta, gradient, hessian = theta + length * step, trial, bent
+            assert length > mpmath.mpf(2) ** -200
+        theta, (value, gradient, hessian) = theta + length * step, found
     raise AssertionError("the check itself did not converge")
 
 

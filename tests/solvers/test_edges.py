@@ -30,7 +30,7 @@ SIGNS = Bounds(norm=1.0, labels=(-1, 1))
 NUMBERS = Bounds(norm=1.0, label_bound=1.0)
 APPROX = dpv.ApproxDP(epsilon=1.0, delta=1e-5)
 
-SHARE = 100  # of 20,000 cases; `python -m benchmarks.edges 0 20000` runs them all
+SHARE = 100  # of 20,000 cases; `benchmarks/edges.py` runs them all
 
 
 @pytest.mark.parametrize("first", range(0, SHARE, 10))
