@@ -72,7 +72,7 @@ def certify(
     as `mechanism(data, rng, epsilon)`.
 
     >>> import dpverify as dpv
-    >>> from dpverify.auditing import schema
+    >>> from dpverify import schema
     >>> def noisy_max(scores, rng):
     ...     return max(range(3), key=[s + rng.laplace(scale=2.0) for s in scores].__getitem__)
     >>> answers = schema.Answers(dimension=3, sensitivity=1.0)

@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from itertools import chain, combinations
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -90,7 +91,8 @@ def test_indistinguishable_pairs_are_exact(found: dst.Indistinguishable) -> None
 
 
 def test_indistinguishable_pairs_shrink() -> None:
-    found = find(dst.indistinguishable_pairs(), lambda pair: pair.delta > 0)
+    alike = Random(1)  # noqa: S311  # the same examples every time
+    found = find(dst.indistinguishable_pairs(), lambda pair: pair.delta > 0, random=alike)
     assert len(list(found.pair.masses())) == 2
 
 

@@ -94,6 +94,8 @@ class _NoRandom:
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         if name in {"Generator", "RandomState", "BitGenerator", "SeedSequence"}:
             return getattr(np.random, name)
+        if name.startswith("_"):  # what tools ask of any object
+            raise AttributeError(name)
         raise refuse(f"np.random.{name} is not the rng that the mechanism was given")
 
 
