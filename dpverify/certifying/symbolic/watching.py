@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 _EVERY = 0.02  # seconds between two looks
+_A_FEW_STEPS = 10  # of Python code
 
 
 class OutOfTime(NotUnderstood):
@@ -47,7 +48,8 @@ def watched(seconds: float, memory: int) -> Iterator[None]:
             try:
                 done.set()
                 watcher.join()
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+                for _ in range(_A_FEW_STEPS):  # what still waits is raised here: it is never taken
+                    pass  # back, which would leave the interpreter waiting for it ever after
                 ended = True
             except OutOfTime:
                 continue
