@@ -82,16 +82,16 @@ class WithoutReplacementPair(Pair):
         removed = self.removed
         start = self.shift.tail(self.shift.size / 2)
         end = removed.trade_off_ball(start)
-        steep = removed.trade_off_ball(false_alarm)
         if false_alarm <= start:
-            return steep
-        line = start + end - false_alarm
-        flat = removed.reversed.trade_off_ball(false_alarm)
+            return removed.trade_off_ball(false_alarm)
         if false_alarm >= end:
-            return flat
-        if false_alarm > start and false_alarm < end:
-            return line
-        return steep.union(line).union(flat)
+            return removed.reversed.trade_off_ball(false_alarm)
+        curve = start + end - false_alarm
+        if not false_alarm > start:  # too close to tell, where the two pieces meet
+            curve = curve.union(removed.trade_off_ball(false_alarm))
+        if not false_alarm < end:
+            curve = curve.union(removed.reversed.trade_off_ball(false_alarm))
+        return curve
 
     def renyi_ball(self, order: arb) -> arb:
         """ln(E[ρ^α + ρ^(1−α)] over ρ > 1, plus the atom at 0)/(α−1), ρ = 1 − q + q·r under B."""
