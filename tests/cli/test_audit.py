@@ -146,7 +146,7 @@ def test_ctrl_c_prints_what_was_found(pair: list[object], tmp_path: Path) -> Non
     shown = json.loads(out)
     assert shown["refuted"] is False
     assert shown["stopped"] == "interrupted"
-    assert shown["samples"] >= 64
+    assert shown["samples"] > 0
     assert err == "dpverify: interrupted\n"
 
 
