@@ -7,6 +7,10 @@ about twice the constant of Higham, Accuracy and Stability of Numerical Algorith
 for exact twiddle factors rounded once. Indices are taken modulo n, so what leaves the window on
 one side enters it on the other; callers bound that mass.
 
+A law that is nearly one atom is powered through its logarithm: with the heaviest node moved to
+index 0 and the rest r, ŵᵏ = exp(k·log1p(w₀ − 1 + r̂)). The atom is not rounded, only the small r̂
+is, and moving nodes is exact.
+
 *Directly*, by adding and multiplying positive numbers only: slow but for short laws; in return
 every mass, however small, is right to a few roundings of itself. No tilt can do that where the
 logarithm of the profile is convex, as it is for a rare large loss.
@@ -26,6 +30,8 @@ from dpverify.pairs.ramps import UNIT
 TRANSFORM_ROUNDINGS = 12.0
 
 _PRODUCT_ROUNDINGS = 2.5  # of one complex multiplication, at most √5
+_NEARLY_ALL = 0.9  # the share of a law in one node from which on logarithms are taken around it
+_LOGARITHM_ROUNDINGS = 16.0  # of k·log1p(z) and its exponential, over k·|z|, where |1 + z| > 0.8
 _NEGLIGIBLE = -90.0  # logarithm of the modulus below which a frequency is dropped
 
 
@@ -56,32 +62,57 @@ class Convolver:
         self._transform_unit = TRANSFORM_ROUNDINGS * math.log2(length) * UNIT
         self._transform_error = 0.0  # Σ k·‖e‖₂/√n
         self._log_growth = 0.0  # ln of what (1+|e|)^k and masses above 1 may add up to
-        self._products = 0.0
+        self._roundings = 0.0  # relative ones of the product, in units
+        self._moved = 0  # how far the law of the sum lies above that of the product
 
     def add(self, masses: Floats, first: int, times: int) -> None:
         """Take the law with these masses at first, first + 1, … another `times` times."""
         folded = _fold(masses, first, self.length)
-        norm = _norm(folded)
-        error = self._transform_unit * norm
+        total, heaviest = float(folded.sum()), int(np.argmax(folded))
+        if times > 1 and folded[heaviest] > _NEARLY_ALL * total:
+            self._moved = (self._moved + times * heaviest) % self.length
+            error = self._multiply_around(np.roll(folded, -heaviest), times)
+        else:
+            error = self._multiply(folded, times)
         self._transform_error += times * error
-        total = float(folded.sum())
         self._log_growth += times * (max(math.log(total), 0.0) + error * math.sqrt(self.length))
-        self._products += 2.0 * times
+
+    def _multiply(self, folded: Floats, times: int) -> float:
+        """Multiply by the transform's power; the error of the transform over √n."""
+        self._roundings += 2.0 * _PRODUCT_ROUNDINGS * times
         values = rfft(folded)[self._active]
         with np.errstate(divide="ignore"):
-            moduli = times * np.log(np.abs(values))
-        kept = moduli > _NEGLIGIBLE
+            kept = times * np.log(np.abs(values)) > _NEGLIGIBLE
+        self._keep(kept, _power(values[kept], times))
+        return self._transform_unit * _norm(folded)
+
+    def _multiply_around(self, folded: Floats, times: int) -> float:
+        """The same for a law with nearly all of its mass at index 0."""
+        lack = float(folded[0]) - 1.0  # exact, since masses add up to about 1
+        rest = folded.copy()
+        rest[0] = 0.0
+        most = abs(lack) + float(rest.sum())
+        self._roundings += _LOGARITHM_ROUNDINGS * (1.0 + times * most)
+        values = rfft(rest)[self._active] + lack
+        real, imaginary = values.real, values.imag
+        log_moduli = times * np.log1p(real * (2.0 + real) + imaginary * imaginary) / 2.0
+        angles = times * np.arctan2(imaginary, 1.0 + real)
+        kept = log_moduli > _NEGLIGIBLE
+        self._keep(kept, np.exp(log_moduli[kept] + 1j * angles[kept]))
+        return self._transform_unit * _norm(rest) + 2.0 * UNIT * most
+
+    def _keep(self, kept: NDArray[np.bool_], factor: NDArray[np.complex128]) -> None:
         self._active = self._active[kept]
-        self._product = self._product[kept] * _power(values[kept], times)
+        self._product = self._product[kept] * factor
 
     def result(self) -> Convolution:
         """The law of the sum; frequencies that were dropped count as error."""
         spectrum = np.zeros(self.length // 2 + 1, dtype=np.complex128)
         spectrum[self._active] = self._product
-        masses = irfft(spectrum, self.length)
+        masses = np.roll(irfft(spectrum, self.length), self._moved)
         growth = math.exp(min(self._log_growth, 700.0))
         norm = _norm(masses)
-        rounding = _PRODUCT_ROUNDINGS * UNIT * self._products + self._transform_unit
+        rounding = UNIT * self._roundings + self._transform_unit
         dropped = math.exp(_NEGLIGIBLE) * math.sqrt(self.length)
         error = growth * (self._transform_error + dropped) + 2.0 * rounding * norm
         return Convolution(masses, error, 0.0)

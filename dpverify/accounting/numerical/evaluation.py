@@ -83,6 +83,12 @@ class Composed:
         _, shrunk = self._sums(epsilon)
         return self.loss_error + (self._charge / shrunk if shrunk > 0.0 else 0.0)
 
+    def log_charge(self, epsilon: float) -> float:
+        """The logarithm of what errors may add to δ(ε)."""
+        _, shrunk = self._sums(epsilon)
+        charge = self._charge + self.loss_error * shrunk
+        return math.log(charge) + self.log_scale - self.rate * epsilon
+
     def _sums(self, epsilon: float) -> tuple[float, float]:
         """Σ W·ψ, and Σ W·e^(−(rate+1)·d), over the losses s = ε + d above ε."""
         if epsilon >= self.start + self.step * len(self.masses):
@@ -130,6 +136,67 @@ class Composed:
         masses = self.error * math.sqrt(square) + self.outside * peak
         beyond = 0.0 if self._reach == len(self.masses) else math.exp(-_FAR)
         return (masses + beyond) * (1.0 + 2.0**-40) + _UNDERFLOW
+
+
+@dataclass(frozen=True, slots=True)
+class Summed:
+    """One end of a sum of compositions, which occur side by side, and of mass at ∞."""
+
+    terms: tuple[Composed, ...]
+    log_infinite: float
+
+    @property
+    def step(self) -> float:
+        return min(term.step for term in self.terms)
+
+    def log_upper(self, epsilon: float) -> float:
+        return self.upper(epsilon)[0]
+
+    def log_lower(self, epsilon: float) -> float:
+        return self.lower(epsilon)[0]
+
+    def upper(self, epsilon: float) -> tuple[float, float]:
+        """A number not below ln δ(ε), and roughly d ln δ/dε."""
+        value, slope = _sum([term.upper(epsilon) for term in self.terms])
+        total = float(np.logaddexp(value, self.log_infinite))
+        return total + self._rounding(total), slope * math.exp(value - total)
+
+    def lower(self, epsilon: float) -> tuple[float, float]:
+        """A number not above ln δ(ε), and roughly d ln δ/dε."""
+        value, slope = _sum([term.lower(epsilon) for term in self.terms])
+        return value - self._rounding(value), slope
+
+    def log_signal(self, epsilon: float) -> float:
+        """That of the term that δ(ε) is mostly read from."""
+        largest = max(self.terms, key=lambda term: term.log_upper(epsilon))
+        return largest.log_signal(epsilon)
+
+    def delta_noise(self, epsilon: float) -> float:
+        """What errors may add up to, as a share of δ(ε)."""
+        log_delta = self.log_upper(epsilon)
+        charges = [term.log_charge(epsilon) - log_delta for term in self.terms]
+        return math.fsum(math.exp(min(charge, 0.0)) for charge in charges)
+
+    def epsilon_noise(self, epsilon: float) -> float:
+        """By how much they may move the ε at which the profile takes its value at `epsilon`."""
+        slope = self.upper(epsilon)[1]
+        return self.delta_noise(epsilon) / -slope if slope < 0.0 else 0.0
+
+    def _rounding(self, log_delta: float) -> float:
+        """Of adding the terms up as logarithms."""
+        if log_delta == -math.inf:
+            return 0.0
+        return 8.0 * UNIT * len(self.terms) * (1.0 + abs(log_delta))
+
+
+def _sum(terms: list[tuple[float, float]]) -> tuple[float, float]:
+    """ln Σ e^value, and its slope."""
+    values, slopes = (np.array(side) for side in zip(*terms, strict=True))
+    total = float(np.logaddexp.reduce(values))
+    if total == -math.inf:
+        return total, -math.inf
+    known = np.isfinite(slopes)
+    return total, float((np.exp(values[known] - total) * slopes[known]).sum())
 
 
 def _slope(total: float, shrunk: float) -> float:

@@ -14,6 +14,7 @@ from dpverify.accounting.numerical.engine import (
     log_signal,
     window_for,
 )
+from dpverify.accounting.numerical.jumps import Expansion, expand
 from dpverify.accounting.numerical.preparation import Prepared
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
 from dpverify.accounting.numerical.targets import LEAST_LOG, Ends, Target
@@ -30,6 +31,8 @@ _CHEAP = 1 << 17  # grids with fewer nodes may always be refined
 _AIM = 0.5  # share of the tolerance that the first grid is chosen for
 _COARSEST = 2.0  # steps over which the tilt changes by more in the exponent see too little
 _MOST_TILT_PER_STEP = 50.0  # neighboring nodes need not differ by more in the exponent
+_LEAST_SIGNAL = -8.0  # logarithm of the share of the tilted law below which other ways are tried
+_NEGLECTED = 1e-3  # share of the tolerance that terms and ends of an expansion may be left out for
 _CUT = -20.0  # logarithm of the share of δ that may be cut off at the top
 
 ENOUGH = ""
@@ -64,13 +67,17 @@ def refine(
     An answer that is certainly not above `enough` need not be known better.
     """
     log_delta = target.log_delta(lambda: Sketch(_cut(prepared, LEAST_LOG)))
-    attempts = _Attempts(prepared, target, tolerance, log_delta)
+    attempts: _Attempts | _Expanded = _Attempts(prepared, target, tolerance, log_delta)
     lower, upper = -math.inf, math.inf
     for _ in range(_MOST_ATTEMPTS):
         ends, limit = attempts.next(progress)
         lower, upper = max(lower, ends.lower), min(upper, ends.upper)
         if target.width(lower, upper) <= tolerance or upper <= enough:
             return Refined(lower, upper, ENOUGH)
+        expanded = attempts.expanded(ends)
+        if expanded is not None:
+            attempts = expanded
+            continue
         if limit:
             return Refined(lower, upper, limit)
     return Refined(lower, upper, NO_PROGRESS)
@@ -120,6 +127,12 @@ class _Attempts:
         stuck = self.state.stalls > _MOST_STALLS and window.width > _CHEAP * step
         return ends, NO_PROGRESS if stuck else ""
 
+    def expanded(self, ends: Ends) -> "_Expanded | None":
+        """Further attempts by the number of large losses, if the tilt shows too little as it is."""
+        if self.prepared.is_lattice or ends.log_signal > _LEAST_SIGNAL or ends.is_cut:
+            return None
+        return _Expanded.of(self, ends)
+
     def _plan(self) -> tuple[Saddle, Window, float]:
         """Where to tilt, the window around it, and a step that memory allows."""
         saddle = self.state.saddle
@@ -132,6 +145,46 @@ class _Attempts:
             window = window_for(self.sketch, saddle, log_mass)
             step = max(step, _finest(self.parts, window))
         return saddle, window, step
+
+
+class _Expanded:
+    """Attempts on the terms of an expansion by the number of large losses."""
+
+    def __init__(self, expansion: Expansion, before: _Attempts, ends: Ends) -> None:
+        self.expansion, self.prepared = expansion, before.prepared
+        self.target, self.tolerance = before.target, before.tolerance
+        self.ends, self.state = ends, before.state
+
+    @classmethod
+    def of(cls, before: _Attempts, ends: Ends) -> "_Expanded | None":
+        log_rest = before.target.level(ends) + math.log(_NEGLECTED * before.tolerance)
+        expansion = expand(before.parts, ends.epsilon, log_rest)
+        return None if expansion is None else cls(expansion, before, ends)
+
+    def next(self, progress: Progress | None) -> tuple[Ends, str]:
+        """Both ends on the next grid, and the limit that makes further ones useless, if any."""
+        epsilon, level = self.ends.epsilon, self.target.level(self.ends)
+        tilt = self.expansion.most_tilt(epsilon)
+        log_wanted = level + math.log(_NEGLECTED * self.tolerance)
+        terms = self.expansion.terms
+        finest = max(_finest(term.parts, term.window(epsilon, log_wanted)) for term in terms)
+        step = max(min(self.prepared.step(self.state.step), _COARSEST / tilt), finest)
+        if progress is not None:
+            progress(f"{len(terms)} numbers of large losses, step {step:.3g}")
+        composed = self.expansion.compose(epsilon, log_wanted, step)
+        self.ends = ends = self.target.read(*composed, epsilon)
+        width = self.target.width(ends.lower, ends.upper)
+        if width <= self.tolerance:
+            return ends, ""
+        self.state = self.state.following(step, width, self.tolerance, self.state.saddle)
+        if ends.noise > width / 2.0:
+            return ends, ROUNDING_LIMIT
+        if step == finest:
+            return ends, GRID_LIMIT
+        return ends, NO_PROGRESS if self.state.stalls > _MOST_STALLS else ""
+
+    def expanded(self, ends: Ends) -> "_Expanded | None":  # noqa: ARG002
+        return None
 
 
 @dataclass(frozen=True, slots=True)

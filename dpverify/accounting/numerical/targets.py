@@ -4,11 +4,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from dpverify.accounting.numerical.evaluation import Composed
+from dpverify.accounting.numerical.evaluation import Composed, Summed
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
 
 LEAST_LOG = -745.0  # of the smallest positive float
+Profile: TypeAlias = Composed | Summed
 LogProfile = Callable[[float], tuple[float, float]]
 _MOST_STEPS = 80
 _CLOSE = 1e-9  # far below any tolerance
@@ -51,7 +53,11 @@ class Target(ABC):
         """How far apart two ends count."""
 
     @abstractmethod
-    def read(self, upper: Composed, lower: Composed, guess: float) -> Ends:
+    def level(self, ends: Ends) -> float:
+        """The logarithm of the profile where it was read."""
+
+    @abstractmethod
+    def read(self, upper: Profile, lower: Profile, guess: float) -> Ends:
         """Both ends of the answer."""
 
 
@@ -81,7 +87,10 @@ class EpsilonAt(Target):
     def width(self, lower: float, upper: float) -> float:
         return 0.0 if lower == upper else upper - lower
 
-    def read(self, upper: Composed, lower: Composed, guess: float) -> Ends:
+    def level(self, ends: Ends) -> float:  # noqa: ARG002  # it is given
+        return self.low
+
+    def read(self, upper: Profile, lower: Profile, guess: float) -> Ends:
         high = min(smallest_epsilon(upper, self.low, guess), self.most)
         low = min(largest_epsilon(lower, self.high, high if high < math.inf else guess), high)
         middle = (low + high) / 2.0 if high < math.inf else low
@@ -108,7 +117,10 @@ class DeltaAt(Target):
         """Below the smallest float there is nothing to tell apart."""
         return 0.0 if upper <= LEAST_LOG else -math.expm1(lower - upper)
 
-    def read(self, upper: Composed, lower: Composed, guess: float) -> Ends:  # noqa: ARG002
+    def level(self, ends: Ends) -> float:
+        return max(ends.lower, LEAST_LOG) if ends.lower > -math.inf else ends.upper
+
+    def read(self, upper: Profile, lower: Profile, guess: float) -> Ends:  # noqa: ARG002
         high = min(upper.log_upper(self.epsilon), 0.0)
         low = min(lower.log_lower(self.epsilon), high)
         noise = upper.delta_noise(self.epsilon) + lower.delta_noise(self.epsilon)
@@ -116,14 +128,14 @@ class DeltaAt(Target):
         return Ends(low, high, self.epsilon, noise, upper.log_signal(self.epsilon), is_cut)
 
 
-def smallest_epsilon(upper: Composed, log_delta: float, guess: float) -> float:
+def smallest_epsilon(upper: Profile, log_delta: float, guess: float) -> float:
     """An ε ≥ 0 that certainly suffices at δ, close to the smallest; ∞ if none is found."""
     if upper.log_infinite >= log_delta:
         return math.inf
     return _straddle(upper.upper, log_delta, guess, upper.step)[1]
 
 
-def largest_epsilon(lower: Composed, log_delta: float, guess: float) -> float:
+def largest_epsilon(lower: Profile, log_delta: float, guess: float) -> float:
     """An ε ≥ 0 that certainly is not more than needed at δ, close to the largest; 0 if none is."""
     return max(_straddle(lower.lower, log_delta, guess, lower.step)[0], 0.0)
 
