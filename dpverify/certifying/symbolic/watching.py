@@ -12,6 +12,8 @@ from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 _EVERY = 0.02  # seconds between two looks
 _A_FEW_STEPS = 10  # of Python code
+_RAISING = threading.Lock()
+"""Held while a watcher starts: before a thread runs, it may get what was sent to its parent."""
 
 
 class OutOfTime(NotUnderstood):
@@ -34,20 +36,23 @@ def watched(seconds: float, memory: int) -> Iterator[None]:
     def watch() -> None:
         while not done.wait(_EVERY):
             if time.monotonic() > end or _peak() > most:
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(thread), ctypes.py_object(OutOfTime)
-                )
+                with _RAISING:
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                        ctypes.c_ulong(thread), ctypes.py_object(OutOfTime)
+                    )
 
     watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
     try:
+        with _RAISING:
+            watcher.start()
         yield
     finally:
         ended = False
         while not ended:  # what is raised in the last moment must not hit whoever comes next
             try:
                 done.set()
-                watcher.join()
+                if watcher.ident is not None:
+                    watcher.join()
                 for _ in range(_A_FEW_STEPS):  # what still waits is raised here: it is never taken
                     pass  # back, which would leave the interpreter waiting for it ever after
                 ended = True
