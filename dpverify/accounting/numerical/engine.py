@@ -20,6 +20,7 @@ CutParts = Sequence[tuple[AnyCutLaw, int]]
 
 _DIRECT = 1 << 12  # sums with fewer nodes are not worth a transform
 _PLAIN = 300.0  # exponents below which nothing overflows or is lost
+_STEEP = 4.0  # exponents over a step from which on gentler ones are tried beside them
 _SLACK = 1e-6  # relative rounding of a bound that is itself far below what matters
 
 
@@ -119,16 +120,18 @@ class _Frame:
 class _End:
     """One end's transforms, and the sums that bound what lies beyond the window."""
 
-    def __init__(self, frame: _Frame) -> None:
+    def __init__(self, frame: _Frame, window: Window) -> None:
         self.convolver = DirectConvolver() if frame.is_direct else Convolver(frame.length)
-        self.log_above = 0.0
-        self.log_below = 0.0
+        self.above = dict.fromkeys(_exponents(window.above, frame.step), 0.0)
+        self.below = dict.fromkeys(_exponents(window.below, frame.step), 0.0)
         self.log_scales: list[float] = []
 
-    def add(self, masses: Floats, first: int, times: int, window: Window, losses: Floats) -> None:
+    def add(self, masses: Floats, first: int, times: int, losses: Floats) -> None:
         self.convolver.add(masses, first, times)
-        self.log_above += times * _log_moment(masses, window.above * losses)
-        self.log_below += times * _log_moment(masses, -window.below * losses)
+        for exponent in self.above:
+            self.above[exponent] += times * _log_moment(masses, exponent * losses)
+        for exponent in self.below:
+            self.below[exponent] += times * _log_moment(masses, -exponent * losses)
 
     @property
     def is_empty(self) -> bool:
@@ -140,8 +143,8 @@ class _Work:
     """Running totals over the parts."""
 
     def __init__(self, window: Window, frame: _Frame, rate: float) -> None:
-        self.window, self.frame, self.rate = window, frame, rate
-        self.ends = (_End(frame), _End(frame))
+        self.frame, self.rate = frame, rate
+        self.ends = (_End(frame, window), _End(frame, window))
         self.loss_error = frame.offset_error
         self.log_infinite = -math.inf
 
@@ -153,7 +156,7 @@ class _Work:
             if total > 0.0:
                 # Rounding the quotient is covered by a few units towards the safe side.
                 shares = masses / total * (1.0 + sign * UNIT)
-                end.add(shares, found.first, times, self.window, losses)
+                end.add(shares, found.first, times, losses)
             log_total = math.log(total) if total > 0.0 else -math.inf
             end.log_scales += [times * tilt.log_scale, times * log_total]
         self.loss_error += times * found.loss_error
@@ -174,9 +177,9 @@ class _Work:
         """Bounds on the tilted mass above and below the window. [Chernoff]"""
         frame, above, below = self.frame, 0.0, 0.0
         if frame.last >= frame.start + frame.length:
-            above = _exp(end.log_above - self.window.above * frame.high)
+            above = min(_exp(moment - t * frame.high) for t, moment in end.above.items())
         if frame.first < frame.start:
-            below = _exp(end.log_below + self.window.below * frame.low)
+            below = min(_exp(moment + t * frame.low) for t, moment in end.below.items())
         return above, below
 
     def _composed(self, end: _End, outside: float, log_infinite: float) -> Composed:
@@ -199,6 +202,12 @@ class _Work:
             log_infinite=log_infinite,
             loss_error=self.loss_error + 8.0 * UNIT * max(abs(frame.low), abs(frame.high)),
         )
+
+
+def _exponents(best: float, step: float) -> tuple[float, ...]:
+    """The exponent that suits the law itself, and gentler ones if a step is a long way for it."""
+    gentler = tuple(reach / step for reach in (4.0, 1.0, 0.25) if best * step > reach)
+    return (best, *gentler) if best * step > _STEEP else (best,)
 
 
 def _log_moment(masses: Floats, exponents: Floats) -> float:

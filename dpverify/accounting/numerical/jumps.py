@@ -83,9 +83,6 @@ class Expansion:
         """The largest term's bound at ε."""
         return max(term.log_height(epsilon) for term in self.terms)
 
-    def most_tilt(self, epsilon: float) -> float:
-        return max(term.saddle(epsilon).tilt for term in self.terms)
-
     def compose(self, epsilon: float, log_wanted: float, step: float) -> tuple[Summed, Summed]:
         """The dominating and the dominated composition, in this order."""
         ends = [term.compose(epsilon, log_wanted, step) for term in self.terms]

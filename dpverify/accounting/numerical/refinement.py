@@ -33,6 +33,7 @@ _COARSEST = 2.0  # steps over which the tilt changes by more in the exponent see
 _MOST_TILT_PER_STEP = 50.0  # neighboring nodes need not differ by more in the exponent
 _LEAST_SIGNAL = -8.0  # logarithm of the share of the tilted law below which other ways are tried
 _NEGLECTED = 1e-3  # share of the tolerance that terms and ends of an expansion may be left out for
+_FAR = 0.1  # change of ε, relative, after which an expansion is chosen anew
 _CUT = -20.0  # logarithm of the share of δ that may be cut off at the top
 
 ENOUGH = ""
@@ -120,12 +121,19 @@ class _Attempts:
         self.state = self.state.following(step, width, self.tolerance, tilted)
         if abs(tilted.tilt - saddle.tilt) >= 0.2 * saddle.tilt:
             return ends, ""
-        if ends.noise > width / 2.0 or self.prepared.is_lattice:
+        if self.prepared.is_lattice:
             return ends, ROUNDING_LIMIT
         if step == _finest(self.parts, window):
             return ends, GRID_LIMIT
-        stuck = self.state.stalls > _MOST_STALLS and window.width > _CHEAP * step
-        return ends, NO_PROGRESS if stuck else ""
+        if window.width <= _CHEAP * step:  # what lies beyond the window may still shrink
+            return ends, ""
+        if ends.noise > width / 2.0:
+            return ends, ROUNDING_LIMIT
+        return ends, NO_PROGRESS if self.state.stalls > _MOST_STALLS else ""
+
+    def log_neglected(self, ends: Ends) -> float:
+        """The logarithm of what terms and ends of an expansion may leave out."""
+        return self.target.level(ends) + math.log(_NEGLECTED * self.tolerance)
 
     def expanded(self, ends: Ends) -> "_Expanded | None":
         """Further attempts by the number of large losses, if the tilt shows too little as it is."""
@@ -140,6 +148,8 @@ class _Attempts:
         log_mass = self.log_signal + math.log(precision)
         window = window_for(self.sketch, saddle, log_mass)
         step = max(self.prepared.step(self.state.step), _finest(self.parts, window))
+        if self.state.is_first and self.log_signal < _LEAST_SIGNAL:  # perhaps there is a better way
+            step = max(step, self.prepared.step(window.width / _CHEAP))
         if saddle.tilt * step > _MOST_TILT_PER_STEP:
             saddle = self.sketch.saddle(_MOST_TILT_PER_STEP / step)
             window = window_for(self.sketch, saddle, log_mass)
@@ -151,40 +161,52 @@ class _Expanded:
     """Attempts on the terms of an expansion by the number of large losses."""
 
     def __init__(self, expansion: Expansion, before: _Attempts, ends: Ends) -> None:
-        self.expansion, self.prepared = expansion, before.prepared
-        self.target, self.tolerance = before.target, before.tolerance
-        self.ends, self.state = ends, before.state
+        self.expansion, self.before, self.state = expansion, before, before.state
+        self.ends, self.epsilon = ends, before.target.place(ends)
 
     @classmethod
     def of(cls, before: _Attempts, ends: Ends) -> "_Expanded | None":
-        log_rest = before.target.level(ends) + math.log(_NEGLECTED * before.tolerance)
-        expansion = expand(before.parts, ends.epsilon, log_rest)
+        epsilon = before.target.place(ends)
+        expansion = expand(before.parts, epsilon, before.log_neglected(ends))
         return None if expansion is None else cls(expansion, before, ends)
 
     def next(self, progress: Progress | None) -> tuple[Ends, str]:
         """Both ends on the next grid, and the limit that makes further ones useless, if any."""
-        epsilon, level = self.ends.epsilon, self.target.level(self.ends)
-        tilt = self.expansion.most_tilt(epsilon)
-        log_wanted = level + math.log(_NEGLECTED * self.tolerance)
+        before, epsilon = self.before, self.epsilon
+        log_neglected = before.log_neglected(self.ends)
         terms = self.expansion.terms
-        finest = max(_finest(term.parts, term.window(epsilon, log_wanted)) for term in terms)
-        step = max(min(self.prepared.step(self.state.step), _COARSEST / tilt), finest)
+        windows = [term.window(epsilon, log_neglected) for term in terms]
+        finest = max(map(_finest, [term.parts for term in terms], windows))
+        tilt = max(term.saddle(epsilon).tilt for term in terms)
+        step = max(min(before.prepared.step(self.state.step), _COARSEST / tilt), finest)
         if progress is not None:
             progress(f"{len(terms)} numbers of large losses, step {step:.3g}")
-        composed = self.expansion.compose(epsilon, log_wanted, step)
-        self.ends = ends = self.target.read(*composed, epsilon)
-        width = self.target.width(ends.lower, ends.upper)
-        if width <= self.tolerance:
+        composed = self.expansion.compose(epsilon, log_neglected, step)
+        self.ends = ends = before.target.read(*composed, epsilon)
+        width = before.target.width(ends.lower, ends.upper)
+        if width <= before.tolerance:
             return ends, ""
-        self.state = self.state.following(step, width, self.tolerance, self.state.saddle)
-        if ends.noise > width / 2.0:
-            return ends, ROUNDING_LIMIT
+        self.state = self.state.following(step, width, before.tolerance, self.state.saddle)
         if step == finest:
             return ends, GRID_LIMIT
-        return ends, NO_PROGRESS if self.state.stalls > _MOST_STALLS else ""
+        if max(window.width for window in windows) > _CHEAP * step:
+            if ends.noise > width / 2.0:
+                return ends, ROUNDING_LIMIT
+            if self.state.stalls > _MOST_STALLS:
+                return ends, NO_PROGRESS
+        self._follow()
+        return ends, ""
 
-    def expanded(self, ends: Ends) -> "_Expanded | None":  # noqa: ARG002
-        return None
+    def _follow(self) -> None:
+        """Expand anew where the answer turned out to be far from where it was looked for."""
+        seen = self.before.target.place(self.ends)
+        if abs(seen - self.epsilon) > _FAR * self.epsilon:
+            found = expand(self.before.parts, seen, self.before.log_neglected(self.ends))
+            self.expansion = self.expansion if found is None else found
+        self.epsilon = seen
+
+    def expanded(self, ends: Ends) -> None:
+        """It is already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +218,10 @@ class _State:
     last_step: float = math.inf
     last_width: float = math.inf
     stalls: int = 0
+
+    @property
+    def is_first(self) -> bool:
+        return self.last_step == math.inf
 
     @classmethod
     def start(cls, sketch: Sketch, target: Target, tolerance: float) -> "_State":

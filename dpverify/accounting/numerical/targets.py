@@ -57,6 +57,10 @@ class Target(ABC):
         """The logarithm of the profile where it was read."""
 
     @abstractmethod
+    def place(self, ends: Ends) -> float:
+        """About the ε at which the profile is asked for."""
+
+    @abstractmethod
     def read(self, upper: Profile, lower: Profile, guess: float) -> Ends:
         """Both ends of the answer."""
 
@@ -90,6 +94,11 @@ class EpsilonAt(Target):
     def level(self, ends: Ends) -> float:  # noqa: ARG002  # it is given
         return self.low
 
+    def place(self, ends: Ends) -> float:
+        """The upper end, as long as the lower one says little."""
+        useless = ends.lower < ends.upper / 2.0 and ends.upper < math.inf
+        return ends.upper if useless else ends.epsilon
+
     def read(self, upper: Profile, lower: Profile, guess: float) -> Ends:
         high = min(smallest_epsilon(upper, self.low, guess), self.most)
         low = min(largest_epsilon(lower, self.high, high if high < math.inf else guess), high)
@@ -119,6 +128,9 @@ class DeltaAt(Target):
 
     def level(self, ends: Ends) -> float:
         return max(ends.lower, LEAST_LOG) if ends.lower > -math.inf else ends.upper
+
+    def place(self, ends: Ends) -> float:  # noqa: ARG002  # it is given
+        return self.epsilon
 
     def read(self, upper: Profile, lower: Profile, guess: float) -> Ends:  # noqa: ARG002
         high = min(upper.log_upper(self.epsilon), 0.0)
