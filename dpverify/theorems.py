@@ -222,6 +222,20 @@ POISSON_SUBSAMPLING = Theorem(
     proof="proofs/poisson_subsampling.py",
 )
 
+RANDOM_ALLOCATION = Theorem(
+    name="random-allocation",
+    statement=(
+        "If (P, Q) dominates each of t steps when a record is removed, whatever was seen before, "
+        "then the mean over i of the products with P in place i and Q elsewhere, against the "
+        "product of Q alone, dominates t steps of which the record takes part in one, drawn at "
+        "random; the exchanged pair when a record is added. Its ratio is the mean of t independent "
+        "ratios of one step: splitting their masses around their mean bounds it from above, "
+        "merging them from below."
+    ),
+    source="Feldman, Shenfeld, 2025 (arXiv 2502.08202v4); Shaked, Shanthikumar 2007, Thm 3.A.12",
+    proof="proofs/random_allocation.py",
+)
+
 RENYI_MONOTONE = Theorem(
     name="renyi-monotone",
     statement="A Rényi divergence of order α is at most that of every larger order.",

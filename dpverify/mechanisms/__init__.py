@@ -15,6 +15,7 @@ should not be timed by an adversary. `arithmetic="real"` draws plain floats, for
 its claim says so.
 """
 
+from dpverify.mechanisms.allocation import RandomAllocation
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
@@ -31,6 +32,7 @@ __all__ = [
     "LeakyRandomizedResponse",
     "NoisyMax",
     "NormMechanism",
+    "RandomAllocation",
     "RandomizedResponse",
     "SparseVector",
     "Subsampled",

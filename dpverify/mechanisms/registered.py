@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
+from dpverify.mechanisms.allocation import RandomAllocation
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
@@ -26,6 +27,7 @@ for _name, _maker in {
     "exponential": ExponentialMechanism,
     "subsampled": Subsampled,
     "subsampled_without_replacement": SubsampledWithoutReplacement,
+    "random_allocation": RandomAllocation,
 }.items():
     MECHANISMS.add(_maker, name=_name)
 

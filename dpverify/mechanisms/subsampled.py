@@ -50,7 +50,7 @@ class Subsampled:
 
     def __post_init__(self) -> None:
         settle(self, rate=as_between("rate", self.rate, 0.0, 1.0))
-        _base(self.mechanism, Relation.ADD_REMOVE)
+        sampled_pair(self.mechanism, Relation.ADD_REMOVE)
 
     def pair(self, relation: Relation) -> Pair:
         """(1−q)·B + q·B(s) against B, or against (1−q)·B + q·B(−s) if a record is replaced.
@@ -58,7 +58,7 @@ class Subsampled:
         At rate 1 every record is drawn, so it is the pair of the mechanism itself.
         """
         replaced = Relation.parse(relation) is Relation.REPLACE_ONE
-        base = _base(self.mechanism, Relation.ADD_REMOVE)
+        base = sampled_pair(self.mechanism, Relation.ADD_REMOVE)
         mixed = Mixed.BOTH if replaced else Mixed.LEFT
         if isinstance(base, GaussianPair | LaplacePair):
             return SubsampledPair(base, self.rate, mixed).simplest
@@ -98,7 +98,7 @@ class SubsampledWithoutReplacement:
             raise InvalidParameter(
                 f"batch={self.batch!r} must not exceed population={self.population!r}"
             )
-        _base(self.mechanism, Relation.REPLACE_ONE)
+        sampled_pair(self.mechanism, Relation.REPLACE_ONE)
 
     @property
     def rate(self) -> Fraction:
@@ -112,7 +112,7 @@ class SubsampledWithoutReplacement:
                 f"{Relation.REPLACE_ONE.value!r}: a batch of fixed size shows how many records "
                 "there are"
             )
-        base = _base(self.mechanism, Relation.REPLACE_ONE)
+        base = sampled_pair(self.mechanism, Relation.REPLACE_ONE)
         if self.rate == 1:
             return base
         if not isinstance(base, GaussianPair | LaplacePair):
@@ -133,7 +133,7 @@ class SubsampledWithoutReplacement:
         return SampledPair(base, self.rate).either_way  # type: ignore[arg-type]  # exact, so no float
 
 
-def _base(mechanism: Samplable | Pair, relation: Relation) -> Pair:
+def sampled_pair(mechanism: Samplable | Pair, relation: Relation) -> Pair:
     """The pair of what is sampled; a pair stands for itself."""
     check_instance("mechanism", mechanism)
     if isinstance(mechanism, Pair):

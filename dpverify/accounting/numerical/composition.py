@@ -23,8 +23,8 @@ ASSUMES = (
 )
 LEAST_DELTA = 1e-300
 INSTANCE = (
-    "steps that may go either way: the upper end is of a pair that dominates every step, the lower "
-    "end of an instance of the mechanism"
+    "steps without one worst pair of their own: the upper end is of a pair that dominates every "
+    "step, the lower end of an instance of the mechanism, or of a pair that every step dominates"
 )
 
 
@@ -71,6 +71,8 @@ class NumericalComposition:
         """
         delta = as_between("delta", delta, 0.0, 1.0)
         tolerance = as_positive("tolerance", tolerance)
+        if self._instances:
+            tolerance /= 2.0  # each end is of a composition of its own
         found = _epsilon(self.parts, delta, _Ask(tolerance, enough, progress))
         for parts in self._instances:
             ask = _Ask(tolerance, max(enough, found.lower), progress)
@@ -88,6 +90,8 @@ class NumericalComposition:
         """Bracket around the profile at ε; its width is at most `tolerance` times its upper end."""
         epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
         tolerance = as_positive("tolerance", tolerance)
+        if self._instances:
+            tolerance /= 2.0
         found = _delta(self.parts, epsilon, _Ask(tolerance, enough, progress))
         for parts in self._instances:
             ask = _Ask(tolerance, max(enough, found.lower), progress)
@@ -109,6 +113,9 @@ class NumericalComposition:
                 for pair, times in self.parts
             )
 
+        sides = {(pair.attained[0], pair.attained[1]) for pair, _ in self.parts if pair.attained}
+        if all(one == other for one, other in sides):
+            return (instance(0),)
         return instance(0), instance(1), self._halved
 
     @property

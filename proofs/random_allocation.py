@@ -1,0 +1,158 @@
+"""Random allocation: one of t steps holds the record.
+
+Let a step without the record have the distribution A and with it B, given what was seen before; both
+come from (Q, P) by one kernel, since (P, Q) dominates (B, A). Draw Z₁, …, Z_t from the product with P in
+place i and Q elsewhere, and send each through the kernel that the history so far asks for: the outcome is
+that of a run with the record in step i. So the mean over i, against the product of Q alone, becomes the
+run with the record against the run without it: a post-processing. Under the product of Q the ratio of the
+two is (Y₁ + … + Y_t)/t, with Yᵢ = dP/dQ of one step each, independent.
+
+A profile is x ↦ E(R − x)₊, so domination is the convex order of the ratios. (r − x)₊ is convex in r:
+splitting a mass around its mean raises it, merging masses lowers it. And E(Y + Z − x)₊ is the mean over Z
+of E(Y − (x − Z))₊, so it grows with the profile of Y: sums of independent ratios keep the order.
+"""
+
+from fractions import Fraction
+from itertools import combinations, product
+
+import sympy as sp
+from flint import ctx
+
+from dpverify.balls import ball
+from dpverify.pairs import Dominates, FinitePair, GaussianPair, LaplacePair, dominates
+from dpverify.pairs.allocation import AllocationPair
+from dpverify.theorems import BLACKWELL, EXACT_PROFILE, RANDOM_ALLOCATION, Evidence, Step
+from proofs.post_processing import POST_PROCESSING
+from proofs.support.form import Proof
+from proofs.support.laws import rational_laws, rational_pairs
+from proofs.support.symbolic import same
+
+_HALF = Fraction(1, 2)
+Masses = dict[Fraction, Fraction]
+
+
+def the_ratio_is_a_mean(parts: int = 3) -> Step:
+    """(1/3)·Σ (one b, two a)/(a₁·a₂·a₃) = (b₁/a₁ + b₂/a₂ + b₃/a₃)/3."""
+    a, b = sp.symbols("a1:4", positive=True), sp.symbols("b1:4", positive=True)
+    mixed = sum(b[i] * a[(i + 1) % 3] * a[(i + 2) % 3] for i in range(3)) / 3
+    mean = sum(b[i] / a[i] for i in range(3)) / parts
+    holds = same(mixed / (a[0] * a[1] * a[2]), mean)
+    return Step("the ratio", Evidence.SYMBOLIC, holds, "all masses, three steps")
+
+
+def adaptive_runs_are_dominated(*, in_both: bool = False) -> Step:
+    """Two steps, the second chosen by the outcome of the first, by `dominates` in both orders."""
+    strong = FinitePair(
+        left=[Fraction(2, 3), Fraction(1, 3)], right=[Fraction(1, 3), Fraction(2, 3)]
+    )
+    weak = [pair for pair in rational_pairs(2, 5) if isinstance(dominates(strong, pair), Dominates)]
+    bound = _allocated(strong, [strong, strong], in_both=False)
+    holds, count = True, 0
+    for first, one, two in product(weak, repeat=3):
+        made = _allocated(first, [one, two], in_both=in_both)
+        holds &= isinstance(dominates(bound, made), Dominates)
+        holds &= isinstance(dominates(bound.reversed, made.reversed), Dominates)
+        count += 1
+    return Step(
+        "adaptive runs", Evidence.EXACT, holds and count > 100, f"{count} runs of two steps"
+    )
+
+
+def _allocated(first: FinitePair, then: list[FinitePair], *, in_both: bool) -> FinitePair:
+    """Half with the record in the first step and half with it in the second; or in both."""
+    left, right = [], []
+    for (p, q), following in zip(first.masses(), then, strict=True):
+        for b, a in following.masses():
+            left.append(p * b if in_both else _HALF * (p * a + q * b))
+            right.append(q * a)
+    return FinitePair(left=left, right=right)
+
+
+def splits_raise_and_merges_lower(sign: int = 1) -> Step:
+    """(m − x)₊ ≤ λ·(a − x)₊ + (1−λ)·(b − x)₊ at m = λ·a + (1−λ)·b, on a grid of rationals."""
+    numbers = [Fraction(k, 4) for k in range(13)]
+    holds, count = True, 0
+    for (a, b), share, x in product(combinations(numbers, 2), numbers[:5], numbers):
+        mean = share * a + (1 - share) * b
+        chord = share * _over(a, x) + (1 - share) * _over(b, x)
+        holds &= sign * (chord - _over(mean, x)) >= 0
+        count += 1
+    return Step("splits and merges", Evidence.EXACT, holds, f"{count} masses")
+
+
+def _over(value: Fraction, x: Fraction) -> Fraction:
+    return max(value - x, Fraction(0))
+
+
+def sums_keep_the_order(*, exchanged: bool = False) -> Step:
+    """Ratios of weaker and stronger pairs, added to a third: profiles at all values, in rationals."""
+    laws = rational_laws(3, 4)
+    values = [Fraction(0), Fraction(1), Fraction(2)]
+    holds, count = True, 0
+    for small, large, other in product(laws, repeat=3):
+        weaker, stronger, added = (
+            dict(zip(values, law, strict=True)) for law in (small, large, other)
+        )
+        if not _is_below(weaker, stronger):
+            continue
+        low, high = (_sum(side, added) for side in (weaker, stronger))
+        holds &= _is_below(high, low) if exchanged else _is_below(low, high)
+        count += small != large
+    return Step("sums", Evidence.EXACT, holds and count > 50, f"{count} pairs of ratios")
+
+
+def _is_below(weak: Masses, strong: Masses) -> bool:
+    """Equal means, and E(R − x)₊ no larger at any kink."""
+
+    def over(law: Masses, x: Fraction) -> Fraction:
+        return sum((mass * _over(value, x) for value, mass in law.items()), Fraction(0))
+
+    kinks = [Fraction(0), *weak, *strong]
+    return over(weak, Fraction(0)) == over(strong, Fraction(0)) and all(
+        over(weak, x) <= over(strong, x) for x in kinks
+    )
+
+
+def _sum(first: Masses, second: Masses) -> Masses:
+    found: Masses = {}
+    for (a, p), (b, q) in product(first.items(), second.items()):
+        found[a + b] = found.get(a + b, Fraction(0)) + p * q
+    return found
+
+
+def the_library_brackets_one_step(factor: float = 1.0) -> Step:
+    """`AllocationPair.lower` and `.upper` at t = 1 against the closed forms of the noise."""
+    holds, count = True, 0
+    pairs: tuple[GaussianPair | LaplacePair, ...] = (
+        GaussianPair(Fraction(1)),
+        LaplacePair(scale=1.0, sensitivity=1.5),
+    )
+    with ctx.workprec(128):
+        for base, epsilon in product(pairs, (0.0, 0.25, 1.0)):
+            pair = AllocationPair(base, 1)
+            for side in (pair, pair.reversed):
+                truth = base.profile_ball(ball(epsilon)) * factor
+                holds &= side.lower.profile_ball(ball(epsilon)).lower() <= truth
+                holds &= side.upper.profile_ball(ball(epsilon)).upper() >= truth
+                count += 1
+    return Step("`AllocationPair`", Evidence.CERTIFIED, holds, f"{count} points")
+
+
+PROOF = Proof(
+    theorem=RANDOM_ALLOCATION,
+    steps=(
+        the_ratio_is_a_mean,
+        adaptive_runs_are_dominated,
+        splits_raise_and_merges_lower,
+        sums_keep_the_order,
+        the_library_brackets_one_step,
+    ),
+    uses=(BLACKWELL, POST_PROCESSING, EXACT_PROFILE),
+    mutations={
+        "a mean of two": lambda: the_ratio_is_a_mean(parts=2),
+        "the record in both steps": lambda: adaptive_runs_are_dominated(in_both=True),
+        "merging raises": lambda: splits_raise_and_merges_lower(sign=-1),
+        "sums turn the order around": lambda: sums_keep_the_order(exchanged=True),
+        "a tenth more": lambda: the_library_brackets_one_step(factor=1.1),
+    },
+)
