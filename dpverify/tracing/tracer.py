@@ -159,6 +159,13 @@ def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
     return replay(mechanism, right, record(mechanism, left, Script(seed)))
 
 
+def is_straight(mechanism: Any, left: Any, right: Any, seed: int = 0) -> bool:
+    """Whether no noise decides what the code does next: else one run says little of others."""
+    twin = trace_pair(mechanism, left, right, seed)
+    events = (*twin.left.journal.events, *twin.right.journal.events)
+    return all(isinstance(event, Value) for event in events)
+
+
 @dataclass(slots=True)
 class Finding:
     """What one transcript came to."""
