@@ -222,11 +222,12 @@ class _Ladder:
             return "refuted", (
                 f"{self.name} does not keep {self.claim}: on the neighbors {brief(witness.left)} "
                 f"and {brief(witness.right)} the event {witness.event} is too likely on one side; "
-                f"a true claim is refuted with probability at most {self.level:g}"
+                f"a true claim would be refuted with probability at most {self.level:g}"
             )
         partial = "" if found.stopped is None else f" (cut short: {found.stopped})"
         return "not refuted", (
-            f"{found.samples:,} draws a side{partial} do not contradict {self.claim}; they show "
+            f"{found.samples:,} draws a side, on the neighbors that looked worst{partial}, do not "
+            f"contradict {self.claim}; they show "
             f"ε ≥ {found.epsilon_lower:.3f} at δ = {found.delta:g}; this is no proof of it"
         )
 

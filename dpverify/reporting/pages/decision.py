@@ -1,7 +1,9 @@
 """The page of `dpverify decide`: the verdict, the ladder, and what each rung rests on."""
 
+from dataclasses import replace
+
 from dpverify.auditing.verdict import Verdict
-from dpverify.certifying.certificate import Certificate, Disproof
+from dpverify.certifying.certificate import Certificate, Disproof, brief
 from dpverify.deciding import Decision, Rung
 from dpverify.deciding.decision import RungName, event_in_words
 from dpverify.reporting.page import Page, Section, TextTable, Tone
@@ -15,6 +17,9 @@ _QUESTIONS: dict[RungName, str] = {
     "trace": "What do the worst neighbors lose, by the noise that is seen?",
     "audit": "Do draws on the worst neighbors contradict the claim?",
 }
+
+
+_CHECK = "dpverify decide … --certificate certificate.json\ndpverify check certificate.json"
 
 
 def decision_page(found: Decision, *, target: str, command: str) -> Page:
@@ -65,16 +70,32 @@ def _evidence(rung: Rung) -> list[Section]:
         case None:
             return []
         case Certificate() as certificate:
-            return [_certificate(certificate)]
+            found = [_certificate(certificate)]
         case Traced() as traced:
-            return evidence_sections(traced)
+            found = [_neighbors(traced), *evidence_sections(traced)]
         case verdict:
-            return _audit(verdict)
+            found = _audit(verdict)
+    name = rung.name.capitalize()
+    return [
+        replace(each, title=f"{name}: {each.title[0].lower()}{each.title[1:]}") for each in found
+    ]
+
+
+def _neighbors(found: Traced) -> Section:
+    return Section(
+        title="The worst neighbors that were found",
+        facts=(
+            ("left data", brief(found.left)),
+            ("right data", brief(found.right)),
+            ("transcripts", str(found.transcripts)),
+            ("spent at δ = 0", f"{found.epsilon(0.0).upper:.6g}"),
+        ),
+    )
 
 
 def _certificate(found: Certificate) -> Section:
     facts = [("verdict", found.verdict), ("scope", found.scope), ("because", found.reason)]
-    facts.append(("line", found.where or ""))
+    facts.append(("line", "" if not found.where or found.where in found.reason else found.where))
     shown = found.counterexample
     tried = [f"tried: {text}" for text in dict.fromkeys(found.tried) if text != found.reason]
     return Section(
@@ -82,7 +103,7 @@ def _certificate(found: Certificate) -> Section:
         facts=tuple((label, value) for label, value in facts if value),
         items=(*(f"assumes {text}" for text in found.assumes), *tried),
         tables=() if shown is None else (_counterexample(found, shown),),
-        code="" if found.verdict == "open" else "dpverify check certificate.json",
+        code="" if found.verdict == "open" else _CHECK,
     )
 
 
