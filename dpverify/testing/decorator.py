@@ -78,12 +78,10 @@ def satisfies(  # noqa: PLR0913  # one keyword a setting
     """
     check_given(claim)
     check_member("by", by, ("audit", "decide"))
-    if on is None and schema is not None:
-        on, relation = pairs_of(schema), schema.relation or relation_in(schema)
-    pairs, known = check_pairs(on, relation, claim)
+    pairs, known, stated = check_neighbors(on, relation, claim, schema)
     if by == "decide" and schema is None:
         schema = schema_of(pairs, known)
-    promised = check_claim(claim, known if isinstance(known, Relation) else None)
+    promised = check_claim(claim, stated)
     check_limits(level, samples)
 
     def decorate(test: Test) -> Test:
@@ -141,6 +139,20 @@ def check_pairs(on: object, relation: object, claim: object) -> tuple[Any, Neigh
         if other is not None and other is not known:
             raise InvalidParameter(f"relation={known!r} must be {other!r}, that of {name}")
     return on, known  # type: ignore[return-value]  # made is not None where relation is
+
+
+def check_neighbors(
+    on: object, relation: object, claim: object, schema: Schema | None
+) -> tuple[Any, Neighboring, Relation | None]:
+    """The pairs, when they are neighbors, and the relation that the claim is read under."""
+    if on is None and schema is not None:
+        return pairs_of(schema), relation_in(schema), schema.relation
+    pairs, known = check_pairs(on, relation, claim)
+    if not isinstance(known, Relation):
+        return pairs, known, None
+    if schema is not None and schema.relation not in {None, known}:
+        raise InvalidParameter(f"schema with relation {schema.relation} must have {known}, as on=…")
+    return pairs, known, known
 
 
 def check_function(test: object) -> Callable[..., object]:

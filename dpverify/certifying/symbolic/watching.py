@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 _EVERY = 0.02  # seconds between two looks
+_STEPS = 100  # of Python code, at one of which an exception from outside is raised
 
 
 class OutOfTime(NotUnderstood):
@@ -47,7 +48,8 @@ def watched(seconds: float, memory: int) -> Iterator[None]:
             try:
                 done.set()
                 watcher.join()
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
+                for _ in range(_STEPS):  # what is still to be raised is raised here
+                    pass
                 ended = True
             except OutOfTime:
                 continue
