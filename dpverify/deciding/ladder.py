@@ -202,7 +202,7 @@ class _Ladder:
             return "refuted", (
                 f"{self.name} does not keep {self.claim}: the noise that was seen on the neighbors "
                 f"{brief(found.left)} and {brief(found.right)} does not pay for how they differ, "
-                f"and the output tells; {worst_line(found)}"
+                f"and the output tells, exactly, in real arithmetic: {worst_line(found)}"
             )
         if found.verdict != "not understood":
             self.suspects.append((found.left, found.right))

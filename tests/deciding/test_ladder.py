@@ -167,17 +167,19 @@ def test_a_loop_that_no_symbol_ends_is_left_to_the_next_rung() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "sentence"),
+    ("mechanism", "seconds", "sentence"),
     [
-        (known.endless, "not one pair of draws was finished in time"),
-        (known.recursive, "every call raises RecursionError"),
-        (known.leaving, "must not end the program: it exits with 4"),
+        (known.endless, 1.5, "not one pair of draws was finished in time"),
+        (known.recursive, 60.0, "every call raises RecursionError"),
+        (known.leaving, 60.0, "must not end the program: it exits with 4"),
     ],
 )
-def test_what_never_gives_an_output_is_refused(mechanism: Any, sentence: str) -> None:
+def test_what_never_gives_an_output_is_refused(
+    mechanism: Any, seconds: float, sentence: str
+) -> None:
     told: list[str] = []
     with pytest.raises(dpv.InvalidParameter, match=sentence) as caught:
-        dpv.decide(mechanism, NUMBER, ONE, seconds=1.5, progress=told.append)
+        dpv.decide(mechanism, NUMBER, ONE, samples=200, seconds=seconds, progress=told.append)
     assert told == ["certify", "trace", "audit"]
     assert "\n" not in str(caught.value)
 
