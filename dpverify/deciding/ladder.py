@@ -37,9 +37,8 @@ from dpverify.guarantees import Guarantee
 from dpverify.schema import Schema
 from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.recording.runs import callable_of
-from dpverify.tracing.search import trace_over
+from dpverify.tracing.search import is_straight, trace_over
 from dpverify.tracing.traced import Traced
-from dpverify.tracing.tracer import is_straight
 
 _CERTIFYING, _TRACING = 0.5, 0.25  # of the seconds; the rest is for the audit
 _MOST_CERTIFYING = 60.0

@@ -9,8 +9,9 @@ from dpverify.auditing.statistics.points import implied_points
 from dpverify.claims import AuditClaim
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.evidence.spending import Release
+from dpverify.tracing.search import is_straight
 from dpverify.tracing.traced import Traced
-from dpverify.tracing.tracer import Tracer, is_straight
+from dpverify.tracing.tracer import Tracer
 
 _LINES = 3  # that a failure names
 

@@ -159,13 +159,6 @@ def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
     return replay(mechanism, right, record(mechanism, left, Script(seed)))
 
 
-def is_straight(mechanism: Any, left: Any, right: Any, seed: int = 0) -> bool:
-    """Whether no line of the code sees a noisy number: else one run says little of others."""
-    twin = trace_pair(mechanism, left, right, seed)
-    events = (*twin.left.journal.events, *twin.right.journal.events)
-    return all(isinstance(event, Value) and event.final for event in events)
-
-
 @dataclass(slots=True)
 class Finding:
     """What one transcript came to."""
