@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from dpverify.certifying import Certificate, certify, check_certificate
     from dpverify.claims import Claim, Mechanism
+    from dpverify.deciding import Decision, decide
     from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
     from dpverify.guarantees import (
         ApproxDP,
@@ -90,6 +91,7 @@ __all__ = [
     "Comparison",
     "Conversion",
     "DPVerifyError",
+    "Decision",
     "Evidence",
     "ExponentialMechanism",
     "FinitePair",
@@ -135,6 +137,7 @@ __all__ = [
     "calibration",
     "certify",
     "check_certificate",
+    "decide",
     "dominates",
     "estimate_profile",
     "from_dict",
@@ -166,6 +169,7 @@ _HOME = {
     "Comparison": "accounting.comparison",
     "Conversion": "accounting.conversion",
     "DPVerifyError": "errors",
+    "Decision": "deciding",
     "Evidence": "theorems",
     "ExponentialMechanism": "mechanisms",
     "FinitePair": "pairs",
@@ -211,6 +215,7 @@ _HOME = {
     "calibration": "accounting.calibration",
     "certify": "certifying",
     "check_certificate": "certifying",
+    "decide": "deciding",
     "dominates": "pairs",
     "estimate_profile": "auditing",
     "from_dict": "guarantees",

@@ -12,7 +12,16 @@ LAYERS: dict[str, tuple[str, ...]] = {  # of a package: its modules and folders,
     "dpverify": (
         *("errors", "arrays", "plain", "registry", "balls", "theorems", "guarantees", "neighbors"),
         *("pairs", "claims", "fingerprint", "schema", "accounting", "mechanisms", "interop"),
-        *("auditing", "tracing", "certifying", "testing", "reporting", "cli", "__main__"),
+        *(
+            "auditing",
+            "tracing",
+            "certifying",
+            "deciding",
+            "testing",
+            "reporting",
+            "cli",
+            "__main__",
+        ),
     ),
     "dpverify.auditing": (
         *("adapters", "sampling", "attacks", "statistics", "verdict", "procedure", "auditor"),

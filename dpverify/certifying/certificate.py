@@ -54,8 +54,8 @@ class Disproof:
 
     def __str__(self) -> str:
         return (
-            f"P[{self.event} | {_short(self.left)}] = {self.probability_left:.6g} and "
-            f"P[{self.event} | {_short(self.right)}] = {self.probability_right:.6g}"
+            f"P[{self.event} | {brief(self.left)}] = {self.probability_left:.6g} and "
+            f"P[{self.event} | {brief(self.right)}] = {self.probability_right:.6g}"
         )
 
 
@@ -65,6 +65,7 @@ class Certificate:
 
     `verdict` is "proved", "refuted" or "open"; `scope` says for which data and which ε; `reason`
     what the proof rests on, or which line or inequality is missing. `where` is that line.
+    `suspects` are neighbors on which the claim seemed to break, but no counterexample was accepted.
     """
 
     verdict: Literal["proved", "refuted", "open"]
@@ -76,6 +77,7 @@ class Certificate:
     counterexample: Disproof | None = None
     assumes: tuple[str, ...] = ()
     tried: tuple[str, ...] = ()
+    suspects: tuple[tuple[Any, Any], ...] = ()
     seconds: float = 0.0
     evidence: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -182,6 +184,7 @@ def _read(certificate: str | Path | dict[str, Any] | Certificate) -> dict[str, A
     return read
 
 
-def _short(value: Any) -> str:  # noqa: ANN401
+def brief(value: Any) -> str:  # noqa: ANN401
+    """A dataset on one short line, for messages."""
     text = str(value.tolist() if hasattr(value, "tolist") else value)
     return text if len(text) <= 60 else text[:57] + "…"

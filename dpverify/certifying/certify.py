@@ -112,6 +112,7 @@ class _Attempt:
     delta: Fraction
     seconds: float
     tried: list[str] = field(default_factory=list)
+    suspects: list[tuple[Any, Any]] = field(default_factory=list)
     where: str | None = None
 
     def certificate(self) -> Certificate:
@@ -190,6 +191,7 @@ class _Attempt:
             count += 1
             for one, other in ((left, right), (right, left)):
                 if violation(by_rows[one], by_rows[other], epsilon, delta, self.unit) is not None:
+                    self._suspect(one, other)
                     p, q = as_one(by_rows[one]), as_one(by_rows[other])
                     excess = violation(p, q, epsilon, delta, self.unit)
                     if excess is None:
@@ -311,7 +313,12 @@ class _Attempt:
             if most == _MOST_PATTERNS:
                 yield from grid_rows(self.schema, _MOST_GRID)
 
+    def _suspect(self, left: Rows, right: Rows) -> None:
+        """Neighbors to look at again, should no counterexample come of them."""
+        self.suspects.append((concrete(self.schema, left), concrete(self.schema, right)))
+
     def _disproved(self, extraction: Extraction, found: Found) -> Certificate:
+        self._suspect(found.left, found.right)
         sides = [extraction.on(found.left), extraction.on(found.right)]
         rehearse(extraction, [found.left, found.right])
         evidence = self._frame("counterexample", extraction) | {
@@ -369,6 +376,7 @@ class _Attempt:
             method="none",
             where=self.where,
             tried=tuple(self.tried),
+            suspects=tuple(self.suspects),
             seconds=time.monotonic() - self.start,
             evidence={"method": "none"},
         )

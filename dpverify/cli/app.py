@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dpverify.cli import audit, check, compose, demo, fit, noise, prove, trace
+from dpverify.cli import audit, check, compose, decide, demo, fit, noise, prove, trace
 from dpverify.registry import load_plugins
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app.command(epilog=compose.EXAMPLE)(compose.compose)
 app.command(epilog=noise.EXAMPLE)(noise.noise)
 app.command(epilog=audit.EXAMPLE)(audit.audit)
 app.command(epilog=trace.EXAMPLE)(trace.trace)
+app.command(epilog=decide.EXAMPLE)(decide.decide)
 app.command(epilog=check.EXAMPLE)(check.check)
 app.command(epilog=fit.EXAMPLE)(fit.fit)
 app.command(epilog=prove.EXAMPLE)(prove.prove)

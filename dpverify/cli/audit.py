@@ -13,27 +13,30 @@ from dpverify.auditing.procedure.rounds import Progress
 from dpverify.auditing.procedure.state import Levels
 from dpverify.auditing.verdict import Verdict, Witness
 from dpverify.cli.exits import INTERRUPTED
-from dpverify.cli.output import (
-    check_output,
-    command_line,
-    console,
-    number,
-    print_json,
-    progress,
-    whole_number,
+from dpverify.cli.options import (
+    COUNT,
+    NUMBER,
+    Delta,
+    Epsilon,
+    Json,
+    Left,
+    Mu,
+    Order,
+    Report,
+    Rho,
+    Right,
+    Samples,
+    SaveWitness,
+    SchemaFile,
+    Seed,
+    check_page,
+    claim_of,
+    where_of,
 )
+from dpverify.cli.output import check_output, command_line, console, print_json, progress
 from dpverify.cli.solver_targets import is_solver, solver, worst_pair
-from dpverify.cli.targets import load_data, load_target
+from dpverify.cli.targets import load_target
 from dpverify.errors import InvalidParameter
-from dpverify.guarantees import (
-    ApproxDP,
-    GaussianDP,
-    Guarantee,
-    PureDP,
-    RenyiDP,
-    ZeroConcentratedDP,
-)
-from dpverify.schema import load_schema
 
 EXAMPLE = (
     "Example: dpverify audit package.module:callable --left D.json --right D2.json "
@@ -41,8 +44,6 @@ EXAMPLE = (
 )
 
 _LEVEL = 0.01
-_NUMBER: dict[str, Any] = {"parser": number, "metavar": "NUMBER"}
-_COUNT: dict[str, Any] = {"parser": whole_number, "metavar": "COUNT"}
 _LEAST_BAND = 4000  # draws a side, below which a band shows nothing
 
 
@@ -54,49 +55,43 @@ def audit(
             "objective-perturbation, …"
         ),
     ],
-    left: Annotated[Path | None, typer.Option(help="JSON file with one dataset.")] = None,
-    right: Annotated[Path | None, typer.Option(help="JSON file with its neighbor.")] = None,
-    schema: Annotated[
-        Path | None, typer.Option(help="JSON file that says what data look like; finds the pair.")
-    ] = None,
+    left: Left = None,
+    right: Right = None,
+    schema: SchemaFile = None,
     relation: Annotated[
         str | None, typer.Option(help="For a solver: add-remove or replace-one.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Claimed ε.", **_NUMBER)] = None,
-    delta: Annotated[float, typer.Option(help="Claimed δ.", **_NUMBER)] = 0.0,
-    rho: Annotated[float | None, typer.Option(help="Claimed ρ of zCDP.", **_NUMBER)] = None,
-    mu: Annotated[float | None, typer.Option(help="Claimed μ of Gaussian DP.", **_NUMBER)] = None,
-    order: Annotated[
-        float | None, typer.Option(help="Rényi order at which ε is claimed.", **_NUMBER)
-    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = 0.0,
+    rho: Rho = None,
+    mu: Mu = None,
+    order: Order = None,
     level: Annotated[
         float | None,
         typer.Option(
             help="Probability of refuting an honest mechanism; 0.01, or what the witness has.",
-            **_NUMBER,
+            **NUMBER,
         ),
     ] = None,
-    samples: Annotated[int | None, typer.Option(help="Most draws on each side.", **_COUNT)] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same verdict.", **_COUNT)] = 0,
+    samples: Samples = None,
+    seed: Seed = 0,
     method: Annotated[str, typer.Option(help="both, anytime or fixed.")] = "both",
     arithmetic: Annotated[
         str, typer.Option(help="real, or float to judge the bits of outputs too.")
     ] = "real",
     timeout: Annotated[
         float | None,
-        typer.Option(help="Seconds after which one call counts as a time-out.", **_NUMBER),
+        typer.Option(help="Seconds after which one call counts as a time-out.", **NUMBER),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(help="Seconds for the audit; then it tells what it found.", **_NUMBER),
+        typer.Option(help="Seconds for the audit; then it tells what it found.", **NUMBER),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that draw; same verdict.", **_COUNT)] = 1,
+    workers: Annotated[int, typer.Option(help="Processes that draw; same verdict.", **COUNT)] = 1,
     checkpoint: Annotated[
         Path | None, typer.Option(help="File that keeps the draws; run again to go on.")
     ] = None,
-    save_witness: Annotated[
-        Path | None, typer.Option(help="Write the witness of a refutation to this file.")
-    ] = None,
+    save_witness: SaveWitness = None,
     replay: Annotated[
         Path | None, typer.Option(help="Judge the event of a saved witness on fresh draws.")
     ] = None,
@@ -107,16 +102,14 @@ def audit(
         Path | None,
         typer.Option(help="Draw profile and trade-off, with confidence bands, to this file."),
     ] = None,
-    report: Annotated[
-        Path | None, typer.Option(help="Write a self-contained HTML page to this file.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    report: Report = None,
+    json: Json = False,
 ) -> int:
     """Try to refute a claim with samples; exit code 1 if it is refuted."""
     for name, path in (("save-witness", save_witness), ("plot", plot), ("band", band)):
         check_output(name, path)
     _check_files(plot, band, report)
-    claim = _claim(epsilon, delta, rho, mu, order)
+    claim = claim_of(epsilon, delta, rho, mu, order)
     if is_solver(target):
         mechanism, claim = solver(target, epsilon, delta, relation), None
         pair = dict(zip(("left", "right"), worst_pair(target, relation), strict=True))
@@ -131,7 +124,7 @@ def audit(
         where: dict[str, Any] = {}
     else:
         level = _LEVEL if level is None else level
-        where = _where(left, right, schema, pair)
+        where = where_of(left, right, schema, pair)
         with live_line(history) as tell:
             verdict = run_audit(
                 mechanism,
@@ -159,7 +152,7 @@ def audit(
         _draw_band(mechanism, verdict, where, band)
     if report is not None:
         _report(verdict, target, told, bets, report)
-    return _exit_code(verdict)
+    return exit_code(verdict)
 
 
 def _check_files(plot: Path | None, band: Path | None, report: Path | None) -> None:
@@ -168,27 +161,7 @@ def _check_files(plot: Path | None, band: Path | None, report: Path | None) -> N
             from dpverify.reporting.plots import check_plot  # noqa: PLC0415  # slow to import
 
             check_plot(picture)
-    if report is not None:
-        from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
-
-        check_report(report)
-
-
-def _where(
-    left: Path | None, right: Path | None, schema: Path | None, pair: dict[str, Any]
-) -> dict[str, Any]:
-    """The pair that is given, or where to search one; a solver brings its own."""
-    found: dict[str, Any] = {}
-    if schema is not None:
-        found["schema"] = load_schema(schema)
-    if left is not None or right is not None:
-        return found | {"left": load_data("left", left), "right": load_data("right", right)}
-    if schema is None and not pair:
-        raise InvalidParameter(
-            "left=None and right=None must be JSON files with datasets, or schema a JSON file that "
-            "says what they look like"
-        )
-    return found | pair
+    check_page(report)
 
 
 def _draw_band(mechanism: Any, verdict: Verdict, where: dict[str, Any], path: Path) -> None:  # noqa: ANN401
@@ -239,7 +212,7 @@ def _report(
     write_page(page, path)
 
 
-def _exit_code(verdict: Verdict) -> int:
+def exit_code(verdict: Verdict) -> int:
     """1 refuted; 130 interrupted; 2 if the audit could not be carried out as asked; else 0.
 
     What could be found is told in every case. A limit in seconds is part of what was asked.
@@ -255,29 +228,6 @@ def _exit_code(verdict: Verdict) -> int:
     for sentence in trouble:
         sys.stderr.write(f"dpverify: {sentence}\n")
     return 2 if trouble else 0
-
-
-def _claim(
-    epsilon: float | None, delta: float, rho: float | None, mu: float | None, order: float | None
-) -> Guarantee | None:
-    given = [
-        name
-        for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu))
-        if value is not None
-    ]
-    if len(given) > 1:
-        raise InvalidParameter(
-            f"{' and '.join(given)} must not be given together: one claim at a time"
-        )
-    if rho is not None:
-        return ZeroConcentratedDP(rho=rho)
-    if mu is not None:
-        return GaussianDP(mu=mu)
-    if epsilon is None:
-        return None
-    if order is not None:
-        return RenyiDP(order=order, epsilon=epsilon)
-    return PureDP(epsilon=epsilon) if delta == 0 else ApproxDP(epsilon=epsilon, delta=delta)
 
 
 def _show(verdict: Verdict, *, json: bool) -> None:

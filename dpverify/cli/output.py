@@ -6,7 +6,7 @@ import shlex
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -90,10 +90,11 @@ def print_json(value: dict[str, Any]) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[None]:
+def progress(what: str | Callable[[], str]) -> Iterator[None]:
     """Tell on standard error that work goes on, once it has taken two seconds.
 
-    A terminal gets one live line with the seconds; anything else a plain line now and then.
+    `what` may change while it does. A terminal gets one live line with the seconds; anything else
+    a plain line now and then.
     """
     done = threading.Event()
     live = sys.stderr.isatty()
@@ -106,13 +107,14 @@ def progress(what: str) -> Iterator[None]:
         teller.join()
 
 
-def _tell(what: str, done: threading.Event, live: bool) -> None:  # noqa: FBT001
+def _tell(what: str | Callable[[], str], done: threading.Event, live: bool) -> None:  # noqa: FBT001
     start = time.monotonic()
     shown = False
     wait = _PATIENCE
     while not done.wait(wait):
-        text = f"dpverify: {what}, {time.monotonic() - start:.0f} s"
-        sys.stderr.write(f"\r{text} " if live else f"{text}\n")
+        now = what if isinstance(what, str) else what()
+        text = f"dpverify: {now}, {time.monotonic() - start:.0f} s"
+        sys.stderr.write(f"\r\x1b[2K{text} " if live else f"{text}\n")
         sys.stderr.flush()
         shown, wait = True, 0.5 if live else _REMINDER
     if shown and live:

@@ -20,6 +20,8 @@ class PrivacyFinding:
 
     `epsilon_lower` holds at δ = `delta` for some pair that was tried, but for a probability of at
     most `level`; so does a refutation. `samples` counts draws a side, `pairs` the pairs looked at.
+    Of a test by "decide", `rung` says who spoke and `said` what a certificate said: where it is
+    "certify", what was found holds at no level, and `proved` says that the claim does.
     """
 
     name: str
@@ -30,6 +32,9 @@ class PrivacyFinding:
     level: float
     samples: int
     pairs: int
+    proved: bool = False
+    rung: str = ""
+    said: str = ""
 
 
 @dataclass(slots=True)

@@ -7,29 +7,33 @@ import dis
 import inspect
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis.strategies import SearchStrategy
 
 from dpverify.claims import AuditClaim, Claim, Claimable, ProfileClaim, read_claim
-from dpverify.errors import InvalidParameter, check_between, check_count
+from dpverify.errors import InvalidParameter, check_between, check_count, check_member
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
+from dpverify.schema import Schema
 from dpverify.schema.rows import Neighboring, check_relation
 from dpverify.testing.context import FEWEST, LEVELS
 from dpverify.testing.execution import Subject, Test, execute, points_of
 from dpverify.testing.neighboring import relation_of
+from dpverify.testing.schemas import pairs_of, relation_in, schema_of
 
 _EXAMPLE = "for example dpv.PureDP(epsilon=1.0)"
 
 
-def satisfies(
+def satisfies(  # noqa: PLR0913  # one keyword a setting
     claim: Claimable | None = None,
     *,
     on: SearchStrategy[Any] | None = None,
     relation: Neighboring | None = None,
     level: float | None = None,
     samples: int | None = None,
+    by: Literal["audit", "decide"] = "audit",
+    schema: Schema | None = None,
 ) -> Callable[[Test], Test]:
     """Turn a mechanism into a test that fails if `claim` is refuted on some neighboring pair.
 
@@ -54,6 +58,14 @@ def satisfies(
     samples
         Most draws on each side before a failure is found, and again to shrink it; 40,000 unless
         this, the marker or `--privacy-samples` says otherwise. At least 500.
+    by
+        "decide" climbs the whole ladder (`dpverify.decide`): the claim is certified first. If it is
+        proved the test passes without a draw, if it is refuted exactly it fails with the
+        counterexample; else traces and draws decide, as they do with "audit".
+    schema
+        What data look like, for "decide"; derived from `on` where that is `neighbors` of lists of
+        bounded numbers, booleans or sampled values, with a `max_size`. Without `on`, pairs are
+        taken from the schema.
 
     >>> from hypothesis import strategies as st
     >>> from dpverify.guarantees import PureDP
@@ -65,12 +77,16 @@ def satisfies(
     >>> test_private_count()
     """
     check_given(claim)
-    pairs, known = check_pairs(on, relation, claim)
-    promised = check_claim(claim, known if isinstance(known, Relation) else None)
+    check_member("by", by, ("audit", "decide"))
+    pairs, known, stated = check_neighbors(on, relation, claim, schema)
+    if by == "decide" and schema is None:
+        schema = schema_of(pairs, known)
+    promised = check_claim(claim, stated)
     check_limits(level, samples)
 
     def decorate(test: Test) -> Test:
-        subject = Subject(check_function(test), promised, pairs, known, level, samples)
+        read = schema if by == "decide" else None
+        subject = Subject(check_function(test), promised, pairs, known, level, samples, read)
         if relation_of(pairs) is None:
             subject.try_pairs()
         return subject.as_test(execute)
@@ -123,6 +139,20 @@ def check_pairs(on: object, relation: object, claim: object) -> tuple[Any, Neigh
         if other is not None and other is not known:
             raise InvalidParameter(f"relation={known!r} must be {other!r}, that of {name}")
     return on, known  # type: ignore[return-value]  # made is not None where relation is
+
+
+def check_neighbors(
+    on: object, relation: object, claim: object, schema: Schema | None
+) -> tuple[Any, Neighboring, Relation | None]:
+    """The pairs, when they are neighbors, and the relation that the claim is read under."""
+    if on is None and schema is not None:
+        return pairs_of(schema), relation_in(schema), schema.relation
+    pairs, known = check_pairs(on, relation, claim)
+    if not isinstance(known, Relation):
+        return pairs, known, None
+    if schema is not None and schema.relation not in {None, known}:
+        raise InvalidParameter(f"schema with relation {schema.relation} must have {known}, as on=…")
+    return pairs, known, known
 
 
 def check_function(test: object) -> Callable[..., object]:

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import math
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -21,7 +22,9 @@ from dpverify.claims import AuditClaim
 from dpverify.errors import DPVerifyError, InvalidParameter
 from dpverify.fingerprint import fingerprint
 from dpverify.neighbors import Relation
+from dpverify.schema import Schema
 from dpverify.schema.rows import Neighboring, check_neighboring
+from dpverify.testing.certifying import Certifying
 from dpverify.testing.context import PrivacyFinding, current
 from dpverify.testing.failure import PrivacyViolation, described, raise_at, replay_line
 from dpverify.testing.neighboring import NeighboringPair
@@ -42,6 +45,7 @@ class Subject:
     relation: Neighboring
     level: float | None
     samples: int | None
+    schema: Schema | None = None  # where the claim is to be certified first
 
     def as_test(self, execute: Callable[..., None]) -> Test:
         """The test as hypothesis and pytest see it, with its decorators and settings."""
@@ -149,11 +153,19 @@ class Execution:
             name=self.name,
             hints=TracedPairs(mechanism, subject.claim, self.seed),
         )
+        self.certifying = Certifying.of(subject.schema, mechanism, subject.claim)
         self.failed: PairTrial | None = None
         self.misuse: DPVerifyError | None = None
 
     def run(self) -> None:
         __tracebackhide__ = True
+        if self.certifying.decided:
+            current().findings.append(self.certifying.finding(self.name))
+            if self.certifying.counterexample is not None:
+                relation = _relation_name(self.subject.relation)
+                raise_at(self.subject.function, self.certifying.violation(self.name, relation))
+            return
+        self._look_at_suspects()
         notes = self._hypothesis()
         if self.failed is None and self.misuse is None:
             try:
@@ -176,6 +188,12 @@ class Execution:
             for note in notes:
                 violation.add_note(note)
             raise_at(self.subject.function, violation)
+
+    def _look_at_suspects(self) -> None:
+        """Pairs that an open certificate names come first; hypothesis may find simpler ones."""
+        for left, right in self.certifying.suspects:
+            seen = self.search.see(left, right)
+            self.failed = self.failed if seen.found is None else seen
 
     def _hypothesis(self) -> list[str]:
         """Let hypothesis propose pairs and shrink; its notes, if one failed."""
@@ -215,7 +233,7 @@ class Execution:
         if seen.found is not None:
             self.failed = seen  # the one that hypothesis runs last is the smallest
             raise PrivacyViolation(f"{self.name} does not keep {self.subject.claim}")
-        if seen.score > -float("inf"):
+        if math.isfinite(seen.score):
             target(seen.score, label="privacy loss above the claim")
 
     def _violation(self, trial: PairTrial) -> PrivacyViolation | None:
@@ -264,7 +282,15 @@ class Execution:
             level=self.level,
             samples=self.search.used,
             pairs=len(self.search.tried),
+            rung=self._rung(violation),
+            said=self.certifying.said,
         )
+
+    def _rung(self, violation: PrivacyViolation | None) -> str:
+        """Of a test by "decide": the rung that spoke after the certificate stayed open."""
+        if self.subject.schema is None:
+            return ""
+        return "trace" if violation is not None and violation.witness is None else "audit"
 
 
 def _settings_of(test: Test) -> settings:

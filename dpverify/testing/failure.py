@@ -58,6 +58,7 @@ def described(  # noqa: PLR0913  # the lines of a message
     level: float,
     relation: str = "",
     effort: str = "",
+    exactly: Sequence[str] = (),
     hints: Sequence[str] = (),
 ) -> str:
     """The message: pair, event, counts, what they refute, and how to see it again."""
@@ -67,7 +68,9 @@ def described(  # noqa: PLR0913  # the lines of a message
         f"  left:   {left}",
         f"  right:  {right}" + (f"   ({relation})" if relation else ""),
     ]
-    if witness is None:
+    if exactly:
+        lines += [f"  {line}" for line in exactly]
+    elif witness is None:
         lines.append(f"  so:     ε ≥ {epsilon_lower:.6g} by the noise that was seen, exactly")
     else:
         lines += _evidence(witness, epsilon_lower, level)

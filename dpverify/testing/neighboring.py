@@ -41,6 +41,7 @@ class Recipe:
 
 _recipes: WeakKeyDictionary[SearchStrategy[Any], Recipe] = WeakKeyDictionary()
 _relations: WeakKeyDictionary[SearchStrategy[Any], Relation] = WeakKeyDictionary()
+_records: WeakKeyDictionary[SearchStrategy[Any], Recipe] = WeakKeyDictionary()
 
 
 def datasets(recipe: Recipe) -> SearchStrategy[Any]:
@@ -73,12 +74,19 @@ def neighbors(
     else:
         strategy = _adding(recipe)
     _relations[strategy] = known
+    if recipe is not None:
+        _records[strategy] = recipe
     return strategy
 
 
 def relation_of(strategy: SearchStrategy[Any]) -> Relation | None:
     """The relation under which `neighbors` made this strategy; None if it did not."""
     return _relations.get(strategy)
+
+
+def recipe_of_pairs(strategy: SearchStrategy[Any]) -> Recipe | None:
+    """How `neighbors` makes the datasets of this strategy; None if it did not, or cannot tell."""
+    return _records.get(strategy)
 
 
 def _recipe_of(datasets: SearchStrategy[Any]) -> Recipe | None:

@@ -106,12 +106,16 @@ def _number(count: int, what: str) -> str:
 
 
 def _sentence(nodeid: str, record: dict[str, Any]) -> str:
+    if record["rung"] == "certify":
+        verdict = "proved" if record["proved"] else "REFUTED"
+        return f"{nodeid}: {record['claim']} {verdict} by certify: {record['said']}"
     verdict = "REFUTED" if record["refuted"] else "not refuted"
+    ladder = f"; by {record['rung']}, certify: {record['said']}" if record["rung"] else ""
     return (
         f"{nodeid}: {record['claim']} {verdict}; "
         f"ε ≥ {float(record['epsilon_lower']):.3f} shown at δ = {float(record['delta']):g}; "
         f"{_number(int(record['pairs']), 'pair')}, {int(record['samples']):,} draws a side, "
-        f"level {float(record['level']):g}"
+        f"level {float(record['level']):g}{ladder}"
     )
 
 

@@ -9,9 +9,9 @@ from dpverify.auditing.statistics.points import implied_points
 from dpverify.claims import AuditClaim
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.evidence.spending import Release
-from dpverify.tracing.recording.events import Value
+from dpverify.tracing.search import is_straight
 from dpverify.tracing.traced import Traced
-from dpverify.tracing.tracer import Tracer, trace_pair
+from dpverify.tracing.tracer import Tracer
 
 _LINES = 3  # that a failure names
 
@@ -36,19 +36,13 @@ class TracedPairs:
         ).run()
         shown, refuted = found.verdict == "shown", found.verdict == "refuted"
         return Hint(
-            kept=shown and self._is_straight(left, right),
+            kept=shown and is_straight(self.mechanism, left, right, self.seed),
             refuted=refuted,
             loss=sum(release.loss for release in found.releases if release.loss >= 0.0),
             calls=found.executions + 2 * shown,
             epsilon_lower=self._epsilon_lower(found) if refuted else 0.0,
             lines=() if shown else _lines(found),
         )
-
-    def _is_straight(self, left: Any, right: Any) -> bool:  # noqa: ANN401
-        """Whether no noise decides what the code does next: else one run says little of others."""
-        twin = trace_pair(self.mechanism, left, right, self.seed)
-        events = (*twin.left.journal.events, *twin.right.journal.events)
-        return all(isinstance(event, Value) for event in events)
 
     def _epsilon_lower(self, found: Traced) -> float:
         """ε at the δ at which the claim is most clearly false."""

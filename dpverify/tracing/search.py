@@ -15,6 +15,7 @@ from dpverify.errors import InvalidParameter, check_count, check_seed
 from dpverify.schema import Candidate, Schema
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import NotTraceable
+from dpverify.tracing.recording.events import Value
 from dpverify.tracing.recording.runs import Twin
 from dpverify.tracing.traced import Traced
 from dpverify.tracing.tracer import Tracer, confirmed, trace_pair
@@ -111,6 +112,13 @@ def loss_of(twin: Twin) -> float:
         return math.inf
     losses = [r.loss for r in spending(twin.differences).releases if not math.isnan(r.loss)]
     return math.inf if any(map(math.isinf, losses)) else math.fsum(losses)
+
+
+def is_straight(mechanism: Any, left: Any, right: Any, seed: int = 0) -> bool:
+    """Whether no line of the code sees a noisy number: else one run says little of others."""
+    twin = trace_pair(mechanism, left, right, seed)
+    events = (*twin.left.journal.events, *twin.right.journal.events)
+    return all(isinstance(event, Value) and event.final for event in events)
 
 
 def _full(

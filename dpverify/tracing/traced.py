@@ -83,8 +83,13 @@ class Traced:
     @property
     def meaning(self) -> str:
         """What the verdict says, in a sentence, and what it rests on."""
-        tried = self.verdict == "refuted" and self.determined.startswith(TRIED)
+        tried = self.verdict == "refuted" and not self.exact
         return MEANINGS["refuted on what was tried" if tried else self.verdict]
+
+    @property
+    def exact(self) -> bool:
+        """Whether a refutation rests on no more than the transcript: the output must tell it."""
+        return self.verdict == "refuted" and not self.determined.startswith(TRIED)
 
     @property
     def theorems(self) -> tuple[Theorem, ...]:

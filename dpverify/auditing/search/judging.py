@@ -152,15 +152,20 @@ def confirmed(name: str, verdict: Verdict, mechanism: Target) -> Verdict:
     loose level, calls are hardly independent, which all that is said here rests on.
     """
     verdict = completed(verdict)
-    if not isinstance(verdict, Refuted) or _is_confirmed(verdict, mechanism):
+    if not isinstance(verdict, Refuted) or is_confirmed(verdict, mechanism):
         return verdict
     warn_unconfirmed(name)
+    return doubted(verdict)
+
+
+def doubted(verdict: Refuted) -> NotRefuted:
+    """A refutation that fresh draws do not confirm: it is dropped, and a note says so."""
     kept = {field: getattr(verdict, field) for field in NotRefuted.__dataclass_fields__}
     notes = tuple(dict.fromkeys([*verdict.notes, UNCONFIRMED]))
     return NotRefuted(**kept | {"epsilon_lower": 0.0, "notes": notes})
 
 
-def _is_confirmed(verdict: Refuted, mechanism: Target) -> bool:
+def is_confirmed(verdict: Refuted, mechanism: Target) -> bool:
     """Whether the witness's own draws, or one of some fresh blocks, refute at a loose level."""
     witness, point = verdict.witness, point_of(verdict.witness)
     if verdict.stopped is not None:

@@ -11,13 +11,7 @@ _TONES: dict[str, Tone] = {"shown": "good", "refuted": "bad"}
 
 def trace_page(found: Traced, *, target: str, command: str) -> Page:
     """`target` names the mechanism as the reader knows it."""
-    sections = [_claim(found, target), _spending(found)]
-    if found.leaks or found.puzzles:
-        sections.append(_troubles(found))
-    if found.witness is not None:
-        sections.append(
-            Section(title="The witness", text=(found.determined,), code=str(found.witness))
-        )
+    sections = [_claim(found, target), *evidence_sections(found)]
     if found.audit is not None:
         sections.append(Section(title="The audit on this pair", code=str(found.audit)))
     sections.append(_meaning(found))
@@ -30,6 +24,18 @@ def trace_page(found: Traced, *, target: str, command: str) -> Page:
         command=command,
         data=found.to_dict(),
     )
+
+
+def evidence_sections(found: Traced) -> list[Section]:
+    """The lines that spend, what leaks or is not understood, and the witness, if there is one."""
+    sections = [_spending(found)]
+    if found.leaks or found.puzzles:
+        sections.append(_troubles(found))
+    if found.witness is not None:
+        sections.append(
+            Section(title="The witness", text=(found.determined,), code=str(found.witness))
+        )
+    return sections
 
 
 def _claim(found: Traced, target: str) -> Section:

@@ -1,0 +1,129 @@
+"""`dpverify decide`: is the claim proved, refuted, or not refuted? And which rung says so?"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpverify.auditing.verdict import Witness
+from dpverify.certifying.certificate import Certificate
+from dpverify.cli.audit import exit_code
+from dpverify.cli.exits import MISUSE
+from dpverify.cli.options import (
+    NUMBER,
+    Delta,
+    Epsilon,
+    Json,
+    Mu,
+    Order,
+    Report,
+    Rho,
+    Samples,
+    SaveWitness,
+    Seed,
+    Target,
+    check_page,
+    claim_of,
+)
+from dpverify.cli.output import check_output, command_line, console, print_json, progress
+from dpverify.cli.targets import load_target
+from dpverify.deciding import Decision
+from dpverify.deciding import decide as run_decide
+from dpverify.errors import check_member
+from dpverify.schema import load_schema
+from dpverify.tracing.traced import Traced
+from dpverify.tracing.witness import TraceWitness
+
+EXAMPLE = (
+    "Example: dpverify decide package.module:callable --schema S.json --epsilon 1 --require proved"
+)
+
+
+def decide(
+    target: Target,
+    schema: Annotated[
+        Path | None,
+        typer.Option(help="JSON file that says what data look like; the target's own if none."),
+    ] = None,
+    epsilon: Epsilon = None,
+    delta: Delta = 0.0,
+    rho: Rho = None,
+    mu: Mu = None,
+    order: Order = None,
+    require: Annotated[
+        str | None, typer.Option(help="proved: anything less is an error, exit code 2.")
+    ] = None,
+    level: Annotated[
+        float, typer.Option(help="Probability of refuting an honest mechanism.", **NUMBER)
+    ] = 0.01,
+    samples: Samples = None,
+    seed: Seed = 0,
+    seconds: Annotated[float, typer.Option(help="Seconds for all rungs.", **NUMBER)] = 120.0,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Write the certificate to this file, for dpverify check.")
+    ] = None,
+    save_witness: SaveWitness = None,
+    report: Report = None,
+    json: Json = False,
+) -> int:
+    """Certify a claim, else trace it, else audit it: 0 proved or not refuted, 1 refuted.
+
+    The verdict says which of the three spoke, and what exactly that shows.
+    """
+    if require is not None:
+        check_member("require", require, ("proved",))
+    for name, path in (("certificate", certificate), ("save-witness", save_witness)):
+        check_output(name, path)
+    check_page(report)
+    claim = claim_of(epsilon, delta, rho, mu, order)
+    mechanism = load_target(target)
+    described = None if schema is None else load_schema(schema)
+    doing = ["certify"]
+    with progress(lambda: f"deciding on {target}: {doing[-1]}"):
+        found = run_decide(
+            mechanism,
+            described,
+            claim,
+            level=level,
+            seed=seed,
+            samples=samples,
+            seconds=seconds,
+            progress=doing.append,
+        )
+    if json:
+        print_json(found.to_dict())
+    else:
+        console().print(str(found), markup=False, soft_wrap=True)
+    _save(found, certificate, save_witness)
+    if report is not None:
+        _report(found, target, report)
+    return _exit_code(found, require)
+
+
+def _save(found: Decision, certificate: Path | None, witness: Path | None) -> None:
+    """The certificate of the first rung, whatever it says; the witness of the others."""
+    first, seen = found.rungs[0].evidence, found.witness
+    if certificate is not None and isinstance(first, Certificate):
+        first.save(certificate)
+    if witness is not None and isinstance(seen, (TraceWitness, Witness)):
+        seen.save(witness)
+
+
+def _report(found: Decision, target: str, path: Path) -> None:
+    from dpverify.reporting.page import write_page  # noqa: PLC0415  # slow to import
+    from dpverify.reporting.pages.decision import decision_page  # noqa: PLC0415
+
+    write_page(decision_page(found, target=target, command=command_line()), path)
+
+
+def _exit_code(found: Decision, require: str | None) -> int:
+    """1 refuted; 2 if it is less than what is required, or an audit failed; 130 interrupted."""
+    if found.refuted:
+        return 1
+    evidence = found.evidence
+    code = 0 if isinstance(evidence, (Certificate, Traced)) else exit_code(evidence)
+    if code == 0 and require is not None and found.verdict != require:
+        sys.stderr.write(f"dpverify: require={require!r} is not met: {found.verdict}\n")
+        return MISUSE
+    return code

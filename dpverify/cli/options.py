@@ -1,0 +1,97 @@
+"""Options that several verbs take, each written once; and the claim that they state."""
+
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from dpverify.cli.output import number, whole_number
+from dpverify.cli.targets import load_data
+from dpverify.errors import InvalidParameter
+from dpverify.guarantees import (
+    ApproxDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
+from dpverify.schema import load_schema
+
+NUMBER: dict[str, Any] = {"parser": number, "metavar": "NUMBER"}
+COUNT: dict[str, Any] = {"parser": whole_number, "metavar": "COUNT"}
+
+Target: TypeAlias = Annotated[
+    str,
+    typer.Argument(help="package.module:name or path/file.py:name of a mechanism(data, rng)."),
+]
+Left: TypeAlias = Annotated[Path | None, typer.Option(help="JSON file with one dataset.")]
+Right: TypeAlias = Annotated[Path | None, typer.Option(help="JSON file with its neighbor.")]
+SchemaFile: TypeAlias = Annotated[
+    Path | None, typer.Option(help="JSON file that says what data look like; finds the pair.")
+]
+Epsilon: TypeAlias = Annotated[float | None, typer.Option(help="Claimed ε.", **NUMBER)]
+Delta: TypeAlias = Annotated[float, typer.Option(help="Claimed δ.", **NUMBER)]
+Rho: TypeAlias = Annotated[float | None, typer.Option(help="Claimed ρ of zCDP.", **NUMBER)]
+Mu: TypeAlias = Annotated[float | None, typer.Option(help="Claimed μ of Gaussian DP.", **NUMBER)]
+Order: TypeAlias = Annotated[
+    float | None, typer.Option(help="Rényi order at which ε is claimed.", **NUMBER)
+]
+Samples: TypeAlias = Annotated[
+    int | None, typer.Option(help="Most draws on each side, of an audit.", **COUNT)
+]
+Seed: TypeAlias = Annotated[int, typer.Option(help="Same seed, same verdict.", **COUNT)]
+SaveWitness: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Write the witness of a refutation to this file.")
+]
+Report: TypeAlias = Annotated[
+    Path | None, typer.Option(help="Write a self-contained HTML page to this file.")
+]
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
+
+
+def claim_of(
+    epsilon: float | None, delta: float, rho: float | None, mu: float | None, order: float | None
+) -> Guarantee | None:
+    """The guarantee that the options state; None if they state none."""
+    given = [
+        name
+        for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu))
+        if value is not None
+    ]
+    if len(given) > 1:
+        raise InvalidParameter(
+            f"{' and '.join(given)} must not be given together: one claim at a time"
+        )
+    if rho is not None:
+        return ZeroConcentratedDP(rho=rho)
+    if mu is not None:
+        return GaussianDP(mu=mu)
+    if epsilon is None:
+        return None
+    if order is not None:
+        return RenyiDP(order=order, epsilon=epsilon)
+    return PureDP(epsilon=epsilon) if delta == 0 else ApproxDP(epsilon=epsilon, delta=delta)
+
+
+def where_of(
+    left: Path | None, right: Path | None, schema: Path | None, own: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The pair that is given, or where to search one; a target may bring its `own`."""
+    found: dict[str, Any] = {} if schema is None else {"schema": load_schema(schema)}
+    if left is not None or right is not None:
+        return found | {"left": load_data("left", left), "right": load_data("right", right)}
+    if schema is None and not own:
+        raise InvalidParameter(
+            "left=None and right=None must be JSON files with datasets, or schema a JSON file that "
+            "says what they look like"
+        )
+    return found | (own or {})
+
+
+def check_page(report: Path | None) -> None:
+    """Refuse a page that cannot be written before the work is done."""
+    if report is not None:
+        from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
+
+        check_report(report)

@@ -1,0 +1,54 @@
+"""What stops a mechanism that does not end must not hang by itself, nor hit whoever comes next."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from dpverify.certifying.symbolic.watching import OutOfTime, watched
+
+ROOT = Path(__file__).parents[2]
+MEMORY = 1 << 30
+
+
+def test_a_loop_without_end_is_stopped() -> None:
+    with pytest.raises(OutOfTime), watched(0.05, MEMORY):
+        _endless()
+
+
+def _endless() -> None:
+    while True:
+        pass
+
+
+def test_nothing_is_raised_after_the_block() -> None:
+    """Blocks that end just when the time is over, before and after."""
+    for step in range(20):
+        try:
+            with watched(0.03, MEMORY):
+                end = time.monotonic() + 0.036 + 0.0005 * step
+                while time.monotonic() < end:
+                    pass
+        except OutOfTime:
+            continue
+        assert sum(range(2_000)) == 1_999_000
+
+
+def test_a_debugger_is_no_hindrance() -> None:
+    """Under a trace function the block must end; in a process of its own, which can be stopped."""
+    code = (
+        "import sys; from dpverify.certifying.symbolic.watching import watched\n"
+        "def block():\n    with watched(5.0, 1 << 30):\n        return 1\n"
+        "sys.settrace(lambda *_: None); print(block())"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd=ROOT,
+    )
+    assert told.stdout == "1\n"
