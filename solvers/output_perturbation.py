@@ -20,7 +20,7 @@ from dpverify.mechanisms.norm import NormMechanism
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, Pair
 from solvers.bounds import Data
-from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, Certificate
+from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, MinimumCertificate
 from solvers.minimize.problem import Problem, Solution
 from solvers.plain_numbers import settle
 from solvers.privacy.theorems import CONSTRAINED_MINIMUM, MINIMIZER_SENSITIVITY
@@ -129,7 +129,7 @@ class OutputPerturbation:
         size = self.problem.size(self.problem.prepare(data)[0])
         return self.problem.minimize(data, within=self.tolerance(size))
 
-    def certificate(self, data: Data) -> Certificate:
+    def certificate(self, data: Data) -> MinimumCertificate:
         """What is known about the solve on this dataset."""
         return self.solve(data).certificate
 

@@ -19,7 +19,7 @@ from solvers.domains import Ball, Domain, WholeSpace
 from solvers.estimators.declarations import Declaration, PrivateEstimator, Rows, scores
 from solvers.gradient_descent import GradientDescent
 from solvers.losses import Logistic, Loss, Softmax
-from solvers.minimize.certificate import Certificate
+from solvers.minimize.certificate import MinimumCertificate
 from solvers.minimize.problem import Problem
 from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
@@ -71,7 +71,7 @@ class Fitted:
 
     weights: Floats
     claim: Claim
-    certificate: Certificate | None = None
+    certificate: MinimumCertificate | None = None
     ridge: float | None = None
     utility: Utility | None = None
 
@@ -213,12 +213,12 @@ def _output(request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Ge
     )
 
 
-def _certificate(distance: float) -> Certificate:
+def _certificate(distance: float) -> MinimumCertificate:
     """What the solve was certified to reach before anything was released.
 
     The bound that was asked for, and not the figure of this solve: that depends on the data.
     """
-    return Certificate(distance=distance, theorem=PERTURBED_MINIMUM)
+    return MinimumCertificate(distance=distance, theorem=PERTURBED_MINIMUM)
 
 
 def _gradient(
