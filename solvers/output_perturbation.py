@@ -125,7 +125,7 @@ class OutputPerturbation:
         return noise_for(self.budget, self.l2_sensitivity(dimension), self.arithmetic)
 
     def solve(self, data: Data) -> Solution:
-        """The minimum, certified to be near enough; costs no privacy only while it stays inside."""
+        """The minimum, certified to be near enough; it must not be released without noise."""
         size = self.problem.size(self.problem.prepare(data)[0])
         return self.problem.minimize(data, within=self.tolerance(size))
 
@@ -156,7 +156,7 @@ class OutputPerturbation:
 
 
 def check_budget(budget: object) -> None:
-    """Refuse what is no budget, or none that noise can meet."""
+    """Refuse what is not a budget, or a budget that no noise meets."""
     if not isinstance(budget, (PureDP, ApproxDP, GaussianDP, ZeroConcentratedDP)):
         raise InvalidParameter(
             f"budget={budget!r} must be PureDP, ApproxDP, GaussianDP or ZeroConcentratedDP"

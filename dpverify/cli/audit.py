@@ -218,7 +218,7 @@ def _draw(history: list[Progress], bets: float, path: Path) -> None:
     from dpverify.reporting.plots import wealth_figure  # noqa: PLC0415  # slow to import
 
     if not history:
-        raise InvalidParameter(f"plot={str(path)!r} must go with bets: none were placed")
+        raise InvalidParameter(f"plot={str(path)!r} must be omitted: no bets were placed")
     wealth_figure(history, bets).savefig(path, dpi=150)
 
 
@@ -289,7 +289,7 @@ def _show(verdict: Verdict, *, json: bool) -> None:
 
 @contextmanager
 def live_line(history: list[Progress]) -> Iterator[Callable[[Progress], None]]:
-    """Keeps what is told, and shows it as a line on standard error if that is a terminal."""
+    """Keeps progress reports, and shows the latest on standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield history.append
         return

@@ -56,7 +56,7 @@ def compose(
     """Show what a composition costs under every rule that applies, the tightest marked."""
     if (delta is None) == (epsilon is None):
         raise InvalidParameter(
-            f"delta={delta} and epsilon={epsilon} must be given one without the other"
+            f"delta={delta}, epsilon={epsilon}: give exactly one of delta and epsilon"
         )
     _check_files(plot, report)
     accountant = Accountant(relation=Relation.parse(relation))

@@ -72,7 +72,7 @@ def _chapters() -> Iterator[tuple[str, str, Callable[[], Any], Callable[[Console
     yield "budget", "How much noise does private training need?", budget, _budget
     yield (
         "kernel",
-        "The simulation lemma: is this pair of laws (ln 3, 1/10)-DP?",
+        "The simulation lemma: is this pair of distributions (ln 3, 1/10)-DP?",
         _kernel,
         _simulation,
     )

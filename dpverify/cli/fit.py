@@ -81,7 +81,9 @@ def fit(
     seed: Annotated[
         int | None,
         typer.Option(
-            parser=whole_number, metavar="COUNT", help="For trials only: a known seed undoes noise."
+            parser=whole_number,
+            metavar="COUNT",
+            help="For experiments only: whoever knows the seed can remove the noise.",
         ),
     ] = None,
     output: Annotated[

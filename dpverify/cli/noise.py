@@ -193,7 +193,8 @@ def _show(
     )
     screen.print(f"assumes: {_assumed(mechanism, answer)}", markup=False)
     screen.print(
-        f"less noise by {max(found.relative_gap, 1e-15):.1g} of it certainly breaks the budget",
+        f"noise smaller by a fraction of {max(found.relative_gap, 1e-15):.1g} breaks the budget, "
+        "certainly",
         style="dim",
     )
 
@@ -204,7 +205,7 @@ def _words(budget: ApproxDP) -> str:
 
 
 def _assumed(mechanism: Kind, answer: dict[str, Any]) -> str:
-    """What the noise is made for, in words: nothing of it is left to be guessed."""
+    """Everything that the noise was computed for, in words."""
     parts = [f"{answer['relation']} neighbors"]
     norm = {Kind.GAUSSIAN: "ℓ2 sensitivity", Kind.LAPLACE: "ℓ1 sensitivity"}
     if answer["sensitivity"] is not None:

@@ -1,4 +1,4 @@
-"""What every verb shares: where output goes, how progress shows, how misuse is told."""
+"""What every verb shares: where output goes, how progress and misuse are reported."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def command_line() -> str:
 
 
 def check_given_once(given: Sequence[str]) -> None:
-    """Refuse an option that is given twice: which of the two is meant cannot be known."""
+    """Refuse an option given twice, as it is unclear which value is meant."""
     options = [text.partition("=")[0] for text in given if text.startswith("--") and text != "--"]
     options = [option for option in options if option != "--plugin"]  # as often as one likes
     for option in options:

@@ -207,7 +207,7 @@ def _show_one(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> None
 
 
 def steps_of(theorem: Theorem) -> dict[str, Any] | None:
-    """The run of a theorem's proof as `--json` tells it; None if it has no proof that runs."""
+    """The run of a theorem's proof as `--json` prints it; None if it has no proof that runs."""
     from proofs.support.catalog import find, run_with_uses  # noqa: PLC0415  # sympy is slow
 
     if theorem.proof is None:

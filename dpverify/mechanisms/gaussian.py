@@ -75,7 +75,7 @@ class Gaussian:
         return GaussianPair.of(sigma=self.sigma, sensitivity=self.l2_sensitivity)
 
     def noise_inflation(self, dimension: int = 1) -> float:
-        """How much larger than σ the standard deviation is that pays for rounding to the grid."""
+        """Standard deviation of the noise added on the grid, over σ: at least 1, for rounding."""
         return 1.0 if self.arithmetic == "real" else self._noise(dimension).inflation
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Floats:

@@ -118,7 +118,7 @@ class GridNoise:
 
     @property
     def grid(self) -> Grid:
-        """The declared grid, or one that balances three wishes.
+        """The declared grid, or a default that balances privacy cost against speed.
 
         Rounding should add at most 2^-fine to the sensitivity; the scale should be at most 2^32
         steps, or floats settle too few draws; in no case should rounding add more than 2^-6 of

@@ -1,4 +1,4 @@
-"""Integers with exactly the law of a rounded continuous magnitude.
+"""Integers with exactly the distribution of a rounded continuous magnitude.
 
 A draw is u ↦ ⌊scale·x(u) + offset⌋, where x is the quantile function and u is uniform with
 infinitely many digits, 63 of which are drawn at first. Floats settle the integer whenever it is

@@ -86,7 +86,7 @@ class NormMechanism:
         return LeakyResponsePair(ApproxDP(epsilon=self._epsilon))
 
     def noise_inflation(self, dimension: int = 1) -> float:
-        """How much larger than b the scale is that pays for rounding to the grid."""
+        """Scale of the noise added on the grid, over b: at least 1, for rounding."""
         return 1.0 if self.arithmetic == "real" else self._noise(dimension).inflation
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Floats:

@@ -1,4 +1,4 @@
-"""Integer vectors with exactly the law of rounded noise of density ∝ exp(−‖z‖_p/scale).
+"""Integer vectors with exactly the distribution of rounded noise of density ∝ exp(−‖z‖_p/scale).
 
 Such noise is z = R·x/‖x‖_p: R a sum of d exponentials, the coordinates of x independent with
 density ∝ exp(−|x|^p) (for p = 2, normal). For p = ∞ it is R·x with R a sum of d + 1 exponentials
@@ -33,7 +33,7 @@ _LEAST = 2.0**-10  # a radius or length below this share of its usual size is le
 
 
 def direction_law(norm: float) -> Magnitude:
-    """The law of the coordinates' magnitudes: of any length, since only x/‖x‖ matters."""
+    """The distribution of the coordinates' magnitudes: of any length, since only x/‖x‖ matters."""
     if norm == math.inf:
         return UNIT
     return HALF_NORMAL if norm == 2 else HalfGeneralizedNormal(norm)

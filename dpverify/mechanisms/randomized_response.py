@@ -63,7 +63,7 @@ class RandomizedResponse:
         return Claim(guarantee, None, RANDOMIZED_RESPONSE, _assumes(self.arithmetic))
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
-        """The two laws of binary randomized response; they dominate those of k > 2 categories."""
+        """The pair of binary randomized response, which dominates that of k > 2 categories."""
         Relation.parse(relation)
         return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
 
@@ -125,7 +125,7 @@ class LeakyRandomizedResponse:
         return Claim(self._guarantee, None, LEAKY_RESPONSE, _assumes(self.arithmetic))
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
-        """The two laws of the outputs themselves."""
+        """The two distributions of the outputs themselves."""
         Relation.parse(relation)
         return LeakyResponsePair(self._guarantee)
 

@@ -65,8 +65,8 @@ class Subsampled:
         if replaced:
             raise NotSupported(
                 f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise for "
-                f"relation={Relation.REPLACE_ONE.value!r}; any pair will do for "
-                f"{Relation.ADD_REMOVE.value!r}"
+                f"relation={Relation.REPLACE_ONE.value!r}; under "
+                f"{Relation.ADD_REMOVE.value!r} it may have any pair"
             )
         return SampledPair(base, self.rate, mixed).simplest
 

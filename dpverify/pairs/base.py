@@ -97,7 +97,7 @@ class Pair(ABC):
         return self._states("singular_mass", "singular_mass_ball")
 
     def _states(self, *names: str) -> bool:
-        """Whether the subclass says one of these itself."""
+        """Whether the subclass defines one of these itself."""
         return any(getattr(type(self), name) is not getattr(Pair, name) for name in names)
 
     def delta_ball(self, epsilon: arb) -> arb:
@@ -188,7 +188,7 @@ class Pair(ABC):
         return None
 
     def check(self) -> None:
-        """Raise unless what the class says of itself can be true; run when it is first composed."""
+        """Raise if the profile cannot be that of a pair; run when it is first composed."""
         if type(self).__module__.partition(".")[0] == __name__.partition(".")[0]:
             return
         try:

@@ -1,4 +1,4 @@
-"""Steps that may show either of two neighbors first: the least pair that dominates both orders."""
+"""The least pair that dominates another in both directions, for steps that may go either way."""
 
 from dataclasses import dataclass
 

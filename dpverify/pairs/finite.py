@@ -96,7 +96,7 @@ class FinitePair(Pair):
 
     @property
     def exact(self) -> "FinitePair":
-        """The same two laws with Fractions as entries."""
+        """The same two distributions with Fractions as entries."""
         if isinstance(self.left, tuple):
             return self
         left, right = zip(*self.masses(), strict=True)
@@ -337,7 +337,7 @@ class FinitePair(Pair):
 
     @property
     def _equal(self) -> bool:
-        """Whether both laws are the same: then no ratio exceeds 1."""
+        """Whether both distributions are the same: then no ratio exceeds 1."""
         return not self.likelihood.singular and self.likelihood.top == 1
 
     def _positive_balls(self) -> Iterator[tuple[arb, arb]]:

@@ -45,7 +45,7 @@ class GaussianPair(Pair):
 
     @property
     def reversed(self) -> "GaussianPair":
-        """Reflecting about μ/2 exchanges the two laws."""
+        """Reflecting about μ/2 exchanges the two distributions."""
         return self
 
     @property

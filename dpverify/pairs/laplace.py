@@ -36,7 +36,7 @@ class LaplacePair(Pair):
 
     @property
     def reversed(self) -> "LaplacePair":
-        """Reflecting about Δ/2 exchanges the two laws."""
+        """Reflecting about Δ/2 exchanges the two distributions."""
         return self
 
     @property

@@ -37,12 +37,12 @@ class LeakyResponsePair(Pair):
 
     @property
     def reversed(self) -> "LeakyResponsePair":
-        """Renaming 0 ↔ 1 and "U" ↔ "V" exchanges the two laws."""
+        """Renaming 0 ↔ 1 and "U" ↔ "V" exchanges the two distributions."""
         return self
 
     @property
     def reveals(self) -> bool:
-        """Whether the two laws share no outcome at all."""
+        """Whether the two distributions share no outcome at all."""
         return self.worst.epsilon == math.inf or self.worst.delta == 1
 
     @property

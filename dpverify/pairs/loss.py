@@ -102,7 +102,7 @@ class LeakyLoss(PrivacyLoss):
 
 
 def float_loss(left: Floats, right: Floats) -> PrivacyLoss:
-    """The loss of two laws of floats, without cancellation near 0 and overflow far from it."""
+    """The loss of two vectors of floats, without cancellation near 0 and overflow far from it."""
     left, right = left / math.fsum(left), right / math.fsum(right)
     finite = (left > 0.0) & (right > 0.0)
     p, q = left[finite], right[finite]

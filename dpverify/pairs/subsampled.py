@@ -1,4 +1,4 @@
-"""Poisson-subsampled noise: pairs in which one law, or both, mix shifted noise into the unshifted.
+"""Poisson-subsampled noise: pairs in which one or both sides mix shifted and unshifted noise.
 
 With B the noise of the inner mechanism, B(±s) the same moved by its sensitivity, and q the rate:
 
@@ -41,7 +41,7 @@ _FAR = 2.0**30  # outcomes beyond are bounded, not computed: their probability i
 
 
 class Mixed(Enum):
-    """Which law is a mixture: the left (record removed), the right (added), both (replaced)."""
+    """Which side is a mixture: the left (record removed), the right (added), both (replaced)."""
 
     LEFT = "left"
     RIGHT = "right"
@@ -69,7 +69,7 @@ class SubsampledPair(Pair):
 
     @property
     def reversed(self) -> "SubsampledPair":
-        """Exchanging the laws exchanges the sides that are mixed; both by reflecting outcomes."""
+        """The pair with its mixed sides exchanged; where both are mixed, by reflecting outcomes."""
         other = {Mixed.LEFT: Mixed.RIGHT, Mixed.RIGHT: Mixed.LEFT, Mixed.BOTH: Mixed.BOTH}
         return replace(self, mixed=other[self.mixed])
 
@@ -79,12 +79,12 @@ class SubsampledPair(Pair):
 
     @property
     def left_rate(self) -> float:
-        """The share of B(s) in the left law."""
+        """The share of B(s) in the left distribution."""
         return 0.0 if self.mixed is Mixed.RIGHT else self.rate
 
     @property
     def right_rate(self) -> float:
-        """The share of B(−s) in the right law, after reflection where only that law is mixed."""
+        """The share of B(−s) in Q, after reflection where only Q is mixed."""
         return 0.0 if self.mixed is Mixed.LEFT else self.rate
 
     @property
@@ -93,7 +93,7 @@ class SubsampledPair(Pair):
 
     @property
     def is_trivial(self) -> bool:
-        """Whether the two laws are the same."""
+        """Whether the two distributions are the same."""
         return self.rate == 0 or self.base.max_loss == 0.0
 
     @property
@@ -273,7 +273,7 @@ class SampledPair(Pair):
         return self.mixed is Mixed.RIGHT or self.base.is_limit_known
 
     def singular_mass_ball(self) -> arb:
-        """Outcomes that only the record makes possible; none if the right law is the mixture."""
+        """Outcomes that only the record makes possible; none if the right side is the mixture."""
         if self.rate == 1 and self.mixed is Mixed.RIGHT:
             return self.base.reversed.singular_mass_ball()
         if self.mixed is Mixed.RIGHT:
@@ -285,7 +285,7 @@ class SampledPair(Pair):
 
 
 def mixture_profile(base: Pair, rate: float, mixed: Mixed, epsilon: arb) -> arb:
-    """q·δ(ln((e^ε − 1 + q)/q)) of the base if the left law is mixed. [ZDW22 Thm 11]
+    """q·δ(ln((e^ε − 1 + q)/q)) of the base if the left distribution is mixed. [ZDW22 Thm 11]
 
     (1 − (1−q)·e^ε)·δ(ln(q·e^ε/(1 − (1−q)·e^ε))) of the reversed base if the right one is.
     """

@@ -53,7 +53,7 @@ class WithoutReplacementPair(Pair):
 
     @property
     def reversed(self) -> "WithoutReplacementPair":
-        """Exchanging old and new record exchanges the two laws."""
+        """Exchanging old and new record exchanges the two distributions."""
         return self
 
     @property
@@ -147,5 +147,5 @@ class WithoutReplacementPair(Pair):
         return self.base if self.rate == 1 else self
 
     def atom_ball(self) -> arb:
-        """The mass of both laws at loss 0: (1−q)·(1 − 2·B(z > s/2))."""
+        """The mass of both distributions at loss 0: (1−q)·(1 − 2·B(z > s/2))."""
         return (1 - ball(self.rate)) * (1 - 2 * self.shift.tail(self.shift.size / 2))

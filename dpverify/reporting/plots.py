@@ -87,7 +87,7 @@ def wealth_figure(history: Sequence[Progress], level: float) -> "Figure":
     from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
 
     if not history:
-        raise InvalidParameter("history=() must hold what an audit told as it went on")
+        raise InvalidParameter("history=() must hold the progress reports of an audit")
     figure = Figure(figsize=(6.5, 4.0), layout="constrained")
     axes = figure.subplots()
     draws = [each.samples for each in history]

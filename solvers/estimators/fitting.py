@@ -78,7 +78,7 @@ class Fitted:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearModel(PrivateEstimator, ABC):
-    """What linear models are told beyond the budget, and what is kept of their fits."""
+    """Parameters of linear models beside the budget, and what is kept of their fits."""
 
     norm_bound: float | None = None
     method: str = "auto"

@@ -1,4 +1,4 @@
-"""One problem, one solve, one certificate.
+"""Regularized empirical risk minimization: the problem, its solution and its certificate.
 
 A `Problem` is a loss under declared bounds, a regularizer and a domain. `minimize` finds the
 minimum for one dataset and many linear parts, by the method that suits the problem, and returns
@@ -48,7 +48,7 @@ class Solution:
     gradients: Floats | None = None
 
     def within(self, distance: float) -> "Solution":
-        """Itself, if every point is certified to be that near its exact minimum; or refuse.
+        """The solution, if every point is certified to be that near its minimum; raise otherwise.
 
         How near it is depends on the data and is not said; `Problem.minimize` with `within` never
         gets here.

@@ -278,7 +278,7 @@ def kind_of(budget: object) -> Kind:
 
 
 def check_budget(budget: object) -> None:
-    """Refuse budgets that no amount of noise, or any, would meet."""
+    """Refuse a budget that no noise meets, or that every noise meets."""
     match budget:
         case ApproxDP(delta=0.0):
             raise InvalidParameter(

@@ -157,7 +157,7 @@ def binomial_tail(count: int, trials: int, probability: arb) -> arb:
 
 
 class Optimal(Rule):
-    """The optimum over all mechanisms with these (ε, δ): exact where the parts are just that."""
+    """The optimum over all mechanisms with these (ε, δ): exact if all parts are such guarantees."""
 
     name = "optimal"
     theorem = OPTIMAL_COMPOSITION
@@ -192,7 +192,7 @@ class Optimal(Rule):
 
 
 def within_reach(parts: Stated) -> bool:
-    """Whether optimal composition ends soon: unequal parts are listed outcome by outcome."""
+    """Whether optimal composition is fast enough: unequal parts are listed outcome by outcome."""
     unequal = len({part for part, _ in parts}) > 1
     return not unequal or max(times for _, times in parts) <= _MOST_UNEQUAL
 

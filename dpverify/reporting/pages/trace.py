@@ -10,7 +10,7 @@ _TONES: dict[str, Tone] = {"shown": "good", "refuted": "bad"}
 
 
 def trace_page(found: Traced, *, target: str, command: str) -> Page:
-    """`target` names the mechanism as the reader knows it."""
+    """The page of an audit; `target` is the mechanism's name for the reader."""
     sections = [_claim(found, target), _spending(found)]
     if found.leaks or found.puzzles:
         sections.append(_troubles(found))
