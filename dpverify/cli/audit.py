@@ -14,13 +14,14 @@ from dpverify.auditing.procedure.state import Levels
 from dpverify.auditing.verdict import Verdict, Witness
 from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.output import (
+    Json,
     check_output,
     command_line,
     console,
-    number,
+    count_option,
+    number_option,
     print_json,
     progress,
-    whole_number,
 )
 from dpverify.cli.solver_targets import is_solver, solver, worst_pair
 from dpverify.cli.targets import load_data, load_target
@@ -41,8 +42,6 @@ EXAMPLE = (
 )
 
 _LEVEL = 0.01
-_NUMBER: dict[str, Any] = {"parser": number, "metavar": "NUMBER"}
-_COUNT: dict[str, Any] = {"parser": whole_number, "metavar": "COUNT"}
 _LEAST_BAND = 4000  # draws a side, below which a band shows nothing
 
 
@@ -62,35 +61,30 @@ def audit(
     relation: Annotated[
         str | None, typer.Option(help="For a solver: add-remove or replace-one.")
     ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Claimed ε.", **_NUMBER)] = None,
-    delta: Annotated[float, typer.Option(help="Claimed δ.", **_NUMBER)] = 0.0,
-    rho: Annotated[float | None, typer.Option(help="Claimed ρ of zCDP.", **_NUMBER)] = None,
-    mu: Annotated[float | None, typer.Option(help="Claimed μ of Gaussian DP.", **_NUMBER)] = None,
-    order: Annotated[
-        float | None, typer.Option(help="Rényi order at which ε is claimed.", **_NUMBER)
-    ] = None,
+    epsilon: Annotated[float | None, number_option("Claimed ε.")] = None,
+    delta: Annotated[float, number_option("Claimed δ.")] = 0.0,
+    rho: Annotated[float | None, number_option("Claimed ρ of zCDP.")] = None,
+    mu: Annotated[float | None, number_option("Claimed μ of Gaussian DP.")] = None,
+    order: Annotated[float | None, number_option("Rényi order at which ε is claimed.")] = None,
     level: Annotated[
         float | None,
-        typer.Option(
-            help="Probability of refuting an honest mechanism; 0.01, or what the witness has.",
-            **_NUMBER,
+        number_option(
+            "Probability of refuting an honest mechanism; 0.01, or what the witness has."
         ),
     ] = None,
-    samples: Annotated[int | None, typer.Option(help="Most draws on each side.", **_COUNT)] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same verdict.", **_COUNT)] = 0,
+    samples: Annotated[int | None, count_option("Most draws on each side.")] = None,
+    seed: Annotated[int, count_option("Same seed, same verdict.")] = 0,
     method: Annotated[str, typer.Option(help="both, anytime or fixed.")] = "both",
     arithmetic: Annotated[
         str, typer.Option(help="real, or float to judge the bits of outputs too.")
     ] = "real",
     timeout: Annotated[
-        float | None,
-        typer.Option(help="Seconds after which one call counts as a time-out.", **_NUMBER),
+        float | None, number_option("Seconds after which one call counts as a time-out.")
     ] = None,
     seconds: Annotated[
-        float | None,
-        typer.Option(help="Seconds for the audit; then it tells what it found.", **_NUMBER),
+        float | None, number_option("Seconds for the audit; then it tells what it found.")
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that draw; same verdict.", **_COUNT)] = 1,
+    workers: Annotated[int, count_option("Processes that draw; same verdict.")] = 1,
     checkpoint: Annotated[
         Path | None, typer.Option(help="File that keeps the draws; run again to go on.")
     ] = None,
@@ -110,7 +104,7 @@ def audit(
     report: Annotated[
         Path | None, typer.Option(help="Write a self-contained HTML page to this file.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    json: Json = False,
 ) -> int:
     """Try to refute a claim with samples; exit code 1 if it is refuted."""
     for name, path in (("save-witness", save_witness), ("plot", plot), ("band", band)):

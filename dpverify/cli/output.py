@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
@@ -59,6 +59,19 @@ def whole_number(text: str | float) -> int:
     if not value.is_integer():
         raise typer.BadParameter(f"{text!r} must be a whole number")
     return int(value)
+
+
+def number_option(text: str) -> Any:  # noqa: ANN401  # what typer.Option returns
+    """An option that takes a real number."""
+    return typer.Option(parser=number, metavar="NUMBER", help=text)
+
+
+def count_option(text: str) -> Any:  # noqa: ANN401  # what typer.Option returns
+    """An option that takes a whole number."""
+    return typer.Option(parser=whole_number, metavar="COUNT", help=text)
+
+
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 
 
 def check_output(name: str, path: Path | None) -> None:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpverify.cli.exits import INTERRUPTED
-from dpverify.cli.output import command_line, console, print_json, progress
+from dpverify.cli.output import Json, command_line, console, print_json, progress
 from dpverify.theorems import Theorem
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def prove(
     report: Annotated[
         Path | None, typer.Option(help="Write a page with all steps to this .html file.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Run the proofs, or one with its steps: proved, cited, refuted by counterexample, failed."""
     # The proofs import sympy, which is slow; no other verb needs them.

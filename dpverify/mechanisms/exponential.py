@@ -17,12 +17,11 @@ from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms.choice import CutPoints, at_precision
 from dpverify.mechanisms.grid import exact
 from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    REAL_ARITHMETIC,
     Arithmetic,
     check_arithmetic,
     check_draw,
     check_flag,
+    grounds,
     outputs_of,
     real_vector,
 )
@@ -71,8 +70,7 @@ class ExponentialMechanism:
 
     @property
     def claim(self) -> Claim:
-        grid = (RANDOM_BITS, _FLOAT_WEIGHTS)
-        assumes = grid if self.arithmetic == "grid" else (REAL_ARITHMETIC,)
+        assumes = grounds(self.arithmetic, _FLOAT_WEIGHTS)
         return Claim(PureDP(epsilon=self.epsilon), None, EXPONENTIAL_MECHANISM, assumes)
 
     def pair(self, relation: Relation) -> LeakyResponsePair:

@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
-from dpverify.errors import InvalidParameter
-from dpverify.mechanisms.inversion import LARGEST_SCALE
+from dpverify.errors import InvalidParameter, as_count, settle
+from dpverify.mechanisms.inputs import Arithmetic, as_exponent, check_arithmetic
+from dpverify.mechanisms.inversion import LARGEST_SCALE, nearest_steps
+from dpverify.mechanisms.laws import Exponential, HalfNormal
 
 LEAST_EXPONENT, GREATEST_EXPONENT = -1000, 900
 FINE = 20  # the default step adds at most 2^-FINE of the sensitivity in ordinary cases
@@ -33,6 +35,12 @@ _RESOLVED = 1 << 53  # beyond, several multiples of the step share one float
 def exact(value: SupportsFloat) -> Fraction:
     """The checked real number itself."""
     return Fraction(value) if isinstance(value, (int, Fraction)) else Fraction(float(value))
+
+
+def checked_grid(arithmetic: Arithmetic, exponent: object) -> int | None:
+    """The exponent of the grid as an int, or None; refuse an unknown arithmetic."""
+    check_arithmetic(arithmetic)
+    return as_exponent("grid_exponent", exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +109,7 @@ def spread(norm: float, dimension: int) -> arb:
     return arb(dimension) ** (1 / ball(norm))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class GridNoise:
     """Noise of a declared scale on a query of a declared sensitivity, moved to a grid.
 
@@ -115,6 +123,21 @@ class GridNoise:
     dimension: int
     exponent: int | None
     fine: int = FINE
+
+    def __post_init__(self) -> None:
+        settle(self, dimension=as_count("dimension", self.dimension))
+
+    def released(
+        self, law: Exponential | HalfNormal, answer: Floats, size: int, rng: np.random.Generator
+    ) -> Floats:
+        """`size` releases of the answer, each coordinate with noise of its own."""
+        shape = (size, *answer.shape)
+        return self.grid.release(answer, nearest_steps(law, self.scale_in_steps, shape, rng))
+
+    def log_masses(self, law: Exponential | HalfNormal, outputs: Floats, answer: Floats) -> Floats:
+        """Log probability of each coordinate of outputs that `released` draws; −∞ off the grid."""
+        steps, reachable = self.grid.noise_of(outputs, answer)
+        return np.where(reachable, law.log_rounded_mass(steps, self.scale_in_steps), -np.inf)
 
     @property
     def grid(self) -> Grid:

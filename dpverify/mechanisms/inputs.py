@@ -21,6 +21,11 @@ def check_arithmetic(arithmetic: object) -> None:
     check_member("arithmetic", arithmetic, ("grid", "real"))
 
 
+def grounds(arithmetic: Arithmetic, *assumptions: str) -> tuple[str, ...]:
+    """What a claim assumes: on a grid uniform bits and the assumptions, else real arithmetic."""
+    return (RANDOM_BITS, *assumptions) if arithmetic == "grid" else (REAL_ARITHMETIC,)
+
+
 def check_flag(name: str, value: object) -> None:
     """Raise unless `value` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
@@ -87,11 +92,6 @@ def as_exponent(name: str, value: object, low: int, high: int) -> int | None:
             f"{name}={shown(value)} must be None or a whole number from {low} to {high}"
         )
     return int(value)  # type: ignore[call-overload, no-any-return]  # it is Integral
-
-
-def check_exponent(name: str, value: object, low: int, high: int) -> None:
-    """Raise where `as_exponent` does."""
-    as_exponent(name, value, low, high)
 
 
 def outputs_of(outputs: ArrayLike, answer_shape: tuple[int, ...]) -> NDArray[np.generic]:

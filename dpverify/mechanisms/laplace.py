@@ -8,21 +8,17 @@ from numpy.typing import ArrayLike
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import as_count, as_positive, settle
+from dpverify.errors import as_positive, settle
 from dpverify.guarantees import PureDP
-from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
+from dpverify.mechanisms.grid import GridNoise, checked_grid, exact
 from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    REAL_ARITHMETIC,
     Arithmetic,
-    as_exponent,
-    check_arithmetic,
     check_draw,
+    grounds,
     outputs_of,
     per_draw,
     real_array,
 )
-from dpverify.mechanisms.inversion import nearest_steps
 from dpverify.mechanisms.laws import EXPONENTIAL
 from dpverify.neighbors import Relation
 from dpverify.pairs import LaplacePair
@@ -52,18 +48,13 @@ class Laplace:
     def __post_init__(self) -> None:
         settle(self, scale=as_positive("scale", self.scale))
         settle(self, l1_sensitivity=as_positive("l1_sensitivity", self.l1_sensitivity))
-        check_arithmetic(self.arithmetic)
-        exponent = as_exponent(
-            "grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT
-        )
-        settle(self, grid_exponent=exponent)
+        settle(self, grid_exponent=checked_grid(self.arithmetic, self.grid_exponent))
 
     @property
     def claim(self) -> Claim:
         ratio = exact(self.l1_sensitivity) / exact(self.scale)
         epsilon = enclose(lambda: ball(ratio))[1]
-        grid = (RANDOM_BITS, EXPONENTIAL.assumption)
-        assumes = grid if self.arithmetic == "grid" else (REAL_ARITHMETIC,)
+        assumes = grounds(self.arithmetic, EXPONENTIAL.assumption)
         return Claim(PureDP(epsilon=epsilon), None, LAPLACE, assumes)
 
     def pair(self, relation: Relation) -> LaplacePair:
@@ -79,13 +70,9 @@ class Laplace:
         """`size` independent releases of the answer `data`: an array (size, *answer shape)."""
         answer = real_array("data", data)
         check_draw(size, rng)
-        shape = (size, *answer.shape)
         if self.arithmetic == "real":
-            return answer + rng.laplace(0.0, float(self.scale), shape)
-        noise = self._noise(answer.size)
-        return noise.grid.release(
-            answer, nearest_steps(EXPONENTIAL, noise.scale_in_steps, shape, rng)
-        )
+            return answer + rng.laplace(0.0, float(self.scale), (size, *answer.shape))
+        return self._noise(answer.size).released(EXPONENTIAL, answer, size, rng)
 
     def log_density(self, outputs: ArrayLike, data: ArrayLike) -> Floats:
         """For each output, its log probability (grid) or log density (real) on the answer `data`.
@@ -98,18 +85,8 @@ class Laplace:
             scale = float(self.scale)
             logs = -np.abs(draws - answer) / scale - np.log(2.0 * scale)
         else:
-            noise = self._noise(answer.size)
-            steps, reachable = noise.grid.noise_of(draws, answer)
-            masses = EXPONENTIAL.log_rounded_mass(steps, noise.scale_in_steps)
-            logs = np.where(reachable, masses, -np.inf)
+            logs = self._noise(answer.size).log_masses(EXPONENTIAL, draws, answer)
         return per_draw(logs)
 
     def _noise(self, dimension: int) -> GridNoise:
-        dimension = as_count("dimension", dimension)
-        return GridNoise(
-            scale=self.scale,
-            sensitivity=self.l1_sensitivity,
-            norm=1.0,
-            dimension=dimension,
-            exponent=self.grid_exponent,
-        )
+        return GridNoise(self.scale, self.l1_sensitivity, 1.0, dimension, self.grid_exponent)

@@ -49,7 +49,7 @@ def lengths(rows: Floats, norm: float) -> Floats:
     return column
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NormNoise:
     """Noise of density ∝ exp(−‖z‖_p/scale) in `dimension` ≥ 2 coordinates, rounded to integers.
 

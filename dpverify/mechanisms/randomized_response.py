@@ -15,12 +15,11 @@ from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms.choice import CutPoints, at_precision
 from dpverify.mechanisms.grid import exact
 from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    REAL_ARITHMETIC,
     Arithmetic,
     category_array,
     check_arithmetic,
     check_draw,
+    grounds,
     outputs_of,
     per_draw,
 )
@@ -60,7 +59,7 @@ class RandomizedResponse:
     @property
     def claim(self) -> Claim:
         guarantee = PureDP(epsilon=self.epsilon)
-        return Claim(guarantee, None, RANDOMIZED_RESPONSE, _assumes(self.arithmetic))
+        return Claim(guarantee, None, RANDOMIZED_RESPONSE, grounds(self.arithmetic))
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
         """The pair of binary randomized response, which dominates that of k > 2 categories."""
@@ -122,7 +121,7 @@ class LeakyRandomizedResponse:
 
     @property
     def claim(self) -> Claim:
-        return Claim(self._guarantee, None, LEAKY_RESPONSE, _assumes(self.arithmetic))
+        return Claim(self._guarantee, None, LEAKY_RESPONSE, grounds(self.arithmetic))
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
         """The two distributions of the outputs themselves."""
@@ -169,10 +168,6 @@ class LeakyRandomizedResponse:
             return leak
         odds = (-ball(exact(self.epsilon))).exp()
         return leak + (1 - leak) * odds / (1 + odds)
-
-
-def _assumes(arithmetic: Arithmetic) -> tuple[str, ...]:
-    return (RANDOM_BITS,) if arithmetic == "grid" else (REAL_ARITHMETIC,)
 
 
 def _cuts(formulas: list[Formula]) -> CutPoints:

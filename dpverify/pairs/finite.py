@@ -150,10 +150,6 @@ class FinitePair(Pair):
     def singular_mass_ball(self) -> arb:
         return ball(self.likelihood.singular)
 
-    @property
-    def max_loss(self) -> float:
-        return enclose(self.max_loss_ball)[1]
-
     def max_loss_ball(self) -> arb:
         """The logarithm of the largest finite ratio, or 0 if that is negative."""
         top = self.likelihood.top

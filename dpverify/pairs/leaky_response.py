@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from dpverify.balls import ball, enclose
+from dpverify.balls import ball
 from dpverify.errors import as_float
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs.base import Pair
@@ -48,10 +48,6 @@ class LeakyResponsePair(Pair):
     @property
     def singular_mass(self) -> float:
         return 1.0 if self.reveals else self.worst.delta
-
-    @property
-    def max_loss(self) -> float:
-        return enclose(self.max_loss_ball)[1]
 
     def max_loss_ball(self) -> arb:
         return ball(0.0 if self.reveals else self.worst.epsilon)

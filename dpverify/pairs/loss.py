@@ -38,11 +38,6 @@ class PrivacyLoss:
             return math.inf
         return math.fsum(self.losses * self.masses)
 
-    @property
-    def finite_mean(self) -> float:
-        """The expected loss under P, given that it is finite."""
-        return math.fsum(self.losses * self.masses) / math.fsum(self.masses)
-
     def tail(self, threshold: float) -> float:
         """P(loss ≥ threshold), the infinite losses included."""
         threshold = as_real("threshold", threshold)

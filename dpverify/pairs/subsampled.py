@@ -27,7 +27,7 @@ from fractions import Fraction
 
 from flint import acb, arb, ctx
 
-from dpverify.balls import ball, enclose
+from dpverify.balls import ball
 from dpverify.errors import InvalidParameter, NotSupported, as_between, settle
 from dpverify.pairs.base import Pair
 from dpverify.pairs.finite import FinitePair
@@ -62,6 +62,7 @@ class SubsampledPair(Pair):
     base: GaussianPair | LaplacePair
     rate: float
     mixed: Mixed = Mixed.LEFT
+    singular_mass = 0.0
 
     def __post_init__(self) -> None:
         check_base(self.base)
@@ -72,10 +73,6 @@ class SubsampledPair(Pair):
         """The pair with its mixed sides exchanged; where both are mixed, by reflecting outcomes."""
         other = {Mixed.LEFT: Mixed.RIGHT, Mixed.RIGHT: Mixed.LEFT, Mixed.BOTH: Mixed.BOTH}
         return replace(self, mixed=other[self.mixed])
-
-    @property
-    def singular_mass(self) -> float:
-        return 0.0
 
     @property
     def left_rate(self) -> float:
@@ -106,10 +103,6 @@ class SubsampledPair(Pair):
         if isinstance(self.base, GaussianPair):
             return GaussianPair(4 * self.base.squared_mu)
         return replace(self.base, sensitivity=2.0 * self.base.sensitivity)
-
-    @property
-    def max_loss(self) -> float:
-        return enclose(self.max_loss_ball)[1]
 
     def loss_law(self) -> LossLaw:
         return self.shift.loss_law(left=self.left_rate, right=self.right_rate)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import acb, arb
 
-from dpverify.balls import ball, enclose
+from dpverify.balls import ball
 from dpverify.errors import as_between, settle
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
@@ -32,6 +32,7 @@ class WithoutReplacementPair(Pair):
 
     base: GaussianPair | LaplacePair
     rate: float
+    singular_mass = 0.0
 
     def __post_init__(self) -> None:
         check_base(self.base)
@@ -55,14 +56,6 @@ class WithoutReplacementPair(Pair):
     def reversed(self) -> "WithoutReplacementPair":
         """Exchanging old and new record exchanges the two distributions."""
         return self
-
-    @property
-    def singular_mass(self) -> float:
-        return 0.0
-
-    @property
-    def max_loss(self) -> float:
-        return enclose(self.max_loss_ball)[1]
 
     def max_loss_ball(self) -> arb:
         return self.removed.max_loss_ball()

@@ -15,7 +15,7 @@ from dpverify.errors import InvalidParameter, NotSupported, check_between, check
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms.choice import CutPoints, at_precision
 from dpverify.mechanisms.grid import exact
-from dpverify.mechanisms.inputs import RANDOM_BITS, check_draw, check_exponent, check_flag
+from dpverify.mechanisms.inputs import RANDOM_BITS, as_exponent, check_draw, check_flag
 from dpverify.mechanisms.uniform import WORD_BITS, LazyUniform, leading, random_words, refine
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
@@ -76,7 +76,7 @@ class ExponentialOnBall:
         check_positive("epsilon", self.epsilon)
         check_between("ridge", self.ridge, 0.0, 1e300)
         check_flag("clip_records", self.clip_records)
-        check_exponent("lattice_bits", self.lattice_bits, 1, _MOST_BITS)
+        as_exponent("lattice_bits", self.lattice_bits, 1, _MOST_BITS)
         if not isinstance(self.domain, Ball):
             raise NotSupported(f"domain={self.domain!r} must be a Ball")
         if isinstance(self.loss, Softmax):

@@ -27,13 +27,12 @@ from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms.choice import CutPoints, at_precision
 from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, Grid, exact
 from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    REAL_ARITHMETIC,
     Arithmetic,
+    as_exponent,
     check_arithmetic,
     check_draw,
-    check_exponent,
     check_flag,
+    grounds,
     outputs_of,
 )
 from dpverify.neighbors import Relation
@@ -153,14 +152,13 @@ class ExponentialQuantile:
             raise InvalidParameter(f"quantile={self.quantile!r} must lie strictly between 0 and 1")
         check_flag("clip", self.clip)
         check_arithmetic(self.arithmetic)
-        check_exponent("grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
+        as_exponent("grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
         if self.arithmetic == "grid":
             self._ends()
 
     @property
     def claim(self) -> Claim:
-        grid = (RANDOM_BITS, _FLOAT_WEIGHTS)
-        assumes = grid if self.arithmetic == "grid" else (REAL_ARITHMETIC,)
+        assumes = grounds(self.arithmetic, _FLOAT_WEIGHTS)
         guarantee = PureDP(epsilon=self.epsilon)
         return Claim(guarantee, self.relation, EXPONENTIAL_MECHANISM, assumes)
 

@@ -167,27 +167,20 @@ class Optimal(Rule):
         return stated is not None and within_reach(stated)
 
     def epsilon(self, parts: Parts, delta: float, tolerance: float) -> Answer:
-        exact = leaky_parts(parts)
-        stated = exact or bounded(parts)
-        if stated is None:
-            return None
-        composition = _composed(stated)
-        if isinstance(composition, OptimalComposition):
-            found = composition.epsilon(delta)
-        else:
-            found = composition.epsilon(delta, tolerance=tolerance)
-        return found if exact else found.upper
+        return self._found(parts, "epsilon", delta, tolerance)
 
     def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:
+        return self._found(parts, "delta", epsilon, tolerance)
+
+    def _found(self, parts: Parts, unknown: str, at: float, tolerance: float) -> Answer:
         exact = leaky_parts(parts)
         stated = exact or bounded(parts)
         if stated is None:
             return None
         composition = _composed(stated)
-        if isinstance(composition, OptimalComposition):
-            found = composition.delta(epsilon)
-        else:
-            found = composition.delta(epsilon, tolerance=tolerance)
+        equal = isinstance(composition, OptimalComposition)
+        options = {} if equal else {"tolerance": tolerance}
+        found: Bracket = getattr(composition, unknown)(at, **options)
         return found if exact else found.upper
 
 
