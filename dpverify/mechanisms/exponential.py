@@ -14,8 +14,6 @@ from dpverify.balls import ball
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_positive, as_real, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.choice import CutPoints, at_precision
-from dpverify.mechanisms.grid import exact
 from dpverify.mechanisms.inputs import (
     Arithmetic,
     check_arithmetic,
@@ -25,6 +23,8 @@ from dpverify.mechanisms.inputs import (
     outputs_of,
     real_vector,
 )
+from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
+from dpverify.mechanisms.sampling.grid import exact
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import EXPONENTIAL_MECHANISM

@@ -10,16 +10,17 @@ from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import as_positive, settle
 from dpverify.guarantees import GaussianDP
-from dpverify.mechanisms.grid import GridNoise, checked_grid, exact
 from dpverify.mechanisms.inputs import (
     Arithmetic,
     check_draw,
+    checked_grid,
     grounds,
     outputs_of,
     per_draw,
     real_array,
 )
-from dpverify.mechanisms.laws import HALF_NORMAL
+from dpverify.mechanisms.sampling.grid import GridNoise, exact
+from dpverify.mechanisms.sampling.magnitudes import HALF_NORMAL
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair
 from dpverify.theorems import ANALYTIC_GAUSSIAN
@@ -33,8 +34,8 @@ class Gaussian:
     `l2_sensitivity` of each other, as the floats that they are.
 
     With arithmetic "grid", releases are multiples of a power of two, 2^`grid_exponent` or one
-    chosen from the parameters and the answer's shape; see `mechanisms/grid.py` for why the claim
-    is exact. With arithmetic "real", noise is a plain float: for simulation only.
+    chosen from the parameters and the answer's shape; `mechanisms/sampling/grid.py` says why the
+    claim is exact. With arithmetic "real", noise is a plain float: for simulation only.
 
     >>> noise = Gaussian(sigma=2.0, l2_sensitivity=1.0)
     >>> noise.claim.guarantee

@@ -13,6 +13,7 @@ Arithmetic: TypeAlias = Literal["grid", "real"]
 
 RANDOM_BITS = "the generator's bits are uniform and independent"
 REAL_ARITHMETIC = "real arithmetic"
+LEAST_EXPONENT, GREATEST_EXPONENT = -1000, 900  # of a grid's step
 
 _EXACT_INTEGERS = 1 << 53  # beyond, floats skip integers
 
@@ -92,6 +93,12 @@ def as_exponent(name: str, value: object, low: int, high: int) -> int | None:
             f"{name}={shown(value)} must be None or a whole number from {low} to {high}"
         )
     return int(value)  # type: ignore[call-overload, no-any-return]  # it is Integral
+
+
+def checked_grid(arithmetic: Arithmetic, exponent: object) -> int | None:
+    """The exponent of the grid as an int, or None; refuse an unknown arithmetic."""
+    check_arithmetic(arithmetic)
+    return as_exponent("grid_exponent", exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
 
 
 def outputs_of(outputs: ArrayLike, answer_shape: tuple[int, ...]) -> NDArray[np.generic]:

@@ -10,16 +10,17 @@ from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import as_positive, settle
 from dpverify.guarantees import PureDP
-from dpverify.mechanisms.grid import GridNoise, checked_grid, exact
 from dpverify.mechanisms.inputs import (
     Arithmetic,
     check_draw,
+    checked_grid,
     grounds,
     outputs_of,
     per_draw,
     real_array,
 )
-from dpverify.mechanisms.laws import EXPONENTIAL
+from dpverify.mechanisms.sampling.grid import GridNoise, exact
+from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
 from dpverify.neighbors import Relation
 from dpverify.pairs import LaplacePair
 from dpverify.theorems import LAPLACE

@@ -12,10 +12,17 @@ from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
 from dpverify.errors import as_positive, check_member, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.grid import GridNoise, checked_grid, exact
-from dpverify.mechanisms.inputs import Arithmetic, check_draw, check_flag, grounds, real_vector
-from dpverify.mechanisms.inversion import nearest_steps, whole_steps
-from dpverify.mechanisms.laws import EXPONENTIAL
+from dpverify.mechanisms.inputs import (
+    Arithmetic,
+    check_draw,
+    check_flag,
+    checked_grid,
+    grounds,
+    real_vector,
+)
+from dpverify.mechanisms.sampling.grid import GridNoise, exact
+from dpverify.mechanisms.sampling.inversion import nearest_steps, whole_steps
+from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import NOISY_MAX

@@ -12,17 +12,18 @@ from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, as_between, as_positive, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.grid import GridNoise, checked_grid, exact
 from dpverify.mechanisms.inputs import (
     Arithmetic,
     check_draw,
+    checked_grid,
     grounds,
     outputs_of,
     per_draw,
     real_array,
 )
-from dpverify.mechanisms.laws import EXPONENTIAL
-from dpverify.mechanisms.norm_noise import LARGEST_NORM, NormNoise, direction_law, lengths
+from dpverify.mechanisms.sampling.grid import GridNoise, exact
+from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
+from dpverify.mechanisms.sampling.norm_noise import LARGEST_NORM, NormNoise, direction_law, lengths
 from dpverify.neighbors import Relation
 from dpverify.pairs import LaplacePair, LeakyResponsePair, Pair
 from dpverify.theorems import NORM_MECHANISM

@@ -12,8 +12,6 @@ from dpverify.balls import Formula, ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_between, as_count, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.choice import CutPoints, at_precision
-from dpverify.mechanisms.grid import exact
 from dpverify.mechanisms.inputs import (
     Arithmetic,
     category_array,
@@ -23,6 +21,8 @@ from dpverify.mechanisms.inputs import (
     outputs_of,
     per_draw,
 )
+from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
+from dpverify.mechanisms.sampling.grid import exact
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import LEAKY_RESPONSE, RANDOMIZED_RESPONSE

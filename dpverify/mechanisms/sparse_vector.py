@@ -11,17 +11,18 @@ from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_count, as_positive, as_real, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.grid import GridNoise, checked_grid, exact
 from dpverify.mechanisms.inputs import (
     Arithmetic,
     check_draw,
     check_flag,
+    checked_grid,
     grounds,
     real_array,
     real_vector,
 )
-from dpverify.mechanisms.inversion import nearest_steps
-from dpverify.mechanisms.laws import EXPONENTIAL
+from dpverify.mechanisms.sampling.grid import GridNoise, exact
+from dpverify.mechanisms.sampling.inversion import nearest_steps
+from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import SPARSE_VECTOR

@@ -18,8 +18,8 @@ from dpverify.errors import (
 )
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LaplacePair, Pair
-from dpverify.pairs.subsampled import Mixed, SampledPair, SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.subsampling.poisson import Mixed, SampledPair, SubsampledPair
+from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 from dpverify.theorems import POISSON_SUBSAMPLING, WITHOUT_REPLACEMENT, Theorem
 
 

@@ -13,10 +13,16 @@ from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, check_between, check_positive
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.choice import CutPoints, at_precision
-from dpverify.mechanisms.grid import exact
 from dpverify.mechanisms.inputs import RANDOM_BITS, as_exponent, check_draw, check_flag
-from dpverify.mechanisms.uniform import WORD_BITS, LazyUniform, leading, random_words, refine
+from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
+from dpverify.mechanisms.sampling.grid import exact
+from dpverify.mechanisms.sampling.uniform import (
+    WORD_BITS,
+    LazyUniform,
+    leading,
+    random_words,
+    refine,
+)
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import EXPONENTIAL_MECHANISM

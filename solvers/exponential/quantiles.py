@@ -24,17 +24,17 @@ from dpverify.balls import ball
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_positive, check_real
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.choice import CutPoints, at_precision
-from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, Grid, exact
 from dpverify.mechanisms.inputs import (
+    LEAST_EXPONENT,
     Arithmetic,
-    as_exponent,
-    check_arithmetic,
     check_draw,
     check_flag,
+    checked_grid,
     grounds,
     outputs_of,
 )
+from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
+from dpverify.mechanisms.sampling.grid import Grid, exact
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import EXPONENTIAL_MECHANISM
@@ -151,8 +151,7 @@ class ExponentialQuantile:
         if not 0 < self.quantile < 1:
             raise InvalidParameter(f"quantile={self.quantile!r} must lie strictly between 0 and 1")
         check_flag("clip", self.clip)
-        check_arithmetic(self.arithmetic)
-        as_exponent("grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
+        checked_grid(self.arithmetic, self.grid_exponent)
         if self.arithmetic == "grid":
             self._ends()
 

@@ -20,8 +20,8 @@ from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-from dpverify.pairs.subsampled import SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.subsampling.poisson import SubsampledPair
+from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 from dpverify.theorems import NUMERICAL_COMPOSITION
 
 LARGEST_SQUARED_MU = Fraction(625)

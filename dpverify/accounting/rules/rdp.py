@@ -27,8 +27,8 @@ from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
+from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 from dpverify.theorems import RENYI_COMPOSITION
 
 _ORDERS = tuple(float(order) for order in 1.0 + np.logspace(-6, 9, 46))

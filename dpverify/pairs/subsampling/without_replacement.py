@@ -13,8 +13,8 @@ from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.ramps import UNIT
-from dpverify.pairs.shifts import Shift, shift_of
-from dpverify.pairs.subsampled import Mixed, SubsampledPair, check_base
+from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair, check_base
+from dpverify.pairs.subsampling.shifts import Shift, shift_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,10 @@ from numpy.typing import NDArray
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, as_count, settle
-from dpverify.mechanisms.inputs import Arithmetic, as_exponent, check_arithmetic
-from dpverify.mechanisms.inversion import LARGEST_SCALE, nearest_steps
-from dpverify.mechanisms.laws import Exponential, HalfNormal
+from dpverify.mechanisms.inputs import GREATEST_EXPONENT, LEAST_EXPONENT
+from dpverify.mechanisms.sampling.inversion import LARGEST_SCALE, nearest_steps
+from dpverify.mechanisms.sampling.magnitudes import Exponential, HalfNormal
 
-LEAST_EXPONENT, GREATEST_EXPONENT = -1000, 900
 FINE = 20  # the default step adds at most 2^-FINE of the sensitivity in ordinary cases
 
 _LIMIT = 1 << 61  # answers and releases are clamped to ±2^61 steps; noise to ±2^62
@@ -35,12 +34,6 @@ _RESOLVED = 1 << 53  # beyond, several multiples of the step share one float
 def exact(value: SupportsFloat) -> Fraction:
     """The checked real number itself."""
     return Fraction(value) if isinstance(value, (int, Fraction)) else Fraction(float(value))
-
-
-def checked_grid(arithmetic: Arithmetic, exponent: object) -> int | None:
-    """The exponent of the grid as an int, or None; refuse an unknown arithmetic."""
-    check_arithmetic(arithmetic)
-    return as_exponent("grid_exponent", exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
 
 
 @dataclass(frozen=True, slots=True)

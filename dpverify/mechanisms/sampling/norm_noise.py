@@ -16,16 +16,21 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Ints, Words
 from dpverify.balls import ball
-from dpverify.mechanisms.grid import spread
-from dpverify.mechanisms.inversion import FIRST_PRECISION, LARGEST_STEP, TRUSTED, UNIFORM_BITS
-from dpverify.mechanisms.laws import (
+from dpverify.mechanisms.sampling.grid import spread
+from dpverify.mechanisms.sampling.inversion import (
+    FIRST_PRECISION,
+    LARGEST_STEP,
+    TRUSTED,
+    UNIFORM_BITS,
+)
+from dpverify.mechanisms.sampling.magnitudes import (
     EXPONENTIAL,
     HALF_NORMAL,
     UNIT,
     HalfGeneralizedNormal,
     Magnitude,
 )
-from dpverify.mechanisms.uniform import LazyUniform, leading, random_words, refine
+from dpverify.mechanisms.sampling.uniform import LazyUniform, leading, random_words, refine
 
 _BLOCK = 1 << 16  # uniforms per pass
 LARGEST_NORM = 1000.0  # of finite ones; beyond, powers of balls are too wide

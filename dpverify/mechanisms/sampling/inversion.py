@@ -18,8 +18,8 @@ from flint import ctx
 
 from dpverify.arrays import Ints
 from dpverify.errors import as_positive, settle
-from dpverify.mechanisms.laws import Magnitude
-from dpverify.mechanisms.uniform import LazyUniform, leading, random_words, refine
+from dpverify.mechanisms.sampling.magnitudes import Magnitude
+from dpverify.mechanisms.sampling.uniform import LazyUniform, leading, random_words, refine
 
 LARGEST_STEP = 1 << 62
 LARGEST_SCALE = 2.0**52

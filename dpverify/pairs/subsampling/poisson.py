@@ -34,7 +34,7 @@ from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.loss_law import LossLaw
-from dpverify.pairs.shifts import Shift, shift_of
+from dpverify.pairs.subsampling.shifts import Shift, shift_of
 
 _MOST_OUTCOMES = 10_000  # of a finite pair that is mixed exactly
 _FAR = 2.0**30  # outcomes beyond are bounded, not computed: their probability is below e^(−2^58)
@@ -115,7 +115,7 @@ class SubsampledPair(Pair):
     @property
     def either_way(self) -> Pair:
         """The greater of the two profiles, at every ε, is that of a batch without replacement."""
-        from dpverify.pairs.without_replacement import (  # noqa: PLC0415  # made of these
+        from dpverify.pairs.subsampling.without_replacement import (  # noqa: PLC0415  # made of these
             WithoutReplacementPair,
         )
 
