@@ -116,7 +116,8 @@ class Accountant:
             question = Question("epsilon", float_below(ball(delta)), float(tolerance))
         else:
             raise InvalidParameter(
-                f"delta={delta!r}, epsilon={epsilon!r}: give exactly one of delta and epsilon"
+                f"delta={delta!r}, epsilon={epsilon!r}: exactly one of delta and epsilon must be "
+                "given"
             )
         if not self.parts:
             raise InvalidParameter("parts=() must not be empty: compose something first")

@@ -51,7 +51,7 @@ def compose(
     """Show what a composition costs under every rule that applies, the tightest marked."""
     if (delta is None) == (epsilon is None):
         raise InvalidParameter(
-            f"delta={delta}, epsilon={epsilon}: give exactly one of delta and epsilon"
+            f"delta={delta}, epsilon={epsilon}: exactly one of delta and epsilon must be given"
         )
     _check_files(plot, report)
     accountant = Accountant(relation=Relation.parse(relation))
