@@ -31,7 +31,7 @@ NODES = 40  # to a standard deviation: trapezoid sums of an analytic function
 
 
 def log_transform(part: Part, z: Complex, *, adding: bool) -> Complex:
-    """ln E e^{zL} of one run of a part; `adding` turns the two laws around."""
+    """ln E e^{zL} of one run of a part; `adding` turns the two distributions around."""
     match part["kind"]:
         case "gaussian":
             return z * (z + 1) / (2 * float(part["sigma"]) ** 2)
@@ -51,7 +51,7 @@ def log_transform(part: Part, z: Complex, *, adding: bool) -> Complex:
 
 
 def _log_subsampled(sigma: float, rate: float, z: Complex, *, adding: bool) -> Complex:
-    """Under N(0, σ²) the ratio of the laws is r(x) = 1 − q + q e^{(2x − 1)/(2σ²)}.
+    """Under N(0, σ²) the ratio of the distributions is r(x) = 1 − q + q e^{(2x − 1)/(2σ²)}.
 
     Hence E r^{z+1} when a record is removed and E r^{−z} when one is added. Where r is about
     (1 − q) the integrand has its hump at 0, where it is about q e^… at the exponent's real part.

@@ -1,4 +1,4 @@
-"""Array types, named once: what a signature says of the numbers in an array."""
+"""Array types for signatures."""
 
 from typing import Any, TypeAlias
 

@@ -1,4 +1,4 @@
-"""From formulas to floats that are bounds: ball arithmetic at whatever precision it takes.
+"""Ball arithmetic: formulas at growing precision, returned as floats that are bounds.
 
 A formula is written once, as the paper has it, on `flint.arb` balls. It is then evaluated at
 growing precision until both ends of its ball round to neighboring floats. Cancellation, overflow
@@ -31,7 +31,7 @@ class Order(Enum):
 
 
 def ball(value: float | Fraction) -> arb:
-    """The number itself: exact for ints and floats, rounded at the working precision otherwise."""
+    """The number as a ball: exact for ints and floats, else rounded at the working precision."""
     if isinstance(value, Fraction):
         return arb(fmpq(value.numerator, value.denominator))
     return arb(value if isinstance(value, int) else float(value))

@@ -1,4 +1,4 @@
-"""Claims: what is said of a mechanism, and the one reader of whatever a caller offers as a claim.
+"""Claims about mechanisms, and the one function that reads whatever a caller offers as a claim.
 
 A claim may be one of the library's guarantees, or everything that a profile says: a list of points
 (ε, δ), a function ε ↦ δ, a dominating pair, a mechanism that has one, or an accountant. The latter
@@ -131,7 +131,7 @@ Claimable: TypeAlias = (
 
 
 def read_claim(subject: Claimable | None, relation: Relation | None = None) -> AuditClaim:
-    """What is claimed, in the form that can be held against draws.
+    """The claim that a caller offers, in the form that draws are tested against.
 
     A mechanism stands for its dominating pair under `relation`, or for its own claim if no
     relation is given or it has no pair.
@@ -171,7 +171,7 @@ def read_claim(subject: Claimable | None, relation: Relation | None = None) -> A
 
 
 def claim_from_dict(told: dict[str, Any]) -> AuditClaim:
-    """The claim that `plain.tagged` told."""
+    """The claim that `plain.tagged` wrote."""
     return untagged(told, _KINDS)
 
 
@@ -211,7 +211,7 @@ def _of_profile(subject: Any, name: str) -> ProfileClaim:  # noqa: ANN401  # see
 
 
 def _takes_tolerance(method: Callable[..., object]) -> bool:
-    """Whether an answer may be had loosely, and hence is not quick."""
+    """Whether the profile takes a tolerance, which means that it is slow to evaluate."""
     return "tolerance" in inspect.signature(method).parameters
 
 

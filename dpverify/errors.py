@@ -143,7 +143,7 @@ def _plain(value: object) -> Number | None:
 
 
 def shown(value: object) -> str:
-    """The number as a message shows it: no one reads four hundred digits."""
+    """The number as a message shows it; very long ones by their size."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to print integers of thousands of digits
@@ -160,7 +160,7 @@ def check_member(name: str, value: object, allowed: Iterable[object]) -> None:
 
 
 def check_nonempty(name: str, value: Iterable[object]) -> None:
-    """Raise if there is nothing in `value`."""
+    """Raise if `value` is empty."""
     if not list(value):
         raise InvalidParameter(f"{name}={value!r} must not be empty")
 

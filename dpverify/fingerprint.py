@@ -48,12 +48,11 @@ def digest(what: str, value: object) -> str:
         return _Walk().of(value).hex()[:16]
     except _NoContent as unknown:
         raise InvalidParameter(
-            f"checkpoint must be None: another {what} could not be told from this one, as it holds "
-            f"{unknown}"
+            f"checkpoint must be None: the {what} cannot be identified, as it holds {unknown}"
         ) from None
     except RecursionError:
         raise InvalidParameter(
-            f"checkpoint must be None: {what} is nested too deeply to be told from another"
+            f"checkpoint must be None: the {what} is nested too deeply to be identified"
         ) from None
 
 

@@ -18,7 +18,7 @@ from dpverify.theorems import Theorem
 
 @dataclass(frozen=True, slots=True)
 class PureDP:
-    """ε-DP: P(E) ≤ exp(ε)·Q(E) for all events E and neighboring laws P, Q."""
+    """ε-DP: P(E) ≤ exp(ε)·Q(E) for all events E, P and Q the outputs on neighbors."""
 
     epsilon: float
 
@@ -28,7 +28,7 @@ class PureDP:
 
 @dataclass(frozen=True, slots=True)
 class ApproxDP:
-    """(ε, δ)-DP: P(E) ≤ exp(ε)·Q(E) + δ for all events E and neighboring laws P, Q."""
+    """(ε, δ)-DP: P(E) ≤ exp(ε)·Q(E) + δ for all events E, P and Q the outputs on neighbors."""
 
     epsilon: float
     delta: float = 0.0
@@ -139,7 +139,7 @@ def to_dict(value: Guarantee | Bracket) -> dict[str, Any]:
 
 
 def from_dict(fields: dict[str, Any]) -> Guarantee | Bracket:
-    """The guarantee or bracket that `to_dict` told."""
+    """The guarantee or bracket that `to_dict` wrote."""
     try:
         kept = dict(fields)
         version = kept.pop("version")

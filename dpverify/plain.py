@@ -1,4 +1,4 @@
-"""Values as JSON can hold them, and back: the one place that knows how things are written.
+"""Conversion of values to JSON and back.
 
 Numbers, texts and None stay what they are. Infinities and NaN become texts, fractions "1/3", enums
 their names, tuples and arrays lists, and dataclasses dicts of their fields. The way back follows
@@ -57,7 +57,7 @@ def tagged(value: Any, kind: str | None = None) -> dict[str, Any]:  # noqa: ANN4
 
 
 def untagged(told: Mapping[str, Any], kinds: Mapping[str, type[T]]) -> T:
-    """What `tagged` told, made anew; `kinds` are the classes that it may be of."""
+    """The value that `tagged` wrote; `kinds` are the classes that it may be of."""
     if not isinstance(told, Mapping):
         raise InvalidParameter(f"fields={told!r} must be an object with a kind")
     check_member("kind", told.get("kind"), kinds)
@@ -67,7 +67,7 @@ def untagged(told: Mapping[str, Any], kinds: Mapping[str, type[T]]) -> T:
 
 
 def restored(kind: Any, value: Any) -> Any:  # noqa: ANN401  # one line a kind
-    """The value of the declared type that `plain` told.
+    """The value of the declared type that `plain` wrote.
 
     >>> restored(tuple[float, ...], ["inf", 2])
     (inf, 2.0)
@@ -109,7 +109,7 @@ def _made(kind: Any, value: Any) -> Any:  # noqa: ANN401  # a dataclass, its fie
 
 
 def encoded(data: Any) -> dict[str, Any]:  # noqa: ANN401  # whatever a mechanism takes
-    """A dataset, with arrays, tuples and dicts told apart; TypeError where JSON has no word for it.
+    """A dataset for JSON that keeps arrays, tuples and dicts apart; TypeError if it cannot be held.
 
     >>> decoded(encoded(([1, 2], "a")))
     ([1, 2], 'a')
@@ -136,7 +136,7 @@ def encoded(data: Any) -> dict[str, Any]:  # noqa: ANN401  # whatever a mechanis
 
 
 def decoded(told: dict[str, Any]) -> Any:  # noqa: ANN401  # whatever a mechanism takes
-    """The dataset that `encoded` told."""
+    """The dataset that `encoded` wrote."""
     ((kind, held),) = told.items()
     match kind:
         case "array":

@@ -86,7 +86,7 @@ def register(thing: T, *, kind: str | None = None, name: str | None = None) -> T
 
 
 def _closest(thing: object) -> "Registry[object]":
-    """The kind of which the most members are there."""
+    """The kind of which it has the most members."""
 
     def share(registry: "Registry[object]") -> float:
         return 1.0 - len(missing(thing, registry.needs)) / len(registry.needs)
@@ -99,7 +99,7 @@ def _closest(thing: object) -> "Registry[object]":
 
 
 def missing(thing: object, needs: Iterable[str]) -> list[str]:
-    """Those of the members that it lacks."""
+    """Those of the members that the object lacks."""
     return [
         need.replace("|", " or ")
         for need in needs

@@ -52,8 +52,8 @@ LEAKY_RESPONSE = Theorem(
 SIMULATION_LEMMA = Theorem(
     name="simulation-lemma",
     statement=(
-        "Two laws are (ε, δ)-indistinguishable if and only if one kernel maps the two laws of "
-        "leaky randomized response to them."
+        "Two distributions are (ε, δ)-indistinguishable if and only if one kernel maps the two "
+        "distributions of leaky randomized response to them."
     ),
     source="Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5; Murtagh, Vadhan, TCC 2016, Lemma 3.2",
     proof="proofs/simulation_lemma.py",
@@ -157,8 +157,9 @@ RENYI_COMPOSITION = Theorem(
 RENYI_TO_APPROX = Theorem(
     name="renyi-to-approx",
     statement=(
-        "Of all laws P, Q with Rényi divergence at most ε′ at one order, a pair on two outcomes "
-        "has the largest P(E) − e^ε·Q(E); so the best (ε, δ) is a convex program in one variable."
+        "Of all distributions P, Q with Rényi divergence at most ε′ at one order, a pair on two "
+        "outcomes has the largest P(E) − e^ε·Q(E); so the best (ε, δ) is a convex program in one "
+        "variable."
     ),
     source="Asoodeh, Liao, Calmon, Kosut, Sankar, IEEE JSAIT 2021, Thm 2 (arXiv 2008.06529v2)",
     proof="proofs/renyi_to_approx.py",
@@ -258,8 +259,8 @@ WITHOUT_REPLACEMENT = Theorem(
 NUMERICAL_COMPOSITION = Theorem(
     name="numerical-composition",
     statement=(
-        "A product of grid laws that dominate the parts has a profile above the composition's; of "
-        "grid laws that the parts dominate, one below it."
+        "A product of distributions on a grid that dominate the parts has a profile above the "
+        "composition's; of ones that the parts dominate, a profile below it."
     ),
     source=(
         "Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, PoPETs 2022 (arXiv 2207.04380v1), for the "
@@ -309,7 +310,7 @@ ONE_RUN = Theorem(
     ),
     source=(
         "Steinke, Nasr, Jagielski, NeurIPS 2023, Thm 5.2 (arXiv 2305.08846v1), for δ = 0; "
-        "Stein's equation of the binomial law for δ > 0"
+        "Stein's equation of the binomial distribution for δ > 0"
     ),
     proof="proofs/one_run.py",
 )
@@ -318,7 +319,7 @@ CDF_BAND = Theorem(
     name="cdf-band",
     statement=(
         "If lo_i ≤ #{U_j ≤ t_i} ≤ hi_i for all i has probability 1 − level for n uniform draws, "
-        "then for n draws of any law, with that probability and for all i and x at once, "
+        "then for n draws of any distribution, with that probability and for all i and x at once, "
         "P(S < x) ≤ t_i where x ≤ S_(lo_i), and P(S ≤ x) ≥ t_i where x ≥ S_(hi_i + 1)."
     ),
     source=(

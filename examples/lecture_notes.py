@@ -3,8 +3,8 @@
 python examples/lecture_notes.py
 
 Each is small enough to be sampled exactly: objective perturbation of a linear loss has a closed
-form, and the exponential mechanism on [−1, 1] with a linear loss is a truncated exponential law.
-The same audit runs twice, on the constant that the notes print and on the right one.
+form, and the exponential mechanism on [−1, 1] with a linear loss is a truncated exponential
+distribution. The same audit runs twice, on the constant that the notes print and on the right one.
 """
 
 import math

@@ -31,7 +31,7 @@ from dpverify.theorems import Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import nonnegative, same
 from solvers.losses import Squared
-from solvers.minimize.precise import PreciseSum, Term, minimize_precisely
+from solvers.minimize.precise import LossTerm, PreciseSum, minimize_precisely
 from solvers.privacy.theorems import CERTIFIED_MINIMUM, CONSTRAINED_MINIMUM, PERTURBED_MINIMUM
 
 
@@ -94,7 +94,7 @@ def the_search_finds_rational_minima(shift: int = 0) -> Step:
     for exponent in (-200, -30, 0, 100):
         for b in (0.0, 8.0, -(2.0**40)):
             rows, labels = np.array([[1.0], [0.5], [-0.25]]), np.array([0.0, 1.0, 5.0])
-            sums = PreciseSum([Term(Squared(), rows, labels)], 2.0**exponent, [b])
+            sums = PreciseSum([LossTerm(Squared(), rows, labels)], 2.0**exponent, [b])
             (point,), bound = minimize_precisely(sums, [1e40], distance=1e-60)
             left = 2 * sum(Fraction(x) ** 2 for x in rows[:, 0]) + Fraction(2) ** exponent
             pairs = zip(rows[:, 0], labels, strict=True)

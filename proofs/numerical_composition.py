@@ -22,7 +22,7 @@ from dpverify.balls import ball
 from dpverify.mechanisms import Gaussian, Laplace
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LaplacePair, Pair
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
 from dpverify.theorems import EXACT_PROFILE, NUMERICAL_COMPOSITION, Evidence, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.post_processing import POST_PROCESSING

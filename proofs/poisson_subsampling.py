@@ -16,7 +16,7 @@ from flint import acb, arb, ctx
 
 from dpverify.balls import ball
 from dpverify.pairs import Dominates, FinitePair, GaussianPair, dominates
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
 from dpverify.theorems import EXACT_PROFILE, POISSON_SUBSAMPLING, Evidence, Step
 from proofs.post_processing import POST_PROCESSING
 from proofs.support.enclosures import integral, overlaps

@@ -18,7 +18,7 @@ from proofs.support.symbolic import nonnegative
 
 POST_PROCESSING = Theorem(
     name="post-processing",
-    statement="A kernel applied to both laws of a pair lowers its profile or leaves it.",
+    statement="A kernel applied to both sides of a pair lowers its profile or leaves it.",
     source="Dwork, Roth, 2014, Prop. 2.1; Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5",
     proof="proofs/post_processing.py",
 )

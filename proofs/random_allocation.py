@@ -20,7 +20,7 @@ from flint import ctx
 
 from dpverify.balls import ball
 from dpverify.pairs import Dominates, FinitePair, GaussianPair, LaplacePair, dominates
-from dpverify.pairs.allocation import AllocationPair
+from dpverify.pairs.subsampling.allocation import AllocationPair
 from dpverify.theorems import BLACKWELL, EXACT_PROFILE, RANDOM_ALLOCATION, Evidence, Step
 from proofs.post_processing import POST_PROCESSING
 from proofs.support.form import Proof

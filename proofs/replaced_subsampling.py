@@ -26,7 +26,7 @@ from dpverify.balls import ball
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LaplacePair
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
 from dpverify.theorems import BLACKWELL, EXACT_PROFILE, Evidence, Step
 from proofs.post_processing import POST_PROCESSING
 from proofs.support.enclosures import integral, overlaps

@@ -19,8 +19,8 @@ from flint import ctx
 
 from dpverify.balls import ball
 from dpverify.pairs import Dominates, FinitePair, GaussianPair, dominates
-from dpverify.pairs.subsampled import SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.subsampling.poisson import SubsampledPair
+from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 from dpverify.theorems import (
     EXACT_PROFILE,
     POISSON_SUBSAMPLING,

@@ -42,7 +42,7 @@ _MODULES = {
     "NoRegularizer": "solvers.minimize.regularizers",
     "Problem": "solvers.minimize.problem",
     "Solution": "solvers.minimize.problem",
-    "Certificate": "solvers.minimize.certificate",
+    "MinimumCertificate": "solvers.minimize.certificate",
     "NotSolved": "solvers.minimize.certificate",
     "OutputPerturbation": "solvers.output_perturbation",
     "ObjectivePerturbation": "solvers.objective_perturbation",
@@ -60,7 +60,7 @@ _MODULES = {
     "SufficientStatistics": "solvers.sufficient_statistics",
 }
 
-_OLD_NAMES = {"Rule": "ObjectiveRule"}  # `Rule` means a composition rule elsewhere
+_OLD_NAMES = {"Rule": "ObjectiveRule", "Certificate": "MinimumCertificate"}  # taken in dpverify
 
 __all__ = list(_MODULES | _OLD_NAMES)
 

@@ -27,7 +27,7 @@ _LEAST_GRADIENT = 2.0**-30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApproximateMinima:
-    """Objective perturbation by a solver that may stop early, with noise for how early.
+    """Objective perturbation by a solver that may stop early, with noise that hides how early.
 
     θ with ‖∇J(θ)‖ ≤ `gradient_tolerance` for J = Σℓ + (λ/2)‖θ‖² + ⟨b, θ⟩, plus normal noise.
 
@@ -74,8 +74,8 @@ class ApproximateMinima:
         check_positive("epsilon", self.budget.epsilon)
         if not self.problem.plain:
             raise NotSupported(
-                "approximate minima are told by their gradients: the problem must be smooth and "
-                "unconstrained"
+                "the problem must be smooth and unconstrained: approximate minima are certified by "
+                "their gradients"
             )
         if self.rule is ObjectiveRule.KIFER:
             raise NotSupported(f"rule={self.rule.value!r} is for exact minima")

@@ -61,11 +61,6 @@ class Bounds:
             return max(abs(float(label)) for label in self.labels)
         return math.inf if self.label_bound is None else float(self.label_bound)
 
-    def with_intercept(self) -> "Bounds":
-        """The bounds of rows to which a 1 is appended: their squared norm grows by one."""
-        norm = math.nextafter(math.hypot(self.norm, 1.0), math.inf)
-        return Bounds(norm=norm, labels=self.labels, label_bound=self.label_bound)
-
     def check(self, X: ArrayLike, y: ArrayLike) -> None:  # noqa: N803
         """Refuse data outside the bounds, in one sentence."""
         self.prepare(X, y)

@@ -22,7 +22,7 @@ from dpverify.mechanisms.inputs import (
 from dpverify.neighbors import Relation
 from solvers.bounds import Data
 from solvers.domains import WholeSpace
-from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, Certificate
+from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, MinimumCertificate
 from solvers.minimize.problem import Problem, Solution
 from solvers.plain_numbers import settle
 from solvers.privacy.noise import LastNoise, LinearNoise
@@ -151,7 +151,7 @@ class ObjectivePerturbation:
         allowed = _SOLVER_ERROR * self.noise(linear.shape[1]).scale / self.problem.ridge
         return self.problem.minimize(data, linear, within=allowed)
 
-    def certificate(self, data: Data, *, rng: np.random.Generator) -> Certificate:
+    def certificate(self, data: Data, *, rng: np.random.Generator) -> MinimumCertificate:
         """What is known about a solve on this dataset, with a fresh b that is thrown away."""
         d = self.problem.size(self.problem.prepare(data)[0])
         return self.solve(data, self.noise(d).draw_real(1, d, rng)).certificate

@@ -3,12 +3,10 @@
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpverify.accounting.calibration import calibrate
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
@@ -20,12 +18,11 @@ from dpverify.mechanisms.norm import NormMechanism
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, Pair
 from solvers.bounds import Data
-from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, Certificate
+from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, MinimumCertificate
 from solvers.minimize.problem import Problem, Solution
 from solvers.plain_numbers import settle
+from solvers.privacy.noise import Budget, noise_ratio
 from solvers.privacy.theorems import CONSTRAINED_MINIMUM, MINIMIZER_SENSITIVITY
-
-Budget: TypeAlias = PureDP | ApproxDP | GaussianDP | ZeroConcentratedDP
 
 _SMOOTH_ERROR = 2.0**-22  # of the sensitivity: what Newton's method is asked to reach
 _CORNER_ERROR = 2.0**-10  # what a duality gap shows without much work
@@ -125,11 +122,11 @@ class OutputPerturbation:
         return noise_for(self.budget, self.l2_sensitivity(dimension), self.arithmetic)
 
     def solve(self, data: Data) -> Solution:
-        """The minimum, certified to be near enough; costs no privacy only while it stays inside."""
+        """The minimum, certified to be near enough; it must not be released without noise."""
         size = self.problem.size(self.problem.prepare(data)[0])
         return self.problem.minimize(data, within=self.tolerance(size))
 
-    def certificate(self, data: Data) -> Certificate:
+    def certificate(self, data: Data) -> MinimumCertificate:
         """What is known about the solve on this dataset."""
         return self.solve(data).certificate
 
@@ -156,7 +153,7 @@ class OutputPerturbation:
 
 
 def check_budget(budget: object) -> None:
-    """Refuse what is no budget, or none that noise can meet."""
+    """Refuse what is not a budget, or a budget that no noise meets."""
     if not isinstance(budget, (PureDP, ApproxDP, GaussianDP, ZeroConcentratedDP)):
         raise InvalidParameter(
             f"budget={budget!r} must be PureDP, ApproxDP, GaussianDP or ZeroConcentratedDP"
@@ -178,21 +175,11 @@ def noise_for(
     if isinstance(budget, PureDP):
         scale = enclose(lambda: ball(sensitivity) / ball(budget.epsilon))[1]
         return NormMechanism(scale=scale, sensitivity=sensitivity, arithmetic=arithmetic)
-    sigma = enclose(lambda: ball(sensitivity) * ball(noise_multiplier(budget)))[1]
+    sigma = enclose(lambda: ball(sensitivity) * ball(noise_ratio(budget, 1)))[1]
     if isinstance(budget, ApproxDP):
         while not _spends(sigma, sensitivity, budget):
             sigma *= 1.0 + 2.0**-50
     return Gaussian(sigma=sigma, l2_sensitivity=sensitivity, arithmetic=arithmetic)
-
-
-@lru_cache(maxsize=256)
-def noise_multiplier(budget: ApproxDP | GaussianDP | ZeroConcentratedDP) -> float:
-    """σ/Δ of Gaussian noise for a budget, rounded up."""
-    if isinstance(budget, GaussianDP):
-        return enclose(lambda: 1 / ball(budget.mu))[1]
-    if isinstance(budget, ZeroConcentratedDP):
-        return enclose(lambda: 1 / (2 * ball(budget.rho)).sqrt())[1]
-    return calibrate(lambda s: GaussianDP(mu=1.0 / s), budget=budget, relation=Relation.REPLACE_ONE)
 
 
 @lru_cache(maxsize=256)

@@ -1,4 +1,4 @@
-"""Choosing among settings by the data, and paying for it."""
+"""Private selection among hyper-parameter settings, within the model's budget."""
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
@@ -125,21 +125,21 @@ class PrivateSelection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:  # noqa: N803
-        """As the kept candidate does."""
+        """The same method of the kept candidate."""
         check_is_fitted(self)
         predicted: NDArray[Any] = self.best_estimator_.predict(X)
         return predicted
 
     @available_if(_kept_has("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def predict_proba(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """As the kept candidate does."""
+        """The same method of the kept candidate."""
         check_is_fitted(self)
         found: Floats = self.best_estimator_.predict_proba(X)
         return found
 
     @available_if(_kept_has("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def decision_function(self, X: ArrayLike) -> Floats:  # noqa: N803
-        """As the kept candidate does."""
+        """The same method of the kept candidate."""
         check_is_fitted(self)
         found: Floats = self.best_estimator_.decision_function(X)
         return found
@@ -156,7 +156,7 @@ class PrivateSelection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return int(self.best_estimator_.n_features_in_)
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
-        """What the model is, a classifier or a regressor, so is the selection."""
+        """The tags of the model: the selection is a classifier or a regressor as it is."""
         tags = super().__sklearn_tags__()
         if self.estimator is not None:
             inner = get_tags(self.estimator)
@@ -166,7 +166,7 @@ class PrivateSelection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def score(self, X: ArrayLike, y: ArrayLike) -> float:  # noqa: N803
-        """As the kept candidate does."""
+        """The same method of the kept candidate."""
         check_is_fitted(self)
         return float(self.best_estimator_.score(X, y))
 

@@ -30,6 +30,8 @@ LAYERS: dict[str, tuple[str, ...]] = {  # of a package: its modules and folders,
 }
 LATE = {("dpverify.auditing.auditor", "dpverify.auditing.search")}
 """Imports within a function that point up: `audit` without a pair hands over to the search."""
+NAMED_ELSEWHERE = ("dpverify.tracing", "dpverify.certifying")
+"""Packages whose class names are not compared with those of the rest yet."""
 HEAVY = ("cvxpy", "sympy", "hypothesis", "sklearn", "matplotlib", "typer", "rich")
 
 
@@ -95,6 +97,18 @@ def test_no_module_hands_on_the_names_of_another() -> None:
             handed = {alias.name for alias in node.names} & _imported_names(source)
             found += [(name, node.module, each) for each in sorted(handed)]
     assert not found
+
+
+def test_no_two_public_classes_share_a_name() -> None:
+    """One name, one concept, over dpverify and solvers together."""
+    homes: dict[str, list[str]] = {}
+    for name, path in MODULES.items():
+        if name.startswith(NAMED_ELSEWHERE):
+            continue
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(name)
+    assert not {name: found for name, found in homes.items() if len(found) > 1}
 
 
 def _imported_names(path: Path) -> set[str]:

@@ -92,7 +92,7 @@ class Accountant:
         return self._asked("delta", epsilon, tolerance)
 
     def _asked(self, unknown: Literal["epsilon", "delta"], at: float, tolerance: float) -> Bracket:
-        """The answer at `at`; where no float is that number, what the floats around it leave open.
+        """The answer at `at`; if `at` is not a float, a bracket for both floats around it.
 
         ε falls in δ and δ in ε, so the upper end is that of the float below.
         """
@@ -116,7 +116,8 @@ class Accountant:
             question = Question("epsilon", float_below(ball(delta)), float(tolerance))
         else:
             raise InvalidParameter(
-                f"delta={delta!r}, epsilon={epsilon!r}: exactly one of the two must be given"
+                f"delta={delta!r}, epsilon={epsilon!r}: exactly one of delta and epsilon must be "
+                "given"
             )
         if not self.parts:
             raise InvalidParameter("parts=() must not be empty: compose something first")

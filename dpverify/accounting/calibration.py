@@ -25,7 +25,7 @@ _LARGE = 50.0
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The noise found, what it spends, and proof that it is not larger than it need be.
+    """The noise found, what it spends, and evidence that less would break the budget.
 
     `spent.upper` is within the budget. `insufficient` is a noise scale whose *lower* end breaks
     the budget, so the smallest possible noise lies in (insufficient, noise]; 0 where none is known.
@@ -101,7 +101,7 @@ def calibration(
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A noise scale, what it spends, what is allowed, and how well that was to be known."""
+    """A noise scale that was tried: what it spends, what is allowed, and the tolerance."""
 
     noise: float
     spent: Bracket
@@ -118,17 +118,17 @@ class _Trial:
 
     @property
     def falls_short(self) -> bool:
-        """Whether more noise is needed for what can be shown."""
+        """Whether the certified cost exceeds the budget, so that more noise is needed."""
         return self.breaks or (self.is_open and not self.meets)
 
     @property
     def is_sharp(self) -> bool:
-        """Whether the cost is known as well as floats can say."""
+        """Whether the cost is known to float precision."""
         return self.spent.width <= 1e-12 * self.allowed
 
     @property
     def is_open(self) -> bool:
-        """Whether the ends stay apart: no single pair is known to be the worst, or memory ends."""
+        """Whether no narrower bracket can be had: the worst pair is unknown, or memory ran out."""
         return self.spent.width > 2.0 * self.tolerance
 
     @property

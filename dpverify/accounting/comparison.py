@@ -12,7 +12,7 @@ from dpverify.theorems import Theorem
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One rule's answer. `exact` says that its lower end is meant, not just a trivial 0."""
+    """One rule's answer; `exact` says that its lower end is a bound too, not a trivial 0."""
 
     rule: str
     theorem: Theorem

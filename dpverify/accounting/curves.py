@@ -77,7 +77,7 @@ def _supremum(epsilon: Floats, delta: Floats, alpha: Floats) -> Floats:
 def growth(
     accountant: Accountant, delta: float, *, points: int = 12, tolerance: float = 1e-2
 ) -> dict[str, Curve]:
-    """ε at δ after ever more of the composition, for every rule that applies throughout.
+    """ε at δ against the number of runs, for every rule that applies to all of them.
 
     Each part's count grows in proportion; x is the number of runs in all.
     """
@@ -111,7 +111,7 @@ def _runs(accountant: Accountant) -> int:
 
 
 def _sorted(name: str, values: ArrayLike) -> Floats:
-    """The values as a sorted array, or one sentence on what is wrong with them."""
+    """The values as a sorted array; refuse what is not a list of non-negative numbers."""
     try:
         array = np.atleast_1d(np.asarray(values, dtype=float))
     except (TypeError, ValueError):

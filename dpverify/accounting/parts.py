@@ -106,7 +106,7 @@ def _seen(subject: Guarantee | Pair) -> Pair | ZeroConcentratedDP | RenyiDP:
 
 
 def brief(subject: object) -> str:
-    """A frozen value as one would write it: without the fields that were left at their default.
+    """A frozen value in short: without the fields that have their default.
 
     >>> brief(ApproxDP(epsilon=0.5))
     'ApproxDP(epsilon=0.5)'
@@ -122,7 +122,7 @@ def brief(subject: object) -> str:
 
 
 def leaky_parts(parts: Parts) -> tuple[tuple[ApproxDP, int], ...] | None:
-    """The parts as (ε, δ) guarantees, if every one is just that."""
+    """The parts as (ε, δ) guarantees, if every part is one."""
     found = [(p.seen.worst, p.times) for p in parts if isinstance(p.seen, LeakyResponsePair)]
     return tuple(found) if len(found) == len(parts) else None
 

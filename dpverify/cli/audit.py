@@ -14,11 +14,8 @@ from dpverify.auditing.procedure.state import Levels
 from dpverify.auditing.verdict import Verdict, Witness
 from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.options import (
-    COUNT,
-    NUMBER,
     Delta,
     Epsilon,
-    Json,
     Left,
     Mu,
     Order,
@@ -33,7 +30,16 @@ from dpverify.cli.options import (
     claim_of,
     where_of,
 )
-from dpverify.cli.output import check_output, command_line, console, print_json, progress
+from dpverify.cli.output import (
+    Json,
+    check_output,
+    command_line,
+    console,
+    count_option,
+    number_option,
+    print_json,
+    progress,
+)
 from dpverify.cli.solver_targets import is_solver, solver, worst_pair
 from dpverify.cli.targets import load_target
 from dpverify.errors import InvalidParameter
@@ -68,10 +74,7 @@ def audit(
     order: Order = None,
     level: Annotated[
         float | None,
-        typer.Option(
-            help="Probability of refuting an honest mechanism; 0.01, or what the witness has.",
-            **NUMBER,
-        ),
+        number_option("Probability of refuting an honest mechanism; 0.01, or that of the witness."),
     ] = None,
     samples: Samples = None,
     seed: Seed = 0,
@@ -81,13 +84,13 @@ def audit(
     ] = "real",
     timeout: Annotated[
         float | None,
-        typer.Option(help="Seconds after which one call counts as a time-out.", **NUMBER),
+        number_option("Seconds after which one call counts as a time-out."),
     ] = None,
     seconds: Annotated[
         float | None,
-        typer.Option(help="Seconds for the audit; then it tells what it found.", **NUMBER),
+        number_option("Seconds for the audit; then it tells what it found."),
     ] = None,
-    workers: Annotated[int, typer.Option(help="Processes that draw; same verdict.", **COUNT)] = 1,
+    workers: Annotated[int, count_option("Processes that draw; same verdict.")] = 1,
     checkpoint: Annotated[
         Path | None, typer.Option(help="File that keeps the draws; run again to go on.")
     ] = None,

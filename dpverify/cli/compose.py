@@ -10,10 +10,11 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison, plain
 from dpverify.cli.expression import parse
 from dpverify.cli.output import (
+    Json,
     check_output,
     command_line,
     console,
-    number,
+    number_option,
     print_json,
     progress,
 )
@@ -36,27 +37,21 @@ def compose(
         typer.Argument(help="Parts joined by + and repeated by *, e.g. gaussian(sigma=50)*1000."),
     ],
     relation: Annotated[str, typer.Option(help="Neighboring relation: add-remove or replace-one.")],
-    delta: Annotated[
-        float | None, typer.Option(parser=number, metavar="NUMBER", help="Ask for ε at this δ.")
-    ] = None,
-    epsilon: Annotated[
-        float | None, typer.Option(parser=number, metavar="NUMBER", help="Ask for δ at this ε.")
-    ] = None,
-    tolerance: Annotated[
-        float, typer.Option(parser=number, metavar="NUMBER", help="How wide the bracket may be.")
-    ] = 1e-3,
+    delta: Annotated[float | None, number_option("Ask for ε at this δ.")] = None,
+    epsilon: Annotated[float | None, number_option("Ask for δ at this ε.")] = None,
+    tolerance: Annotated[float, number_option("How wide the bracket may be.")] = 1e-3,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw the profile and the growth of ε to this file.")
     ] = None,
     report: Annotated[
         Path | None, typer.Option(help="Also write a page with pictures to this .html file.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Show what a composition costs under every rule that applies, the tightest marked."""
     if (delta is None) == (epsilon is None):
         raise InvalidParameter(
-            f"delta={delta} and epsilon={epsilon} must be given one without the other"
+            f"delta={delta}, epsilon={epsilon}: exactly one of delta and epsilon must be given"
         )
     _check_files(plot, report)
     accountant = Accountant(relation=Relation.parse(relation))

@@ -11,10 +11,8 @@ from dpverify.certifying.certificate import Certificate
 from dpverify.cli.audit import exit_code
 from dpverify.cli.exits import MISUSE
 from dpverify.cli.options import (
-    NUMBER,
     Delta,
     Epsilon,
-    Json,
     Mu,
     Order,
     Report,
@@ -26,7 +24,15 @@ from dpverify.cli.options import (
     check_page,
     claim_of,
 )
-from dpverify.cli.output import check_output, command_line, console, print_json, progress
+from dpverify.cli.output import (
+    Json,
+    check_output,
+    command_line,
+    console,
+    number_option,
+    print_json,
+    progress,
+)
 from dpverify.cli.targets import load_target
 from dpverify.deciding import Decision
 from dpverify.deciding import decide as run_decide
@@ -54,12 +60,10 @@ def decide(
     require: Annotated[
         str | None, typer.Option(help="proved: anything less is an error, exit code 2.")
     ] = None,
-    level: Annotated[
-        float, typer.Option(help="Probability of refuting an honest mechanism.", **NUMBER)
-    ] = 0.01,
+    level: Annotated[float, number_option("Probability of refuting an honest mechanism.")] = 0.01,
     samples: Samples = None,
     seed: Seed = 0,
-    seconds: Annotated[float, typer.Option(help="Seconds for all rungs.", **NUMBER)] = 120.0,
+    seconds: Annotated[float, number_option("Seconds for all rungs.")] = 120.0,
     certificate: Annotated[
         Path | None, typer.Option(help="Write the certificate to this file, for dpverify check.")
     ] = None,

@@ -15,7 +15,7 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.calibration import Calibration, calibration
 from dpverify.accounting.comparison import Comparison
 from dpverify.auditing import Progress, Verdict, audit
-from dpverify.cli.output import command_line, console, print_json, progress
+from dpverify.cli.output import Json, command_line, console, print_json, progress
 from dpverify.guarantees import ApproxDP, Bracket, PureDP, to_dict
 from dpverify.mechanisms import Gaussian, Laplace, RandomizedResponse, Subsampled
 from dpverify.neighbors import Relation
@@ -38,7 +38,7 @@ def demo(
     report: Annotated[
         Path, typer.Option(help="Where to write the page that the demonstration ends with.")
     ] = _REPORT,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Audit a correct and a broken mechanism, compose, find the noise for a budget, simulate."""
     from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
@@ -72,7 +72,7 @@ def _chapters() -> Iterator[tuple[str, str, Callable[[], Any], Callable[[Console
     yield "budget", "How much noise does private training need?", budget, _budget
     yield (
         "kernel",
-        "The simulation lemma: is this pair of laws (ln 3, 1/10)-DP?",
+        "The simulation lemma: is this pair of distributions (ln 3, 1/10)-DP?",
         _kernel,
         _simulation,
     )

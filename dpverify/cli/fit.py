@@ -11,13 +11,14 @@ import typer
 from dpverify.claims import Claim
 from dpverify.cli.csv_table import CsvTable, read
 from dpverify.cli.output import (
+    Json,
     check_output,
     command_line,
     console,
-    number,
+    count_option,
+    number_option,
     print_json,
     progress,
-    whole_number,
 )
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, PureDP
@@ -30,48 +31,30 @@ EXAMPLE = (
 _VERSION = 1  # of the model file
 
 
-_Number = {"parser": number, "metavar": "NUMBER"}
-
-
 def fit(
     data: Annotated[Path, typer.Argument(help="CSV file with a header; features are numbers.")],
     target: Annotated[str, typer.Option(help="The column to predict.")],
-    epsilon: Annotated[float, typer.Option(help="The budget's ε.", **_Number)],
-    delta: Annotated[float, typer.Option(help="The budget's δ; 0 is pure.", **_Number)] = 0.0,
+    epsilon: Annotated[float, number_option("The budget's ε.")],
+    delta: Annotated[float, number_option("The budget's δ; 0 is pure.")] = 0.0,
     loss: Annotated[
         str, typer.Option(help="logistic, svm, squared, absolute, or a registered loss.")
     ] = "logistic",
     method: Annotated[
         str, typer.Option(help="auto, objective, output, gradient, sgd or statistics.")
     ] = "auto",
-    norm_bound: Annotated[
-        float | None, typer.Option(help="Bound on every row's ℓ2 norm.", **_Number)
-    ] = None,
-    label_bound: Annotated[
-        float | None, typer.Option(help="For squared: bound on |target|.", **_Number)
-    ] = None,
-    low: Annotated[
-        float | None, typer.Option(help="For absolute: least target.", **_Number)
-    ] = None,
-    high: Annotated[
-        float | None, typer.Option(help="For absolute: largest target.", **_Number)
-    ] = None,
+    norm_bound: Annotated[float | None, number_option("Bound on every row's ℓ2 norm.")] = None,
+    label_bound: Annotated[float | None, number_option("For squared: bound on |target|.")] = None,
+    low: Annotated[float | None, number_option("For absolute: least target.")] = None,
+    high: Annotated[float | None, number_option("For absolute: largest target.")] = None,
     classes: Annotated[
         str | None, typer.Option(help="Labels that can occur, separated by commas.")
     ] = None,
     relation: Annotated[
         str, typer.Option(help="Neighboring relation: add-remove or replace-one.")
     ] = Relation.ADD_REMOVE.value,
-    ridge: Annotated[float | None, typer.Option(help="λ of the sum of losses.", **_Number)] = None,
-    radius: Annotated[
-        float | None, typer.Option(help="For squared: bound on ‖θ‖.", **_Number)
-    ] = None,
-    records: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole_number, metavar="COUNT", help="Public number of records, for gradients."
-        ),
-    ] = None,
+    ridge: Annotated[float | None, number_option("λ of the sum of losses.")] = None,
+    radius: Annotated[float | None, number_option("For squared: bound on ‖θ‖.")] = None,
+    records: Annotated[int | None, count_option("Public number of records, for gradients.")] = None,
     intercept: Annotated[
         bool, typer.Option("--intercept/--no-intercept", help="Fit an intercept.")
     ] = True,
@@ -80,9 +63,7 @@ def fit(
     ] = False,
     seed: Annotated[
         int | None,
-        typer.Option(
-            parser=whole_number, metavar="COUNT", help="For trials only: a known seed undoes noise."
-        ),
+        count_option("For experiments only: whoever knows the seed can remove the noise."),
     ] = None,
     output: Annotated[
         Path | None, typer.Option(help="Where the model goes; default: DATA.model.json.")
@@ -90,7 +71,7 @@ def fit(
     report: Annotated[
         Path | None, typer.Option(help="Also write a page about the model to this .html file.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Fit a private model, write it as JSON, and say what it cost and why."""
     if report is not None:

@@ -10,7 +10,7 @@ import typer
 from dpverify.accounting.calibration import Calibration, Factory, calibration
 from dpverify.accounting.comparison import plain
 from dpverify.accounting.parts import Composable
-from dpverify.cli.output import console, number, print_json, progress, whole_number
+from dpverify.cli.output import Json, console, count_option, number_option, print_json, progress
 from dpverify.errors import InvalidParameter, check_between
 from dpverify.guarantees import ApproxDP
 from dpverify.mechanisms import (
@@ -36,43 +36,18 @@ class Kind(StrEnum):
 
 def noise(
     mechanism: Annotated[Kind, typer.Argument(help="Which noise.")],
-    epsilon: Annotated[
-        float,
-        typer.Option(
-            parser=number, metavar="NUMBER", help="The budget's ε, for all runs together."
-        ),
-    ],
-    delta: Annotated[
-        float,
-        typer.Option(
-            parser=number, metavar="NUMBER", help="The budget's δ, for all runs together."
-        ),
-    ] = 0.0,
-    times: Annotated[
-        int,
-        typer.Option(parser=whole_number, metavar="COUNT", help="How many runs share the budget."),
-    ] = 1,
-    l2_sensitivity: Annotated[
-        float | None, typer.Option(parser=number, metavar="NUMBER", help="For gaussian.")
-    ] = None,
-    l1_sensitivity: Annotated[
-        float | None, typer.Option(parser=number, metavar="NUMBER", help="For laplace.")
-    ] = None,
-    sensitivity: Annotated[
-        float | None, typer.Option(parser=number, metavar="NUMBER", help="For norm, in that norm.")
-    ] = None,
-    norm: Annotated[
-        float,
-        typer.Option(parser=number, metavar="NUMBER", help="For norm: p of the p-norm, 1 to inf."),
-    ] = 2.0,
-    rate: Annotated[
-        float | None,
-        typer.Option(parser=number, metavar="NUMBER", help="Poisson sampling rate of each run."),
-    ] = None,
+    epsilon: Annotated[float, number_option("The budget's ε, for all runs together.")],
+    delta: Annotated[float, number_option("The budget's δ, for all runs together.")] = 0.0,
+    times: Annotated[int, count_option("How many runs share the budget.")] = 1,
+    l2_sensitivity: Annotated[float | None, number_option("For gaussian.")] = None,
+    l1_sensitivity: Annotated[float | None, number_option("For laplace.")] = None,
+    sensitivity: Annotated[float | None, number_option("For norm, in that norm.")] = None,
+    norm: Annotated[float, number_option("For norm: p of the p-norm, 1 to inf.")] = 2.0,
+    rate: Annotated[float | None, number_option("Poisson sampling rate of each run.")] = None,
     relation: Annotated[
         str, typer.Option(help="add-remove or replace-one; matters with --rate.")
     ] = Relation.ADD_REMOVE.value,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Find the smallest noise with which all runs together stay within (ε, δ)."""
     given = {
@@ -193,7 +168,8 @@ def _show(
     )
     screen.print(f"assumes: {_assumed(mechanism, answer)}", markup=False)
     screen.print(
-        f"less noise by {max(found.relative_gap, 1e-15):.1g} of it certainly breaks the budget",
+        f"noise smaller by a fraction of {max(found.relative_gap, 1e-15):.1g} breaks the budget, "
+        "certainly",
         style="dim",
     )
 
@@ -204,7 +180,7 @@ def _words(budget: ApproxDP) -> str:
 
 
 def _assumed(mechanism: Kind, answer: dict[str, Any]) -> str:
-    """What the noise is made for, in words: nothing of it is left to be guessed."""
+    """Everything that the noise was computed for, in words."""
     parts = [f"{answer['relation']} neighbors"]
     norm = {Kind.GAUSSIAN: "ℓ2 sensitivity", Kind.LAPLACE: "ℓ1 sensitivity"}
     if answer["sensitivity"] is not None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from dpverify.cli.output import number, whole_number
+from dpverify.cli.output import count_option, number_option
 from dpverify.cli.targets import load_data
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (
@@ -18,9 +18,6 @@ from dpverify.guarantees import (
 )
 from dpverify.schema import load_schema
 
-NUMBER: dict[str, Any] = {"parser": number, "metavar": "NUMBER"}
-COUNT: dict[str, Any] = {"parser": whole_number, "metavar": "COUNT"}
-
 Target: TypeAlias = Annotated[
     str,
     typer.Argument(help="package.module:name or path/file.py:name of a mechanism(data, rng)."),
@@ -30,24 +27,19 @@ Right: TypeAlias = Annotated[Path | None, typer.Option(help="JSON file with its 
 SchemaFile: TypeAlias = Annotated[
     Path | None, typer.Option(help="JSON file that says what data look like; finds the pair.")
 ]
-Epsilon: TypeAlias = Annotated[float | None, typer.Option(help="Claimed ε.", **NUMBER)]
-Delta: TypeAlias = Annotated[float, typer.Option(help="Claimed δ.", **NUMBER)]
-Rho: TypeAlias = Annotated[float | None, typer.Option(help="Claimed ρ of zCDP.", **NUMBER)]
-Mu: TypeAlias = Annotated[float | None, typer.Option(help="Claimed μ of Gaussian DP.", **NUMBER)]
-Order: TypeAlias = Annotated[
-    float | None, typer.Option(help="Rényi order at which ε is claimed.", **NUMBER)
-]
-Samples: TypeAlias = Annotated[
-    int | None, typer.Option(help="Most draws on each side, of an audit.", **COUNT)
-]
-Seed: TypeAlias = Annotated[int, typer.Option(help="Same seed, same verdict.", **COUNT)]
+Epsilon: TypeAlias = Annotated[float | None, number_option("Claimed ε.")]
+Delta: TypeAlias = Annotated[float, number_option("Claimed δ.")]
+Rho: TypeAlias = Annotated[float | None, number_option("Claimed ρ of zCDP.")]
+Mu: TypeAlias = Annotated[float | None, number_option("Claimed μ of Gaussian DP.")]
+Order: TypeAlias = Annotated[float | None, number_option("Rényi order at which ε is claimed.")]
+Samples: TypeAlias = Annotated[int | None, count_option("Most draws on each side, of an audit.")]
+Seed: TypeAlias = Annotated[int, count_option("Same seed, same verdict.")]
 SaveWitness: TypeAlias = Annotated[
     Path | None, typer.Option(help="Write the witness of a refutation to this file.")
 ]
 Report: TypeAlias = Annotated[
     Path | None, typer.Option(help="Write a self-contained HTML page to this file.")
 ]
-Json: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 
 
 def claim_of(

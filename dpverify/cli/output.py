@@ -1,4 +1,4 @@
-"""What every verb shares: where output goes, how progress shows, how misuse is told."""
+"""What every verb shares: where output goes, how progress and misuse are reported."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
@@ -29,7 +29,7 @@ def command_line() -> str:
 
 
 def check_given_once(given: Sequence[str]) -> None:
-    """Refuse an option that is given twice: which of the two is meant cannot be known."""
+    """Refuse an option given twice, as it is unclear which value is meant."""
     options = [text.partition("=")[0] for text in given if text.startswith("--") and text != "--"]
     options = [option for option in options if option != "--plugin"]  # as often as one likes
     for option in options:
@@ -59,6 +59,19 @@ def whole_number(text: str | float) -> int:
     if not value.is_integer():
         raise typer.BadParameter(f"{text!r} must be a whole number")
     return int(value)
+
+
+def number_option(text: str) -> Any:  # noqa: ANN401  # what typer.Option returns
+    """An option that takes a real number."""
+    return typer.Option(parser=number, metavar="NUMBER", help=text)
+
+
+def count_option(text: str) -> Any:  # noqa: ANN401  # what typer.Option returns
+    """An option that takes a whole number."""
+    return typer.Option(parser=whole_number, metavar="COUNT", help=text)
+
+
+Json: TypeAlias = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 
 
 def check_output(name: str, path: Path | None) -> None:

@@ -1,4 +1,4 @@
-"""`solvers` and `proofs` are those that came with dpverify, whatever else has these names."""
+"""Import `solvers` and `proofs` from beside dpverify, whatever else has these names."""
 
 import sys
 from collections.abc import Sequence

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpverify.cli.exits import INTERRUPTED
-from dpverify.cli.output import command_line, console, print_json, progress
+from dpverify.cli.output import Json, command_line, console, print_json, progress
 from dpverify.theorems import Theorem
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def prove(
     report: Annotated[
         Path | None, typer.Option(help="Write a page with all steps to this .html file.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Run the proofs, or one with its steps: proved, cited, refuted by counterexample, failed."""
     # The proofs import sympy, which is slow; no other verb needs them.
@@ -207,7 +207,7 @@ def _show_one(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> None
 
 
 def steps_of(theorem: Theorem) -> dict[str, Any] | None:
-    """The run of a theorem's proof as `--json` tells it; None if it has no proof that runs."""
+    """The run of a theorem's proof as `--json` prints it; None if it has no proof that runs."""
     from proofs.support.catalog import find, run_with_uses  # noqa: PLC0415  # sympy is slow
 
     if theorem.proof is None:

@@ -42,7 +42,7 @@ def solver(name: str, epsilon: float | None, delta: float, relation: str | None)
 
 
 def worst_pair(name: str, relation: str | None) -> tuple[Any, Any]:
-    """Two neighboring datasets on which the solver has most to hide."""
+    """Two neighboring datasets on which a leak of the solver would show clearly."""
     import numpy as np  # noqa: PLC0415
 
     replaced = Relation.parse(relation or "") is Relation.REPLACE_ONE

@@ -7,11 +7,8 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.options import (
-    COUNT,
-    NUMBER,
     Delta,
     Epsilon,
-    Json,
     Left,
     Mu,
     Order,
@@ -27,7 +24,16 @@ from dpverify.cli.options import (
     claim_of,
     where_of,
 )
-from dpverify.cli.output import check_output, command_line, console, print_json, progress
+from dpverify.cli.output import (
+    Json,
+    check_output,
+    command_line,
+    console,
+    count_option,
+    number_option,
+    print_json,
+    progress,
+)
 from dpverify.cli.targets import load_target
 from dpverify.tracing import Traced
 from dpverify.tracing import trace as run_trace
@@ -48,13 +54,13 @@ def trace(
     mu: Mu = None,
     order: Order = None,
     seed: Seed = 0,
-    executions: Annotated[int, typer.Option(help="Most calls of the mechanism.", **COUNT)] = 100,
+    executions: Annotated[int, count_option("Most calls of the mechanism.")] = 100,
     confirm: Annotated[
         bool, typer.Option(help="Hand to an audit what the trace alone cannot decide.")
     ] = True,
     level: Annotated[
         float,
-        typer.Option(help="Probability of refuting an honest mechanism, for that audit.", **NUMBER),
+        number_option("Probability of refuting an honest mechanism, for that audit."),
     ] = 0.01,
     samples: Samples = None,
     save_witness: SaveWitness = None,

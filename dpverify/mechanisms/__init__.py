@@ -1,4 +1,4 @@
-"""Mechanisms with claims, and samplers that keep them.
+"""Mechanisms with their claims, and exact samplers.
 
 Each is a frozen value with
 

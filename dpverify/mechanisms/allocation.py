@@ -7,8 +7,8 @@ from dpverify.errors import InvalidParameter, NotSupported, as_count, settle
 from dpverify.mechanisms.subsampled import Samplable, sampled_pair
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LaplacePair, Pair
-from dpverify.pairs.allocation import AllocationPair
-from dpverify.pairs.shifts import shift_of
+from dpverify.pairs.subsampling.allocation import AllocationPair
+from dpverify.pairs.subsampling.shifts import shift_of
 from dpverify.theorems import RANDOM_ALLOCATION, Theorem
 
 _LEAST_SHIFT = 1e-6  # below, ratios of one step drown in rounding

@@ -14,18 +14,17 @@ from dpverify.balls import ball
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_positive, as_real, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.choice import CutPoints, at_precision
-from dpverify.mechanisms.grid import exact
 from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    REAL_ARITHMETIC,
     Arithmetic,
     check_arithmetic,
     check_draw,
     check_flag,
+    grounds,
     outputs_of,
     real_vector,
 )
+from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
+from dpverify.mechanisms.sampling.grid import exact
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import EXPONENTIAL_MECHANISM
@@ -71,8 +70,7 @@ class ExponentialMechanism:
 
     @property
     def claim(self) -> Claim:
-        grid = (RANDOM_BITS, _FLOAT_WEIGHTS)
-        assumes = grid if self.arithmetic == "grid" else (REAL_ARITHMETIC,)
+        assumes = grounds(self.arithmetic, _FLOAT_WEIGHTS)
         return Claim(PureDP(epsilon=self.epsilon), None, EXPONENTIAL_MECHANISM, assumes)
 
     def pair(self, relation: Relation) -> LeakyResponsePair:

@@ -8,22 +8,19 @@ from numpy.typing import ArrayLike
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import as_count, as_positive, settle
+from dpverify.errors import as_positive, settle
 from dpverify.guarantees import GaussianDP
-from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
 from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    REAL_ARITHMETIC,
     Arithmetic,
-    as_exponent,
-    check_arithmetic,
     check_draw,
+    checked_grid,
+    grounds,
     outputs_of,
     per_draw,
     real_array,
 )
-from dpverify.mechanisms.inversion import nearest_steps
-from dpverify.mechanisms.laws import HALF_NORMAL
+from dpverify.mechanisms.sampling.grid import GridNoise, exact
+from dpverify.mechanisms.sampling.magnitudes import HALF_NORMAL
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair
 from dpverify.theorems import ANALYTIC_GAUSSIAN
@@ -37,8 +34,8 @@ class Gaussian:
     `l2_sensitivity` of each other, as the floats that they are.
 
     With arithmetic "grid", releases are multiples of a power of two, 2^`grid_exponent` or one
-    chosen from the parameters and the answer's shape; see `mechanisms/grid.py` for why the claim
-    is exact. With arithmetic "real", noise is a plain float: for simulation only.
+    chosen from the parameters and the answer's shape; `mechanisms/sampling/grid.py` says why the
+    claim is exact. With arithmetic "real", noise is a plain float: for simulation only.
 
     >>> noise = Gaussian(sigma=2.0, l2_sensitivity=1.0)
     >>> noise.claim.guarantee
@@ -55,18 +52,13 @@ class Gaussian:
     def __post_init__(self) -> None:
         settle(self, sigma=as_positive("sigma", self.sigma))
         settle(self, l2_sensitivity=as_positive("l2_sensitivity", self.l2_sensitivity))
-        check_arithmetic(self.arithmetic)
-        exponent = as_exponent(
-            "grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT
-        )
-        settle(self, grid_exponent=exponent)
+        settle(self, grid_exponent=checked_grid(self.arithmetic, self.grid_exponent))
 
     @property
     def claim(self) -> Claim:
         ratio = exact(self.l2_sensitivity) / exact(self.sigma)
         mu = enclose(lambda: ball(ratio))[1]
-        grid = (RANDOM_BITS, HALF_NORMAL.assumption)
-        assumes = grid if self.arithmetic == "grid" else (REAL_ARITHMETIC,)
+        assumes = grounds(self.arithmetic, HALF_NORMAL.assumption)
         return Claim(GaussianDP(mu=mu), None, ANALYTIC_GAUSSIAN, assumes)
 
     def pair(self, relation: Relation) -> GaussianPair:
@@ -75,20 +67,16 @@ class Gaussian:
         return GaussianPair.of(sigma=self.sigma, sensitivity=self.l2_sensitivity)
 
     def noise_inflation(self, dimension: int = 1) -> float:
-        """How much larger than σ the standard deviation is that pays for rounding to the grid."""
+        """Standard deviation of the noise added on the grid, over σ: at least 1, for rounding."""
         return 1.0 if self.arithmetic == "real" else self._noise(dimension).inflation
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` independent releases of the answer `data`: an array (size, *answer shape)."""
         answer = real_array("data", data)
         check_draw(size, rng)
-        shape = (size, *answer.shape)
         if self.arithmetic == "real":
-            return answer + float(self.sigma) * rng.standard_normal(shape)
-        noise = self._noise(answer.size)
-        return noise.grid.release(
-            answer, nearest_steps(HALF_NORMAL, noise.scale_in_steps, shape, rng)
-        )
+            return answer + float(self.sigma) * rng.standard_normal((size, *answer.shape))
+        return self._noise(answer.size).released(HALF_NORMAL, answer, size, rng)
 
     def log_density(self, outputs: ArrayLike, data: ArrayLike) -> Floats:
         """For each output, its log probability (grid) or log density (real) on the answer `data`.
@@ -101,18 +89,8 @@ class Gaussian:
             sigma = float(self.sigma)
             logs = -0.5 * ((draws - answer) / sigma) ** 2 - np.log(sigma * np.sqrt(2.0 * np.pi))
         else:
-            noise = self._noise(answer.size)
-            steps, reachable = noise.grid.noise_of(draws, answer)
-            masses = HALF_NORMAL.log_rounded_mass(steps, noise.scale_in_steps)
-            logs = np.where(reachable, masses, -np.inf)
+            logs = self._noise(answer.size).log_masses(HALF_NORMAL, draws, answer)
         return per_draw(logs)
 
     def _noise(self, dimension: int) -> GridNoise:
-        dimension = as_count("dimension", dimension)
-        return GridNoise(
-            scale=self.sigma,
-            sensitivity=self.l2_sensitivity,
-            norm=2.0,
-            dimension=dimension,
-            exponent=self.grid_exponent,
-        )
+        return GridNoise(self.sigma, self.l2_sensitivity, 2.0, dimension, self.grid_exponent)

@@ -13,12 +13,18 @@ Arithmetic: TypeAlias = Literal["grid", "real"]
 
 RANDOM_BITS = "the generator's bits are uniform and independent"
 REAL_ARITHMETIC = "real arithmetic"
+LEAST_EXPONENT, GREATEST_EXPONENT = -1000, 900  # of a grid's step
 
 _EXACT_INTEGERS = 1 << 53  # beyond, floats skip integers
 
 
 def check_arithmetic(arithmetic: object) -> None:
     check_member("arithmetic", arithmetic, ("grid", "real"))
+
+
+def grounds(arithmetic: Arithmetic, *assumptions: str) -> tuple[str, ...]:
+    """What a claim assumes: on a grid uniform bits and the assumptions, else real arithmetic."""
+    return (RANDOM_BITS, *assumptions) if arithmetic == "grid" else (REAL_ARITHMETIC,)
 
 
 def check_flag(name: str, value: object) -> None:
@@ -89,9 +95,10 @@ def as_exponent(name: str, value: object, low: int, high: int) -> int | None:
     return int(value)  # type: ignore[call-overload, no-any-return]  # it is Integral
 
 
-def check_exponent(name: str, value: object, low: int, high: int) -> None:
-    """Raise where `as_exponent` does."""
-    as_exponent(name, value, low, high)
+def checked_grid(arithmetic: Arithmetic, exponent: object) -> int | None:
+    """The exponent of the grid as an int, or None; refuse an unknown arithmetic."""
+    check_arithmetic(arithmetic)
+    return as_exponent("grid_exponent", exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
 
 
 def outputs_of(outputs: ArrayLike, answer_shape: tuple[int, ...]) -> NDArray[np.generic]:

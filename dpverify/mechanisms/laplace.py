@@ -8,22 +8,19 @@ from numpy.typing import ArrayLike
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import as_count, as_positive, settle
+from dpverify.errors import as_positive, settle
 from dpverify.guarantees import PureDP
-from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
 from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    REAL_ARITHMETIC,
     Arithmetic,
-    as_exponent,
-    check_arithmetic,
     check_draw,
+    checked_grid,
+    grounds,
     outputs_of,
     per_draw,
     real_array,
 )
-from dpverify.mechanisms.inversion import nearest_steps
-from dpverify.mechanisms.laws import EXPONENTIAL
+from dpverify.mechanisms.sampling.grid import GridNoise, exact
+from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
 from dpverify.neighbors import Relation
 from dpverify.pairs import LaplacePair
 from dpverify.theorems import LAPLACE
@@ -52,18 +49,13 @@ class Laplace:
     def __post_init__(self) -> None:
         settle(self, scale=as_positive("scale", self.scale))
         settle(self, l1_sensitivity=as_positive("l1_sensitivity", self.l1_sensitivity))
-        check_arithmetic(self.arithmetic)
-        exponent = as_exponent(
-            "grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT
-        )
-        settle(self, grid_exponent=exponent)
+        settle(self, grid_exponent=checked_grid(self.arithmetic, self.grid_exponent))
 
     @property
     def claim(self) -> Claim:
         ratio = exact(self.l1_sensitivity) / exact(self.scale)
         epsilon = enclose(lambda: ball(ratio))[1]
-        grid = (RANDOM_BITS, EXPONENTIAL.assumption)
-        assumes = grid if self.arithmetic == "grid" else (REAL_ARITHMETIC,)
+        assumes = grounds(self.arithmetic, EXPONENTIAL.assumption)
         return Claim(PureDP(epsilon=epsilon), None, LAPLACE, assumes)
 
     def pair(self, relation: Relation) -> LaplacePair:
@@ -72,20 +64,16 @@ class Laplace:
         return LaplacePair(scale=self.scale, sensitivity=self.l1_sensitivity)
 
     def noise_inflation(self, dimension: int = 1) -> float:
-        """How much larger than b the scale is that pays for rounding to the grid."""
+        """Scale of the noise added on the grid, over b: at least 1, for rounding."""
         return 1.0 if self.arithmetic == "real" else self._noise(dimension).inflation
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` independent releases of the answer `data`: an array (size, *answer shape)."""
         answer = real_array("data", data)
         check_draw(size, rng)
-        shape = (size, *answer.shape)
         if self.arithmetic == "real":
-            return answer + rng.laplace(0.0, float(self.scale), shape)
-        noise = self._noise(answer.size)
-        return noise.grid.release(
-            answer, nearest_steps(EXPONENTIAL, noise.scale_in_steps, shape, rng)
-        )
+            return answer + rng.laplace(0.0, float(self.scale), (size, *answer.shape))
+        return self._noise(answer.size).released(EXPONENTIAL, answer, size, rng)
 
     def log_density(self, outputs: ArrayLike, data: ArrayLike) -> Floats:
         """For each output, its log probability (grid) or log density (real) on the answer `data`.
@@ -98,18 +86,8 @@ class Laplace:
             scale = float(self.scale)
             logs = -np.abs(draws - answer) / scale - np.log(2.0 * scale)
         else:
-            noise = self._noise(answer.size)
-            steps, reachable = noise.grid.noise_of(draws, answer)
-            masses = EXPONENTIAL.log_rounded_mass(steps, noise.scale_in_steps)
-            logs = np.where(reachable, masses, -np.inf)
+            logs = self._noise(answer.size).log_masses(EXPONENTIAL, draws, answer)
         return per_draw(logs)
 
     def _noise(self, dimension: int) -> GridNoise:
-        dimension = as_count("dimension", dimension)
-        return GridNoise(
-            scale=self.scale,
-            sensitivity=self.l1_sensitivity,
-            norm=1.0,
-            dimension=dimension,
-            exponent=self.grid_exponent,
-        )
+        return GridNoise(self.scale, self.l1_sensitivity, 1.0, dimension, self.grid_exponent)

@@ -12,19 +12,17 @@ from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
 from dpverify.errors import as_positive, check_member, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
 from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    REAL_ARITHMETIC,
     Arithmetic,
-    as_exponent,
-    check_arithmetic,
     check_draw,
     check_flag,
+    checked_grid,
+    grounds,
     real_vector,
 )
-from dpverify.mechanisms.inversion import nearest_steps, whole_steps
-from dpverify.mechanisms.laws import EXPONENTIAL
+from dpverify.mechanisms.sampling.grid import GridNoise, exact
+from dpverify.mechanisms.sampling.inversion import nearest_steps, whole_steps
+from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import NOISY_MAX
@@ -71,16 +69,11 @@ class NoisyMax:
         settle(self, score_sensitivity=as_positive("score_sensitivity", self.score_sensitivity))
         check_flag("monotone", self.monotone)
         check_member("noise", self.noise, ("exponential", "laplace"))
-        check_arithmetic(self.arithmetic)
-        exponent = as_exponent(
-            "grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT
-        )
-        settle(self, grid_exponent=exponent)
+        settle(self, grid_exponent=checked_grid(self.arithmetic, self.grid_exponent))
 
     @property
     def claim(self) -> Claim:
-        grid = (RANDOM_BITS, EXPONENTIAL.assumption)
-        assumes = grid if self.arithmetic == "grid" else (REAL_ARITHMETIC,)
+        assumes = grounds(self.arithmetic, EXPONENTIAL.assumption)
         return Claim(PureDP(epsilon=self.epsilon), None, NOISY_MAX, assumes)
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
@@ -119,10 +112,4 @@ class NoisyMax:
 
     def _grid_noise(self) -> GridNoise:
         """Every score is rounded by itself, as the maximum norm does: D = ⌈Δ/g⌉ steps."""
-        return GridNoise(
-            scale=self.scale,
-            sensitivity=self.score_sensitivity,
-            norm=math.inf,
-            dimension=1,
-            exponent=self.grid_exponent,
-        )
+        return GridNoise(self.scale, self.score_sensitivity, math.inf, 1, self.grid_exponent)

@@ -10,30 +10,20 @@ from scipy.special import gammaln
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import (
-    InvalidParameter,
-    NotSupported,
-    as_between,
-    as_count,
-    as_positive,
-    settle,
-)
+from dpverify.errors import InvalidParameter, NotSupported, as_between, as_positive, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
 from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    REAL_ARITHMETIC,
     Arithmetic,
-    as_exponent,
-    check_arithmetic,
     check_draw,
+    checked_grid,
+    grounds,
     outputs_of,
     per_draw,
     real_array,
 )
-from dpverify.mechanisms.inversion import nearest_steps
-from dpverify.mechanisms.laws import EXPONENTIAL
-from dpverify.mechanisms.norm_noise import LARGEST_NORM, NormNoise, direction_law, lengths
+from dpverify.mechanisms.sampling.grid import GridNoise, exact
+from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
+from dpverify.mechanisms.sampling.norm_noise import LARGEST_NORM, NormNoise, direction_law, lengths
 from dpverify.neighbors import Relation
 from dpverify.pairs import LaplacePair, LeakyResponsePair, Pair
 from dpverify.theorems import NORM_MECHANISM
@@ -65,17 +55,12 @@ class NormMechanism:
         settle(self, scale=as_positive("scale", self.scale))
         settle(self, sensitivity=as_positive("sensitivity", self.sensitivity))
         settle(self, norm=as_between("norm", self.norm, 1.0, math.inf))
-        check_arithmetic(self.arithmetic)
-        exponent = as_exponent(
-            "grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT
-        )
-        settle(self, grid_exponent=exponent)
+        settle(self, grid_exponent=checked_grid(self.arithmetic, self.grid_exponent))
 
     @property
     def claim(self) -> Claim:
         laws = [EXPONENTIAL] if self.norm == 1 else [EXPONENTIAL, direction_law(float(self.norm))]
-        grid = (RANDOM_BITS, *(law.assumption for law in laws))
-        assumes = grid if self.arithmetic == "grid" else (REAL_ARITHMETIC,)
+        assumes = grounds(self.arithmetic, *(law.assumption for law in laws))
         return Claim(PureDP(epsilon=self._epsilon), None, NORM_MECHANISM, assumes)
 
     def pair(self, relation: Relation) -> Pair:
@@ -86,7 +71,7 @@ class NormMechanism:
         return LeakyResponsePair(ApproxDP(epsilon=self._epsilon))
 
     def noise_inflation(self, dimension: int = 1) -> float:
-        """How much larger than b the scale is that pays for rounding to the grid."""
+        """Scale of the noise added on the grid, over b: at least 1, for rounding."""
         return 1.0 if self.arithmetic == "real" else self._noise(dimension).inflation
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Floats:
@@ -97,15 +82,14 @@ class NormMechanism:
         if self.arithmetic == "real":
             return answer + self._real_noise(size, answer.size, rng).reshape(shape)
         noise = self._noise(answer.size)
-        scale = noise.scale_in_steps
         if self._independent(answer.size):
-            return noise.grid.release(answer, nearest_steps(EXPONENTIAL, scale, shape, rng))
+            return noise.released(EXPONENTIAL, answer, size, rng)
         if LARGEST_NORM < self.norm < math.inf:
             raise InvalidParameter(
                 f"norm={self.norm!r} must be at most {LARGEST_NORM:g}, or inf, on a grid; "
                 'arithmetic="real" has no such limit'
             )
-        law = NormNoise(norm=float(self.norm), dimension=answer.size, scale=scale)
+        law = NormNoise(float(self.norm), answer.size, noise.scale_in_steps)
         return noise.grid.release(answer, law.draw(size, rng).reshape(shape))
 
     def log_density(self, outputs: ArrayLike, data: ArrayLike) -> Floats:
@@ -123,10 +107,7 @@ class NormMechanism:
                 f"log_density of norm={self.norm!r} noise on a grid has no formula in "
                 f'{answer.size} dimensions; arithmetic="real" has one'
             )
-        noise = self._noise(answer.size)
-        steps, reachable = noise.grid.noise_of(draws, answer)
-        masses = EXPONENTIAL.log_rounded_mass(steps, noise.scale_in_steps)
-        return per_draw(np.where(reachable, masses, -np.inf))
+        return per_draw(self._noise(answer.size).log_masses(EXPONENTIAL, draws, answer))
 
     @property
     def _epsilon(self) -> float:
@@ -138,15 +119,8 @@ class NormMechanism:
         return self.norm == 1 or dimension == 1
 
     def _noise(self, dimension: int) -> GridNoise:
-        dimension = as_count("dimension", dimension)
-        return GridNoise(
-            scale=self.scale,
-            sensitivity=self.sensitivity,
-            norm=float(self.norm),
-            dimension=dimension,
-            exponent=self.grid_exponent,
-            fine=_FINE,
-        )
+        norm = float(self.norm)
+        return GridNoise(self.scale, self.sensitivity, norm, dimension, self.grid_exponent, _FINE)
 
     def _real_noise(self, size: int, dimension: int, rng: np.random.Generator) -> Floats:
         """Gamma(d)·b along x/‖x‖_p, x with density ∝ exp(−‖x‖_p^p); the cube for p = ∞."""

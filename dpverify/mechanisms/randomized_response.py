@@ -12,18 +12,17 @@ from dpverify.balls import Formula, ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_between, as_count, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.choice import CutPoints, at_precision
-from dpverify.mechanisms.grid import exact
 from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    REAL_ARITHMETIC,
     Arithmetic,
     category_array,
     check_arithmetic,
     check_draw,
+    grounds,
     outputs_of,
     per_draw,
 )
+from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
+from dpverify.mechanisms.sampling.grid import exact
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import LEAKY_RESPONSE, RANDOMIZED_RESPONSE
@@ -60,10 +59,10 @@ class RandomizedResponse:
     @property
     def claim(self) -> Claim:
         guarantee = PureDP(epsilon=self.epsilon)
-        return Claim(guarantee, None, RANDOMIZED_RESPONSE, _assumes(self.arithmetic))
+        return Claim(guarantee, None, RANDOMIZED_RESPONSE, grounds(self.arithmetic))
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
-        """The two laws of binary randomized response; they dominate those of k > 2 categories."""
+        """The pair of binary randomized response, which dominates that of k > 2 categories."""
         Relation.parse(relation)
         return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
 
@@ -122,10 +121,10 @@ class LeakyRandomizedResponse:
 
     @property
     def claim(self) -> Claim:
-        return Claim(self._guarantee, None, LEAKY_RESPONSE, _assumes(self.arithmetic))
+        return Claim(self._guarantee, None, LEAKY_RESPONSE, grounds(self.arithmetic))
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
-        """The two laws of the outputs themselves."""
+        """The two distributions of the outputs themselves."""
         Relation.parse(relation)
         return LeakyResponsePair(self._guarantee)
 
@@ -169,10 +168,6 @@ class LeakyRandomizedResponse:
             return leak
         odds = (-ball(exact(self.epsilon))).exp()
         return leak + (1 - leak) * odds / (1 + odds)
-
-
-def _assumes(arithmetic: Arithmetic) -> tuple[str, ...]:
-    return (RANDOM_BITS,) if arithmetic == "grid" else (REAL_ARITHMETIC,)
 
 
 def _cuts(formulas: list[Formula]) -> CutPoints:

@@ -11,20 +11,18 @@ from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_count, as_positive, as_real, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, GridNoise, exact
 from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    REAL_ARITHMETIC,
     Arithmetic,
-    as_exponent,
-    check_arithmetic,
     check_draw,
     check_flag,
+    checked_grid,
+    grounds,
     real_array,
     real_vector,
 )
-from dpverify.mechanisms.inversion import nearest_steps
-from dpverify.mechanisms.laws import EXPONENTIAL
+from dpverify.mechanisms.sampling.grid import GridNoise, exact
+from dpverify.mechanisms.sampling.inversion import nearest_steps
+from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import SPARSE_VECTOR
@@ -82,16 +80,11 @@ class SparseVector:
             if not 0 < self.split < 1:
                 raise InvalidParameter(f"split={self.split!r} must lie strictly between 0 and 1")
         check_flag("monotone", self.monotone)
-        check_arithmetic(self.arithmetic)
-        exponent = as_exponent(
-            "grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT
-        )
-        settle(self, grid_exponent=exponent)
+        settle(self, grid_exponent=checked_grid(self.arithmetic, self.grid_exponent))
 
     @property
     def claim(self) -> Claim:
-        grid = (RANDOM_BITS, EXPONENTIAL.assumption)
-        assumes = grid if self.arithmetic == "grid" else (REAL_ARITHMETIC,)
+        assumes = grounds(self.arithmetic, EXPONENTIAL.assumption)
         return Claim(PureDP(epsilon=self.epsilon), None, SPARSE_VECTOR, assumes)
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
@@ -149,10 +142,4 @@ class SparseVector:
 
     def _noise(self, scale: Fraction, exponent: int | None) -> GridNoise:
         """Every answer is rounded by itself, as the maximum norm does: D = ⌈Δ/g⌉ steps."""
-        return GridNoise(
-            scale=scale,
-            sensitivity=self.sensitivity,
-            norm=math.inf,
-            dimension=1,
-            exponent=exponent,
-        )
+        return GridNoise(scale, self.sensitivity, math.inf, 1, exponent)

@@ -18,8 +18,8 @@ from dpverify.errors import (
 )
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LaplacePair, Pair
-from dpverify.pairs.subsampled import Mixed, SampledPair, SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.subsampling.poisson import Mixed, SampledPair, SubsampledPair
+from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 from dpverify.theorems import POISSON_SUBSAMPLING, WITHOUT_REPLACEMENT, Theorem
 
 
@@ -65,8 +65,8 @@ class Subsampled:
         if replaced:
             raise NotSupported(
                 f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise for "
-                f"relation={Relation.REPLACE_ONE.value!r}; any pair will do for "
-                f"{Relation.ADD_REMOVE.value!r}"
+                f"relation={Relation.REPLACE_ONE.value!r}; under "
+                f"{Relation.ADD_REMOVE.value!r} it may have any pair"
             )
         return SampledPair(base, self.rate, mixed).simplest
 

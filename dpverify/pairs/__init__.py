@@ -20,8 +20,8 @@ from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.pairs.loss import LeakyLoss, PrivacyLoss, leaky_loss
 from dpverify.pairs.rationals import simplest_exponential, simplest_rational
 from dpverify.pairs.simulation import Kernel, LeakyKernel, NotIndistinguishable, simulate
-from dpverify.pairs.subsampled import Mixed, SampledPair, SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.subsampling.poisson import Mixed, SampledPair, SubsampledPair
+from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 
 __all__ = [
     "Dominates",

@@ -8,6 +8,7 @@ where a profile alone does not determine a value. What a subclass knows better (
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Self
 
@@ -97,7 +98,7 @@ class Pair(ABC):
         return self._states("singular_mass", "singular_mass_ball")
 
     def _states(self, *names: str) -> bool:
-        """Whether the subclass says one of these itself."""
+        """Whether the subclass defines one of these itself."""
         return any(getattr(type(self), name) is not getattr(Pair, name) for name in names)
 
     def delta_ball(self, epsilon: arb) -> arb:
@@ -169,8 +170,6 @@ class Pair(ABC):
 
         What a step costs when either of the two datasets may be the first.
         """
-        from dpverify.pairs.either_way import EitherWayPair  # noqa: PLC0415  # it is a Pair
-
         return self if self.reversed == self else EitherWayPair(self)
 
     @property
@@ -188,7 +187,7 @@ class Pair(ABC):
         return None
 
     def check(self) -> None:
-        """Raise unless what the class says of itself can be true; run when it is first composed."""
+        """Raise if the profile cannot be that of a pair; run when it is first composed."""
         if type(self).__module__.partition(".")[0] == __name__.partition(".")[0]:
             return
         try:
@@ -278,6 +277,37 @@ class Pair(ABC):
         if order == 1.0:
             return max(enclose(self.kullback_leibler_ball)[1], 0.0)
         return max(enclose(lambda: self.renyi_ball(ball(order)))[1], 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class EitherWayPair(Pair):
+    """The greater of the profiles of `pair` and of its `reversed`, at every ε. [ZDW22 Prop. 8]
+
+    The maximum of two convex functions is convex, so it is the profile of a pair; steps that each
+    show `pair` or its reverse are bounded from above by it, even when each order is chosen after
+    seeing earlier outputs, and from below by any choice made in advance.
+    """
+
+    pair: Pair
+
+    @property
+    def reversed(self) -> "EitherWayPair":
+        """It is its own mirror image."""
+        return self
+
+    @property
+    def attained(self) -> tuple[Pair, Pair]:
+        return self.pair, self.pair.reversed
+
+    def singular_mass_ball(self) -> arb:
+        return self.pair.singular_mass_ball().max(self.pair.reversed.singular_mass_ball())
+
+    @property
+    def is_limit_known(self) -> bool:
+        return self.pair.is_limit_known and self.pair.reversed.is_limit_known
+
+    def profile_ball(self, epsilon: arb) -> arb:
+        return self.pair.delta_ball(epsilon).max(self.pair.reversed.delta_ball(epsilon))
 
 
 @lru_cache(maxsize=256)

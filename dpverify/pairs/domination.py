@@ -26,7 +26,7 @@ _MOST_VARIABLES = 200_000  # of the linear program: about a minute
 
 @dataclass(frozen=True, kw_only=True)
 class Dominates:
-    """`weak` is a post-processing of `strong`: no test between its two laws beats all of strong's.
+    """`weak` is a post-processing of `strong`: no test of its two sides beats all of strong's.
 
     The decision is exact. `kernel` is a second opinion that shares nothing with it.
     """
@@ -60,7 +60,7 @@ Domination: TypeAlias = Dominates | NotDominates
 
 
 def dominates(strong: FinitePair, weak: FinitePair) -> Domination:
-    """Whether every post-processing question has one answer: `strong` tells at least as much.
+    """Whether `weak` is a post-processing of `strong`; if not, at which ε its profile is larger.
 
     Floats are taken as the exact numbers they are, each law divided by its sum.
 

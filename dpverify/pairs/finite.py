@@ -96,7 +96,7 @@ class FinitePair(Pair):
 
     @property
     def exact(self) -> "FinitePair":
-        """The same two laws with Fractions as entries."""
+        """The same two distributions with Fractions as entries."""
         if isinstance(self.left, tuple):
             return self
         left, right = zip(*self.masses(), strict=True)
@@ -149,10 +149,6 @@ class FinitePair(Pair):
 
     def singular_mass_ball(self) -> arb:
         return ball(self.likelihood.singular)
-
-    @property
-    def max_loss(self) -> float:
-        return enclose(self.max_loss_ball)[1]
 
     def max_loss_ball(self) -> arb:
         """The logarithm of the largest finite ratio, or 0 if that is negative."""
@@ -337,7 +333,7 @@ class FinitePair(Pair):
 
     @property
     def _equal(self) -> bool:
-        """Whether both laws are the same: then no ratio exceeds 1."""
+        """Whether both distributions are the same: then no ratio exceeds 1."""
         return not self.likelihood.singular and self.likelihood.top == 1
 
     def _positive_balls(self) -> Iterator[tuple[arb, arb]]:

@@ -25,6 +25,7 @@ class GaussianPair(Pair):
     """
 
     squared_mu: Fraction
+    singular_mass = 0.0
 
     def __post_init__(self) -> None:
         if not isinstance(self.squared_mu, Fraction):
@@ -45,12 +46,8 @@ class GaussianPair(Pair):
 
     @property
     def reversed(self) -> "GaussianPair":
-        """Reflecting about μ/2 exchanges the two laws."""
+        """Reflecting about μ/2 exchanges the two distributions."""
         return self
-
-    @property
-    def singular_mass(self) -> float:
-        return 0.0
 
     @property
     def max_loss(self) -> float:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from dpverify.balls import ball, enclose
+from dpverify.balls import ball
 from dpverify.errors import as_positive, settle
 from dpverify.pairs.base import Pair
 from dpverify.pairs.loss_law import LossLaw, laplace_law
@@ -24,6 +24,7 @@ class LaplacePair(Pair):
 
     scale: float
     sensitivity: float
+    singular_mass = 0.0
 
     def __post_init__(self) -> None:
         settle(self, scale=as_positive("scale", self.scale))
@@ -36,16 +37,8 @@ class LaplacePair(Pair):
 
     @property
     def reversed(self) -> "LaplacePair":
-        """Reflecting about Δ/2 exchanges the two laws."""
+        """Reflecting about Δ/2 exchanges the two distributions."""
         return self
-
-    @property
-    def singular_mass(self) -> float:
-        return 0.0
-
-    @property
-    def max_loss(self) -> float:
-        return enclose(self.max_loss_ball)[1]
 
     def max_loss_ball(self) -> arb:
         return self.shift

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
-from dpverify.balls import ball, enclose
+from dpverify.balls import ball
 from dpverify.errors import as_float
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs.base import Pair
@@ -37,21 +37,17 @@ class LeakyResponsePair(Pair):
 
     @property
     def reversed(self) -> "LeakyResponsePair":
-        """Renaming 0 ↔ 1 and "U" ↔ "V" exchanges the two laws."""
+        """Renaming 0 ↔ 1 and "U" ↔ "V" exchanges the two distributions."""
         return self
 
     @property
     def reveals(self) -> bool:
-        """Whether the two laws share no outcome at all."""
+        """Whether the two distributions share no outcome at all."""
         return self.worst.epsilon == math.inf or self.worst.delta == 1
 
     @property
     def singular_mass(self) -> float:
         return 1.0 if self.reveals else self.worst.delta
-
-    @property
-    def max_loss(self) -> float:
-        return enclose(self.max_loss_ball)[1]
 
     def max_loss_ball(self) -> arb:
         return ball(0.0 if self.reveals else self.worst.epsilon)

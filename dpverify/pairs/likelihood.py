@@ -37,7 +37,7 @@ class Cut(NamedTuple):
 
 
 class Likelihood(Protocol):
-    """Two laws, seen through the ratio of their probabilities."""
+    """Two distributions, seen through the ratio of their probabilities."""
 
     @property
     def singular(self) -> Fraction:
@@ -148,7 +148,7 @@ class DyadicSums:
 
 
 class FloatLikelihood:
-    """A table of floats; each law is its vector divided by its exact sum."""
+    """A table of floats; each distribution is its vector divided by its exact sum."""
 
     def __init__(self, left: Floats, right: Floats) -> None:
         used = (left > 0.0) | (right > 0.0)

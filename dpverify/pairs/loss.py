@@ -38,11 +38,6 @@ class PrivacyLoss:
             return math.inf
         return math.fsum(self.losses * self.masses)
 
-    @property
-    def finite_mean(self) -> float:
-        """The expected loss under P, given that it is finite."""
-        return math.fsum(self.losses * self.masses) / math.fsum(self.masses)
-
     def tail(self, threshold: float) -> float:
         """P(loss ≥ threshold), the infinite losses included."""
         threshold = as_real("threshold", threshold)
@@ -102,7 +97,7 @@ class LeakyLoss(PrivacyLoss):
 
 
 def float_loss(left: Floats, right: Floats) -> PrivacyLoss:
-    """The loss of two laws of floats, without cancellation near 0 and overflow far from it."""
+    """The loss of two vectors of floats, without cancellation near 0 and overflow far from it."""
     left, right = left / math.fsum(left), right / math.fsum(right)
     finite = (left > 0.0) & (right > 0.0)
     p, q = left[finite], right[finite]

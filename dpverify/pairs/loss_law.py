@@ -37,7 +37,7 @@ class LossLaw:
         return not self.ramps
 
     def cut(self, log_above: float, log_below: float) -> "CutLaw":
-        """The law without the ends of its ramps, which hold at most e^log_above and e^log_below."""
+        """Without the ends of its ramps, which hold at most e^log_above and e^log_below."""
         ramps, above, below = [], -math.inf, []
         for ramp in self.ramps:
             low, high = _cut_points(ramp, log_above, log_below)
@@ -62,7 +62,7 @@ class LossLaw:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CutLaw:
-    """A law on a bounded range of losses, and what was cut off.
+    """A distribution on a bounded range of losses, and what was cut off.
 
     At most e^log_above of P lies above; at most e^log_below lies under each loss in `below`.
     """
@@ -141,7 +141,7 @@ def normal_law(slope: float, *, left: float, right: float) -> LossLaw:
 
 
 def laplace_law(shift: float, *, left: float, right: float) -> LossLaw:
-    """(1−a)·L(0) + a·L(s) against (1−b)·L(0) + b·L(−s) for the standard Laplace law L.
+    """(1−a)·L(0) + a·L(s) against (1−b)·L(0) + b·L(−s) for the standard Laplace distribution L.
 
     On [0, s] only the left density changes, on [−s, 0] only the right one; beyond ±s neither does.
     """

@@ -47,7 +47,7 @@ _NO_FLOAT_BEYOND = 1400.0  # e^1400 times the smallest float exceeds 1: larger �
 
 
 class NotIndistinguishable(DPVerifyError):
-    """Two laws differ by more than (ε, δ), shown by one event.
+    """Two distributions differ by more than (ε, δ), shown by one event.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class NotIndistinguishable(DPVerifyError):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Kernel:
-    """A randomized map: row i of `matrix` is the law of the image of `rows[i]` over `outcomes`.
+    """A randomized map: row i of `matrix` holds the probabilities of `outcomes` given `rows[i]`.
 
     `residual` is the largest distance, over all outcomes, between what the kernel makes of the
     two given laws and what it should make of them.
@@ -81,7 +81,7 @@ class Kernel:
     residual: Number
 
     def apply(self, law: Probabilities) -> Array:
-        """The law of the image of a random row."""
+        """The distribution of the image of a random row."""
         weights = np.asarray(law)
         if weights.shape != (len(self.rows),):
             raise InvalidParameter(f"law={law!r} must have one probability for each of {self.rows}")

@@ -77,12 +77,14 @@ def _checked_floats(name: str, values: Floats) -> Floats:
 
 
 def _floats(name: str, law: Law) -> Floats:
-    """A law of whole numbers as floats, to go with floats on the other side."""
+    """A distribution of whole numbers as floats, to go with floats on the other side."""
     if not isinstance(law, tuple):
         return law
     if any(entry.denominator > 1 for entry in law):
         other = "right" if name == "left" else "left"
-        raise InvalidParameter(f"{other} holds floats and {name} Fractions; they must be of a kind")
+        raise InvalidParameter(
+            f"{other} holds floats and {name} Fractions; they must be of the same type"
+        )
     return _checked_floats(name, np.array(law, dtype=np.float64))
 
 

@@ -9,7 +9,7 @@ from dpverify.arrays import Floats
 from dpverify.auditing.bands.curves import ProfileBand, TradeOffBand, claimed_trade_off
 from dpverify.auditing.statistics.points import claimed_delta
 from dpverify.claims import AuditClaim, Claimable, read_claim
-from dpverify.reporting.plots import _COLORS, _finish, check_plot
+from dpverify.reporting.plots import _COLORS, _finish, _finish_trade_off, check_plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,19 +84,10 @@ def _profile(axes: "Axes", band: ProfileBand, claim: AuditClaim) -> None:
 
 def _trade_off(axes: "Axes", band: TradeOffBand, claim: AuditClaim) -> None:
     x = band.false_alarm
-    axes.plot([0, 1], [1, 0], color=_COLORS[7], linestyle=":", label="nothing learned")
     axes.fill_between(x, band.lower, band.upper, label="band of this score's thresholds", **_BAND)
     axes.plot(x, band.upper, label="shown: a test is at least as good", **_SHOWN)
     axes.plot(x, claimed_trade_off(claim, x), label="claimed: no test is better", **_CLAIM)
-    axes.set(
-        xlabel="false-alarm rate",
-        ylabel="miss rate",
-        title="Trade-off curve",
-        xlim=(0, 1),
-        ylim=(0, 1),
-    )
-    axes.set_aspect("equal")
-    _finish(axes)
+    _finish_trade_off(axes)
 
 
 def _last(x: Floats, height: Floats, floor: float) -> float:

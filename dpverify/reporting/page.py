@@ -107,7 +107,7 @@ def theorem_section(theorem: Theorem, proof: dict[str, Any] | None) -> Section:
 
 
 def steps_table(proof: dict[str, Any]) -> TextTable:
-    """The steps of a proof that was run, as `dpverify prove --json` tells them."""
+    """The steps of a proof that was run, as `dpverify prove --json` prints them."""
     return TextTable(
         caption="Steps of the proof, run when this page was written",
         header=("step", "holds", "evidence", "checked for", "formula"),

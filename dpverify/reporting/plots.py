@@ -10,7 +10,7 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.accounting.curves import Curve, growth, profile, trade_off
 from dpverify.auditing.procedure.rounds import Progress
-from dpverify.errors import InvalidParameter, check_between
+from dpverify.errors import InvalidParameter
 from dpverify.pairs import LeakyLoss, LeakyResponsePair, leaky_loss
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def wealth_figure(history: Sequence[Progress], level: float) -> "Figure":
     from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
 
     if not history:
-        raise InvalidParameter("history=() must hold what an audit told as it went on")
+        raise InvalidParameter("history=() must hold the progress reports of an audit")
     figure = Figure(figsize=(6.5, 4.0), layout="constrained")
     axes = figure.subplots()
     draws = [each.samples for each in history]
@@ -116,23 +116,12 @@ def wealth_figure(history: Sequence[Progress], level: float) -> "Figure":
     return figure
 
 
-def loss_figure(loss: LeakyLoss, slack: float) -> "Figure":
+def _loss(axes: "Axes", loss: LeakyLoss, slack: float) -> None:
     """The privacy loss of k leaky responses, and the two bad events of advanced composition.
 
     `slack` is δ′: the second bad event, a loss beyond the advanced bound, has at most this
     probability.
     """
-    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
-
-    check_between("slack", slack, 0.0, 1.0)
-    if slack == 0.0 or loss.worst.epsilon == 0.0 or not loss.losses.size:
-        raise InvalidParameter(f"slack={slack!r} must be above 0, and the loss random and finite")
-    figure = Figure(figsize=(6.5, 4.0), layout="constrained")
-    _loss(figure.subplots(), loss, slack)
-    return figure
-
-
-def _loss(axes: "Axes", loss: LeakyLoss, slack: float) -> None:
     worst = loss.worst
     edge = loss.threshold(float(np.sqrt(-2.0 * np.log(slack))))
     likely = loss.masses > 1e-12
@@ -201,9 +190,13 @@ def _profile(axes: "Axes", accountant: Accountant, epsilon: float, delta: float)
 
 def _trade_off(axes: "Axes", accountant: Accountant) -> None:
     curve = trade_off(accountant, np.linspace(0.0, 1.0, 201), points=40, tolerance=_COARSE)
-    axes.plot([0, 1], [1, 0], color=_COLORS[7], linestyle=":", label="nothing learned")
     axes.plot(curve.x, curve.lower, color=_COLORS[6], label="best attack, certified")
     _band(axes, curve, _COLORS[6])
+    _finish_trade_off(axes)
+
+
+def _finish_trade_off(axes: "Axes") -> None:
+    axes.plot([0, 1], [1, 0], color=_COLORS[7], linestyle=":", label="nothing learned")
     axes.set(
         xlabel="false-alarm rate",
         ylabel="miss rate",

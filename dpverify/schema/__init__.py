@@ -13,11 +13,11 @@ from dpverify.schema.compound import Labeled, Table
 from dpverify.schema.domains import Category, Number, RecordDomain
 from dpverify.schema.parsing import load_schema, schema_from_dict, schema_to_dict
 from dpverify.schema.records import Records
-from dpverify.schema.vectors import Box, Vector
+from dpverify.schema.vectors import BoxedVector, Vector
 
 __all__ = [
     "Answers",
-    "Box",
+    "BoxedVector",
     "Candidate",
     "Category",
     "Labeled",

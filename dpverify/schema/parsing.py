@@ -19,13 +19,13 @@ from dpverify.schema.candidates import Schema
 from dpverify.schema.compound import Labeled, Table
 from dpverify.schema.domains import Category, Number
 from dpverify.schema.records import Records
-from dpverify.schema.vectors import Box, Vector
+from dpverify.schema.vectors import BoxedVector, Vector
 
 _DATASETS: dict[str, type[Any]] = {"records": Records, "answers": Answers}
 _DOMAINS: dict[str, type[Any]] = {
     "number": Number,
     "vector": Vector,
-    "box": Box,
+    "box": BoxedVector,
     "category": Category,
     "labeled": Labeled,
     "table": Table,

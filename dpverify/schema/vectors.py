@@ -115,10 +115,10 @@ class Vector(_Vectors):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Box(_Vectors):
+class BoxedVector(_Vectors):
     """A vector with low[i] ≤ value[i] ≤ high[i] in every coordinate.
 
-    >>> Box(low=(0.0, 0.0), high=(1.0, 2.0)).contrasts()[0]
+    >>> BoxedVector(low=(0.0, 0.0), high=(1.0, 2.0)).contrasts()[0]
     ((0.0, 0.0), (1.0, 2.0))
     """
 

@@ -28,7 +28,6 @@ from dpverify.testing.certifying import Certifying
 from dpverify.testing.context import PrivacyFinding, current
 from dpverify.testing.failure import PrivacyViolation, described, raise_at, replay_line
 from dpverify.testing.neighboring import NeighboringPair
-from dpverify.testing.tracing import TracedPairs
 
 Test: TypeAlias = Callable[..., Any]
 
@@ -141,6 +140,8 @@ class Execution:
 
         def mechanism(data: Any, rng: Any) -> Any:  # noqa: ANN401
             return bound(data=data, rng=rng)
+
+        from dpverify.testing.tracing import TracedPairs  # noqa: PLC0415  # not needed to decorate
 
         self.search = ExampleSearch(
             Calls(mechanism),

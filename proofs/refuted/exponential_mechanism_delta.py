@@ -63,7 +63,7 @@ PROOF = Proof(
         claimed="(ε, Δ)-DP",
         instance=(
             "candidates 0 and 1, loss Δ·1[w ≠ x], three bits, e^(ε/2) = 2",
-            "one and the same law at Δ = 1/4 and at Δ = 1/2; Δ = 2 would ask for δ = 2",
+            "one and the same distribution at Δ = 1/4 and at Δ = 1/2; Δ = 2 would ask for δ = 2",
         ),
         truth="δ = 0 exactly, for every Δ",
         correction="(ε, 0)-DP",

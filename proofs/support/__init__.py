@@ -1,1 +1,1 @@
-"""How a proof is written, run and found; nothing here is a theorem."""
+"""How a proof is written, run and found."""

@@ -1,4 +1,4 @@
-"""Printed digits, checked against the balls they come from."""
+"""Printed digits, checked against ball arithmetic."""
 
 from fractions import Fraction
 

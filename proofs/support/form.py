@@ -1,4 +1,4 @@
-"""The form of a proof: a theorem, an argument in words, and named steps that run.
+"""What a proof is: a theorem, an argument in words, and named steps that run.
 
 A proof file has a docstring, the argument that joins the steps; step functions, whose docstrings
 hold the formulas; and one `PROOF`. A step function takes no arguments that have no default, so

@@ -1,4 +1,4 @@
-"""What sympy is asked: whether two expressions are the same, whether one has a plain sign."""
+"""Checks with sympy: whether two expressions are equal, whether one is never negative."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias

@@ -176,7 +176,7 @@ class PrivateLogisticRegression(LinearClassifier):
         As in scikit-learn.
     claim_ : Claim
         What was spent, and why that holds.
-    certificate_ : Certificate or None
+    certificate_ : MinimumCertificate or None
         How near the exact minimum the solver was certified to be; the claim includes the rest.
     ridge_ : float or None
         The λ that was used.

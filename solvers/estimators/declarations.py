@@ -1,4 +1,4 @@
-"""What a caller declares: budget, relation and the bounds of rows; checked before data are read.
+"""Budget, relation and bounds that a caller declares, checked before any data are read.
 
 Rows are kept within the declared norm, and get a constant feature at the end for the intercept.
 """
@@ -34,7 +34,7 @@ class Declaration:
 
     @classmethod
     def of(cls, budget: object, relation: object) -> "Declaration":
-        """Both, or a refusal; (ε, 0)-DP is ε-DP.
+        """Check budget and relation; (ε, 0)-DP becomes ε-DP.
 
         >>> Declaration.of(ApproxDP(epsilon=1.0), "add-remove").budget
         PureDP(epsilon=1.0)
@@ -65,7 +65,7 @@ class Declaration:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """What every private model is told; stored as given, and checked by `fit`."""
+    """Parameters that every private model takes; stored as given, checked by `fit`."""
 
     budget: Budget | None = None
     relation: Relation | str | None = None
@@ -74,7 +74,7 @@ class PrivateEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
 
 def fraction(budget: Budget, part: float) -> Budget:
-    """So much of ε and δ, each rounded down.
+    """That fraction of ε and of δ, each rounded down.
 
     >>> fraction(ApproxDP(epsilon=1.0, delta=1e-6), 0.5)
     ApproxDP(epsilon=0.4999999999999998, delta=4.999999999999998e-07)
@@ -100,7 +100,7 @@ def together(claims: Sequence[Claim], declared: Declaration) -> Claim:
 
 
 def _check_sum(parts: Sequence[Guarantee], budget: Budget) -> None:
-    """A claim that was not earned is a defect of this library, and never gets out."""
+    """Raise if the parts spend more than the declared budget: a defect of this library."""
     pairs = [_spent(part) for part in parts]
     spent = math.fsum(epsilon for epsilon, _ in pairs), math.fsum(delta for _, delta in pairs)
     allowed = _spent(budget)

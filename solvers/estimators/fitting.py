@@ -19,7 +19,7 @@ from solvers.domains import Ball, Domain, WholeSpace
 from solvers.estimators.declarations import Declaration, PrivateEstimator, Rows, scores
 from solvers.gradient_descent import GradientDescent
 from solvers.losses import Logistic, Loss, Softmax
-from solvers.minimize.certificate import Certificate
+from solvers.minimize.certificate import MinimumCertificate
 from solvers.minimize.problem import Problem
 from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
@@ -71,14 +71,14 @@ class Fitted:
 
     weights: Floats
     claim: Claim
-    certificate: Certificate | None = None
+    certificate: MinimumCertificate | None = None
     ridge: float | None = None
     utility: Utility | None = None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LinearModel(PrivateEstimator, ABC):
-    """What linear models are told beyond the budget, and what is kept of their fits."""
+    """Parameters of linear models beside the budget, and what is kept of their fits."""
 
     norm_bound: float | None = None
     method: str = "auto"
@@ -157,14 +157,7 @@ def _objective(
     mechanism = ObjectivePerturbation(
         problem=problem, budget=request.declared.budget, relation=request.declared.relation
     )
-    weights = mechanism.sample((rows, labels), 1, rng=rng)[0]
-    return Fitted(
-        weights=weights,
-        claim=mechanism.claim,
-        certificate=_certificate(mechanism.tolerance(dimension)),
-        ridge=ridge,
-        utility=of_objective(mechanism, dimension),
-    )
+    return _certified(mechanism, rows, labels, of_objective(mechanism, dimension), rng)
 
 
 def _output(request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator) -> Fitted:
@@ -203,36 +196,37 @@ def _output(request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Ge
     mechanism = OutputPerturbation(
         problem=problem, budget=request.declared.budget, relation=relation, project=True
     )
-    weights = mechanism.sample((rows, labels), 1, rng=rng)[0]
-    return Fitted(
-        weights=weights,
-        claim=mechanism.claim,
-        certificate=_certificate(mechanism.tolerance(dimension)),
-        ridge=ridge,
-        utility=of_output(mechanism, dimension),
-    )
+    return _certified(mechanism, rows, labels, of_output(mechanism, dimension), rng)
 
 
-def _certificate(distance: float) -> Certificate:
-    """What the solve was certified to reach before anything was released.
+def _certified(
+    mechanism: ObjectivePerturbation | OutputPerturbation,
+    rows: Floats,
+    labels: Floats,
+    utility: Utility,
+    rng: np.random.Generator,
+) -> Fitted:
+    """One private minimum, with what the solve was certified to reach before the release.
 
     The bound that was asked for, and not the figure of this solve: that depends on the data.
     """
-    return Certificate(distance=distance, theorem=PERTURBED_MINIMUM)
+    weights = mechanism.sample((rows, labels), 1, rng=rng)[0]
+    distance = mechanism.tolerance(len(weights))
+    return Fitted(
+        weights=weights,
+        claim=mechanism.claim,
+        certificate=MinimumCertificate(distance=distance, theorem=PERTURBED_MINIMUM),
+        ridge=mechanism.problem.ridge,
+        utility=utility,
+    )
 
 
 def _gradient(
     request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator
 ) -> Fitted:
     """Noisy gradient descent on a ball, the average of its iterates."""
-    setting = _setting(request, rows)
+    setting, count = _setting(request, rows)
     dimension = rows.shape[1]
-    count = defaults.steps(
-        request.declared.budget,
-        request.declared.relation,
-        dimension=dimension,
-        records=setting.records,
-    )
     descent = GradientDescent(setting, budget=request.declared.budget, steps=count)
     weights = descent.sample((rows, labels), 1, rng=rng)[0]
     utility = of_descent(descent, dimension)
@@ -243,14 +237,8 @@ def _stochastic(
     request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator
 ) -> Fitted:
     """Noisy gradients of Poisson batches, one epoch for each step of full descent at most."""
-    setting = _setting(request, rows)
+    setting, epochs = _setting(request, rows)
     dimension = rows.shape[1]
-    epochs = defaults.steps(
-        request.declared.budget,
-        request.declared.relation,
-        dimension=dimension,
-        records=setting.records,
-    )
     count = _BATCHES * min(epochs, _BATCHES)
     reach = setting.radius(dimension) / (setting.clipping_norm(dimension) * count**0.5)
     descent = StochasticGradientDescent(
@@ -280,20 +268,25 @@ def _statistics(
     return Fitted(weights=weights, claim=method.claim, ridge=method.ridge_for(rows.shape[1]))
 
 
-def _setting(request: FitRequest, rows: Floats) -> DescentSetting:
-    """The request on its domain, by default a ball; λ of the sum is λ/n of the mean."""
+def _setting(request: FitRequest, rows: Floats) -> tuple[DescentSetting, int]:
+    """The request on its domain, by default a ball, and the default number of steps.
+
+    The λ of a sum is λ/n of its mean.
+    """
     dimension = rows.shape[1]
     relation = request.declared.relation
     public = defaults.public_records(request.records, relation, len(rows))
-    return DescentSetting(
+    ball = Ball(defaults.radius(dimension=dimension, norm=request.bounds.norm))
+    setting = DescentSetting(
         loss=request.loss,
         bounds=request.bounds,
-        domain=request.domain
-        or Ball(defaults.radius(dimension=dimension, norm=request.bounds.norm)),
+        domain=request.domain or ball,
         relation=relation,
         records=public,
         ridge=0.0 if request.ridge is None else request.ridge / public,
     )
+    budget = request.declared.budget
+    return setting, defaults.steps(budget, relation, dimension=dimension, records=public)
 
 
 _FITS: dict[str, Callable[[FitRequest, Floats, Floats, np.random.Generator], Fitted]] = {

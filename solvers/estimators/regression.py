@@ -98,7 +98,7 @@ class PrivateLinearRegression(LinearRegressor):
         As in scikit-learn.
     claim_ : Claim
         What was spent, and why that holds.
-    certificate_ : Certificate or None
+    certificate_ : MinimumCertificate or None
         How near the exact minimum the solver was certified to be, where there was one.
     utility_ : Utility or None
         What is promised about the fit's quality.

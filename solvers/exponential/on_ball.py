@@ -13,10 +13,16 @@ from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, check_between, check_positive
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.choice import CutPoints, at_precision
-from dpverify.mechanisms.grid import exact
-from dpverify.mechanisms.inputs import RANDOM_BITS, check_draw, check_exponent, check_flag
-from dpverify.mechanisms.uniform import WORD_BITS, LazyUniform, leading, random_words, refine
+from dpverify.mechanisms.inputs import RANDOM_BITS, as_exponent, check_draw, check_flag
+from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
+from dpverify.mechanisms.sampling.grid import exact
+from dpverify.mechanisms.sampling.uniform import (
+    WORD_BITS,
+    LazyUniform,
+    leading,
+    random_words,
+    refine,
+)
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import EXPONENTIAL_MECHANISM
@@ -76,7 +82,7 @@ class ExponentialOnBall:
         check_positive("epsilon", self.epsilon)
         check_between("ridge", self.ridge, 0.0, 1e300)
         check_flag("clip_records", self.clip_records)
-        check_exponent("lattice_bits", self.lattice_bits, 1, _MOST_BITS)
+        as_exponent("lattice_bits", self.lattice_bits, 1, _MOST_BITS)
         if not isinstance(self.domain, Ball):
             raise NotSupported(f"domain={self.domain!r} must be a Ball")
         if isinstance(self.loss, Softmax):

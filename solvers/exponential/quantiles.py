@@ -24,18 +24,17 @@ from dpverify.balls import ball
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_positive, check_real
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.choice import CutPoints, at_precision
-from dpverify.mechanisms.grid import GREATEST_EXPONENT, LEAST_EXPONENT, Grid, exact
 from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    REAL_ARITHMETIC,
+    LEAST_EXPONENT,
     Arithmetic,
-    check_arithmetic,
     check_draw,
-    check_exponent,
     check_flag,
+    checked_grid,
+    grounds,
     outputs_of,
 )
+from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
+from dpverify.mechanisms.sampling.grid import Grid, exact
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import EXPONENTIAL_MECHANISM
@@ -152,15 +151,13 @@ class ExponentialQuantile:
         if not 0 < self.quantile < 1:
             raise InvalidParameter(f"quantile={self.quantile!r} must lie strictly between 0 and 1")
         check_flag("clip", self.clip)
-        check_arithmetic(self.arithmetic)
-        check_exponent("grid_exponent", self.grid_exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
+        checked_grid(self.arithmetic, self.grid_exponent)
         if self.arithmetic == "grid":
             self._ends()
 
     @property
     def claim(self) -> Claim:
-        grid = (RANDOM_BITS, _FLOAT_WEIGHTS)
-        assumes = grid if self.arithmetic == "grid" else (REAL_ARITHMETIC,)
+        assumes = grounds(self.arithmetic, _FLOAT_WEIGHTS)
         guarantee = PureDP(epsilon=self.epsilon)
         return Claim(guarantee, self.relation, EXPONENTIAL_MECHANISM, assumes)
 

@@ -31,7 +31,7 @@ class NotSolved(DPVerifyError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Certificate:
+class MinimumCertificate:
     """‖θ − θ*‖ ≤ `distance` for the θ that was computed, and ‖∇J(θ)‖ ≤ `gradient` if J is smooth.
 
     `theorem` turns the one into the other. For many solves, the largest over all of them.

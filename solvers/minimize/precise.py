@@ -36,7 +36,8 @@ def minimize_precisely(
     """A point within `distance` of the minimum, as exact numbers, and a bound on how far.
 
     >>> from solvers.losses import Squared
-    >>> J = PreciseSum([Term(Squared(), np.ones((3, 1)), np.array([0.0, 1.0, 5.0]))], 2.0, [8.0])
+    >>> risk = LossTerm(Squared(), np.ones((3, 1)), np.array([0.0, 1.0, 5.0]))
+    >>> J = PreciseSum([risk], 2.0, [8.0])
     >>> point, bound = minimize_precisely(J, [0.0], distance=1e-40)
     >>> point[0] - arb(0.5) < 1e-40, bound <= 1e-40
     (True, True)
@@ -58,7 +59,7 @@ def minimize_precisely(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Term:
+class LossTerm:
     """Σ f(⟨θ, xᵢ⟩; yᵢ) over some rows; f smooth."""
 
     loss: Loss
@@ -75,7 +76,9 @@ class Term:
 class PreciseSum:
     """J for one b: its value, gradient and Newton step as balls at the working precision."""
 
-    def __init__(self, terms: Sequence[Term], ridge: arb | float, linear: Sequence[float]) -> None:
+    def __init__(
+        self, terms: Sequence[LossTerm], ridge: arb | float, linear: Sequence[float]
+    ) -> None:
         self.terms = terms
         self.ridge = arb(ridge)
         self._linear = [arb(float(b)) for b in linear]

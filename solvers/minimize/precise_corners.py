@@ -26,7 +26,7 @@ from dpverify.balls import ball, float_above
 from solvers.domains import Ball, Box, Domain, Simplex
 from solvers.losses.base import TwoLines
 from solvers.minimize.corners import Rounded
-from solvers.minimize.precise import PreciseSum, Term, minimize_precisely, norm
+from solvers.minimize.precise import LossTerm, PreciseSum, minimize_precisely, norm
 
 if TYPE_CHECKING:
     from solvers.minimize.problem import Problem
@@ -87,7 +87,7 @@ class _Search:
     aim: float
     wider: Sequence[arb] | None = None  # the minimum at the last width
 
-    def tried(self, terms: list[Term]) -> Iterator[tuple[list[arb], float]]:
+    def tried(self, terms: list[LossTerm]) -> Iterator[tuple[list[arb], float]]:
         """Points of the domain with their bounds: for the ridge λ, and on a ball for λ + μ.
 
         μ is bisected where the minimum leaves the ball: ‖θ‖ falls as μ grows, and is at most
@@ -145,13 +145,13 @@ def _steepest(problem: "Problem", data: tuple[Floats, Floats], linear: Floats) -
 
 def _terms(
     problem: "Problem", data: tuple[Floats, Floats], steep: float, width: float
-) -> list[Term]:
+) -> list[LossTerm]:
     d = data[0].shape[1]
     loss = problem.loss if problem.loss.smooth else Rounded(problem.loss, width)
-    terms = [Term(loss, *data)]
+    terms = [LossTerm(loss, *data)]
 
     def add(low: float, high: float, rows: Floats, at: Floats) -> None:
-        terms.append(Term(Rounded(_Lines(low, high), width), rows, at))
+        terms.append(LossTerm(Rounded(_Lines(low, high), width), rows, at))
 
     lasso, domain = problem.regularizer.lasso, problem.domain
     if lasso and not isinstance(domain, Simplex):

@@ -1,4 +1,4 @@
-"""One problem, one solve, one certificate.
+"""Regularized empirical risk minimization: the problem, its solution and its certificate.
 
 A `Problem` is a loss under declared bounds, a regularizer and a domain. `minimize` finds the
 minimum for one dataset and many linear parts, by the method that suits the problem, and returns
@@ -21,11 +21,11 @@ from solvers.domains import Domain, Simplex, WholeSpace
 from solvers.losses.base import Loss
 from solvers.losses.softmax import Softmax
 from solvers.minimize import newton
-from solvers.minimize.certificate import Certificate, NotSolved, gradient_bounds
+from solvers.minimize.certificate import MinimumCertificate, NotSolved, gradient_bounds
 from solvers.minimize.conic import ConicProblem
 from solvers.minimize.corners import minimize_corners
 from solvers.minimize.objective import MulticlassObjective, Objective
-from solvers.minimize.precise import PreciseSum, Term, minimize_precisely, norm
+from solvers.minimize.precise import LossTerm, PreciseSum, minimize_precisely, norm
 from solvers.minimize.precise_corners import minimize_corners_precisely
 from solvers.minimize.proximal import minimize_on
 from solvers.minimize.regularizers import Regularizer
@@ -44,11 +44,11 @@ class Solution:
 
     points: Floats
     distances: Floats
-    certificate: Certificate
+    certificate: MinimumCertificate
     gradients: Floats | None = None
 
     def within(self, distance: float) -> "Solution":
-        """Itself, if every point is certified to be that near its exact minimum; or refuse.
+        """The solution, if every point is certified to be that near its minimum; raise otherwise.
 
         How near it is depends on the data and is not said; `Problem.minimize` with `within` never
         gets here.
@@ -258,7 +258,7 @@ class Problem:
     ) -> tuple[Floats, float]:
         """A float point within `aim` of the minimum, both cut to ±limit; and how near it is."""
         if self.plain and self.loss.smooth:
-            sums = PreciseSum([Term(self.loss, *data)], self.ridge, b.tolist())
+            sums = PreciseSum([LossTerm(self.loss, *data)], self.ridge, b.tolist())
             found, bound = minimize_precisely(sums, start.tolist(), distance=aim)
         else:
             found, bound = minimize_corners_precisely(
@@ -278,7 +278,7 @@ def _parts(linear: ArrayLike) -> Floats:
 
 
 def _solution(points: Floats, distances: Floats, gradients: Floats | None) -> Solution:
-    certificate = Certificate(
+    certificate = MinimumCertificate(
         distance=float(distances.max()),
         gradient=None if gradients is None else float(gradients.max()),
         theorem=CONSTRAINED_MINIMUM if gradients is None else PERTURBED_MINIMUM,

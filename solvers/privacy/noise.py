@@ -22,11 +22,11 @@ from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, check_positive
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, ZeroConcentratedDP
 from dpverify.mechanisms import Gaussian, NormMechanism
-from dpverify.mechanisms.grid import GridNoise
 from dpverify.mechanisms.inputs import RANDOM_BITS, REAL_ARITHMETIC, Arithmetic
-from dpverify.mechanisms.inversion import nearest_steps
-from dpverify.mechanisms.laws import EXPONENTIAL, HALF_NORMAL, Magnitude
-from dpverify.mechanisms.norm_noise import NormNoise, direction_law
+from dpverify.mechanisms.sampling.grid import GridNoise
+from dpverify.mechanisms.sampling.inversion import nearest_steps
+from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL, HALF_NORMAL, Magnitude
+from dpverify.mechanisms.sampling.norm_noise import NormNoise, direction_law
 from dpverify.neighbors import Relation
 from solvers.plain_numbers import settle
 
@@ -278,7 +278,7 @@ def kind_of(budget: object) -> Kind:
 
 
 def check_budget(budget: object) -> None:
-    """Refuse budgets that no amount of noise, or any, would meet."""
+    """Refuse a budget that no noise meets, or that every noise meets."""
     match budget:
         case ApproxDP(delta=0.0):
             raise InvalidParameter(

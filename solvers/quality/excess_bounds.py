@@ -31,7 +31,7 @@ from solvers.privacy.theorems import MINIMIZER_SENSITIVITY, PERTURBED_MINIMUM
 
 @plain_arguments
 def records_for_uniform_convergence(candidates: int, *, accuracy: float, failure: float) -> int:
-    """How many records keep the risks of all candidates near their expectation.
+    """How many records suffice for all candidates' risks to be near their expectation.
 
     n ≥ ln(|C|/β)/(2α²): so many records bring no candidate's risk, in [0, 1], above by α.
 

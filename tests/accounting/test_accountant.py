@@ -172,7 +172,9 @@ def test_refuses_what_is_no_part() -> None:
         spent(("laplace", 1))
     with pytest.raises(dpv.InvalidParameter, match="relation='replace' must be one of"):
         dpv.Accountant(relation="replace")  # type: ignore[arg-type]  # the point
-    with pytest.raises(dpv.InvalidParameter, match="exactly one of the two must be given"):
+    with pytest.raises(
+        dpv.InvalidParameter, match="exactly one of delta and epsilon must be given"
+    ):
         spent((dpv.PureDP(epsilon=1.0), 1)).compare()
     with pytest.raises(dpv.InvalidParameter, match="rule='best' must be one that applies"):
         _ = spent((dpv.PureDP(epsilon=1.0), 2)).compare(delta=0.1)["best"]

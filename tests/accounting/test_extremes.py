@@ -8,8 +8,8 @@ import dpverify as dpv
 from dpverify.accounting.rules.numerical import is_extreme, tamed
 from dpverify.guarantees import ApproxDP, End
 from dpverify.pairs import GaussianPair, LaplacePair, LeakyResponsePair, Pair
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
+from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 
 TINY = GaussianPair.of(sigma=1e-3, sensitivity=1.0)
 SHARP = LaplacePair(scale=1e-4, sensitivity=1.0)

@@ -17,7 +17,7 @@ from dpverify.accounting.rules.optimal import OptimalComposition
 from dpverify.accounting.rules.unequal import UnequalComposition
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs import FinitePair, GaussianPair, LaplacePair, LeakyResponsePair, Pair
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
 
 deltas = st.sampled_from([0.1, 1e-3, 1e-6, 1e-10, 1e-20, 1e-60, 1e-150])
 sigmas = st.floats(0.4, 30.0)

@@ -21,7 +21,7 @@ from scipy.stats import norm
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP
 from dpverify.neighbors import Relation
 from tests.certifying.exponentials import below, density, integral, reaches, value
-from tests.certifying.schemas import Answers, Box, Category, Number, Records, Schema
+from tests.certifying.schemas import Answers, BoxedVector, Category, Number, Records, Schema
 
 Rng: TypeAlias = np.random.Generator
 Data: TypeAlias = Any
@@ -691,7 +691,7 @@ _COLORS_REPLACED = Records(
 _UNITS = Records(record=Number(low=0.0, high=1.0), length=(0, 4), relation=Relation.ADD_REMOVE)
 _WIDE = Records(record=Number(low=-5.0, high=5.0), length=(0, 3), relation=Relation.ADD_REMOVE)
 _ROWS = Records(
-    record=Box(low=(0.0, 0.0), high=(1.0, 1.0)), length=4, relation=Relation.REPLACE_ONE
+    record=BoxedVector(low=(0.0, 0.0), high=(1.0, 1.0)), length=4, relation=Relation.REPLACE_ONE
 )
 _SUM = answers(4, norm=1)
 _ONE = PureDP(epsilon=1.0)

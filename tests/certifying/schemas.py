@@ -1,5 +1,5 @@
 """Where the corpus takes its schemas from: this line, and no other."""
 
-from dpverify.schema import Answers, Box, Category, Number, Records, Schema
+from dpverify.schema import Answers, BoxedVector, Category, Number, Records, Schema
 
-__all__ = ["Answers", "Box", "Category", "Number", "Records", "Schema"]
+__all__ = ["Answers", "BoxedVector", "Category", "Number", "Records", "Schema"]

@@ -28,7 +28,7 @@ from dpverify.certifying.symbolic.exact import Unit as SearchUnit
 from dpverify.certifying.symbolic.plain import plain_laws, plain_schema
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import Inequality, Law
-from tests.certifying.schemas import Answers, Box, Category, Number, Records, Schema
+from tests.certifying.schemas import Answers, BoxedVector, Category, Number, Records, Schema
 
 Rng = np.random.Generator
 
@@ -205,7 +205,9 @@ SCHEMAS: list[Schema] = [
         record=Number(low=-1, high=2, integer=True), length=(0, 3), relation=dpv.Relation.ADD_REMOVE
     ),
     Records(
-        record=Box(low=(0.0, 0.0), high=(1.0, 2.0)), length=2, relation=dpv.Relation.REPLACE_ONE
+        record=BoxedVector(low=(0.0, 0.0), high=(1.0, 2.0)),
+        length=2,
+        relation=dpv.Relation.REPLACE_ONE,
     ),
 ]
 

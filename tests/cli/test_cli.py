@@ -134,7 +134,10 @@ def test_misuse_of_an_expression(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["compose", "pure(epsilon=1)", *RELATION], "must be given one without the other"),
+        (
+            ["compose", "pure(epsilon=1)", *RELATION],
+            "exactly one of delta and epsilon must be given",
+        ),
         (["compose", "pure(epsilon=1)", "--delta", "2", *RELATION], "delta=2.0 must lie in [0, 1]"),
         (["compose", "pure(epsilon=1)", "--delta", "nan", *RELATION], "delta=nan must be"),
         (

@@ -16,8 +16,8 @@ from scipy.stats import laplace, norm
 
 from dpverify.guarantees import GaussianDP, PureDP
 from dpverify.mechanisms import Gaussian, Laplace
-from dpverify.mechanisms.grid import Grid, GridNoise
 from dpverify.mechanisms.inputs import Arithmetic
+from dpverify.mechanisms.sampling.grid import Grid, GridNoise
 from dpverify.neighbors import Relation
 
 Agree = Callable[[ArrayLike, ArrayLike, int], None]

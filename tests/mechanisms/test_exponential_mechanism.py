@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms import ExponentialMechanism
-from dpverify.mechanisms.choice import CutPoints, at_precision
+from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
 from dpverify.neighbors import Relation
 
 Agree = Callable[[ArrayLike, ArrayLike, int], None]

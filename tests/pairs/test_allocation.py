@@ -13,7 +13,7 @@ import dpverify as dpv
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.pairs import GaussianPair, LaplacePair
-from dpverify.pairs.allocation import AllocationPair
+from dpverify.pairs.subsampling.allocation import AllocationPair
 
 ADD = dpv.Relation.ADD_REMOVE
 UNIT = GaussianPair.of(sigma=1.0, sensitivity=1.0)

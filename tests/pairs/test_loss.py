@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs import FinitePair, LeakyResponsePair, leaky_loss
+from dpverify.pairs.loss import PrivacyLoss
 from tests.pairs.strategies import float_pairs, rational_pairs
 
 F = Fraction
@@ -26,8 +27,13 @@ def test_loss_of_a_finite_pair_by_hand() -> None:
     assert loss.masses.tolist() == [0.25, 0.5]
     assert loss.infinite_mass == 0.25
     assert loss.mean == math.inf
-    assert loss.finite_mean == pytest.approx(math.log(2) * 2 / 3)
+    assert finite_mean(loss) == pytest.approx(math.log(2) * 2 / 3)
     assert [loss.tail(x) for x in (-1.0, 0.0, 0.1, 0.7, math.inf)] == [1.0, 1.0, 0.75, 0.25, 0.25]
+
+
+def finite_mean(loss: PrivacyLoss) -> float:
+    """The expected loss under P, given that it is finite."""
+    return math.fsum(loss.losses * loss.masses) / math.fsum(loss.masses)
 
 
 def test_loss_of_leaky_response_by_hand() -> None:
@@ -63,7 +69,7 @@ def test_a_million_leaky_responses() -> None:
     epsilon, times = 0.001, 10**6
     loss = leaky_loss(ApproxDP(epsilon=epsilon, delta=1e-9), times)
     assert loss.masses.sum() + loss.infinite_mass == pytest.approx(1.0, rel=1e-12)
-    assert loss.finite_mean == pytest.approx(times * epsilon * math.tanh(epsilon / 2), rel=1e-10)
+    assert finite_mean(loss) == pytest.approx(times * epsilon * math.tanh(epsilon / 2), rel=1e-10)
     with mp.workdps(40):
         middle = mp.log(mp.binomial(times, times // 2)) + times // 2 * mp.mpf(epsilon)
         middle -= times * mp.log1p(mp.exp(mp.mpf(epsilon)))
@@ -83,7 +89,7 @@ def test_the_loss_of_leaky_responses(epsilon: float, delta: float, times: int) -
     assert loss.leak_probability <= times * delta * (1 + 1e-12)
     assert loss.tail(-math.inf) == pytest.approx(1.0, rel=1e-12)
     if delta < 0.5:
-        assert loss.finite_mean == pytest.approx(times * loss.round_mean, rel=1e-10, abs=1e-12)
+        assert finite_mean(loss) == pytest.approx(times * loss.round_mean, rel=1e-10, abs=1e-12)
 
 
 @pytest.mark.parametrize("worst", [ApproxDP(epsilon=math.inf), ApproxDP(epsilon=1.0, delta=1.0)])

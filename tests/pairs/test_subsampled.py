@@ -22,7 +22,7 @@ from dpverify.pairs import (
     SubsampledPair,
     WithoutReplacementPair,
 )
-from dpverify.pairs.subsampled import falling_root
+from dpverify.pairs.subsampling.poisson import falling_root
 
 Base = GaussianPair | LaplacePair
 Subsampled = SubsampledPair | WithoutReplacementPair

@@ -79,8 +79,16 @@ def test_outcomes() -> None:
             HALVES,
             "left=[Fraction(1, 2), 0.5] must not mix Fractions with floats",
         ),
-        (HALVES, [0.5, 0.5], "right holds floats and left Fractions; they must be of a kind"),
-        ([0.5, 0.5], HALVES, "left holds floats and right Fractions; they must be of a kind"),
+        (
+            HALVES,
+            [0.5, 0.5],
+            "right holds floats and left Fractions; they must be of the same type",
+        ),
+        (
+            [0.5, 0.5],
+            HALVES,
+            "left holds floats and right Fractions; they must be of the same type",
+        ),
     ],
 )
 def test_bad_vectors_are_named(left: object, right: object, message: str) -> None:

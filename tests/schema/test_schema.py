@@ -17,7 +17,7 @@ from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
 from dpverify.schema import (
     Answers,
-    Box,
+    BoxedVector,
     Category,
     Labeled,
     Number,
@@ -47,7 +47,9 @@ SCHEMAS: dict[str, Any] = {
     "max ball": Records(
         record=Vector(dimension=2, radius=0.3, norm=math.inf), length=2, relation=REPLACE
     ),
-    "box": Records(record=Box(low=(0.0, 1.0), high=(1.0, 3.0)), length=(0, 4), relation=ADD),
+    "box": Records(
+        record=BoxedVector(low=(0.0, 1.0), high=(1.0, 3.0)), length=(0, 4), relation=ADD
+    ),
     "one bit": Records(record=Category(values=(0, 1)), length=None, relation=REPLACE),
     "one of many": Records(record=Category(values=tuple("abcdefgh")), length=2, relation=REPLACE),
     "examples": Records(record=EXAMPLE, length=5, relation=REPLACE),
@@ -310,7 +312,7 @@ def test_a_file_that_is_no_json_is_refused(tmp_path: Path) -> None:
         (lambda: Number(low=0.5, high=2, integer=True), "low=0.5 must be a whole number"),
         (lambda: Vector(dimension=0, radius=1.0, norm=2), "dimension=0 must"),
         (lambda: Vector(dimension=1, radius=1.0, norm=3), "norm=3 must be one of"),
-        (lambda: Box(low=(0.0,), high=(0.0,)), "must exceed low"),
+        (lambda: BoxedVector(low=(0.0,), high=(0.0,)), "must exceed low"),
         (lambda: Category(values=(1, True)), "all different"),
         (lambda: Table(cells=()), "must be one or more different names"),
         (lambda: Records(record=UNIT, length=3, relation=ADD), "add-remove changes the length"),

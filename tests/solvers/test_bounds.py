@@ -48,12 +48,6 @@ def test_labels_are_clipped_to_a_declared_bound() -> None:
     assert labels.tolist() == [2.0, -0.5]
 
 
-def test_an_intercept_adds_one_to_the_squared_norm() -> None:
-    assert Bounds(norm=math.sqrt(3.0), labels=(-1, 1)).with_intercept().norm >= 2.0
-    rows = np.array([[0.6, 0.8, 1.0], [1.0, 0.0, 1.0]])
-    SIGNS.with_intercept().check(rows, [1, -1])
-
-
 @pytest.mark.parametrize(
     ("X", "y", "said"),
     [

@@ -20,7 +20,7 @@ from solvers import (
 )
 from solvers.domains import Ball, Box, Domain, Simplex, WholeSpace
 from solvers.losses import Absolute, Hinge, HuberHinge, Logistic, Loss, Softmax, Squared
-from solvers.minimize.precise import PreciseSum, Term, minimize_precisely
+from solvers.minimize.precise import LossTerm, PreciseSum, minimize_precisely
 from solvers.minimize.precise_corners import minimize_corners_precisely
 from solvers.minimize.regularizers import ElasticNet, Regularizer, Ridge
 from solvers.output_perturbation import OutputPerturbation
@@ -73,7 +73,7 @@ def test_balls_find_minima_to_any_accuracy(loss: Loss, shape: tuple[int, int]) -
         bounds = NUMBERS
     problem = Problem(loss=loss, bounds=bounds, regularizer=Ridge(1e-3))
     linear = rng.standard_normal(shape[1] * (3 if isinstance(loss, Softmax) else 1))
-    sums = PreciseSum([Term(loss, rows, labels)], 1e-3, linear.tolist())
+    sums = PreciseSum([LossTerm(loss, rows, labels)], 1e-3, linear.tolist())
     found, bound = minimize_precisely(sums, [0.0] * len(linear), distance=1e-50)
     assert bound <= 1e-50
     with mpmath.workdps(100):

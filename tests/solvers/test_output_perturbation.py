@@ -18,7 +18,8 @@ from solvers.domains import Ball, Box, Domain, WholeSpace
 from solvers.losses import Absolute, Hinge, HuberHinge, Logistic, Loss, Softmax, Squared
 from solvers.minimize.problem import Problem
 from solvers.minimize.regularizers import ElasticNet, Lasso, NoRegularizer, Regularizer, Ridge
-from solvers.output_perturbation import Budget, OutputPerturbation, noise_for
+from solvers.output_perturbation import OutputPerturbation, noise_for
+from solvers.privacy.noise import Budget
 
 ADD, REPLACE = Relation.ADD_REMOVE, Relation.REPLACE_ONE
 SIGNS, NUMBERS = Bounds(norm=1.0, labels=(-1, 1)), Bounds(norm=1.0, label_bound=1.0)

@@ -20,8 +20,8 @@ from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-from dpverify.pairs.subsampled import SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.subsampling.poisson import SubsampledPair
+from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 from dpverify.theorems import NUMERICAL_COMPOSITION
 
 LARGEST_SQUARED_MU = Fraction(625)
@@ -29,7 +29,7 @@ LARGEST_LOSS = 500.0
 LEAST_MIXED = 1e-14  # rates, and shifts of mixed noise, below which losses drown in rounding
 LEAST_SHIFT = 1e-200  # of noise that is not mixed
 LARGEST_SHIFT = 2000.0  # of plain Laplace noise, whose losses have two atoms at the ends
-NOTE = "losses beyond a grid's reach are bounded: nothing is assumed private about such a part"
+NOTE = "a part whose losses no grid holds is replaced by a simpler bound, in the safe direction"
 
 
 _ROUGH = 0.1  # tolerance at which two directions are told apart
@@ -78,7 +78,7 @@ def _any_extreme(parts: Parts) -> bool:
 
 
 def _directions(parts: Parts, end: End) -> list[NumericalComposition]:
-    """Both directions of the composition, parts out of reach replaced towards `end`."""
+    """Both directions of the composition; parts that no grid holds are bounded towards `end`."""
     pairs = tuple((tamed(part.pair, end), part.times) for part in parts if part.pair is not None)
     mirrored = tuple((pair.reversed, times) for pair, times in pairs)
     return [NumericalComposition(sides) for sides in dict.fromkeys((pairs, mirrored))]
@@ -89,7 +89,7 @@ class _Asked(Protocol):
 
 
 def _worst_side(sides: list[_Asked], at: float, tolerance: float) -> Bracket:
-    """The larger of the two directions; the one that cannot be it is not looked at closely."""
+    """The larger of the two directions; the smaller one is computed only roughly."""
     if len(sides) == 1:
         return sides[0](at, tolerance=tolerance)
     rough = [side(at, tolerance=max(tolerance, _ROUGH)) for side in sides]
@@ -102,7 +102,7 @@ def _worst_side(sides: list[_Asked], at: float, tolerance: float) -> Bracket:
 
 
 def is_extreme(pair: Pair) -> bool:
-    """Whether a pair's loss is out of reach."""
+    """Whether a pair's privacy loss is too small or too large for the numerical grid."""
     return _is_tiny(pair) or _is_huge(pair)
 
 
@@ -145,7 +145,7 @@ def _is_huge(pair: Pair) -> bool:
 
 
 def tamed(pair: Pair, end: End) -> Pair:
-    """The pair itself, or one within reach that dominates it, or that it dominates.
+    """The pair itself or, if a grid cannot hold it, one that bounds it from above or below.
 
     A Poisson sample or a batch gives away at most whether the record is in it, that is with
     probability q: leaky randomized response with ε = 0 and δ = q.

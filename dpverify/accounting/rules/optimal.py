@@ -157,7 +157,7 @@ def binomial_tail(count: int, trials: int, probability: arb) -> arb:
 
 
 class Optimal(Rule):
-    """The optimum over all mechanisms with these (ε, δ): exact where the parts are just that."""
+    """The optimum over all mechanisms with these (ε, δ): exact if all parts are such guarantees."""
 
     name = "optimal"
     theorem = OPTIMAL_COMPOSITION
@@ -167,32 +167,25 @@ class Optimal(Rule):
         return stated is not None and within_reach(stated)
 
     def epsilon(self, parts: Parts, delta: float, tolerance: float) -> Answer:
-        exact = leaky_parts(parts)
-        stated = exact or bounded(parts)
-        if stated is None:
-            return None
-        composition = _composed(stated)
-        if isinstance(composition, OptimalComposition):
-            found = composition.epsilon(delta)
-        else:
-            found = composition.epsilon(delta, tolerance=tolerance)
-        return found if exact else found.upper
+        return self._found(parts, "epsilon", delta, tolerance)
 
     def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:
+        return self._found(parts, "delta", epsilon, tolerance)
+
+    def _found(self, parts: Parts, unknown: str, at: float, tolerance: float) -> Answer:
         exact = leaky_parts(parts)
         stated = exact or bounded(parts)
         if stated is None:
             return None
         composition = _composed(stated)
-        if isinstance(composition, OptimalComposition):
-            found = composition.delta(epsilon)
-        else:
-            found = composition.delta(epsilon, tolerance=tolerance)
+        equal = isinstance(composition, OptimalComposition)
+        options = {} if equal else {"tolerance": tolerance}
+        found: Bracket = getattr(composition, unknown)(at, **options)
         return found if exact else found.upper
 
 
 def within_reach(parts: Stated) -> bool:
-    """Whether optimal composition ends soon: unequal parts are listed outcome by outcome."""
+    """Whether optimal composition is fast enough: unequal parts are listed outcome by outcome."""
     unequal = len({part for part, _ in parts}) > 1
     return not unequal or max(times for _, times in parts) <= _MOST_UNEQUAL
 

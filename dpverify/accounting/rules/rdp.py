@@ -27,8 +27,8 @@ from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
-from dpverify.pairs.without_replacement import WithoutReplacementPair
+from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
+from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 from dpverify.theorems import RENYI_COMPOSITION
 
 _ORDERS = tuple(float(order) for order in 1.0 + np.logspace(-6, 9, 46))
@@ -55,7 +55,7 @@ class RenyiComposition:
         check_nonempty("parts", self.parts)
 
     def divergence(self, order: float) -> float:
-        """Σ kᵢ·γᵢ(α), rounded up; ∞ where a part says nothing of this order."""
+        """Σ kᵢ·γᵢ(α), rounded up; ∞ where a part has no bound at this order."""
         terms = [(part.times, renyi_divergence(part, order)) for part in self.parts]
         if any(math.isinf(value) for _, value in terms):
             return math.inf
@@ -150,7 +150,7 @@ def renyi_divergence(part: Part, order: float) -> float:
 
 
 def _batch_divergence(pair: WithoutReplacementPair, order: float) -> float:
-    """The divergence of a batch without replacement, or a bound on it that is soon computed.
+    """The divergence of a batch without replacement, or a bound that is faster to compute.
 
     The moment is E[ρ^α + ρ^(1−α); ρ > 1] plus the atom at ρ = 1, so at most E[ρ^α] + 1, and the
     former is that of a record removed from a Poisson sample. At high orders it dwarfs the 1. A
@@ -191,7 +191,7 @@ def _times(rho: float, order: float) -> float:
 
 
 class Renyi(Rule):
-    """Rényi divergences added at the best order; what may leak is charged by its probability."""
+    """Rényi divergences added at the best order; a part with δ > 0 adds its leak probability."""
 
     name = "rdp"
     theorem = RENYI_COMPOSITION

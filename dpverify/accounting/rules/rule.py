@@ -38,7 +38,7 @@ class Rule(ABC):
 
     @abstractmethod
     def supports(self, parts: Parts) -> bool:
-        """Whether the theorem speaks of parts like these."""
+        """Whether the theorem applies to these parts."""
 
     @abstractmethod
     def epsilon(self, parts: Parts, delta: float, tolerance: float) -> Answer:
@@ -49,12 +49,12 @@ class Rule(ABC):
         """The smallest δ at ε that the theorem gives; None if it gives none at this ε."""
 
     def answer(self, parts: Parts, question: Question) -> Answer:
-        """What the rule says to a question; None where it has nothing to say."""
+        """The rule's answer to a question; None where it has none."""
         return answer_of(self, parts, question)
 
 
 def answer_of(rule: Rule, parts: Parts, question: Question) -> Answer:
-    """The rule's answer, or None if it cannot give one; what is no answer at all is refused."""
+    """The rule's answer, or None if it has none; refuse what is neither a number nor a Bracket."""
     if not rule.supports(parts):
         return None
     ask = rule.epsilon if question.unknown == "epsilon" else rule.delta
@@ -77,7 +77,7 @@ def answer_of(rule: Rule, parts: Parts, question: Question) -> Answer:
 
 
 def worse(brackets: Iterable[Bracket]) -> Bracket:
-    """The larger of two numbers that are known by brackets."""
+    """A bracket around the larger of two bracketed numbers."""
     found = list(brackets)
     assumes = tuple(dict.fromkeys(text for bracket in found for text in bracket.assumes))
     lower, upper = max(b.lower for b in found), max(b.upper for b in found)

@@ -35,7 +35,7 @@ def splits(parts: Parts, delta: float) -> Iterator[Stated]:
 
 
 def bounded(parts: Parts) -> Stated | None:
-    """The parts as (ε, δ) guarantees if each has a natural one: its largest loss, and its leak."""
+    """Each part as (largest loss, leak probability), if all largest losses are finite."""
     return next(iter(splits(parts, 0.0)), None)
 
 

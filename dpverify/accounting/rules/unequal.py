@@ -47,7 +47,7 @@ _FEW = 1 << 8
 
 @dataclass(frozen=True, slots=True)
 class ListedLaw:
-    """Losses and their masses under the left law, and what rounding and trimming did so far.
+    """Losses with their masses under P, and what rounding and trimming did so far.
 
     Each loss is off by at most `drift`, each mass by a factor within 1 ± `growth`; `lost` bounds
     the mass of the outcomes that were left out, whatever their loss.
@@ -60,7 +60,7 @@ class ListedLaw:
     lost: float = 0.0
 
     def times(self, other: "ListedLaw") -> "ListedLaw":
-        """The law of the sum of independent losses."""
+        """The distribution of the sum of independent losses."""
         losses = np.add.outer(self.losses, other.losses).ravel()
         masses = np.multiply.outer(self.masses, other.masses).ravel()
         largest = float(np.abs(losses).max(initial=0.0))
@@ -122,7 +122,7 @@ class ListedLaw:
         return replace(self, losses=self.losses[order], masses=self.masses[order])
 
     def excess(self, epsilon: float, end: End) -> float:
-        """Σ mass·(1 − e^(ε − loss))₊ for a sorted law, rounding charged towards `end`."""
+        """Σ mass·(1 − e^(ε − loss))₊ for a sorted distribution, rounding charged towards `end`."""
         sign = 1 if end is End.UPPER else -1
         shifted = epsilon - sign * self.drift
         above = slice(int(np.searchsorted(self.losses, shifted)), None)
@@ -212,7 +212,7 @@ class UnequalComposition:
             step = max(finest, step * min(0.5, 0.8 * math.sqrt(tolerance / width(found))))
 
     def _delta(self, epsilon: float, step: float | None, end: End, floor: float) -> float:
-        """δ(ε) of the compressed law, rounded towards `end`."""
+        """δ(ε) of the compressed distribution, rounded towards `end`."""
         excess = _law(self.parts, step, end, floor).excess(epsilon, end)
         least, most = self._leak
         # Three roundings, each of at most one unit, whichever way they go.

@@ -30,7 +30,7 @@ __all__ = ["adapted", "assumptions", "from_diffprivlib", "from_opendp"]
 
 
 def assumptions(mechanism: Any, claim: object) -> tuple[str, ...]:  # noqa: ANN401
-    """What the claim that is audited assumes; and whose randomness it is, where not the audit's.
+    """What the audited claim assumes, and whether the mechanism draws its own randomness.
 
     `claim` is None where the mechanism's own claim is audited, which tells both.
     """

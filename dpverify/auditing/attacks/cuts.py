@@ -21,7 +21,7 @@ _BINS = 40
 
 
 def thresholds(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
-    """Events feature ≤ t and feature ≥ t for all t worth trying, and whether there is a number."""
+    """Events feature ≤ t and feature ≥ t for all t worth trying, and that the feature exists."""
     ordered = seen.left.ordered(name), seen.right.ordered(name)
     yield from _presence(name, seen, goal, ordered)
     pooled = _merged(ordered)
@@ -42,7 +42,7 @@ def thresholds(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
 def _presence(
     name: str, seen: Draws, goal: Goal, ordered: tuple[Floats, Floats]
 ) -> Iterator[Proposal]:
-    """Whether there is such a number, where outputs differ in that."""
+    """The event that the feature exists, where some outputs lack it."""
     sizes = seen.left.size, seen.right.size
     known = np.array([len(o) for o in ordered], np.float64)
     if not known.any() or tuple(known) == sizes:
@@ -126,7 +126,7 @@ def scanned(names: Sequence[str], seen: Draws, goal: Goal) -> Iterator[Proposal]
 
 
 def most_telling(names: Sequence[str], seen: Draws, goal: Goal, number: int) -> list[str]:
-    """The names whose best range between quantiles promises most, the best first."""
+    """Features whose best interval between quantiles tells the sides apart best, best first."""
     sides = [side.between(0, _MOST_LOOKED_AT) for side in (seen.left, seen.right)]
     merits = [_range_merits(chunk, sides, goal) for chunk in _chunks(names)]
     if not merits:

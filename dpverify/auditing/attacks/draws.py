@@ -119,7 +119,7 @@ def numeric_features(seen: Draws) -> list[str]:
 
 
 def searched_features(seen: Draws) -> list[str]:
-    """Numbers that are searched one by one: all, or where these are many, those that sum up."""
+    """Features searched one by one: all or, where there are many, the summaries of them."""
     names = numeric_features(seen)
     return names if len(names) <= MANY else [name for name in names if not is_part(name)][:MANY]
 

@@ -62,7 +62,7 @@ class Families:
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """How promising the best event of a family is, and how to have it if none is better."""
+    """The merit of a family's best event, and a function that returns the event."""
 
     favors: Side
     merit: float
@@ -88,7 +88,7 @@ class Attack(ABC):
         """Functions that propose events from draws like these, each counted by itself."""
 
     def is_tried(self, wanted: Families) -> bool:
-        """Whether this is wanted; attacks are about values, unless they say otherwise."""
+        """Whether the caller asked for this attack; by default it is one about values."""
         return not wanted.only_bits
 
     def told(self, seen: Draws) -> set[str]:
@@ -96,14 +96,14 @@ class Attack(ABC):
         return {self.name} if self.families(seen) else set()
 
     def found(self, seen: Draws, halves: tuple[Draws, Draws], goal: Goal) -> Iterator[Prospect]:
-        """For each side, how promising the families are where they did not choose."""
+        """For each side, the merit of the families' events on draws that did not choose them."""
         for family in self.families(seen):
             for side, merit in _cross_counted(family, halves, goal).items():
                 yield Prospect(side, merit, partial(_again, family, seen, goal, side, merit))
 
 
 class Scan(Attack):
-    """Where outputs have many numbers: those that sum them up are cut, all others scanned."""
+    """For outputs of many numbers: thresholds on summaries, and a quick scan of all others."""
 
     name = "a scan of all numbers of an output"
 
@@ -149,7 +149,7 @@ class Values(Attack):
 
 
 class TextCuts(Attack):
-    """NumberCuts of characters, and of numbers that are written in texts.
+    """Thresholds of characters, and of numbers that are written in texts.
 
     After all others, since of two events that promise the same the first is taken.
     """
@@ -184,7 +184,7 @@ class FloatBits(Attack):
 
 @dataclass(frozen=True)
 class Learned(Attack):
-    """NumberCuts of a score that is learned: from all numbers where they are few, or where many.
+    """Thresholds of a learned score, for outputs of few numbers or (`many`) of many.
 
     Learning is slow, so it is done on one half of the draws; the cuts are chosen and counted within
     the other.
@@ -208,7 +208,7 @@ class Learned(Attack):
         return {self.name} if enough and self.features(seen) else set()
 
     def families(self, seen: Draws) -> list[Family]:
-        """None: its one family is learned."""
+        """None: the learned score is its one family."""
         del seen
         return []
 
@@ -231,7 +231,7 @@ class Learned(Attack):
 
 
 class LearnedBits(Learned):
-    """The same from what the bits show."""
+    """Thresholds of a score that is learned from the bits of floats."""
 
     def is_tried(self, wanted: Families) -> bool:
         return wanted.classifiers and wanted.bits
@@ -283,7 +283,7 @@ def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposa
 
 
 def _derive(seen: Draws) -> None:
-    """Find all features now: halves keep what was derived for the whole."""
+    """Compute all features before splitting, so that both halves share them."""
     for outputs in (seen.left, seen.right):
         for name in numeric_features(seen):
             outputs.column(name)
@@ -308,7 +308,7 @@ def _cross_counted(family: Family, halves: tuple[Draws, Draws], goal: Goal) -> d
 
 
 def _again(family: Family, seen: Draws, goal: Goal, side: Side, merit: float) -> Proposal | None:
-    """What the family proposes from all that was seen, with the merit that it has shown."""
+    """The family's event chosen from all draws, with the merit that it had on halves."""
     found = _best_of(family, seen, goal)
     return replace(found[side], merit=merit) if side in found else None
 

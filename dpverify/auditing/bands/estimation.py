@@ -115,7 +115,7 @@ def _joined(first: Draws, more: Draws) -> Draws:
 
 
 def _cuts(left: TailLimits, right: TailLimits) -> Floats:
-    """Where a limit changes, and just beyond: between these nothing is gained."""
+    """The thresholds at which a limit changes; others cannot do better."""
     places = []
     for side in (left, right):
         low, high = side.limits.low, side.limits.high

@@ -181,7 +181,7 @@ def _gaussian_mu(epsilon: Floats, delta: Floats) -> Floats:
 
 
 def _certified(value: float, rejected: Callable[[float], bool]) -> float:
-    """`value`, or so much less that exact arithmetic agrees that it is rejected."""
+    """`value`, lowered until exact arithmetic confirms that it is rejected."""
     step = _STEP_BACK
     while value > 0.0 and not rejected(value):
         value = max(value * (1.0 - step) - 1e-12, 0.0)

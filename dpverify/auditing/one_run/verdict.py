@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from dpverify.arrays import Mask
 from dpverify.claims import AuditClaim
 from dpverify.errors import InvalidParameter, check_count
-from dpverify.plain import plain, tagged
+from dpverify.plain import fields_of, tagged
 from dpverify.theorems import ONE_RUN, Theorem
 
 
@@ -80,22 +80,11 @@ class OneRunVerdict:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return {
-            "version": 1,
-            "refuted": self.refuted,
+        told = {"version": 1, "refuted": self.refuted} | fields_of(self)
+        return told | {
             "claim": tagged(self.claim),
-            "level": self.level,
-            "p_value": self.p_value,
-            "epsilon_lower": self.epsilon_lower,
-            "delta": self.delta,
-            "mu_lower": self.mu_lower,
-            "guesses": plain(self.best),
-            "correct": self.correct,
-            "canaries": self.canaries,
-            "included": self.included,
+            "guesses": told.pop("best"),
             "plans": [[plan.inside, plan.outside] for plan in self.plans],
-            "seed": self.seed,
-            "seconds": self.seconds,
             "theorem": str(self.theorem),
         }
 

@@ -74,7 +74,7 @@ def best_wager(
 def best_bound(
     points: tuple[Point, ...], past: Explore, families: Families, *, level: float, planned: int
 ) -> Chosen | None:
-    """The event with the largest bound to hope for; None if all outputs are the same."""
+    """The event with the largest lower bound on ε to expect; None if all outputs are equal."""
     doubt = _CAREFUL if planned >= _MANY else _BOLD
 
     def goal(point: Point) -> Bound:
@@ -99,7 +99,7 @@ _MOST_TRIED = 24
 
 
 def simplified(proposal: Proposal, seen: Explore, goal: Goal) -> Proposal:
-    """The first of ever less simple variants that keeps nearly all of the merit."""
+    """The simplest variant of the event that keeps nearly all of its merit."""
     own = merit_of(proposal.event, proposal.favors, seen, goal)
     enough = own - (1.0 - _KEEP) * abs(own)
     for event in _simpler(proposal.event, proposal, seen):
@@ -121,7 +121,7 @@ def _simpler(event: Event, proposal: Proposal, seen: Explore) -> Iterator[Event]
 
 
 def _fewer(event: OneOf, proposal: Proposal, seen: Explore) -> Iterator[Event]:
-    """The values that happen most often on the favored side, ever more of them."""
+    """Sets of the most frequent values on the favored side, of growing size."""
     column = seen.on(proposal.favors).text(event.feature)
     found, counts = np.unique(column, return_counts=True)
     often = dict(zip(found.tolist(), counts.tolist(), strict=True))

@@ -67,7 +67,7 @@ def _unexamined(plan: Plan, state: State, *, looked_at_bits: bool) -> tuple[str,
     if plan.bits and (bits := unexamined_bits(state.latest[-1])):
         found.append(f"not examined: {bits}")
     if not plan.bits and not looked_at_bits and has_fractions(state.latest[-1]):
-        found.append("not examined: the bits of floats (there is no word on a float_leak)")
+        found.append("not examined: the bits of floats (float_leak was not looked for)")
     if not state.tried:
         found.append("nothing was looked for: too few draws to choose an event from")
     return tuple(found)
@@ -133,7 +133,7 @@ def _confirms(counts: Counts, point: Point, level: float) -> bool:
 
 
 def _last_bet(state: State) -> Chosen:
-    """The first event of the bet that refuted: on the draws before the latest it promised most."""
+    """The first event of the bet that refuted, which earlier draws ranked highest."""
     if state.wager is None:
         raise AssertionError("refuted without a bet")
     stake = state.wager.bet.stakes[0]
@@ -144,7 +144,7 @@ def _last_bet(state: State) -> Chosen:
 def _float_leak(
     plan: Plan, verdict: Verdict, sampler: Sampler, state: State, fresh: Draws | None
 ) -> Witness | None:
-    """Bits, judged on draws that neither chose the event, nor the point, nor when to stop.
+    """A leak through bits, judged on draws that chose neither event, point nor stopping time.
 
     Half the level each for an audit that ends early and for one that does not. Bits follow
     magnitudes, so where the real numbers alone break the claim, bits must show clearly more.
@@ -205,7 +205,7 @@ FEWEST_FOR_BITS = 128  # draws a side
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BitSearch:
-    """What is to be refuted through bits, and the probability of erring."""
+    """The claim to refute through bits, and the level."""
 
     point: Point
     claim: AuditClaim

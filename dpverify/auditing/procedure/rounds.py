@@ -51,7 +51,7 @@ class Rounds:
         self.state = State(wealth=Wealth.start(plan.ladder))
 
     def go(self) -> Stopped | None:
-        """Draw all stages, or those until the bets refute; say why if it ended before.
+        """Run stages until the bets refute or the budget ends; return why if it stopped early.
 
         Where nothing at all was drawn there is no partial result, and what stopped it is raised.
         """
@@ -100,7 +100,7 @@ class Rounds:
         return Progress(state.used, float(state.wealth.logs[0]), plan.budget, shown)
 
     def _stage(self, begin: int, end: int) -> Draws:
-        """A stage; if drawing ends before it does, what there is of it is judged."""
+        """Run one stage; if drawing stops early, judge what was drawn."""
         parts: list[tuple[Outputs, ...]] = []
         try:
             self._draw(parts, begin, end)
@@ -151,14 +151,14 @@ def _sentence(error: Exception) -> str:
     what = f"{type(error).__name__}: {error}"
     if isinstance(error, PicklingError) or "pickle" in str(error):
         return f"mechanism must be picklable for workers or an executor: {what}"
-    return f"mechanism must be drawn from without failures of what runs it: {what}"
+    return f"the workers or the executor that run the mechanism failed: {what}"
 
 
 _DIFFERENT = 12  # values among 32 draws, beyond which their repetition is no accident
 
 
 def refuse_useless(first: Draws) -> None:
-    """Raise if the mechanism only ever failed: this says nothing of its claim."""
+    """Raise if every call failed: that says nothing about the claim."""
     texts = [side.text(WHOLE) for side in (first.left, first.right) if WHOLE in side.texts]
     if len(texts) < 2:
         return
@@ -185,7 +185,7 @@ def refuse_repeated(first: Draws, second: Draws) -> None:
 
 
 def unusable(past: Explore) -> tuple[str, ...]:
-    """Why the outputs could not have shown anything: they are all the same, on both sides."""
+    """A note if all outputs are equal on both sides, so that the audit could show nothing."""
     if not (_is_constant(past.left) and _is_constant(past.right)):
         return ()
     if not _is_constant(joined([past.left, past.right])):
@@ -199,7 +199,7 @@ def _is_constant(side: Outputs) -> bool:
 
 
 def notes(past: Explore) -> tuple[str, ...]:
-    """What else the reader should know."""
+    """Further notes for the reader of the verdict."""
     sides = (("left", past.left), ("right", past.right))
     constant = [name for name, side in sides if side.size > 1 and _is_constant(side)]
     if not constant or unusable(past):

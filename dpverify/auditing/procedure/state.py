@@ -92,7 +92,7 @@ def pieces(begin: int, end: int, width: int) -> Iterator[tuple[int, int]]:
 
 
 def searches(end: int) -> bool:
-    """Whether events for bets are looked for at the end of this stage: whenever draws quadrupled.
+    """Whether to search new events to bet on after this stage: each time the draws quadruple.
 
     Twice as often at first, where one search more may spare many draws; and never once there are
     more draws than attacks look at, since no more is known then.
@@ -102,24 +102,24 @@ def searches(end: int) -> bool:
 
 
 def tunes(end: int) -> bool:
-    """Whether at least the stakes are chosen anew, for the events that are bet on."""
+    """Whether to choose new stakes for the current events after this stage."""
     return end & (end - 1) == 0 or end <= 1_024
 
 
 def classifies(end: int, budget: int) -> bool:
-    """Whether classifiers, which are slow, are learned at the end of this stage."""
+    """Whether to train classifiers, which are slow, after this stage."""
     ends = [stop for _, stop in stages(budget)]
     return end in {next((e for e in ends if e >= at), ends[-1]) for at in _CLASSIFY_AT}
 
 
 def choices_passed(end: int, budget: int) -> int:
-    """How many of the moments lie behind at which the block's event may be chosen."""
+    """How many of the times at which the block's event may be chosen have passed."""
     return bisect(_CHOICES, end / budget)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is audited, and how hard."""
+    """What is audited, at which level, and with how many draws."""
 
     claim: AuditClaim
     points: tuple[Point, ...]
@@ -182,7 +182,7 @@ class State:
 
 
 def judged(plan: Plan, state: State, fresh: Confirm) -> State:
-    """After bets on the fresh draws, and with them added to the block."""
+    """The state after betting on fresh draws and adding them to the block."""
     wealth, used = state.wealth.after(state.wager, fresh, plan.target)
     counts = state.counts
     if state.chosen is not None:
@@ -202,7 +202,7 @@ def judged(plan: Plan, state: State, fresh: Confirm) -> State:
 
 
 def learned(plan: Plan, state: State) -> State:
-    """With events chosen anew for the bets, and for the block if it is time for that."""
+    """The state with newly chosen events for the bets and, if due, for the block."""
     end, known, chosen = state.drawn, state.wager, state.chosen
     past: Explore | None = None
     tried = state.tried

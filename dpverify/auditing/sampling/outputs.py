@@ -208,7 +208,7 @@ def joined(blocks: Sequence[Outputs]) -> Outputs:
 
 
 def joined_part(name: str, blocks: Sequence[Outputs]) -> Outputs:
-    """As much of all blocks, in order, as it takes to tell the texts of the part `name`."""
+    """All blocks joined, reduced to what the texts of the part `name` need."""
     if name == WHOLE:
         return joined(blocks)
     size = sum(block.size for block in blocks)

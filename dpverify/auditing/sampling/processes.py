@@ -75,7 +75,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 @contextmanager
 def time_limit_if_possible(seconds: float | None) -> Iterator[None]:
-    """The same where work can be interrupted; elsewhere clocks are looked at between calls."""
+    """`time_limit` where work can be interrupted; elsewhere the clock is read between calls."""
     with time_limit(seconds if can_interrupt() else None):
         yield
 
@@ -110,7 +110,7 @@ def _begin() -> None:
 
 
 def seed_anew_outside(process: int) -> None:
-    """Once in every process but the one with this id: see `seed_anew`.
+    """Call `seed_anew` once in every process except the one with this id.
 
     An executor of the caller may have begun its processes in any way.
     """

@@ -38,7 +38,7 @@ _SHARED_BY = 8  # tasks at least, where there are workers to share them
 
 @dataclass(slots=True)
 class Pace:
-    """Calls per task, from how long calls have taken. It changes no draw."""
+    """Calls per task, from how long calls took; no draw depends on it."""
 
     calls: int = _FIRST_TASK
 
@@ -116,8 +116,8 @@ class Sampler:
         timed_out = drawn.size == 1 and drawn.text(WHOLE)[0] == "times out"
         if drawn.size == size and not timed_out and not _agree(stored.between(0, size), drawn):
             raise InvalidParameter(
-                "checkpoint must hold draws of this mechanism: drawn again with the same seed, the "
-                "first ones are others, so it has changed or does not draw from rng alone"
+                "checkpoint must hold draws of this mechanism: with the same seed it now gives "
+                "other draws, so it has changed or uses randomness besides rng"
             )
 
     def _parts(

@@ -142,7 +142,7 @@ def completed(verdict: Verdict) -> Verdict:
         raise KeyboardInterrupt
     if verdict.refuted:
         return verdict
-    raise InvalidParameter(f"mechanism must give draws to the end: {verdict.stopped.reason}")
+    raise InvalidParameter(f"the audit could not be finished: {verdict.stopped.reason}")
 
 
 def confirmed(name: str, verdict: Verdict, mechanism: Target) -> Verdict:

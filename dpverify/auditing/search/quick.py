@@ -115,7 +115,7 @@ def few(points: Sequence[Point]) -> tuple[Point, ...]:
 
 
 def glimpse(seen: Draws, points: Sequence[Point]) -> Look:
-    """A cheap look: events cut on one half of the draws, and counted on the other."""
+    """A cheap look: events chosen on one half of the draws and counted on the other."""
     choose, count = seen.halves()
     found: dict[Side, Chosen] = {}
     for point in points:

@@ -202,7 +202,7 @@ class Wealth:
         return bool(self.highest[0] >= target)
 
     def epsilon_lower(self, ladder: Ladder, claimed: float, targets: tuple[float, float]) -> float:
-        """What the tests have shown, with targets for those from the claim on and those below.
+        """The largest ε that the tests reject, given targets above and below the claimed ε.
 
         Tests count that have rejected without a gap, upwards from the claim's or from 0.
         """

@@ -9,9 +9,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpverify.accounting.conversion import to_approx
-from dpverify.accounting.renyi_conversion import renyi_delta
-from dpverify.accounting.rules.zcdp import zcdp_delta
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
 from dpverify.claims import AuditClaim, ProfileClaim
 from dpverify.errors import InvalidParameter, check_between
@@ -76,14 +73,20 @@ def claimed_delta(claim: AuditClaim, epsilon: float) -> float:
         case GaussianDP(mu=mu):
             return 1.0 if math.isinf(mu) else GaussianPair(Fraction(mu) ** 2).delta(epsilon)
         case ZeroConcentratedDP(rho=rho):
+            from dpverify.accounting.rules.zcdp import zcdp_delta  # noqa: PLC0415  # all rules
+
             return zcdp_delta(rho, epsilon)
         case RenyiDP(order=order, epsilon=divergence):
+            from dpverify.accounting.renyi_conversion import renyi_delta  # noqa: PLC0415
+
             return renyi_delta(order, divergence, epsilon)
         case ProfileClaim():
             return claim.delta(epsilon)
 
 
 def _along(claim: Guarantee) -> list[Point]:
+    from dpverify.accounting.conversion import to_approx  # noqa: PLC0415  # imports all rules
+
     found = [to_approx(claim, delta=delta).guarantee for delta in _DELTAS]
     return [
         Point(epsilon=g.epsilon, delta=g.delta)

@@ -20,7 +20,7 @@ from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
 from dpverify.schema import (
     Answers,
-    Box,
+    BoxedVector,
     Category,
     Labeled,
     Number,
@@ -243,7 +243,7 @@ def slots(schema: Schema, length: int) -> list[Slot]:
 def _record_slots(domain: RecordDomain) -> list[Slot]:
     if isinstance(domain, Number):
         return [Slot(rational(domain.low), rational(domain.high), domain.integer)]
-    if isinstance(domain, Box):
+    if isinstance(domain, BoxedVector):
         ends = zip(domain.low, domain.high, strict=True)
         return [Slot(rational(a), rational(b), whole=False) for a, b in ends]
     if isinstance(domain, Vector):

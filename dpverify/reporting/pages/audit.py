@@ -11,7 +11,7 @@ _GROUNDS = (BETTING, CLOPPER_PEARSON, STOUFFER)
 def audit_page(
     verdict: Verdict, *, target: str, pictures: tuple[Picture, ...], command: str
 ) -> Page:
-    """`target` names the mechanism as the reader knows it."""
+    """The page of an audit; `target` is the mechanism's name for the reader."""
     sections = [_claim(verdict, target)]
     if verdict.witness is not None:
         sections.append(witness_section(verdict.witness, "The witness"))
@@ -28,7 +28,7 @@ def audit_page(
         ),
         Section(
             title="Why the level holds",
-            text=("Choosing from the past and judging the future is a theorem, too:",),
+            text=("Events are chosen on earlier draws and judged on later ones, so that:",),
             items=tuple(f"{each.name}: {each.statement}" for each in _GROUNDS),
             code=f"dpverify prove {BETTING.name}",
         ),

@@ -19,7 +19,7 @@ def composition_page(  # noqa: PLR0913  # all that a page shows
     command: str,
     data: dict[str, Any],
 ) -> Page:
-    """`proof` is the run of `exact.theorem`'s proof, `data` what `--json` prints."""
+    """The page of a composition; `proof` is the run of its theorem, `data` what `--json` prints."""
     symbol, given = ("ε", "δ") if table.unknown == "epsilon" else ("δ", "ε")
     sections = [
         Section(

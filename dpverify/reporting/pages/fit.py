@@ -9,7 +9,7 @@ from dpverify.reporting.page import Page, Section, TextTable, theorem_section
 def fit_page(
     answer: dict[str, Any], claim: Claim, *, proof: dict[str, Any] | None, command: str
 ) -> Page:
-    """`answer` is the model as its file holds it, `proof` the run of the claim's theorem."""
+    """The page of a fit; `answer` is the model's file, `proof` the run of the claim's theorem."""
     cost = f"ε = {answer['claim']['epsilon']:g}, δ = {answer['claim'].get('delta', 0.0):g}"
     sections = [
         Section(title="The model", facts=_facts(answer), tables=_weights(answer)),

@@ -9,7 +9,7 @@ _ORDER = ("proved", "cited", "refuted", "failed")
 
 
 def proofs_page(theorems: list[dict[str, Any]], *, command: str) -> Page:
-    """From what `dpverify prove --json` lists."""
+    """The page of the theorems that `dpverify prove --json` lists."""
     counts = Counter(each["verdict"] for each in theorems)
     failed = counts["failed"] > 0
     summary = ", ".join(f"{counts[kind]} {kind}" for kind in _ORDER if counts[kind])

@@ -10,7 +10,7 @@ _TONES: dict[str, Tone] = {"shown": "good", "refuted": "bad"}
 
 
 def trace_page(found: Traced, *, target: str, command: str) -> Page:
-    """`target` names the mechanism as the reader knows it."""
+    """The page of a trace; `target` is the mechanism's name for the reader."""
     sections = [_claim(found, target), *evidence_sections(found)]
     if found.audit is not None:
         sections.append(Section(title="The audit on this pair", code=str(found.audit)))

@@ -15,7 +15,7 @@ from dpverify.arrays import Floats
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs import FinitePair, GaussianPair, LaplacePair, LeakyResponsePair, Pair
 from dpverify.pairs.profile_law import CutProfile, ProfileLaw
-from dpverify.pairs.subsampled import Mixed, SubsampledPair
+from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
 from tests.pairs.test_open import Hidden
 
 PAIRS: list[Pair] = [

@@ -185,7 +185,7 @@ def test_data_are_told_apart_by_content(tmp_path: Path) -> None:
 
 def test_what_cannot_be_told_apart_is_refused(tmp_path: Path) -> None:
     mechanism = written("return data if LOCK else 0", LOCK=threading.Lock())
-    with pytest.raises(InvalidParameter, match="another mechanism could not be told from this one"):
+    with pytest.raises(InvalidParameter, match="the mechanism cannot be identified"):
         audit(mechanism, **GIVEN, checkpoint=tmp_path / "c")
     assert not (tmp_path / "c").exists()
 

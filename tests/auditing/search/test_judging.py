@@ -38,7 +38,9 @@ def test_an_audit_that_was_stopped_is_no_pass() -> None:
     assert completed(whole) is whole
     with pytest.raises(KeyboardInterrupt):
         completed(replace(whole, stopped=INTERRUPT))
-    with pytest.raises(InvalidParameter, match="to the end: there was not enough memory"):
+    with pytest.raises(
+        InvalidParameter, match="could not be finished: there was not enough memory"
+    ):
         completed(replace(whole, stopped=FAILURE))
 
 

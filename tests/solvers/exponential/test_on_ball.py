@@ -16,7 +16,7 @@ import dpverify as dpv
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import PureDP
-from dpverify.mechanisms.uniform import LazyUniform
+from dpverify.mechanisms.sampling.uniform import LazyUniform
 from dpverify.neighbors import Relation
 from solvers import Absolute, Ball, Bounds, Box, Hinge, Logistic, Softmax, Squared
 from solvers.exponential.lattice import Envelope

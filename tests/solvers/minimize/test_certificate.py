@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 from dpverify.errors import InvalidParameter
 from solvers.losses import HuberHinge, Logistic, Loss, Softmax, Squared
 from solvers.minimize import certificate
-from solvers.minimize.certificate import Certificate, certified_gradients, gamma, gradient_bounds
+from solvers.minimize.certificate import (
+    MinimumCertificate,
+    certified_gradients,
+    gamma,
+    gradient_bounds,
+)
 from solvers.minimize.newton import minimize
 from solvers.minimize.objective import MulticlassObjective, Objective
 from solvers.privacy.theorems import PERTURBED_MINIMUM
@@ -117,6 +122,6 @@ def test_gamma_by_hand() -> None:
 def test_bad_certificates_are_refused() -> None:
     for wrong in (-1.0, math.nan):
         with pytest.raises(InvalidParameter, match="distance"):
-            Certificate(distance=wrong, theorem=PERTURBED_MINIMUM)
+            MinimumCertificate(distance=wrong, theorem=PERTURBED_MINIMUM)
     with pytest.raises(InvalidParameter, match="solves"):
-        Certificate(distance=0.0, theorem=PERTURBED_MINIMUM, solves=0)
+        MinimumCertificate(distance=0.0, theorem=PERTURBED_MINIMUM, solves=0)

@@ -14,7 +14,13 @@ import numpy as np
 from flint import arb, ctx
 
 from dpverify.arrays import Floats, Ints
-from dpverify.mechanisms.uniform import WORD_BITS, LazyUniform, leading, random_words, refine
+from dpverify.mechanisms.sampling.uniform import (
+    WORD_BITS,
+    LazyUniform,
+    leading,
+    random_words,
+    refine,
+)
 
 _FIRST_PRECISION = 128
 _ROUNDING = 2.0**-50  # of the first digits to a float, with room

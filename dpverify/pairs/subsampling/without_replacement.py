@@ -6,15 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from flint import acb, arb
 
-from dpverify.balls import ball, enclose
+from dpverify.balls import ball
 from dpverify.errors import as_between, settle
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.ramps import UNIT
-from dpverify.pairs.shifts import Shift, shift_of
-from dpverify.pairs.subsampled import Mixed, SubsampledPair, check_base
+from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair, check_base
+from dpverify.pairs.subsampling.shifts import Shift, shift_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class WithoutReplacementPair(Pair):
 
     base: GaussianPair | LaplacePair
     rate: float
+    singular_mass = 0.0
 
     def __post_init__(self) -> None:
         check_base(self.base)
@@ -53,16 +54,8 @@ class WithoutReplacementPair(Pair):
 
     @property
     def reversed(self) -> "WithoutReplacementPair":
-        """Exchanging old and new record exchanges the two laws."""
+        """Exchanging old and new record exchanges the two distributions."""
         return self
-
-    @property
-    def singular_mass(self) -> float:
-        return 0.0
-
-    @property
-    def max_loss(self) -> float:
-        return enclose(self.max_loss_ball)[1]
 
     def max_loss_ball(self) -> arb:
         return self.removed.max_loss_ball()
@@ -147,5 +140,5 @@ class WithoutReplacementPair(Pair):
         return self.base if self.rate == 1 else self
 
     def atom_ball(self) -> arb:
-        """The mass of both laws at loss 0: (1−q)·(1 − 2·B(z > s/2))."""
+        """The mass of both distributions at loss 0: (1−q)·(1 − 2·B(z > s/2))."""
         return (1 - ball(self.rate)) * (1 - 2 * self.shift.tail(self.shift.size / 2))

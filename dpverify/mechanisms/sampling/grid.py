@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
-from dpverify.errors import InvalidParameter
-from dpverify.mechanisms.inversion import LARGEST_SCALE
+from dpverify.errors import InvalidParameter, as_count, settle
+from dpverify.mechanisms.inputs import GREATEST_EXPONENT, LEAST_EXPONENT
+from dpverify.mechanisms.sampling.inversion import LARGEST_SCALE, nearest_steps
+from dpverify.mechanisms.sampling.magnitudes import Exponential, HalfNormal
 
-LEAST_EXPONENT, GREATEST_EXPONENT = -1000, 900
 FINE = 20  # the default step adds at most 2^-FINE of the sensitivity in ordinary cases
 
 _LIMIT = 1 << 61  # answers and releases are clamped to ±2^61 steps; noise to ±2^62
@@ -101,7 +102,7 @@ def spread(norm: float, dimension: int) -> arb:
     return arb(dimension) ** (1 / ball(norm))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class GridNoise:
     """Noise of a declared scale on a query of a declared sensitivity, moved to a grid.
 
@@ -116,9 +117,24 @@ class GridNoise:
     exponent: int | None
     fine: int = FINE
 
+    def __post_init__(self) -> None:
+        settle(self, dimension=as_count("dimension", self.dimension))
+
+    def released(
+        self, law: Exponential | HalfNormal, answer: Floats, size: int, rng: np.random.Generator
+    ) -> Floats:
+        """`size` releases of the answer, each coordinate with noise of its own."""
+        shape = (size, *answer.shape)
+        return self.grid.release(answer, nearest_steps(law, self.scale_in_steps, shape, rng))
+
+    def log_masses(self, law: Exponential | HalfNormal, outputs: Floats, answer: Floats) -> Floats:
+        """Log probability of each coordinate of outputs that `released` draws; −∞ off the grid."""
+        steps, reachable = self.grid.noise_of(outputs, answer)
+        return np.where(reachable, law.log_rounded_mass(steps, self.scale_in_steps), -np.inf)
+
     @property
     def grid(self) -> Grid:
-        """The declared grid, or one that balances three wishes.
+        """The declared grid, or a default that balances privacy cost against speed.
 
         Rounding should add at most 2^-fine to the sensitivity; the scale should be at most 2^32
         steps, or floats settle too few draws; in no case should rounding add more than 2^-6 of

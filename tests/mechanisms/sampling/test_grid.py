@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dpverify.arrays import Ints
 from dpverify.errors import InvalidParameter
-from dpverify.mechanisms.grid import Grid, GridNoise
+from dpverify.mechanisms.sampling.grid import Grid, GridNoise
 
 HALF_UNIT = Grid(-1)
 

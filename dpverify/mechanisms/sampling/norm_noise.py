@@ -1,4 +1,4 @@
-"""Integer vectors with exactly the law of rounded noise of density ∝ exp(−‖z‖_p/scale).
+"""Integer vectors with exactly the distribution of rounded noise of density ∝ exp(−‖z‖_p/scale).
 
 Such noise is z = R·x/‖x‖_p: R a sum of d exponentials, the coordinates of x independent with
 density ∝ exp(−|x|^p) (for p = 2, normal). For p = ∞ it is R·x with R a sum of d + 1 exponentials
@@ -16,16 +16,21 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Ints, Words
 from dpverify.balls import ball
-from dpverify.mechanisms.grid import spread
-from dpverify.mechanisms.inversion import FIRST_PRECISION, LARGEST_STEP, TRUSTED, UNIFORM_BITS
-from dpverify.mechanisms.laws import (
+from dpverify.mechanisms.sampling.grid import spread
+from dpverify.mechanisms.sampling.inversion import (
+    FIRST_PRECISION,
+    LARGEST_STEP,
+    TRUSTED,
+    UNIFORM_BITS,
+)
+from dpverify.mechanisms.sampling.magnitudes import (
     EXPONENTIAL,
     HALF_NORMAL,
     UNIT,
     HalfGeneralizedNormal,
     Magnitude,
 )
-from dpverify.mechanisms.uniform import LazyUniform, leading, random_words, refine
+from dpverify.mechanisms.sampling.uniform import LazyUniform, leading, random_words, refine
 
 _BLOCK = 1 << 16  # uniforms per pass
 LARGEST_NORM = 1000.0  # of finite ones; beyond, powers of balls are too wide
@@ -33,7 +38,7 @@ _LEAST = 2.0**-10  # a radius or length below this share of its usual size is le
 
 
 def direction_law(norm: float) -> Magnitude:
-    """The law of the coordinates' magnitudes: of any length, since only x/‖x‖ matters."""
+    """The distribution of the coordinates' magnitudes: of any length, since only x/‖x‖ matters."""
     if norm == math.inf:
         return UNIT
     return HALF_NORMAL if norm == 2 else HalfGeneralizedNormal(norm)
@@ -49,7 +54,7 @@ def lengths(rows: Floats, norm: float) -> Floats:
     return column
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NormNoise:
     """Noise of density ∝ exp(−‖z‖_p/scale) in `dimension` ≥ 2 coordinates, rounded to integers.
 

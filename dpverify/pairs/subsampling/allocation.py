@@ -17,8 +17,8 @@ from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.ramps import UNIT
-from dpverify.pairs.ratios import Ratios, from_cells
-from dpverify.pairs.subsampled import check_base
+from dpverify.pairs.subsampling.poisson import check_base
+from dpverify.pairs.subsampling.ratios import Ratios, from_cells
 
 _CELLS = 2048
 _REACH = 14.0  # standard deviations of normal noise that are divided into cells

@@ -10,21 +10,21 @@ import pytest
 from flint import arb, ctx
 from numpy.typing import ArrayLike
 
-from dpverify.mechanisms.inversion import (
+from dpverify.mechanisms.sampling.inversion import (
     LARGEST_STEP,
     UNIFORM_BITS,
     Steps,
     nearest_steps,
     whole_steps,
 )
-from dpverify.mechanisms.laws import (
+from dpverify.mechanisms.sampling.magnitudes import (
     EXPONENTIAL,
     HALF_NORMAL,
     UNIT,
     HalfGeneralizedNormal,
     Magnitude,
 )
-from dpverify.mechanisms.uniform import LazyUniform, random_words
+from dpverify.mechanisms.sampling.uniform import LazyUniform, random_words
 
 Agree = Callable[[ArrayLike, ArrayLike, int], None]
 
@@ -143,7 +143,7 @@ def test_resolution_goes_as_far_as_it_must(
     law: Magnitude, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The integer brackets the quantile at 2^-200: Newton's method must be repeated for that."""
-    monkeypatch.setattr("dpverify.mechanisms.inversion.LARGEST_STEP", 1 << 300)
+    monkeypatch.setattr("dpverify.mechanisms.sampling.inversion.LARGEST_STEP", 1 << 300)
     rule = Steps(law=law, scale=scale, offset=0.0, margin=law.margin)
     uniform = LazyUniform(0x123456789ABCDEF, UNIFORM_BITS)
     step = rule.resolve(uniform, np.random.default_rng(1))

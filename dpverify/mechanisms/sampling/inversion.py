@@ -1,4 +1,4 @@
-"""Integers with exactly the law of a rounded continuous magnitude.
+"""Integers with exactly the distribution of a rounded continuous magnitude.
 
 A draw is u ↦ ⌊scale·x(u) + offset⌋, where x is the quantile function and u is uniform with
 infinitely many digits, 63 of which are drawn at first. Floats settle the integer whenever it is
@@ -18,8 +18,8 @@ from flint import ctx
 
 from dpverify.arrays import Ints
 from dpverify.errors import as_positive, settle
-from dpverify.mechanisms.laws import Magnitude
-from dpverify.mechanisms.uniform import LazyUniform, leading, random_words, refine
+from dpverify.mechanisms.sampling.magnitudes import Magnitude
+from dpverify.mechanisms.sampling.uniform import LazyUniform, leading, random_words, refine
 
 LARGEST_STEP = 1 << 62
 LARGEST_SCALE = 2.0**52

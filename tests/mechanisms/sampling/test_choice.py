@@ -9,8 +9,8 @@ from flint import arb
 from numpy.typing import ArrayLike
 
 from dpverify.balls import ball
-from dpverify.mechanisms.choice import CutPoints, at_precision
-from dpverify.mechanisms.uniform import WORD_BITS, LazyUniform
+from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
+from dpverify.mechanisms.sampling.uniform import WORD_BITS, LazyUniform
 
 Agree = Callable[[ArrayLike, ArrayLike, int], None]
 

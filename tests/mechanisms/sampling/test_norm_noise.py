@@ -16,7 +16,7 @@ from scipy.stats import gamma, kstwo
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms import Laplace, NormMechanism
-from dpverify.mechanisms.norm_noise import NormNoise, lengths
+from dpverify.mechanisms.sampling.norm_noise import NormNoise, lengths
 from dpverify.neighbors import Relation
 from dpverify.pairs import LaplacePair, LeakyResponsePair
 

@@ -1,4 +1,4 @@
-"""Poisson-subsampled noise: pairs in which one law, or both, mix shifted noise into the unshifted.
+"""Poisson-subsampled noise: pairs in which one or both sides mix shifted and unshifted noise.
 
 With B the noise of the inner mechanism, B(±s) the same moved by its sensitivity, and q the rate:
 
@@ -27,21 +27,21 @@ from fractions import Fraction
 
 from flint import acb, arb, ctx
 
-from dpverify.balls import ball, enclose
+from dpverify.balls import ball
 from dpverify.errors import InvalidParameter, NotSupported, as_between, settle
 from dpverify.pairs.base import Pair
 from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.loss_law import LossLaw
-from dpverify.pairs.shifts import Shift, shift_of
+from dpverify.pairs.subsampling.shifts import Shift, shift_of
 
 _MOST_OUTCOMES = 10_000  # of a finite pair that is mixed exactly
 _FAR = 2.0**30  # outcomes beyond are bounded, not computed: their probability is below e^(−2^58)
 
 
 class Mixed(Enum):
-    """Which law is a mixture: the left (record removed), the right (added), both (replaced)."""
+    """Which side is a mixture: the left (record removed), the right (added), both (replaced)."""
 
     LEFT = "left"
     RIGHT = "right"
@@ -62,6 +62,7 @@ class SubsampledPair(Pair):
     base: GaussianPair | LaplacePair
     rate: float
     mixed: Mixed = Mixed.LEFT
+    singular_mass = 0.0
 
     def __post_init__(self) -> None:
         check_base(self.base)
@@ -69,22 +70,18 @@ class SubsampledPair(Pair):
 
     @property
     def reversed(self) -> "SubsampledPair":
-        """Exchanging the laws exchanges the sides that are mixed; both by reflecting outcomes."""
+        """The pair with its mixed sides exchanged; where both are mixed, by reflecting outcomes."""
         other = {Mixed.LEFT: Mixed.RIGHT, Mixed.RIGHT: Mixed.LEFT, Mixed.BOTH: Mixed.BOTH}
         return replace(self, mixed=other[self.mixed])
 
     @property
-    def singular_mass(self) -> float:
-        return 0.0
-
-    @property
     def left_rate(self) -> float:
-        """The share of B(s) in the left law."""
+        """The share of B(s) in the left distribution."""
         return 0.0 if self.mixed is Mixed.RIGHT else self.rate
 
     @property
     def right_rate(self) -> float:
-        """The share of B(−s) in the right law, after reflection where only that law is mixed."""
+        """The share of B(−s) in Q, after reflection where only Q is mixed."""
         return 0.0 if self.mixed is Mixed.LEFT else self.rate
 
     @property
@@ -93,7 +90,7 @@ class SubsampledPair(Pair):
 
     @property
     def is_trivial(self) -> bool:
-        """Whether the two laws are the same."""
+        """Whether the two distributions are the same."""
         return self.rate == 0 or self.base.max_loss == 0.0
 
     @property
@@ -107,10 +104,6 @@ class SubsampledPair(Pair):
             return GaussianPair(4 * self.base.squared_mu)
         return replace(self.base, sensitivity=2.0 * self.base.sensitivity)
 
-    @property
-    def max_loss(self) -> float:
-        return enclose(self.max_loss_ball)[1]
-
     def loss_law(self) -> LossLaw:
         return self.shift.loss_law(left=self.left_rate, right=self.right_rate)
 
@@ -122,7 +115,7 @@ class SubsampledPair(Pair):
     @property
     def either_way(self) -> Pair:
         """The greater of the two profiles, at every ε, is that of a batch without replacement."""
-        from dpverify.pairs.without_replacement import (  # noqa: PLC0415  # made of these
+        from dpverify.pairs.subsampling.without_replacement import (  # noqa: PLC0415  # made of these
             WithoutReplacementPair,
         )
 
@@ -273,7 +266,7 @@ class SampledPair(Pair):
         return self.mixed is Mixed.RIGHT or self.base.is_limit_known
 
     def singular_mass_ball(self) -> arb:
-        """Outcomes that only the record makes possible; none if the right law is the mixture."""
+        """Outcomes that only the record makes possible; none if the right side is the mixture."""
         if self.rate == 1 and self.mixed is Mixed.RIGHT:
             return self.base.reversed.singular_mass_ball()
         if self.mixed is Mixed.RIGHT:
@@ -285,7 +278,7 @@ class SampledPair(Pair):
 
 
 def mixture_profile(base: Pair, rate: float, mixed: Mixed, epsilon: arb) -> arb:
-    """q·δ(ln((e^ε − 1 + q)/q)) of the base if the left law is mixed. [ZDW22 Thm 11]
+    """q·δ(ln((e^ε − 1 + q)/q)) of the base if the left distribution is mixed. [ZDW22 Thm 11]
 
     (1 − (1−q)·e^ε)·δ(ln(q·e^ε/(1 − (1−q)·e^ε))) of the reversed base if the right one is.
     """

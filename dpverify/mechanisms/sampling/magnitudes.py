@@ -1,4 +1,4 @@
-"""Continuous laws of a magnitude x ≥ 0, inverted twice: fast in floats, rigorously on balls.
+"""Distributions of a magnitude x ≥ 0, with quantiles in floats and, rigorously, as balls.
 
 `quantile(u)` is the x that is exceeded with probability u. The float version is trusted only for
 u above 2^-15, and there only to `accuracy`, hundreds of times less than it delivers; everything
@@ -21,7 +21,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 class Magnitude(ABC):
-    """The law of a number x ≥ 0 with a density that never increases.
+    """The distribution of a number x ≥ 0 with a density that never increases.
 
     Every subclass has |dx / d ln u| ≤ √(π/2) along its quantile function: a relative error of u
     costs at most 1.26 times itself in x.
@@ -40,8 +40,8 @@ class Magnitude(ABC):
     @property
     def assumption(self) -> str:
         return (
-            f"float quantiles of the {self} law are within 2^{self.accuracy}·(1 + x) of the exact "
-            "ones for tail probabilities above 2^-15"
+            f"float quantiles of the {self} distribution are within 2^{self.accuracy}·(1 + x) of "
+            "the exact ones for tail probabilities above 2^-15"
         )
 
     @abstractmethod
@@ -82,7 +82,7 @@ class Exponential(Magnitude):
 
 
 class _Smooth(Magnitude):
-    """A law given by its tail and density on balls, and inverted by an interval Newton step."""
+    """A distribution given by tail and density on balls, inverted by interval Newton steps."""
 
     @abstractmethod
     def tail(self, x: arb) -> arb:

@@ -1,0 +1,1 @@
+"""Pairs of noise on random samples: Poisson, without replacement, one of several steps."""
