@@ -14,7 +14,16 @@ from typing import Any, Self
 
 from flint import arb, ctx
 
-from dpverify.balls import Formula, at_least, at_most, ball, enclose, first_float, float_below
+from dpverify.balls import (
+    Formula,
+    at_least,
+    at_most,
+    ball,
+    enclose,
+    first_float,
+    float_above,
+    float_below,
+)
 from dpverify.errors import InvalidParameter, as_between, as_real
 from dpverify.guarantees import Bracket
 from dpverify.pairs.loss_law import AnyLossLaw
@@ -275,8 +284,15 @@ class Pair(ABC):
         if order == math.inf:
             return self.max_loss
         if order == 1.0:
-            return max(enclose(self.kullback_leibler_ball)[1], 0.0)
-        return max(enclose(lambda: self.renyi_ball(ball(order)))[1], 0.0)
+            return max(self._rounded_up("kullback_leibler_ball", self.kullback_leibler_ball), 0.0)
+        return max(self._rounded_up("renyi_ball", lambda: self.renyi_ball(ball(order))), 0.0)
+
+    def _rounded_up(self, name: str, formula: Formula) -> float:
+        """The formula's value; one that is derived from the profile is a bound at any precision."""
+        if self._states(name):
+            return enclose(formula)[1]
+        with ctx.workprec(_BITS):
+            return float_above(formula())
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,15 @@ def test_three_steps_against_quadrature() -> None:
     assert found.width <= 1e-3 * found.upper
 
 
+@pytest.mark.parametrize("steps", [2, 3, 100])
+def test_bounded_losses_stay_bounded(steps: int) -> None:
+    base = LaplacePair(scale=1.0, sensitivity=1.0)
+    for side in (AllocationPair(base, steps), AllocationPair(base, steps).reversed):
+        assert side.singular_mass < 1e-14
+        assert side.upper.max_loss == pytest.approx(1.0, rel=1e-12) or steps > 3
+        assert side.epsilon_bracket(1e-6).upper <= 1.0
+
+
 @pytest.mark.parametrize("base", [UNIT, LaplacePair(scale=1.0, sensitivity=1.3)])
 def test_one_step_is_the_mechanism(base: GaussianPair | LaplacePair) -> None:
     pair = AllocationPair(base, 1)
@@ -118,6 +127,14 @@ def test_epochs_compose_to_a_narrow_bracket() -> None:
     poisson = dpv.Subsampled(dpv.Gaussian(sigma=1.0), rate=0.01)
     other = dpv.Accountant(relation=ADD).compose(poisson, times=1000).epsilon(delta=1e-6)
     assert found.upper < other.upper  # less random, yet no worse than a Poisson sample
+
+
+def test_it_is_compared_by_every_rule_that_applies() -> None:
+    epoch = dpv.RandomAllocation(dpv.Laplace(scale=1.0, l1_sensitivity=1.0), steps=5)
+    compared = dpv.Accountant(relation=ADD).compose(epoch, times=3).compare(delta=1e-6)
+    answers = {row.rule: row.upper for row in compared.rows}
+    assert answers["numerical"] == min(answers.values())
+    assert answers["basic"] == pytest.approx(3.0, rel=1e-3)  # a mean is at most its largest term
 
 
 def test_more_steps_hide_better() -> None:

@@ -79,7 +79,8 @@ class RatioPair(Pair):
         error = sign * (ratios.value_error + 16.0 * UNIT)
         below = float_below if (end is End.UPPER) else float_above
         if self.is_reversed:
-            over = 1.0 - below(x) * (ratios.values * (1.0 - error))
+            with np.errstate(over="ignore"):  # then it is certainly negative
+                over = 1.0 - below(x) * (ratios.values * (1.0 - error))
             over += sign * 4.0 * UNIT
             infinite = 0.0
         else:

@@ -147,26 +147,34 @@ def _shares(
 
 def _grid(first: Ratios, second: Ratios) -> Floats:
     """0, and nodes spaced evenly in the logarithm: half of them in the bulk, half all over."""
-    values = np.add.outer(*(_coarse(side)[0] for side in (first, second))).ravel()
-    masses = np.multiply.outer(*(_coarse(side)[1] for side in (first, second))).ravel()
-    order = np.argsort(values)
-    values, masses = values[order], masses[order]
-    below = np.cumsum(masses)
-    above = np.cumsum((masses * values)[::-1])[::-1] / float((masses * values).sum())
+    lows, highs, masses = (
+        outer(one, other).ravel()
+        for outer, one, other in zip(
+            (np.add.outer, np.add.outer, np.multiply.outer),
+            _coarse(first),
+            _coarse(second),
+            strict=True,
+        )
+    )
+    rising, falling = np.argsort(lows), np.argsort(-highs)
+    lows, below = lows[rising], np.cumsum(masses[rising])
+    highs, above = highs[falling], np.cumsum((masses * highs)[falling])
 
     def ends(tail: float) -> tuple[float, float]:
-        low = values[min(int(np.searchsorted(below, tail)), len(values) - 1)]
-        high = values[max(int(np.searchsorted(-above, -tail)) - 1, 0)]
-        return max(float(low), 1e-300), float(max(high, low))
+        """About the values below which Q, and above which P has this little."""
+        low = lows[min(int(np.searchsorted(below, tail)), len(lows) - 1)]
+        high = highs[min(int(np.searchsorted(above, tail * above[-1])), len(highs) - 1)]
+        return float(low), float(max(high, low))
 
     pieces = [np.geomspace(*ends(tail), _NODES // 2) for tail in (_BULK, _TAIL)]
-    return np.unique(np.concatenate([[0.0], *pieces]))
+    least, most = ends(_TAIL)
+    return np.unique(np.concatenate([[0.0], [least], *pieces, [most]]))
 
 
-def _coarse(ratios: Ratios) -> tuple[Floats, Floats]:
-    """Some of the values, with the masses of all; a rough picture, none too small at the top."""
-    count = len(ratios.values)
-    starts = np.unique(np.linspace(0, count - 1, min(_COARSE, count)).astype(int))
-    masses = np.add.reduceat(ratios.masses, starts)
-    ends = np.append(starts[1:], count) - 1
-    return ratios.values[ends], masses
+def _coarse(ratios: Ratios) -> tuple[Floats, Floats, Floats]:
+    """Some hundred groups of neighboring values above 0: least and greatest value, and mass."""
+    kept = (ratios.values > 0.0) & (ratios.masses > 0.0)
+    values, masses = ratios.values[kept], ratios.masses[kept]
+    starts = np.unique(np.linspace(0, len(values) - 1, min(_COARSE, len(values))).astype(int))
+    ends = np.append(starts[1:], len(values)) - 1
+    return values[starts], values[ends], np.add.reduceat(masses, starts)
