@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,8 +45,14 @@ def name_of(path: Path) -> str:
 MODULES = {name_of(p): p for top in ("dpverify", "solvers") for p in ROOT.glob(f"{top}/**/*.py")}
 
 
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imported(path: Path) -> list[str]:
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    nodes = list(ast.walk(tree(path)))
     plain = [alias.name for n in nodes if isinstance(n, ast.Import) for alias in n.names]
     return plain + [n.module for n in nodes if isinstance(n, ast.ImportFrom) and n.module]
 
@@ -88,7 +95,7 @@ def test_no_module_hands_on_the_names_of_another() -> None:
     """Names are imported from where they are defined; packages, as doors, are excepted."""
     found = []
     for name, path in MODULES.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree(path)):
             if not isinstance(node, ast.ImportFrom) or node.module not in MODULES:
                 continue
             source = MODULES[node.module]
@@ -105,14 +112,15 @@ def test_no_two_public_classes_share_a_name() -> None:
     for name, path in MODULES.items():
         if name.startswith(NAMED_ELSEWHERE):
             continue
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(name)
     assert not {name: found for name, found in homes.items() if len(found) > 1}
 
 
+@cache
 def _imported_names(path: Path) -> set[str]:
-    body = ast.parse(path.read_text(encoding="utf-8")).body
+    body = tree(path).body
     return {a.asname or a.name for n in body if isinstance(n, ast.ImportFrom) for a in n.names}
 
 

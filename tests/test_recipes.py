@@ -45,6 +45,12 @@ def test_a_recipe_touches_few_files(title: str, most: int) -> None:
     assert numbers[section.split()[0]] <= most
 
 
+@pytest.fixture(autouse=True)
+def unproved_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages name their theorem without running its proof: that is no part of a recipe."""
+    monkeypatch.setattr("dpverify.cli.prove.steps_of", lambda _: None)
+
+
 @pytest.fixture
 def doors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     yield recipe("mechanism", tmp_path, monkeypatch).ThreeDoors

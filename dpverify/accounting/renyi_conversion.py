@@ -22,6 +22,7 @@ s = (α−1)δ + (1−αδ)·share with share in (0, 1).
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from flint import arb
 
@@ -48,6 +49,7 @@ def simple_epsilon(order: float, divergence: float, delta: float) -> float:
     return max(enclose(formula)[1], 0.0)
 
 
+@lru_cache(maxsize=4096)
 def renyi_epsilon(order: float, divergence: float, delta: float) -> float:
     """Smallest ε ≥ 0 such that divergence γ at order α implies (ε, δ)-DP, rounded up.
 
@@ -64,6 +66,7 @@ def renyi_epsilon(order: float, divergence: float, delta: float) -> float:
     return first_float(lambda e: _Line(order, e, delta).excludes(divergence), 0.0, ceiling)
 
 
+@lru_cache(maxsize=4096)
 def renyi_delta(order: float, divergence: float, epsilon: float) -> float:
     """Smallest δ such that divergence γ at order α implies (ε, δ)-DP, rounded up."""
     if divergence == 0:
@@ -78,12 +81,14 @@ def renyi_delta(order: float, divergence: float, epsilon: float) -> float:
     return first_float(lambda d: _Line(order, epsilon, d).excludes(divergence), smallest, 1.0)
 
 
+@lru_cache(maxsize=4096)
 def approximate_epsilon(order: float, divergence: float, delta: float) -> float:
     """`renyi_epsilon` in plain floats, for searching over orders only."""
     ceiling = simple_epsilon(order, divergence, delta)
     return _zero(lambda epsilon: _Line(order, epsilon, delta).gap(divergence), 0.0, ceiling)
 
 
+@lru_cache(maxsize=4096)
 def approximate_log_delta(order: float, divergence: float, epsilon: float) -> float:
     """Ln of `renyi_delta` in plain floats, for searching over orders only."""
     return _zero(lambda log: _Line(order, epsilon, math.exp(log)).gap(divergence), -740.0, -1e-9)

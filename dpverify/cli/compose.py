@@ -1,7 +1,7 @@
 """`dpverify compose`: what do these parts cost together?"""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -21,6 +21,9 @@ from dpverify.cli.output import (
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 EXAMPLE = (
     'Example: dpverify compose "subsampled(gaussian(sigma=0.8), rate=0.004)*10000" '
@@ -64,13 +67,15 @@ def compose(
         else:
             exact = accountant.delta(float(epsilon or 0.0), tolerance=tolerance)
             table = accountant.compare(epsilon=epsilon, tolerance=tolerance)
-    if plot is not None:
-        with progress(f"drawing {plot}"):
-            _draw(accountant, table, plot)
     answer = _answer(expression, accountant, exact, table)
+    if plot is not None or report is not None:
+        with progress(f"drawing {plot or report}"):
+            figure = _figure(accountant, table)
+            if plot is not None:
+                figure.savefig(plot, dpi=150)
     if report is not None:
         with progress(f"writing {report}"):
-            _report(accountant, exact, table, answer, report)
+            _report(accountant, exact, table, figure, answer, report)
     if json:
         print_json(answer)
         return
@@ -80,10 +85,10 @@ def compose(
             console().print(f"\n{name}: {path}", markup=False)
 
 
-def _draw(accountant: Accountant, table: Comparison, path: Path) -> None:
-    from dpverify.reporting.plots import draw_composition  # noqa: PLC0415  # matplotlib is slow to import
+def _figure(accountant: Accountant, table: Comparison) -> "Figure":
+    from dpverify.reporting.plots import composition_figure  # noqa: PLC0415  # slow to import
 
-    draw_composition(accountant, table, path)
+    return composition_figure(accountant, table)
 
 
 def _check_files(plot: Path | None, report: Path | None) -> None:
@@ -98,18 +103,22 @@ def _check_files(plot: Path | None, report: Path | None) -> None:
         check_report(report)
 
 
-def _report(
-    accountant: Accountant, exact: Bracket, table: Comparison, answer: dict[str, Any], path: Path
+def _report(  # what a page shows
+    accountant: Accountant,
+    exact: Bracket,
+    table: Comparison,
+    figure: "Figure",
+    answer: dict[str, Any],
+    path: Path,
 ) -> None:
     # Slow to import, and needed for pages only.
     from dpverify.cli.prove import steps_of  # noqa: PLC0415
     from dpverify.reporting.page import write_page  # noqa: PLC0415
     from dpverify.reporting.pages.composition import composition_page  # noqa: PLC0415
     from dpverify.reporting.picture import picture  # noqa: PLC0415
-    from dpverify.reporting.plots import composition_figure  # noqa: PLC0415
 
     drawing = picture(
-        composition_figure(accountant, table),
+        figure,
         "The privacy profile, the smallest δ at each ε, with its certified band; the trade-off "
         "between false alarms and misses of the best attack; ε against the number of runs under "
         "every rule that applies; and, where the parts are equal guarantees, their privacy loss.",

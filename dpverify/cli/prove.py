@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -206,6 +207,7 @@ def _show_one(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> None
     screen.print(f"{run.seconds:.1f} s", style="dim")
 
 
+@lru_cache(maxsize=64)
 def steps_of(theorem: Theorem) -> dict[str, Any] | None:
     """The run of a theorem's proof as `--json` prints it; None if it has no proof that runs."""
     from proofs.support.catalog import find, run_with_uses  # noqa: PLC0415  # sympy is slow

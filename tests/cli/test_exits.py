@@ -2,19 +2,19 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import dpverify as dpv
 from dpverify.cli import compose, exits, run
-from tests.cli.test_audit import INTERRUPTIBLE
+from proofs.support import catalog
 
 ROOT = Path(__file__).parents[2]
 
@@ -126,20 +126,23 @@ def test_an_interrupted_verb_exits_with_130(
     assert told(COMPOSE, 130, capsys) == "dpverify: interrupted\n"
 
 
-def test_proofs_until_an_interrupt_are_shown() -> None:
-    words = [sys.executable, "-c", INTERRUPTIBLE, "prove", "--json"]
-    own = os.environ | {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=own
-    ) as proving:
-        assert proving.stderr is not None
-        proving.stderr.readline()  # it has been at work for two seconds
-        proving.send_signal(signal.SIGINT)
-        out, err = proving.communicate(timeout=60)
-    assert proving.returncode == 130
-    assert err.decode().endswith("dpverify: interrupted\n")
-    if out:  # the first proof may not have been over
-        assert json.loads(out)["interrupted"] is True
+def test_proofs_until_an_interrupt_are_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = {name: catalog.find(name) for name in ("post-processing", "exact-profile")}
+    runs = catalog.run_with_uses
+
+    def interrupted(names: list[str], done: dict[Any, Any]) -> Iterator[Any]:
+        if names == ["exact-profile"]:
+            raise KeyboardInterrupt
+        return runs(names, done)
+
+    monkeypatch.setattr(catalog, "proofs", lambda: known)
+    monkeypatch.setattr(catalog, "run_with_uses", interrupted)
+    assert run(["prove", "--json"]) == 130
+    told = json.loads(capsys.readouterr().out)
+    assert told["interrupted"] is True
+    assert [theorem["name"] for theorem in told["theorems"]] == ["post-processing"]
 
 
 # strangers' files

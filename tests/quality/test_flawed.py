@@ -5,8 +5,14 @@ import pytest
 from dpverify.auditing import Refuted, audit
 from tests.flawed import FLAWED, Flawed
 
+SLOW = {"sparse vector 3, releases the answer"}  # only boosted trees see it
+CASES = [
+    pytest.param(flawed, id=flawed.name, marks=pytest.mark.slow if flawed.name in SLOW else ())
+    for flawed in FLAWED
+]
 
-@pytest.mark.parametrize("flawed", FLAWED, ids=lambda f: f.name)
+
+@pytest.mark.parametrize("flawed", CASES)
 def test_every_broken_mechanism_is_refuted(flawed: Flawed) -> None:
     verdict = audit(
         flawed,

@@ -7,7 +7,7 @@ then certified at the order found.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from flint import arb
@@ -66,7 +66,8 @@ class RenyiComposition:
         delta = as_between("delta", delta, 0.0, 1.0)
         if delta in {0, 1}:
             return 0.0 if delta else self.divergence(math.inf)
-        order = self._best_order(lambda o, g: approximate_epsilon(o, g, delta))
+        rough = [_simple_epsilon(o, g, delta) for o, g in self._grid]
+        order = self._best_order(lambda o, g: approximate_epsilon(o, g, delta), rough)
         return min(renyi_epsilon(order, self.divergence(order), delta), self.divergence(math.inf))
 
     def delta(self, epsilon: float) -> float:
@@ -74,7 +75,8 @@ class RenyiComposition:
         epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
         if epsilon >= self.divergence(math.inf):
             return 0.0
-        order = self._best_order(lambda o, g: approximate_log_delta(o, g, epsilon))
+        rough = [_simple_log_delta(o, g, epsilon) for o, g in self._grid]
+        order = self._best_order(lambda o, g: approximate_log_delta(o, g, epsilon), rough)
         return renyi_delta(order, self.divergence(order), epsilon)
 
     @property
@@ -107,15 +109,20 @@ class RenyiComposition:
         values = [(order, self.divergence(order)) for order in orders]
         return [(order, value) for order, value in values if math.isfinite(value)]
 
-    def _best_order(self, cost: Callable[[float, float], float]) -> float:
-        """An order that (nearly) minimizes `cost(order, divergence)`."""
+    def _best_order(self, cost: Callable[[float, float], float], rough: list[float]) -> float:
+        """An order that (nearly) minimizes `cost(order, divergence)`.
+
+        `rough`, the closed form at each order, lies close above the cost: its least value is where
+        the descent over the orders starts.
+        """
         if not self._grid:
             return 2.0
-        costs = [cost(order, value) for order, value in self._grid]
-        best = int(np.argmin(costs))
-        below, above = self._grid[max(best - 1, 0)][0], self._grid[min(best + 1, len(costs) - 1)][0]
+        orders = [order for order, _ in self._grid]
+        costs = lru_cache(maxsize=None)(lambda place: cost(*self._grid[place]))
+        best = _descent(costs, int(np.argmin(rough)), len(orders))
+        below, above = orders[max(best - 1, 0)], orders[min(best + 1, len(orders) - 1)]
         if below == above or self._candidates is not _ORDERS:
-            return self._grid[best][0]
+            return orders[best]
 
         from scipy.optimize import minimize_scalar  # noqa: PLC0415  # slow to import
 
@@ -126,7 +133,28 @@ class RenyiComposition:
         ends = (math.log(below - 1.0), math.log(above - 1.0))
         found = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-7})
         refined = 1.0 + math.exp(float(found.x))
-        return refined if found.fun < costs[best] else self._grid[best][0]
+        return refined if found.fun < costs(best) else orders[best]
+
+
+def _descent(cost: Callable[[int], float], start: int, count: int) -> int:
+    """The place among `count` from which no neighbor is cheaper, beginning at `start`."""
+    here = start
+    while True:
+        near = range(max(here - 1, 0), min(here + 2, count))
+        best = min(near, key=cost)
+        if cost(best) >= cost(here):
+            return here
+        here = best
+
+
+def _simple_epsilon(order: float, divergence: float, delta: float) -> float:
+    """`simple_epsilon` in plain floats. [CKS20 v4 Prop. 12]"""
+    return divergence + math.log1p(-1 / order) - math.log(order * delta) / (order - 1)
+
+
+def _simple_log_delta(order: float, divergence: float, epsilon: float) -> float:
+    """`_simple_epsilon` solved for ln δ."""
+    return (order - 1) * (divergence + math.log1p(-1 / order) - epsilon) - math.log(order)
 
 
 def renyi_divergence(part: Part, order: float) -> float:

@@ -31,7 +31,7 @@ def data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.false_alarm(1e-9)
 def test_noise_is_as_long_as_said(dimension: int, gaussian: bool) -> None:  # noqa: FBT001
     """Of 20,000 draws 1,000 ± 200 are longer, 6.5 standard deviations."""
-    rng = np.random.default_rng()
+    rng = np.random.default_rng(5)
     directions = rng.standard_normal((20_000, dimension))
     lengths = np.linalg.norm(directions, axis=1) if gaussian else rng.gamma(dimension, size=20_000)
     limit = excess_bounds.noise_length(1.0, dimension, gaussian=gaussian)
@@ -44,7 +44,7 @@ def test_objective_perturbation(budget: dpv.PureDP | dpv.ApproxDP) -> None:
     problem = Problem(loss=Logistic(), bounds=BOUNDS, regularizer=Ridge(3.0))
     mechanism = ObjectivePerturbation(problem=problem, budget=budget, relation=ADD)
     promise = excess_bounds.of_objective(mechanism, 3)
-    drawn = mechanism.sample(data(), RUNS, rng=np.random.default_rng())
+    drawn = mechanism.sample(data(), RUNS, rng=np.random.default_rng(5))
     best = problem.risk(problem.minimize(data()).points, data())[0]
     excess = problem.risk(drawn, data()) - best
     assert (excess > promise.bound).sum() < ALLOWED
@@ -57,7 +57,7 @@ def test_output_perturbation(budget: dpv.PureDP | dpv.ApproxDP) -> None:
     problem = Problem(loss=Logistic(), bounds=BOUNDS, regularizer=Ridge(5.0))
     mechanism = OutputPerturbation(problem=problem, budget=budget, relation=ADD)
     promise = excess_bounds.of_output(mechanism, 3)
-    drawn = mechanism.sample(data(), RUNS, rng=np.random.default_rng())
+    drawn = mechanism.sample(data(), RUNS, rng=np.random.default_rng(5))
     best = risks(Logistic(), problem.minimize(data()).points, data())[0]
     excess = risks(Logistic(), drawn, data()) - best
     assert (excess > promise.bound).sum() < ALLOWED
@@ -72,7 +72,7 @@ def test_gradient_descent_on_average() -> None:
     )
     descent = GradientDescent(setting, budget=dpv.ApproxDP(epsilon=1.0, delta=1e-6), steps=5)
     promise = excess_bounds.of_descent(descent, 3)
-    drawn = descent.sample(data(), RUNS, rng=np.random.default_rng())
+    drawn = descent.sample(data(), RUNS, rng=np.random.default_rng(5))
     assert excess_risks(Logistic(), drawn, data(), Ball(3.0)).mean() < promise.bound
     assert promise.failure is None
 
@@ -82,7 +82,7 @@ def test_quantile() -> None:
     ages = np.arange(1000) / 10.0
     mechanism = ExponentialQuantile(epsilon=0.5, low=0.0, high=200.0, relation=ADD)
     promise = excess_bounds.of_quantile(mechanism)
-    drawn = mechanism.sample(ages, RUNS, rng=np.random.default_rng())
+    drawn = mechanism.sample(ages, RUNS, rng=np.random.default_rng(5))
     misses = np.abs((ages[:, None] <= drawn).sum(axis=0) - 500)
     assert (misses > promise.bound + 1).sum() < ALLOWED
     assert f"{promise.bound:.6g} records" in promise.statement
