@@ -14,6 +14,7 @@
 # ruff: noqa: ANN401  # data of any kind; what is not installed is left out
 
 import argparse
+import random
 import sys
 import time
 import warnings
@@ -206,15 +207,27 @@ def cost() -> None:
     rng = np.random.default_rng(0)
     scalars, coins = [0.5] * 1000, [1] * 1000
     vector, matrix = rng.random(1_000_000), rng.random((5000, 20))
+    some = vector[:100_000]
     cases: tuple[tuple[str, Callable[[Any, Any], Any], Any, Any], ...] = (
         ("1,000 noisy numbers", _numbers, scalars, [*scalars[:-1], 0.7]),
         ("1,000 coins", _coins, coins, [*coins[:-1], 0]),
         ("1,000 comparisons", _comparisons, scalars, [*scalars[:-1], 0.7]),
+        ("1,000 draws of random.gauss", _python, scalars, [*scalars[:-1], 0.7]),
         ("sum of 1,000 numbers", _sum, scalars, [*scalars[:-1], 0.7]),
+        ("sum of 50 numbers", _sum, scalars[:50], [*scalars[:49], 0.7]),
+        ("histogram of 100,000, numpy", _histogram, some, np.r_[0.0, some[1:]]),
         ("a million noisy numbers, numpy", _vector, vector, np.r_[0.0, vector[1:]]),
         ("histogram of a million, numpy", _histogram, vector, np.r_[0.0, vector[1:]]),
         ("50 gradient steps, numpy", _steps, matrix, np.vstack([matrix[1:], matrix[:1] / 2])),
     )
+    nothing = best(lambda: record(_nothing, None, Script(0)))
+    small = record(_sum, [0.5], Script(0))
+    moved = best(lambda: replay(_sum, [0.7], small))
+    print("one call recorded on the left, one replayed on the right, in units of a plain call")
+    print("with numpy's generator; least CPU time of 9 each; all of the call is counted, also")
+    print(f"what every call takes: {nothing * 1e6:.0f} µs to put the stand-ins in place, and")
+    print(f"{(moved - nothing) * 1e6:.0f} µs for a release that moved; a function that does next")
+    print("to nothing therefore costs more than the ratios below")
     print(f"{'':32s} {'plain ms':>9s} {'recorded':>9s} {'replayed':>9s}")
     for name, mechanism, left, right in cases:
         plain = best(lambda m=mechanism, d=left: m(d, rng))
@@ -225,7 +238,7 @@ def cost() -> None:
         print(f"{name:32s} {plain * 1e3:9.3f} {shown}")
 
 
-def best(call: Callable[[], object], times: int = 5) -> float:
+def best(call: Callable[[], object], times: int = 9) -> float:
     """The least CPU time, as other work on the machine does not count."""
     found = []
     for _ in range(times):
@@ -233,6 +246,15 @@ def best(call: Callable[[], object], times: int = 5) -> float:
         call()
         found.append(time.process_time() - start)
     return max(min(found), 1e-9)
+
+
+def _nothing(data: Any, rng: Any) -> Any:
+    del data, rng
+
+
+def _python(data: Any, rng: Any) -> Any:
+    del rng
+    return [v + random.gauss(0.0, 1.0) for v in data]
 
 
 def _numbers(data: Any, rng: Any) -> Any:

@@ -12,6 +12,7 @@ nobody may ever see more.
 import math
 import numbers
 from collections.abc import Callable
+from math import isfinite  # Python's own, whatever stands in its place during a run
 from typing import Any
 
 import numpy as np
@@ -102,6 +103,9 @@ class NoisyNumber:
         return _other(self, other, np.add if sign > 0 else np.subtract)
 
     def __add__(self, other: Any) -> Any:
+        if type(other) is float:  # the common case, without a call in between
+            touches = (*self.touches[-_TOUCHES:], (here(1), other))
+            return NoisyNumber(self.journal, self.offset + other, self.idx, self.coef, touches)
         return self._plus(other, 1)
 
     __radd__ = __add__
@@ -165,10 +169,10 @@ class NoisyNumber:
         return int(value) if self.whole else float(value)
 
     def _compare(self, other: Any, op: str) -> Any:
-        if _is_number(other):
+        if type(other) is float or _is_number(other):
             place = here()
             gap = self.offset - other
-            simple = type(self.idx) is int and self.coef != 0 and math.isfinite(gap)
+            simple = type(self.idx) is int and self.coef != 0 and isfinite(gap)
             if simple and not self.journal.draws.law_of(self.idx).is_discrete:
                 return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
             return COMPARE[op](self.realize(place), other)

@@ -26,6 +26,7 @@ from dpverify.tracing.noise.numbers import MATH
 from dpverify.tracing.noise.seeds import check_seed_is_secret, told
 from dpverify.tracing.noise.shapes import as_array, gathered, holds_noise, is_noisy, plain
 from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.laws import NORMAL
 from dpverify.tracing.recording.places import here, is_inside
 
 Patch = tuple[Any, str, Any]
@@ -163,7 +164,7 @@ class PythonRandom:
         return self.generator.uniform(a, b)
 
     def gauss(self, mu: Any = 0.0, sigma: Any = 1.0) -> Any:
-        return self.generator.normal(mu, sigma)
+        return self.generator._draw(NORMAL, mu, sigma, None)  # noqa: SLF001  # of this package
 
     normalvariate = gauss
 
@@ -346,6 +347,23 @@ _HELD: dict[tuple[int, str], _Held] = {}
 _LOCK = threading.RLock()
 
 
+def _of_run(module: Any, name: str, which: int) -> Patch:
+    """A function of np.random, random or secrets, on the journal of the run if there is one."""
+    original = getattr(module, name)
+
+    def either(*args: Any, **options: Any) -> Any:
+        journal = CURRENT.get()
+        if journal is None:
+            return original(*args, **options)
+        if journal.ambient is None:
+            legacy = Legacy(journal)
+            journal.ambient = (legacy, PythonRandom(legacy))
+        return getattr(journal.ambient[which], name)(*args, **options)
+
+    either.__name__ = name
+    return module, name, either
+
+
 def _in_runs_only(holder: Any, name: str, stand_in: Any) -> Patch:
     """A stand-in that is passed over in threads which are not being traced."""
     original = getattr(holder, name)
@@ -362,9 +380,9 @@ def _in_runs_only(holder: Any, name: str, stand_in: Any) -> Patch:
 
 @dataclass(frozen=True, slots=True)
 class _Replaced:
-    """The stand-ins, and which function each of them stands for, by identity."""
+    """The stand-ins by holder, and which function each of them stands for, by identity."""
 
-    patches: tuple[Patch, ...]
+    holders: tuple[tuple[Any, dict[str, Any]], ...]
     by_original: dict[int, Any]
     by_stand_in: dict[int, Any]
 
@@ -372,35 +390,36 @@ class _Replaced:
 @lru_cache(maxsize=4)
 def _replaced(loaded: tuple[str, ...]) -> _Replaced:
     """What is replaced while a run is traced, given which libraries are loaded."""
-    found = tuple(_in_runs_only(*patch) for patch in _patches(loaded))
+    found = (*_drawing(), *(_in_runs_only(*patch) for patch in _patches(loaded)))
     plain = [patch for patch in found if not isinstance(patch[0], type)]
+    holders: dict[int, tuple[Any, dict[str, Any]]] = {}
+    for holder, name, stand_in in found:
+        holders.setdefault(id(holder), (holder, {}))[1][name] = stand_in
     return _Replaced(
-        found,
+        tuple(holders.values()),
         {id(getattr(holder, name)): stand_in for holder, name, stand_in in plain},
         {id(stand_in): getattr(holder, name) for holder, name, stand_in in plain},
     )
 
 
+def _drawing() -> list[Patch]:
+    """The functions that draw from a generator which nobody handed to the code."""
+    legacy = [_of_run(np.random, name, 0) for name in _LEGACY if hasattr(np.random, name)]
+    python = [_of_run(random, name, 1) for name in _PYTHON]
+    return legacy + python + [_of_run(secrets, n, 1) for n in ("randbelow", "choice", "randbits")]
+
+
 def _patches(loaded: tuple[str, ...]) -> list[Patch]:
     del loaded
-    legacy = Ambient()
-    python = PythonRandom(legacy)
+    made = _python_random()
     found: list[Patch] = [
-        (np.random, name, object.__getattribute__(legacy, name))
-        for name in _LEGACY
-        if hasattr(np.random, name)
-    ]
-    found += [
         (np.random, "default_rng", _default_rng()),
         (np.random, "RandomState", _RandomState),
-        (np.random.mtrand, "_rand", legacy),
+        (np.random.mtrand, "_rand", Ambient()),
         (np.random, "Generator", _Generator),
+        *((random, name, made) for name in ("Random", "SystemRandom")),
+        (secrets, "SystemRandom", made),
     ]
-    found += [(random, name, getattr(python, name)) for name in _PYTHON]
-    made = _python_random()
-    found += [(random, "Random", made), (random, "SystemRandom", made)]
-    found += [(secrets, name, getattr(python, name)) for name in ("randbelow", "choice")]
-    found += [(secrets, "randbits", python.randbits), (secrets, "SystemRandom", made)]
     found.append((np, "array", _collecting(np.array, copies=True)))
     found += [(np, name, _collecting(getattr(np, name))) for name in ("asarray", "asanyarray")]
     encode = json.JSONEncoder.default
@@ -415,6 +434,8 @@ _IMPORTED: set[str] = set()
 
 def _aliases(known: dict[int, Any], modules: list[Any]) -> list[Patch]:
     """The same functions where a module imported them by name."""
+    if not _HELD:
+        modules = [m for m in modules if not known.keys().isdisjoint(map(id, vars(m).values()))]
     return [
         (module, name, known.get(id(value), value))
         for module in modules
@@ -461,15 +482,21 @@ class _Shared:
     def __init__(self) -> None:
         self.runs = 0
         self.replaced: Any = None
-        self.before: list[Any] = []
+        self.before: list[list[Any]] = []
 
     def enter(self) -> _Replaced:
         if not self.runs:
             loaded = tuple(name for name in FOLLOWED if name in sys.modules)
             self.replaced = _replaced(loaded)
-            self.before = [_raw(holder, name) for holder, name, _ in self.replaced.patches]
-            for holder, name, stand_in in self.replaced.patches:
-                setattr(holder, name, stand_in)
+            self.before = []
+            for holder, stand_ins in self.replaced.holders:
+                held = vars(holder)
+                self.before.append([held.get(name, _MISSING) for name in stand_ins])
+                if isinstance(holder, type):
+                    for name, stand_in in stand_ins.items():
+                        setattr(holder, name, stand_in)
+                else:
+                    held.update(stand_ins)
         self.runs += 1
         found: _Replaced = self.replaced
         return found
@@ -477,8 +504,12 @@ class _Shared:
     def leave(self) -> None:
         self.runs -= 1
         if not self.runs:
-            for (holder, name, _), original in zip(self.replaced.patches, self.before, strict=True):
-                _restore(holder, name, original)
+            for (holder, names), before in zip(self.replaced.holders, self.before, strict=True):
+                if isinstance(holder, type) or _MISSING in before:
+                    for name, original in zip(names, before, strict=True):
+                        _restore(holder, name, original)
+                else:
+                    vars(holder).update(zip(names, before, strict=True))
 
 
 _SHARED = _Shared()

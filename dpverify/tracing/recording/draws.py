@@ -3,6 +3,7 @@
 # ruff: noqa: ANN401  # operands are whatever the user has
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,17 @@ class Coordinates:
         if top > self.room:
             self._grow(max(2 * self.room, top))
         known = self._last if law is self._law else self._number(law)
-        self.law[start if size == 1 else slice(start, top)] = known
+        self.law[start:top] = known
+        self.places.append((start, place))
+        return start
+
+    def allot_one(self, law: Law, place: Place) -> int:
+        """Room for one more draw: the common case."""
+        start = self.top
+        if start == self.room:
+            self._grow(2 * self.room)
+        self.top = start + 1
+        self.law[start] = self._last if law is self._law else self._number(law)
         self.places.append((start, place))
         return start
 
@@ -68,7 +79,7 @@ class Coordinates:
         return known
 
     def law_of(self, index: int) -> Law:
-        return self.laws[int(self.law[index])]
+        return self.laws[self.law.item(index)]
 
     def names_of(self, idx: Any) -> list[Law]:  # an array of draws
         """The laws of these draws, each once."""
@@ -119,12 +130,16 @@ class Script:
         until: int = 1 << 62,
     ) -> None:
         self.seed = seed
-        self.rng = _GENERATOR(np.random.PCG64(seed))
         self.fixed = fixed or {}
         self.shape = shape
         self.outcomes = outcomes or {}
         self.until = until
         self.steered = shape is not None or bool(fixed)
+
+    @cached_property
+    def rng(self) -> np.random.Generator:
+        """Where draws come from; made when the first one is asked for."""
+        return _GENERATOR(np.random.PCG64(self.seed))
 
     def again(self) -> "Script":
         """The same script from its start."""
@@ -136,9 +151,13 @@ class Script:
             until=self.until,
         )
 
+    def draw_one(self, law: Law, start: int) -> float:
+        """One draw: the common case."""
+        if self.steered:
+            return float(self.draw(law, None, start))
+        return _ONE[law.name](self.rng, law.parameter)
+
     def draw(self, law: Law, size: int | None, start: int) -> Any:  # float or array
-        if size is None and not self.steered:
-            return _ONE[law.name](self.rng, law.parameter)
         value = _standard(self.rng, law, size)
         if self.shape is not None and start < self.until:
             value = self.shape(law, value)

@@ -61,6 +61,7 @@ class Journal:
         self.thread = _thread()
         self.closed = False
         self.inner = False
+        self.ambient: Any = None  # generators of this run for np.random.* and random.*
 
     def puzzle(self, place: Place, what: str) -> None:
         """Note a use that is not understood; each line once."""
@@ -95,12 +96,12 @@ class Recording(Journal):
         if _thread() != self.thread:
             self.in_thread(place)
         draws = self.draws
-        start = draws.allot(law, 1 if size is None else size, place)
-        value = self.script.draw(law, size, start)
         if size is None:
-            draws.z[start] = value
+            start = draws.allot_one(law, place)
+            draws.z[start] = self.script.draw_one(law, start)
         else:
-            draws.z[start : start + size] = value
+            start = draws.allot(law, size, place)
+            draws.z[start : start + size] = self.script.draw(law, size, start)
         return start
 
     def realize(  # noqa: PLR0913  # the parts of a form
@@ -120,8 +121,8 @@ class Recording(Journal):
         if forced is not None and not np.any(draws.used[idx]):
             draws.z[idx] = (forced - np.asarray(offset)) / coef
         if type(idx) is int:
-            values = offset + coef * float(draws.z[idx])
-            fresh: Any = not draws.used[idx]
+            values = offset + coef * draws.z.item(idx)
+            fresh: Any = not draws.used.item(idx)
             draws.used[idx] = True
         else:
             where, shape = span(idx), np.shape(idx)
@@ -187,10 +188,10 @@ class Recording(Journal):
         """One number: the common case, in plain Python."""
         draws = self.draws
         low, high = draws.windows()
-        gap = offset + coef * float(draws.z[idx])
+        gap = offset + coef * draws.z.item(idx)
         raised = gap > 0.0 if op in {"greater", "less_equal"} else gap >= 0.0
         outcome = raised if op in {"greater", "greater_equal"} else not raised
-        window = (float(low[idx]), float(high[idx]))
+        window = (low.item(idx), high.item(idx))
         cut = -offset / coef
         if raised == (coef > 0):
             if cut > window[0]:

@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 _BITS = 256
 _MOST_STEPS = 64
+_DISCRETE = frozenset({"geometric", "integers", "discrete laplace", "shaped", "bounded"})
 _UNBOUNDED = (
     *("normal", "uniform", "exponential", "geometric", "gumbel", "integers"),
     *("shaped", "bounded"),
@@ -40,7 +41,7 @@ class Law:
 
     @property
     def is_discrete(self) -> bool:
-        return self.name in {"geometric", "integers", "discrete laplace", "shaped", "bounded"}
+        return self.name in _DISCRETE
 
     @property
     def grows_only(self) -> bool:

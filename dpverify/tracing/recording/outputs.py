@@ -33,19 +33,19 @@ def forms_in(value: Any, depth: int = 0) -> Iterator[Any]:
     elif isinstance(value, np.ndarray) and value.dtype != object and type(value) is np.ndarray:
         return
     elif not isinstance(value, np.generic) and text_of(value) is None:
-        if isinstance(value, dict):
-            for key in value:
-                yield from forms_in(key, depth + 1)
         for part in _items(value):
-            yield from forms_in(part, depth + 1)
+            if type(part) is NoisyNumber:
+                yield part
+            elif type(part) not in _ATOMS:
+                yield from forms_in(part, depth + 1)
         for _, part in opened(value).parts:
             yield from forms_in(part, depth + 1)
 
 
 def _items(value: Any) -> Any:
-    """What a container holds, in order."""
+    """What a container holds, in order; of a dict its keys first."""
     if isinstance(value, dict):
-        return value.values()
+        return (*value, *value.values())
     if isinstance(value, np.ndarray):
         return value.reshape(-1) if value.dtype == object else ()
     return value if isinstance(value, (list, tuple, set, frozenset, deque)) else ()
@@ -59,7 +59,7 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
     every = list({id(form): form for form in forms_in(output)}.values())
     sizes = {id(form): float(form) for form in every if type(form) is Magnitude}
     forms = [form for form in every if type(form) is not Magnitude]
-    shared = any(getattr(f, "many", False) or type(f.idx) is np.ndarray for f in forms)
+    shared = any(f.many if type(f) is NoisyArray else type(f.idx) is not int for f in forms)
     if len(forms) < 2 or not (shared or _overlap(forms)):
         return sizes | {id(form): form.realize(place, final=True) for form in forms}
     flat = [_flat(form) for form in forms]
@@ -81,6 +81,9 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
 def _overlap(forms: list[Any]) -> bool:
     """Whether two forms, or two elements of one, use the same draw."""
     if len(forms) == 1 and type(span(forms[0].idx)) in {slice, int}:
+        return False
+    numbers = {form.idx for form in forms if type(form.idx) is int}
+    if len(numbers) == len(forms):
         return False
     draws = np.concatenate([np.ravel(form.idx) for form in forms])
     return len(np.unique(draws)) < len(draws)
@@ -145,8 +148,9 @@ def _walk_items(  # one case a kind
     elif isinstance(value, (list, tuple, deque)):
         found[*path, "length"] = len(value)
         for i, part in enumerate(value):
-            if type(part) in _ATOMS:
-                found[*path, i] = part
+            known = settled.get(id(part), part)
+            if type(known) in _ATOMS:
+                found[*path, i] = known
             else:
                 _walk(part, (*path, i), settled, found)
     elif isinstance(value, (set, frozenset)):

@@ -5,7 +5,7 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 _STANDARD = str(Path(linecache.__file__).parent)
 _OWN = str(Path(__file__).parents[1])
@@ -57,12 +57,29 @@ def _place(filename: str, line: int, function: str) -> Place:
     return Place(filename, line, function)
 
 
+_CALLERS: dict[tuple[int, int], tuple[CodeType, Place]] = {}
+"""Instructions of users' code that were asked for before; with the code, so that its id is kept."""
+_MOST_CALLERS = 4096
+_STAND_INS = {str(path) for path in Path(_OWN, "noise").glob("*.py")}
+"""Files through which a call passes on its way from the user's code."""
+
+
 def here(depth: int = 2) -> Place:
     """The line of the caller's caller that lies outside of this package and of noise libraries."""
     caller = sys._getframe(depth)  # noqa: SLF001  # the only way to see a caller
     code = caller.f_code
+    while code.co_filename in _STAND_INS and caller.f_back is not None:
+        caller = caller.f_back
+        code = caller.f_code
+    found = _CALLERS.get((id(code), caller.f_lasti))
+    if found is not None:
+        return found[1]
     if not is_inside(code.co_filename):
-        return _place(code.co_filename, caller.f_lineno, code.co_name)
+        place = _place(code.co_filename, caller.f_lineno, code.co_name)
+        if len(_CALLERS) >= _MOST_CALLERS:
+            _CALLERS.clear()
+        _CALLERS[id(code), caller.f_lasti] = (code, place)
+        return place
     frame: FrameType | None = caller
     first: FrameType | None = None
     while frame is not None:
