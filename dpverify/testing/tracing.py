@@ -8,7 +8,7 @@ from dpverify.auditing.search.trials import Hint
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.claims import AuditClaim
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.tracing.evidence.spending import Release
+from dpverify.tracing.evidence.releases import Release
 from dpverify.tracing.recording.events import Value
 from dpverify.tracing.traced import Traced
 from dpverify.tracing.tracer import Tracer, trace_pair

@@ -7,7 +7,7 @@
   the worst pair of a schema.
 """
 
-from dpverify.tracing.evidence.spending import Release
+from dpverify.tracing.evidence.releases import Release
 from dpverify.tracing.recording.events import Leak, Puzzle
 from dpverify.tracing.search import trace_over
 from dpverify.tracing.traced import Traced

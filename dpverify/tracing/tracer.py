@@ -25,14 +25,9 @@ from dpverify.tracing.evidence.determination import (
 )
 from dpverify.tracing.evidence.enumeration import NotRepeated, enumerable, enumerated, paths
 from dpverify.tracing.evidence.judging import Judged, judge
-from dpverify.tracing.evidence.spending import (
-    Item,
-    Release,
-    Spending,
-    _most,
-    may_be_equal,
-    spending,
-)
+from dpverify.tracing.evidence.outcomes import may_be_equal, most_of
+from dpverify.tracing.evidence.releases import Item, Release
+from dpverify.tracing.evidence.spending import Spending, spending
 from dpverify.tracing.evidence.steering import scripts, worst_script
 from dpverify.tracing.evidence.understanding import OutOfRuns, Runner
 from dpverify.tracing.noise.generator import NotTraceable
@@ -258,7 +253,7 @@ class Tracer(Runner):
     def _listed(self, listed: Any) -> Finding:
         pair = listed.pair
         place = listed.places[0] if listed.places else NOWHERE
-        most = max(_most(pair), _most(pair.reversed))
+        most = most_of(pair)
         release = Release(
             place=place,
             distribution="all outcomes listed",

@@ -17,7 +17,7 @@ from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.plain import decoded, encoded, tagged
 from dpverify.tracing.evidence.determination import determination
-from dpverify.tracing.evidence.judging import breaks, most
+from dpverify.tracing.evidence.judging import is_broken, most
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.recording.draws import Script
 from dpverify.tracing.recording.events import Move
@@ -127,7 +127,7 @@ class TraceWitness:
         if not all(a.is_like(b) for a, b in zip(again, self.lines, strict=True)):
             return False
         spent = spending(twin.differences)
-        if not (spent.exact and breaks(self.claim, spent.below) and self.arithmetic()):
+        if not (spent.exact and is_broken(self.claim, spent) and self.arithmetic()):
             return False
         found = determination(mechanism, self.left, self.right, twin, self.seed)
         return found is not None and found.applies(self.claim)

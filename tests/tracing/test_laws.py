@@ -6,12 +6,18 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
 
-from dpverify.guarantees import ApproxDP
+from dpverify.accounting.accountant import Accountant
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms import Laplace
+from dpverify.neighbors import Relation
+from dpverify.tracing import trace
+from dpverify.tracing.evidence.outcomes import most_of, representable
 from dpverify.tracing.evidence.spending import composed_delta
 from dpverify.tracing.recording.alignment import align
 from dpverify.tracing.recording.laws import (
@@ -133,14 +139,89 @@ def test_coins_have_conditional_probabilities(
     exact = (cdf(high) - cdf(cut)) / (cdf(high) - cdf(low))
     yes, no = coin(law, (low, high), cut, up=True)
     assert float(yes) == pytest.approx(float(exact), abs=1e-9)
-    assert yes + no == 1
-    assert coin(law, (low, high), cut, up=False) == (no, yes)
+    assert float(yes) + float(no) == pytest.approx(1.0, abs=1e-15)
+    back = coin(law, (low, high), cut, up=False)
+    assert (float(back[0]), float(back[1])) == (float(no), float(yes))
 
 
-def test_far_tails_of_coins_keep_their_digits() -> None:
-    yes, _ = coin(LAPLACE, (-math.inf, math.inf), 700.0, up=True)
-    assert float(yes) == pytest.approx(0.5 * math.exp(-700.0), rel=1e-12)
-    assert isinstance(yes, Fraction)
+@pytest.mark.parametrize("up", [False, True])
+@pytest.mark.parametrize(
+    ("law", "log_tail"),
+    [
+        (LAPLACE, -700.0 - math.log(2.0)),
+        (LOGISTIC, -700.0),
+        (CAUCHY, -math.log(700.0 * math.pi)),
+        (NORMAL, -245_000.0 - math.log(700.0 * math.sqrt(2.0 * math.pi))),
+    ],
+)
+def test_far_tails_of_coins_keep_their_digits(law: Law, log_tail: float, up: bool) -> None:  # noqa: FBT001
+    """Both outcomes, on either side; to first order, which is right to 1/700² here."""
+    rare = coin(law, (-math.inf, math.inf), 700.0 if up else -700.0, up=up)[0]
+    assert float(rare.log()) == pytest.approx(log_tail, abs=3e-6)
+
+
+@pytest.mark.parametrize("law", [EXPONENTIAL, GUMBEL])
+def test_far_tails_of_laws_that_are_not_symmetric(law: Law) -> None:
+    rare = coin(law, (-math.inf, math.inf), 700.0, up=True)[0]
+    assert float(rare.log()) == pytest.approx(-700.0, abs=1e-9)
+
+
+def test_rare_outcomes_are_raised_by_one_factor() -> None:
+    """The pair of e^-3000 and e^-2999 is a post-processing of what stands for it."""
+    p, q = ((arb(-x)).exp() for x in (3000, 2999))
+    pair, exact = representable([p, 1 - p], [q, 1 - q])
+    assert not exact
+    assert most_of(pair) == pytest.approx(1.0, rel=1e-12)
+    assert max(pair.left[0], pair.right[0]) == Fraction(1, 2**1000)
+    singular, _ = representable([p, 1 - p], [arb(-9000).exp(), 1 - arb(-9000).exp()])
+    assert most_of(singular) == math.inf
+    plain, exact = representable([arb(1) / 4, arb(3) / 4], [arb(1) / 2, arb(1) / 2])
+    assert exact
+    assert plain.left == (Fraction(1, 4), Fraction(3, 4))
+
+
+# A claim about all outcomes is about rare ones, too: e^-1000 against e^-2000 loses 1000.
+RARE = {
+    "comparison": lambda x, rng: x + rng.laplace(scale=1e-3) > 0.0,
+    "among others": lambda x, rng: [x + rng.laplace(scale=1e-3) > 0.0, rng.laplace()],
+    "Gaussian": lambda x, rng: bool(rng.normal(x, 0.01) > 0),
+    "branch": lambda x, rng: "high" if x + rng.laplace(scale=1e-3) > 0 else "low",
+    "vector": lambda x, rng: (x + rng.laplace(scale=1e-3, size=3) > 0).tolist(),
+    "Gumbel": lambda x, rng: int(np.argmax(np.array([1e3 * x, 0.0]) + rng.gumbel(size=2))),
+    "coins": lambda x, rng: int(rng.binomial(400, 1e-2 * x)),
+}
+
+
+@pytest.mark.parametrize("name", RARE)
+def test_rare_outcomes_count(name: str) -> None:
+    found = trace(RARE[name], left=1.0, right=2.0, claim=PureDP(epsilon=1.0), confirm=False)
+    assert found.verdict in {"overspent", "leaking", "refuted"}
+
+
+@pytest.mark.parametrize(
+    "shifts",
+    [[0.1] * 20, [0.25] * 14 + [0.01], [0.05, 0.2] * 8, list(np.linspace(0.02, 0.3, 25))],
+    ids=["alike", "one smaller", "two sizes", "all different"],
+)
+def test_many_shifts_are_composed_one_by_one_where_delta_allows(shifts: list[float]) -> None:
+    """Against an accountant that is given every shift by itself."""
+    found = trace(
+        lambda x, rng: np.array(x) + rng.laplace(size=len(x)),
+        left=[0.0] * len(shifts),
+        right=shifts,
+        claim=PureDP(epsilon=9.0),
+        executions=2,
+        confirm=False,
+    )
+    exact = Accountant(relation=Relation.ADD_REMOVE)
+    for shift in shifts:
+        exact = exact.compose(Laplace(scale=1.0, l1_sensitivity=shift))
+    bracket, wanted = found.epsilon(1e-6), exact.epsilon(1e-6)
+    assert bracket.lower <= wanted.upper
+    assert bracket.upper >= wanted.lower
+    loose = 1e-5 if len(set(shifts)) <= 24 else 0.01
+    assert bracket.upper - bracket.lower <= loose * bracket.upper
+    assert bracket.upper <= 0.995 * found.epsilon(0.0).upper
 
 
 @given(

@@ -10,13 +10,14 @@ from itertools import cycle, islice, permutations, product
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.pairs.finite import FinitePair
 from dpverify.tracing.recording.draws import Script
 from dpverify.tracing.recording.events import Bits, Event, Pick, Value
 from dpverify.tracing.recording.journal import Recording
-from dpverify.tracing.recording.laws import coin
+from dpverify.tracing.recording.laws import as_fraction, coin
 from dpverify.tracing.recording.places import Place
 from dpverify.tracing.recording.runs import Run, record
 
@@ -211,6 +212,15 @@ def _options(journal: Recording, event: Any) -> Iterator[tuple[Any, Fraction]]:
             raise TooMany
 
 
+def _exact(chance: arb) -> Fraction:
+    """A probability as a rational that one can compute with."""
+    if chance == 0:
+        return Fraction(0)
+    if not chance > arb(2) ** -1000:
+        raise TooMany
+    return as_fraction(chance)
+
+
 def _bits(journal: Recording, event: Bits) -> Iterator[tuple[Any, Fraction]]:
     shape = np.shape(event.idx)
     flat = [np.broadcast_to(np.asarray(x), shape).reshape(-1) for x in (event.offset, event.coef)]
@@ -222,7 +232,7 @@ def _bits(journal: Recording, event: Bits) -> Iterator[tuple[Any, Fraction]]:
         up = bool(raised[i]) == bool(flat[1][i] > 0)
         window = (float(lows[i]), float(highs[i]))
         cut = float(-flat[0][i] / flat[1][i])
-        chances.append(coin(journal.draws.law_of(int(j)), window, cut, up=up))
+        chances.append([_exact(p) for p in coin(journal.draws.law_of(int(j)), window, cut, up=up)])
     for others in product((False, True), repeat=len(draws)):
         mass = Fraction(1)
         for flip, chance in zip(others, chances, strict=True):

@@ -305,8 +305,10 @@ class RecordingGenerator(np.random.Generator):
             return won.astype(np.int64) if isinstance(won, np.ndarray) else int(won)
         if np.ndim(n) == 0 and np.ndim(p) == 0 and n <= _MOST_OUTCOMES and size is None:
             weights = _binomial(int(n), float(p))
-            drawn = self._pick(("binomial",), weights, lambda rng: int(rng.binomial(n, p)), place)
-            return int(drawn)
+            if np.all(weights > 0.0) or p in {0, 1}:  # none is too small for a float
+                key: tuple[Any, ...] = ("binomial",)
+                drawn = self._pick(key, weights, lambda rng: int(rng.binomial(n, p)), place)
+                return int(drawn)
         key = ("binomial", told(n), told(p), told(size))
         return self._pick(key, None, lambda rng: rng.binomial(n, p, size), place)
 

@@ -94,10 +94,11 @@ def _own_sample(name: str, original: Any) -> Any:
         if name == "ExponentialMechanism" and size == 1:
             options = np.arange(np.size(data))
             weights = np.exp(self.log_density(options, data))
-            chosen = journal.pick(
-                (name,), weights, lambda rng: int(original(self, data, 1, rng=rng)[0]), place
-            )
-            return np.array([chosen])
+            if np.all(weights > 0.0):  # none is too small for a float
+                chosen = journal.pick(
+                    (name,), weights, lambda rng: int(original(self, data, 1, rng=rng)[0]), place
+                )
+                return np.array([chosen])
 
         def run() -> Any:
             return original(self, data, size, rng=journal.script.rng)

@@ -105,14 +105,30 @@ class Law:
             case "logistic":
                 return 1 / (1 + (-x).exp())
             case "cauchy":
-                return arb(1) / 2 + x.atan() / arb.pi()
+                return (-1 / x).atan() / arb.pi() if t < -1 else arb(1) / 2 + x.atan() / arb.pi()
+            case _:
+                raise KeyError(self.name)
+
+    def beyond(self, t: float) -> arb:
+        """P(z > t), for continuous laws; right to many digits also where it is tiny."""
+        if self.name in {"laplace", "normal", "logistic", "cauchy"}:
+            return self.below(-t)
+        if math.isinf(t):
+            return arb(0 if t > 0 else 1)
+        match self.name:
+            case "uniform":
+                return 1 - ball(min(max(t, 0.0), 1.0))
+            case "exponential":
+                return (-ball(t)).exp() if t > 0 else arb(1)
+            case "gumbel":
+                return -(-(-ball(t)).exp()).expm1()
             case _:
                 raise KeyError(self.name)
 
     def between(self, low: float, high: float) -> arb:
-        """P(low < z ≤ high), without cancellation in the upper tail of symmetric laws."""
-        if low > 0 and self.name in {"laplace", "normal", "logistic", "cauchy"}:
-            return self.below(-low) - self.below(-high)
+        """P(low < z ≤ high), without cancellation in either tail."""
+        if low > 0:
+            return self.beyond(low) - self.beyond(high)
         return self.below(high) - self.below(low)
 
 
@@ -131,12 +147,16 @@ NOTHING = FinitePair(left=[1], right=[1])
 class Cost:
     """What one shift costs: a pair that is an upper bound, and the same pair if it is `exact`.
 
-    `below` is a pair whose profile is never above the truth.
+    `below` is a pair whose profile is never above the truth. Where many coordinates are summed up
+    in one pair, which is sharp at δ = 0, `apart` and `apart_below` hold bounds coordinate by
+    coordinate, whose composition is sharp at δ > 0.
     """
 
     above: Pair
     below: Pair
     exact: bool
+    apart: tuple[Pair, ...] = ()
+    apart_below: tuple[Pair, ...] = ()
 
 
 def _reveals(below: Pair = NOTHING) -> Cost:
@@ -246,22 +266,20 @@ def loss(law: Law, z: float, z_other: float, scale: float, scale_other: float) -
     return law.log_density(ball(z)) - law.log_density(ball(z_other)) + ratio
 
 
-def coin(
-    law: Law, window: tuple[float, float], cut: float, *, up: bool
-) -> tuple[Fraction, Fraction]:
+def coin(law: Law, window: tuple[float, float], cut: float, *, up: bool) -> tuple[arb, arb]:
     """P(z > cut) and P(z ≤ cut) given that z lies in the window; the outcome that was seen first.
 
-    As rationals that are right to about 60 digits.
+    Both are right to about 60 digits of their own, however small they are.
     """
     low, high = window
     cut = min(max(cut, low), high)
     with ctx.workprec(_BITS):
-        whole, upper = law.between(low, high), law.between(cut, high)
+        upper, lower = law.between(cut, high), law.between(low, cut)
+        whole = upper + lower
         if not whole > 0:
-            return Fraction(1), Fraction(0)
-        share = as_fraction(upper / whole)
-    share = min(max(share, Fraction(0)), Fraction(1))
-    return (share, 1 - share) if up else (1 - share, share)
+            return arb(1), arb(0)
+        upper, lower = upper / whole, lower / whole
+    return (upper, lower) if up else (lower, upper)
 
 
 def as_fraction(value: arb) -> Fraction:
@@ -270,7 +288,9 @@ def as_fraction(value: arb) -> Fraction:
     return Fraction(int(man)) * Fraction(2) ** int(exp)
 
 
-def softmax(scores: Floats) -> Floats:
+def softmax(scores: Floats) -> list[arb]:
     """Probabilities of the largest of scores + Gumbel noise."""
-    raised = np.exp(scores - scores.max())
-    return np.asarray(raised / raised.sum())
+    with ctx.workprec(_BITS):
+        raised = [(ball(float(score)) - ball(float(scores.max()))).exp() for score in scores]
+        whole = sum(raised, arb(0))
+        return [part / whole for part in raised]
