@@ -45,10 +45,9 @@ class TracedPairs:
         )
 
     def _is_straight(self, left: Any, right: Any) -> bool:  # noqa: ANN401
-        """Whether no noise decides what the code does next: else one run says little of others."""
+        """Whether no line of code saw a noisy number: else one run says little of others."""
         twin = trace_pair(self.mechanism, left, right, self.seed)
-        events = (*twin.left.journal.events, *twin.right.journal.events)
-        return all(isinstance(event, Value) for event in events)
+        return all(isinstance(event, Value) and event.final for event in twin.left.journal.events)
 
     def _epsilon_lower(self, found: Traced) -> float:
         """ε at the δ at which the claim is most clearly false."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dpverify.claims import AuditClaim
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.tracing.evidence.steering import _alternating, _far
+from dpverify.tracing.evidence.steering import alternating, far_out
 from dpverify.tracing.recording.draws import Script
 from dpverify.tracing.recording.events import Bits, Event, Move, Value
 from dpverify.tracing.recording.journal import Recording
@@ -99,9 +99,9 @@ def determination(  # noqa: C901  # one condition after the other
 
 def _scripts(seed: int, most: int) -> list[Script]:
     shaped = [
-        Script(seed + 11, shape=lambda law, z: _far(law, z, 12.0), until=most),
-        Script(seed + 12, shape=lambda law, z: _far(law, z, -12.0), until=most),
-        Script(seed + 13, shape=_alternating, until=most),
+        Script(seed + 11, shape=lambda law, z: far_out(law, z, 12.0), until=most),
+        Script(seed + 12, shape=lambda law, z: far_out(law, z, -12.0), until=most),
+        Script(seed + 13, shape=alternating, until=most),
     ]
     return [*shaped, *(Script(seed + 17 * k) for k in range(1, RUNS - len(shaped) + 1))]
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from dpverify.tracing.recording.events import BY_CLAIM
 from dpverify.tracing.recording.laws import Cost
 from dpverify.tracing.recording.places import Place
 
@@ -37,7 +38,9 @@ class Release:
         return self.place.source
 
     def __str__(self) -> str:
-        if math.isnan(self.shift):
+        if BY_CLAIM in self.distribution:
+            spent = self.distribution
+        elif math.isnan(self.shift):
             spent = f"{self.distribution}, loses {self.loss:.6g}"
         else:
             spent = (

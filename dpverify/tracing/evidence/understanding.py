@@ -41,14 +41,14 @@ class Runner:
     returned: bool = False
     raised: str = ""
 
-    def _record(self, data: Any, script: Script, *, eager: int = 0) -> Run:
+    def record(self, data: Any, script: Script, *, eager: int = 0) -> Run:
         self.used += 1
         found = record(self.mechanism, data, script, eager=eager)
         self.returned = self.returned or not found.raised
         self.raised = found.raised or self.raised
         return found
 
-    def _replay(self, data: Any, base: Run, flips: Any = None) -> Twin:
+    def replay(self, data: Any, base: Run, flips: Any = None) -> Twin:
         self.used += 1
         return replay(self.mechanism, data, base, flips=flips)
 
@@ -62,7 +62,7 @@ class Runner:
         for known, data in sides:
             run = known
             if run is None:
-                run = self._record(self.right, script)
+                run = self.record(self.right, script)
             events = run.journal.events
             lonely = [
                 n
@@ -88,7 +88,7 @@ class Runner:
         in the output does not move, it is data. If it moves, and came from coins, then the two
         sides must be able to say the same.
         """
-        unmoved = _unmoved(twin)
+        unmoved = unmoved_events(twin)
         if not unmoved:
             return None
         moved = {d.event for d in twin.differences}
@@ -107,7 +107,7 @@ class Runner:
                 raise OutOfRuns
             for data, runs, step in ((self.left, sides[0], 31), (self.right, sides[1], 37)):
                 script = Script(self.seed + step * (k + 1), fixed=fixed)
-                runs.append(self._record(data, script))
+                runs.append(self.record(data, script))
             if k == 2 and not _vary(sides[0], told):
                 return None
             if not (isinstance(unmoved[0], Bits) or _is_coin(unmoved[0])):
@@ -126,19 +126,19 @@ class Runner:
             if self.used + 4 > self.budget:
                 raise OutOfRuns
             flips = {number: turn}
-            found = self._replay(self.right, base, flips)
+            found = self.replay(self.right, base, flips)
             if found.leaks:
                 continue
             event = base.journal.events[number]
             script = Script(base.journal.script.seed, outcomes={number: _other(event, turn)})
-            other = self._record(self.left, script)
-            back = self._replay(self.right, other, flips)
+            other = self.record(self.left, script)
+            back = self.replay(self.right, other, flips)
             if not back.leaks:
                 return found
         return None
 
 
-def _unmoved(twin: Twin) -> list[Any]:
+def unmoved_events(twin: Twin) -> list[Any]:
     """Events of noise that met no data in sight; numbers before coins."""
     moved = {d.event for d in twin.differences}
     found = [

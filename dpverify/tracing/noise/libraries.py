@@ -11,29 +11,41 @@ the inputs costs.
 import math
 import sys
 from collections import Counter
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from dpverify import mechanisms
-from dpverify.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
+from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, ZeroConcentratedDP
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-from dpverify.tracing.recording.events import Paid
+from dpverify.tracing.recording.events import BY_CLAIM, Paid
 from dpverify.tracing.recording.journal import CURRENT
 from dpverify.tracing.recording.laws import NOTHING
 from dpverify.tracing.recording.places import NOWHERE, here
+from dpverify.tracing.recording.records import records_apart
 
 Patch = tuple[Any, str, Any]
 
 
 def library_patches() -> list[Patch]:
     """Stand-ins for the mechanisms of those libraries that are loaded."""
-    return [*_own(), *_pandas(), *_opendp(), *_diffprivlib(), *_torch()]
+    return [*_own(), *_solvers(), *_pandas(), *_opendp(), *_diffprivlib()]
 
 
-FOLLOWED = ("opendp.mod", "diffprivlib.mechanisms", "torch", "pandas")
+_SOLVERS = (
+    *("approximate_minima", "gradient_descent", "objective_perturbation", "selection", "sgd"),
+    *("sufficient_statistics", "exponential.candidates", "exponential.on_ball"),
+    "exponential.quantiles",
+)
+"""Modules of `solvers` whose noise goes into an optimizer, a descent, or is made from bits."""
+
+FOLLOWED = (
+    *("opendp.mod", "diffprivlib.mechanisms", "torch", "pandas"),
+    *(f"solvers.{name}" for name in _SOLVERS),
+)
 """Modules whose functions are replaced where they are loaded."""
 
 
@@ -111,6 +123,69 @@ def _own_sample(name: str, original: Any) -> Any:
     return sample
 
 
+def _solvers() -> list[Patch]:
+    found: list[Patch] = []
+    for name in _SOLVERS:
+        module = sys.modules.get(f"solvers.{name}")
+        for kind in [] if module is None else list(vars(module).values()):
+            mine = isinstance(kind, type) and kind.__module__ == f"solvers.{name}"
+            if mine and "sample" in vars(kind) and hasattr(kind, "claim"):
+                found.append((kind, "sample", _solver_sample(vars(kind)["sample"])))
+    return found
+
+
+def _solver_sample(original: Any) -> Any:
+    """A solver is one release, at the price of its claim: no form follows noise into a minimum."""
+
+    def sample(self: Any, data: Any, size: int, *, rng: Any) -> Any:
+        from dpverify.tracing.noise.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
+
+        if not isinstance(rng, RecordingGenerator):
+            return original(self, data, size, rng=rng)
+        journal, place, name = CURRENT.get(), here(2), type(self).__name__
+        made = (repr(self), size)
+
+        def run() -> Any:
+            return original(self, data, size, rng=journal.script.rng)
+
+        def cost(left: Any, right: Any) -> Any:
+            if left[1] != right[1]:
+                return f"{name} is set up differently on the two sides"
+            return _solver_cost(self, name, size, left[0], right[0])
+
+        return journal.call(name, (data, made), run, cost, place)
+
+    return sample
+
+
+def _solver_cost(mechanism: Any, name: str, size: int, left: Any, right: Any) -> Any:
+    claim = mechanism.claim
+    steps = records_apart(left, right, claim.relation)
+    if steps is None:
+        return f"the data of {name} are no neighbors under {claim.relation.value}"
+    if not steps:
+        return None
+    found = repeated(claim.guarantee, steps, size)
+    if found is None:
+        return f"what {name} costs {steps} records apart, {size} times, is not known from its claim"
+    return paid(name, found)
+
+
+def repeated(guarantee: Guarantee, steps: int, size: int) -> Guarantee | None:
+    """What `size` releases cost on datasets that are `steps` neighbors apart, if that is simple."""
+    match guarantee:
+        case _ if steps * size == 1:
+            return guarantee
+        case PureDP(epsilon=epsilon):
+            return PureDP(epsilon=epsilon * steps * size)
+        case ZeroConcentratedDP(rho=rho):
+            return ZeroConcentratedDP(rho=rho * steps**2 * size)
+        case GaussianDP(mu=mu):
+            return GaussianDP(mu=mu * steps * math.sqrt(size) * (1 + 2.0**-50))
+        case _:
+            return None
+
+
 def _own_cost(mechanism: Any, name: str, size: int, left: Any, right: Any) -> Any:
     """The mechanism's claim, as often as its sensitivity fits between the inputs.
 
@@ -121,11 +196,10 @@ def _own_cost(mechanism: Any, name: str, size: int, left: Any, right: Any) -> An
     steps = 1 if name in _ANY_TWO else _sensitivities(mechanism, name, left, right)
     if isinstance(steps, str):
         return steps
-    if steps * size == 1:
-        return paid(name, claimed)
-    if isinstance(claimed, PureDP):
-        return paid(name, PureDP(epsilon=claimed.epsilon * steps * size))
-    return f"what {name} costs {steps} times {size} is not known from its claim"
+    found = repeated(claimed, steps, size)
+    if found is None:
+        return f"what {name} costs {steps} times {size} is not known from its claim"
+    return paid(name, found)
 
 
 _ANY_TWO = ("RandomizedResponse", "LeakyRandomizedResponse")
@@ -174,17 +248,21 @@ def paid(name: str, guarantee: Guarantee, *, shift: float = math.nan) -> Paid:
         case ZeroConcentratedDP(rho=rho) if math.isfinite(rho):
             # Not dominated by this pair at all δ in general; it is for Gaussian noise, which is
             # what the libraries at hand state zCDP for.
-            from fractions import Fraction  # noqa: PLC0415
-
             above = GaussianPair(2 * Fraction(rho))
+        case GaussianDP(mu=mu) if math.isfinite(mu):
+            above = GaussianPair(Fraction(mu) ** 2)
+    said = f"{name}, {BY_CLAIM} {_short(guarantee)}"
+    return Paid(-1, NOWHERE, said, above, NOTHING, exact=False, shift=shift, scale=math.nan)
+
+
+def _short(guarantee: Guarantee) -> str:
+    match guarantee:
+        case PureDP(epsilon=epsilon):
+            return f"ε = {epsilon:.6g}"
+        case ApproxDP(epsilon=epsilon, delta=delta):
+            return f"ε = {epsilon:.6g}, δ = {delta:.6g}"
         case _:
-            from dpverify.guarantees import GaussianDP  # noqa: PLC0415
-
-            if isinstance(guarantee, GaussianDP) and math.isfinite(guarantee.mu):
-                from fractions import Fraction  # noqa: PLC0415
-
-                above = GaussianPair(Fraction(guarantee.mu) ** 2)
-    return Paid(-1, NOWHERE, name, above, NOTHING, exact=False, shift=shift, scale=math.nan)
+            return str(guarantee)
 
 
 # OpenDP.
@@ -350,24 +428,3 @@ def one_number(given: list[Any]) -> bool:
 
 _DATA = ("utility", "candidates", "measure")
 """What mechanisms of diffprivlib are given at birth and not with the call."""
-
-
-# torch.
-
-
-def _torch() -> list[Patch]:
-    """Noise of torch is recognized and said to be not understood."""
-    module = sys.modules.get("torch")
-    if module is None:
-        return []
-
-    def noted(name: str, original: Any) -> Any:
-        def draw(*args: Any, **options: Any) -> Any:
-            place = here(2)
-            CURRENT.get().puzzle(place, f"noise of torch.{name}() is not followed through tensors")
-            return original(*args, **options)
-
-        return draw
-
-    names = ("randn", "normal", "rand", "randn_like", "rand_like", "randint", "bernoulli")
-    return [(module, n, noted(n, getattr(module, n))) for n in names if hasattr(module, n)]

@@ -88,6 +88,8 @@ class NoisyNumber:
 
     def _plus(self, other: Any, sign: int) -> Any:
         kind = type(other)
+        if self.journal.eager and shapes.settled(self):
+            return self.realize(here()) + (other if sign > 0 else -other)
         if kind is NoisyNumber:
             return _joined(self, other, sign)
         if kind is float or kind is int or isinstance(other, _PLAIN):
@@ -103,7 +105,7 @@ class NoisyNumber:
         return _other(self, other, np.add if sign > 0 else np.subtract)
 
     def __add__(self, other: Any) -> Any:
-        if type(other) is float:  # the common case, without a call in between
+        if type(other) is float and not self.journal.eager:  # the common case, without a call
             touches = (*self.touches[-_TOUCHES:], (here(1), other))
             return NoisyNumber(self.journal, self.offset + other, self.idx, self.coef, touches)
         return self._plus(other, 1)

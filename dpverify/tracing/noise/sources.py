@@ -25,6 +25,7 @@ from dpverify.tracing.noise.libraries import FOLLOWED, library_patches
 from dpverify.tracing.noise.numbers import MATH
 from dpverify.tracing.noise.seeds import check_seed_is_secret, told
 from dpverify.tracing.noise.shapes import as_array, gathered, holds_noise, is_noisy, plain
+from dpverify.tracing.noise.tensors import torch_patches
 from dpverify.tracing.recording.journal import CURRENT
 from dpverify.tracing.recording.laws import NORMAL
 from dpverify.tracing.recording.places import here, is_inside
@@ -62,7 +63,7 @@ class Legacy(RecordingGenerator):
         return self.integers(low, high, size, endpoint=True)
 
     def seed(self, seed: Any = None) -> None:
-        _seeded_again(self.journal, seed)
+        seeded_again(self.journal, seed)
 
     def get_state(self, *args: Any, **options: Any) -> Any:
         if self.journal is None:
@@ -121,7 +122,7 @@ def _seed_name(seed: Any) -> str:
     return repr(int(seed)) if isinstance(seed, (int, np.integer)) else told(seed)
 
 
-def _seeded_again(journal: Any, seed: Any) -> None:
+def seeded_again(journal: Any, seed: Any) -> None:
     """A generator that is there already gets a seed: what it repeats then is not followed."""
     seed = seed.realize(here(3)) if is_noisy(seed) else seed
     if seed is not None and _seed_name(seed) in journal.tapes:
@@ -210,7 +211,7 @@ class PythonRandom:
 
     def seed(self, a: Any = None, version: int = 2) -> None:
         del version
-        _seeded_again(self.generator.journal, a)
+        seeded_again(self.generator.journal, a)
 
     def getstate(self) -> Any:
         if self.generator.journal is None:
@@ -425,7 +426,7 @@ def _patches(loaded: tuple[str, ...]) -> list[Patch]:
     encode = json.JSONEncoder.default
     found.append((json.JSONEncoder, "default", _plain_for_json(encode)))
     found += MATH
-    return found + library_patches()
+    return found + library_patches() + torch_patches()
 
 
 _IMPORTED: set[str] = set()

@@ -187,9 +187,12 @@ class Largest:
     outcome: int
 
 
+BY_CLAIM = "by its claim:"
+
+
 @dataclass(slots=True)
 class Paid:
-    """A mechanism of another library was called with data that differ."""
+    """A mechanism of a library was called with data that differ: its own claim says the price."""
 
     event: int
     place: Place

@@ -62,6 +62,10 @@ def opened(value: Any) -> Parts:
         return found
     if _is_pandas(value):
         return _table(value, found)
+    if kind.__module__ == "torch" and kind.__name__ == "Tensor":
+        found.facts["dtype"] = str(value.dtype)
+        found.parts += [("values", value.detach().cpu().numpy()), ("grad", value.grad)]
+        return found
     if isinstance(value, np.ma.MaskedArray):
         found.parts += [("mask", np.ma.getmaskarray(value)), ("fill", np.asarray(value.fill_value))]
         return found

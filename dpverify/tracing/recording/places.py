@@ -10,7 +10,11 @@ from types import CodeType, FrameType
 _STANDARD = str(Path(linecache.__file__).parent)
 _OWN = str(Path(__file__).parents[1])
 _PACKAGE = str(Path(__file__).parents[2])
-_INSIDE = ("numpy", "scipy", "pandas", "torch", "opendp", "diffprivlib", "sklearn", "joblib")
+_INSIDE = (
+    *("numpy", "scipy", "pandas", "torch", "opendp", "diffprivlib", "sklearn", "joblib"),
+    *("dpverify", "solvers"),
+)
+_SOLVERS = str(Path(_PACKAGE).with_name("solvers"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ NOWHERE = Place("<unknown>", 0, "")
 @lru_cache(maxsize=4096)
 def is_inside(filename: str) -> bool:
     """Whether a file belongs to a library through which noise only passes."""
-    if filename.startswith((_PACKAGE, "<frozen", "<__array_function__", "<string>")):
+    if filename.startswith((_PACKAGE, _SOLVERS, "<frozen", "<__array_function__", "<string>")):
         return True
     parts = Path(filename).parts
     if "site-packages" in parts:
