@@ -20,6 +20,7 @@ class PrivacyFinding:
 
     `epsilon_lower` holds at δ = `delta` for some pair that was tried, but for a probability of at
     most `level`; so does a refutation. `samples` counts draws a side, `pairs` the pairs looked at.
+    `note` says what was not looked at as it should be.
     """
 
     name: str
@@ -30,6 +31,7 @@ class PrivacyFinding:
     level: float
     samples: int
     pairs: int
+    note: str = ""
 
 
 @dataclass(slots=True)

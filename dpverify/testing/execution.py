@@ -138,6 +138,7 @@ class Execution:
         def mechanism(data: Any, rng: Any) -> Any:  # noqa: ANN401
             return bound(data=data, rng=rng)
 
+        self.traced = TracedPairs(mechanism, subject.claim, self.seed)
         self.search = ExampleSearch(
             Calls(mechanism),
             subject.claim,
@@ -147,7 +148,7 @@ class Execution:
             examples=self.settings.max_examples,
             seed=self.seed,
             name=self.name,
-            hints=TracedPairs(mechanism, subject.claim, self.seed),
+            hints=self.traced,
         )
         self.failed: PairTrial | None = None
         self.misuse: DPVerifyError | None = None
@@ -234,6 +235,8 @@ class Execution:
         if witness is not None:
             mechanism = f"{self.subject.function.__name__}.mechanism"
             hints.insert(0, replay_line(mechanism, self.subject.claim, witness))
+        if self._note:
+            hints.append(f"note:   {self._note}")
         if self.planted:
             hints.append(f"repeat: @hypothesis.seed({self.seed}) above the test")
         message = described(
@@ -248,6 +251,13 @@ class Execution:
             hints=hints,
         )
         return PrivacyViolation(message, witness=witness, epsilon_lower=lower)
+
+    @property
+    def _note(self) -> str:
+        """What went wrong in traces, which is no fault of the mechanism."""
+        if not self.traced.defects:
+            return ""
+        return f"a trace failed and draws judged alone ({self.traced.defects[0]})"
 
     def _record(self, violation: PrivacyViolation | None) -> PrivacyFinding:
         verdict = self.search.verdict
@@ -264,6 +274,7 @@ class Execution:
             level=self.level,
             samples=self.search.used,
             pairs=len(self.search.tried),
+            note=self._note,
         )
 
 

@@ -251,13 +251,9 @@ class Tracer(Runner):
         if loaded != len(sys.modules):
             base = self.record(self.left, Script(self.seed))  # the run had to import something
         if base.raised:
-            self.used += 1
-            plainly = runs_plainly(self.mechanism, self.left, self.seed)
-            if plainly.partition(":")[0] != base.raised.partition(":")[0]:
-                what = f"noise must be a plain number here: {base.raised}"
-                return None, Finding(
-                    "not understood", Spending(), puzzles=(Puzzle(base.ended, what),)
-                )
+            puzzle = self._not_plainly(base, self.left)
+            if puzzle is not None:
+                return None, Finding("not understood", Spending(), puzzles=(puzzle,))
         room = self.budget - self.used - 1
         if enumerable(base) and not base.journal.puzzles and 2 * paths(base) <= room:
             if self._unseen(self.left, base):
@@ -272,6 +268,22 @@ class Tracer(Runner):
                 self.transcripts += runs
                 return None, self._listed(listed)
         return base, self._twin(base, Script(self.seed))
+
+    def _not_plainly(self, run: Run, data: Any) -> Puzzle | None:
+        """An exception that a call without tracing does not raise."""
+        self.used += 1
+        plainly = runs_plainly(self.mechanism, data, self.seed)
+        if plainly.partition(":")[0] == run.raised.partition(":")[0]:
+            return None
+        return Puzzle(run.ended, f"noise must be a plain number here: {run.raised}")
+
+    def _raised_in_tracer(self, left: Run, right: Run) -> Puzzle | None:
+        for run, data in ((left, self.left), (right, self.right)):
+            if run.raised and run.in_tracer:
+                puzzle = self._not_plainly(run, data)
+                if puzzle is not None:
+                    return puzzle
+        return None
 
     def _listed(self, listed: Any) -> Finding:
         pair = listed.pair
@@ -365,7 +377,7 @@ class Tracer(Runner):
         """Tell leaks of data from noise that is not seen, and from noise that is made by hand."""
         if self.used + _UNDERSTANDING > self.budget:
             raise OutOfRuns
-        unknown = _unknown(base)
+        unknown = self._raised_in_tracer(base, twin.right) or _unknown(base)
         if unknown is not None:
             return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
         itself = self.replay(self.left, base)

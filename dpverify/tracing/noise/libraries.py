@@ -21,6 +21,7 @@ from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, ZeroCon
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
+from dpverify.tracing.noise.seeds import told
 from dpverify.tracing.recording.events import BY_CLAIM, Paid
 from dpverify.tracing.recording.journal import CURRENT
 from dpverify.tracing.recording.laws import NOTHING
@@ -231,10 +232,7 @@ def _steps(distance: float, most: float, name: str) -> int | str:
 
 def same(left: Any, right: Any) -> bool:
     """Whether two inputs are equal, whatever they are made of."""
-    try:
-        return bool(np.array_equal(np.asarray(left), np.asarray(right)))
-    except (TypeError, ValueError):
-        return bool(left == right)
+    return bool(told(left) == told(right))
 
 
 def paid(name: str, guarantee: Guarantee, *, shift: float = math.nan) -> Paid:
@@ -358,12 +356,15 @@ def _diffprivlib() -> list[Patch]:
 def _randomise(name: str, original: Any) -> Any:
     def randomise(self: Any, *values: Any) -> Any:
         from dpverify.tracing.noise.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
+        from dpverify.tracing.noise.shapes import plain  # noqa: PLC0415  # a cycle
 
         place = here(2)
         journal = CURRENT.get()
         rng = RecordingGenerator(journal)
         if name == "Laplace" and values:
             scale = self.sensitivity / (self.epsilon - math.log(1 - self.delta))
+            if not scale:
+                return _without_noise(journal, name, plain(values[0], place), place)
             return values[0] + rng.laplace(0.0, float(scale))
         if name in {"Gaussian", "GaussianAnalytic"} and hasattr(self, "_scale") and values:
             return values[0] + rng.normal(0.0, float(self._scale))
@@ -376,7 +377,7 @@ def _randomise(name: str, original: Any) -> Any:
                 (name,), weights, lambda own: int(own.choice(len(weights), p=weights)), place
             )
             return self.candidates[chosen] if self.candidates else chosen
-        given = [_numbers(value, place) for value in values]
+        given = [plain(value, place) for value in values]
         held = {key: value for key, value in vars(self).items() if key in _DATA}
         promise = ApproxDP(epsilon=float(self.epsilon), delta=float(self.delta))
 
@@ -390,6 +391,18 @@ def _randomise(name: str, original: Any) -> Any:
         )
 
     return randomise
+
+
+def _without_noise(journal: Any, name: str, value: Any, place: Any) -> Any:
+    """A mechanism that was told that nothing depends on the data adds nothing."""
+
+    def cost(left: Any, right: Any) -> Any:
+        said = f"diffprivlib {name} was told sensitivity 0 and adds no noise"
+        above = LeakyResponsePair(ApproxDP(epsilon=math.inf))
+        bill = Paid(-1, NOWHERE, said, above, NOTHING, exact=False, shift=math.nan, scale=math.nan)
+        return None if same(left, right) else bill
+
+    return journal.call(name, value, lambda: value, cost, place)
 
 
 def _randomised_cost(

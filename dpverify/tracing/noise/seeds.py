@@ -24,6 +24,8 @@ def told(value: Any) -> str:
         return f"{array.size} numbers {digest} ({array.dtype}, {array.shape})"
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(told, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{told(key)}: {told(part)}' for key, part in value.items())}}}"
     return repr(value)
 
 

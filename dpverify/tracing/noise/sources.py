@@ -225,8 +225,8 @@ class PythonRandom:
             self.generator.set_state(state)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
+        if name.startswith("__") or not hasattr(_PYTHON_RANDOM, name):
+            raise AttributeError(f"'Random' object has no attribute {name!r}")
         generator = self.generator
 
         def unknown(*args: Any, **options: Any) -> Any:

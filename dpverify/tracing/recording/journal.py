@@ -6,6 +6,7 @@ import operator
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -268,6 +269,7 @@ class Recording(Journal):
         # What the mechanism draws inside is not looked at: it goes to a journal of its own.
         inner = Recording(Script(int(self.script.rng.integers(2**62))))
         inner.inner = True
+        kept = deepcopy(given)
         token = CURRENT.set(inner)
         try:
             output = run()
@@ -275,7 +277,8 @@ class Recording(Journal):
                 output = output.realize(place)
         finally:
             CURRENT.reset(token)
-        self.events.append(Call(place, name, given, output))
+        # The code may change in place what it gave and got.
+        self.events.append(Call(place, name, kept, deepcopy(output)))
         return output
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 _STANDARD = str(Path(linecache.__file__).parent)
-_OWN = str(Path(__file__).parents[1])
+OWN = str(Path(__file__).parents[1])
 _PACKAGE = str(Path(__file__).parents[2])
 _INSIDE = (
     *("numpy", "scipy", "pandas", "torch", "opendp", "diffprivlib", "sklearn", "joblib"),
@@ -64,7 +64,7 @@ def _place(filename: str, line: int, function: str) -> Place:
 _CALLERS: dict[tuple[int, int], tuple[CodeType, Place]] = {}
 """Instructions of users' code that were asked for before; with the code, so that its id is kept."""
 _MOST_CALLERS = 4096
-_STAND_INS = {str(path) for path in Path(_OWN, "noise").glob("*.py")}
+_STAND_INS = {str(path) for path in Path(OWN, "noise").glob("*.py")}
 """Files through which a call passes on its way from the user's code."""
 
 
@@ -90,9 +90,9 @@ def here(depth: int = 2) -> Place:
         code = frame.f_code
         if not is_inside(code.co_filename):
             return _place(code.co_filename, frame.f_lineno, code.co_name)
-        if first is None and not code.co_filename.startswith(_OWN):
+        if first is None and not code.co_filename.startswith(OWN):
             first = frame
-        if first is not None and code.co_filename.startswith(_OWN):
+        if first is not None and code.co_filename.startswith(OWN):
             break  # the tracer itself called what is on the stack: there is no user's line
         frame = frame.f_back
     if first is None:

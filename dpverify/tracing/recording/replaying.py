@@ -3,6 +3,7 @@
 # ruff: noqa: ANN401  # operands are whatever the user has
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -239,4 +240,4 @@ class Replaying(Pinning):
         elif found is not None:
             found.event, found.place = self.at - 1, event.place
             self.differences.append(found)
-        return event.output
+        return deepcopy(event.output)

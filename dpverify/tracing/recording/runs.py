@@ -19,7 +19,7 @@ from dpverify.tracing.recording.events import Difference, Leak
 from dpverify.tracing.recording.following import Diverged
 from dpverify.tracing.recording.journal import Journal, Recording
 from dpverify.tracing.recording.outputs import OPAQUE, Leaves, differing, leaves_of, settle, shown
-from dpverify.tracing.recording.places import NOWHERE, Place, definition, is_inside
+from dpverify.tracing.recording.places import NOWHERE, OWN, Place, definition, is_inside
 from dpverify.tracing.recording.replaying import Replaying
 
 
@@ -32,6 +32,7 @@ class Run:
     ended: Place
     raised: str = ""
     diverged: bool = False
+    in_tracer: bool = False  # whether the exception came out of the tracer's own code
 
 
 def callable_of(mechanism: Any) -> Callable[[Any, Any], Any]:
@@ -67,6 +68,7 @@ def run(mechanism: Any, data: Any, journal: Journal) -> Run:
         except BaseException as error:  # noqa: BLE001  # an exception is an output
             result.raised = f"{type(error).__name__}: {error}"
             result.ended = _raised_at(error.__traceback__) or start
+            result.in_tracer = _is_ours(error.__traceback__)
             result.leaves = {("raises",): result.raised}
     if isinstance(journal, Replaying) and not result.diverged:
         journal.finish()
@@ -82,6 +84,16 @@ def _raised_at(traceback: TracebackType | None) -> Place | None:
             found = Place(code.co_filename, traceback.tb_lineno, code.co_name)
         traceback = traceback.tb_next
     return found
+
+
+def _is_ours(traceback: TracebackType | None) -> bool:
+    """Whether an exception came out of the tracer's code, or out of numpy's that it called."""
+    ours = False
+    while traceback is not None:
+        filename = traceback.tb_frame.f_code.co_filename
+        ours = filename.startswith(OWN) or (ours and is_inside(filename))
+        traceback = traceback.tb_next
+    return ours
 
 
 def record(mechanism: Any, data: Any, script: Script, *, eager: int = 0) -> Run:
