@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import dpverify as dpv
 from dpverify.tracing import Traced
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.runs import record, replay
 
 PARTS = ("flawed", "honest", "fine", "libraries", "cost")
@@ -295,8 +295,8 @@ def cost() -> None:
         ("histogram of a million, numpy", _histogram, vector, np.r_[0.0, vector[1:]]),
         ("50 gradient steps, numpy", _steps, matrix, np.vstack([matrix[1:], matrix[:1] / 2])),
     )
-    nothing = best(lambda: record(_nothing, None, Script(0)))
-    small = record(_sum, [0.5], Script(0))
+    nothing = best(lambda: record(_nothing, None, NoiseScript(0)))
+    small = record(_sum, [0.5], NoiseScript(0))
     moved = best(lambda: replay(_sum, [0.7], small))
     print("one call recorded on the left, one replayed on the right, in units of a plain call")
     print("with numpy's generator; least CPU time of 9 each; all of the call is counted, also")
@@ -306,8 +306,8 @@ def cost() -> None:
     print(f"{'':32s} {'plain ms':>9s} {'recorded':>9s} {'replayed':>9s}")
     for name, mechanism, left, right in cases:
         plain = best(lambda m=mechanism, d=left: m(d, rng))
-        recorded = best(lambda m=mechanism, d=left: record(m, d, Script(0)))
-        base = record(mechanism, left, Script(0))
+        recorded = best(lambda m=mechanism, d=left: record(m, d, NoiseScript(0)))
+        base = record(mechanism, left, NoiseScript(0))
         replayed = best(lambda m=mechanism, d=right, b=base: replay(m, d, b))
         shown = f"{recorded / plain:8.1f}x {replayed / plain:8.1f}x"
         print(f"{name:32s} {plain * 1e3:9.3f} {shown}")

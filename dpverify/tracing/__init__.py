@@ -3,8 +3,8 @@
 - `noise`: values that know which noise is in them, and where noise comes from;
 - `recording`: one run recorded, and replayed on other data with every noisy value frozen;
 - `evidence`: what releases cost, which transcripts to choose, what an output determines;
-- `tracer`, `traced`: the front door and its result; `witness`: a refutation in a file; `search`:
-  the worst pair of a schema.
+- `tracer`, `traced`: the front door and its result; `transcripts`: one transcript judged;
+  `witness`: a refutation in a file; `search`: the worst pair of a schema.
 """
 
 from dpverify.tracing.evidence.releases import Release

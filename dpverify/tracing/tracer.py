@@ -30,20 +30,18 @@ from dpverify.tracing.evidence.outcomes import may_be_equal, most_of
 from dpverify.tracing.evidence.releases import Item, Release
 from dpverify.tracing.evidence.spending import Spending, spending
 from dpverify.tracing.evidence.steering import reach_of, scripts, worst_script
-from dpverify.tracing.evidence.understanding import OutOfRuns, Runner, unmoved_events
+from dpverify.tracing.evidence.understanding import OutOfRuns, unmoved_events
 from dpverify.tracing.noise.generator import NotTraceable
-from dpverify.tracing.noise.shapes import SETTLING
-from dpverify.tracing.recording.draws import Script
-from dpverify.tracing.recording.events import BY_CLAIM, Leak, Move, Puzzle, Value
+from dpverify.tracing.recording.draws import NoiseScript
+from dpverify.tracing.recording.events import BY_CLAIM, Puzzle
 from dpverify.tracing.recording.laws import NOTHING, Cost
-from dpverify.tracing.recording.lines import named
-from dpverify.tracing.recording.places import NOWHERE, Place, definition
+from dpverify.tracing.recording.places import NOWHERE, definition
 from dpverify.tracing.recording.records import first_difference
-from dpverify.tracing.recording.runs import Run, Twin, record, replay, runs_plainly
+from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 from dpverify.tracing.traced import Traced, TraceVerdict
+from dpverify.tracing.transcripts import Finding, Transcripts
 from dpverify.tracing.witness import TraceWitness, lines_of
 
-_UNDERSTANDING = 10  # executions that it takes at least to tell a leak from something else
 _AGAIN = 4  # further transcripts that must repeat themselves before a claim is refuted
 _DECIDING = 2 * RUNS + 2 * _AGAIN + 10  # executions that a refutation takes
 _RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
@@ -152,33 +150,19 @@ def confirmed(
     return replace(found, audit=told)
 
 
+@np.errstate(all="ignore")
 def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
     """One transcript of one pair, in two calls of the mechanism."""
-    return replay(mechanism, right, record(mechanism, left, Script(seed)))
-
-
-@dataclass(slots=True)
-class Finding:
-    """What one transcript came to."""
-
-    verdict: TraceVerdict
-    spent: Spending
-    leaks: tuple[Leak, ...] = ()
-    puzzles: tuple[Puzzle, ...] = ()
-    twin: Twin | None = None
-    script: Script | None = None
-    certain: bool = False
-    how: str = ""
+    return replay(mechanism, right, record(mechanism, left, NoiseScript(seed)))
 
 
 @dataclass(slots=True, kw_only=True)
-class Tracer(Runner):
+class Tracer(Transcripts):
     """A trace of one pair within a budget of executions."""
 
-    transcripts: int = 0
-    may_settle: bool = True
     notes: list[str] = field(default_factory=list)
 
+    @np.errstate(all="ignore")  # what is infinite or no number is compared like anything else
     def run(self) -> Traced:
         try:
             return self._run()
@@ -224,7 +208,7 @@ class Tracer(Runner):
     def _delta(self) -> float:
         return float(self.claim.delta) if isinstance(self.claim, ApproxDP) else 0.0
 
-    def _steered(self, base: Run, worst: Finding) -> Finding:
+    def _steered(self, base: TracedRun, worst: Finding) -> Finding:
         """The worst of the transcripts that are chosen after the first one."""
         spot = first_difference(self.left, self.right)
         for script in scripts(base, self.seed, self._delta, spot):
@@ -244,12 +228,12 @@ class Tracer(Runner):
                 break
         return worst
 
-    def _first(self) -> tuple[Run | None, Finding]:
+    def _first(self) -> tuple[TracedRun | None, Finding]:
         """The first transcript; or the exact laws of the output where these can be listed."""
         loaded = len(sys.modules)
-        base = self.record(self.left, Script(self.seed))
+        base = self.record(self.left, NoiseScript(self.seed))
         if loaded != len(sys.modules):
-            base = self.record(self.left, Script(self.seed))  # the run had to import something
+            base = self.record(self.left, NoiseScript(self.seed))  # the run had to import something
         if base.raised:
             puzzle = self._not_plainly(base, self.left)
             if puzzle is not None:
@@ -267,23 +251,7 @@ class Tracer(Runner):
             if listed is not None:
                 self.transcripts += runs
                 return None, self._listed(listed)
-        return base, self._twin(base, Script(self.seed))
-
-    def _not_plainly(self, run: Run, data: Any) -> Puzzle | None:
-        """An exception that a call without tracing does not raise."""
-        self.used += 1
-        plainly = runs_plainly(self.mechanism, data, self.seed)
-        if plainly.partition(":")[0] == run.raised.partition(":")[0]:
-            return None
-        return Puzzle(run.ended, f"noise must be a plain number here: {run.raised}")
-
-    def _raised_in_tracer(self, left: Run, right: Run) -> Puzzle | None:
-        for run, data in ((left, self.left), (right, self.right)):
-            if run.raised and run.in_tracer:
-                puzzle = self._not_plainly(run, data)
-                if puzzle is not None:
-                    return puzzle
-        return None
+        return base, self._twin(base, NoiseScript(self.seed))
 
     def _listed(self, listed: Any) -> Finding:
         pair = listed.pair
@@ -318,118 +286,15 @@ class Tracer(Runner):
             verdicts[judged], spent, how="all outcomes were listed with their probabilities"
         )
 
-    # One transcript.
-
-    def _transcript(self, script: Script) -> Finding:
-        return self._twin(self.record(self.left, script), script)
-
-    def _twin(self, base: Run, script: Script) -> Finding:
-        self.transcripts += 1
-        twin = self.replay(self.right, base)
-        puzzles = [*base.journal.puzzles, *twin.right.journal.puzzles]
-        puzzles += _shaped(twin)
-        if puzzles:
-            spent = spending(twin.differences)
-            return Finding("not understood", spent, (), tuple(dict.fromkeys(puzzles)), twin)
-        if twin.leaks:
-            return self._leak(base, twin, script)
-        return self._cost(twin, script)
-
-    def _cost(self, twin: Twin, script: Script) -> Finding:
-        spent = spending(twin.differences)
-        fixed = self._fixed_seed(twin)
-        if fixed is not None:
-            return Finding("leaking", spent, (fixed,), twin=twin)
-        judged = judge(self.claim, spent)
-        if judged is Judged.WITHIN:
-            return Finding("shown", spent, twin=twin, script=script)
-        again = self._settled(twin, script)
-        if again is not None:
-            return Finding("shown", spending(again.differences), twin=again, script=script)
-        certain = judged is Judged.ABOVE
-        return Finding("overspent", spent, twin=twin, script=script, certain=certain)
-
-    def _settled(self, twin: Twin, script: Script) -> Twin | None:
-        """The same transcript with numbers released one by one, if that keeps the claim."""
-        values = [e for e in twin.left.journal.events if isinstance(e, Value)]
-        if self.used + 2 > self.budget or all(e.final for e in values) or not self.may_settle:
-            return None
-        again = self.replay(self.right, self.record(self.left, script, eager=SETTLING))
-        odd = again.leaks or again.left.journal.puzzles or again.right.journal.puzzles
-        if odd or judge(self.claim, spending(again.differences)) is not Judged.WITHIN:
-            self.may_settle = False
-            return None
-        return again
-
-    def _fixed_seed(self, twin: Twin) -> Leak | None:
-        """A seed that does not change with the generator's: its noise is no secret."""
-        mine = twin.left.journal.seeds
-        if not mine:
-            return None
-        other = self.record(self.left, Script(self.seed + 7919))
-        for (place, seed), (_, again) in zip(mine, other.journal.seeds, strict=False):
-            if seed == again:
-                what = f"the seed {seed} is the same in every call: its noise is known"
-                return Leak("seed", place, what)
-        return None
-
-    def _leak(self, base: Run, twin: Twin, script: Script) -> Finding:
-        """Tell leaks of data from noise that is not seen, and from noise that is made by hand."""
-        if self.used + _UNDERSTANDING > self.budget:
-            raise OutOfRuns
-        unknown = self._raised_in_tracer(base, twin.right) or _unknown(base)
-        if unknown is not None:
-            return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
-        itself = self.replay(self.left, base)
-        if itself.leaks or itself.differences:
-            return self._not_repeated([*itself.leaks, *itself.differences][0].place)
-        for level in (1, 2):
-            again = self.replay(self.right, self.record(self.left, script, eager=level))
-            if not again.leaks and not again.right.journal.puzzles:
-                return self._cost(again, script)
-        outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
-        if outputs:
-            aligned = self._flipped(base, twin)
-            if aligned is not None:
-                return self._cost(aligned, script)
-            puzzle_found = self._by_hand(base, twin)
-            if puzzle_found is not None:
-                return Finding("not understood", Spending(), puzzles=(puzzle_found,), twin=twin)
-        matched = self._matched(base, script)
-        if matched is not None:
-            return self._cost(matched, script)
-        return self._named(twin, script)
-
-    def _named(self, twin: Twin, script: Script) -> Finding:
-        """A leak, with the best line that two more runs can tell."""
-        leaks = twin.leaks
-        if {leak.kind for leak in leaks} & {"output", "control flow", "exception"}:
-            self.used += 2
-            leaks = named(self.mechanism, self.left, self.right, script, twin)
-        return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)
-
-    def _unseen(self, data: Any, base: Run) -> bool:
-        """Whether the same noise gives another run: it remembers, or draws noise unseen."""
-        again = self.replay(data, base)
-        return bool(again.leaks or again.differences or again.right.journal.puzzles)
-
     def _varies(self, twin: Twin) -> bool:
         """Whether a run on the same data with the same noise differs, on several transcripts."""
         if self._unseen(self.left, twin.left):
             return True
         for step in range(_AGAIN):
             data = self.right if step % 2 == 0 else self.left
-            if self._unseen(data, self.record(data, Script(self.seed + 211 * (step + 1)))):
+            if self._unseen(data, self.record(data, NoiseScript(self.seed + 211 * (step + 1)))):
                 return True
         return False
-
-    @staticmethod
-    def _not_repeated(place: Place) -> Finding:
-        what = (
-            "the run is not repeated by the same noise: it remembers earlier calls, or draws noise "
-            "that is not seen"
-        )
-        return Finding("not understood", Spending(), puzzles=(Puzzle(place, what),))
 
     # Refutation.
 
@@ -462,7 +327,7 @@ class Tracer(Runner):
         """Whether further runs on both sides release numbers of the same shape, and no others."""
         wanted = releases_of(twin.left)
         for step, data in enumerate((self.left, self.right, self.left, self.right)):
-            run = self.record(data, Script(self.seed + 101 * (step + 1)))
+            run = self.record(data, NoiseScript(self.seed + 101 * (step + 1)))
             if releases_of(run) != wanted or set(run.leaves) != set(twin.left.leaves):
                 return False
         return True
@@ -520,29 +385,3 @@ def _worse(one: Finding, two: Finding) -> bool:
 def _total(spent: Spending) -> float:
     losses = [r.loss for r in spent.releases if not math.isnan(r.loss)]
     return math.fsum(losses) if all(map(math.isfinite, losses)) else math.inf
-
-
-def _shaped(twin: Twin) -> list[Puzzle]:
-    """Noise of a law that is not known met data that differ."""
-    journal = twin.left.journal
-    return [
-        Puzzle(journal.draws.place_of(_draw_of(journal, d)), "the law of this noise is not known")
-        for d in twin.differences
-        if isinstance(d, Move) and d.law.name == "shaped"
-    ]
-
-
-def _unknown(run: Run) -> Puzzle | None:
-    """Noise of a law that is not known, where it became a number together with something else."""
-    draws = run.journal.draws
-    for event in run.journal.events:
-        if isinstance(event, Value) and not event.raw:
-            for j in np.ravel(event.idx):
-                if draws.law_of(int(j)).name == "shaped":
-                    return Puzzle(draws.place_of(int(j)), "the law of this noise is not known")
-    return None
-
-
-def _draw_of(journal: Any, move: Move) -> int:
-    idx = np.ravel(journal.events[move.event].idx)
-    return int(idx[min(int(move.flat[0]), len(idx) - 1)])

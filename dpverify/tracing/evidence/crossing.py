@@ -17,9 +17,9 @@ from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.evidence.steering import far_out
 from dpverify.tracing.evidence.understanding import Runner
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Value
-from dpverify.tracing.recording.runs import Run, Twin
+from dpverify.tracing.recording.runs import TracedRun, Twin
 
 Floats = NDArray[np.float64]
 
@@ -69,8 +69,8 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
 
 
 def _bisected(runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float) -> Twin | None:
-    def run(share: float) -> Run:
-        script = Script(runner.seed, fixed=_moved(twin.left, draws, to, share))
+    def run(share: float) -> TracedRun:
+        script = NoiseScript(runner.seed, fixed=_moved(twin.left, draws, to, share))
         return runner.record(runner.left, script, eager=twin.left.journal.eager)
 
     ends = [_decided(twin.left), _decided(run(1.0))]
@@ -101,7 +101,7 @@ def _keeps(runner: Runner, twin: Twin) -> bool:
     return judge(runner.claim, spending(twin.differences)) is Judged.WITHIN
 
 
-def _moved(base: Run, draws: NDArray[np.intp], to: float, share: float) -> dict[int, float]:
+def _moved(base: TracedRun, draws: NDArray[np.intp], to: float, share: float) -> dict[int, float]:
     """All draws of a run as they were; those given, a share of the way to an end of their range."""
     known = base.journal.draws
     fixed = {j: float(z) for j, z in enumerate(known.z[: known.top])}
@@ -114,7 +114,7 @@ def _moved(base: Run, draws: NDArray[np.intp], to: float, share: float) -> dict[
     return fixed
 
 
-def _decided(run: Run) -> _Decided:
+def _decided(run: TracedRun) -> _Decided:
     order: list[Any] = [(type(e).__name__, str(e.place)) for e in run.journal.events]
     values = [event for event in run.journal.events if isinstance(event, Value)]
     floats = [np.ravel(np.asarray(event.offset, dtype=np.float64)) for event in values]

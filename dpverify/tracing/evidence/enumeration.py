@@ -14,12 +14,12 @@ from flint import arb
 
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.pairs.finite import FinitePair
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Event, Pick, Value
 from dpverify.tracing.recording.journal import Recording
 from dpverify.tracing.recording.laws import as_fraction, coin
 from dpverify.tracing.recording.places import Place
-from dpverify.tracing.recording.runs import Run, record
+from dpverify.tracing.recording.runs import TracedRun, record
 
 _MOST_BITS = 5
 _MOST_ORDER = 4
@@ -49,7 +49,7 @@ class TooMany(Exception):
     """More outcomes than the budget of runs allows, or randomness that cannot be enumerated."""
 
 
-def enumerable(run: Run) -> bool:
+def enumerable(run: TracedRun) -> bool:
     """Whether everything random in the run has finitely many outcomes of known probability."""
     events = run.journal.events
     return bool(events) and all(_is_finite(run.journal, event) for event in events)
@@ -70,7 +70,7 @@ def _is_finite(journal: Recording, event: Event) -> bool:
             return False
 
 
-def paths(run: Run) -> int:
+def paths(run: TracedRun) -> int:
     """How many runs it would take to list all outcomes, judging by one run."""
     total = 1
     for event in run.journal.events:
@@ -123,12 +123,12 @@ def _repeated(
         if count[0] >= budget:
             return False
         count[0] += 1
-        if _spelled(record(mechanism, data, Script(seed, outcomes=forced))) != name:
+        if _spelled(record(mechanism, data, NoiseScript(seed, outcomes=forced))) != name:
             raise NotRepeated(count[0])
     return True
 
 
-def _spelled(run: Run) -> str:
+def _spelled(run: TracedRun) -> str:
     return canonical(sorted((repr(p), canonical(v)) for p, v in run.leaves.items()))
 
 
@@ -146,7 +146,7 @@ def _law(
         count[0] += 1
         if runs + len(waiting) > budget:
             raise TooMany
-        run = record(mechanism, data, Script(seed, outcomes=forced))
+        run = record(mechanism, data, NoiseScript(seed, outcomes=forced))
         if not run.journal.events or not enumerable(run):
             raise TooMany
         mass = Fraction(1)

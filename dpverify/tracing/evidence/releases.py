@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from dpverify.tracing.recording.events import BY_CLAIM
 from dpverify.tracing.recording.laws import Cost
-from dpverify.tracing.recording.places import Place
+from dpverify.tracing.recording.places import Located, Place
 
 ROUNDING = 2.0**-40  # of shifts, scales and probabilities: what floats may be off by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class Release(Located):
     """One place of the code at which data passed through noise, and what that cost.
 
     `shift` is how far the value moves between the two datasets, in the norm that the noise goes by
@@ -28,14 +28,6 @@ class Release:
     loss: float
     realized: float
     exact: bool
-
-    @property
-    def where(self) -> str:
-        return self.place.where
-
-    @property
-    def source(self) -> str:
-        return self.place.source
 
     def __str__(self) -> str:
         if BY_CLAIM in self.distribution:

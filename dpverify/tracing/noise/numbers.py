@@ -239,7 +239,7 @@ class NoisyNumber:
 
     def __abs__(self) -> Any:
         if type(self.idx) is int and not self.journal.draws.law_of(self.idx).is_discrete:
-            return Magnitude(self)
+            return NoisyMagnitude(self)
         return abs(self.realize(here(1)))
 
     def __copy__(self) -> "NoisyNumber":
@@ -320,7 +320,7 @@ for _name in (
     setattr(NoisyNumber, _name, _operator(_name))
 
 
-class Magnitude:
+class NoisyMagnitude:
     """|x| of a noisy number: compared with a bound it is two comparisons of x."""
 
     __slots__ = ("form",)
@@ -375,7 +375,7 @@ class Magnitude:
 
 
 def _forwarded(name: str) -> Callable[..., Any]:
-    def method(self: Magnitude, *others: Any) -> Any:
+    def method(self: NoisyMagnitude, *others: Any) -> Any:
         value = self._value()
         return getattr(value, name)(*others)
 
@@ -387,7 +387,7 @@ for _name in (
     *("__rtruediv__", "__pow__", "__rpow__", "__neg__", "__abs__", "__round__", "__int__"),
     *("__mod__", "__floordiv__", "__format__", "__repr__", "__str__"),
 ):
-    setattr(Magnitude, _name, _forwarded(_name))
+    setattr(NoisyMagnitude, _name, _forwarded(_name))
 
 
 def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:

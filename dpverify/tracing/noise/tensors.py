@@ -281,7 +281,7 @@ def _noted(original: Any, name: str) -> Any:
 
 
 def _seeded(seed: int) -> Any:
-    from dpverify.tracing.noise.sources import seeded_again  # noqa: PLC0415  # it imports this
+    from dpverify.tracing.noise.standins import seeded_again  # noqa: PLC0415  # it imports this
 
     seeded_again(CURRENT.get(), seed)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import (
     Bits,
     Difference,
@@ -19,8 +19,8 @@ from dpverify.tracing.recording.events import (
     Touch,
     Value,
 )
-from dpverify.tracing.recording.journal import Journal, Recording
-from dpverify.tracing.recording.laws import Law, coin
+from dpverify.tracing.recording.journal import Recording, TraceJournal
+from dpverify.tracing.recording.laws import NoiseLaw, coin
 from dpverify.tracing.recording.places import Place
 
 Floats = NDArray[np.float64]
@@ -32,12 +32,12 @@ class Diverged(BaseException):
     """The replay cannot go on: what it does next has no counterpart in the recording."""
 
 
-class Following(Journal):
+class Following(TraceJournal):
     """The frame of a replay: which event comes next, what leaks, where runs part."""
 
     def __init__(
         self,
-        script: Script,
+        script: NoiseScript,
         recording: Recording,
         flips: dict[int, Any] | None = None,
         skips: frozenset[int] = frozenset(),
@@ -116,13 +116,13 @@ class Following(Journal):
                 )
             )
 
-    def draw(self, law: Law, size: int | None, place: Place) -> int:
+    def draw(self, law: NoiseLaw, size: int | None, place: Place) -> int:
         if get_ident() != self.thread:
             self.in_thread(place)
         draws = self.draws
         return draws.allot_one(law, place) if size is None else draws.allot(law, size, place)
 
-    def shaped(self, law: Law, values: Any, place: Place) -> int:
+    def shaped(self, law: NoiseLaw, values: Any, place: Place) -> int:
         """Noise that was made from raw noise; what it comes to here is compared when it is used."""
         start = self.draws.allot(law, np.size(values), place)
         self.draws.z[start : start + np.size(values)] = np.ravel(values)

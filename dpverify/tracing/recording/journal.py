@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tracing.recording.draws import Coordinates, Floats, Script, span
+from dpverify.tracing.recording.draws import Coordinates, Floats, NoiseScript, span
 from dpverify.tracing.recording.events import (
     Bits,
     Call,
@@ -23,7 +23,7 @@ from dpverify.tracing.recording.events import (
     Value,
     only_noise,
 )
-from dpverify.tracing.recording.laws import Law
+from dpverify.tracing.recording.laws import NoiseLaw
 from dpverify.tracing.recording.places import Place
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -48,10 +48,10 @@ def _at(values: Any, where: Any, shape: tuple[int, ...]) -> Any:
 _thread = threading.get_ident
 
 
-class Journal:
+class TraceJournal:
     """What a run did, in order. The base of the recording and of the replay."""
 
-    def __init__(self, script: Script, *, eager: int = 0) -> None:
+    def __init__(self, script: NoiseScript, *, eager: int = 0) -> None:
         self.script = script
         self.eager = eager
         self.draws = Coordinates()
@@ -75,10 +75,10 @@ class Journal:
             self.puzzle(place, "noise is drawn in a thread: the order of draws is not fixed")
 
 
-class Recording(Journal):
+class Recording(TraceJournal):
     """The run that is recorded: noise as the script has it."""
 
-    def __init__(self, script: Script, *, eager: int = 0) -> None:
+    def __init__(self, script: NoiseScript, *, eager: int = 0) -> None:
         super().__init__(script, eager=eager)
         self.chosen_from: list[Any] = []  # draws of each choice of the largest
 
@@ -93,7 +93,7 @@ class Recording(Journal):
                 self.draws.used[group] = True
                 self.draws.used[idx] = True
 
-    def draw(self, law: Law, size: int | None, place: Place) -> int:
+    def draw(self, law: NoiseLaw, size: int | None, place: Place) -> int:
         if _thread() != self.thread:
             self.in_thread(place)
         draws = self.draws
@@ -136,7 +136,7 @@ class Recording(Journal):
         self.events.append(Value(place, touches, offset, idx, coef, values, fresh, raw, final))
         return values
 
-    def shaped(self, law: Law, values: Any, place: Place) -> int:
+    def shaped(self, law: NoiseLaw, values: Any, place: Place) -> int:
         """New noise, made from raw noise by a function that is not linear."""
         start = self.draws.allot(law, np.size(values), place)
         self.draws.z[start : start + np.size(values)] = np.ravel(values)
@@ -267,7 +267,7 @@ class Recording(Journal):
     ) -> Any:
         self.in_thread(place)
         # What the mechanism draws inside is not looked at: it goes to a journal of its own.
-        inner = Recording(Script(int(self.script.rng.integers(2**62))))
+        inner = Recording(NoiseScript(int(self.script.rng.integers(2**62))))
         inner.inner = True
         kept = deepcopy(given)
         token = CURRENT.set(inner)
@@ -282,7 +282,7 @@ class Recording(Journal):
         return output
 
 
-def _beyond(law: Law, cut: float, window: tuple[float, float], *, up: bool) -> float | None:
+def _beyond(law: NoiseLaw, cut: float, window: tuple[float, float], *, up: bool) -> float | None:
     """A value of the law's support on the wanted side of a threshold, if there is one."""
     low, high = window
     if law.name in {"uniform", "exponential"}:

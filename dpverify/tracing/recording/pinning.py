@@ -24,10 +24,10 @@ from dpverify.tracing.recording.following import (
     spread,
 )
 from dpverify.tracing.recording.places import Place
-from dpverify.tracing.recording.sums import Sums
+from dpverify.tracing.recording.sums import SumReplay
 
 
-class Pinning(Sums):
+class Pinning(SumReplay):
     """A run whose released numbers are those of a recording: its noise is what that takes."""
 
     def realize(  # noqa: PLR0913  # the parts of a form

@@ -42,6 +42,23 @@ class Place:
         return f"{self.where}: {self.source}" if self.source else self.where
 
 
+class Located:
+    """Something that was found at a line of source code."""
+
+    __slots__ = ()
+    place: Place
+
+    @property
+    def where(self) -> str:
+        """File and line: "release.py:14"."""
+        return self.place.where
+
+    @property
+    def source(self) -> str:
+        """The line as it is written."""
+        return self.place.source
+
+
 NOWHERE = Place("<unknown>", 0, "")
 
 
