@@ -18,7 +18,7 @@ import sympy as sp
 
 from dpverify.theorems import FROZEN_REPLAY, Evidence, Step
 from dpverify.tracing.evidence.spending import spending
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.runs import record, replay
 from proofs.support.form import Proof
 from proofs.support.symbolic import same
@@ -62,7 +62,7 @@ def replays_give_path_probabilities(*, conditional: bool = True) -> Step:
     trees = list(product(_CHANCES, repeat=3))
     for left, right in product(trees[::4], trees[1::5]):
         for falls in product((False, True), repeat=2):
-            script = Script(0, outcomes={0: falls[0], 1: falls[1]})
+            script = NoiseScript(0, outcomes={0: falls[0], 1: falls[1]})
             floats = [np.array([float(p) for p in side]) for side in (left, right)]
             twin = replay(_two_coins, floats[1], record(_two_coins, floats[0], script))
             ratio = Fraction(1)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -110,7 +111,17 @@ def brief(subject: object) -> str:
 
     >>> brief(ApproxDP(epsilon=0.5))
     'ApproxDP(epsilon=0.5)'
+    >>> brief(GaussianPair(Fraction(0.1)))
+    'GaussianPair(squared_mu=Fraction(3602879701896397, 36028797018963968))'
+    >>> brief(GaussianPair(Fraction(0.1) ** 2))
+    'GaussianPair(squared_mu=0.01)'
     """
+    if isinstance(subject, Fraction) and max(map(int.bit_length, subject.as_integer_ratio())) > 64:
+        # Twelve digits: thousands of them are no help, and Python refuses to write them.
+        parts = map(Decimal, subject.as_integer_ratio())
+        return str(Context(prec=12).divide(*parts).normalize())
+    if isinstance(subject, tuple) and len(subject) > 1:
+        return f"({', '.join(map(brief, subject))})"
     if not is_dataclass(subject) or isinstance(subject, type):
         return repr(subject)
     shown = (

@@ -22,6 +22,7 @@ class PrivacyFinding:
     most `level`; so does a refutation. `samples` counts draws a side, `pairs` the pairs looked at.
     Of a test by "decide", `rung` says who spoke and `said` what a certificate said: where it is
     "certify", what was found holds at no level, and `proved` says that the claim does.
+    `note` says what was not looked at as it should be.
     """
 
     name: str
@@ -35,6 +36,7 @@ class PrivacyFinding:
     proved: bool = False
     rung: str = ""
     said: str = ""
+    note: str = ""
 
 
 @dataclass(slots=True)

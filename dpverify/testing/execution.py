@@ -143,6 +143,7 @@ class Execution:
 
         from dpverify.testing.tracing import TracedPairs  # noqa: PLC0415  # not needed to decorate
 
+        self.traced = TracedPairs(mechanism, subject.claim, self.seed)
         self.search = ExampleSearch(
             Calls(mechanism),
             subject.claim,
@@ -152,7 +153,7 @@ class Execution:
             examples=self.settings.max_examples,
             seed=self.seed,
             name=self.name,
-            hints=TracedPairs(mechanism, subject.claim, self.seed),
+            hints=self.traced,
         )
         self.certifying = Certifying.of(subject.schema, mechanism, subject.claim)
         self.failed: PairTrial | None = None
@@ -253,6 +254,8 @@ class Execution:
         if witness is not None:
             mechanism = f"{self.subject.function.__name__}.mechanism"
             hints.insert(0, replay_line(mechanism, self.subject.claim, witness))
+        if self._note:
+            hints.append(f"note:   {self._note}")
         if self.planted:
             hints.append(f"repeat: @hypothesis.seed({self.seed}) above the test")
         message = described(
@@ -267,6 +270,13 @@ class Execution:
             hints=hints,
         )
         return PrivacyViolation(message, witness=witness, epsilon_lower=lower)
+
+    @property
+    def _note(self) -> str:
+        """What went wrong in traces, which is no fault of the mechanism."""
+        if not self.traced.defects:
+            return ""
+        return f"a trace failed and draws judged alone ({self.traced.defects[0]})"
 
     def _record(self, violation: PrivacyViolation | None) -> PrivacyFinding:
         verdict = self.search.verdict
@@ -285,6 +295,7 @@ class Execution:
             pairs=len(self.search.tried),
             rung=self._rung(violation),
             said=self.certifying.said,
+            note=self._note,
         )
 
     def _rung(self, violation: PrivacyViolation | None) -> str:

@@ -111,11 +111,13 @@ def _sentence(nodeid: str, record: dict[str, Any]) -> str:
         return f"{nodeid}: {record['claim']} {verdict} by certify: {record['said']}"
     verdict = "REFUTED" if record["refuted"] else "not refuted"
     ladder = f"; by {record['rung']}, certify: {record['said']}" if record["rung"] else ""
+    note = f"; {record['note']}" if record["note"] else ""
     return (
         f"{nodeid}: {record['claim']} {verdict}; "
         f"ε ≥ {float(record['epsilon_lower']):.3f} shown at δ = {float(record['delta']):g}; "
         f"{_number(int(record['pairs']), 'pair')}, {int(record['samples']):,} draws a side, "
         f"level {float(record['level']):g}{ladder}"
+        + (f"; {record['note']}" if record["note"] else "")
     )
 
 

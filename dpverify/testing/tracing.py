@@ -1,14 +1,14 @@
 """Traces for decorated tests: what a pair loses, from a few calls, and the line that loses it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from dpverify.auditing.search.trials import Hint
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.claims import AuditClaim
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.tracing.evidence.spending import Release
+from dpverify.tracing.evidence.releases import Release
 from dpverify.tracing.search import is_straight
 from dpverify.tracing.traced import Traced
 from dpverify.tracing.tracer import Tracer
@@ -23,9 +23,21 @@ class TracedPairs:
     mechanism: Callable[..., object]
     claim: AuditClaim
     seed: int
+    defects: list[str] = field(default_factory=list)
 
     def __call__(self, left: Any, right: Any, calls: int) -> Hint:  # noqa: ANN401
-        """What a trace of the pair tells, from about so many calls."""
+        """What a trace of the pair tells, from about so many calls.
+
+        A mechanism's own exceptions are outputs. One that comes out of the trace is a defect of the
+        trace: it is kept in `defects`, and draws alone judge the pair.
+        """
+        try:
+            return self._told(left, right, calls)
+        except Exception as error:  # noqa: BLE001  # whatever it is, the test goes on
+            self.defects.append(f"{type(error).__name__}: {error}")
+            return Hint(kept=False, refuted=False, loss=0.0, calls=2)
+
+    def _told(self, left: Any, right: Any, calls: int) -> Hint:  # noqa: ANN401
         found = Tracer(
             mechanism=self.mechanism,
             left=left,

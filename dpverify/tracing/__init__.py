@@ -3,11 +3,11 @@
 - `noise`: values that know which noise is in them, and where noise comes from;
 - `recording`: one run recorded, and replayed on other data with every noisy value frozen;
 - `evidence`: what releases cost, which transcripts to choose, what an output determines;
-- `tracer`, `traced`: the front door and its result; `witness`: a refutation in a file; `search`:
-  the worst pair of a schema.
+- `tracer`, `traced`: the front door and its result; `transcripts`: one transcript judged;
+  `witness`: a refutation in a file; `search`: the worst pair of a schema.
 """
 
-from dpverify.tracing.evidence.spending import Release
+from dpverify.tracing.evidence.releases import Release
 from dpverify.tracing.recording.events import Leak, Puzzle
 from dpverify.tracing.search import trace_over
 from dpverify.tracing.traced import Traced

@@ -157,6 +157,19 @@ def _is_strategy(schema: Any) -> bool:
     return any(kind.__name__ == "SearchStrategy" for kind in type(schema).__mro__)
 
 
+def _sides(pair: Any) -> tuple[Any, Any]:
+    """Both datasets of what a strategy drew: a tuple, or a pair of `testing.neighbors`."""
+    if hasattr(pair, "left") and hasattr(pair, "right"):
+        return pair.left, pair.right
+    try:
+        left, right = pair
+    except (TypeError, ValueError):
+        raise InvalidParameter(
+            f"schema={pair!r} must be a strategy of pairs (left, right)"
+        ) from None
+    return left, right
+
+
 def _by_hypothesis(  # noqa: PLR0913, PLR0917
     mechanism: Any, strategy: Any, claim: AuditClaim, seed: int, pairs: int, executions: int
 ) -> Traced:
@@ -181,12 +194,7 @@ def _by_hypothesis(  # noqa: PLR0913, PLR0917
     )
     @hypothesis.given(strategy)
     def judged(pair: Any) -> None:
-        try:
-            left, right = pair
-        except (TypeError, ValueError):
-            raise InvalidParameter(
-                f"schema={pair!r} must be a strategy of pairs (left, right)"
-            ) from None
+        left, right = _sides(pair)
         told = Tracer(
             mechanism=mechanism,
             left=left,

@@ -13,7 +13,8 @@ from dpverify.guarantees import Bracket
 from dpverify.plain import tagged
 from dpverify.theorems import DETERMINED_OUTPUT, FROZEN_REPLAY, TRANSCRIPT_LOSS, Theorem
 from dpverify.tracing.evidence.determination import TRIED
-from dpverify.tracing.evidence.spending import Release, Spending
+from dpverify.tracing.evidence.releases import Release
+from dpverify.tracing.evidence.spending import Spending
 from dpverify.tracing.recording.events import Leak, Puzzle
 from dpverify.tracing.witness import TraceWitness
 
@@ -22,7 +23,7 @@ TraceVerdict = Literal["shown", "refuted", "overspent", "leaking", "not understo
 MEANINGS: dict[str, str] = {
     "shown": (
         "on every traced transcript of this pair all data passed through noise, and what that cost "
-        "is within the claim; other pairs were not looked at"
+        "is within the claim, in real arithmetic; other pairs were not looked at"
     ),
     "refuted": (
         "the claim is false: the output gives away more on this pair; this holds exactly, at no "

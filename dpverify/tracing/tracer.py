@@ -16,6 +16,7 @@ from dpverify.auditing.sampling.spelling import canonical
 from dpverify.claims import Claimable, read_claim
 from dpverify.errors import InvalidParameter, check_count, check_seed
 from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.tracing.evidence.crossing import crossed
 from dpverify.tracing.evidence.determination import (
     RUNS,
     Determination,
@@ -25,27 +26,22 @@ from dpverify.tracing.evidence.determination import (
 )
 from dpverify.tracing.evidence.enumeration import NotRepeated, enumerable, enumerated, paths
 from dpverify.tracing.evidence.judging import Judged, judge
-from dpverify.tracing.evidence.spending import (
-    Item,
-    Release,
-    Spending,
-    _most,
-    may_be_equal,
-    spending,
-)
-from dpverify.tracing.evidence.steering import scripts, worst_script
-from dpverify.tracing.evidence.understanding import OutOfRuns, Runner
+from dpverify.tracing.evidence.outcomes import may_be_equal, most_of
+from dpverify.tracing.evidence.releases import Item, Release
+from dpverify.tracing.evidence.spending import Spending, spending
+from dpverify.tracing.evidence.steering import reach_of, scripts, worst_script
+from dpverify.tracing.evidence.understanding import OutOfRuns, unmoved_events
 from dpverify.tracing.noise.generator import NotTraceable
-from dpverify.tracing.recording.draws import Script
-from dpverify.tracing.recording.events import Leak, Move, Puzzle, Value
+from dpverify.tracing.recording.draws import NoiseScript
+from dpverify.tracing.recording.events import BY_CLAIM, Puzzle
 from dpverify.tracing.recording.laws import NOTHING, Cost
-from dpverify.tracing.recording.lines import named
-from dpverify.tracing.recording.places import NOWHERE, Place, definition
-from dpverify.tracing.recording.runs import Run, Twin, record, replay, runs_plainly
+from dpverify.tracing.recording.places import NOWHERE, definition
+from dpverify.tracing.recording.records import first_difference
+from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 from dpverify.tracing.traced import Traced, TraceVerdict
+from dpverify.tracing.transcripts import Finding, Transcripts
 from dpverify.tracing.witness import TraceWitness, lines_of
 
-_UNDERSTANDING = 10  # executions that it takes at least to tell a leak from something else
 _AGAIN = 4  # further transcripts that must repeat themselves before a claim is refuted
 _DECIDING = 2 * RUNS + 2 * _AGAIN + 10  # executions that a refutation takes
 _RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
@@ -154,32 +150,19 @@ def confirmed(
     return replace(found, audit=told)
 
 
+@np.errstate(all="ignore")
 def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
     """One transcript of one pair, in two calls of the mechanism."""
-    return replay(mechanism, right, record(mechanism, left, Script(seed)))
-
-
-@dataclass(slots=True)
-class Finding:
-    """What one transcript came to."""
-
-    verdict: TraceVerdict
-    spent: Spending
-    leaks: tuple[Leak, ...] = ()
-    puzzles: tuple[Puzzle, ...] = ()
-    twin: Twin | None = None
-    script: Script | None = None
-    certain: bool = False
-    how: str = ""
+    return replay(mechanism, right, record(mechanism, left, NoiseScript(seed)))
 
 
 @dataclass(slots=True, kw_only=True)
-class Tracer(Runner):
+class Tracer(Transcripts):
     """A trace of one pair within a budget of executions."""
 
-    transcripts: int = 0
     notes: list[str] = field(default_factory=list)
 
+    @np.errstate(all="ignore")  # what is infinite or no number is compared like anything else
     def run(self) -> Traced:
         try:
             return self._run()
@@ -204,12 +187,31 @@ class Tracer(Runner):
                 self.notes.append("the budget ended before it was known whether the output tells")
         if worst.verdict == "shown" and self.used < self.budget and self._unseen(self.left, base):
             worst = self._not_repeated(definition(self.mechanism))
+        if worst.verdict == "shown" and first.twin is not None:
+            worst = self._out_of_sight(first.twin) or worst
         return self._traced(worst)
 
-    def _steered(self, base: Run, worst: Finding) -> Finding:
+    def _out_of_sight(self, twin: Twin) -> Finding | None:
+        """Noise that became a plain number, and on which data decide after that."""
+        found = crossed(self, twin, reach_of(self._delta))
+        if found is None:
+            return None
+        if not found.leaks:
+            return self._cost(found, found.left.journal.script)
+        unmoved = unmoved_events(found)
+        if not unmoved:
+            return self._named(found, found.left.journal.script)
+        puzzle = Puzzle(unmoved[0].place, "data meet noise out of sight, from here on")
+        return Finding("not understood", Spending(), puzzles=(puzzle,), twin=found)
+
+    @property
+    def _delta(self) -> float:
+        return float(self.claim.delta) if isinstance(self.claim, ApproxDP) else 0.0
+
+    def _steered(self, base: TracedRun, worst: Finding) -> Finding:
         """The worst of the transcripts that are chosen after the first one."""
-        delta = self.claim.delta if isinstance(self.claim, ApproxDP) else 0.0
-        for script in scripts(base, self.seed, float(delta)):
+        spot = first_difference(self.left, self.right)
+        for script in scripts(base, self.seed, self._delta, spot):
             spare = _DECIDING if worst.certain else 6
             if self.used + spare > self.budget:
                 if self.budget > 2:
@@ -226,20 +228,16 @@ class Tracer(Runner):
                 break
         return worst
 
-    def _first(self) -> tuple[Run | None, Finding]:
+    def _first(self) -> tuple[TracedRun | None, Finding]:
         """The first transcript; or the exact laws of the output where these can be listed."""
         loaded = len(sys.modules)
-        base = self._record(self.left, Script(self.seed))
+        base = self.record(self.left, NoiseScript(self.seed))
         if loaded != len(sys.modules):
-            base = self._record(self.left, Script(self.seed))  # the run had to import something
+            base = self.record(self.left, NoiseScript(self.seed))  # the run had to import something
         if base.raised:
-            self.used += 1
-            plainly = runs_plainly(self.mechanism, self.left, self.seed)
-            if plainly.partition(":")[0] != base.raised.partition(":")[0]:
-                what = f"noise must be a plain number here: {base.raised}"
-                return None, Finding(
-                    "not understood", Spending(), puzzles=(Puzzle(base.ended, what),)
-                )
+            puzzle = self._not_plainly(base, self.left)
+            if puzzle is not None:
+                return None, Finding("not understood", Spending(), puzzles=(puzzle,))
         room = self.budget - self.used - 1
         if enumerable(base) and not base.journal.puzzles and 2 * paths(base) <= room:
             if self._unseen(self.left, base):
@@ -253,12 +251,12 @@ class Tracer(Runner):
             if listed is not None:
                 self.transcripts += runs
                 return None, self._listed(listed)
-        return base, self._twin(base, Script(self.seed))
+        return base, self._twin(base, NoiseScript(self.seed))
 
     def _listed(self, listed: Any) -> Finding:
         pair = listed.pair
         place = listed.places[0] if listed.places else NOWHERE
-        most = max(_most(pair), _most(pair.reversed))
+        most = most_of(pair)
         release = Release(
             place=place,
             distribution="all outcomes listed",
@@ -288,103 +286,15 @@ class Tracer(Runner):
             verdicts[judged], spent, how="all outcomes were listed with their probabilities"
         )
 
-    # One transcript.
-
-    def _transcript(self, script: Script) -> Finding:
-        return self._twin(self._record(self.left, script), script)
-
-    def _twin(self, base: Run, script: Script) -> Finding:
-        self.transcripts += 1
-        twin = self._replay(self.right, base)
-        puzzles = [*base.journal.puzzles, *twin.right.journal.puzzles]
-        puzzles += _shaped(twin)
-        if puzzles:
-            spent = spending(twin.differences)
-            return Finding("not understood", spent, (), tuple(dict.fromkeys(puzzles)), twin)
-        if twin.leaks:
-            return self._leak(base, twin, script)
-        return self._cost(twin, script)
-
-    def _cost(self, twin: Twin, script: Script) -> Finding:
-        spent = spending(twin.differences)
-        fixed = self._fixed_seed(twin)
-        if fixed is not None:
-            return Finding("leaking", spent, (fixed,), twin=twin)
-        judged = judge(self.claim, spent)
-        if judged is Judged.WITHIN:
-            return Finding("shown", spent, twin=twin, script=script)
-        certain = judged is Judged.ABOVE
-        return Finding("overspent", spent, twin=twin, script=script, certain=certain)
-
-    def _fixed_seed(self, twin: Twin) -> Leak | None:
-        """A seed that does not change with the generator's: its noise is no secret."""
-        mine = twin.left.journal.seeds
-        if not mine:
-            return None
-        other = self._record(self.left, Script(self.seed + 7919))
-        for (place, seed), (_, again) in zip(mine, other.journal.seeds, strict=False):
-            if seed == again:
-                what = f"the seed {seed} is the same in every call: its noise is known"
-                return Leak("seed", place, what)
-        return None
-
-    def _leak(self, base: Run, twin: Twin, script: Script) -> Finding:
-        """Tell leaks of data from noise that is not seen, and from noise that is made by hand."""
-        if self.used + _UNDERSTANDING > self.budget:
-            raise OutOfRuns
-        unknown = _unknown(base)
-        if unknown is not None:
-            return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
-        itself = self._replay(self.left, base)
-        if itself.leaks or itself.differences:
-            return self._not_repeated([*itself.leaks, *itself.differences][0].place)
-        for level in (1, 2):
-            again = self._replay(self.right, self._record(self.left, script, eager=level))
-            if not again.leaks and not again.right.journal.puzzles:
-                return self._cost(again, script)
-        outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
-        if outputs:
-            aligned = self._flipped(base, twin)
-            if aligned is not None:
-                return self._cost(aligned, script)
-            puzzle_found = self._by_hand(base, twin)
-            if puzzle_found is not None:
-                return Finding("not understood", Spending(), puzzles=(puzzle_found,), twin=twin)
-        matched = self._matched(base, script)
-        if matched is not None:
-            return self._cost(matched, script)
-        return self._named(twin, script)
-
-    def _named(self, twin: Twin, script: Script) -> Finding:
-        """A leak, with the best line that two more runs can tell."""
-        leaks = twin.leaks
-        if {leak.kind for leak in leaks} & {"output", "control flow", "exception"}:
-            self.used += 2
-            leaks = named(self.mechanism, self.left, self.right, script, twin)
-        return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)
-
-    def _unseen(self, data: Any, base: Run) -> bool:
-        """Whether the same noise gives another run: it remembers, or draws noise unseen."""
-        again = self._replay(data, base)
-        return bool(again.leaks or again.differences or again.right.journal.puzzles)
-
     def _varies(self, twin: Twin) -> bool:
         """Whether a run on the same data with the same noise differs, on several transcripts."""
         if self._unseen(self.left, twin.left):
             return True
         for step in range(_AGAIN):
             data = self.right if step % 2 == 0 else self.left
-            if self._unseen(data, self._record(data, Script(self.seed + 211 * (step + 1)))):
+            if self._unseen(data, self.record(data, NoiseScript(self.seed + 211 * (step + 1)))):
                 return True
         return False
-
-    @staticmethod
-    def _not_repeated(place: Place) -> Finding:
-        what = (
-            "the run is not repeated by the same noise: it remembers earlier calls, or draws noise "
-            "that is not seen"
-        )
-        return Finding("not understood", Spending(), puzzles=(Puzzle(place, what),))
 
     # Refutation.
 
@@ -395,7 +305,7 @@ class Tracer(Runner):
         twin, spent = worst.twin, worst.spent
         for simple in (True, False):
             script = worst_script(worst.twin, self.seed, float(size), simple=simple)
-            tried = self._replay(self.right, self._record(self.left, script))
+            tried = self.replay(self.right, self.record(self.left, script))
             cost = spending(tried.differences)
             if not tried.leaks and judge(self.claim, cost) is Judged.ABOVE:
                 twin, spent = tried, cost
@@ -417,7 +327,7 @@ class Tracer(Runner):
         """Whether further runs on both sides release numbers of the same shape, and no others."""
         wanted = releases_of(twin.left)
         for step, data in enumerate((self.left, self.right, self.left, self.right)):
-            run = self._record(data, Script(self.seed + 101 * (step + 1)))
+            run = self.record(data, NoiseScript(self.seed + 101 * (step + 1)))
             if releases_of(run) != wanted or set(run.leaves) != set(twin.left.leaves):
                 return False
         return True
@@ -440,6 +350,11 @@ class Tracer(Runner):
             what = "the mechanism raised in every run, so that nothing was shown of its outputs"
             raised = Puzzle(definition(self.mechanism), f"{what}: {self.raised}")
             found = replace(found, verdict="not understood", puzzles=(raised,))
+        for release in found.spent.releases:
+            name, said, _ = release.distribution.partition(f", {BY_CLAIM}")
+            note = f"what {name} costs is its own claim, which is not checked here"
+            if said and note not in self.notes:
+                self.notes.append(note)
         witness = None
         if found.verdict == "refuted" and found.twin is not None:
             witness = self._witness(
@@ -470,29 +385,3 @@ def _worse(one: Finding, two: Finding) -> bool:
 def _total(spent: Spending) -> float:
     losses = [r.loss for r in spent.releases if not math.isnan(r.loss)]
     return math.fsum(losses) if all(map(math.isfinite, losses)) else math.inf
-
-
-def _shaped(twin: Twin) -> list[Puzzle]:
-    """Noise of a law that is not known met data that differ."""
-    journal = twin.left.journal
-    return [
-        Puzzle(journal.draws.place_of(_draw_of(journal, d)), "the law of this noise is not known")
-        for d in twin.differences
-        if isinstance(d, Move) and d.law.name == "shaped"
-    ]
-
-
-def _unknown(run: Run) -> Puzzle | None:
-    """Noise of a law that is not known, where it became a number together with something else."""
-    draws = run.journal.draws
-    for event in run.journal.events:
-        if isinstance(event, Value) and not event.raw:
-            for j in np.ravel(event.idx):
-                if draws.law_of(int(j)).name == "shaped":
-                    return Puzzle(draws.place_of(int(j)), "the law of this noise is not known")
-    return None
-
-
-def _draw_of(journal: Any, move: Move) -> int:
-    idx = np.ravel(journal.events[move.event].idx)
-    return int(idx[min(int(move.flat[0]), len(idx) - 1)])

@@ -17,18 +17,18 @@ from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.plain import decoded, encoded, tagged
 from dpverify.tracing.evidence.determination import determination
-from dpverify.tracing.evidence.judging import breaks, most
+from dpverify.tracing.evidence.judging import is_broken, most
 from dpverify.tracing.evidence.spending import spending
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Move
-from dpverify.tracing.recording.laws import LAWS, Law, loss
+from dpverify.tracing.recording.laws import LAWS, NoiseLaw, loss
 from dpverify.tracing.recording.runs import Twin, record, replay
 
 _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class WitnessLine:
     """One released number: v + c·z on the left, v′ + c′·z′ on the right, the same number."""
 
     where: str
@@ -53,7 +53,7 @@ class Line:
         if self.law not in LAWS:
             raise InvalidParameter(f"law={self.law!r} of a line must be one of {', '.join(LAWS)}")
 
-    def is_like(self, other: "Line") -> bool:
+    def is_like(self, other: "WitnessLine") -> bool:
         """Whether two lines state the same numbers, up to rounding."""
         size = abs(self.released) + abs(self.left) + abs(self.right)
         return self.law == other.law and all(
@@ -65,7 +65,7 @@ class Line:
 
     def loss(self) -> arb:
         """ln of the densities' ratio at the number that was released, from the numbers alone."""
-        law = Law(self.law, self.parameter)
+        law = NoiseLaw(self.law, self.parameter)
         z = (self.released - self.left) / self.scale
         other = (self.released - self.right) / self.scale_other
         return loss(law, z, other, self.scale, self.scale_other)
@@ -85,7 +85,7 @@ class TraceWitness:
     right: Any
     seed: int
     noise: tuple[float, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[WitnessLine, ...]
     determined: str
     output: str
 
@@ -107,13 +107,14 @@ class TraceWitness:
             return True
         return abs(self.loss.lower) > most(float(self.claim.epsilon))
 
+    @np.errstate(all="ignore")
     def check(self, mechanism: Any) -> bool:
         """Run the mechanism again on both sides with the noise of the witness, and judge anew.
 
         The numbers must be those of the witness, a run on the same data with the same noise must
         repeat itself, and the output must give the releases back.
         """
-        script = Script(self.seed, fixed=dict(enumerate(self.noise)))
+        script = NoiseScript(self.seed, fixed=dict(enumerate(self.noise)))
         twin = replay(mechanism, self.right, record(mechanism, self.left, script))
         puzzles = [*twin.left.journal.puzzles, *twin.right.journal.puzzles]
         if twin.leaks or twin.right.diverged or puzzles:
@@ -127,7 +128,7 @@ class TraceWitness:
         if not all(a.is_like(b) for a, b in zip(again, self.lines, strict=True)):
             return False
         spent = spending(twin.differences)
-        if not (spent.exact and breaks(self.claim, spent.below) and self.arithmetic()):
+        if not (spent.exact and is_broken(self.claim, spent) and self.arithmetic()):
             return False
         found = determination(mechanism, self.left, self.right, twin, self.seed)
         return found is not None and found.applies(self.claim)
@@ -178,7 +179,7 @@ class TraceWitness:
                 right=decoded(held["right"]),
                 seed=int(held["seed"]),
                 noise=tuple(map(float, held["noise"])),
-                lines=tuple(Line(**row) for row in held["lines"]),
+                lines=tuple(WitnessLine(**row) for row in held["lines"]),
                 determined=str(held["determined"]),
                 output=str(held["output"]),
             )
@@ -188,7 +189,7 @@ class TraceWitness:
             raise InvalidParameter(f"witness={str(path)!r} must be a trace witness") from None
 
 
-def lines_of(twin: Twin) -> tuple[Line, ...]:
+def lines_of(twin: Twin) -> tuple[WitnessLine, ...]:
     """Every number that moved, of one twin."""
     found = []
     for move in twin.differences:
@@ -204,7 +205,7 @@ def lines_of(twin: Twin) -> tuple[Line, ...]:
                 at_left = value - scale * float(move.z[i])
                 at_right = at_left - float(move.shift[i])
             found.append(
-                Line(
+                WitnessLine(
                     where=move.place.where,
                     source=move.place.source,
                     law=move.law.name,

@@ -187,7 +187,8 @@ def test_the_last_test_fails_and_its_pair_is_met_again(monkeypatch: pytest.Monke
         found = failure(quiet(satisfies(ONE, on=unit, samples=8_000)(half_noise)))
     assert found.witness is not None
     assert found.witness.claim == ONE
-    assert len(found.witness.left) == 1
+    # Hypothesis draws constants from modules that happen to be loaded: which pair it is depends.
+    assert len(found.witness.left) <= 2
     assert around.findings[0].refuted
     assert "Failing test case" in "".join(found.__notes__)
 

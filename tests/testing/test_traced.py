@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import dpverify as dpv
 from dpverify.testing import PrivacyViolation, context, neighbors, satisfies
+from dpverify.tracing.tracer import Tracer
 
 Rng = np.random.Generator
 ONE = dpv.PureDP(epsilon=1.0)
@@ -95,3 +96,51 @@ def test_a_branch_that_noise_decides_is_still_drawn_from() -> None:
     found = failure(quiet(satisfies(ONE, on=bits)(release)))
     assert found.witness is not None
     assert {len(found.witness.left), len(found.witness.right)} == {2, 3}
+
+
+def test_noise_that_decides_out_of_sight_is_still_drawn_from() -> None:
+    """A float has no memory: every traced run may agree, and only draws tell ε ≥ ln 3."""
+
+    def release(data: list[bool], rng: Rng) -> bool:
+        return float(rng.random()) < (0.9 if len(data) >= 3 else 0.1)
+
+    found = failure(quiet(satisfies(ONE, on=bits)(release)))
+    assert found.witness is not None
+
+
+def test_a_defect_of_a_trace_is_noted_and_draws_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(_self: object) -> None:
+        raise ZeroDivisionError("of the tracer's own")
+
+    monkeypatch.setattr(Tracer, "run", breaks)
+    with context.running(context.PytestRun()) as around:
+        quiet(satisfies(ONE, on=unit, level=1e-9, samples=2_000)(laplace_sum))()
+    (finding,) = around.findings
+    assert not finding.refuted
+    assert finding.note == (
+        "a trace failed and draws judged alone (ZeroDivisionError: of the tracer's own)"
+    )
+    message = str(failure(quiet(satisfies(ONE, on=unit)(laplace_sum_too_small))))
+    assert f"note:   {finding.note}" in message
+    assert "counts: " in message
+
+
+def laplace_sum(data: list[float], rng: Rng) -> float:
+    return sum(data) + rng.laplace(scale=1.0)
+
+
+def laplace_sum_too_small(data: list[float], rng: Rng) -> float:
+    return sum(data) + rng.laplace(scale=0.3)
+
+
+def test_an_exception_of_the_mechanism_stays_its_own() -> None:
+    """It is an output, which tells that the data are empty."""
+
+    def release(data: list[bool], rng: Rng) -> float:
+        if not data:
+            raise ZeroDivisionError("no data")
+        return sum(data) + rng.laplace(scale=1.0)
+
+    message = str(failure(quiet(satisfies(ONE, on=bits)(release))))
+    assert "ZeroDivisionError" in message
+    assert "a trace failed" not in message

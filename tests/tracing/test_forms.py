@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.tracing import Traced, trace, trace_pair
 from dpverify.tracing.evidence.spending import spending
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.runs import record
 
 Mechanism = Callable[[Any, Any], Any]
@@ -168,7 +168,7 @@ def test_recorded_outputs_are_those_of_a_plain_call() -> None:
         return x + rng.laplace(scale=2.0), x * 2 + rng.normal(size=3), rng.random() < 0.5
 
     plain = mechanism(1.0, np.random.default_rng(5))
-    run = record(mechanism, 1.0, Script(5))
+    run = record(mechanism, 1.0, NoiseScript(5))
     assert run.leaves[0,] == plain[0]
     assert run.leaves[1,].tolist() == plain[1].tolist()
     assert run.leaves[2,] == plain[2]

@@ -6,14 +6,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import quad
 
-from dpverify.guarantees import ApproxDP
+from dpverify.accounting.accountant import Accountant
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms import Laplace
+from dpverify.neighbors import Relation
+from dpverify.tracing import trace
+from dpverify.tracing.evidence.outcomes import most_of, representable
 from dpverify.tracing.evidence.spending import composed_delta
-from dpverify.tracing.recording.alignment import align
 from dpverify.tracing.recording.laws import (
     CAUCHY,
     EXPONENTIAL,
@@ -22,12 +27,13 @@ from dpverify.tracing.recording.laws import (
     LOGISTIC,
     NORMAL,
     UNIFORM,
-    Law,
+    NoiseLaw,
     coin,
     cut_cost,
     largest_loss,
     shift_cost,
 )
+from dpverify.tracing.recording.sums import align
 
 DENSITIES = {
     LAPLACE: stats.laplace,
@@ -39,7 +45,7 @@ DENSITIES = {
 }
 
 
-def hockey_stick(law: Law, shift: float, epsilon: float) -> float:
+def hockey_stick(law: NoiseLaw, shift: float, epsilon: float) -> float:
     """The larger of ∫ (f(x) − e^ε·f(x ± s))⁺ dx, by quadrature."""
     density = DENSITIES[law].pdf
     ends = sorted([-60.0, -shift, 0.0, shift, 1.0, 1.0 - shift, 1.0 + shift, 60.0])
@@ -58,7 +64,7 @@ def hockey_stick(law: Law, shift: float, epsilon: float) -> float:
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("shift", [0.25, 0.8])
 def test_exact_pairs_have_the_profile_of_the_densities(
-    law: Law, epsilon: float, shift: float
+    law: NoiseLaw, epsilon: float, shift: float
 ) -> None:
     cost = shift_cost(law, shift, 1.0)
     assert cost.exact
@@ -69,7 +75,7 @@ def test_exact_pairs_have_the_profile_of_the_densities(
 
 @pytest.mark.parametrize("law", [LOGISTIC, CAUCHY], ids=lambda law: law.name)
 @pytest.mark.parametrize("shift", [0.25, 2.0])
-def test_bounds_of_other_laws_lie_above(law: Law, shift: float) -> None:
+def test_bounds_of_other_laws_lie_above(law: NoiseLaw, shift: float) -> None:
     cost = shift_cost(law, shift, 1.0)
     assert not cost.exact
     for epsilon in (0.0, 0.2, 1.0):
@@ -94,7 +100,7 @@ def test_discrete_laplace_by_summing(p: float, steps: int, epsilon: float) -> No
     mass = p / (1 + q) * q ** np.abs(k)
     other = p / (1 + q) * q ** np.abs(k - steps)
     exact = float(np.maximum(mass - math.exp(epsilon) * other, 0.0).sum())
-    pair = shift_cost(Law("discrete laplace", p), float(steps), 1.0).above
+    pair = shift_cost(NoiseLaw("discrete laplace", p), float(steps), 1.0).above
     assert composed_delta((pair,), epsilon).upper == pytest.approx(exact, abs=1e-9)
 
 
@@ -126,21 +132,96 @@ def test_cut_off_noise_is_bounded_from_above(high: float, shift: float) -> None:
     law=st.sampled_from([LAPLACE, NORMAL, LOGISTIC, CAUCHY]),
 )
 def test_coins_have_conditional_probabilities(
-    cut: float, low: float, high: float, law: Law
+    cut: float, low: float, high: float, law: NoiseLaw
 ) -> None:
     cut = min(max(cut, low), high)
     cdf = DENSITIES[law].cdf
     exact = (cdf(high) - cdf(cut)) / (cdf(high) - cdf(low))
     yes, no = coin(law, (low, high), cut, up=True)
     assert float(yes) == pytest.approx(float(exact), abs=1e-9)
-    assert yes + no == 1
-    assert coin(law, (low, high), cut, up=False) == (no, yes)
+    assert float(yes) + float(no) == pytest.approx(1.0, abs=1e-15)
+    back = coin(law, (low, high), cut, up=False)
+    assert (float(back[0]), float(back[1])) == (float(no), float(yes))
 
 
-def test_far_tails_of_coins_keep_their_digits() -> None:
-    yes, _ = coin(LAPLACE, (-math.inf, math.inf), 700.0, up=True)
-    assert float(yes) == pytest.approx(0.5 * math.exp(-700.0), rel=1e-12)
-    assert isinstance(yes, Fraction)
+@pytest.mark.parametrize("up", [False, True])
+@pytest.mark.parametrize(
+    ("law", "log_tail"),
+    [
+        (LAPLACE, -700.0 - math.log(2.0)),
+        (LOGISTIC, -700.0),
+        (CAUCHY, -math.log(700.0 * math.pi)),
+        (NORMAL, -245_000.0 - math.log(700.0 * math.sqrt(2.0 * math.pi))),
+    ],
+)
+def test_far_tails_of_coins_keep_their_digits(law: NoiseLaw, log_tail: float, up: bool) -> None:  # noqa: FBT001
+    """Both outcomes, on either side; to first order, which is right to 1/700² here."""
+    rare = coin(law, (-math.inf, math.inf), 700.0 if up else -700.0, up=up)[0]
+    assert float(rare.log()) == pytest.approx(log_tail, abs=3e-6)
+
+
+@pytest.mark.parametrize("law", [EXPONENTIAL, GUMBEL])
+def test_far_tails_of_laws_that_are_not_symmetric(law: NoiseLaw) -> None:
+    rare = coin(law, (-math.inf, math.inf), 700.0, up=True)[0]
+    assert float(rare.log()) == pytest.approx(-700.0, abs=1e-9)
+
+
+def test_rare_outcomes_are_raised_by_one_factor() -> None:
+    """The pair of e^-3000 and e^-2999 is a post-processing of what stands for it."""
+    p, q = ((arb(-x)).exp() for x in (3000, 2999))
+    pair, exact = representable([p, 1 - p], [q, 1 - q])
+    assert not exact
+    assert most_of(pair) == pytest.approx(1.0, rel=1e-12)
+    assert max(pair.left[0], pair.right[0]) == Fraction(1, 2**1000)
+    singular, _ = representable([p, 1 - p], [arb(-9000).exp(), 1 - arb(-9000).exp()])
+    assert most_of(singular) == math.inf
+    plain, exact = representable([arb(1) / 4, arb(3) / 4], [arb(1) / 2, arb(1) / 2])
+    assert exact
+    assert plain.left == (Fraction(1, 4), Fraction(3, 4))
+
+
+# A claim about all outcomes is about rare ones, too: e^-1000 against e^-2000 loses 1000.
+RARE = {
+    "comparison": lambda x, rng: x + rng.laplace(scale=1e-3) > 0.0,
+    "among others": lambda x, rng: [x + rng.laplace(scale=1e-3) > 0.0, rng.laplace()],
+    "Gaussian": lambda x, rng: bool(rng.normal(x, 0.01) > 0),
+    "branch": lambda x, rng: "high" if x + rng.laplace(scale=1e-3) > 0 else "low",
+    "vector": lambda x, rng: (x + rng.laplace(scale=1e-3, size=3) > 0).tolist(),
+    "Gumbel": lambda x, rng: int(np.argmax(np.array([1e3 * x, 0.0]) + rng.gumbel(size=2))),
+    "coins": lambda x, rng: int(rng.binomial(400, 1e-2 * x)),
+}
+
+
+@pytest.mark.parametrize("name", RARE)
+def test_rare_outcomes_count(name: str) -> None:
+    found = trace(RARE[name], left=1.0, right=2.0, claim=PureDP(epsilon=1.0), confirm=False)
+    assert found.verdict in {"overspent", "leaking", "refuted"}
+
+
+@pytest.mark.parametrize(
+    "shifts",
+    [[0.1] * 20, [0.25] * 14 + [0.01], [0.05, 0.2] * 8, list(np.linspace(0.02, 0.3, 25))],
+    ids=["alike", "one smaller", "two sizes", "all different"],
+)
+def test_many_shifts_are_composed_one_by_one_where_delta_allows(shifts: list[float]) -> None:
+    """Against an accountant that is given every shift by itself."""
+    found = trace(
+        lambda x, rng: np.array(x) + rng.laplace(size=len(x)),
+        left=[0.0] * len(shifts),
+        right=shifts,
+        claim=PureDP(epsilon=9.0),
+        executions=2,
+        confirm=False,
+    )
+    exact = Accountant(relation=Relation.ADD_REMOVE)
+    for shift in shifts:
+        exact = exact.compose(Laplace(scale=1.0, l1_sensitivity=shift))
+    bracket, wanted = found.epsilon(1e-6), exact.epsilon(1e-6)
+    assert bracket.lower <= wanted.upper
+    assert bracket.upper >= wanted.lower
+    loose = 1e-5 if len(set(shifts)) <= 24 else 0.01
+    assert bracket.upper - bracket.lower <= loose * bracket.upper
+    assert bracket.upper <= 0.995 * found.epsilon(0.0).upper
 
 
 @given(

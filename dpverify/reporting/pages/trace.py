@@ -3,7 +3,7 @@
 import math
 
 from dpverify.reporting.page import Page, Section, TextTable, Tone
-from dpverify.tracing.evidence.spending import Release
+from dpverify.tracing.evidence.releases import Release
 from dpverify.tracing.traced import Traced
 
 _TONES: dict[str, Tone] = {"shown": "good", "refuted": "bad"}

@@ -1,6 +1,7 @@
 """From replays to verdicts.
 
-- `spending`: releases by line and what they cost; `judging`: whether that is within a claim;
-- `steering`, `enumeration`: transcripts that are chosen; `understanding`: differences that are no
-  leaks; `determination`: whether an output determines its releases.
+- `releases`: one release by line; `shifts`, `outcomes`: what numbers and choices cost; `spending`:
+  what all of them cost together; `judging`: whether that is within a claim;
+- `steering`, `enumeration`, `crossing`: transcripts that are chosen; `understanding`: differences
+  that are no leaks; `determination`: whether an output determines its releases.
 """

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from dpverify.claims import AuditClaim
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.tracing.evidence.steering import _alternating, _far
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.evidence.steering import alternating, far_out
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Event, Move, Value
 from dpverify.tracing.recording.journal import Recording
 from dpverify.tracing.recording.outputs import numbers_in
-from dpverify.tracing.recording.runs import Run, Twin, record
+from dpverify.tracing.recording.runs import TracedRun, Twin, record
 
 Floats = NDArray[np.float64]
 
@@ -97,13 +97,13 @@ def determination(  # noqa: C901  # one condition after the other
     return Determination(words, always=False, executions=count)
 
 
-def _scripts(seed: int, most: int) -> list[Script]:
+def _scripts(seed: int, most: int) -> list[NoiseScript]:
     shaped = [
-        Script(seed + 11, shape=lambda law, z: _far(law, z, 12.0), until=most),
-        Script(seed + 12, shape=lambda law, z: _far(law, z, -12.0), until=most),
-        Script(seed + 13, shape=_alternating, until=most),
+        NoiseScript(seed + 11, shape=lambda law, z: far_out(law, z, 12.0), until=most),
+        NoiseScript(seed + 12, shape=lambda law, z: far_out(law, z, -12.0), until=most),
+        NoiseScript(seed + 13, shape=alternating, until=most),
     ]
-    return [*shaped, *(Script(seed + 17 * k) for k in range(1, RUNS - len(shaped) + 1))]
+    return [*shaped, *(NoiseScript(seed + 17 * k) for k in range(1, RUNS - len(shaped) + 1))]
 
 
 def _innocent(journal: Recording, event: Event, lossy: bool) -> bool:  # noqa: FBT001
@@ -116,7 +116,7 @@ def _innocent(journal: Recording, event: Event, lossy: bool) -> bool:  # noqa: F
     return False
 
 
-def releases_of(run: Run) -> list[tuple[str, tuple[int, ...]]]:
+def releases_of(run: TracedRun) -> list[tuple[str, tuple[int, ...]]]:
     """Releases of a run, by kind and shape; comparisons may be more or fewer."""
     return [
         (type(event).__name__, np.shape(event.values))
@@ -125,7 +125,7 @@ def releases_of(run: Run) -> list[tuple[str, tuple[int, ...]]]:
     ]
 
 
-def _released(run: Run, number: int, flat: int) -> float:
+def _released(run: TracedRun, number: int, flat: int) -> float:
     """The value of one release; its event may have another number where comparisons differ."""
     event = run.journal.events[number] if number < len(run.journal.events) else None
     if not isinstance(event, (Value, Bits)):

@@ -10,15 +10,16 @@ from itertools import cycle, islice, permutations, product
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.pairs.finite import FinitePair
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Event, Pick, Value
 from dpverify.tracing.recording.journal import Recording
-from dpverify.tracing.recording.laws import coin
+from dpverify.tracing.recording.laws import as_fraction, coin
 from dpverify.tracing.recording.places import Place
-from dpverify.tracing.recording.runs import Run, record
+from dpverify.tracing.recording.runs import TracedRun, record
 
 _MOST_BITS = 5
 _MOST_ORDER = 4
@@ -48,7 +49,7 @@ class TooMany(Exception):
     """More outcomes than the budget of runs allows, or randomness that cannot be enumerated."""
 
 
-def enumerable(run: Run) -> bool:
+def enumerable(run: TracedRun) -> bool:
     """Whether everything random in the run has finitely many outcomes of known probability."""
     events = run.journal.events
     return bool(events) and all(_is_finite(run.journal, event) for event in events)
@@ -69,7 +70,7 @@ def _is_finite(journal: Recording, event: Event) -> bool:
             return False
 
 
-def paths(run: Run) -> int:
+def paths(run: TracedRun) -> int:
     """How many runs it would take to list all outcomes, judging by one run."""
     total = 1
     for event in run.journal.events:
@@ -122,12 +123,12 @@ def _repeated(
         if count[0] >= budget:
             return False
         count[0] += 1
-        if _spelled(record(mechanism, data, Script(seed, outcomes=forced))) != name:
+        if _spelled(record(mechanism, data, NoiseScript(seed, outcomes=forced))) != name:
             raise NotRepeated(count[0])
     return True
 
 
-def _spelled(run: Run) -> str:
+def _spelled(run: TracedRun) -> str:
     return canonical(sorted((repr(p), canonical(v)) for p, v in run.leaves.items()))
 
 
@@ -145,7 +146,7 @@ def _law(
         count[0] += 1
         if runs + len(waiting) > budget:
             raise TooMany
-        run = record(mechanism, data, Script(seed, outcomes=forced))
+        run = record(mechanism, data, NoiseScript(seed, outcomes=forced))
         if not run.journal.events or not enumerable(run):
             raise TooMany
         mass = Fraction(1)
@@ -211,6 +212,15 @@ def _options(journal: Recording, event: Any) -> Iterator[tuple[Any, Fraction]]:
             raise TooMany
 
 
+def _exact(chance: arb) -> Fraction:
+    """A probability as a rational that one can compute with."""
+    if chance == 0:
+        return Fraction(0)
+    if not chance > arb(2) ** -1000:
+        raise TooMany
+    return as_fraction(chance)
+
+
 def _bits(journal: Recording, event: Bits) -> Iterator[tuple[Any, Fraction]]:
     shape = np.shape(event.idx)
     flat = [np.broadcast_to(np.asarray(x), shape).reshape(-1) for x in (event.offset, event.coef)]
@@ -222,7 +232,7 @@ def _bits(journal: Recording, event: Bits) -> Iterator[tuple[Any, Fraction]]:
         up = bool(raised[i]) == bool(flat[1][i] > 0)
         window = (float(lows[i]), float(highs[i]))
         cut = float(-flat[0][i] / flat[1][i])
-        chances.append(coin(journal.draws.law_of(int(j)), window, cut, up=up))
+        chances.append([_exact(p) for p in coin(journal.draws.law_of(int(j)), window, cut, up=up)])
     for others in product((False, True), repeat=len(draws)):
         mass = Fraction(1)
         for flip, chance in zip(others, chances, strict=True):

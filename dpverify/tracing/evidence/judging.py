@@ -17,12 +17,12 @@ from dpverify.guarantees import (
 )
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
+from dpverify.tracing.evidence.releases import ROUNDING
 from dpverify.tracing.evidence.spending import (
-    ROUNDING,
     Spending,
-    _hides_nothing,
     composed_delta,
     composed_epsilon,
+    hides_nothing,
 )
 
 
@@ -41,16 +41,21 @@ def most(epsilon: float) -> float:
 
 def judge(claim: AuditClaim, spent: Spending) -> Judged:
     """WITHIN if an upper bound keeps the claim, ABOVE if a lower bound breaks it."""
-    if within(claim, spent.judged):
+    if any(within(claim, pairs) for pairs in spent.judged):
         return Judged.WITHIN
-    return Judged.ABOVE if spent.exact and breaks(claim, spent.below) else Judged.OPEN
+    return Judged.ABOVE if spent.exact and is_broken(claim, spent) else Judged.OPEN
+
+
+def is_broken(claim: AuditClaim, spent: Spending) -> bool:
+    """Whether one of the lower bounds breaks the claim."""
+    return any(breaks(claim, pairs) for pairs in {spent.below, spent.below_apart})
 
 
 def within(claim: AuditClaim, pairs: tuple[Pair, ...]) -> bool:
     """Whether the composition of these pairs keeps the claim, up to rounding."""
     if not pairs:
         return True
-    if _hides_nothing(pairs):
+    if hides_nothing(pairs):
         return _vacuous(claim)
     match claim:
         case PureDP(epsilon=epsilon):

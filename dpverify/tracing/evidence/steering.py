@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tracing.recording.draws import Script
-from dpverify.tracing.recording.events import Bits, Move, Value
-from dpverify.tracing.recording.laws import Law, coin
-from dpverify.tracing.recording.runs import Run, Twin
+from dpverify.tracing.recording.draws import NoiseScript
+from dpverify.tracing.recording.events import Bits, Move, Pick, Value
+from dpverify.tracing.recording.laws import NoiseLaw, coin
+from dpverify.tracing.recording.runs import TracedRun, Twin
 
 _MOST_COINS = 16
-_FAR = 12.0  # in scales: what happens once in 160,000 runs with Laplace noise
+FAR = 12.0  # in scales: what happens once in 160,000 runs with Laplace noise
 
 
 def _all(value: Any, to: float) -> Any:  # noqa: ANN401  # a float or an array
     return np.full_like(value, to) if isinstance(value, np.ndarray) else to
 
 
-def _far(law: Law, value: Any, to: float) -> Any:  # noqa: ANN401
+def far_out(law: NoiseLaw, value: Any, to: float) -> Any:  # noqa: ANN401
     """Noise `to` scales away from 0, or at the end of its support on that side."""
     match law.name:
         case "uniform":
@@ -30,7 +30,7 @@ def _far(law: Law, value: Any, to: float) -> Any:  # noqa: ANN401
             return _all(value, math.ceil(to) if to > 0 else least)
         case "integers":
             return _all(value, law.parameter - 1.0 if to > 0 else 0.0)
-        case "normal" if abs(to) <= _FAR:
+        case "normal" if abs(to) <= FAR:
             return _all(
                 value, math.copysign(math.sqrt(2.0 * abs(to)), to)
             )  # as likely as Laplace's
@@ -38,20 +38,28 @@ def _far(law: Law, value: Any, to: float) -> Any:  # noqa: ANN401
             return _all(value, to)
 
 
-def _alternating(law: Law, value: Any, to: float = _FAR) -> Any:  # noqa: ANN401
+def alternating(law: NoiseLaw, value: Any, to: float = FAR) -> Any:  # noqa: ANN401
     if not isinstance(value, np.ndarray):
-        return _far(law, value, to if value > 0.5 else -to)
-    ups, downs = _far(law, value, to), _far(law, value, -to)
+        return far_out(law, value, to if value > 0.5 else -to)
+    ups, downs = far_out(law, value, to), far_out(law, value, -to)
     return np.where(np.arange(value.size).reshape(value.shape) % 2 == 0, ups, downs)
 
 
-def _tie(law: Law, value: Any) -> Any:  # noqa: ANN401
+def _tie(law: NoiseLaw, value: Any) -> Any:  # noqa: ANN401
     return value if law.name in {"uniform", "integers", "geometric"} else _all(value, 0.0)
 
 
-def scripts(base: Run, seed: int, delta: float = 0.0) -> Iterator[Script]:
+def reach_of(delta: float) -> float:
+    """How far noise is moved, in scales: beyond, transcripts are rarer than δ."""
+    return FAR if not delta else min(FAR, 0.8 * math.log(0.5 / min(delta, 0.4)))
+
+
+def scripts(
+    base: TracedRun, seed: int, delta: float = 0.0, spot: int | None = None
+) -> Iterator[NoiseScript]:
     """Transcripts worth tracing after a first one: flips of its comparisons come first.
 
+    `spot` is the first record that differs: samples that take it, orders that put it first or last.
     A claim with δ > 0 allows anything on transcripts of smaller probability: those are left out.
     """
     seen: dict[Any, int] = {}
@@ -60,17 +68,35 @@ def scripts(base: Run, seed: int, delta: float = 0.0) -> Iterator[Script]:
         if isinstance(event, Bits) and seen.setdefault(event.place, 0) < 2:
             seen[event.place] += 1
             if not delta or _chance(base, event) > delta:
-                yield Script(seed, outcomes={number: np.logical_not(event.outcome)[()]})
-    reach = _FAR if not delta else min(_FAR, 0.8 * math.log(0.5 / min(delta, 0.4)))
-    for far in (reach, -reach, *(() if delta else (100 * _FAR, -100 * _FAR))):
-        yield Script(seed, shape=partial(_far, to=far), until=most)
-    yield Script(seed, shape=partial(_alternating, to=reach), until=most)
-    yield Script(seed, shape=_tie, until=most)
+                yield NoiseScript(seed, outcomes={number: np.logical_not(event.outcome)[()]})
+        elif isinstance(event, Pick) and seen.setdefault(event.place, 0) < 2 and spot is not None:
+            seen[event.place] += 1
+            for outcome in _with_record(event, spot):
+                yield NoiseScript(seed, outcomes={number: outcome})
+    reach = reach_of(delta)
+    for far in (reach, -reach, *(() if delta else (100 * FAR, -100 * FAR))):
+        yield NoiseScript(seed, shape=partial(far_out, to=far), until=most)
+    yield NoiseScript(seed, shape=partial(alternating, to=reach), until=most)
+    yield NoiseScript(seed, shape=_tie, until=most)
     for more in range(1, 4):
-        yield Script(seed + 1000 * more)
+        yield NoiseScript(seed + 1000 * more)
 
 
-def _chance(base: Run, event: Bits) -> float:
+def _with_record(event: Pick, spot: int) -> Iterator[Any]:
+    """Outcomes of an order or of a sample in which one record stands first, or last."""
+    outcome = np.array(event.outcome)
+    if outcome.ndim != 1 or not outcome.size or outcome.dtype.kind not in "iu":
+        return
+    if event.key[0] == "permutation" and spot < len(outcome):
+        others = outcome[outcome != spot]
+        yield np.r_[spot, others]
+        yield np.r_[others, spot]
+    elif event.key[0] == "choice" and event.weights is None and spot < event.key[2]:
+        outcome[0] = spot if spot not in outcome else outcome[0]
+        yield outcome
+
+
+def _chance(base: TracedRun, event: Bits) -> float:
     """The probability that a comparison falls the other way; of several, the least likely one."""
     shape = np.shape(event.idx)
     parts = [np.broadcast_to(np.asarray(x), shape).reshape(-1) for x in (event.offset, event.coef)]
@@ -85,7 +111,7 @@ def _chance(base: Run, event: Bits) -> float:
     return min(chances, default=0.0)
 
 
-def worst_script(twin: Twin, seed: int, target: float, *, simple: bool) -> Script:
+def worst_script(twin: Twin, seed: int, target: float, *, simple: bool) -> NoiseScript:
     """The transcript on which the releases of a twin lose the most, or more than `target`.
 
     Laplace noise loses |d| wherever z has the sign of its shift d; Gaussian noise loses z·d + d²/2,
@@ -108,4 +134,4 @@ def worst_script(twin: Twin, seed: int, target: float, *, simple: bool) -> Scrip
             if move.law.name in {"laplace", "normal", "logistic"} and abs(t) < 1e6:
                 fixed[int(j)] = float(np.sign(d) * t)
     most = twin.left.journal.draws.top
-    return Script(seed, fixed=fixed, shape=_tie if simple else None, until=most)
+    return NoiseScript(seed, fixed=fixed, shape=_tie if simple else None, until=most)

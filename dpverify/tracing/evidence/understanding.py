@@ -12,10 +12,10 @@ from dpverify.claims import AuditClaim
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import OTHER
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Pick, Puzzle, Value
 from dpverify.tracing.recording.outputs import Part, differing, differing_parts, part_of
-from dpverify.tracing.recording.runs import Run, Twin, record, replay
+from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 
 _LONELY = 6  # comparisons that may have no counterpart
 
@@ -41,18 +41,18 @@ class Runner:
     returned: bool = False
     raised: str = ""
 
-    def _record(self, data: Any, script: Script, *, eager: int = 0) -> Run:
+    def record(self, data: Any, script: NoiseScript, *, eager: int = 0) -> TracedRun:
         self.used += 1
         found = record(self.mechanism, data, script, eager=eager)
         self.returned = self.returned or not found.raised
         self.raised = found.raised or self.raised
         return found
 
-    def _replay(self, data: Any, base: Run, flips: Any = None) -> Twin:
+    def replay(self, data: Any, base: TracedRun, flips: Any = None) -> Twin:
         self.used += 1
         return replay(self.mechanism, data, base, flips=flips)
 
-    def _matched(self, base: Run, script: Script) -> Twin | None:
+    def _matched(self, base: TracedRun, script: NoiseScript) -> Twin | None:
         """A replay in which one comparison has no counterpart, in either direction.
 
         So a histogram tells which categories are common: a rare one is compared and left out.
@@ -62,7 +62,7 @@ class Runner:
         for known, data in sides:
             run = known
             if run is None:
-                run = self._record(self.right, script)
+                run = self.record(self.right, script)
             events = run.journal.events
             lonely = [
                 n
@@ -81,14 +81,14 @@ class Runner:
                 best = best or found
         return best
 
-    def _by_hand(self, base: Run, twin: Twin) -> Puzzle | None:
+    def _by_hand(self, base: TracedRun, twin: Twin) -> Puzzle | None:
         """The line of noise that data may have met unseen: what leaks must vary with it.
 
         All noise whose part is understood is held fixed, and the rest drawn anew. If what differs
         in the output does not move, it is data. If it moves, and came from coins, then the two
         sides must be able to say the same.
         """
-        unmoved = _unmoved(twin)
+        unmoved = unmoved_events(twin)
         if not unmoved:
             return None
         moved = {d.event for d in twin.differences}
@@ -101,13 +101,13 @@ class Runner:
         told = differing_parts(base.leaves, twin.right.leaves)
         if not told:
             return None
-        sides: tuple[list[Run], list[Run]] = ([base], [])
+        sides: tuple[list[TracedRun], list[TracedRun]] = ([base], [])
         for k in range(_TRIES // 2):
             if self.used + 4 > self.budget:
                 raise OutOfRuns
             for data, runs, step in ((self.left, sides[0], 31), (self.right, sides[1], 37)):
-                script = Script(self.seed + step * (k + 1), fixed=fixed)
-                runs.append(self._record(data, script))
+                script = NoiseScript(self.seed + step * (k + 1), fixed=fixed)
+                runs.append(self.record(data, script))
             if k == 2 and not _vary(sides[0], told):
                 return None
             if not (isinstance(unmoved[0], Bits) or _is_coin(unmoved[0])):
@@ -117,7 +117,7 @@ class Runner:
                 return Puzzle(unmoved[0].place, "noise is made from coins here")
         return None
 
-    def _flipped(self, base: Run, twin: Twin) -> Twin | None:
+    def _flipped(self, base: TracedRun, twin: Twin) -> Twin | None:
         """A replay with one coin turned, if that gives the same output: randomized response.
 
         The coin must be turned back by the same rule when it fell the other way.
@@ -126,19 +126,19 @@ class Runner:
             if self.used + 4 > self.budget:
                 raise OutOfRuns
             flips = {number: turn}
-            found = self._replay(self.right, base, flips)
+            found = self.replay(self.right, base, flips)
             if found.leaks:
                 continue
             event = base.journal.events[number]
-            script = Script(base.journal.script.seed, outcomes={number: _other(event, turn)})
-            other = self._record(self.left, script)
-            back = self._replay(self.right, other, flips)
+            script = NoiseScript(base.journal.script.seed, outcomes={number: _other(event, turn)})
+            other = self.record(self.left, script)
+            back = self.replay(self.right, other, flips)
             if not back.leaks:
                 return found
         return None
 
 
-def _unmoved(twin: Twin) -> list[Any]:
+def unmoved_events(twin: Twin) -> list[Any]:
     """Events of noise that met no data in sight; numbers before coins."""
     moved = {d.event for d in twin.differences}
     found = [
@@ -153,18 +153,18 @@ def _is_coin(event: Any) -> bool:
     return isinstance(event, Pick) and event.key[0] not in OTHER
 
 
-def _vary(runs: list[Run], told: list[Part]) -> bool:
+def _vary(runs: list[TracedRun], told: list[Part]) -> bool:
     """Whether what differs between the sides also differs between runs on one of them."""
     return len({canonical([part_of(run.leaves, part) for part in told]) for run in runs}) > 1
 
 
-def _meet(sides: tuple[list[Run], list[Run]], told: list[Part]) -> bool:
+def _meet(sides: tuple[list[TracedRun], list[TracedRun]], told: list[Part]) -> bool:
     """Whether some run of either side shows the same at the places that differ."""
     seen = [{canonical([part_of(r.leaves, part) for part in told]) for r in runs} for runs in sides]
     return bool(seen[0] & seen[1])
 
 
-def _positions(base: Run, twin: Twin) -> list[tuple[int, Any]]:
+def _positions(base: TracedRun, twin: Twin) -> list[tuple[int, Any]]:
     """Coins that may have to be turned, the likeliest first: same place in coins and in output."""
     changed: set[int] = set()
     for path in differing(base.leaves, twin.right.leaves):

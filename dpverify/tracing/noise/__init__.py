@@ -2,8 +2,9 @@
 
 - `numbers`, `arrays`, `views`: the values; `shapes`, `arithmetic`, `functions`: what numpy does to
   them;
-- `generator`: a generator whose draws are such values; `seeds`: what it is given; `sources`: all
-  other randomness that code may reach for; `libraries`: mechanisms of other libraries.
+- `generator`: a generator whose draws are such values; `standins`: all other generators that code
+  may reach for; `tensors`: noise of torch; `own`, `libraries`: mechanisms of this library and of
+  others; `sources`: puts them in place for the time of a run.
 """
 
 from dpverify.tracing.noise import arithmetic, arrays, functions, numbers, shapes, views

@@ -20,6 +20,7 @@ from dpverify.tracing.noise.shapes import (
     is_noisy,
     plain,
     reshaped,
+    settled,
     shape_of,
     stored,
     with_terms,
@@ -66,6 +67,9 @@ def _followed(
         return NotImplemented
     if ufunc in _PRODUCTS and any(is_noisy(x) and eager(x, inputs) for x in inputs):
         return ufunc(*[plain(x, place) for x in inputs], **options)
+    if ufunc in _SUMS and any(is_noisy(x) and settled(x) for x in inputs):
+        known = [plain(x, place) if is_noisy(x) and settled(x) else x for x in inputs]
+        return ufunc(*known, **options)
     handler = _LINEAR.get(ufunc)
     return NotImplemented if handler is None else as_number(handler(inputs, place))
 
@@ -87,6 +91,7 @@ def _at(ufunc: np.ufunc, inputs: Any, place: Place) -> None:
     target.overwrite(numbers, place)
 
 
+_SUMS = {np.add, np.subtract}
 _PRODUCTS = {np.multiply, np.true_divide, np.matmul}
 
 

@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN401, FBT002, PLR0913, PLR0917  # the signatures are numpy's
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,8 @@ from scipy.special import gammaln, xlog1py, xlogy
 from dpverify.errors import DPVerifyError
 from dpverify.tracing.noise.arrays import NoisyArray
 from dpverify.tracing.noise.numbers import NoisyNumber
-from dpverify.tracing.noise.seeds import told
 from dpverify.tracing.noise.shapes import is_noisy
+from dpverify.tracing.recording.events import Pick, Value
 from dpverify.tracing.recording.journal import CURRENT
 from dpverify.tracing.recording.laws import (
     CAUCHY,
@@ -22,11 +23,13 @@ from dpverify.tracing.recording.laws import (
     LOGISTIC,
     NORMAL,
     UNIFORM,
-    Law,
+    NoiseLaw,
 )
 from dpverify.tracing.recording.places import Place, here
 
 _MOST_OUTCOMES = 400
+FEW = 2.0**31  # seeds that are drawn from fewer numbers can be tried one by one
+_SHORT = 8
 OTHER = (
     *("beta", "chisquare", "dirichlet", "f", "gamma", "hypergeometric", "lognormal", "logseries"),
     *("multinomial", "multivariate_hypergeometric", "negative_binomial", "noncentral_chisquare"),
@@ -41,7 +44,43 @@ class _Zero(float):
 
 
 NO_LOCATION = _Zero(0.0)
+_UNUSED = np.random.PCG64(0)  # a generator has to have bits; no method here draws from them
 _SIMPLE = {float, int, _Zero}
+
+
+def told(value: Any) -> str:
+    """A parameter as text that differs if the parameter does: no digit or element is left out."""
+    if hasattr(value, "__array__"):
+        array = np.asarray(value)
+        if array.dtype.kind == "O" or array.size <= _SHORT:
+            return f"{array.tolist()!r} ({array.dtype})"
+        digest = hashlib.blake2b(array.tobytes(), digest_size=8).hexdigest()
+        return f"{array.size} numbers {digest} ({array.dtype}, {array.shape})"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(told, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{told(key)}: {told(part)}' for key, part in value.items())}}}"
+    return repr(value)
+
+
+def check_seed_is_secret(journal: Any, seed: Any, place: Place) -> None:
+    """Note a seed that was drawn from few numbers: anyone can try what each of them gives."""
+    entropy = getattr(seed, "entropy", seed)
+    numbers = np.ravel(np.asarray(entropy, dtype=object)).tolist()
+    whole = [n for n in numbers if isinstance(n, (int, np.integer))]
+    if not whole or any(abs(int(n)) >= FEW for n in whole):
+        return
+    if any(_is_drawn_from_few(journal, event) for event in journal.events):
+        journal.puzzle(place, "a seed is drawn from few numbers: its noise takes few values")
+
+
+def _is_drawn_from_few(journal: Any, event: Any) -> bool:
+    if isinstance(event, Pick):
+        return event.key[0] in {"choice", "permutation", "binomial"}
+    if not isinstance(event, Value) or not np.size(event.idx):
+        return False
+    laws = journal.draws.names_of(np.atleast_1d(event.idx))
+    return any(law.name == "integers" and law.parameter < FEW for law in laws)
 
 
 class NotTraceable(DPVerifyError):
@@ -92,7 +131,7 @@ class RecordingGenerator(np.random.Generator):
     """Passes for a generator; every draw is a form in the journal of the run."""
 
     def __init__(self, journal: Any) -> None:
-        super().__init__(np.random.PCG64(journal.script.seed))
+        super().__init__(_UNUSED)
         self.journal = journal
         self.tape: list[tuple[Any, Any, Any]] | None = None
         self.at = 0
@@ -102,7 +141,7 @@ class RecordingGenerator(np.random.Generator):
         self.tape = tape
         return self
 
-    def _start(self, journal: Any, law: Law, size: int | None, place: Place) -> int:
+    def _start(self, journal: Any, law: NoiseLaw, size: int | None, place: Place) -> int:
         """The number of the first draw: a new one, or that of a generator with the same seed."""
         tape = self.tape
         if tape is None:
@@ -142,7 +181,7 @@ class RecordingGenerator(np.random.Generator):
 
     # Location and scale.
 
-    def _draw(self, law: Law, loc: Any, scale: Any, size: Any) -> Any:
+    def _draw(self, law: NoiseLaw, loc: Any, scale: Any, size: Any) -> Any:
         place = here(3)
         journal = self.journal
         if journal is not CURRENT.get():
@@ -259,7 +298,7 @@ class RecordingGenerator(np.random.Generator):
     def geometric(self, p: Any, size: Any = None) -> Any:
         place = here(2)
         journal, p = self._open(place), float(_plain(p, place))
-        law = Law("geometric", p)
+        law = NoiseLaw("geometric", p)
         return self._whole(journal, law, 0, size, place)
 
     def integers(
@@ -282,9 +321,9 @@ class RecordingGenerator(np.random.Generator):
                 return rng.integers(low, high, size=size, dtype=kind, endpoint=endpoint)
 
             return self._pick(key, None, sample, place)
-        return self._whole(journal, Law("integers", float(width)), int(low), size, place)
+        return self._whole(journal, NoiseLaw("integers", float(width)), int(low), size, place)
 
-    def _whole(self, journal: Any, law: Law, low: int, size: Any, place: Place) -> Any:
+    def _whole(self, journal: Any, law: NoiseLaw, low: int, size: Any, place: Place) -> Any:
         touches = ((place, low),) if low else ()
         if size is None:
             start = self._start(journal, law, None, place)
@@ -304,8 +343,10 @@ class RecordingGenerator(np.random.Generator):
             return won.astype(np.int64) if isinstance(won, np.ndarray) else int(won)
         if np.ndim(n) == 0 and np.ndim(p) == 0 and n <= _MOST_OUTCOMES and size is None:
             weights = _binomial(int(n), float(p))
-            drawn = self._pick(("binomial",), weights, lambda rng: int(rng.binomial(n, p)), place)
-            return int(drawn)
+            if np.all(weights > 0.0) or p in {0, 1}:  # none is too small for a float
+                key: tuple[Any, ...] = ("binomial",)
+                drawn = self._pick(key, weights, lambda rng: int(rng.binomial(n, p)), place)
+                return int(drawn)
         key = ("binomial", told(n), told(p), told(size))
         return self._pick(key, None, lambda rng: rng.binomial(n, p, size), place)
 

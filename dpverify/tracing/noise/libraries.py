@@ -1,4 +1,4 @@
-"""Mechanisms of this library, of OpenDP and of diffprivlib, called inside a traced function.
+"""Mechanisms of OpenDP and of diffprivlib, and tables of pandas, inside a traced function.
 
 Their noise is made from bits in ways that no form follows. So the call as a whole is recorded: what
 went in on either side, and what came out, which a replay answers with. Additive noise becomes a
@@ -15,11 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from dpverify import mechanisms
-from dpverify.guarantees import ApproxDP, Guarantee, PureDP, ZeroConcentratedDP
-from dpverify.pairs.base import Pair
-from dpverify.pairs.gaussian import GaussianPair
+from dpverify.guarantees import ApproxDP, PureDP, ZeroConcentratedDP
 from dpverify.pairs.leaky_response import LeakyResponsePair
+from dpverify.tracing.noise.own import SOLVERS, own_patches, paid, same, solver_patches
 from dpverify.tracing.recording.events import Paid
 from dpverify.tracing.recording.journal import CURRENT
 from dpverify.tracing.recording.laws import NOTHING
@@ -30,10 +28,13 @@ Patch = tuple[Any, str, Any]
 
 def library_patches() -> list[Patch]:
     """Stand-ins for the mechanisms of those libraries that are loaded."""
-    return [*_own(), *_pandas(), *_opendp(), *_diffprivlib(), *_torch()]
+    return [*own_patches(), *solver_patches(), *_pandas(), *_opendp(), *_diffprivlib()]
 
 
-FOLLOWED = ("opendp.mod", "diffprivlib.mechanisms", "torch", "pandas")
+FOLLOWED = (
+    *("opendp.mod", "diffprivlib.mechanisms", "torch", "pandas"),
+    *(f"solvers.{name}" for name in SOLVERS),
+)
 """Modules whose functions are replaced where they are loaded."""
 
 
@@ -62,128 +63,6 @@ def _table(name: str, original: Any) -> Any:
         return type(self)(total.realize(here(2)), index=self.index, columns=self.columns)
 
     return method
-
-
-# This library.
-
-
-def _own() -> list[Patch]:
-    found: list[Patch] = []
-    for name in mechanisms.__all__:
-        kind = getattr(mechanisms, name)
-        if isinstance(kind, type) and "sample" in vars(kind):
-            found.append((kind, "sample", _own_sample(name, vars(kind)["sample"])))
-    return found
-
-
-def _own_sample(name: str, original: Any) -> Any:
-    def sample(self: Any, data: Any, size: int, *, rng: Any) -> Any:
-        from dpverify.tracing.noise.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
-
-        if not isinstance(rng, RecordingGenerator):
-            return original(self, data, size, rng=rng)
-        journal = CURRENT.get()
-        place = here(2)
-        if name in {"Laplace", "Gaussian"}:
-            answer = np.asarray(data, dtype=np.float64)
-            shape = (size, *answer.shape)
-            if name == "Laplace":
-                return answer + rng.laplace(0.0, float(self.scale), shape)
-            return answer + rng.normal(0.0, float(self.sigma), shape)
-
-        if name == "ExponentialMechanism" and size == 1:
-            options = np.arange(np.size(data))
-            weights = np.exp(self.log_density(options, data))
-            chosen = journal.pick(
-                (name,), weights, lambda rng: int(original(self, data, 1, rng=rng)[0]), place
-            )
-            return np.array([chosen])
-
-        def run() -> Any:
-            return original(self, data, size, rng=journal.script.rng)
-
-        def cost(left: Any, right: Any) -> Any:
-            return None if same(left, right) else _own_cost(self, name, size, left, right)
-
-        return journal.call(name, data, run, cost, place)
-
-    return sample
-
-
-def _own_cost(mechanism: Any, name: str, size: int, left: Any, right: Any) -> Any:
-    """The mechanism's claim, as often as its sensitivity fits between the inputs.
-
-    Inputs k sensitivities apart have k − 1 others between them on a straight line, each within
-    the sensitivity of the next: group privacy.
-    """
-    claimed = mechanism.claim.guarantee
-    steps = 1 if name in _ANY_TWO else _sensitivities(mechanism, name, left, right)
-    if isinstance(steps, str):
-        return steps
-    if steps * size == 1:
-        return paid(name, claimed)
-    if isinstance(claimed, PureDP):
-        return paid(name, PureDP(epsilon=claimed.epsilon * steps * size))
-    return f"what {name} costs {steps} times {size} is not known from its claim"
-
-
-_ANY_TWO = ("RandomizedResponse", "LeakyRandomizedResponse")
-"""Mechanisms whose claim is about any two inputs."""
-
-
-def _sensitivities(mechanism: Any, name: str, left: Any, right: Any) -> int | str:
-    one, two = (np.asarray(x, dtype=np.float64) for x in (left, right))
-    if one.shape != two.shape:
-        return f"the inputs of {name} have different shapes"
-    gap = (one - two).reshape(-1)
-    if name == "NormMechanism":
-        distance, most = np.linalg.norm(gap, mechanism.norm), mechanism.sensitivity
-    elif name in {"NoisyMax", "ExponentialMechanism", "SparseVector"}:
-        if mechanism.monotone and np.any(gap > 0) and np.any(gap < 0):
-            return f"{name} takes scores to be monotone, but some rise while others fall"
-        most = mechanism.sensitivity if name == "SparseVector" else mechanism.score_sensitivity
-        distance = np.abs(gap).max(initial=0.0)
-    else:
-        return f"how far apart the inputs of {name} may be is not known"
-    return _steps(float(distance), float(most), name)
-
-
-def _steps(distance: float, most: float, name: str) -> int | str:
-    if not math.isfinite(distance):
-        return f"the inputs of {name} are not finite"
-    return max(1, math.ceil(distance / most * (1 - 2.0**-50)))
-
-
-def same(left: Any, right: Any) -> bool:
-    """Whether two inputs are equal, whatever they are made of."""
-    try:
-        return bool(np.array_equal(np.asarray(left), np.asarray(right)))
-    except (TypeError, ValueError):
-        return bool(left == right)
-
-
-def paid(name: str, guarantee: Guarantee, *, shift: float = math.nan) -> Paid:
-    """What a library says of itself; the pair behind it where there is one."""
-    above: Pair = LeakyResponsePair(ApproxDP(epsilon=math.inf))
-    match guarantee:
-        case PureDP(epsilon=epsilon):
-            above = LeakyResponsePair(ApproxDP(epsilon=epsilon))
-        case ApproxDP():
-            above = LeakyResponsePair(guarantee)
-        case ZeroConcentratedDP(rho=rho) if math.isfinite(rho):
-            # Not dominated by this pair at all δ in general; it is for Gaussian noise, which is
-            # what the libraries at hand state zCDP for.
-            from fractions import Fraction  # noqa: PLC0415
-
-            above = GaussianPair(2 * Fraction(rho))
-        case _:
-            from dpverify.guarantees import GaussianDP  # noqa: PLC0415
-
-            if isinstance(guarantee, GaussianDP) and math.isfinite(guarantee.mu):
-                from fractions import Fraction  # noqa: PLC0415
-
-                above = GaussianPair(Fraction(guarantee.mu) ** 2)
-    return Paid(-1, NOWHERE, name, above, NOTHING, exact=False, shift=shift, scale=math.nan)
 
 
 # OpenDP.
@@ -279,12 +158,15 @@ def _diffprivlib() -> list[Patch]:
 def _randomise(name: str, original: Any) -> Any:
     def randomise(self: Any, *values: Any) -> Any:
         from dpverify.tracing.noise.generator import RecordingGenerator  # noqa: PLC0415  # a cycle
+        from dpverify.tracing.noise.shapes import plain  # noqa: PLC0415  # a cycle
 
         place = here(2)
         journal = CURRENT.get()
         rng = RecordingGenerator(journal)
         if name == "Laplace" and values:
             scale = self.sensitivity / (self.epsilon - math.log(1 - self.delta))
+            if not scale:
+                return _without_noise(journal, name, plain(values[0], place), place)
             return values[0] + rng.laplace(0.0, float(scale))
         if name in {"Gaussian", "GaussianAnalytic"} and hasattr(self, "_scale") and values:
             return values[0] + rng.normal(0.0, float(self._scale))
@@ -297,7 +179,7 @@ def _randomise(name: str, original: Any) -> Any:
                 (name,), weights, lambda own: int(own.choice(len(weights), p=weights)), place
             )
             return self.candidates[chosen] if self.candidates else chosen
-        given = [_numbers(value, place) for value in values]
+        given = [plain(value, place) for value in values]
         held = {key: value for key, value in vars(self).items() if key in _DATA}
         promise = ApproxDP(epsilon=float(self.epsilon), delta=float(self.delta))
 
@@ -311,6 +193,18 @@ def _randomise(name: str, original: Any) -> Any:
         )
 
     return randomise
+
+
+def _without_noise(journal: Any, name: str, value: Any, place: Any) -> Any:
+    """A mechanism that was told that nothing depends on the data adds nothing."""
+
+    def cost(left: Any, right: Any) -> Any:
+        said = f"diffprivlib {name} was told sensitivity 0 and adds no noise"
+        above = LeakyResponsePair(ApproxDP(epsilon=math.inf))
+        bill = Paid(-1, NOWHERE, said, above, NOTHING, exact=False, shift=math.nan, scale=math.nan)
+        return None if same(left, right) else bill
+
+    return journal.call(name, value, lambda: value, cost, place)
 
 
 def _randomised_cost(
@@ -349,24 +243,3 @@ def one_number(given: list[Any]) -> bool:
 
 _DATA = ("utility", "candidates", "measure")
 """What mechanisms of diffprivlib are given at birth and not with the call."""
-
-
-# torch.
-
-
-def _torch() -> list[Patch]:
-    """Noise of torch is recognized and said to be not understood."""
-    module = sys.modules.get("torch")
-    if module is None:
-        return []
-
-    def noted(name: str, original: Any) -> Any:
-        def draw(*args: Any, **options: Any) -> Any:
-            place = here(2)
-            CURRENT.get().puzzle(place, f"noise of torch.{name}() is not followed through tensors")
-            return original(*args, **options)
-
-        return draw
-
-    names = ("randn", "normal", "rand", "randn_like", "rand_like", "randint", "bernoulli")
-    return [(module, n, noted(n, getattr(module, n))) for n in names if hasattr(module, n)]

@@ -12,6 +12,7 @@ nobody may ever see more.
 import math
 import numbers
 from collections.abc import Callable
+from math import isfinite  # Python's own, whatever stands in its place during a run
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,8 @@ class NoisyNumber:
 
     def _plus(self, other: Any, sign: int) -> Any:
         kind = type(other)
+        if self.journal.eager and shapes.settled(self):
+            return self.realize(here()) + (other if sign > 0 else -other)
         if kind is NoisyNumber:
             return _joined(self, other, sign)
         if kind is float or kind is int or isinstance(other, _PLAIN):
@@ -102,6 +105,9 @@ class NoisyNumber:
         return _other(self, other, np.add if sign > 0 else np.subtract)
 
     def __add__(self, other: Any) -> Any:
+        if type(other) is float and not self.journal.eager:  # the common case, without a call
+            touches = (*self.touches[-_TOUCHES:], (here(1), other))
+            return NoisyNumber(self.journal, self.offset + other, self.idx, self.coef, touches)
         return self._plus(other, 1)
 
     __radd__ = __add__
@@ -165,10 +171,10 @@ class NoisyNumber:
         return int(value) if self.whole else float(value)
 
     def _compare(self, other: Any, op: str) -> Any:
-        if _is_number(other):
+        if type(other) is float or _is_number(other):
             place = here()
             gap = self.offset - other
-            simple = type(self.idx) is int and self.coef != 0 and math.isfinite(gap)
+            simple = type(self.idx) is int and self.coef != 0 and isfinite(gap)
             if simple and not self.journal.draws.law_of(self.idx).is_discrete:
                 return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
             return COMPARE[op](self.realize(place), other)
@@ -233,7 +239,7 @@ class NoisyNumber:
 
     def __abs__(self) -> Any:
         if type(self.idx) is int and not self.journal.draws.law_of(self.idx).is_discrete:
-            return Magnitude(self)
+            return NoisyMagnitude(self)
         return abs(self.realize(here(1)))
 
     def __copy__(self) -> "NoisyNumber":
@@ -314,7 +320,7 @@ for _name in (
     setattr(NoisyNumber, _name, _operator(_name))
 
 
-class Magnitude:
+class NoisyMagnitude:
     """|x| of a noisy number: compared with a bound it is two comparisons of x."""
 
     __slots__ = ("form",)
@@ -369,7 +375,7 @@ class Magnitude:
 
 
 def _forwarded(name: str) -> Callable[..., Any]:
-    def method(self: Magnitude, *others: Any) -> Any:
+    def method(self: NoisyMagnitude, *others: Any) -> Any:
         value = self._value()
         return getattr(value, name)(*others)
 
@@ -381,7 +387,7 @@ for _name in (
     *("__rtruediv__", "__pow__", "__rpow__", "__neg__", "__abs__", "__round__", "__int__"),
     *("__mod__", "__floordiv__", "__format__", "__repr__", "__str__"),
 ):
-    setattr(Magnitude, _name, _forwarded(_name))
+    setattr(NoisyMagnitude, _name, _forwarded(_name))
 
 
 def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:

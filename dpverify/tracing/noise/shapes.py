@@ -14,10 +14,11 @@ from dpverify.tracing.recording.events import (
     Factor,
     only_noise,
 )
-from dpverify.tracing.recording.laws import Law
+from dpverify.tracing.recording.laws import NoiseLaw
 from dpverify.tracing.recording.places import Place, here
 
-SHAPED, BOUNDED = Law("shaped"), Law("bounded")
+SHAPED, BOUNDED = NoiseLaw("shaped"), NoiseLaw("bounded")
+SETTLING = 3  # the level of `eager` at which nothing more is added to a form
 
 
 def is_noisy(value: Any) -> bool:
@@ -84,14 +85,21 @@ def eager(form: Any, factors: Any = ()) -> bool:
     Data times a noisy value is post-processing of the value; times a constant it is the same value
     in another unit. A replay that meets a factor which differs is repeated at level 1, where forms
     with something added to them become numbers first; and at level 2, where noise alone does so
-    when it meets an array, as if it were public: the start of a descent, a random projection.
+    when it meets an array, as if it were public: the start of a descent, a random projection. At
+    level 3 they become numbers also before anything more is added to them: the weights of a descent
+    from which the next gradient is computed.
     """
     level = form.journal.eager
     if not level:
         return False
     if not only_noise(form.touches):
         return True
-    return bool(level > 1 and any(isinstance(x, np.ndarray) and x.ndim for x in factors))
+    return bool(level == 2 and any(isinstance(x, np.ndarray) and x.ndim for x in factors))
+
+
+def settled(form: Any) -> bool:
+    """Whether a form becomes a number before anything more is added to it."""
+    return bool(form.journal.eager == SETTLING and not only_noise(form.touches))
 
 
 def is_raw(value: Any) -> bool:
@@ -115,7 +123,7 @@ def reshaped(func: Any, args: Any, kwargs: dict[str, Any], place: Place) -> Any:
         return result
     journal = noisy[0].journal
     others = [x for x in (*args, *kwargs.values()) if not is_noisy(x)]
-    if journal.eager > 1 and any(type(x) is not str and np.ndim(x) for x in others):
+    if journal.eager == 2 and any(type(x) is not str and np.ndim(x) for x in others):
         return result
     bounded = func is np.clip and _cut_off(args, kwargs)
     given = [None if is_noisy(x) else x for x in args], kwargs
@@ -130,7 +138,7 @@ def _cut_off(args: Any, kwargs: dict[str, Any]) -> bool:
     return any(b is not None and bool(np.all(np.isfinite(b))) for b in (low, high))
 
 
-def wrapped(journal: Any, law: Law, result: Any, place: Place, given: Any = ()) -> Any:
+def wrapped(journal: Any, law: NoiseLaw, result: Any, place: Place, given: Any = ()) -> Any:
     """Numbers that were made from raw noise and from what is `given` besides, as noise.
 
     Its law bears the digest of the numbers and of what was given. In a replay, the raw noise is
@@ -138,7 +146,7 @@ def wrapped(journal: Any, law: Law, result: Any, place: Place, given: Any = ()) 
     """
     text = repr((spelled(result), spelled(given))).encode()
     digest = int.from_bytes(hashlib.blake2b(text, digest_size=6).digest())
-    start = journal.shaped(Law(law.name, float(digest)), result, place)
+    start = journal.shaped(NoiseLaw(law.name, float(digest)), result, place)
     touches = ((place, Factor(1.0)),)
     if np.ndim(result) == 0:
         return NoisyNumber(journal, 0.0, start, 1.0, touches)

@@ -2,7 +2,7 @@
 
 - `places`: lines of code; `laws`: standard laws of noise, and what a shift costs;
 - `events`: what a run records; `draws`: its noise, numbered; `journal`: the recording;
-- `following`, `sums`, `alignment`, `pinning`: the noise that the neighbor needs; `replaying`: the
-  replay;
-- `outputs`: outputs as leaves; `runs`: one call of a mechanism; `lines`: which line is at fault.
+- `following`, `sums`, `pinning`: the noise that the neighbor needs; `replaying`: the replay;
+- `outputs`: outputs as leaves; `records`: which records differ; `runs`: one call of a mechanism;
+  `lines`: which line is at fault.
 """

@@ -3,12 +3,13 @@
 # ruff: noqa: ANN401  # operands are whatever the user has
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.recording.laws import Law
+from dpverify.tracing.recording.laws import NoiseLaw
 from dpverify.tracing.recording.places import NOWHERE, Place
 
 Floats = NDArray[np.float64]
@@ -35,9 +36,9 @@ class Coordinates:
     """The draws of one run, numbered; with the law and the value of each."""
 
     def __init__(self) -> None:
-        self.laws: list[Law] = []
-        self._ids: dict[Law, int] = {}
-        self._law: Law | None = None
+        self.laws: list[NoiseLaw] = []
+        self._ids: dict[NoiseLaw, int] = {}
+        self._law: NoiseLaw | None = None
         self._last = 0
         self.top = 0
         self.law = np.zeros(_FIRST, dtype=np.int32)
@@ -48,18 +49,28 @@ class Coordinates:
         self.high: Floats | None = None
         self.places: list[tuple[int, Place]] = []
 
-    def allot(self, law: Law, size: int, place: Place) -> int:
+    def allot(self, law: NoiseLaw, size: int, place: Place) -> int:
         """Room for `size` more draws; returns the number of the first."""
         start = self.top
         self.top = top = start + size
         if top > self.room:
             self._grow(max(2 * self.room, top))
         known = self._last if law is self._law else self._number(law)
-        self.law[start if size == 1 else slice(start, top)] = known
+        self.law[start:top] = known
         self.places.append((start, place))
         return start
 
-    def _number(self, law: Law) -> int:
+    def allot_one(self, law: NoiseLaw, place: Place) -> int:
+        """Room for one more draw: the common case."""
+        start = self.top
+        if start == self.room:
+            self._grow(2 * self.room)
+        self.top = start + 1
+        self.law[start] = self._last if law is self._law else self._number(law)
+        self.places.append((start, place))
+        return start
+
+    def _number(self, law: NoiseLaw) -> int:
         known = self._ids.get(law)
         if known is None:
             known = self._ids[law] = len(self.laws)
@@ -67,10 +78,10 @@ class Coordinates:
         self._law, self._last = law, known
         return known
 
-    def law_of(self, index: int) -> Law:
-        return self.laws[int(self.law[index])]
+    def law_of(self, index: int) -> NoiseLaw:
+        return self.laws[self.law.item(index)]
 
-    def names_of(self, idx: Any) -> list[Law]:  # an array of draws
+    def names_of(self, idx: Any) -> list[NoiseLaw]:  # an array of draws
         """The laws of these draws, each once."""
         return [self.laws[i] for i in np.unique(self.law[idx])]
 
@@ -101,7 +112,7 @@ class Coordinates:
             self.high = np.concatenate([self.high, np.full(more, np.inf)])
 
 
-class Script:
+class NoiseScript:
     """Where noise comes from: a seed, and what is set by hand.
 
     `fixed` gives single draws their value (by number), `shape` turns a whole draw into another,
@@ -114,21 +125,25 @@ class Script:
         seed: int,
         *,
         fixed: dict[int, float] | None = None,
-        shape: Callable[[Law, Any], Any] | None = None,
+        shape: Callable[[NoiseLaw, Any], Any] | None = None,
         outcomes: dict[int, Any] | None = None,
         until: int = 1 << 62,
     ) -> None:
         self.seed = seed
-        self.rng = _GENERATOR(np.random.PCG64(seed))
         self.fixed = fixed or {}
         self.shape = shape
         self.outcomes = outcomes or {}
         self.until = until
         self.steered = shape is not None or bool(fixed)
 
-    def again(self) -> "Script":
+    @cached_property
+    def rng(self) -> np.random.Generator:
+        """Where draws come from; made when the first one is asked for."""
+        return _GENERATOR(np.random.PCG64(self.seed))
+
+    def again(self) -> "NoiseScript":
         """The same script from its start."""
-        return Script(
+        return NoiseScript(
             self.seed,
             fixed=self.fixed,
             shape=self.shape,
@@ -136,9 +151,13 @@ class Script:
             until=self.until,
         )
 
-    def draw(self, law: Law, size: int | None, start: int) -> Any:  # float or array
-        if size is None and not self.steered:
-            return _ONE[law.name](self.rng, law.parameter)
+    def draw_one(self, law: NoiseLaw, start: int) -> float:
+        """One draw: the common case."""
+        if self.steered:
+            return float(self.draw(law, None, start))
+        return _ONE[law.name](self.rng, law.parameter)
+
+    def draw(self, law: NoiseLaw, size: int | None, start: int) -> Any:  # float or array
         value = _standard(self.rng, law, size)
         if self.shape is not None and start < self.until:
             value = self.shape(law, value)
@@ -166,7 +185,7 @@ _ONE: dict[str, Callable[[np.random.Generator, float], float]] = {
 """One draw of a standard law, the fast way."""
 
 
-def _standard(rng: np.random.Generator, law: Law, size: int | None) -> Any:
+def _standard(rng: np.random.Generator, law: NoiseLaw, size: int | None) -> Any:
     match law.name:
         case "laplace":
             return rng.laplace(size=size)

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.pairs.base import Pair
-from dpverify.tracing.recording.laws import Law
-from dpverify.tracing.recording.places import Place
+from dpverify.tracing.recording.laws import NoiseLaw
+from dpverify.tracing.recording.places import Located, Place
 
 Touch = tuple[Place, Any]
 """A line that added something to a form, and what it added; or a `Factor` that it multiplied by."""
@@ -128,7 +128,7 @@ class Move:
 
     event: int
     place: Place
-    law: Law
+    law: NoiseLaw
     shift: NDArray[np.float64]
     scale: NDArray[np.float64]
     scale_other: NDArray[np.float64]
@@ -150,7 +150,7 @@ class Coin:
 
     event: int
     place: Place
-    law: Law
+    law: NoiseLaw
     window: tuple[float, float]
     cut: float
     up: bool
@@ -180,16 +180,19 @@ class Largest:
 
     event: int
     place: Place
-    law: Law
+    law: NoiseLaw
     left: NDArray[np.float64]
     right: NDArray[np.float64]
     scale: float
     outcome: int
 
 
+BY_CLAIM = "by its claim:"
+
+
 @dataclass(slots=True)
 class Paid:
-    """A mechanism of another library was called with data that differ."""
+    """A mechanism of a library was called with data that differ: its own claim says the price."""
 
     event: int
     place: Place
@@ -205,7 +208,7 @@ Difference = Move | Coin | Odds | Largest | Paid
 
 
 @dataclass(frozen=True, slots=True)
-class Leak:
+class Leak(Located):
     """Something that differed although every noisy value was the same.
 
     `kind` is one of "output", "control flow", "shape", "scale", "parameter", "reuse", "seed",
@@ -216,32 +219,16 @@ class Leak:
     place: Place
     what: str
 
-    @property
-    def where(self) -> str:
-        return self.place.where
-
-    @property
-    def source(self) -> str:
-        return self.place.source
-
     def __str__(self) -> str:
         return f"{self.place}: {self.what}"
 
 
 @dataclass(frozen=True, slots=True)
-class Puzzle:
+class Puzzle(Located):
     """A use of noise or of the generator that a trace does not understand, in one sentence."""
 
     place: Place
     what: str
-
-    @property
-    def where(self) -> str:
-        return self.place.where
-
-    @property
-    def source(self) -> str:
-        return self.place.source
 
     def __str__(self) -> str:
         return f"{self.place}: {self.what}"

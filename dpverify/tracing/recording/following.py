@@ -2,12 +2,13 @@
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
+from threading import get_ident
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import (
     Bits,
     Difference,
@@ -18,8 +19,8 @@ from dpverify.tracing.recording.events import (
     Touch,
     Value,
 )
-from dpverify.tracing.recording.journal import Journal, Recording
-from dpverify.tracing.recording.laws import Law, coin
+from dpverify.tracing.recording.journal import Recording, TraceJournal
+from dpverify.tracing.recording.laws import NoiseLaw, coin
 from dpverify.tracing.recording.places import Place
 
 Floats = NDArray[np.float64]
@@ -31,12 +32,12 @@ class Diverged(BaseException):
     """The replay cannot go on: what it does next has no counterpart in the recording."""
 
 
-class Following(Journal):
+class Following(TraceJournal):
     """The frame of a replay: which event comes next, what leaks, where runs part."""
 
     def __init__(
         self,
-        script: Script,
+        script: NoiseScript,
         recording: Recording,
         flips: dict[int, Any] | None = None,
         skips: frozenset[int] = frozenset(),
@@ -76,8 +77,10 @@ class Following(Journal):
 
     def _take(self, kind: type[Event], place: Place) -> Any:  # one of `kind`
         events = self.recording.events
-        self.in_thread(place)
-        self._skip()
+        if get_ident() != self.thread:
+            self.in_thread(place)
+        if self.skips:
+            self._skip()
         if self.at >= len(events):
             self.diverge("control flow", place, "one side releases more than the other")
         event = events[self.at]
@@ -113,11 +116,13 @@ class Following(Journal):
                 )
             )
 
-    def draw(self, law: Law, size: int | None, place: Place) -> int:
-        self.in_thread(place)
-        return self.draws.allot(law, 1 if size is None else size, place)
+    def draw(self, law: NoiseLaw, size: int | None, place: Place) -> int:
+        if get_ident() != self.thread:
+            self.in_thread(place)
+        draws = self.draws
+        return draws.allot_one(law, place) if size is None else draws.allot(law, size, place)
 
-    def shaped(self, law: Law, values: Any, place: Place) -> int:
+    def shaped(self, law: NoiseLaw, values: Any, place: Place) -> int:
         """Noise that was made from raw noise; what it comes to here is compared when it is used."""
         start = self.draws.allot(law, np.size(values), place)
         self.draws.z[start : start + np.size(values)] = np.ravel(values)
@@ -143,6 +148,9 @@ class Following(Journal):
 
         `bind` says that this is a comparison: from now on the draws of both sides are partners.
         """
+        if type(idx) is int and type(event.idx) is int:
+            self._check_partner(event, idx, coef, touches, bind=bind)
+            return
         old, mine = np.ravel(event.idx), np.ravel(idx)
         if not (bind or self.partner.size) or len(old) != len(mine):
             return
@@ -152,10 +160,28 @@ class Following(Journal):
         self.owner = _longer(self.owner, self.recording.draws.room)
         theirs, ours = self.partner[mine], self.owner[old]
         if np.any((theirs >= 0) & (theirs != old)) or np.any((ours >= 0) & (ours != mine)):
-            what = "other noise was compared on the other side: the data choose the noise"
-            self.leak("reuse", line_of(event, touches), what)
+            self._chosen(event, touches)
         if bind:
             self.partner[mine], self.owner[old] = old, mine
+
+    def _check_partner(
+        self, event: Any, mine: int, coef: float, touches: tuple[Touch, ...], *, bind: bool
+    ) -> None:
+        """One draw: the common case, in plain Python."""
+        if coef == 0 or not (bind or self.partner.size):
+            return
+        if len(self.partner) < self.draws.room or len(self.owner) < self.recording.draws.room:
+            self.partner = _longer(self.partner, self.draws.room)
+            self.owner = _longer(self.owner, self.recording.draws.room)
+        old, theirs, ours = event.idx, self.partner.item(mine), self.owner.item(event.idx)
+        if (theirs >= 0 and theirs != old) or (ours >= 0 and ours != mine):
+            self._chosen(event, touches)
+        if bind:
+            self.partner[mine], self.owner[old] = old, mine
+
+    def _chosen(self, event: Any, touches: tuple[Touch, ...]) -> None:
+        what = "other noise was compared on the other side: the data choose the noise"
+        self.leak("reuse", line_of(event, touches), what)
 
     def finish(self) -> None:
         """What the recording released and the replay did not."""

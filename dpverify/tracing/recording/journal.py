@@ -6,11 +6,12 @@ import operator
 import threading
 from collections.abc import Callable
 from contextvars import ContextVar
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 
-from dpverify.tracing.recording.draws import Coordinates, Floats, Script, span
+from dpverify.tracing.recording.draws import Coordinates, Floats, NoiseScript, span
 from dpverify.tracing.recording.events import (
     Bits,
     Call,
@@ -22,7 +23,7 @@ from dpverify.tracing.recording.events import (
     Value,
     only_noise,
 )
-from dpverify.tracing.recording.laws import Law
+from dpverify.tracing.recording.laws import NoiseLaw
 from dpverify.tracing.recording.places import Place
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -47,10 +48,10 @@ def _at(values: Any, where: Any, shape: tuple[int, ...]) -> Any:
 _thread = threading.get_ident
 
 
-class Journal:
+class TraceJournal:
     """What a run did, in order. The base of the recording and of the replay."""
 
-    def __init__(self, script: Script, *, eager: int = 0) -> None:
+    def __init__(self, script: NoiseScript, *, eager: int = 0) -> None:
         self.script = script
         self.eager = eager
         self.draws = Coordinates()
@@ -61,6 +62,7 @@ class Journal:
         self.thread = _thread()
         self.closed = False
         self.inner = False
+        self.ambient: Any = None  # generators of this run for np.random.* and random.*
 
     def puzzle(self, place: Place, what: str) -> None:
         """Note a use that is not understood; each line once."""
@@ -73,10 +75,10 @@ class Journal:
             self.puzzle(place, "noise is drawn in a thread: the order of draws is not fixed")
 
 
-class Recording(Journal):
+class Recording(TraceJournal):
     """The run that is recorded: noise as the script has it."""
 
-    def __init__(self, script: Script, *, eager: int = 0) -> None:
+    def __init__(self, script: NoiseScript, *, eager: int = 0) -> None:
         super().__init__(script, eager=eager)
         self.chosen_from: list[Any] = []  # draws of each choice of the largest
 
@@ -91,16 +93,16 @@ class Recording(Journal):
                 self.draws.used[group] = True
                 self.draws.used[idx] = True
 
-    def draw(self, law: Law, size: int | None, place: Place) -> int:
+    def draw(self, law: NoiseLaw, size: int | None, place: Place) -> int:
         if _thread() != self.thread:
             self.in_thread(place)
         draws = self.draws
-        start = draws.allot(law, 1 if size is None else size, place)
-        value = self.script.draw(law, size, start)
         if size is None:
-            draws.z[start] = value
+            start = draws.allot_one(law, place)
+            draws.z[start] = self.script.draw_one(law, start)
         else:
-            draws.z[start : start + size] = value
+            start = draws.allot(law, size, place)
+            draws.z[start : start + size] = self.script.draw(law, size, start)
         return start
 
     def realize(  # noqa: PLR0913  # the parts of a form
@@ -120,8 +122,8 @@ class Recording(Journal):
         if forced is not None and not np.any(draws.used[idx]):
             draws.z[idx] = (forced - np.asarray(offset)) / coef
         if type(idx) is int:
-            values = offset + coef * float(draws.z[idx])
-            fresh: Any = not draws.used[idx]
+            values = offset + coef * draws.z.item(idx)
+            fresh: Any = not draws.used.item(idx)
             draws.used[idx] = True
         else:
             where, shape = span(idx), np.shape(idx)
@@ -134,7 +136,7 @@ class Recording(Journal):
         self.events.append(Value(place, touches, offset, idx, coef, values, fresh, raw, final))
         return values
 
-    def shaped(self, law: Law, values: Any, place: Place) -> int:
+    def shaped(self, law: NoiseLaw, values: Any, place: Place) -> int:
         """New noise, made from raw noise by a function that is not linear."""
         start = self.draws.allot(law, np.size(values), place)
         self.draws.z[start : start + np.size(values)] = np.ravel(values)
@@ -187,10 +189,10 @@ class Recording(Journal):
         """One number: the common case, in plain Python."""
         draws = self.draws
         low, high = draws.windows()
-        gap = offset + coef * float(draws.z[idx])
+        gap = offset + coef * draws.z.item(idx)
         raised = gap > 0.0 if op in {"greater", "less_equal"} else gap >= 0.0
         outcome = raised if op in {"greater", "greater_equal"} else not raised
-        window = (float(low[idx]), float(high[idx]))
+        window = (low.item(idx), high.item(idx))
         cut = -offset / coef
         if raised == (coef > 0):
             if cut > window[0]:
@@ -265,8 +267,9 @@ class Recording(Journal):
     ) -> Any:
         self.in_thread(place)
         # What the mechanism draws inside is not looked at: it goes to a journal of its own.
-        inner = Recording(Script(int(self.script.rng.integers(2**62))))
+        inner = Recording(NoiseScript(int(self.script.rng.integers(2**62))))
         inner.inner = True
+        kept = deepcopy(given)
         token = CURRENT.set(inner)
         try:
             output = run()
@@ -274,11 +277,12 @@ class Recording(Journal):
                 output = output.realize(place)
         finally:
             CURRENT.reset(token)
-        self.events.append(Call(place, name, given, output))
+        # The code may change in place what it gave and got.
+        self.events.append(Call(place, name, kept, deepcopy(output)))
         return output
 
 
-def _beyond(law: Law, cut: float, window: tuple[float, float], *, up: bool) -> float | None:
+def _beyond(law: NoiseLaw, cut: float, window: tuple[float, float], *, up: bool) -> float | None:
     """A value of the law's support on the wanted side of a threshold, if there is one."""
     low, high = window
     if law.name in {"uniform", "exponential"}:

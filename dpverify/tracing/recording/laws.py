@@ -25,6 +25,7 @@ Floats = NDArray[np.float64]
 
 _BITS = 256
 _MOST_STEPS = 64
+_DISCRETE = frozenset({"geometric", "integers", "discrete laplace", "shaped", "bounded"})
 _UNBOUNDED = (
     *("normal", "uniform", "exponential", "geometric", "gumbel", "integers"),
     *("shaped", "bounded"),
@@ -32,7 +33,7 @@ _UNBOUNDED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class NoiseLaw:
     """A standard law by name; `parameter` is its shape where it has one (geometric: p)."""
 
     name: str
@@ -40,7 +41,7 @@ class Law:
 
     @property
     def is_discrete(self) -> bool:
-        return self.name in {"geometric", "integers", "discrete laplace", "shaped", "bounded"}
+        return self.name in _DISCRETE
 
     @property
     def grows_only(self) -> bool:
@@ -104,20 +105,36 @@ class Law:
             case "logistic":
                 return 1 / (1 + (-x).exp())
             case "cauchy":
-                return arb(1) / 2 + x.atan() / arb.pi()
+                return (-1 / x).atan() / arb.pi() if t < -1 else arb(1) / 2 + x.atan() / arb.pi()
+            case _:
+                raise KeyError(self.name)
+
+    def beyond(self, t: float) -> arb:
+        """P(z > t), for continuous laws; right to many digits also where it is tiny."""
+        if self.name in {"laplace", "normal", "logistic", "cauchy"}:
+            return self.below(-t)
+        if math.isinf(t):
+            return arb(0 if t > 0 else 1)
+        match self.name:
+            case "uniform":
+                return 1 - ball(min(max(t, 0.0), 1.0))
+            case "exponential":
+                return (-ball(t)).exp() if t > 0 else arb(1)
+            case "gumbel":
+                return -(-(-ball(t)).exp()).expm1()
             case _:
                 raise KeyError(self.name)
 
     def between(self, low: float, high: float) -> arb:
-        """P(low < z ≤ high), without cancellation in the upper tail of symmetric laws."""
-        if low > 0 and self.name in {"laplace", "normal", "logistic", "cauchy"}:
-            return self.below(-low) - self.below(-high)
+        """P(low < z ≤ high), without cancellation in either tail."""
+        if low > 0:
+            return self.beyond(low) - self.beyond(high)
         return self.below(high) - self.below(low)
 
 
-LAPLACE, NORMAL, UNIFORM = Law("laplace"), Law("normal"), Law("uniform")
-EXPONENTIAL, GUMBEL = Law("exponential"), Law("gumbel")
-LOGISTIC, CAUCHY = Law("logistic"), Law("cauchy")
+LAPLACE, NORMAL, UNIFORM = NoiseLaw("laplace"), NoiseLaw("normal"), NoiseLaw("uniform")
+EXPONENTIAL, GUMBEL = NoiseLaw("exponential"), NoiseLaw("gumbel")
+LOGISTIC, CAUCHY = NoiseLaw("logistic"), NoiseLaw("cauchy")
 LAWS = (
     *("laplace", "normal", "uniform", "exponential", "gumbel", "logistic", "cauchy"),
     *("geometric", "integers", "discrete laplace"),
@@ -130,19 +147,23 @@ NOTHING = FinitePair(left=[1], right=[1])
 class Cost:
     """What one shift costs: a pair that is an upper bound, and the same pair if it is `exact`.
 
-    `below` is a pair whose profile is never above the truth.
+    `below` is a pair whose profile is never above the truth. Where many coordinates are summed up
+    in one pair, which is sharp at δ = 0, `apart` and `apart_below` hold bounds coordinate by
+    coordinate, whose composition is sharp at δ > 0.
     """
 
     above: Pair
     below: Pair
     exact: bool
+    apart: tuple[Pair, ...] = ()
+    apart_below: tuple[Pair, ...] = ()
 
 
 def _reveals(below: Pair = NOTHING) -> Cost:
     return Cost(LeakyResponsePair(ApproxDP(epsilon=math.inf)), below, exact=False)
 
 
-def shift_cost(law: Law, shift: float, scale: float) -> Cost:
+def shift_cost(law: NoiseLaw, shift: float, scale: float) -> Cost:
     """The pair of v + scale·z against v + shift + scale·z; `scale` may not be 0."""
     size, unit = abs(shift), abs(scale)
     if size == 0.0 or size / unit == 0.0:
@@ -171,7 +192,7 @@ def shift_cost(law: Law, shift: float, scale: float) -> Cost:
     return Cost(pair, pair, exact=True)
 
 
-def cut_cost(law: Law, shift: float, scale: float, window: tuple[float, float]) -> Cost:
+def cut_cost(law: NoiseLaw, shift: float, scale: float, window: tuple[float, float]) -> Cost:
     """Laplace noise that is known to lie in a window: what falls out of it gives the side away.
 
     Inside, the loss is |shift|/scale at most, so the pair is (|shift|/scale, δ)-indistinguishable
@@ -193,7 +214,7 @@ def cut_cost(law: Law, shift: float, scale: float, window: tuple[float, float]) 
     return Cost(LeakyResponsePair(above), NOTHING, exact=False)
 
 
-def _one_sided(law: Law, size: float) -> Pair:
+def _one_sided(law: NoiseLaw, size: float) -> Pair:
     """The lower side has outcomes that the upper one has not; on the rest the ratio is constant."""
     a = -(1 - ball(law.parameter)).log() if law.name == "geometric" else arb(1)
     with ctx.workprec(_BITS):
@@ -201,7 +222,7 @@ def _one_sided(law: Law, size: float) -> Pair:
     return FinitePair(left=[1 - seen, seen], right=[Fraction(0), Fraction(1)])
 
 
-def _two_sided(law: Law, size: float) -> Pair:
+def _two_sided(law: NoiseLaw, size: float) -> Pair:
     """q^|k| against q^|k − s|, q = 1 − p: the losses s, s − 2, …, −s times ln(1/q), exactly.
 
     P(k ≤ 0) = 1/(1 + q), and each further step in between has its own outcome.
@@ -216,7 +237,7 @@ def _two_sided(law: Law, size: float) -> Pair:
     return FinitePair(left=left, right=left[::-1])
 
 
-def _bounded(law: Law, size: float) -> Cost:
+def _bounded(law: NoiseLaw, size: float) -> Cost:
     """Largest losses: t for the logistic law, 2·asinh(t/2) for Cauchy's; ∞ for Gumbel's."""
     if law.name == "logistic":
         most = size
@@ -227,7 +248,7 @@ def _bounded(law: Law, size: float) -> Cost:
     return Cost(LeakyResponsePair(ApproxDP(epsilon=most)), NOTHING, exact=False)
 
 
-def largest_loss(law: Law, shift: float, scale: float) -> float:
+def largest_loss(law: NoiseLaw, shift: float, scale: float) -> float:
     """The largest loss over all outcomes, in both directions; ∞ where it has no bound."""
     if shift == 0.0:
         return 0.0
@@ -239,28 +260,26 @@ def largest_loss(law: Law, shift: float, scale: float) -> float:
     return max(cost.above.max_loss, math.inf if cost.above.singular_mass else 0.0)
 
 
-def loss(law: Law, z: float, z_other: float, scale: float, scale_other: float) -> arb:
+def loss(law: NoiseLaw, z: float, z_other: float, scale: float, scale_other: float) -> arb:
     """ln of the ratio of densities, at one outcome."""
     ratio = (ball(abs(scale_other)) / ball(abs(scale))).log()
     return law.log_density(ball(z)) - law.log_density(ball(z_other)) + ratio
 
 
-def coin(
-    law: Law, window: tuple[float, float], cut: float, *, up: bool
-) -> tuple[Fraction, Fraction]:
+def coin(law: NoiseLaw, window: tuple[float, float], cut: float, *, up: bool) -> tuple[arb, arb]:
     """P(z > cut) and P(z ≤ cut) given that z lies in the window; the outcome that was seen first.
 
-    As rationals that are right to about 60 digits.
+    Both are right to about 60 digits of their own, however small they are.
     """
     low, high = window
     cut = min(max(cut, low), high)
     with ctx.workprec(_BITS):
-        whole, upper = law.between(low, high), law.between(cut, high)
+        upper, lower = law.between(cut, high), law.between(low, cut)
+        whole = upper + lower
         if not whole > 0:
-            return Fraction(1), Fraction(0)
-        share = as_fraction(upper / whole)
-    share = min(max(share, Fraction(0)), Fraction(1))
-    return (share, 1 - share) if up else (1 - share, share)
+            return arb(1), arb(0)
+        upper, lower = upper / whole, lower / whole
+    return (upper, lower) if up else (lower, upper)
 
 
 def as_fraction(value: arb) -> Fraction:
@@ -269,7 +288,9 @@ def as_fraction(value: arb) -> Fraction:
     return Fraction(int(man)) * Fraction(2) ** int(exp)
 
 
-def softmax(scores: Floats) -> Floats:
+def softmax(scores: Floats) -> list[arb]:
     """Probabilities of the largest of scores + Gumbel noise."""
-    raised = np.exp(scores - scores.max())
-    return np.asarray(raised / raised.sum())
+    with ctx.workprec(_BITS):
+        raised = [(ball(float(score)) - ball(float(scores.max()))).exp() for score in scores]
+        whole = sum(raised, arb(0))
+        return [part / whole for part in raised]

@@ -2,30 +2,95 @@
 
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
-from collections.abc import Iterator
-from dataclasses import replace
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import zip_longest
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from dpverify.tracing.noise.shapes import is_noisy
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Leak
-from dpverify.tracing.recording.journal import Recording
+from dpverify.tracing.recording.journal import Recording, TraceJournal
 from dpverify.tracing.recording.outputs import differing, same_leaf
-from dpverify.tracing.recording.places import Place
+from dpverify.tracing.recording.places import NOWHERE, Place, is_inside
 from dpverify.tracing.recording.replaying import Replaying
-from dpverify.tracing.recording.runs import Steps, Twin, watched
+from dpverify.tracing.recording.runs import Twin, callable_of, run
 
 _MOST_PARTS = 200
 
 
-def named(mechanism: Any, left: Any, right: Any, script: Script, twin: Twin) -> list[Leak]:
+@dataclass(slots=True)
+class WatchedSteps:
+    """The lines that a run went through, and the values that each of them made."""
+
+    lines: list[Place]
+    values: dict[Place, list[Any]]
+
+
+class _Watcher:
+    def __init__(self, files: Callable[[str], bool]) -> None:
+        self.files = files
+        self.steps = WatchedSteps([], {})
+        self.before: dict[FrameType, tuple[Place, dict[str, Any]]] = {}
+
+    def __call__(self, frame: FrameType, event: str, arg: object) -> Any:
+        if not self.files(frame.f_code.co_filename):
+            return None
+        self._made(frame)
+        if event == "return":
+            place = self.before.pop(frame, (NOWHERE, {}))[0]
+            self.steps.values.setdefault(place, []).append(arg)
+            return self
+        place = Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+        if event == "line":
+            self.steps.lines.append(place)
+        self.before[frame] = (place, dict(frame.f_locals))
+        return self
+
+    def _made(self, frame: FrameType) -> None:
+        """What the line before this one assigned."""
+        if frame not in self.before:
+            return
+        place, old = self.before[frame]
+        for name, value in frame.f_locals.items():
+            if name not in old or old[name] is not value:
+                self.steps.values.setdefault(place, []).append(value)
+
+
+def watched(mechanism: Any, data: Any, journal: TraceJournal) -> WatchedSteps:
+    """Run once more, and keep every line and what it made: slow, for naming a line only."""
+    watcher = _Watcher(lambda filename: not is_inside(filename))
+    before = sys.gettrace()
+    call = callable_of(mechanism)
+
+    class Watched:
+        __module__ = getattr(mechanism, "__module__", __name__)
+
+        @staticmethod
+        def sample(given: Any, size: int, *, rng: Any) -> Any:
+            del size
+            sys.settrace(watcher)
+            try:
+                return [call(given, rng)]
+            finally:
+                sys.settrace(before)
+
+    try:
+        run(Watched, data, journal)
+    finally:
+        sys.settrace(before)
+    return watcher.steps
+
+
+def named(mechanism: Any, left: Any, right: Any, script: NoiseScript, twin: Twin) -> list[Leak]:
     """The leaks of a twin with the best line that two slow runs can tell; takes two executions."""
     journal = Recording(script.again(), eager=twin.left.journal.eager)
     one = watched(mechanism, left, journal)
-    two = watched(mechanism, right, Replaying(Script(script.seed + 1), journal))
+    two = watched(mechanism, right, Replaying(NoiseScript(script.seed + 1), journal))
     found = []
     for leak in twin.leaks:
         place: Place | None = None
@@ -39,7 +104,7 @@ def named(mechanism: Any, left: Any, right: Any, script: Script, twin: Twin) -> 
     return list(dict.fromkeys(found))
 
 
-def _branch(one: Steps, two: Steps) -> Place | None:
+def _branch(one: WatchedSteps, two: WatchedSteps) -> Place | None:
     """The first line that goes on differently; how often a loop ran is no branch."""
     mine, theirs = _edges(one), _edges(two)
     for start, end in mine:
@@ -51,12 +116,14 @@ def _branch(one: Steps, two: Steps) -> Place | None:
     return None
 
 
-def _edges(steps: Steps) -> dict[tuple[Place, Place | None], None]:
+def _edges(steps: WatchedSteps) -> dict[tuple[Place, Place | None], None]:
     """Every step from a line to the next one, in order of first appearance."""
     return dict.fromkeys(zip_longest(steps.lines, steps.lines[1:]))
 
 
-def _source(one: Steps, two: Steps, twin: Twin, data: tuple[Any, Any]) -> Place | None:
+def _source(
+    one: WatchedSteps, two: WatchedSteps, twin: Twin, data: tuple[Any, Any]
+) -> Place | None:
     """The first line that made a value which the output shows to differ; else the last line.
 
     Values that stand in the data themselves are made nowhere: the last line it is.

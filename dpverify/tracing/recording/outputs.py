@@ -1,20 +1,30 @@
-"""Outputs of any shape as leaves: what an output consists of, and where two outputs differ."""
+"""Outputs of any shape as leaves: what an output consists of, and where two outputs differ.
+
+What anyone who holds an output can see, facts about it included; a whitelist: what is not known to
+be seen in full is said to be opaque.
+"""
 
 # ruff: noqa: ANN401  # outputs are whatever a mechanism returns
 
 import math
-from collections import deque
+import sys
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import PurePath
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.tracing.noise.arrays import NoisyArray
-from dpverify.tracing.noise.numbers import Magnitude, NoisyNumber
+from dpverify.tracing.noise.numbers import NoisyMagnitude, NoisyNumber
 from dpverify.tracing.noise.shapes import is_noisy, joined
 from dpverify.tracing.recording.draws import span
-from dpverify.tracing.recording.parts import opened, text_of
 from dpverify.tracing.recording.places import Place
 
 Leaves = dict[tuple[Any, ...], Any]
@@ -24,28 +34,151 @@ _DEEPEST = 20
 OPAQUE = "cannot be looked into"
 
 
+_TEXTS: tuple[type, ...] = (
+    *(complex, range, bytearray, slice, Decimal, Fraction, date, datetime, time, timedelta, UUID),
+    *(timezone, type(NotImplemented), type(...)),
+)
+_PANDAS_TEXTS = ("Timestamp", "Timedelta", "Period", "Interval", "NaTType", "NAType")
+_CONTAINERS = (dict, list, tuple, set, frozenset, OrderedDict, defaultdict, deque)
+_SEEN = {
+    *(object, int, float, bool, str, bytes, complex, np.ndarray, *_CONTAINERS),
+    *(Decimal, date, datetime, time, timedelta, bytearray),
+}
+"""Classes that are not written in Python, and whose instances are looked at in full."""
+_HEAP = 1 << 9  # set for classes that are made while Python runs
+
+
+@dataclass(slots=True)
+class Parts:
+    """The parts of a value by name, and facts about it; `opaque` if there may be more to it."""
+
+    parts: list[tuple[Any, Any]] = field(default_factory=list)
+    facts: dict[str, Any] = field(default_factory=dict)
+    opaque: bool = False
+
+
+def text_of(value: Any) -> str | None:
+    """The value as text, if its class is one that is known to say everything about it so."""
+    kind = type(value)
+    if isinstance(value, type) or kind in _TEXTS:
+        return canonical(value)
+    if isinstance(value, PurePath) and kind.__module__.startswith("pathlib"):
+        return canonical(value)
+    if _is_pandas(value) and kind.__name__ in _PANDAS_TEXTS:
+        return repr(value)
+    return None
+
+
+def opened(value: Any) -> Parts:
+    """What stands in a value besides the items of a dict, a list or an array."""
+    kind = type(value)
+    found = Parts(facts={"type": kind.__qualname__})
+    if kind in {dict, list, tuple, set, frozenset, np.ndarray}:
+        return found
+    if _is_pandas(value):
+        return _table(value, found)
+    if kind.__module__ == "torch" and kind.__name__ == "Tensor":
+        found.facts["dtype"] = str(value.dtype)
+        found.parts += [("values", value.detach().cpu().numpy()), ("grad", value.grad)]
+        return found
+    if isinstance(value, np.ma.MaskedArray):
+        found.parts += [("mask", np.ma.getmaskarray(value)), ("fill", np.asarray(value.fill_value))]
+        return found
+    if isinstance(value, defaultdict) and isinstance(value.default_factory, type | None):
+        found.facts["default"] = repr(value.default_factory)
+    elif isinstance(value, defaultdict):
+        found.opaque = True
+    elif isinstance(value, deque):
+        found.facts["room"] = value.maxlen
+    elif isinstance(value, BaseException):
+        found.parts.append(("args", value.args))
+        found.opaque = value.__traceback__ is not None or value.__cause__ is not None
+    found.opaque = found.opaque or callable(value) or _is_foreign(kind)
+    found.parts += _attributes(value)
+    return found
+
+
+def _attributes(value: Any) -> list[tuple[str, Any]]:
+    """What hangs on an object: its dict, and the slots of all its classes."""
+    found = {f".{name}": part for name, part in getattr(value, "__dict__", {}).items()}
+    for cls in type(value).__mro__:
+        slots = vars(cls).get("__slots__", ())
+        for slot in (slots,) if isinstance(slots, str) else tuple(slots):
+            private = slot.startswith("__") and not slot.endswith("__")
+            name = f"_{cls.__name__.lstrip('_')}{slot}" if private else slot
+            if name not in {"__dict__", "__weakref__"} and hasattr(value, name):
+                found.setdefault(f".{name}", getattr(value, name))
+    return list(found.items())
+
+
+def _is_foreign(kind: type) -> bool:
+    """Whether a class has a part that is not written in Python, and that is not known."""
+    return any(
+        not cls.__flags__ & _HEAP and cls not in _SEEN and not issubclass(cls, BaseException)
+        for cls in kind.__mro__
+    )
+
+
+def _is_pandas(value: Any) -> bool:
+    return type(value).__module__.startswith("pandas") and "pandas" in sys.modules
+
+
+def _table(value: Any, found: Parts) -> Parts:
+    """Frames, series, indexes and categories of pandas."""
+    pandas = sys.modules["pandas"]
+    if isinstance(value, pandas.DataFrame):
+        found.parts += [("index", value.index), ("columns", value.columns), ("attrs", value.attrs)]
+        for i, name in enumerate(value.columns):
+            column = value.iloc[:, i].rename(None)
+            column.attrs = {}
+            found.parts.append(((canonical(name), i), column.reset_index(drop=True)))
+    elif isinstance(value, pandas.Series):
+        found.parts += [("name", value.name), ("attrs", value.attrs)]
+        found.parts += [("index", value.index), ("values", value.array)]
+    elif isinstance(value, pandas.RangeIndex):
+        found.facts["range"] = (value.start, value.stop, value.step)
+        found.parts.append(("names", list(value.names)))
+    elif isinstance(value, pandas.MultiIndex):
+        found.parts += [("names", list(value.names)), ("rows", list(value))]
+    elif isinstance(value, pandas.Index):
+        found.parts += [("names", list(value.names)), ("values", value.array)]
+    elif isinstance(value, pandas.Categorical):
+        found.facts["ordered"] = bool(value.ordered)
+        found.parts += [("categories", value.categories), ("codes", np.asarray(value.codes))]
+    elif isinstance(value, pandas.api.extensions.ExtensionArray):
+        found.facts["dtype"] = repr(value.dtype)
+        plain = value.to_numpy()
+        found.parts.append(("values", plain))
+    else:
+        found.opaque = True
+    return found
+
+
+# Leaves.
+
+
 def forms_in(value: Any, depth: int = 0) -> Iterator[Any]:
     """Every form in an output, in order."""
     if type(value) in _ATOMS or depth > _DEEPEST:
         return
-    if is_noisy(value) or type(value) is Magnitude:
+    if is_noisy(value) or type(value) is NoisyMagnitude:
         yield value
     elif isinstance(value, np.ndarray) and value.dtype != object and type(value) is np.ndarray:
         return
     elif not isinstance(value, np.generic) and text_of(value) is None:
-        if isinstance(value, dict):
-            for key in value:
-                yield from forms_in(key, depth + 1)
         for part in _items(value):
-            yield from forms_in(part, depth + 1)
+            if type(part) is NoisyNumber:
+                yield part
+            elif type(part) not in _ATOMS:
+                yield from forms_in(part, depth + 1)
         for _, part in opened(value).parts:
             yield from forms_in(part, depth + 1)
 
 
 def _items(value: Any) -> Any:
-    """What a container holds, in order."""
+    """What a container holds, in order; of a dict its keys first."""
     if isinstance(value, dict):
-        return value.values()
+        return (*value, *value.values())
     if isinstance(value, np.ndarray):
         return value.reshape(-1) if value.dtype == object else ()
     return value if isinstance(value, (list, tuple, set, frozenset, deque)) else ()
@@ -57,9 +190,9 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
     At once, so that sums that share noise are judged by their joint law.
     """
     every = list({id(form): form for form in forms_in(output)}.values())
-    sizes = {id(form): float(form) for form in every if type(form) is Magnitude}
-    forms = [form for form in every if type(form) is not Magnitude]
-    shared = any(getattr(f, "many", False) or type(f.idx) is np.ndarray for f in forms)
+    sizes = {id(form): float(form) for form in every if type(form) is NoisyMagnitude}
+    forms = [form for form in every if type(form) is not NoisyMagnitude]
+    shared = any(f.many if type(f) is NoisyArray else type(f.idx) is not int for f in forms)
     if len(forms) < 2 or not (shared or _overlap(forms)):
         return sizes | {id(form): form.realize(place, final=True) for form in forms}
     flat = [_flat(form) for form in forms]
@@ -81,6 +214,9 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
 def _overlap(forms: list[Any]) -> bool:
     """Whether two forms, or two elements of one, use the same draw."""
     if len(forms) == 1 and type(span(forms[0].idx)) in {slice, int}:
+        return False
+    numbers = {form.idx for form in forms if type(form.idx) is int}
+    if len(numbers) == len(forms):
         return False
     draws = np.concatenate([np.ravel(form.idx) for form in forms])
     return len(np.unique(draws)) < len(draws)
@@ -111,7 +247,7 @@ def leaves_of(output: Any, settled: dict[int, Any]) -> Leaves:
 
 
 def _walk(value: Any, path: tuple[Any, ...], settled: dict[int, Any], found: Leaves) -> None:
-    if is_noisy(value) or type(value) is Magnitude:
+    if is_noisy(value) or type(value) is NoisyMagnitude:
         value = settled[id(value)]
     if isinstance(value, np.generic):
         value = value.item()
@@ -145,8 +281,9 @@ def _walk_items(  # one case a kind
     elif isinstance(value, (list, tuple, deque)):
         found[*path, "length"] = len(value)
         for i, part in enumerate(value):
-            if type(part) in _ATOMS:
-                found[*path, i] = part
+            known = settled.get(id(part), part)
+            if type(known) in _ATOMS:
+                found[*path, i] = known
             else:
                 _walk(part, (*path, i), settled, found)
     elif isinstance(value, (set, frozenset)):

@@ -24,10 +24,10 @@ from dpverify.tracing.recording.following import (
     spread,
 )
 from dpverify.tracing.recording.places import Place
-from dpverify.tracing.recording.sums import Sums
+from dpverify.tracing.recording.sums import SumReplay
 
 
-class Pinning(Sums):
+class Pinning(SumReplay):
     """A run whose released numbers are those of a recording: its noise is what that takes."""
 
     def realize(  # noqa: PLR0913  # the parts of a form
@@ -117,9 +117,10 @@ class Pinning(Sums):
         """One number with one draw: the common case, in plain Python."""
         draws, known = self.draws, self.recording.draws
         same = offset == event.offset and coef == event.coef
-        if draws.law[idx] == known.law[event.idx] and not draws.used[idx] and same and event.fresh:
+        alike = draws.law.item(idx) == known.law.item(event.idx)
+        if alike and not draws.used.item(idx) and same and event.fresh:
             draws.used[idx] = True
-            draws.z[idx] = known.z[event.idx]
+            draws.z[idx] = known.z.item(event.idx)
             return
         if draws.used[idx] and not event.fresh and idx not in self.one_way:
             now = offset + coef * float(draws.z[idx])

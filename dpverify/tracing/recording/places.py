@@ -5,12 +5,16 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 _STANDARD = str(Path(linecache.__file__).parent)
-_OWN = str(Path(__file__).parents[1])
+OWN = str(Path(__file__).parents[1])
 _PACKAGE = str(Path(__file__).parents[2])
-_INSIDE = ("numpy", "scipy", "pandas", "torch", "opendp", "diffprivlib", "sklearn", "joblib")
+_INSIDE = (
+    *("numpy", "scipy", "pandas", "torch", "opendp", "diffprivlib", "sklearn", "joblib"),
+    *("dpverify", "solvers"),
+)
+_SOLVERS = str(Path(_PACKAGE).with_name("solvers"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +42,30 @@ class Place:
         return f"{self.where}: {self.source}" if self.source else self.where
 
 
+class Located:
+    """Something that was found at a line of source code."""
+
+    __slots__ = ()
+    place: Place
+
+    @property
+    def where(self) -> str:
+        """File and line: "release.py:14"."""
+        return self.place.where
+
+    @property
+    def source(self) -> str:
+        """The line as it is written."""
+        return self.place.source
+
+
 NOWHERE = Place("<unknown>", 0, "")
 
 
 @lru_cache(maxsize=4096)
 def is_inside(filename: str) -> bool:
     """Whether a file belongs to a library through which noise only passes."""
-    if filename.startswith((_PACKAGE, "<frozen", "<__array_function__", "<string>")):
+    if filename.startswith((_PACKAGE, _SOLVERS, "<frozen", "<__array_function__", "<string>")):
         return True
     parts = Path(filename).parts
     if "site-packages" in parts:
@@ -57,21 +78,38 @@ def _place(filename: str, line: int, function: str) -> Place:
     return Place(filename, line, function)
 
 
+_CALLERS: dict[tuple[int, int], tuple[CodeType, Place]] = {}
+"""Instructions of users' code that were asked for before; with the code, so that its id is kept."""
+_MOST_CALLERS = 4096
+_STAND_INS = {str(path) for path in Path(OWN, "noise").glob("*.py")}
+"""Files through which a call passes on its way from the user's code."""
+
+
 def here(depth: int = 2) -> Place:
     """The line of the caller's caller that lies outside of this package and of noise libraries."""
     caller = sys._getframe(depth)  # noqa: SLF001  # the only way to see a caller
     code = caller.f_code
+    while code.co_filename in _STAND_INS and caller.f_back is not None:
+        caller = caller.f_back
+        code = caller.f_code
+    found = _CALLERS.get((id(code), caller.f_lasti))
+    if found is not None:
+        return found[1]
     if not is_inside(code.co_filename):
-        return _place(code.co_filename, caller.f_lineno, code.co_name)
+        place = _place(code.co_filename, caller.f_lineno, code.co_name)
+        if len(_CALLERS) >= _MOST_CALLERS:
+            _CALLERS.clear()
+        _CALLERS[id(code), caller.f_lasti] = (code, place)
+        return place
     frame: FrameType | None = caller
     first: FrameType | None = None
     while frame is not None:
         code = frame.f_code
         if not is_inside(code.co_filename):
             return _place(code.co_filename, frame.f_lineno, code.co_name)
-        if first is None and not code.co_filename.startswith(_OWN):
+        if first is None and not code.co_filename.startswith(OWN):
             first = frame
-        if first is not None and code.co_filename.startswith(_OWN):
+        if first is not None and code.co_filename.startswith(OWN):
             break  # the tracer itself called what is on the stack: there is no user's line
         frame = frame.f_back
     if first is None:

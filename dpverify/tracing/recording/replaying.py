@@ -3,6 +3,7 @@
 # ruff: noqa: ANN401  # operands are whatever the user has
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -77,13 +78,13 @@ class Replaying(Pinning):
     def _repeats(self, event: Bits, offset: float, idx: int, coef: float) -> bool:
         """One comparison that is the same on both sides: the common case, in plain Python."""
         draws = self.draws
-        same = offset == event.offset and coef == event.coef and not draws.used[idx]
+        same = offset == event.offset and coef == event.coef and not draws.used.item(idx)
         if not same or (self.at - 1) in self.flips:
             return False
-        if draws.law[idx] != self.recording.draws.law[event.idx]:
+        if draws.law.item(idx) != self.recording.draws.law.item(event.idx):
             return False
         low, high = draws.windows()
-        if (low[idx], high[idx]) != event.window:
+        if (low.item(idx), high.item(idx)) != event.window:
             return False
         cut = -offset / coef
         if event.raised == (coef > 0):
@@ -239,4 +240,4 @@ class Replaying(Pinning):
         elif found is not None:
             found.event, found.place = self.at - 1, event.place
             self.differences.append(found)
-        return event.output
+        return deepcopy(event.output)

@@ -2,10 +2,9 @@
 
 # ruff: noqa: ANN401  # data and outputs are whatever a mechanism takes and returns
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -14,17 +13,17 @@ from dpverify.auditing.sampling.copies import copier
 from dpverify.errors import InvalidParameter
 from dpverify.tracing.noise.generator import NotTraceable, RecordingGenerator
 from dpverify.tracing.noise.sources import installed
-from dpverify.tracing.recording.draws import Script
+from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Difference, Leak
 from dpverify.tracing.recording.following import Diverged
-from dpverify.tracing.recording.journal import Journal, Recording
+from dpverify.tracing.recording.journal import Recording, TraceJournal
 from dpverify.tracing.recording.outputs import OPAQUE, Leaves, differing, leaves_of, settle, shown
-from dpverify.tracing.recording.places import NOWHERE, Place, definition, is_inside
+from dpverify.tracing.recording.places import OWN, Place, definition, is_inside
 from dpverify.tracing.recording.replaying import Replaying
 
 
 @dataclass(slots=True)
-class Run:
+class TracedRun:
     """What came of one run. `raised` is the exception that it ended with, as an output."""
 
     journal: Any
@@ -32,6 +31,7 @@ class Run:
     ended: Place
     raised: str = ""
     diverged: bool = False
+    in_tracer: bool = False  # whether the exception came out of the tracer's own code
 
 
 def callable_of(mechanism: Any) -> Callable[[Any, Any], Any]:
@@ -45,11 +45,11 @@ def callable_of(mechanism: Any) -> Callable[[Any, Any], Any]:
     )
 
 
-def run(mechanism: Any, data: Any, journal: Journal) -> Run:
+def run(mechanism: Any, data: Any, journal: TraceJournal) -> TracedRun:
     """Call the mechanism once, on a copy of the data, with all its noise in the journal."""
     call, copy = callable_of(mechanism), copier(data)
     start = definition(mechanism)
-    result = Run(journal, {}, start)
+    result = TracedRun(journal, {}, start)
     rng = RecordingGenerator(journal)
     with installed(journal, mechanism), np.errstate(all="ignore"):
         # Noise that is chosen far out makes floats overflow; that is no exception to trace.
@@ -67,6 +67,7 @@ def run(mechanism: Any, data: Any, journal: Journal) -> Run:
         except BaseException as error:  # noqa: BLE001  # an exception is an output
             result.raised = f"{type(error).__name__}: {error}"
             result.ended = _raised_at(error.__traceback__) or start
+            result.in_tracer = _is_ours(error.__traceback__)
             result.leaves = {("raises",): result.raised}
     if isinstance(journal, Replaying) and not result.diverged:
         journal.finish()
@@ -84,7 +85,17 @@ def _raised_at(traceback: TracebackType | None) -> Place | None:
     return found
 
 
-def record(mechanism: Any, data: Any, script: Script, *, eager: int = 0) -> Run:
+def _is_ours(traceback: TracebackType | None) -> bool:
+    """Whether an exception came out of the tracer's code, or out of numpy's that it called."""
+    ours = False
+    while traceback is not None:
+        filename = traceback.tb_frame.f_code.co_filename
+        ours = filename.startswith(OWN) or (ours and is_inside(filename))
+        traceback = traceback.tb_next
+    return ours
+
+
+def record(mechanism: Any, data: Any, script: NoiseScript, *, eager: int = 0) -> TracedRun:
     """The run that a replay will follow."""
     return run(mechanism, data, Recording(script.again(), eager=eager))
 
@@ -102,8 +113,8 @@ def runs_plainly(mechanism: Any, data: Any, seed: int) -> str:
 class Twin:
     """A recording on the left and its replay on the right."""
 
-    left: Run
-    right: Run
+    left: TracedRun
+    right: TracedRun
     differences: list[Difference]
     leaks: list[Leak]
 
@@ -111,13 +122,15 @@ class Twin:
 def replay(
     mechanism: Any,
     data: Any,
-    recorded: Run,
+    recorded: TracedRun,
     *,
     flips: dict[int, Any] | None = None,
     skips: frozenset[int] = frozenset(),
 ) -> Twin:
     """The same run on other data; what differs although every released value is the same."""
-    journal = Replaying(Script(recorded.journal.script.seed + 1), recorded.journal, flips, skips)
+    journal = Replaying(
+        NoiseScript(recorded.journal.script.seed + 1), recorded.journal, flips, skips
+    )
     other = run(mechanism, data, journal)
     leaks = list(journal.leaks)
     if not other.diverged:
@@ -130,7 +143,7 @@ def replay(
     return Twin(recorded, other, journal.differences, leaks)
 
 
-def _output_leaks(left: Run, right: Run, start: Place) -> list[Leak]:
+def _output_leaks(left: TracedRun, right: TracedRun, start: Place) -> list[Leak]:
     if left.raised != right.raised:
         one, two = left.raised or "an output", right.raised or "an output"
         place = left.ended if left.raised else right.ended
@@ -143,69 +156,3 @@ def _output_leaks(left: Run, right: Run, start: Place) -> list[Leak]:
         place = right.ended if right.raised else start
         found.append(Leak("exception" if right.raised else "output", place, what))
     return found
-
-
-# Which line.
-
-
-@dataclass(slots=True)
-class Steps:
-    """The lines that a run went through, and the values that each of them made."""
-
-    lines: list[Place]
-    values: dict[Place, list[Any]]
-
-
-class _Watcher:
-    def __init__(self, files: Callable[[str], bool]) -> None:
-        self.files = files
-        self.steps = Steps([], {})
-        self.before: dict[FrameType, tuple[Place, dict[str, Any]]] = {}
-
-    def __call__(self, frame: FrameType, event: str, arg: object) -> Any:
-        if not self.files(frame.f_code.co_filename):
-            return None
-        self._made(frame)
-        if event == "return":
-            place = self.before.pop(frame, (NOWHERE, {}))[0]
-            self.steps.values.setdefault(place, []).append(arg)
-            return self
-        place = Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-        if event == "line":
-            self.steps.lines.append(place)
-        self.before[frame] = (place, dict(frame.f_locals))
-        return self
-
-    def _made(self, frame: FrameType) -> None:
-        """What the line before this one assigned."""
-        if frame not in self.before:
-            return
-        place, old = self.before[frame]
-        for name, value in frame.f_locals.items():
-            if name not in old or old[name] is not value:
-                self.steps.values.setdefault(place, []).append(value)
-
-
-def watched(mechanism: Any, data: Any, journal: Journal) -> Steps:
-    """Run once more, and keep every line and what it made: slow, for naming a line only."""
-    watcher = _Watcher(lambda filename: not is_inside(filename))
-    before = sys.gettrace()
-    call = callable_of(mechanism)
-
-    class Watched:
-        __module__ = getattr(mechanism, "__module__", __name__)
-
-        @staticmethod
-        def sample(given: Any, size: int, *, rng: Any) -> Any:
-            del size
-            sys.settrace(watcher)
-            try:
-                return [call(given, rng)]
-            finally:
-                sys.settrace(before)
-
-    try:
-        run(Watched, data, journal)
-    finally:
-        sys.settrace(before)
-    return watcher.steps

@@ -1,0 +1,61 @@
+"""How many records two datasets differ by, and which is the first one."""
+
+# ruff: noqa: ANN401  # data are whatever a mechanism takes
+
+from collections import Counter
+from itertools import takewhile
+from typing import Any
+
+import numpy as np
+
+from dpverify.auditing.sampling.spelling import canonical
+from dpverify.neighbors import Relation
+
+
+def first_difference(left: Any, right: Any) -> int | None:
+    """The number of the first record that differs; None where data have no records, or agree."""
+    one, two = _rows(left), _rows(right)
+    if one is None or two is None or one == two:
+        return None
+    pairs = zip(one, two, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def records_apart(left: Any, right: Any, relation: Relation) -> int | None:
+    """In how many steps of the relation one dataset becomes the other; None if in none.
+
+    The order of records does not count.
+
+    >>> records_apart([1, 2, 3], [1, 3], Relation.ADD_REMOVE)
+    1
+    >>> records_apart([1, 2, 3], [1, 9, 3], Relation.REPLACE_ONE)
+    1
+    """
+    one, two = _rows(left), _rows(right)
+    if one is None or two is None:
+        return None
+    gone, new = Counter(one) - Counter(two), Counter(two) - Counter(one)
+    if relation is Relation.ADD_REMOVE:
+        return gone.total() + new.total()
+    return gone.total() if len(one) == len(two) else None
+
+
+def _rows(data: Any) -> list[Any] | None:
+    """The records of a dataset, as values that can be compared; features and labels together."""
+    if isinstance(data, tuple) and data and all(np.ndim(part) for part in map(_array, data)):
+        parts = [_rows(_array(part)) for part in data]
+        if len({len(part) for part in parts if part is not None}) == 1:
+            return list(zip(*[part for part in parts if part is not None], strict=True))
+    array = _array(data)
+    if array.ndim and array.size and array.dtype.kind in "biuf":
+        return [row.tobytes() for row in array.reshape(len(array), -1)]
+    if isinstance(data, (list, tuple)):
+        return [canonical(record) for record in data]
+    return [canonical(record) for record in array.tolist()] if array.ndim else None
+
+
+def _array(data: Any) -> Any:
+    try:
+        return np.asarray(data)
+    except ValueError:  # rows of different lengths
+        return np.empty(0)

@@ -1,0 +1,186 @@
+"""One transcript: recorded on the left, replayed on the right, and what the difference means."""
+
+# ruff: noqa: ANN401  # data are whatever a mechanism takes
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpverify.tracing.evidence.judging import Judged, judge
+from dpverify.tracing.evidence.spending import Spending, spending
+from dpverify.tracing.evidence.understanding import OutOfRuns, Runner
+from dpverify.tracing.noise.shapes import SETTLING
+from dpverify.tracing.recording.draws import NoiseScript
+from dpverify.tracing.recording.events import Leak, Move, Puzzle, Value
+from dpverify.tracing.recording.lines import named
+from dpverify.tracing.recording.places import Place
+from dpverify.tracing.recording.runs import TracedRun, Twin, runs_plainly
+from dpverify.tracing.traced import TraceVerdict
+
+_UNDERSTANDING = 10  # executions that it takes at least to tell a leak from something else
+
+
+@dataclass(slots=True)
+class Finding:
+    """What one transcript came to."""
+
+    verdict: TraceVerdict
+    spent: Spending
+    leaks: tuple[Leak, ...] = ()
+    puzzles: tuple[Puzzle, ...] = ()
+    twin: Twin | None = None
+    script: NoiseScript | None = None
+    certain: bool = False
+    how: str = ""
+
+
+@dataclass(slots=True, kw_only=True)
+class Transcripts(Runner):
+    """Judges single transcripts of one pair, within a budget of executions."""
+
+    transcripts: int = 0
+    may_settle: bool = True
+
+    def _transcript(self, script: NoiseScript) -> Finding:
+        return self._twin(self.record(self.left, script), script)
+
+    def _twin(self, base: TracedRun, script: NoiseScript) -> Finding:
+        self.transcripts += 1
+        twin = self.replay(self.right, base)
+        puzzles = [*base.journal.puzzles, *twin.right.journal.puzzles]
+        puzzles += _shaped(twin)
+        if puzzles:
+            spent = spending(twin.differences)
+            return Finding("not understood", spent, (), tuple(dict.fromkeys(puzzles)), twin)
+        if twin.leaks:
+            return self._leak(base, twin, script)
+        return self._cost(twin, script)
+
+    def _cost(self, twin: Twin, script: NoiseScript) -> Finding:
+        spent = spending(twin.differences)
+        fixed = self._fixed_seed(twin)
+        if fixed is not None:
+            return Finding("leaking", spent, (fixed,), twin=twin)
+        judged = judge(self.claim, spent)
+        if judged is Judged.WITHIN:
+            return Finding("shown", spent, twin=twin, script=script)
+        again = self._settled(twin, script)
+        if again is not None:
+            return Finding("shown", spending(again.differences), twin=again, script=script)
+        certain = judged is Judged.ABOVE
+        return Finding("overspent", spent, twin=twin, script=script, certain=certain)
+
+    def _settled(self, twin: Twin, script: NoiseScript) -> Twin | None:
+        """The same transcript with numbers released one by one, if that keeps the claim."""
+        values = [e for e in twin.left.journal.events if isinstance(e, Value)]
+        if self.used + 2 > self.budget or all(e.final for e in values) or not self.may_settle:
+            return None
+        again = self.replay(self.right, self.record(self.left, script, eager=SETTLING))
+        odd = again.leaks or again.left.journal.puzzles or again.right.journal.puzzles
+        if odd or judge(self.claim, spending(again.differences)) is not Judged.WITHIN:
+            self.may_settle = False
+            return None
+        return again
+
+    def _fixed_seed(self, twin: Twin) -> Leak | None:
+        """A seed that does not change with the generator's: its noise is no secret."""
+        mine = twin.left.journal.seeds
+        if not mine:
+            return None
+        other = self.record(self.left, NoiseScript(self.seed + 7919))
+        for (place, seed), (_, again) in zip(mine, other.journal.seeds, strict=False):
+            if seed == again:
+                what = f"the seed {seed} is the same in every call: its noise is known"
+                return Leak("seed", place, what)
+        return None
+
+    def _leak(self, base: TracedRun, twin: Twin, script: NoiseScript) -> Finding:
+        """Tell leaks of data from noise that is not seen, and from noise that is made by hand."""
+        if self.used + _UNDERSTANDING > self.budget:
+            raise OutOfRuns
+        unknown = self._raised_in_tracer(base, twin.right) or _unknown(base)
+        if unknown is not None:
+            return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
+        itself = self.replay(self.left, base)
+        if itself.leaks or itself.differences:
+            return self._not_repeated([*itself.leaks, *itself.differences][0].place)
+        for level in (1, 2):
+            again = self.replay(self.right, self.record(self.left, script, eager=level))
+            if not again.leaks and not again.right.journal.puzzles:
+                return self._cost(again, script)
+        outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
+        if outputs:
+            aligned = self._flipped(base, twin)
+            if aligned is not None:
+                return self._cost(aligned, script)
+            puzzle_found = self._by_hand(base, twin)
+            if puzzle_found is not None:
+                return Finding("not understood", Spending(), puzzles=(puzzle_found,), twin=twin)
+        matched = self._matched(base, script)
+        if matched is not None:
+            return self._cost(matched, script)
+        return self._named(twin, script)
+
+    def _named(self, twin: Twin, script: NoiseScript) -> Finding:
+        """A leak, with the best line that two more runs can tell."""
+        leaks = twin.leaks
+        if {leak.kind for leak in leaks} & {"output", "control flow", "exception"}:
+            self.used += 2
+            leaks = named(self.mechanism, self.left, self.right, script, twin)
+        return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)
+
+    def _unseen(self, data: Any, base: TracedRun) -> bool:
+        """Whether the same noise gives another run: it remembers, or draws noise unseen."""
+        again = self.replay(data, base)
+        return bool(again.leaks or again.differences or again.right.journal.puzzles)
+
+    @staticmethod
+    def _not_repeated(place: Place) -> Finding:
+        what = (
+            "the run is not repeated by the same noise: it remembers earlier calls, or draws noise "
+            "that is not seen"
+        )
+        return Finding("not understood", Spending(), puzzles=(Puzzle(place, what),))
+
+    def _not_plainly(self, run: TracedRun, data: Any) -> Puzzle | None:
+        """An exception that a call without tracing does not raise."""
+        self.used += 1
+        plainly = runs_plainly(self.mechanism, data, self.seed)
+        if plainly.partition(":")[0] == run.raised.partition(":")[0]:
+            return None
+        return Puzzle(run.ended, f"noise must be a plain number here: {run.raised}")
+
+    def _raised_in_tracer(self, left: TracedRun, right: TracedRun) -> Puzzle | None:
+        for run, data in ((left, self.left), (right, self.right)):
+            if run.raised and run.in_tracer:
+                puzzle = self._not_plainly(run, data)
+                if puzzle is not None:
+                    return puzzle
+        return None
+
+
+def _shaped(twin: Twin) -> list[Puzzle]:
+    """Noise of a law that is not known met data that differ."""
+    journal = twin.left.journal
+    return [
+        Puzzle(journal.draws.place_of(_draw_of(journal, d)), "the law of this noise is not known")
+        for d in twin.differences
+        if isinstance(d, Move) and d.law.name == "shaped"
+    ]
+
+
+def _unknown(run: TracedRun) -> Puzzle | None:
+    """Noise of a law that is not known, where it became a number together with something else."""
+    draws = run.journal.draws
+    for event in run.journal.events:
+        if isinstance(event, Value) and not event.raw:
+            for j in np.ravel(event.idx):
+                if draws.law_of(int(j)).name == "shaped":
+                    return Puzzle(draws.place_of(int(j)), "the law of this noise is not known")
+    return None
+
+
+def _draw_of(journal: Any, move: Move) -> int:
+    idx = np.ravel(journal.events[move.event].idx)
+    return int(idx[min(int(move.flat[0]), len(idx) - 1)])
