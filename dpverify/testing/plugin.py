@@ -116,8 +116,7 @@ def _sentence(nodeid: str, record: dict[str, Any]) -> str:
         f"{nodeid}: {record['claim']} {verdict}; "
         f"ε ≥ {float(record['epsilon_lower']):.3f} shown at δ = {float(record['delta']):g}; "
         f"{_number(int(record['pairs']), 'pair')}, {int(record['samples']):,} draws a side, "
-        f"level {float(record['level']):g}{ladder}"
-        + (f"; {record['note']}" if record["note"] else "")
+        f"level {float(record['level']):g}{ladder}{note}"
     )
 
 

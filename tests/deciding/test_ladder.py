@@ -166,6 +166,9 @@ def test_a_loop_that_no_symbol_ends_is_left_to_the_next_rung() -> None:
     assert found.verdict == "not refuted"
 
 
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # time may be up in a callback
 @pytest.mark.parametrize(
     ("mechanism", "seconds", "sentence"),
     [

@@ -93,6 +93,10 @@ TRIALS: dict[str, Trial] = {
     "SparseVector": Trial(
         mechanism=dpv.SparseVector(epsilon=1.0, threshold=0.5), relation=BOTH, left=UP, right=DOWN
     ),
+    "RandomAllocation": Trial(
+        mechanism=dpv.RandomAllocation(dpv.Gaussian(sigma=1.0), steps=2),
+        relation=dpv.Relation.ADD_REMOVE,
+    ),
     "Subsampled": Trial(mechanism=dpv.Subsampled(dpv.Gaussian(sigma=1.0), rate=0.2), relation=BOTH),
     "SubsampledWithoutReplacement": Trial(
         mechanism=dpv.SubsampledWithoutReplacement(
