@@ -26,14 +26,7 @@ from dpverify.cli.output import (
 from dpverify.cli.solver_targets import is_solver, solver, worst_pair
 from dpverify.cli.targets import load_data, load_target
 from dpverify.errors import InvalidParameter
-from dpverify.guarantees import (
-    ApproxDP,
-    GaussianDP,
-    Guarantee,
-    PureDP,
-    RenyiDP,
-    ZeroConcentratedDP,
-)
+from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.schema import load_schema
 
 EXAMPLE = (
