@@ -16,13 +16,7 @@ from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, check_real
 from dpverify.mechanisms import NoisyMax
 from dpverify.neighbors import Relation
-from solvers.estimators.declarations import (
-    Declaration,
-    RandomState,
-    fraction,
-    generator,
-    together,
-)
+from solvers.estimators.declarations import Declaration, RandomState, fraction, generator, together
 
 PREDICTED_ALONE = (
     "a record's prediction depends on that record and the model alone, to the last bit"

@@ -9,14 +9,7 @@ from dpverify.accounting.rules.gdp import pure_mu
 from dpverify.accounting.rules.zcdp import zcdp_epsilon
 from dpverify.balls import ball, enclose, round_up
 from dpverify.errors import NotSupported, as_between
-from dpverify.guarantees import (
-    ApproxDP,
-    GaussianDP,
-    Guarantee,
-    PureDP,
-    RenyiDP,
-    ZeroConcentratedDP,
-)
+from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import (

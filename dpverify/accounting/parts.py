@@ -12,14 +12,7 @@ from flint import arb
 from dpverify.balls import ball
 from dpverify.claims import Claim, HasClaim, HasPair
 from dpverify.errors import InvalidParameter, as_count, check_instance, settle
-from dpverify.guarantees import (
-    ApproxDP,
-    GaussianDP,
-    Guarantee,
-    PureDP,
-    RenyiDP,
-    ZeroConcentratedDP,
-)
+from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair

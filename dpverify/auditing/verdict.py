@@ -17,13 +17,7 @@ from dpverify.auditing.sampling.spelling import canonical
 from dpverify.auditing.statistics.binomial import Counts, epsilon_lower, rejects
 from dpverify.auditing.statistics.points import Point, implied_points
 from dpverify.claims import AuditClaim, claim_from_dict
-from dpverify.errors import (
-    InvalidParameter,
-    check_count,
-    check_level,
-    check_positive,
-    check_seed,
-)
+from dpverify.errors import InvalidParameter, check_count, check_level, check_positive, check_seed
 from dpverify.plain import decoded, encoded, fields_of, plain, restored, tagged
 
 _FORMAT = 1

@@ -13,13 +13,7 @@ from dpverify.accounting.parts import Composable
 from dpverify.cli.output import Json, console, count_option, number_option, print_json, progress
 from dpverify.errors import InvalidParameter, check_between
 from dpverify.guarantees import ApproxDP
-from dpverify.mechanisms import (
-    Gaussian,
-    Laplace,
-    NormMechanism,
-    RandomizedResponse,
-    Subsampled,
-)
+from dpverify.mechanisms import Gaussian, Laplace, NormMechanism, RandomizedResponse, Subsampled
 from dpverify.neighbors import Relation
 
 EXAMPLE = "Example: dpverify noise gaussian --epsilon 1 --delta 1e-6 --l2-sensitivity 1 --times 100"

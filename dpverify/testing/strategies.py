@@ -22,14 +22,7 @@ from dpverify.errors import (
     check_nonempty,
     check_positive,
 )
-from dpverify.guarantees import (
-    ApproxDP,
-    GaussianDP,
-    Guarantee,
-    PureDP,
-    RenyiDP,
-    ZeroConcentratedDP,
-)
+from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.mechanisms import Gaussian, Laplace, LeakyRandomizedResponse, RandomizedResponse
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair

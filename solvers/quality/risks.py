@@ -26,10 +26,7 @@ from solvers.domains import Ball, Box, Domain, Simplex, WholeSpace
 from solvers.gradient_descent import GradientDescent
 from solvers.losses import Loss
 from solvers.plain_numbers import plain_arguments
-from solvers.quality.excess_bounds import (
-    check_failure,
-    descent_excess,
-)
+from solvers.quality.excess_bounds import check_failure, descent_excess
 
 _CELLS = 1 << 21
 

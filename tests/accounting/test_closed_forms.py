@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify.accounting.parts import Part, Parts, part_of
+from dpverify.accounting.rules import rdp
 from dpverify.accounting.rules.advanced import AdvancedComposition
 from dpverify.accounting.rules.basic import basic
 from dpverify.accounting.rules.gdp import gdp, pure_mu
@@ -179,6 +180,25 @@ def test_zcdp_adds_up_and_refuses_what_has_no_rho() -> None:
 def test_rdp_covers_the_optimal_composition(own: float, times: int, delta: float) -> None:
     found = RenyiComposition(parts_of((PureDP(epsilon=own), times))).epsilon(delta)
     assert OptimalComposition(ApproxDP(epsilon=own), times).epsilon(delta).lower <= found
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        ZeroConcentratedDP(rho=1e-3),
+        ZeroConcentratedDP(rho=2.0),
+        PureDP(epsilon=0.3),
+        RenyiDP(order=12.0, epsilon=0.2),
+    ],
+    ids=str,
+)
+def test_the_descent_finds_the_order_that_a_full_search_finds(part: Guarantee) -> None:
+    whole = RenyiComposition(parts_of((part, 7)))
+    questions = [(d, e) for d in (1e-12, 1e-3, 0.5) for e in (0.0, 0.1, 4.0)]
+    found = [(whole.epsilon(d), whole.delta(e)) for d, e in questions]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rdp, "_descent", lambda cost, _, count: min(range(count), key=cost))
+        assert found == [(whole.epsilon(d), whole.delta(e)) for d, e in questions]
 
 
 @given(st.floats(0.01, 2.0), st.integers(1, 10_000), st.floats(1.1, 500.0))

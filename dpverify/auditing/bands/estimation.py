@@ -19,13 +19,7 @@ from dpverify.auditing.sampling.drawing import LOSS, SampleRaised, Side, Target
 from dpverify.auditing.sampling.outputs import joined
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
-from dpverify.errors import (
-    InvalidParameter,
-    check_between,
-    check_count,
-    check_level,
-    check_seed,
-)
+from dpverify.errors import InvalidParameter, check_between, check_count, check_level, check_seed
 
 _EXPLORE = 0.25  # of the draws choose the score
 _FIRST = 16  # draws that show whether densities are known

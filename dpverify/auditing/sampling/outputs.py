@@ -26,12 +26,7 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Mask, Texts
 from dpverify.auditing.sampling.features import SWEPT, derive, swept
-from dpverify.auditing.sampling.spelling import (
-    SPELLED,
-    nested_text,
-    number_text,
-    row_text,
-)
+from dpverify.auditing.sampling.spelling import SPELLED, nested_text, number_text, row_text
 
 WHOLE = "output"
 MISSING = ""  # the text of a part that an output does not have

@@ -12,14 +12,7 @@ from fractions import Fraction
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
 from dpverify.claims import AuditClaim, ProfileClaim
 from dpverify.errors import InvalidParameter, check_between
-from dpverify.guarantees import (
-    ApproxDP,
-    GaussianDP,
-    Guarantee,
-    PureDP,
-    RenyiDP,
-    ZeroConcentratedDP,
-)
+from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
 

@@ -115,9 +115,7 @@ class SubsampledPair(Pair):
     @property
     def either_way(self) -> Pair:
         """The greater of the two profiles, at every ε, is that of a batch without replacement."""
-        from dpverify.pairs.subsampling.without_replacement import (  # noqa: PLC0415  # made of these
-            WithoutReplacementPair,
-        )
+        from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair  # noqa: PLC0415  # made of these
 
         if self.mixed is Mixed.BOTH:
             return self
