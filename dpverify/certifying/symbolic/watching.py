@@ -8,21 +8,14 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.reasons import OverTime
 
 _EVERY = 0.02  # seconds between two looks
 
 
-class OutOfTime(NotUnderstood):
-    """Raised from outside into the thread that runs the mechanism."""
-
-    def __init__(self) -> None:
-        super().__init__("it does not end within the time or memory allowed")
-
-
 @contextmanager
 def watched(seconds: float, memory: int) -> Iterator[None]:
-    """Raise `OutOfTime` in the calling thread after so many seconds, or so many more bytes.
+    """Raise `OverTime` in the calling thread after so many seconds, or so many more bytes.
 
     It is raised at the next step of Python code, again and again until the block is left: a
     program that catches everything does not get away.
@@ -34,7 +27,7 @@ def watched(seconds: float, memory: int) -> Iterator[None]:
         while not done.wait(_EVERY):
             if time.monotonic() > end or _peak() > most:
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                    ctypes.c_ulong(thread), ctypes.py_object(OutOfTime)
+                    ctypes.c_ulong(thread), ctypes.py_object(OverTime)
                 )
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -49,7 +42,7 @@ def watched(seconds: float, memory: int) -> Iterator[None]:
                 watcher.join()
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)
                 ended = True
-            except OutOfTime:
+            except OverTime:
                 continue
 
 
