@@ -15,12 +15,12 @@ from itertools import product
 import sympy as sp
 
 from dpverify.certifying.checking.masses import mass
-from dpverify.certifying.checking.numbers import Unit as CheckedUnit
-from dpverify.certifying.searching.lines import Line
+from dpverify.certifying.checking.numbers import ClaimUnit as CheckedUnit
+from dpverify.certifying.searching.lines import NumberLine
 from dpverify.certifying.searching.masses import Masses
-from dpverify.certifying.symbolic.exact import Exact, Unit
+from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.plain import plain_laws
-from dpverify.certifying.symbolic.running import Inequality, Law
+from dpverify.certifying.symbolic.running import Inequality, NoiseLaw
 from dpverify.theorems import PATH_MASSES, Evidence, Step
 from proofs.support.form import Proof
 from proofs.support.symbolic import same
@@ -29,9 +29,9 @@ from proofs.support.symbolic import same
 def primitives_of_sums(shift: int = 0) -> Step:
     """A(t)·B^t − A(t−1)·B^(t−1) = t^j·B^t for the library's A, B = 2/3 and 1, j = 0..4."""
     t = sp.symbols("t")
-    line, holds, count = Line(Unit(), whole=True), True, 0
+    line, holds, count = NumberLine(EpsilonUnit(), whole=True), True, 0
     for base, j in product((Fraction(2, 3), Fraction(1)), range(5)):
-        found = [c.fraction() for c in line._primitive(j, Exact.of(base))]  # noqa: SLF001
+        found = [c.fraction() for c in line._primitive(j, ExactNumber.of(base))]  # noqa: SLF001
         a = sum(sp.Rational(c.numerator, c.denominator) * t**i for i, c in enumerate(found) if c)
         b = sp.Rational(base.numerator, base.denominator)
         holds &= same(a - a.subs(t, t - 1) / b, t**j + shift)
@@ -42,7 +42,7 @@ def primitives_of_sums(shift: int = 0) -> Step:
 def primitives_of_integrals(shift: int = 0) -> Step:
     """d/dt A(t)·e^(λt) = t^j·e^(λt) for the library's A, λ = −3/2 and 0, j = 0..4."""
     t = sp.symbols("t")
-    line, holds, count = Line(Unit(), whole=False), True, 0
+    line, holds, count = NumberLine(EpsilonUnit(), whole=False), True, 0
     for rate, j in product((Fraction(-3, 2), Fraction(0)), range(5)):
         found = [c.fraction() for c in line._primitive(j, rate)]  # noqa: SLF001
         a = sum(sp.Rational(c.numerator, c.denominator) * t**i for i, c in enumerate(found) if c)
@@ -65,15 +65,15 @@ def a_difference_is_two_sided(power: int = 1) -> Step:
 def both_implementations_count(offset: int = 0) -> Step:
     """P(t₁ ≥ t₀ + c and t₂ ≤ t₁) for geometric noise of ratio 1/2, 1/3, against direct sums."""
     ratios = {"n0": Fraction(1, 2), "n1": Fraction(1, 3), "n2": Fraction(1, 2)}
-    laws = {name: Law("geometric", Exact.of(q)) for name, q in ratios.items()}
-    masses, holds, count = Masses(laws, Unit()), True, 0
+    laws = {name: NoiseLaw("geometric", ExactNumber.of(q)) for name, q in ratios.items()}
+    masses, holds, count = Masses(laws, EpsilonUnit()), True, 0
     for c in range(-2, 3):
         rows = [{"n1": Fraction(1), "n0": Fraction(-1), "": Fraction(-c)}]
         rows.append({"n1": Fraction(1), "n2": Fraction(-1)})
         found = masses(
             Inequality(
                 tuple(sorted((n, x) for n, x in row.items() if n)),
-                Exact.of(row.get("", Fraction(0))),
+                ExactNumber.of(row.get("", Fraction(0))),
                 strict=False,
             )
             for row in rows

@@ -26,7 +26,7 @@ import sympy as sp
 
 from dpverify.pairs import Dominates, FinitePair, dominates
 from dpverify.theorems import FROZEN_REPLAY, TRANSCRIPT_LOSS, Evidence, Step
-from dpverify.tracing.recording.laws import NORMAL, NoiseLaw
+from dpverify.tracing.recording.laws import NORMAL, TracedLaw
 from dpverify.tracing.recording.sums import align
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.post_processing import POST_PROCESSING
@@ -96,7 +96,7 @@ def one_sided_noise_has_two_costs(*, both: bool = True) -> Step:
         up = max(law[k] / law[k + 1] for k in range(-6, 6))
         down = max(law[k + 1] / law[k] for k in range(-6, 6))
         holds &= up == 1 / q and down == 1 / other
-        laws = [NoiseLaw("geometric", float(1 - q)), NoiseLaw("geometric", float(1 - other))]
+        laws = [TracedLaw("geometric", float(1 - q)), TracedLaw("geometric", float(1 - other))]
         found = align(np.array([[1.0, -1.0]]), np.array([1.0]), laws)
         charged = 0.0 if found is None else math.exp(found.cost)
         if not both and found is not None:

@@ -31,8 +31,6 @@ LAYERS: dict[str, tuple[str, ...]] = {  # of a package: its modules and folders,
 }
 LATE = {("dpverify.auditing.auditor", "dpverify.auditing.search")}
 """Imports within a function that point up: `audit` without a pair hands over to the search."""
-NAMED_ELSEWHERE = ("dpverify.tracing", "dpverify.certifying")
-"""Packages whose class names are not compared with those of the rest yet."""
 HEAVY = ("cvxpy", "sympy", "hypothesis", "sklearn", "matplotlib", "typer", "rich")
 
 
@@ -110,8 +108,6 @@ def test_no_two_public_classes_share_a_name() -> None:
     """One name, one concept, over dpverify and solvers together."""
     homes: dict[str, list[str]] = {}
     for name, path in MODULES.items():
-        if name.startswith(NAMED_ELSEWHERE):
-            continue
         for node in tree(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(name)

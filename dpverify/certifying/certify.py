@@ -18,13 +18,13 @@ from dpverify.certifying.certificate import (
     Disproof,
 )
 from dpverify.certifying.checking import Invalid, verify
-from dpverify.certifying.releases import Sums
+from dpverify.certifying.releases import SumsAttempt
 from dpverify.certifying.searching.alignment import align
-from dpverify.certifying.searching.finite import as_one, distribution, violation
+from dpverify.certifying.searching.finite import as_one, distribution, excesses
 from dpverify.certifying.searching.masses import Masses
 from dpverify.certifying.searching.refuting import SLACK, Found, readable, search
 from dpverify.certifying.symbolic.calling import check_callable
-from dpverify.certifying.symbolic.exact import ZERO, Exact, Unit
+from dpverify.certifying.symbolic.exact import ZERO, EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.plain import plain_claim, plain_laws, plain_schema, plain_tree
 from dpverify.certifying.symbolic.reading import unit_of
@@ -83,7 +83,13 @@ def certify(
     check_positive("seconds", seconds)
     if claim is PureDP:
         return _Attempt(
-            mechanism, schema, None, Unit(every=True), Exact.unit(), Fraction(0), seconds
+            mechanism,
+            schema,
+            None,
+            EpsilonUnit(every=True),
+            ExactNumber.unit(),
+            Fraction(0),
+            seconds,
         ).certificate()
     guarantee = claim.guarantee if isinstance(claim, Claim) else claim
     if not isinstance(guarantee, Guarantee):
@@ -91,7 +97,7 @@ def certify(
             f"claim={claim!r} must be a guarantee, or the class PureDP for every epsilon"
         )
     if not isinstance(guarantee, (PureDP, ApproxDP)):
-        return Sums(mechanism, schema, guarantee, seconds).certificate()
+        return SumsAttempt(mechanism, schema, guarantee, seconds).certificate()
     if math.isinf(guarantee.epsilon):
         raise InvalidParameter("epsilon=inf must be finite: there is nothing to prove")
     unit, epsilon = unit_of(guarantee.epsilon)
@@ -107,8 +113,8 @@ class _Attempt:
     mechanism: Callable[..., Any]
     schema: Schema
     claim: PureDP | ApproxDP | None
-    unit: Unit
-    epsilon: Exact
+    unit: EpsilonUnit
+    epsilon: ExactNumber
     delta: Fraction
     seconds: float
     tried: list[str] = field(default_factory=list)
@@ -185,23 +191,24 @@ class _Attempt:
         masses = Masses(extraction.shared.laws, self.unit)
         laws = [distribution(tree, masses, extraction.shared.whole) for tree in trees]
         by_rows = dict(zip(datasets, laws, strict=True))
-        epsilon, delta = self._multiple, Exact.of(self.delta)
+        epsilon, delta = self._multiple, ExactNumber.of(self.delta)
         count = 0
         for left, right in neighboring(self.schema, datasets):
             count += 1
             for one, other in ((left, right), (right, left)):
-                if violation(by_rows[one], by_rows[other], epsilon, delta, self.unit) is not None:
+                if any(excesses(by_rows[one], by_rows[other], epsilon, delta, self.unit)):
                     self._suspect(one, other)
                     p, q = as_one(by_rows[one]), as_one(by_rows[other])
-                    excess = violation(p, q, epsilon, delta, self.unit)
-                    if excess is None:
+                    if not any(excesses(p, q, epsilon, delta, self.unit)):
                         raise NotUnderstood(
                             "outputs that differ in type or form alone tell neighbors apart"
                         )
-                    excess = violation(p, q, epsilon, delta, self.unit, SLACK)
-                    if excess is None:
+                    first = next(excesses(p, q, epsilon, delta, self.unit, SLACK), None)
+                    if first is None:
                         raise NotUnderstood("the claim is exceeded by less than floats can tell")
-                    found = Found(one, other, excess.outputs, excess.left, excess.right)
+                    pairs = neighboring(self.schema, datasets)
+                    found = search(extraction, pairs, epsilon, delta, _FIRST_SECONDS)
+                    found = found or Found(one, other, first.outputs, first.left, first.right)
                     return self._disproved(extraction, found)
         rehearse(extraction, datasets)
         evidence = self._frame("exact", extraction) | {
@@ -235,7 +242,7 @@ class _Attempt:
             return None
         if self.claim is None:
             return None
-        found = Sums(self.mechanism, self.schema, self.claim, self.seconds).certificate()
+        found = SumsAttempt(self.mechanism, self.schema, self.claim, self.seconds).certificate()
         if found.verdict == "open":
             raise NotUnderstood(found.reason, found.where)
         return found
@@ -300,8 +307,9 @@ class _Attempt:
             extraction,
             self._pairs(datasets, most),
             self._multiple,
-            Exact.of(self.delta),
+            ExactNumber.of(self.delta),
             max(left, 1.0),
+            grid_rows(self.schema, _MOST_GRID) if most == _FIRST_PATTERNS else (),
         )
         return None if found is None else self._disproved(extraction, found)
 
@@ -360,10 +368,10 @@ class _Attempt:
             evidence=evidence,
         )
 
-    def _float(self, mass: Exact) -> float:
+    def _float(self, mass: ExactNumber) -> float:
         if mass == ZERO:
             return 0.0
-        unit = self.unit if not self.unit.every else Unit()
+        unit = self.unit if not self.unit.every else EpsilonUnit()
         return float(unit.enclosure(mass).mid())
 
     def _open(self) -> Certificate:

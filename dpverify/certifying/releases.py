@@ -21,9 +21,9 @@ from dpverify.certifying.certificate import (
 from dpverify.certifying.checking import Invalid, verify
 from dpverify.certifying.checking.alignments import goals
 from dpverify.certifying.checking.forms import form
-from dpverify.certifying.checking.sums import Runs, State, laws_of, width
+from dpverify.certifying.checking.sums import PairedRuns, Runs, laws_of, width
 from dpverify.certifying.searching.sums import bound_releases
-from dpverify.certifying.symbolic.exact import ONE, Unit
+from dpverify.certifying.symbolic.exact import ONE, EpsilonUnit
 from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.plain import plain_laws, plain_schema, plain_tree
 from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
@@ -56,7 +56,7 @@ _ASSUMES = (REAL_ARITHMETIC, NO_OTHER_INPUT, SYMBOLIC_RUN)
 
 
 @dataclass
-class Sums:
+class SumsAttempt:
     """One claim on one mechanism whose releases are data plus noise."""
 
     mechanism: Callable[..., Any]
@@ -96,7 +96,7 @@ class Sums:
 
     def _extraction(self, *, releasing: bool) -> Extraction:
         limits = Limits(seconds=min(20.0, self.seconds / 2))
-        return Extraction(self.mechanism, self.schema, Unit(), ONE, limits, releasing)
+        return Extraction(self.mechanism, self.schema, EpsilonUnit(), ONE, limits, releasing)
 
     def _proved(self) -> Certificate:
         trees = []
@@ -149,7 +149,7 @@ class Sums:
         squares = costs = Fraction(0)
         read = evidence | {"claim": _ANY_CLAIM}
         for case, (goal, facts) in zip(evidence["proof"], goals(read), strict=True):
-            for bounds in Runs(goal, read).follow(case, State(goal, facts)):
+            for bounds in Runs(goal, read).follow(case, PairedRuns(goal, facts)):
                 squares = max(squares, sum((b * b for b in bounds.values()), Fraction(0)))
                 costs = max(costs, sum(bounds.values(), Fraction(0)))
         return squares, costs

@@ -21,7 +21,7 @@ from dpverify.tracing.evidence.judging import is_broken, most
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Move
-from dpverify.tracing.recording.laws import LAWS, NoiseLaw, loss
+from dpverify.tracing.recording.laws import LAWS, TracedLaw, loss
 from dpverify.tracing.recording.runs import Twin, record, replay
 
 _FORMAT = 1
@@ -65,7 +65,7 @@ class WitnessLine:
 
     def loss(self) -> arb:
         """ln of the densities' ratio at the number that was released, from the numbers alone."""
-        law = NoiseLaw(self.law, self.parameter)
+        law = TracedLaw(self.law, self.parameter)
         z = (self.released - self.left) / self.scale
         other = (self.released - self.right) / self.scale_other
         return loss(law, z, other, self.scale, self.scale_other)

@@ -260,6 +260,15 @@ def exponential_min(costs: Data, rng: Rng, epsilon: float = 1.0) -> Out:
     return noisy.index(max(noisy))
 
 
+def exponential_min_half(costs: Data, rng: Rng, epsilon: float = 1.0) -> Out:
+    noisy = [rng.exponential(1 / epsilon) - c for c in costs]
+    return noisy.index(max(noisy))
+
+
+def exponential_min_value(costs: Data, rng: Rng, epsilon: float = 1.0) -> Out:
+    return max(rng.exponential(2 / epsilon) - c for c in costs)
+
+
 def exponential_min_added(costs: Data, rng: Rng, epsilon: float = 1.0) -> Out:
     """The smallest of cost + noise: exponential noise has one good side only."""
     noisy = [c + rng.exponential(2 / epsilon) for c in costs]
@@ -274,6 +283,10 @@ def geometric_min(costs: Data, rng: Rng) -> Out:
     """The largest of noise − cost."""
     noisy = [rng.geometric(0.5) - c for c in costs]
     return noisy.index(max(noisy))
+
+
+def geometric_min_value(costs: Data, rng: Rng) -> Out:
+    return min(max(rng.geometric(0.5) - c for c in costs), 9)
 
 
 def geometric_min_added(costs: Data, rng: Rng) -> Out:
@@ -976,6 +989,22 @@ PROGRAMS = (
         "noisy min, exponential", exponential_min, answers(3), _ONE, "noisy max of the negatives"
     ),
     _refuted(
+        "noisy min, exponential, half of the noise",
+        exponential_min_half,
+        answers(2),
+        _ONE,
+        "P(X₀ ≥ X₁ + 1) = 1/(2e) against P(X₀ + 1 ≥ X₁) = 1 − 1/(2e)",
+        shown=shown(array(1, 0), array(0, 1), lambda out: out == 0, (0.5 / _E, 1 - 0.5 / _E)),
+    ),
+    _refuted(
+        "noisy min, exponential, with its value",
+        exponential_min_value,
+        answers(2),
+        _ONE,
+        "less than 0 cannot come out of costs of 0",
+        shown=shown(np.ones(2), np.zeros(2), lambda out: out < 0, (math.expm1(-0.5) ** 2, 0.0)),
+    ),
+    _refuted(
         "noisy min, exponential noise added",
         exponential_min_added,
         answers(3),
@@ -1003,6 +1032,24 @@ PROGRAMS = (
         _LN4,
         "noisy max of the negatives",
         finite=True,
+    ),
+    _refuted(
+        "noisy min, geometric, for half of its ε",
+        geometric_min,
+        _whole(2, 2),
+        _LN2,
+        "P(K₀ > K₁) = 1/3 against P(K₀ + 1 ≥ K₁) = 5/6",
+        finite=True,
+        shown=shown(array(1, 0), array(0, 1), lambda out: out == 0, (1 / 3, 5 / 6)),
+    ),
+    _refuted(
+        "noisy min, geometric, with its value",
+        geometric_min_value,
+        _whole(2, 2),
+        _LN4,
+        "0 cannot come out of costs of 0",
+        finite=True,
+        shown=shown(array(1, 1), array(0, 0), lambda out: out == 0, (1 / 4, 0.0)),
     ),
     _refuted(
         "noisy min, geometric noise added",

@@ -20,14 +20,13 @@ from dpverify.certifying import certify
 from dpverify.certifying.checking import Invalid, verify
 from dpverify.certifying.checking.masses import mass
 from dpverify.certifying.checking.neighbors import neighbors, situations
-from dpverify.certifying.checking.numbers import Unit, exp_bounds, root_bounds
+from dpverify.certifying.checking.numbers import ClaimUnit, exp_bounds, root_bounds
 from dpverify.certifying.checking.sums import normal
 from dpverify.certifying.searching.masses import Masses
-from dpverify.certifying.symbolic.exact import Exact
-from dpverify.certifying.symbolic.exact import Unit as SearchUnit
+from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.plain import plain_laws, plain_schema
 from dpverify.certifying.symbolic.reasons import NotUnderstood
-from dpverify.certifying.symbolic.running import Inequality, Law
+from dpverify.certifying.symbolic.running import Inequality, NoiseLaw
 from tests.certifying.schemas import Answers, BoxedVector, Category, Number, Records, Schema
 
 Rng = np.random.Generator
@@ -288,9 +287,9 @@ def test_bounds_of_the_normal_distribution(x: Fraction) -> None:
 
 
 LAWS = {
-    **{f"g{i}": Law("geometric", Exact.of(Fraction(1, 2))) for i in range(3)},
-    **{f"l{i}": Law("laplace", Exact.of(Fraction(2))) for i in range(3)},
-    **{f"e{i}": Law("exponential", Exact.of(Fraction(1, 3))) for i in range(3)},
+    **{f"g{i}": NoiseLaw("geometric", ExactNumber.of(Fraction(1, 2))) for i in range(3)},
+    **{f"l{i}": NoiseLaw("laplace", ExactNumber.of(Fraction(2))) for i in range(3)},
+    **{f"e{i}": NoiseLaw("exponential", ExactNumber.of(Fraction(1, 3))) for i in range(3)},
 }
 
 
@@ -312,13 +311,13 @@ def systems(draw: st.DrawFn) -> list[tuple[dict[str, int], int]]:
 def test_search_and_checker_count_the_same(rows: list[tuple[dict[str, int], int]]) -> None:
     tests = [
         Inequality(
-            tuple(sorted((n, Fraction(c)) for n, c in row.items())), Exact.of(c), strict=False
+            tuple(sorted((n, Fraction(c)) for n, c in row.items())), ExactNumber.of(c), strict=False
         )
         for row, c in rows
     ]
-    unit = Unit({"unit": "one", "epsilon": "1", "delta": "0"})
+    unit = ClaimUnit({"unit": "one", "epsilon": "1", "delta": "0"})
     try:
-        found = Masses(LAWS, SearchUnit())(tests)
+        found = Masses(LAWS, EpsilonUnit())(tests)
     except NotUnderstood:
         return
     forms = [{**{n: Fraction(c) for n, c in row.items()}, "": Fraction(c0)} for row, c0 in rows]
@@ -333,11 +332,13 @@ def test_masses_by_hand() -> None:
     def found(*rows: dict[str, int]) -> Fraction | None:
         tests = [
             Inequality(
-                tuple(sorted((n, Fraction(c)) for n, c in row.items())), Exact.of(0), strict=False
+                tuple(sorted((n, Fraction(c)) for n, c in row.items())),
+                ExactNumber.of(0),
+                strict=False,
             )
             for row in rows
         ]
-        return Masses(LAWS, SearchUnit())(tests).fraction()
+        return Masses(LAWS, EpsilonUnit())(tests).fraction()
 
     assert found({"g0": 1, "g1": -1}) == Fraction(2, 3)
     assert found({"l0": 1, "l1": -1}) == Fraction(1, 2)

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.certifying.symbolic.watching import OutOfTime, watched
+from dpverify.certifying.symbolic.reasons import OverTime
+from dpverify.certifying.symbolic.watching import watched
 
 ROOT = Path(__file__).parents[2]
 MEMORY = 1 << 30
 
 
 def test_a_loop_without_end_is_stopped() -> None:
-    with pytest.raises(OutOfTime), watched(0.05, MEMORY):
+    with pytest.raises(OverTime), watched(0.05, MEMORY):
         _endless()
 
 
@@ -31,7 +32,7 @@ def test_nothing_is_raised_after_the_block() -> None:
                 end = time.monotonic() + 0.036 + 0.0005 * step
                 while time.monotonic() < end:
                     pass
-        except OutOfTime:
+        except OverTime:
             continue
         assert sum(range(2_000)) == 1_999_000
 

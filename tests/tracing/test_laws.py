@@ -27,7 +27,7 @@ from dpverify.tracing.recording.laws import (
     LOGISTIC,
     NORMAL,
     UNIFORM,
-    NoiseLaw,
+    TracedLaw,
     coin,
     cut_cost,
     largest_loss,
@@ -45,7 +45,7 @@ DENSITIES = {
 }
 
 
-def hockey_stick(law: NoiseLaw, shift: float, epsilon: float) -> float:
+def hockey_stick(law: TracedLaw, shift: float, epsilon: float) -> float:
     """The larger of ∫ (f(x) − e^ε·f(x ± s))⁺ dx, by quadrature."""
     density = DENSITIES[law].pdf
     ends = sorted([-60.0, -shift, 0.0, shift, 1.0, 1.0 - shift, 1.0 + shift, 60.0])
@@ -64,7 +64,7 @@ def hockey_stick(law: NoiseLaw, shift: float, epsilon: float) -> float:
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("shift", [0.25, 0.8])
 def test_exact_pairs_have_the_profile_of_the_densities(
-    law: NoiseLaw, epsilon: float, shift: float
+    law: TracedLaw, epsilon: float, shift: float
 ) -> None:
     cost = shift_cost(law, shift, 1.0)
     assert cost.exact
@@ -75,7 +75,7 @@ def test_exact_pairs_have_the_profile_of_the_densities(
 
 @pytest.mark.parametrize("law", [LOGISTIC, CAUCHY], ids=lambda law: law.name)
 @pytest.mark.parametrize("shift", [0.25, 2.0])
-def test_bounds_of_other_laws_lie_above(law: NoiseLaw, shift: float) -> None:
+def test_bounds_of_other_laws_lie_above(law: TracedLaw, shift: float) -> None:
     cost = shift_cost(law, shift, 1.0)
     assert not cost.exact
     for epsilon in (0.0, 0.2, 1.0):
@@ -100,7 +100,7 @@ def test_discrete_laplace_by_summing(p: float, steps: int, epsilon: float) -> No
     mass = p / (1 + q) * q ** np.abs(k)
     other = p / (1 + q) * q ** np.abs(k - steps)
     exact = float(np.maximum(mass - math.exp(epsilon) * other, 0.0).sum())
-    pair = shift_cost(NoiseLaw("discrete laplace", p), float(steps), 1.0).above
+    pair = shift_cost(TracedLaw("discrete laplace", p), float(steps), 1.0).above
     assert composed_delta((pair,), epsilon).upper == pytest.approx(exact, abs=1e-9)
 
 
@@ -132,7 +132,7 @@ def test_cut_off_noise_is_bounded_from_above(high: float, shift: float) -> None:
     law=st.sampled_from([LAPLACE, NORMAL, LOGISTIC, CAUCHY]),
 )
 def test_coins_have_conditional_probabilities(
-    cut: float, low: float, high: float, law: NoiseLaw
+    cut: float, low: float, high: float, law: TracedLaw
 ) -> None:
     cut = min(max(cut, low), high)
     cdf = DENSITIES[law].cdf
@@ -154,14 +154,14 @@ def test_coins_have_conditional_probabilities(
         (NORMAL, -245_000.0 - math.log(700.0 * math.sqrt(2.0 * math.pi))),
     ],
 )
-def test_far_tails_of_coins_keep_their_digits(law: NoiseLaw, log_tail: float, up: bool) -> None:  # noqa: FBT001
+def test_far_tails_of_coins_keep_their_digits(law: TracedLaw, log_tail: float, up: bool) -> None:  # noqa: FBT001
     """Both outcomes, on either side; to first order, which is right to 1/700² here."""
     rare = coin(law, (-math.inf, math.inf), 700.0 if up else -700.0, up=up)[0]
     assert float(rare.log()) == pytest.approx(log_tail, abs=3e-6)
 
 
 @pytest.mark.parametrize("law", [EXPONENTIAL, GUMBEL])
-def test_far_tails_of_laws_that_are_not_symmetric(law: NoiseLaw) -> None:
+def test_far_tails_of_laws_that_are_not_symmetric(law: TracedLaw) -> None:
     rare = coin(law, (-math.inf, math.inf), 700.0, up=True)[0]
     assert float(rare.log()) == pytest.approx(-700.0, abs=1e-9)
 

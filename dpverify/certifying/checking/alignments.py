@@ -23,7 +23,7 @@ from dpverify.certifying.checking.forms import (
     put,
 )
 from dpverify.certifying.checking.neighbors import datasets, neighbors, situations, slots
-from dpverify.certifying.checking.numbers import Unit
+from dpverify.certifying.checking.numbers import ClaimUnit
 
 
 def branches(tree: Json, whole: set[str], values: dict[str, Form]) -> list[tuple[str, Fact]]:
@@ -45,13 +45,13 @@ def leaves(tree: Json, whole: set[str], values: dict[str, Form]) -> list[tuple[A
     return [((f, *t), d, o) for side, f in both for t, d, o in leaves(tree[side], whole, values)]
 
 
-class Goal:
+class NeighborCase:
     """What stays the same while one situation is checked."""
 
     def __init__(
         self, read: Json, trees: list[Any], left: Json, right: Json, whole: set[str]
     ) -> None:
-        self.laws, unit = read["laws"], Unit(read["claim"])
+        self.laws, unit = read["laws"], ClaimUnit(read["claim"])
         noise = {name for name, law in self.laws.items() if law["kind"] == "geometric"}
         self.rates = {name: unit.rate(law) for name, law in self.laws.items()}
         self.epsilon, self.whole = unit.epsilon, whole | noise
@@ -72,24 +72,26 @@ def alignment(read: Json) -> str:
     return "proved"
 
 
-def goals(read: Json) -> Iterator[tuple[Goal, list[Fact]]]:
+def goals(read: Json) -> Iterator[tuple[NeighborCase, list[Fact]]]:
     """All ways in which neighbors can lie; or all pairs of them where datasets are listed."""
     if "datasets" not in read:
         for left, right, facts, whole in situations(read["schema"]):
             trees = [read["trees"][str(len(side))] for side in (left, right)]
-            yield Goal(read, trees, left, right, whole), facts
+            yield NeighborCase(read, trees, left, right, whole), facts
         return
     found = datasets(read["schema"])
     need(found == read["datasets"], "not all datasets")
     for (i, a), (j, b) in combinations(enumerate(found), 2):
         for one, other in ((i, j), (j, i)) if neighbors(read["schema"], a, b) else ():
             yield (
-                Goal(read, [read["trees"][str(one)], read["trees"][str(other)]], [], [], set()),
+                NeighborCase(
+                    read, [read["trees"][str(one)], read["trees"][str(other)]], [], [], set()
+                ),
                 [],
             )
 
 
-def check_case(case: Json, facts: list[Fact], goal: Goal) -> None:
+def check_case(case: Json, facts: list[Fact], goal: NeighborCase) -> None:
     if "impossible" in case:
         impossible(facts, case["impossible"])
     elif "split" in case:
@@ -101,7 +103,7 @@ def check_case(case: Json, facts: list[Fact], goal: Goal) -> None:
         check_groups(case["groups"], facts, goal)
 
 
-def check_groups(groups: Json, facts: list[Fact], goal: Goal) -> None:
+def check_groups(groups: Json, facts: list[Fact], goal: NeighborCase) -> None:
     """Every path is translated or impossible; different translations end in different leaves."""
     paths = list(leaves(goal.trees[0], goal.tree_whole, goal.maps[0]))
     left, landed = set(range(len(paths))), dict[Any, int]()
@@ -118,7 +120,7 @@ def check_groups(groups: Json, facts: list[Fact], goal: Goal) -> None:
     need(not left, "a path is missing")
 
 
-def check_shift(shift: dict[str, Form], group: Json, facts: list[Fact], goal: Goal) -> None:
+def check_shift(shift: dict[str, Form], group: Json, facts: list[Fact], goal: NeighborCase) -> None:
     """Free of noise, whole where noise is whole, Σ|shift|·rate ≤ ε, and within the support."""
     for name, s in shift.items():
         need(not set(s) & set(goal.laws), "a translation may not depend on noise")
@@ -143,7 +145,9 @@ def check_shift(shift: dict[str, Form], group: Json, facts: list[Fact], goal: Go
 class Follow:
     """Follows all that the neighbor's run can do with translated noise."""
 
-    def __init__(self, goal: Goal, draws: Json, output: Json, values: dict[str, Form]) -> None:
+    def __init__(
+        self, goal: NeighborCase, draws: Json, output: Json, values: dict[str, Form]
+    ) -> None:
         self.goal, self.draws, self.output, self.values = goal, draws, output, values
 
     def walk(

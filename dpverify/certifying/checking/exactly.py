@@ -11,32 +11,34 @@ from dpverify.certifying.checking.alignments import leaves
 from dpverify.certifying.checking.forms import ONE, Form, Json, need
 from dpverify.certifying.checking.masses import mass
 from dpverify.certifying.checking.neighbors import allowed, datasets, neighbors
-from dpverify.certifying.checking.numbers import Number, Unit
+from dpverify.certifying.checking.numbers import ClaimUnit, Quotient
 
 
-def law(tree: Json, read: Json, unit: Unit, event: Json = None) -> dict[str, Number]:
+def law(tree: Json, read: Json, unit: ClaimUnit, event: Json = None) -> dict[str, Quotient]:
     """The probability of each output; or of the event, a list of [output, facts]."""
     laws = read["laws"]
     whole = {name for name, of in laws.items() if of["kind"] == "geometric"}
-    total: dict[str, Number] = {}
+    total: dict[str, Quotient] = {}
     for facts, draws, output in leaves(tree, whole, {}):
-        weight = Number({Fraction(0): ONE})
+        weight = Quotient({Fraction(0): ONE})
         for key, choice in draws:
-            weight = weight * Number.read(json.loads(key)[choice])
+            weight = weight * Quotient.read(json.loads(key)[choice])
         for shown, more in outcomes(output, [f for f, _ in facts], whole, event):
             part = weight * mass([*(f for f, _ in facts), *more], laws, unit)
-            total[shown] = total.get(shown, Number({})) + part
+            total[shown] = total.get(shown, Quotient({})) + part
     return total
 
 
 def exact(read: Json) -> str:
-    unit, schema = Unit(read["claim"]), read["schema"]
+    unit, schema = ClaimUnit(read["claim"]), read["schema"]
     found = datasets(schema)
     need(found == read["datasets"] and len(found) == len(read["trees"]), "not all datasets")
     laws = [law(tree, read, unit) for tree in read["trees"]]
     for p in laws:
-        whole_mass = sum(p.values(), Number({}))
-        need(unit.sign(whole_mass - Number({Fraction(0): ONE})) == 0, "probabilities do not add up")
+        whole_mass = sum(p.values(), Quotient({}))
+        need(
+            unit.sign(whole_mass - Quotient({Fraction(0): ONE})) == 0, "probabilities do not add up"
+        )
     for (a, p), (b, q) in combinations(zip(found, laws, strict=True), 2):
         if neighbors(schema, a, b):
             need(not unit.exceeds(p, q) and not unit.exceeds(q, p), "the claim does not hold")
@@ -44,7 +46,7 @@ def exact(read: Json) -> str:
 
 
 def counterexample(read: Json) -> str:
-    unit, (left, right) = Unit(read["claim"]), read["datasets"]
+    unit, (left, right) = ClaimUnit(read["claim"]), read["datasets"]
     need(allowed(read["schema"], left) and allowed(read["schema"], right), "no such data")
     need(neighbors(read["schema"], left, right), "these are no neighbors")
     p, q = (law(tree, read, unit, read["event"]) for tree in read["trees"])

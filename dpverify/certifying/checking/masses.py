@@ -12,12 +12,12 @@ from itertools import combinations, product
 from typing import Any, TypeAlias
 
 from dpverify.certifying.checking.forms import ONE, Form, Json, need
-from dpverify.certifying.checking.numbers import Number, Unit
+from dpverify.certifying.checking.numbers import ClaimUnit, Quotient
 
-Term: TypeAlias = tuple[dict[Any, Number], dict[str, Any]]  # monomials, and bases of powers
+Term: TypeAlias = tuple[dict[Any, Quotient], dict[str, Any]]  # monomials, and bases of powers
 
 
-def mass(rows: list[Form], laws: Json, unit: Unit) -> Number:
+def mass(rows: list[Form], laws: Json, unit: ClaimUnit) -> Quotient:
     """The probability that independent noises make all rows ≥ 0."""
     key = frozenset(tuple(sorted(row.items())) for row in rows)
     if key not in unit.masses:
@@ -25,16 +25,16 @@ def mass(rows: list[Form], laws: Json, unit: Unit) -> Number:
     return unit.masses[key]
 
 
-def new_mass(rows: list[Form], laws: Json, unit: Unit) -> Number:
-    rows, result = differences(rows, laws), Number({Fraction(0): ONE})
+def new_mass(rows: list[Form], laws: Json, unit: ClaimUnit) -> Quotient:
+    rows, result = differences(rows, laws), Quotient({Fraction(0): ONE})
     while rows:
         group = {n for n in rows[0] if n}
         while more := {n for row in rows if set(row) & group for n in row if n} - group:
             group |= more
         mine = [row for row in rows if row is rows[0] or set(row) & group]
-        rows, total = [row for row in rows if row not in mine], Number({})
+        rows, total = [row for row in rows if row not in mine], Quotient({})
         for choice in product(*(density(name, laws[name], unit) for name in sorted(group))):
-            factor = Number({Fraction(0): ONE})
+            factor = Quotient({Fraction(0): ONE})
             for _, c, _ in choice:
                 factor = factor * c
             bases = {name: base for name, (_, _, base) in zip(sorted(group), choice, strict=True)}
@@ -57,24 +57,24 @@ def differences(rows: list[Form], laws: Json) -> list[Form]:
     return rows
 
 
-def density(name: str, law: Json, unit: Unit) -> list[tuple[Form, Number, Any]]:
+def density(name: str, law: Json, unit: ClaimUnit) -> list[tuple[Form, Quotient, Any]]:
     """Pieces of a density: where, the factor, the base (a rate λ for e^(λ·u·n))."""
-    one = Number({Fraction(0): ONE})
+    one = Quotient({Fraction(0): ONE})
     if law["kind"] == "geometric":  # P(k) = (1 − q)·q^(k−1) for k ≥ 1
-        q = Number.read(law["parameter"])
+        q = Quotient.read(law["parameter"])
         return [({name: ONE, "": -ONE}, (one - q) / q, q)]
     if law["kind"] == "difference":  # P(k) = (1 − q)/(1 + q)·q^|k|
-        q = Number.read(law["parameter"])
+        q = Quotient.read(law["parameter"])
         c = (one - q) / (one + q)
         return [({name: ONE}, c, q), ({name: -ONE, "": -ONE}, c, one / q)]
     rate = unit.rate(law)
     if law["kind"] == "exponential":
-        return [({name: ONE}, Number({Fraction(0): rate}), -rate)]
+        return [({name: ONE}, Quotient({Fraction(0): rate}), -rate)]
     need(law["kind"] == "laplace", "such noise is not integrated")
-    return [({name: s}, Number({Fraction(0): rate / 2}), -s * rate) for s in (ONE, -ONE)]
+    return [({name: s}, Quotient({Fraction(0): rate / 2}), -s * rate) for s in (ONE, -ONE)]
 
 
-def eliminated(rows: list[Form], terms: list[Term], unit: Unit) -> Number:
+def eliminated(rows: list[Form], terms: list[Term], unit: ClaimUnit) -> Quotient:
     """The sum or integral of terms over all noises in them that make the rows ≥ 0."""
     tightest: dict[Any, Fraction] = {}
     for row in rows:
@@ -82,18 +82,18 @@ def eliminated(rows: list[Form], terms: list[Term], unit: Unit) -> Number:
         tightest[key] = min(row.get("", Fraction(0)), tightest.get(key, row.get("", Fraction(0))))
     for key, c in tightest.items():
         if c + tightest.get(tuple((n, -x) for n, x in key), -c if key else Fraction(0)) < 0:
-            return Number({})
+            return Quotient({})
     rows = [{**dict(key), "": c} for key, c in tightest.items() if key]
     terms = collected(terms)
     bases = terms[0][1] if terms else {}
     if not bases:
-        return sum((poly.get((), Number({})) for poly, _ in terms), Number({}))
+        return sum((poly.get((), Quotient({})) for poly, _ in terms), Quotient({}))
     name = min(bases, key=lambda n: (fan(rows, n), n))
-    whole = isinstance(bases[name], Number)
+    whole = isinstance(bases[name], Quotient)
     others = [row for row in rows if name not in row]
     low = [solved(row, name, whole) for row in rows if row.get(name, 0) > 0]
     high = [solved(row, name, whole) for row in rows if row.get(name, 0) < 0]
-    total = Number({})
+    total = Quotient({})
     for i, j in product(range(len(low)) if low else [None], range(len(high)) if high else [None]):
         kept = list(others)
         if i is not None:  # the largest lower bound, the first of these among equals
@@ -128,7 +128,7 @@ def collected(terms: list[Term]) -> list[Term]:
         )
         merged = found.setdefault(key, ({}, bases))[0]
         for monomial, c in poly.items():
-            merged[monomial] = merged.get(monomial, Number({})) + c
+            merged[monomial] = merged.get(monomial, Quotient({})) + c
     return list(found.values())
 
 
@@ -152,13 +152,13 @@ def solved(row: Form, name: str, whole: bool) -> Form:  # noqa: FBT001
 
 
 def integrated(
-    term: Term, name: str, ends: tuple[Form | None, Form | None], unit: Unit
+    term: Term, name: str, ends: tuple[Form | None, Form | None], unit: ClaimUnit
 ) -> Iterator[Term]:
     """The term from the second to the first end, as terms in the other noises."""
     poly, bases = term
     base: Json = bases[name]
-    whole = isinstance(base, Number)
-    one = Number({Fraction(0): ONE})
+    whole = isinstance(base, Quotient)
+    one = Quotient({Fraction(0): ONE})
     grows = unit.sign(base - one) if whole else (base > 0) - (base < 0)
     for end, sign in zip(ends, (1, -1), strict=True):
         if end is None:
@@ -168,10 +168,10 @@ def integrated(
         rest: dict[str, Json] = {n: b for n, b in bases.items() if n != name}
         for n, c in at.items():
             if n:
-                need(isinstance(rest[n], Number) == whole, "whole and real noise meet")
+                need(isinstance(rest[n], Quotient) == whole, "whole and real noise meet")
                 rest[n] = rest[n] * base.power(int(c)) if whole else rest[n] + base * c
-        scale: Number = base.power(int(at[""])) if whole else Number({base * at[""]: ONE})
-        made: dict[Any, Number] = {}
+        scale: Quotient = base.power(int(at[""])) if whole else Quotient({base * at[""]: ONE})
+        made: dict[Any, Quotient] = {}
         for monomial, weight in poly.items():
             powers = dict(monomial)
             j = powers.pop(name, 0)
@@ -180,9 +180,12 @@ def integrated(
                 for more, factor in raised(at, i).items():
                     key = tuple(sorted((Counter(powers) + Counter(dict(more))).items()))
                     part = (
-                        weight * a * scale * Number({Fraction(0): factor * sign} if factor else {})
+                        weight
+                        * a
+                        * scale
+                        * Quotient({Fraction(0): factor * sign} if factor else {})
                     )
-                    made[key] = made.get(key, Number({})) + part
+                    made[key] = made.get(key, Quotient({})) + part
         yield {k: v for k, v in made.items() if v.num}, rest
 
 
@@ -199,16 +202,16 @@ def raised(at: Form, power: int) -> dict[Any, Fraction]:
     return total
 
 
-def primitive(j: int, base: Json, flat: bool) -> list[Number]:  # noqa: FBT001
+def primitive(j: int, base: Json, flat: bool) -> list[Quotient]:  # noqa: FBT001
     """A with (A·base^t)' = t^j·base^t, or A(t)·base^t − A(t−1)·base^(t−1) on whole numbers."""
-    zero, one = Number({}), Number({Fraction(0): ONE})
+    zero, one = Quotient({}), Quotient({Fraction(0): ONE})
     if isinstance(base, Fraction):
         if not base:
-            return [zero] * (j + 1) + [Number({Fraction(0): Fraction(1, j + 1)})]
+            return [zero] * (j + 1) + [Quotient({Fraction(0): Fraction(1, j + 1)})]
         falling = [
             math.perm(j, j - i) * (-1) ** (j - i) / base ** (j - i + 1) for i in range(j + 1)
         ]
-        return [Number({Fraction(0): c}) for c in falling]
+        return [Quotient({Fraction(0): c}) for c in falling]
     inverse = one if flat else one / base
     a, top = [zero] * (j + 2), j + 1 if flat else j
     for i in range(top, -1, -1):
@@ -217,7 +220,9 @@ def primitive(j: int, base: Json, flat: bool) -> list[Number]:  # noqa: FBT001
         k = i - 1 if flat else i  # the coefficient of t^k decides a[i]
         rest = zero
         for m in range(i + 1, top + 1):
-            rest = rest + a[m] * Number({Fraction(0): Fraction(math.comb(m, k) * (-1) ** (m - k))})
+            rest = rest + a[m] * Quotient(
+                {Fraction(0): Fraction(math.comb(m, k) * (-1) ** (m - k))}
+            )
         right = (one if k == j else zero) + inverse * rest
-        a[i] = right * Number({Fraction(0): Fraction(1, i)}) if flat else right / (one - inverse)
+        a[i] = right * Quotient({Fraction(0): Fraction(1, i)}) if flat else right / (one - inverse)
     return a

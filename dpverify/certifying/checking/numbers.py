@@ -19,14 +19,14 @@ def times(a: Poly, b: Poly) -> Poly:
     return {r: c for r, c in total.items() if c}
 
 
-class Number:
+class Quotient:
     """A sum over a product of sums: num / Π den."""
 
     def __init__(self, num: Poly, den: tuple[Any, ...] = ()) -> None:
         self.num, self.den = num, den
 
     @staticmethod
-    def read(plain: Json) -> "Number":
+    def read(plain: Json) -> "Quotient":
         need(plain["power"] == 0, "a number with a power of epsilon")
         top, bottom = (
             {
@@ -36,22 +36,22 @@ class Number:
             }
             for key in ("num", "den")
         )
-        return Number(top) / Number(bottom)
+        return Quotient(top) / Quotient(bottom)
 
-    def __mul__(self, other: "Number") -> "Number":
-        return Number(times(self.num, other.num), (*self.den, *other.den))
+    def __mul__(self, other: "Quotient") -> "Quotient":
+        return Quotient(times(self.num, other.num), (*self.den, *other.den))
 
-    def __truediv__(self, other: "Number") -> "Number":
+    def __truediv__(self, other: "Quotient") -> "Quotient":
         top = self.num
         for factor in other.den:
             top = times(top, dict(factor))
         need(other.num, "a division by zero")
         if len(other.num) == 1:
             ((r, c),) = other.num.items()
-            return Number(times(top, {-r: 1 / c}), self.den)
-        return Number(top, (*self.den, tuple(sorted(other.num.items()))))
+            return Quotient(times(top, {-r: 1 / c}), self.den)
+        return Quotient(top, (*self.den, tuple(sorted(other.num.items()))))
 
-    def __add__(self, other: "Number") -> "Number":
+    def __add__(self, other: "Quotient") -> "Quotient":
         mine, others = Counter(self.den), Counter(other.den)
         tops = []
         for number, missing in ((self, others - mine), (other, mine - others)):
@@ -63,14 +63,14 @@ class Number:
             r: tops[0].get(r, Fraction(0)) + tops[1].get(r, Fraction(0))
             for r in {*tops[0], *tops[1]}
         }
-        return Number({r: c for r, c in total.items() if c}, tuple((mine | others).elements()))
+        return Quotient({r: c for r, c in total.items() if c}, tuple((mine | others).elements()))
 
-    def __sub__(self, other: "Number") -> "Number":
-        return self + other * Number({Fraction(0): -ONE})
+    def __sub__(self, other: "Quotient") -> "Quotient":
+        return self + other * Quotient({Fraction(0): -ONE})
 
-    def power(self, n: int) -> "Number":
-        base = self if n >= 0 else Number({Fraction(0): ONE}) / self
-        made = Number({Fraction(0): ONE})
+    def power(self, n: int) -> "Quotient":
+        base = self if n >= 0 else Quotient({Fraction(0): ONE}) / self
+        made = Quotient({Fraction(0): ONE})
         for _ in range(abs(n)):
             made = made * base
         return made
@@ -133,7 +133,7 @@ def polynomial_sign(coefficients: list[Fraction]) -> int:
     return 1 if signs == {True} else -1
 
 
-class Unit:
+class ClaimUnit:
     """The claim (ε, δ) and the unit u: 1, ln ρ, or ε itself where it holds for every ε > 0."""
 
     def __init__(self, claim: Json) -> None:
@@ -144,7 +144,7 @@ class Unit:
         if self.kind == "log":  # then different roots of it are independent over the rationals
             need(self.ratio > 1 and not perfect_power(self.ratio), "ratio is no simple one")
         self.signs: dict[Any, int] = {}
-        self.masses: dict[Any, Number] = {}
+        self.masses: dict[Any, Quotient] = {}
 
     def rate(self, law: Json) -> Fraction:
         """By which a shift of 1 changes the logarithm of the density at most, in units of u."""
@@ -157,7 +157,7 @@ class Unit:
         need(len(num) == len(den) == 1 and num[0] > 0 and den[0] > 0, "a scale is not rational")
         return den[0] / num[0]
 
-    def sign(self, number: Number) -> int:
+    def sign(self, number: Quotient) -> int:
         return math.prod(map(self.one_sign, (tuple(sorted(number.num.items())), *number.den)))
 
     def one_sign(self, poly: Json) -> int:
@@ -192,14 +192,14 @@ class Unit:
                 return 1 if low > 0 else -1
         raise Invalid("two numbers are too close")
 
-    def exceeds(self, p: dict[str, Number], q: dict[str, Number]) -> bool:
+    def exceeds(self, p: dict[str, Quotient], q: dict[str, Quotient]) -> bool:
         """Whether Σ max(0, P − e^ε·Q) > δ; with δ = 0, whether any output has P > e^ε·Q."""
         factor, total = (
-            Number({self.epsilon: ONE}),
-            Number({Fraction(0): -self.delta} if self.delta else {}),
+            Quotient({self.epsilon: ONE}),
+            Quotient({Fraction(0): -self.delta} if self.delta else {}),
         )
         for output, mass_left in p.items():
-            gap = mass_left - factor * q.get(output, Number({}))
+            gap = mass_left - factor * q.get(output, Quotient({}))
             if self.sign(gap) > 0:
                 total = total + gap
         return self.sign(total) > 0

@@ -11,7 +11,7 @@ import math
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from dpverify.certifying.checking.alignments import Goal, branches, goals
+from dpverify.certifying.checking.alignments import NeighborCase, branches, goals
 from dpverify.certifying.checking.forms import (
     Fact,
     Form,
@@ -35,15 +35,15 @@ def check_sums(read: Json) -> str:
     found = list(goals(read))
     for case, (goal, facts) in zip(read["proof"], found, strict=True):
         runs = Runs(goal, read)
-        for bounds in runs.follow(case, State(goal, facts)):
+        for bounds in runs.follow(case, PairedRuns(goal, facts)):
             keeps_budget(read, bounds)
     return "proved"
 
 
-class State:
+class PairedRuns:
     """Where both runs are: their subtrees, what their symbols stand for, what is known."""
 
-    def __init__(self, goal: Goal, facts: list[Fact]) -> None:
+    def __init__(self, goal: NeighborCase, facts: list[Fact]) -> None:
         self.trees, self.facts, self.count = list(goal.trees), list(facts), 0
         self.maps = [dict(values) for values in goal.maps]
         self.box: Box = {}
@@ -58,8 +58,8 @@ class State:
                     else (old[0], tightest(old[1], end, min))
                 )
 
-    def moved(self, side: int, tree: Json, *facts: Fact) -> "State":
-        new = object.__new__(State)
+    def moved(self, side: int, tree: Json, *facts: Fact) -> "PairedRuns":
+        new = object.__new__(PairedRuns)
         new.trees = [tree if i == side else t for i, t in enumerate(self.trees)]
         new.facts, new.count = [*self.facts, *facts], self.count
         new.maps, new.box = [dict(m) for m in self.maps], dict(self.box)
@@ -77,7 +77,7 @@ class State:
                 high = None if high is None or large is None else high + c * large
         return low, high
 
-    def settled(self) -> "State":
+    def settled(self) -> "PairedRuns":
         """Past all clamps, which are symbols named after what they are."""
         for side, tree in enumerate(self.trees):
             if "clamp" in tree:
@@ -120,10 +120,10 @@ def tightest(a: Fraction | None, b: Fraction, choose: Json) -> Fraction:
 class Runs:
     """Follows two runs through the cases of a proof."""
 
-    def __init__(self, goal: Goal, read: Json) -> None:
+    def __init__(self, goal: NeighborCase, read: Json) -> None:
         self.goal, self.public = goal, set(read["laws"])
 
-    def follow(self, case: Json, state: State) -> list[Bounds]:
+    def follow(self, case: Json, state: PairedRuns) -> list[Bounds]:
         """Bounds on the releases, one list for each case of data; the largest over public cases."""
         state = state.settled()
         if "impossible" in case:
@@ -154,14 +154,14 @@ class Runs:
         need(a == b, "the output may change")
         return [{}]
 
-    def go(self, case: Json, state: State) -> list[Bounds]:
+    def go(self, case: Json, state: PairedRuns) -> list[Bounds]:
         side, branch = int(case["go"]), case["branch"]
         tree = state.trees[side]
         both = dict(branches(tree, self.goal.tree_whole, state.maps[side]))
         impossible([*state.facts, both["no" if branch == "yes" else "yes"]], case["not"])
         return self.follow(case["then"], state.moved(side, tree[branch], both[branch]))
 
-    def release(self, case: Json, state: State) -> list[Bounds]:
+    def release(self, case: Json, state: PairedRuns) -> list[Bounds]:
         left, right = state.trees
         need("release" in right and left["law"] == right["law"], "the runs release differently")
         need(left["scale"] == right["scale"] and Fraction(left["scale"]) > 0, "the noise differs")

@@ -13,10 +13,10 @@ from fractions import Fraction
 from itertools import product
 from typing import Any, TypeAlias
 
-from dpverify.certifying.checking.alignments import Goal, branches, goals, leaves
+from dpverify.certifying.checking.alignments import NeighborCase, branches, goals, leaves
 from dpverify.certifying.checking.forms import Fact, Form, Invalid, form, negated, plus, put
 from dpverify.certifying.searching.farkas import Contradictions, fraction, number
-from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.reasons import NotUnderstood, OverTime
 
 Shift: TypeAlias = dict[str, Form]
 _ONE = Fraction(1)
@@ -44,7 +44,9 @@ class Way:
 class Settled:
     """Which comparisons of data alone are settled by the facts of a case."""
 
-    def __init__(self, facts: list[Fact], goal: Goal, contradictions: Contradictions) -> None:
+    def __init__(
+        self, facts: list[Fact], goal: NeighborCase, contradictions: Contradictions
+    ) -> None:
         self._facts, self._goal, self._ask = facts, goal, contradictions
 
     def pruned(self, tree: Any, values: dict[str, Form]) -> Any:  # noqa: ANN401
@@ -99,7 +101,7 @@ class _Search:
         self.contradictions = Contradictions()
         self.cases = 0
 
-    def case(self, facts: list[Fact], goal: Goal, done: list[Form]) -> Any:  # noqa: ANN401
+    def case(self, facts: list[Fact], goal: NeighborCase, done: list[Form]) -> Any:  # noqa: ANN401
         """Groups of translated paths; or the same for both sides of a split."""
         self.cases += 1
         if self.cases > _MOST_CASES:
@@ -109,6 +111,8 @@ class _Search:
             return {"impossible": multipliers}
         try:
             return {"groups": self._groups(facts, goal)}
+        except OverTime:
+            raise
         except NotUnderstood:
             split = self._split(facts, goal, done)
             if split is None:
@@ -117,7 +121,7 @@ class _Search:
         no = self.case([*facts, negated(split, goal.whole)], goal, [*done, split])
         return {"split": _plain(split), "yes": yes, "no": no}
 
-    def _split(self, facts: list[Fact], goal: Goal, done: list[Form]) -> Form | None:
+    def _split(self, facts: list[Fact], goal: NeighborCase, done: list[Form]) -> Form | None:
         """A comparison of data alone that is still open, or else the sign of a move."""
         noise = set(goal.laws)
         tests: list[Form] = []
@@ -137,7 +141,7 @@ class _Search:
                 return test
         return None
 
-    def _groups(self, facts: list[Fact], goal: Goal) -> list[Any]:
+    def _groups(self, facts: list[Fact], goal: NeighborCase) -> list[Any]:
         ways = _ways(goal, Settled(facts, goal, self.contradictions))
         by_shape: dict[str, list[Way]] = {}
         never: dict[str, Any] = {}
@@ -175,13 +179,15 @@ class _Search:
         return kept
 
     def _group(
-        self, ways: list[Way], facts: list[Fact], goal: Goal, pairs: list[tuple[Form, Form]]
+        self, ways: list[Way], facts: list[Fact], goal: NeighborCase, pairs: list[tuple[Form, Form]]
     ) -> Any | None:  # noqa: ANN401
         """A translation of these paths with its evidence; None if none is found."""
         wanted = list(pairs)
         for _ in range(_ROUNDS):
             try:
                 shift = self._shift(ways, facts, goal, wanted)
+            except OverTime:
+                raise
             except NotUnderstood:
                 return None
             try:
@@ -205,11 +211,11 @@ class _Search:
         return None
 
     def _shift(
-        self, ways: list[Way], facts: list[Fact], goal: Goal, pairs: list[tuple[Form, Form]]
+        self, ways: list[Way], facts: list[Fact], goal: NeighborCase, pairs: list[tuple[Form, Form]]
     ) -> Shift:
         return _Synthesis(self.contradictions.z3, ways, facts, goal, pairs).solved()
 
-    def _costs(self, shift: Shift, facts: list[Fact], goal: Goal) -> dict[str, Any]:
+    def _costs(self, shift: Shift, facts: list[Fact], goal: NeighborCase) -> dict[str, Any]:
         moving = [n for n, s in shift.items() if set(s) - {""}]
         found = {}
         for signs in product((1, -1), repeat=len(moving)):
@@ -218,7 +224,7 @@ class _Search:
             found[key] = self.contradictions.multipliers([*facts, (cost, True)])
         return found
 
-    def _walk(self, way: Way, shift: Shift, facts: list[Fact], goal: Goal) -> Any:  # noqa: ANN401
+    def _walk(self, way: Way, shift: Shift, facts: list[Fact], goal: NeighborCase) -> Any:  # noqa: ANN401
         moved = {name: plus({name: _ONE}, s) for name, s in shift.items()}
         values = {**goal.maps[1], **moved}
         return self._step(way, goal, values, goal.trees[1], [*facts, *way.tests], ())
@@ -226,7 +232,7 @@ class _Search:
     def _step(  # noqa: PLR0917, PLR0913
         self,
         way: Way,
-        goal: Goal,
+        goal: NeighborCase,
         values: dict[str, Form],
         tree: Any,  # noqa: ANN401
         facts: list[Fact],
@@ -273,7 +279,7 @@ class _Synthesis:
         z3: Any,  # noqa: ANN401
         ways: list[Way],
         facts: list[Fact],
-        goal: Goal,
+        goal: NeighborCase,
         pairs: list[tuple[Form, Form]],
     ) -> None:
         self._z3, self._goal = z3, goal
@@ -369,7 +375,7 @@ class _Synthesis:
         return shift
 
 
-def _ways(goal: Goal, settled: Settled) -> list[Way]:
+def _ways(goal: NeighborCase, settled: Settled) -> list[Way]:
     """The paths on the left, in the order of the checker, each with its twin on the right.
 
     The twin makes the same decisions wherever noise comes in; comparisons of data alone are no
@@ -403,7 +409,7 @@ def _paired(  # noqa: PLR0917, PLR0913
     draws: tuple[Any, ...],
     output: Any,  # noqa: ANN401
     twin: Any,  # noqa: ANN401
-    goal: Goal,
+    goal: NeighborCase,
 ) -> Way:
     pairs: list[tuple[Form, Form] | None] = []
     for step in core:
@@ -438,7 +444,7 @@ def _diverging(ways: list[Way], address: tuple[Any, ...]) -> tuple[Form, Form] |
     return None if best is None else best[1]
 
 
-def _cost(shift: Shift, moving: list[str], signs: tuple[int, ...], goal: Goal) -> Form:
+def _cost(shift: Shift, moving: list[str], signs: tuple[int, ...], goal: NeighborCase) -> Form:
     """Σ ±shift·rate − ε."""
     fixed = sum(
         (abs(s.get("", Fraction(0))) * goal.rates[n] for n, s in shift.items() if n not in moving),
@@ -450,7 +456,7 @@ def _cost(shift: Shift, moving: list[str], signs: tuple[int, ...], goal: Goal) -
     return cost
 
 
-def _same(mine: Any, other: Any, goal: Goal, values: dict[str, Form]) -> bool:  # noqa: ANN401
+def _same(mine: Any, other: Any, goal: NeighborCase, values: dict[str, Form]) -> bool:  # noqa: ANN401
     if not isinstance(mine, list) or not isinstance(other, list):
         return type(mine) is type(other) and bool(mine == other)
     if mine[:1] == ["value"] == other[:1]:
@@ -475,7 +481,7 @@ def _plain(value: Form) -> dict[str, str]:
     return {n: str(value[n]) for n in sorted(value)}
 
 
-def _missing(way: Way, goal: Goal) -> str:
+def _missing(way: Way, goal: NeighborCase) -> str:
     decisions = "".join(
         "yn"[step == "no"] if isinstance(step, str) else str(step) for step in way.address
     )

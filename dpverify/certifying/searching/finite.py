@@ -8,29 +8,31 @@ from math import ceil, floor
 from typing import Any, TypeAlias
 
 from dpverify.certifying.searching.masses import Masses
-from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact, Unit
+from dpverify.certifying.symbolic.exact import ONE, ZERO, EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.outputs import filled, merged, values
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import Draw, Inequality, Leaf, Test, Tree
 from dpverify.certifying.symbolic.symbols import Symbolic
 
-Distribution: TypeAlias = dict[Any, Exact]
+Distribution: TypeAlias = dict[Any, ExactNumber]
 _MOST_OUTPUTS = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class TreePath:
     """One way through a tree: its probability before the noise, what the noise must satisfy."""
 
-    weight: Exact
+    weight: ExactNumber
     tests: tuple[Inequality, ...]
     output: Any
 
 
-def paths(tree: Tree, weight: Exact = ONE, tests: tuple[Inequality, ...] = ()) -> Iterator[Path]:
+def paths(
+    tree: Tree, weight: ExactNumber = ONE, tests: tuple[Inequality, ...] = ()
+) -> Iterator[TreePath]:
     """All paths of a tree."""
     if isinstance(tree, Leaf):
-        yield Path(weight, tests, tree.output)
+        yield TreePath(weight, tests, tree.output)
     elif isinstance(tree, Draw):
         for share, child in zip(tree.weights, tree.children, strict=True):
             yield from paths(child, weight * share, tests)
@@ -54,7 +56,7 @@ def distribution(tree: Tree, masses: Masses, whole: set[str]) -> Distribution:
     return total
 
 
-def _cases(path: Path, whole: set[str]) -> Iterator[tuple[Any, tuple[Inequality, ...]]]:
+def _cases(path: TreePath, whole: set[str]) -> Iterator[tuple[Any, tuple[Inequality, ...]]]:
     """The outputs of a path: one, or one for each whole value that its expressions can take."""
     expressions = list(values(path.output))
     if not expressions:
@@ -105,7 +107,7 @@ def _support(e: Symbolic) -> list[Inequality]:
     """That a single geometric noise is at least 1."""
     names = [name for name, _ in e.coefficients]
     one = ((names[0], Fraction(1)),)
-    return [Inequality(one, Exact.of(-1), strict=False)] if len(names) == 1 else []
+    return [Inequality(one, ExactNumber.of(-1), strict=False)] if len(names) == 1 else []
 
 
 def _parallel(a: Any, b: Any) -> Fraction | None:  # noqa: ANN401
@@ -117,38 +119,38 @@ def _parallel(a: Any, b: Any) -> Fraction | None:  # noqa: ANN401
 
 
 @dataclass(frozen=True, slots=True)
-class Excess:
+class Surplus:
     """An event that is too likely: its outputs, and its probabilities on both sides."""
 
     outputs: tuple[Any, ...]
-    left: Exact
-    right: Exact
+    left: ExactNumber
+    right: ExactNumber
 
 
-def violation(  # noqa: PLR0917, PLR0913
+def excesses(  # noqa: PLR0917, PLR0913
     left: Distribution,
     right: Distribution,
     epsilon: Fraction,
-    delta: Exact,
-    unit: Unit,
+    delta: ExactNumber,
+    unit: EpsilonUnit,
     slack: Fraction = Fraction(0),
-) -> Excess | None:
-    """Where Σ max(0, P − e^ε·Q) > delta (or P > e^ε·Q if delta is 0); None if nowhere.
+) -> Iterator[Surplus]:
+    """Events with P > e^ε·Q + delta: outputs one by one if delta is 0, and all of them together.
 
-    With a `slack`, only what exceeds the claim by this share counts.
+    There is one if and only if Σ max(0, P − e^ε·Q) > delta. With a `slack`, only what exceeds the
+    claim by this share counts.
     """
     event, total_left, total_right = [], ZERO, ZERO
-    lowered = Exact.of(1 - slack)
+    lowered = ExactNumber.of(1 - slack)
     for output in left:
         p, q = left[output] * lowered, right.get(output, ZERO)
         if unit.gap_sign(p, q, epsilon, ZERO) > 0:
             if not delta:
-                return Excess((output,), left[output], q)
+                yield Surplus((output,), left[output], q)
             event.append(output)
             total_left, total_right = total_left + left[output], total_right + q
     if event and unit.gap_sign(total_left * lowered, total_right, epsilon, delta) > 0:
-        return Excess(tuple(event), total_left, total_right)
-    return None
+        yield Surplus(tuple(event), total_left, total_right)
 
 
 def as_one(law: Distribution) -> Distribution:

@@ -12,11 +12,11 @@ from itertools import pairwise
 from math import ceil, comb, factorial, floor
 from typing import TypeAlias
 
-from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact, Unit
+from dpverify.certifying.symbolic.exact import ONE, ZERO, EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 
-Base: TypeAlias = Exact | Fraction
-Terms: TypeAlias = dict[tuple[int, Base], Exact]
+Base: TypeAlias = ExactNumber | Fraction
+Terms: TypeAlias = dict[tuple[int, Base], ExactNumber]
 End: TypeAlias = Fraction | None
 
 
@@ -30,7 +30,7 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class AffineBound:
     """The affine function slope·v + offset that bounds a variable."""
 
     slope: Fraction
@@ -41,26 +41,26 @@ class Bound:
 
 
 @dataclass(slots=True)
-class Line:
+class NumberLine:
     """Computes on one kind of line: whole numbers, or reals."""
 
-    unit: Unit
+    unit: EpsilonUnit
     whole: bool
 
-    def density(self, kind: str, parameter: Exact) -> list[Piece]:
+    def density(self, kind: str, parameter: ExactNumber) -> list[Piece]:
         """The law of a noise."""
         if kind == "geometric":
             return [Piece(Fraction(1), None, {(0, parameter): (1 - parameter) / parameter})]
         rate = self.rate(parameter)
         if kind == "exponential":
-            return [Piece(Fraction(0), None, {(0, -rate): Exact.of(rate)})]
+            return [Piece(Fraction(0), None, {(0, -rate): ExactNumber.of(rate)})]
         if kind == "laplace":
-            half = Exact.of(rate / 2)
+            half = ExactNumber.of(rate / 2)
             sides: list[Terms] = [{(0, rate): half}, {(0, -rate): half}]
             return [Piece(None, Fraction(0), sides[0]), Piece(Fraction(0), None, sides[1])]
         raise NotUnderstood(f"probabilities of {kind} noise are not computed exactly")
 
-    def rate(self, scale: Exact) -> Fraction:
+    def rate(self, scale: ExactNumber) -> Fraction:
         """λ with 1/scale = λ·u."""
         simple_unit = self.unit.ratio is None and not self.unit.every
         plain = scale.multiple()
@@ -68,7 +68,9 @@ class Line:
             raise NotUnderstood("a scale is not a rational number, or a multiple of 1/epsilon")
         return 1 / plain
 
-    def swept(self, piece: Piece, above: list[Bound], below: list[Bound]) -> list[Piece]:
+    def swept(
+        self, piece: Piece, above: list[AffineBound], below: list[AffineBound]
+    ) -> list[Piece]:
         """v ↦ the sum or integral of a piece from the largest lower to the least upper bound."""
         above = [*above, *_flat(piece.high)]
         below = [*below, *_flat(piece.low)]
@@ -94,7 +96,13 @@ class Line:
                 yield high, high
 
     def _add_integral(  # noqa: PLR0917, PLR0913
-        self, total: Terms, c: Exact, j: int, base: Base, top: Bound | None, bottom: Bound | None
+        self,
+        total: Terms,
+        c: ExactNumber,
+        j: int,
+        base: Base,
+        top: AffineBound | None,
+        bottom: AffineBound | None,
     ) -> None:
         inner = self._primitive(j, base)
         grows = self._grows(base)
@@ -104,9 +112,11 @@ class Line:
         if top is not None:
             self._add_at(total, inner, c, base, top)
         if bottom is not None:
-            self._add_at(total, inner, -c, base, Bound(bottom.slope, bottom.offset - back))
+            self._add_at(total, inner, -c, base, AffineBound(bottom.slope, bottom.offset - back))
 
-    def _add_at(self, total: Terms, inner: list[Exact], c: Exact, base: Base, at: Bound) -> None:
+    def _add_at(
+        self, total: Terms, inner: list[ExactNumber], c: ExactNumber, base: Base, at: AffineBound
+    ) -> None:
         """Add c·A(t)·base^t at t = slope·v + offset, as a function of v."""
         new_base = self._power(base, at.slope)
         scale = c * self._value(base, at.offset)
@@ -121,18 +131,18 @@ class Line:
                 key = (k, new_base)
                 total[key] = total.get(key, ZERO) + lifted
 
-    def _unit_power(self, k: int) -> Exact:
+    def _unit_power(self, k: int) -> ExactNumber:
         """u^k, which an offset brings with it on the reals."""
         plain = self.whole or (self.unit.ratio is None and not self.unit.every)
-        return ONE if plain else Exact.unit() ** k
+        return ONE if plain else ExactNumber.unit() ** k
 
-    def _primitive(self, j: int, base: Base) -> list[Exact]:
+    def _primitive(self, j: int, base: Base) -> list[ExactNumber]:
         """Coefficients of A where A(t)·base^t has the difference, or derivative, t^j·base^t."""
         if isinstance(base, Fraction):
             if not base:
-                return [ZERO] * (j + 1) + [Exact.of(Fraction(1, j + 1))]
+                return [ZERO] * (j + 1) + [ExactNumber.of(Fraction(1, j + 1))]
             signs = [(-1) ** i * Fraction(factorial(j), factorial(j - i)) for i in range(j + 1)]
-            return [Exact.of(signs[j - i] / base ** (j - i + 1)) for i in range(j + 1)]
+            return [ExactNumber.of(signs[j - i] / base ** (j - i + 1)) for i in range(j + 1)]
         if self.unit.sign(base - 1) == 0:
             return _power_sums(j)
         inverse = base.inverse()
@@ -148,8 +158,8 @@ class Line:
     def _power(self, base: Base, slope: Fraction) -> Base:
         return base * slope if isinstance(base, Fraction) else base ** int(slope)
 
-    def _value(self, base: Base, t: Fraction) -> Exact:
-        return Exact.exponential(base * t) if isinstance(base, Fraction) else base ** int(t)
+    def _value(self, base: Base, t: Fraction) -> ExactNumber:
+        return ExactNumber.exponential(base * t) if isinstance(base, Fraction) else base ** int(t)
 
     def product(self, f: list[Piece], g: list[Piece]) -> list[Piece]:
         return self._joined(f, g, lambda a, b: {} if a is None or b is None else _times(a, b))
@@ -167,7 +177,7 @@ class Line:
         for p in f:
             ends = [None if e is None else e * factor for e in (p.low, p.high)]
             low, high = ends if factor > 0 else ends[::-1]
-            size = Exact.of(1 if self.whole else 1 / abs(factor))
+            size = ExactNumber.of(1 if self.whole else 1 / abs(factor))
             terms = {
                 (j, self._power(b, 1 / factor)): c * size * (1 / factor) ** j
                 for (j, b), c in p.terms.items()
@@ -175,7 +185,7 @@ class Line:
             made.append(Piece(low, high, terms))
         return sorted(made, key=lambda p: (p.low is not None, p.low or Fraction(0)))
 
-    def mass(self, f: list[Piece], low: End, high: End) -> Exact:
+    def mass(self, f: list[Piece], low: End, high: End) -> ExactNumber:
         """The sum or integral of f over [low, high]."""
         result = ZERO
         for p in f:
@@ -229,7 +239,7 @@ class Line:
         return found
 
 
-def _power_sums(j: int) -> list[Exact]:
+def _power_sums(j: int) -> list[ExactNumber]:
     """A with A(t) − A(t−1) = t^j."""
     a = [Fraction()] * (j + 2)
     for i in range(j, -1, -1):
@@ -237,7 +247,7 @@ def _power_sums(j: int) -> list[Exact]:
             (a[k] * comb(k, i) * (-1) ** (k - i + 1) for k in range(i + 2, j + 2)), Fraction()
         )
         a[i + 1] = ((1 if i == j else 0) - rest) / (i + 1)
-    return [Exact.of(x) for x in a]
+    return [ExactNumber.of(x) for x in a]
 
 
 def _times(f: Terms, g: Terms) -> Terms:
@@ -257,11 +267,11 @@ def _plus(f: Terms | None, g: Terms | None) -> Terms:
     return {key: c for key, c in total.items() if c}
 
 
-def _flat(end: End) -> list[Bound]:
-    return [] if end is None else [Bound(Fraction(0), end)]
+def _flat(end: End) -> list[AffineBound]:
+    return [] if end is None else [AffineBound(Fraction(0), end)]
 
 
-def _crossings(bounds: list[Bound]) -> list[Fraction]:
+def _crossings(bounds: list[AffineBound]) -> list[Fraction]:
     found = set()
     for i, a in enumerate(bounds):
         for b in bounds[:i]:

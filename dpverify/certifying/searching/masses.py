@@ -11,10 +11,10 @@ from fractions import Fraction
 from itertools import combinations
 from math import ceil, floor
 
-from dpverify.certifying.searching.lines import Bound, End, Line, Piece
-from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact, Unit
+from dpverify.certifying.searching.lines import AffineBound, End, NumberLine, Piece
+from dpverify.certifying.symbolic.exact import ONE, ZERO, EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.reasons import NotUnderstood
-from dpverify.certifying.symbolic.running import Inequality, Law
+from dpverify.certifying.symbolic.running import Inequality, NoiseLaw
 
 Row = tuple[dict[str, Fraction], Fraction]
 """Σ coefficient·noise + constant ≥ 0."""
@@ -26,11 +26,13 @@ _MOST_ROWS = 300
 class Masses:
     """Probabilities of paths under given laws of the noises."""
 
-    def __init__(self, laws: dict[str, Law], unit: Unit) -> None:
+    def __init__(self, laws: dict[str, NoiseLaw], unit: EpsilonUnit) -> None:
         self.laws, self.unit = laws, unit
-        self._known: dict[frozenset[tuple[frozenset[tuple[str, Fraction]], Fraction]], Exact] = {}
+        self._known: dict[
+            frozenset[tuple[frozenset[tuple[str, Fraction]], Fraction]], ExactNumber
+        ] = {}
 
-    def __call__(self, path: Iterable[Inequality]) -> Exact:
+    def __call__(self, path: Iterable[Inequality]) -> ExactNumber:
         rows = _irredundant([_row(test) for test in path])
         if rows is not None and _has_circle(rows):
             rows = _untied(rows)
@@ -41,9 +43,9 @@ class Masses:
             self._known[key] = self._mass(rows)
         return self._known[key]
 
-    def _mass(self, rows: list[Row]) -> Exact:
+    def _mass(self, rows: list[Row]) -> ExactNumber:
         names = sorted({name for row, _ in rows for name in row})
-        lines = {name: Line(self.unit, self.laws[name].kind == "geometric") for name in names}
+        lines = {name: NumberLine(self.unit, self.laws[name].kind == "geometric") for name in names}
         densities = {n: lines[n].density(self.laws[n].kind, self.laws[n].parameter) for n in names}
         rows = _combined(rows, lines, densities)
         result = ONE
@@ -61,7 +63,7 @@ class Masses:
         name: str,
         parent: str | None,
         rows: list[Row],
-        lines: dict[str, Line],
+        lines: dict[str, NumberLine],
         densities: dict[str, list[Piece]],
         seen: set[str],
     ) -> tuple[list[Piece], End, End]:
@@ -76,8 +78,8 @@ class Masses:
             inner, inner_low, inner_high = self._gathered(child, name, rows, lines, densities, seen)
             edges = [row for row in rows if set(row[0]) == {name, child}]
             above, below = _bounds(edges, child, name, lines[child], line)
-            above += [] if inner_high is None else [Bound(Fraction(0), inner_high)]
-            below += [] if inner_low is None else [Bound(Fraction(0), inner_low)]
+            above += [] if inner_high is None else [AffineBound(Fraction(0), inner_high)]
+            below += [] if inner_low is None else [AffineBound(Fraction(0), inner_low)]
             left: list[Piece] = []
             for piece in inner:
                 left = line.total(left, lines[child].swept(piece, above, below))
@@ -177,7 +179,7 @@ def _sum(a: dict[str, Fraction], b: dict[str, Fraction]) -> dict[str, Fraction]:
 
 
 def _combined(
-    rows: list[Row], lines: dict[str, Line], densities: dict[str, list[Piece]]
+    rows: list[Row], lines: dict[str, NumberLine], densities: dict[str, list[Piece]]
 ) -> list[Row]:
     """Noises that occur in one fixed combination only become one noise."""
     while True:
@@ -209,13 +211,13 @@ def _primitive(f: list[Piece]) -> bool:
     return all(j == 0 for p in f for j, _ in p.terms)
 
 
-def _convolved(line: Line, f: list[Piece], g: list[Piece]) -> list[Piece]:
+def _convolved(line: NumberLine, f: list[Piece], g: list[Piece]) -> list[Piece]:
     """The law of s + t for independent s ~ f and t ~ g, where g has no powers of t."""
     one = Fraction(1)
     total: list[Piece] = []
     for q in g:
-        above = [] if q.low is None else [Bound(one, -q.low)]  # t = w − s ≥ low
-        below = [] if q.high is None else [Bound(one, -q.high)]
+        above = [] if q.low is None else [AffineBound(one, -q.low)]  # t = w − s ≥ low
+        below = [] if q.high is None else [AffineBound(one, -q.high)]
         for (_, base), c in q.terms.items():
             inverse = -base if isinstance(base, Fraction) else base.inverse()
             for p in line.times_power(f, inverse):
@@ -246,7 +248,7 @@ def _component(root: str, rows: list[Row]) -> set[str]:
     return found
 
 
-def _interval(rows: list[Row], name: str, line: Line) -> tuple[End, End]:
+def _interval(rows: list[Row], name: str, line: NumberLine) -> tuple[End, End]:
     low: End = None
     high: End = None
     for row, c in rows:
@@ -261,18 +263,18 @@ def _interval(rows: list[Row], name: str, line: Line) -> tuple[End, End]:
 
 
 def _bounds(
-    rows: list[Row], child: str, parent: str, line: Line, parent_line: Line
-) -> tuple[list[Bound], list[Bound]]:
+    rows: list[Row], child: str, parent: str, line: NumberLine, parent_line: NumberLine
+) -> tuple[list[AffineBound], list[AffineBound]]:
     """Upper and lower bounds of a noise in terms of another."""
     if line.whole != parent_line.whole:
         raise NotUnderstood("a whole noise is compared with a real one")
-    above: list[Bound] = []
-    below: list[Bound] = []
+    above: list[AffineBound] = []
+    below: list[AffineBound] = []
     for row, c in rows:
         slope, offset = -row[parent] / row[child], -c / row[child]
         if line.whole:
             if abs(slope) != 1:
                 raise NotUnderstood("multiples of whole noises are compared")
             offset = Fraction(ceil(offset) if row[child] > 0 else floor(offset))
-        (below if row[child] > 0 else above).append(Bound(slope, offset))
+        (below if row[child] > 0 else above).append(AffineBound(slope, offset))
     return above, below

@@ -1,24 +1,25 @@
 """Counterexamples: two neighbors and an event, with the exact probabilities on both sides."""
 
+import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice, pairwise, product
+from itertools import chain, islice, pairwise, product
 from typing import Any
 
 from dpverify.certifying.searching.finite import (
     Distribution,
     as_one,
     distribution,
+    excesses,
     paths,
-    violation,
 )
 from dpverify.certifying.searching.masses import Masses
-from dpverify.certifying.symbolic.exact import ZERO, Exact
+from dpverify.certifying.symbolic.exact import ZERO, ExactNumber
 from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.outputs import merged, shape, shown, values
-from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
+from dpverify.certifying.symbolic.reasons import NotUnderstood, OverTime, Remembers
 from dpverify.certifying.symbolic.running import Inequality, Tree
 from dpverify.certifying.symbolic.schemas import Rows
 
@@ -26,6 +27,10 @@ SLACK = Fraction(1, 10**9)
 """A claim is refuted only if it is exceeded by this share: readings of floats are closer by far."""
 
 _MOST_EVENTS = 400
+_STRONG = 0.01
+"""Squared standard deviations a draw: ten of them in 10,000 draws, which an audit does not miss."""
+
+_MORE_SECONDS = 3.0  # for a stronger one, once there is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,33 +40,61 @@ class Found:
     left: Rows
     right: Rows
     event: tuple[Any, ...]
-    mass_left: Exact
-    mass_right: Exact
+    mass_left: ExactNumber
+    mass_right: ExactNumber
 
 
-def search(
+def search(  # noqa: PLR0917, PLR0913
     extraction: Extraction,
     pairs: Iterator[tuple[Rows, Rows]],
     epsilon: Fraction,
-    delta: Exact,
+    delta: ExactNumber,
     seconds: float,
+    more: Iterable[tuple[Rows, Rows]] = (),
 ) -> Found | None:
-    """The first pair and event that break the claim, both ways; None if none does in the time."""
+    """A pair and event that break the claim, strongly if the time allows; None if none is found.
+
+    Where `pairs` show that the claim is broken, `more` may show it better.
+    """
     end = time.monotonic() + seconds
-    masses = _Laws(extraction)
-    for left, right in pairs:
+    masses, strength = _Laws(extraction), _Strength(extraction, epsilon, delta)
+    best: Found | None = None
+
+    def later() -> Iterator[tuple[Rows, Rows]]:
+        if best is not None:
+            yield from more
+
+    for left, right in chain(pairs, later()):
         for one, other in ((left, right), (right, left)):
             if time.monotonic() > end:
-                return None
+                return best
             try:
-                found = compared(extraction, masses, one, other, epsilon, delta)
-            except Remembers:
+                found = compared(extraction, masses, one, other, strength, end)
+            except (Remembers, OverTime):
                 raise
             except NotUnderstood:
                 continue
-            if found is not None:
-                return found
-    return None
+            if found is not None and (best is None or strength(found) > strength(best)):
+                end = end if best is not None else min(end, time.monotonic() + _MORE_SECONDS)
+                best = found
+                if strength(best) > _STRONG:
+                    return best
+    return best
+
+
+class _Strength:
+    """How well draws can tell that an event breaks the claim."""
+
+    def __init__(self, extraction: Extraction, epsilon: Fraction, delta: ExactNumber) -> None:
+        self.unit, self.epsilon, self.delta = extraction.unit, epsilon, delta
+
+    def __call__(self, found: Found) -> float:
+        p, q, delta = (
+            float(self.unit.enclosure(x).mid()) if x else 0.0
+            for x in (found.mass_left, found.mass_right, self.delta)
+        )
+        ratio = math.exp(float(self.epsilon) * self.unit.value)
+        return (p - ratio * q - delta) ** 2 / (p + ratio**2 * q)
 
 
 class _Laws:
@@ -77,7 +110,7 @@ class _Laws:
             try:
                 tree, whole = self._extraction.on(rows), self._extraction.shared.whole
                 self._known[rows] = as_one(distribution(tree, self.paths, whole))
-            except Remembers:
+            except (Remembers, OverTime):
                 raise
             except NotUnderstood:
                 self._known[rows] = None
@@ -89,28 +122,31 @@ def compared(  # noqa: PLR0917, PLR0913
     masses: "_Laws",
     left: Rows,
     right: Rows,
-    epsilon: Fraction,
-    delta: Exact,
+    strength: _Strength,
+    end: float,
 ) -> Found | None:
     """An event that is too likely on the left; outputs one by one, or half-lines of real ones."""
     trees = extraction.on(left), extraction.on(right)
-    unit = extraction.unit
     laws = [masses.of(left), masses.of(right)]
     if laws[0] is not None and laws[1] is not None:
-        excess = violation(laws[0], laws[1], epsilon, delta, unit, SLACK)
-        if excess is not None:
-            return Found(left, right, excess.outputs, excess.left, excess.right)
-        return None
+        found = excesses(laws[0], laws[1], strength.epsilon, strength.delta, extraction.unit, SLACK)
+        shown = [Found(left, right, e.outputs, e.left, e.right) for e in found]
+        return max(shown, key=strength, default=None)
+    best: Found | None = None
     for event in islice(_events(*trees), _MOST_EVENTS):
+        if time.monotonic() > end or (best is not None and strength(best) > _STRONG):
+            break
         try:
             p, q = (_mass(tree, masses.paths, event) for tree in trees)
-        except Remembers:
+        except (Remembers, OverTime):
             raise
         except NotUnderstood:
             continue  # an event whose probability is not computed; others may be
-        if unit.gap_sign(p * (1 - SLACK), q, epsilon, delta) > 0:
-            return Found(left, right, (event,), p, q)
-    return None
+        if extraction.unit.gap_sign(p * (1 - SLACK), q, strength.epsilon, strength.delta) > 0:
+            shown_now = Found(left, right, (event,), p, q)
+            if best is None or strength(shown_now) > strength(best):
+                best = shown_now
+    return best
 
 
 def _events(left: Tree, right: Tree) -> Iterator[Any]:
@@ -156,7 +192,7 @@ def _filled(key: Any, patterns: Iterator[Any]) -> Any:  # noqa: ANN401
     return tuple(_filled(part, patterns) for part in key) if isinstance(key, tuple) else key
 
 
-def _mass(tree: Tree, masses: Masses, event: Any) -> Exact:  # noqa: ANN401
+def _mass(tree: Tree, masses: Masses, event: Any) -> ExactNumber:  # noqa: ANN401
     total = ZERO
     for path in paths(tree):
         more = _matched(path.output, event)

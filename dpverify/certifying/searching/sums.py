@@ -8,9 +8,9 @@ together. The evidence is for `sums_checker`, which this search follows step by 
 from fractions import Fraction
 from typing import Any
 
-from dpverify.certifying.checking.alignments import Goal, branches, goals
+from dpverify.certifying.checking.alignments import NeighborCase, branches, goals
 from dpverify.certifying.checking.forms import Fact, Form, Invalid, form, negated, plus, put
-from dpverify.certifying.checking.sums import State, put_output
+from dpverify.certifying.checking.sums import PairedRuns, put_output
 from dpverify.certifying.searching.farkas import Contradictions, fraction, number
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 
@@ -22,7 +22,7 @@ def bound_releases(read: dict[str, Any]) -> list[Any]:
     """The proof for a certificate of sums; raises with what is missing."""
     search = _Search()
     try:
-        return [search.follow(State(goal, facts), goal) for goal, facts in goals(read)]
+        return [search.follow(PairedRuns(goal, facts), goal) for goal, facts in goals(read)]
     except (Invalid, KeyError) as error:
         raise NotUnderstood(f"the runs on neighbors differ: {error}") from None
 
@@ -32,7 +32,7 @@ class _Search:
         self.contradictions = Contradictions()
         self.cases = 0
 
-    def follow(self, state: State, goal: Goal) -> Any:  # noqa: ANN401
+    def follow(self, state: PairedRuns, goal: NeighborCase) -> Any:  # noqa: ANN401
         self.cases += 1
         if self.cases > _MOST_CASES:
             raise NotUnderstood("the proof needs too many cases")
@@ -58,7 +58,7 @@ class _Search:
             raise NotUnderstood("an output depends on data without noise")
         raise NotUnderstood("the runs on neighbors add noise at different places")
 
-    def _branch(self, state: State, goal: Goal, side: int) -> Any:  # noqa: ANN401
+    def _branch(self, state: PairedRuns, goal: NeighborCase, side: int) -> Any:  # noqa: ANN401
         tree = state.trees[side]
         both = branches(tree, goal.tree_whole, state.maps[side])
         for (branch, fact), (_, other) in ((both[0], both[1]), (both[1], both[0])):
@@ -71,7 +71,7 @@ class _Search:
         no = self.follow(state.moved(-1, None, negated(split, goal.whole)), goal)
         return {"split": {n: str(c) for n, c in split.items()}, "yes": yes, "no": no}
 
-    def _release(self, state: State, goal: Goal) -> Any:  # noqa: ANN401
+    def _release(self, state: PairedRuns, goal: NeighborCase) -> Any:  # noqa: ANN401
         left, right = state.trees
         sides = [put(form(t["form"]), m) for t, m in zip(state.trees, state.maps, strict=True)]
         gap = plus(sides[0], sides[1], -_ONE)

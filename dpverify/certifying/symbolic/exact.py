@@ -21,11 +21,11 @@ _LARGEST_DEGREE = 20_000
 _ONE_POLY = fmpq_poly([1])
 
 
-class Exact:
+class ExactNumber:
     """A rational function of X = e^(−u/root), times u^power; immutable and in lowest terms.
 
-    >>> half = Exact.exponential(Fraction(-1, 2))
-    >>> half * half == Exact.exponential(-1), (half + 1) / (half + 1) == Exact.of(1)
+    >>> half = ExactNumber.exponential(Fraction(-1, 2))
+    >>> half * half == ExactNumber.exponential(-1), (half + 1) / (half + 1) == ExactNumber.of(1)
     (True, True)
     """
 
@@ -45,12 +45,12 @@ class Exact:
         self.num, self.den, self.root, self.power = num, den, root, power
 
     @staticmethod
-    def of(value: Rational) -> "Exact":
+    def of(value: Rational) -> "ExactNumber":
         ratio = Fraction(value)
-        return Exact(fmpq_poly([fmpq(ratio.numerator, ratio.denominator)]), fmpq_poly([1]))
+        return ExactNumber(fmpq_poly([fmpq(ratio.numerator, ratio.denominator)]), fmpq_poly([1]))
 
     @staticmethod
-    def exponential(exponent: Rational) -> "Exact":
+    def exponential(exponent: Rational) -> "ExactNumber":
         """e^(exponent·u)."""
         ratio = Fraction(exponent)
         if max(abs(ratio.numerator), ratio.denominator) > _LARGEST_DEGREE:
@@ -58,12 +58,12 @@ class Exact:
         monomial = fmpq_poly([0] * abs(ratio.numerator) + [1])
         one = fmpq_poly([1])
         pair = (one, monomial) if ratio > 0 else (monomial, one)
-        return Exact(*pair, root=ratio.denominator)
+        return ExactNumber(*pair, root=ratio.denominator)
 
     @staticmethod
-    def unit() -> "Exact":
+    def unit() -> "ExactNumber":
         """The unit u itself."""
-        return Exact(fmpq_poly([1]), fmpq_poly([1]), 1, 1)
+        return ExactNumber(fmpq_poly([1]), fmpq_poly([1]), 1, 1)
 
     def fraction(self) -> Fraction | None:
         """The number as a fraction, where it is one."""
@@ -81,9 +81,9 @@ class Exact:
         return self.num.degree() <= 0 and self.den.degree() <= 0
 
     @staticmethod
-    def _multiple(value: fmpq, power: int) -> "Exact":
+    def _multiple(value: fmpq, power: int) -> "ExactNumber":
         """value·u^power, in lowest terms as it is."""
-        made = object.__new__(Exact)
+        made = object.__new__(ExactNumber)
         made.num, made.den, made.root = fmpq_poly([value]), _ONE_POLY, 1
         made.power = power if value != 0 else 0
         return made
@@ -100,7 +100,7 @@ class Exact:
     def lifted(self, root: int) -> tuple[fmpq_poly, fmpq_poly]:
         return _spread(self.num, root // self.root), _spread(self.den, root // self.root)
 
-    def __add__(self, other: "Exact | Rational") -> "Exact":
+    def __add__(self, other: "ExactNumber | Rational") -> "ExactNumber":
         other = _exact(other)
         if not self:
             return other
@@ -109,57 +109,57 @@ class Exact:
         if self.power != other.power:
             raise NotUnderstood("it adds a number with epsilon to one without")
         if self.is_multiple and other.is_multiple:
-            return Exact._multiple(self.num[0] + other.num[0], self.power)
+            return ExactNumber._multiple(self.num[0] + other.num[0], self.power)
         root = math.lcm(self.root, other.root)
         (a, b), (c, d) = self.lifted(root), other.lifted(root)
         return (
-            Exact(a + c, b, root, self.power)
+            ExactNumber(a + c, b, root, self.power)
             if b == d
-            else Exact(a * d + c * b, b * d, root, self.power)
+            else ExactNumber(a * d + c * b, b * d, root, self.power)
         )
 
-    def __mul__(self, other: "Exact | Rational") -> "Exact":
+    def __mul__(self, other: "ExactNumber | Rational") -> "ExactNumber":
         other = _exact(other)
         if self.is_multiple and other.is_multiple:
-            return Exact._multiple(self.num[0] * other.num[0], self.power + other.power)
+            return ExactNumber._multiple(self.num[0] * other.num[0], self.power + other.power)
         root = math.lcm(self.root, other.root)
         (a, b), (c, d) = self.lifted(root), other.lifted(root)
-        return Exact(a * c, b * d, root, self.power + other.power)
+        return ExactNumber(a * c, b * d, root, self.power + other.power)
 
-    def inverse(self) -> "Exact":
+    def inverse(self) -> "ExactNumber":
         if not self:
             raise NotUnderstood("it divides by zero")
-        return Exact(self.den, self.num, self.root, -self.power)
+        return ExactNumber(self.den, self.num, self.root, -self.power)
 
-    def __neg__(self) -> "Exact":
+    def __neg__(self) -> "ExactNumber":
         if self.is_multiple:
-            return Exact._multiple(-self.num[0], self.power)
-        return Exact(-self.num, self.den, self.root, self.power)
+            return ExactNumber._multiple(-self.num[0], self.power)
+        return ExactNumber(-self.num, self.den, self.root, self.power)
 
-    def __sub__(self, other: "Exact | Rational") -> "Exact":
+    def __sub__(self, other: "ExactNumber | Rational") -> "ExactNumber":
         return self + (-_exact(other))
 
-    def __rsub__(self, other: "Exact | Rational") -> "Exact":
+    def __rsub__(self, other: "ExactNumber | Rational") -> "ExactNumber":
         return _exact(other) - self
 
-    def __truediv__(self, other: "Exact | Rational") -> "Exact":
+    def __truediv__(self, other: "ExactNumber | Rational") -> "ExactNumber":
         return self * _exact(other).inverse()
 
-    def __rtruediv__(self, other: "Exact | Rational") -> "Exact":
+    def __rtruediv__(self, other: "ExactNumber | Rational") -> "ExactNumber":
         return _exact(other) * self.inverse()
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __pow__(self, exponent: int) -> "Exact":
+    def __pow__(self, exponent: int) -> "ExactNumber":
         base = self if exponent >= 0 else self.inverse()
         n = abs(exponent)
-        return Exact(base.num**n, base.den**n, base.root, base.power * n)
+        return ExactNumber(base.num**n, base.den**n, base.root, base.power * n)
 
     def __bool__(self) -> bool:
         return self.num.degree() >= 0
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Exact) and self.key() == other.key()
+        return isinstance(other, ExactNumber) and self.key() == other.key()
 
     def __hash__(self) -> int:
         return hash(self.key())
@@ -184,19 +184,19 @@ class Exact:
         return {"num": num, "den": den, "root": self.root, "power": self.power}
 
 
-class Unit:
+class EpsilonUnit:
     """What u is: 1, ln ρ for a rational ρ > 1 (`ratio`), or any positive number (`every`)."""
 
     def __init__(self, ratio: Fraction | None = None, *, every: bool = False) -> None:
         self.ratio, self.every = ratio, every
-        self._signs: dict[Exact, int] = {}
+        self._signs: dict[ExactNumber, int] = {}
 
     @property
     def value(self) -> float:
         """The unit as a float; 1 where it may be any number."""
         return 1.0 if self.ratio is None else math.log(self.ratio)
 
-    def sign(self, number: Exact) -> int:
+    def sign(self, number: ExactNumber) -> int:
         """−1, 0 or 1; raises where the sign depends on ε."""
         plain = number.multiple()
         if plain is not None:
@@ -207,7 +207,9 @@ class Unit:
             )
         return self._signs[number]
 
-    def gap_sign(self, p: Exact, q: Exact, epsilon: Fraction, delta: Exact) -> int:
+    def gap_sign(
+        self, p: ExactNumber, q: ExactNumber, epsilon: Fraction, delta: ExactNumber
+    ) -> int:
         """The sign of p − e^(epsilon·u)·q − delta.
 
         A rational epsilon with large terms is no exponent for polynomials. It makes no zero either:
@@ -216,7 +218,7 @@ class Unit:
         if not q:
             return self.sign(p - delta)
         if max(epsilon.denominator, abs(epsilon.numerator)) <= _SMALL_EXPONENT:
-            return self.sign(p - Exact.exponential(epsilon) * q - delta)
+            return self.sign(p - ExactNumber.exponential(epsilon) * q - delta)
         bits = 128
         while bits <= _MOST_BITS:
             with ctx.workprec(bits):
@@ -228,7 +230,7 @@ class Unit:
             bits *= 2
         raise NotUnderstood("two numbers are too close to compare")  # pragma: no cover
 
-    def enclosure(self, number: Exact, bits: int = 128) -> arb:
+    def enclosure(self, number: ExactNumber, bits: int = 128) -> arb:
         """A ball around the number; for one ε only."""
         with ctx.workprec(bits):
             x = self._x(number.root)
@@ -360,13 +362,13 @@ def _ball(value: Fraction) -> arb:
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def _exact(value: "Exact | Rational") -> Exact:
-    return value if isinstance(value, Exact) else _of(value)
+def _exact(value: "ExactNumber | Rational") -> ExactNumber:
+    return value if isinstance(value, ExactNumber) else _of(value)
 
 
 @lru_cache(maxsize=4096)
-def _of(value: Rational) -> Exact:
-    return Exact.of(value)
+def _of(value: Rational) -> ExactNumber:
+    return ExactNumber.of(value)
 
 
 def _spread(poly: fmpq_poly, k: int) -> fmpq_poly:
@@ -391,4 +393,4 @@ def _smallest_root(num: fmpq_poly, den: fmpq_poly, root: int) -> tuple[fmpq_poly
     return fmpq_poly(num.coeffs()[::shared]), fmpq_poly(den.coeffs()[::shared]), root // shared
 
 
-ZERO, ONE = Exact.of(0), Exact.of(1)
+ZERO, ONE = ExactNumber.of(0), ExactNumber.of(1)

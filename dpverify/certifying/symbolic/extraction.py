@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpverify.certifying.symbolic.calling import no_other_randomness, prepared, takes_epsilon
-from dpverify.certifying.symbolic.exact import Exact, Unit
+from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.memory import remembered
 from dpverify.certifying.symbolic.outputs import plain_output, values
@@ -24,8 +24,8 @@ class Extraction:
 
     mechanism: Callable[..., Any]
     schema: Schema
-    unit: Unit
-    epsilon: Exact
+    unit: EpsilonUnit
+    epsilon: ExactNumber
     limits: Limits = field(default_factory=Limits)
     releasing: bool = False
 

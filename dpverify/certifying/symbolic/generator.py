@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact
-from dpverify.certifying.symbolic.running import Law, Run
+from dpverify.certifying.symbolic.exact import ONE, ZERO, ExactNumber
+from dpverify.certifying.symbolic.running import NoiseLaw, SymbolicRun
 from dpverify.certifying.symbolic.symbols import Symbolic, Uniform, number, refuse
 
 _MOST_OUTCOMES = 720
@@ -27,7 +27,7 @@ class SymbolicGenerator(np.random.Generator):
         | {"standard_normal", "uniform", "integers", "choice", "permutation", "shuffle", "binomial"}
     )
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: SymbolicRun) -> None:
         super().__init__(np.random.PCG64(0))
         self._run = run
         self._start = self._state()
@@ -65,13 +65,13 @@ class SymbolicGenerator(np.random.Generator):
             size, p, lambda q: self._symbol("geometric", self._ratio(ONE - _constant(q, "p")))
         )
 
-    def _ratio(self, ratio: Exact) -> Exact:
+    def _ratio(self, ratio: ExactNumber) -> ExactNumber:
         """A rational ratio as a power of e^(−u), where u = ln ρ and it is one."""
         plain, root = ratio.fraction(), self._run.unit.ratio
         if plain is None or root is None or not 0 < plain < 1:
             return ratio
         power = round(-math.log(plain) / math.log(root))
-        return Exact.exponential(-power) if root**-power == plain else ratio
+        return ExactNumber.exponential(-power) if root**-power == plain else ratio
 
     def random(self, size: Any = None, **_: Any) -> Any:  # noqa: ANN401
         return _shaped(size, 0, lambda _: Uniform(self._run, self._run.uniform()))
@@ -126,7 +126,7 @@ class SymbolicGenerator(np.random.Generator):
             raise refuse("rng.choice without replacement is not understood")
         return _shaped(size, 0, lambda _: options[self._fork(weights)])
 
-    def _check_weights(self, weights: list[Exact], count: int) -> None:
+    def _check_weights(self, weights: list[ExactNumber], count: int) -> None:
         """NumPy raises on what it does not take for probabilities."""
         off = sum(weights, ZERO) - ONE
         if len(weights) != count or (off and self._run.unit.sign(off * off - _CLOSE * _CLOSE) > 0):
@@ -148,7 +148,7 @@ class SymbolicGenerator(np.random.Generator):
     def shuffle(self, x: Any, axis: int = 0) -> None:  # noqa: ANN401
         x[:] = self.permutation(x, axis)
 
-    def _fork(self, weights: list[Exact]) -> int:
+    def _fork(self, weights: list[ExactNumber]) -> int:
         if not weights:
             raise refuse("it draws from nothing")
         if len(weights) > _MOST_OUTCOMES:
@@ -175,11 +175,11 @@ class SymbolicGenerator(np.random.Generator):
             result[index] = one((locs[index], scales[index]))
         return result
 
-    def _symbol(self, kind: str, parameter: Exact) -> Symbolic:
-        return Symbolic.symbol(self._run.noise(Law(kind, parameter)))
+    def _symbol(self, kind: str, parameter: ExactNumber) -> Symbolic:
+        return Symbolic.symbol(self._run.noise(NoiseLaw(kind, parameter)))
 
 
-def _constant(value: object, name: str) -> Exact:
+def _constant(value: object, name: str) -> ExactNumber:
     found = number(value)
     if found is None or not found.is_constant:
         raise refuse(f"the {name} of a draw depends on the data or on noise")

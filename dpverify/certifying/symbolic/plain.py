@@ -3,9 +3,17 @@
 from fractions import Fraction
 from typing import Any
 
-from dpverify.certifying.symbolic.exact import Exact, Unit
+from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.reasons import NotUnderstood
-from dpverify.certifying.symbolic.running import Clamp, Draw, Inequality, Law, Leaf, Release, Tree
+from dpverify.certifying.symbolic.running import (
+    Clamp,
+    Draw,
+    Inequality,
+    Leaf,
+    NoiseLaw,
+    ReleaseNode,
+    Tree,
+)
 from dpverify.certifying.symbolic.schemas import Schema, rational, schema_to_dict
 from dpverify.certifying.symbolic.symbols import Symbolic
 
@@ -16,7 +24,7 @@ def plain_tree(tree: Tree) -> Any:  # noqa: ANN401
     if isinstance(tree, Draw):
         weights = [weight.plain() for weight in tree.weights]
         return {"draw": weights, "then": [plain_tree(child) for child in tree.children]}
-    if isinstance(tree, Release):
+    if isinstance(tree, ReleaseNode):
         return {
             "release": tree.name,
             "form": plain_form(tree.expression),
@@ -50,11 +58,11 @@ def plain_form(value: Inequality | Symbolic) -> dict[str, str]:
     return made | ({"": str(constant)} if constant else {})
 
 
-def plain_laws(laws: dict[str, Law]) -> dict[str, Any]:
+def plain_laws(laws: dict[str, NoiseLaw]) -> dict[str, Any]:
     return {n: {"kind": law.kind, "parameter": law.parameter.plain()} for n, law in laws.items()}
 
 
-def plain_claim(unit: Unit, epsilon: Exact, delta: Fraction) -> dict[str, Any]:
+def plain_claim(unit: EpsilonUnit, epsilon: ExactNumber, delta: Fraction) -> dict[str, Any]:
     """ε as a multiple of the unit."""
     multiple = epsilon.multiple()
     if multiple is None:  # pragma: no cover  # `unit_of` makes multiples only

@@ -12,7 +12,7 @@ from itertools import product
 
 from flint import arb, ctx
 
-from dpverify.certifying.symbolic.exact import Exact, Unit
+from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.pairs.rationals import endpoints, simplest_between
 
 _NEAR = Fraction(1, 2**50)
@@ -21,7 +21,7 @@ _SMALL = sorted({s * k for k in range(13) for s in (1, -1)}, key=abs)
 _FORMS = [(m, k) for m, k in product(_SMALL, _SMALL) if k]
 
 
-def unit_of(epsilon: float | Fraction) -> tuple[Unit, Exact]:
+def unit_of(epsilon: float | Fraction) -> tuple[EpsilonUnit, ExactNumber]:
     """The unit in which to compute at one ε, and ε as an exact number in it.
 
     >>> unit_of(0.5)[1], unit_of(math.log(3))[0].ratio
@@ -31,12 +31,12 @@ def unit_of(epsilon: float | Fraction) -> tuple[Unit, Exact]:
     """
     plain = simple_rational(epsilon)
     if plain is not None or isinstance(epsilon, Fraction):
-        return Unit(), Exact.of(plain if plain is not None else Fraction(epsilon))
+        return EpsilonUnit(), ExactNumber.of(plain if plain is not None else Fraction(epsilon))
     ratio = _simple_ratio(epsilon)
     if ratio is None:
-        return Unit(), Exact.of(Fraction(epsilon))
+        return EpsilonUnit(), ExactNumber.of(Fraction(epsilon))
     root, power = _primitive_root(ratio)
-    return Unit(root), Exact.unit() * power
+    return EpsilonUnit(root), ExactNumber.unit() * power
 
 
 def _simple_ratio(epsilon: float) -> Fraction | None:
@@ -70,17 +70,19 @@ def simple_rational(value: float | Fraction) -> Fraction | None:
     return (found if exact > 0 else -found) if small else None
 
 
-def read_float(value: float, unit: Unit) -> Exact:
+def read_float(value: float, unit: EpsilonUnit) -> ExactNumber:
     """What a finite float stands for."""
     plain = simple_rational(value)
     if plain is not None:
-        return Exact.of(plain)
+        return ExactNumber.of(plain)
     if unit.every:
-        return Exact.of(Fraction(value))
-    return _with_unit(value, unit) or _with_exponential(value, unit) or Exact.of(Fraction(value))
+        return ExactNumber.of(Fraction(value))
+    return (
+        _with_unit(value, unit) or _with_exponential(value, unit) or ExactNumber.of(Fraction(value))
+    )
 
 
-def _with_unit(value: float, unit: Unit) -> Exact | None:
+def _with_unit(value: float, unit: EpsilonUnit) -> ExactNumber | None:
     """r·u or r/u."""
     if unit.ratio is None:
         return None
@@ -88,11 +90,11 @@ def _with_unit(value: float, unit: Unit) -> Exact | None:
         factor = _few(value / unit.value**power)
         again = math.nan if factor is None else float(factor) * unit.value**power
         if factor is not None and abs(again - value) <= 2.0**-49 * abs(value):
-            return Exact.unit() ** power * factor
+            return ExactNumber.unit() ** power * factor
     return None
 
 
-def _with_exponential(value: float, unit: Unit) -> Exact | None:
+def _with_exponential(value: float, unit: EpsilonUnit) -> ExactNumber | None:
     for inverted in (False, True):
         x = 1.0 / value if inverted else value
         for m, k in _FORMS:
@@ -104,7 +106,7 @@ def _with_exponential(value: float, unit: Unit) -> Exact | None:
                 continue
             again = m + k * math.exp(float(exponent) * unit.value)
             if again and abs((1.0 / again if inverted else again) - value) <= 2.0**-49 * abs(value):
-                found = Exact.exponential(exponent) * k + m
+                found = ExactNumber.exponential(exponent) * k + m
                 return found.inverse() if inverted else found
     return None
 

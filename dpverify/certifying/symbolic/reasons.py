@@ -17,3 +17,10 @@ class NotUnderstood(BaseException):
 
 class Remembers(NotUnderstood):
     """The mechanism has changed something that outlives the call: no later run can be trusted."""
+
+
+class OverTime(NotUnderstood):
+    """The time or memory is used up: raised from outside into the thread that runs a mechanism."""
+
+    def __init__(self) -> None:
+        super().__init__("it does not end within the time or memory allowed")

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.symbolic.exact import Exact, Unit
+from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.outputs import filled, merged, plain_output, values
 from dpverify.certifying.symbolic.reasons import NotUnderstood
-from dpverify.certifying.symbolic.running import Law, Run, Shared, once
+from dpverify.certifying.symbolic.running import NoiseLaw, Shared, SymbolicRun, once
 from dpverify.certifying.symbolic.schemas import Rows, concrete
 from dpverify.certifying.symbolic.symbols import Symbolic
 
@@ -24,7 +24,7 @@ _RUNS = 12
 _TOLERANCE = 1e-9
 
 
-class Script:
+class DrawScript:
     """Draws in the order in which a mechanism asks for them; the same for both runs."""
 
     def __init__(self, seed: int) -> None:
@@ -48,10 +48,10 @@ class Script:
         return int(self._rng.geometric(1.0 - ratio))
 
 
-class GuidedRun(Run):
+class GuidedRun(SymbolicRun):
     """A symbolic run whose comparisons are decided by the values of its symbols."""
 
-    def __init__(self, shared: Shared, script: Script, data: dict[str, float]) -> None:
+    def __init__(self, shared: Shared, script: DrawScript, data: dict[str, float]) -> None:
         super().__init__(shared, [])
         self._script, self.known = script, dict(data)
         self._uniform: list[float] = []
@@ -60,11 +60,11 @@ class GuidedRun(Run):
         constant = float(self._number(expression.constant))
         return constant + math.fsum(float(c) * self.known[n] for n, c in expression.coefficients)
 
-    def _number(self, number: Exact) -> float:
-        unit = Unit() if self.unit.every else self.unit
+    def _number(self, number: ExactNumber) -> float:
+        unit = EpsilonUnit() if self.unit.every else self.unit
         return float(unit.enclosure(number).mid())
 
-    def noise(self, law: Law) -> str:
+    def noise(self, law: NoiseLaw) -> str:
         name = super().noise(law)
         parameter = self._number(law.parameter)
         if law.kind == "geometric":
@@ -77,10 +77,10 @@ class GuidedRun(Run):
         self._uniform.append(self._script.standard("uniform"))
         return len(self._uniform) - 1
 
-    def coin(self, index: int, bound: Exact) -> bool:
+    def coin(self, index: int, bound: ExactNumber) -> bool:
         return self._uniform[index] < self._number(bound)
 
-    def draw(self, weights: tuple[Exact, ...]) -> int:
+    def draw(self, weights: tuple[ExactNumber, ...]) -> int:
         shares = np.cumsum([self._number(w) for w in weights])
         at = self._script.standard("uniform") * float(shares[-1])
         return int(np.searchsorted(shares, at, side="right"))
@@ -97,8 +97,8 @@ class PlainGenerator(SymbolicGenerator):
         super().__init__(run)
         self._guided = run
 
-    def _symbol(self, kind: str, parameter: Exact) -> Any:  # noqa: ANN401
-        value = self._guided.known[self._guided.noise(Law(kind, parameter))]
+    def _symbol(self, kind: str, parameter: ExactNumber) -> Any:  # noqa: ANN401
+        value = self._guided.known[self._guided.noise(NoiseLaw(kind, parameter))]
         return int(value) if kind == "geometric" else float(value)
 
     def random(self, size: Any = None, **_: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
@@ -141,7 +141,7 @@ def rehearse(extraction: Extraction, datasets: Sequence[Rows] | None = None) -> 
             rows = datasets[int(rng.integers(len(datasets)))]
             data, symbols = (concrete(extraction.schema, rows) for _ in range(2))
             known = {}
-        script = Script(seed)
+        script = DrawScript(seed)
         runs = []
         for plain in (True, False):
             script.rewind()

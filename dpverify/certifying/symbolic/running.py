@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact, Unit
+from dpverify.certifying.symbolic.exact import ONE, ZERO, EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.reading import read_float
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.watching import watched
@@ -23,19 +23,19 @@ from dpverify.certifying.symbolic.watching import watched
 if TYPE_CHECKING:
     from dpverify.certifying.symbolic.symbols import Symbolic
 
-current: ContextVar["Run | None"] = ContextVar("run", default=None)
+current: ContextVar["SymbolicRun | None"] = ContextVar("run", default=None)
 _OWN = str(Path(__file__).parent.parent)
 _LIBRARIES = (_OWN, "numpy", "<__array_function__", "contextlib", "functools")
 
 
 @dataclass(frozen=True, slots=True)
-class Law:
+class NoiseLaw:
     """What a noise symbol is: laplace, exponential or gaussian with a scale; geometric on 1, 2, …
     whose masses fall by the ratio `parameter`.
     """
 
     kind: str
-    parameter: Exact
+    parameter: ExactNumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Inequality:
     """Σ coefficient·symbol + constant ≥ 0, or > 0 if strict."""
 
     coefficients: tuple[tuple[str, Fraction], ...]
-    constant: Exact
+    constant: ExactNumber
     strict: bool
 
     def negated(self, *, whole: bool) -> "Inequality":
@@ -68,18 +68,18 @@ class Test:
 class Draw:
     """A draw from finitely many: the probability of each, and how the program goes on."""
 
-    weights: tuple[Exact, ...]
+    weights: tuple[ExactNumber, ...]
     children: list["Tree"]
 
 
 @dataclass(slots=True)
-class Release:
+class ReleaseNode:
     """A symbol for expression + coefficient·noise; what follows sees it alone."""
 
     name: str
     expression: Any
     coefficient: Fraction
-    law: Law
+    law: NoiseLaw
     then: "Tree"
 
 
@@ -101,7 +101,7 @@ class Leaf:
     output: Any
 
 
-Tree: TypeAlias = Test | Draw | Release | Clamp | Leaf
+Tree: TypeAlias = Test | Draw | ReleaseNode | Clamp | Leaf
 Step: TypeAlias = tuple[Any, int, int]
 
 
@@ -119,16 +119,16 @@ class Limits:
 class Shared:
     """What all runs of one exploration have in common."""
 
-    unit: Unit
+    unit: EpsilonUnit
     limits: Limits
     whole: set[str] = field(default_factory=set)
-    laws: dict[str, Law] = field(default_factory=dict)
+    laws: dict[str, NoiseLaw] = field(default_factory=dict)
     bounds: dict[str, tuple[Fraction | None, Fraction | None]] = field(default_factory=dict)
-    readings: dict[float, Exact] = field(default_factory=dict)
+    readings: dict[float, ExactNumber] = field(default_factory=dict)
     releasing: bool = False  # data plus noise become symbols of their own
 
 
-class Run:
+class SymbolicRun:
     """One run: follows `prefix`, then the first possible answer; keeps the `trail` of both."""
 
     def __init__(self, shared: Shared, prefix: list[Step]) -> None:
@@ -138,16 +138,17 @@ class Run:
         self.failure: NotUnderstood | None = None
         self._facts: dict[Any, _Range] = {}
         self._draws = 0
-        self._coins: list[tuple[Exact, Exact]] = []
+        self._coins: list[tuple[ExactNumber, ExactNumber]] = []
         self._spent: set[str] = set()  # noises that are part of a release
         self._told: set[str] = set()  # noises that something else depends on
         self._made = 0
         for name, (low, high) in shared.bounds.items():
             self._facts[((name, Fraction(1)),)] = _Range(
-                None if low is None else Exact.of(low), None if high is None else Exact.of(high)
+                None if low is None else ExactNumber.of(low),
+                None if high is None else ExactNumber.of(high),
             )
 
-    def read(self, value: float) -> Exact:
+    def read(self, value: float) -> ExactNumber:
         known = self.shared.readings
         if not math.isfinite(value):
             raise self.refused("it computes with an infinite or undefined number")
@@ -169,7 +170,7 @@ class Run:
         laws = [self.shared.laws.get(n) for n, _ in value.coefficients]
         return sum(law is not None and law.kind != "geometric" for law in laws)
 
-    def noise(self, law: Law) -> str:
+    def noise(self, law: NoiseLaw) -> str:
         """The name of the next noise symbol: it stands for one position in one law."""
         if self.unit.sign(law.parameter) <= 0:
             raise self.refused("the scale of a noise is not positive")
@@ -185,14 +186,14 @@ class Run:
             self.shared.bounds[name] = (Fraction(0), None)
         low = self.shared.bounds.get(name)
         if low is not None and low[0] is not None:
-            self._facts.setdefault(((name, Fraction(1)),), _Range(Exact.of(low[0]), None))
+            self._facts.setdefault(((name, Fraction(1)),), _Range(ExactNumber.of(low[0]), None))
         return name
 
     def uniform(self) -> int:
         self._coins.append((ZERO, ONE))
         return len(self._coins) - 1
 
-    def coin(self, index: int, bound: Exact) -> bool:
+    def coin(self, index: int, bound: ExactNumber) -> bool:
         """Whether the uniform draw of that index is below a constant."""
         low, high = self._coins[index]
         if self.unit.sign(bound - low) <= 0 or self.unit.sign(high - bound) <= 0:
@@ -202,7 +203,7 @@ class Run:
         self._coins[index] = (low, bound) if below else (bound, high)
         return below
 
-    def draw(self, weights: tuple[Exact, ...]) -> int:
+    def draw(self, weights: tuple[ExactNumber, ...]) -> int:
         """Which of finitely many outcomes; those of probability 0 are left out."""
         possible = [i for i, w in enumerate(weights) if self.unit.sign(w) != 0]
         if any(self.unit.sign(weights[i]) < 0 for i in possible) or not possible:
@@ -279,7 +280,7 @@ class Run:
         scaled = tuple((n, c * factor) for n, c in gap.coefficients)
         constant = plain * factor  # k + c > 0 is k + ⌈c⌉ − 1 ≥ 0; k + c ≥ 0 is k + ⌊c⌋ ≥ 0
         constant = Fraction(math.ceil(constant) - 1 if strict else math.floor(constant))
-        return Inequality(scaled, Exact.of(constant), strict=False), True
+        return Inequality(scaled, ExactNumber.of(constant), strict=False), True
 
     def _known(self, test: Inequality) -> tuple[Any, "_Range", int]:
         sign = 1 if test.coefficients[0][1] > 0 else -1
@@ -311,12 +312,12 @@ def _alike(before: Any, asked: Any) -> bool:  # noqa: ANN401
 class _Range:
     """What is known of one direction: low ≤ value ≤ high, strictly or not."""
 
-    low: Exact | None
-    high: Exact | None
+    low: ExactNumber | None
+    high: ExactNumber | None
     low_strict: bool = False
     high_strict: bool = False
 
-    def implies(self, test: Inequality, sign: int, unit: Unit) -> bool:
+    def implies(self, test: Inequality, sign: int, unit: EpsilonUnit) -> bool:
         """sign·lead·value + constant ≥ 0 follows."""
         end, open_end = (self.low, self.low_strict) if sign > 0 else (self.high, self.high_strict)
         if end is None:
@@ -328,7 +329,7 @@ class _Range:
             return False
         return margin > 0 or (margin == 0 and (open_end or not test.strict))
 
-    def with_(self, test: Inequality, sign: int, run: Run) -> "_Range":
+    def with_(self, test: Inequality, sign: int, run: SymbolicRun) -> "_Range":
         end = test.constant / (-sign * abs(test.coefficients[0][1]))
         del run
         if sign > 0:
@@ -359,7 +360,7 @@ def explore(program: Callable[[], Any], shared: Shared) -> Tree:
                 raise NotUnderstood(
                     f"there are more than {len(finished)} paths", last_where(prefix)
                 )
-            run = Run(shared, prefix)
+            run = SymbolicRun(shared, prefix)
             finished.append((run.trail, once(program, run)))
             if len(run.trail) < len(prefix):
                 raise NotUnderstood("it does not do the same again on the same data and draws")
@@ -367,7 +368,7 @@ def explore(program: Callable[[], Any], shared: Shared) -> Tree:
     return _tree(finished, 0)
 
 
-def once(program: Callable[[], Any], run: Run) -> Any:  # noqa: ANN401
+def once(program: Callable[[], Any], run: SymbolicRun) -> Any:  # noqa: ANN401
     """One run; every way in which it can fail becomes a reason."""
     token = current.set(run)
     try:
@@ -429,7 +430,7 @@ def _tree(paths: list[tuple[list[Step], Any]], depth: int) -> Tree:
     if asked[0] == "draw":
         return Draw(asked[1], parts)
     if asked[0] == "release":
-        return Release(asked[1], asked[5], asked[3], asked[4], parts[0])
+        return ReleaseNode(asked[1], asked[5], asked[3], asked[4], parts[0])
     if asked[0] == "clamp":
         return Clamp(asked[1], asked[2], asked[5], asked[4], parts[0])
     return Test(asked[1], asked[2], asked[3], *parts)

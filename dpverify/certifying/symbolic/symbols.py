@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.symbolic.exact import ONE, ZERO, Exact
+from dpverify.certifying.symbolic.exact import ONE, ZERO, ExactNumber
 from dpverify.certifying.symbolic.reasons import NotUnderstood
-from dpverify.certifying.symbolic.running import Run, current
+from dpverify.certifying.symbolic.running import SymbolicRun, current
 
 _NUMPY = str(Path(np.__file__).parent)
 Coefficients = tuple[tuple[str, Fraction], ...]
@@ -22,7 +22,7 @@ class Symbolic:
 
     __slots__ = ("coefficients", "constant")
 
-    def __init__(self, coefficients: Mapping[str, Fraction], constant: Exact = ZERO) -> None:
+    def __init__(self, coefficients: Mapping[str, Fraction], constant: ExactNumber = ZERO) -> None:
         kept = sorted((name, c) for name, c in coefficients.items() if c)
         self.coefficients: Coefficients = tuple(kept)
         self.constant = constant
@@ -35,7 +35,7 @@ class Symbolic:
     def is_constant(self) -> bool:
         return not self.coefficients
 
-    def scaled(self, factor: Exact) -> "Symbolic":
+    def scaled(self, factor: ExactNumber) -> "Symbolic":
         if self.is_constant:
             return Symbolic({}, self.constant * factor)
         plain = factor.fraction()
@@ -52,7 +52,7 @@ class Symbolic:
     def without(self, name: str) -> "Symbolic":
         return Symbolic({n: c for n, c in self.coefficients if n != name}, self.constant)
 
-    def key(self) -> tuple[Coefficients, Exact]:
+    def key(self) -> tuple[Coefficients, ExactNumber]:
         return self.coefficients, self.constant
 
     def __add__(self, other: object) -> Any:  # noqa: ANN401
@@ -150,19 +150,19 @@ class Symbolic:
     def rint(self) -> "Symbolic":
         plain = self.constant.fraction()
         if self.is_constant and plain is not None:
-            return Symbolic({}, Exact.of(round(plain)))
+            return Symbolic({}, ExactNumber.of(round(plain)))
         return self.whole()
 
     def trunc(self) -> "Symbolic":
         plain = self.constant.fraction()
         if self.is_constant and plain is not None:
-            return Symbolic({}, Exact.of(int(plain)))
+            return Symbolic({}, ExactNumber.of(int(plain)))
         return self.whole()
 
     def floor(self) -> "Symbolic":
         plain = self.constant.fraction()
         if self.is_constant and plain is not None:
-            return Symbolic({}, Exact.of(plain.numerator // plain.denominator))
+            return Symbolic({}, ExactNumber.of(plain.numerator // plain.denominator))
         return self.whole()
 
     def ceil(self) -> "Symbolic":
@@ -196,7 +196,7 @@ class Symbolic:
                 return Symbolic({}, ONE)
             simple_unit = run.unit.ratio is None and not run.unit.every
             if self.constant.power == (0 if simple_unit else 1):
-                return Symbolic({}, Exact.exponential(plain))
+                return Symbolic({}, ExactNumber.exponential(plain))
         raise refuse("it takes an exponential of data, noise or an unrelated constant")
 
     def log(self) -> "Symbolic":
@@ -204,7 +204,7 @@ class Symbolic:
         run = current.get()
         if self.is_constant and form is not None and form[0] == 1 and run is not None:
             simple_unit = run.unit.ratio is None and not run.unit.every
-            return Symbolic({}, (ONE if simple_unit else Exact.unit()) * form[1])
+            return Symbolic({}, (ONE if simple_unit else ExactNumber.unit()) * form[1])
         raise refuse("it takes a logarithm of data, noise or an unrelated constant")
 
     def sqrt(self) -> "Symbolic":
@@ -253,7 +253,7 @@ class Uniform:
     __slots__ = ("_index", "_run")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, run: Run, index: int) -> None:
+    def __init__(self, run: SymbolicRun, index: int) -> None:
         self._run, self._index = run, index
 
     def __lt__(self, other: object) -> Any:  # noqa: ANN401
@@ -288,17 +288,17 @@ def number(value: object) -> Symbolic | None:
     if isinstance(value, Symbolic):
         return value
     if isinstance(value, (bool, np.bool_)):
-        return Symbolic({}, Exact.of(int(value)))
+        return Symbolic({}, ExactNumber.of(int(value)))
     if isinstance(value, (int, np.integer)):
-        return Symbolic({}, Exact.of(int(value)))
+        return Symbolic({}, ExactNumber.of(int(value)))
     if isinstance(value, Fraction):
-        return Symbolic({}, Exact.of(value))
-    if isinstance(value, Exact):
+        return Symbolic({}, ExactNumber.of(value))
+    if isinstance(value, ExactNumber):
         return Symbolic({}, value)
     if isinstance(value, (float, np.floating)):
         run = current.get()
         if run is None:
-            return Symbolic({}, Exact.of(Fraction(float(value))))
+            return Symbolic({}, ExactNumber.of(Fraction(float(value))))
         return Symbolic({}, run.read(float(value)))
     return None
 

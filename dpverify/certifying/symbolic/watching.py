@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.reasons import OverTime
 
 _EVERY = 0.02  # seconds between two looks
 _A_FEW_STEPS = 10  # of Python code
@@ -16,16 +16,9 @@ _RAISING = threading.Lock()
 """Held while a watcher starts: before a thread runs, it may get what was sent to its parent."""
 
 
-class OutOfTime(NotUnderstood):
-    """Raised from outside into the thread that runs the mechanism."""
-
-    def __init__(self) -> None:
-        super().__init__("it does not end within the time or memory allowed")
-
-
 @contextmanager
 def watched(seconds: float, memory: int) -> Iterator[None]:
-    """Raise `OutOfTime` in the calling thread after so many seconds, or so many more bytes.
+    """Raise `OverTime` in the calling thread after so many seconds, or so many more bytes.
 
     It is raised at the next step of Python code, again and again until the block is left: a
     program that catches everything does not get away.
@@ -38,7 +31,7 @@ def watched(seconds: float, memory: int) -> Iterator[None]:
             if time.monotonic() > end or _peak() > most:
                 with _RAISING:
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(
-                        ctypes.c_ulong(thread), ctypes.py_object(OutOfTime)
+                        ctypes.c_ulong(thread), ctypes.py_object(OverTime)
                     )
 
     watcher = threading.Thread(target=watch, daemon=True)
@@ -56,7 +49,7 @@ def watched(seconds: float, memory: int) -> Iterator[None]:
                 for _ in range(_A_FEW_STEPS):  # what still waits is raised here: it is never taken
                     pass  # back, which would leave the interpreter waiting for it ever after
                 ended = True
-            except OutOfTime:
+            except OverTime:
                 continue
 
 

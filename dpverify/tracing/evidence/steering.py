@@ -9,7 +9,7 @@ import numpy as np
 
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Move, Pick, Value
-from dpverify.tracing.recording.laws import NoiseLaw, coin
+from dpverify.tracing.recording.laws import TracedLaw, coin
 from dpverify.tracing.recording.runs import TracedRun, Twin
 
 _MOST_COINS = 16
@@ -20,7 +20,7 @@ def _all(value: Any, to: float) -> Any:  # noqa: ANN401  # a float or an array
     return np.full_like(value, to) if isinstance(value, np.ndarray) else to
 
 
-def far_out(law: NoiseLaw, value: Any, to: float) -> Any:  # noqa: ANN401
+def far_out(law: TracedLaw, value: Any, to: float) -> Any:  # noqa: ANN401
     """Noise `to` scales away from 0, or at the end of its support on that side."""
     match law.name:
         case "uniform":
@@ -38,14 +38,14 @@ def far_out(law: NoiseLaw, value: Any, to: float) -> Any:  # noqa: ANN401
             return _all(value, to)
 
 
-def alternating(law: NoiseLaw, value: Any, to: float = FAR) -> Any:  # noqa: ANN401
+def alternating(law: TracedLaw, value: Any, to: float = FAR) -> Any:  # noqa: ANN401
     if not isinstance(value, np.ndarray):
         return far_out(law, value, to if value > 0.5 else -to)
     ups, downs = far_out(law, value, to), far_out(law, value, -to)
     return np.where(np.arange(value.size).reshape(value.shape) % 2 == 0, ups, downs)
 
 
-def _tie(law: NoiseLaw, value: Any) -> Any:  # noqa: ANN401
+def _tie(law: TracedLaw, value: Any) -> Any:  # noqa: ANN401
     return value if law.name in {"uniform", "integers", "geometric"} else _all(value, 0.0)
 
 

@@ -23,7 +23,7 @@ from dpverify.tracing.recording.laws import (
     LOGISTIC,
     NORMAL,
     UNIFORM,
-    NoiseLaw,
+    TracedLaw,
 )
 from dpverify.tracing.recording.places import Place, here
 
@@ -141,7 +141,7 @@ class RecordingGenerator(np.random.Generator):
         self.tape = tape
         return self
 
-    def _start(self, journal: Any, law: NoiseLaw, size: int | None, place: Place) -> int:
+    def _start(self, journal: Any, law: TracedLaw, size: int | None, place: Place) -> int:
         """The number of the first draw: a new one, or that of a generator with the same seed."""
         tape = self.tape
         if tape is None:
@@ -181,7 +181,7 @@ class RecordingGenerator(np.random.Generator):
 
     # Location and scale.
 
-    def _draw(self, law: NoiseLaw, loc: Any, scale: Any, size: Any) -> Any:
+    def _draw(self, law: TracedLaw, loc: Any, scale: Any, size: Any) -> Any:
         place = here(3)
         journal = self.journal
         if journal is not CURRENT.get():
@@ -298,7 +298,7 @@ class RecordingGenerator(np.random.Generator):
     def geometric(self, p: Any, size: Any = None) -> Any:
         place = here(2)
         journal, p = self._open(place), float(_plain(p, place))
-        law = NoiseLaw("geometric", p)
+        law = TracedLaw("geometric", p)
         return self._whole(journal, law, 0, size, place)
 
     def integers(
@@ -321,9 +321,9 @@ class RecordingGenerator(np.random.Generator):
                 return rng.integers(low, high, size=size, dtype=kind, endpoint=endpoint)
 
             return self._pick(key, None, sample, place)
-        return self._whole(journal, NoiseLaw("integers", float(width)), int(low), size, place)
+        return self._whole(journal, TracedLaw("integers", float(width)), int(low), size, place)
 
-    def _whole(self, journal: Any, law: NoiseLaw, low: int, size: Any, place: Place) -> Any:
+    def _whole(self, journal: Any, law: TracedLaw, low: int, size: Any, place: Place) -> Any:
         touches = ((place, low),) if low else ()
         if size is None:
             start = self._start(journal, law, None, place)

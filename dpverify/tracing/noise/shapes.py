@@ -14,10 +14,10 @@ from dpverify.tracing.recording.events import (
     Factor,
     only_noise,
 )
-from dpverify.tracing.recording.laws import NoiseLaw
+from dpverify.tracing.recording.laws import TracedLaw
 from dpverify.tracing.recording.places import Place, here
 
-SHAPED, BOUNDED = NoiseLaw("shaped"), NoiseLaw("bounded")
+SHAPED, BOUNDED = TracedLaw("shaped"), TracedLaw("bounded")
 SETTLING = 3  # the level of `eager` at which nothing more is added to a form
 
 
@@ -138,7 +138,7 @@ def _cut_off(args: Any, kwargs: dict[str, Any]) -> bool:
     return any(b is not None and bool(np.all(np.isfinite(b))) for b in (low, high))
 
 
-def wrapped(journal: Any, law: NoiseLaw, result: Any, place: Place, given: Any = ()) -> Any:
+def wrapped(journal: Any, law: TracedLaw, result: Any, place: Place, given: Any = ()) -> Any:
     """Numbers that were made from raw noise and from what is `given` besides, as noise.
 
     Its law bears the digest of the numbers and of what was given. In a replay, the raw noise is
@@ -146,7 +146,7 @@ def wrapped(journal: Any, law: NoiseLaw, result: Any, place: Place, given: Any =
     """
     text = repr((spelled(result), spelled(given))).encode()
     digest = int.from_bytes(hashlib.blake2b(text, digest_size=6).digest())
-    start = journal.shaped(NoiseLaw(law.name, float(digest)), result, place)
+    start = journal.shaped(TracedLaw(law.name, float(digest)), result, place)
     touches = ((place, Factor(1.0)),)
     if np.ndim(result) == 0:
         return NoisyNumber(journal, 0.0, start, 1.0, touches)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.recording.laws import NoiseLaw
+from dpverify.tracing.recording.laws import TracedLaw
 from dpverify.tracing.recording.places import NOWHERE, Place
 
 Floats = NDArray[np.float64]
@@ -36,9 +36,9 @@ class Coordinates:
     """The draws of one run, numbered; with the law and the value of each."""
 
     def __init__(self) -> None:
-        self.laws: list[NoiseLaw] = []
-        self._ids: dict[NoiseLaw, int] = {}
-        self._law: NoiseLaw | None = None
+        self.laws: list[TracedLaw] = []
+        self._ids: dict[TracedLaw, int] = {}
+        self._law: TracedLaw | None = None
         self._last = 0
         self.top = 0
         self.law = np.zeros(_FIRST, dtype=np.int32)
@@ -49,7 +49,7 @@ class Coordinates:
         self.high: Floats | None = None
         self.places: list[tuple[int, Place]] = []
 
-    def allot(self, law: NoiseLaw, size: int, place: Place) -> int:
+    def allot(self, law: TracedLaw, size: int, place: Place) -> int:
         """Room for `size` more draws; returns the number of the first."""
         start = self.top
         self.top = top = start + size
@@ -60,7 +60,7 @@ class Coordinates:
         self.places.append((start, place))
         return start
 
-    def allot_one(self, law: NoiseLaw, place: Place) -> int:
+    def allot_one(self, law: TracedLaw, place: Place) -> int:
         """Room for one more draw: the common case."""
         start = self.top
         if start == self.room:
@@ -70,7 +70,7 @@ class Coordinates:
         self.places.append((start, place))
         return start
 
-    def _number(self, law: NoiseLaw) -> int:
+    def _number(self, law: TracedLaw) -> int:
         known = self._ids.get(law)
         if known is None:
             known = self._ids[law] = len(self.laws)
@@ -78,10 +78,10 @@ class Coordinates:
         self._law, self._last = law, known
         return known
 
-    def law_of(self, index: int) -> NoiseLaw:
+    def law_of(self, index: int) -> TracedLaw:
         return self.laws[self.law.item(index)]
 
-    def names_of(self, idx: Any) -> list[NoiseLaw]:  # an array of draws
+    def names_of(self, idx: Any) -> list[TracedLaw]:  # an array of draws
         """The laws of these draws, each once."""
         return [self.laws[i] for i in np.unique(self.law[idx])]
 
@@ -125,7 +125,7 @@ class NoiseScript:
         seed: int,
         *,
         fixed: dict[int, float] | None = None,
-        shape: Callable[[NoiseLaw, Any], Any] | None = None,
+        shape: Callable[[TracedLaw, Any], Any] | None = None,
         outcomes: dict[int, Any] | None = None,
         until: int = 1 << 62,
     ) -> None:
@@ -151,13 +151,13 @@ class NoiseScript:
             until=self.until,
         )
 
-    def draw_one(self, law: NoiseLaw, start: int) -> float:
+    def draw_one(self, law: TracedLaw, start: int) -> float:
         """One draw: the common case."""
         if self.steered:
             return float(self.draw(law, None, start))
         return _ONE[law.name](self.rng, law.parameter)
 
-    def draw(self, law: NoiseLaw, size: int | None, start: int) -> Any:  # float or array
+    def draw(self, law: TracedLaw, size: int | None, start: int) -> Any:  # float or array
         value = _standard(self.rng, law, size)
         if self.shape is not None and start < self.until:
             value = self.shape(law, value)
@@ -185,7 +185,7 @@ _ONE: dict[str, Callable[[np.random.Generator, float], float]] = {
 """One draw of a standard law, the fast way."""
 
 
-def _standard(rng: np.random.Generator, law: NoiseLaw, size: int | None) -> Any:
+def _standard(rng: np.random.Generator, law: TracedLaw, size: int | None) -> Any:
     match law.name:
         case "laplace":
             return rng.laplace(size=size)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.pairs.base import Pair
-from dpverify.tracing.recording.laws import NoiseLaw
+from dpverify.tracing.recording.laws import TracedLaw
 from dpverify.tracing.recording.places import Located, Place
 
 Touch = tuple[Place, Any]
@@ -128,7 +128,7 @@ class Move:
 
     event: int
     place: Place
-    law: NoiseLaw
+    law: TracedLaw
     shift: NDArray[np.float64]
     scale: NDArray[np.float64]
     scale_other: NDArray[np.float64]
@@ -150,7 +150,7 @@ class Coin:
 
     event: int
     place: Place
-    law: NoiseLaw
+    law: TracedLaw
     window: tuple[float, float]
     cut: float
     up: bool
@@ -180,7 +180,7 @@ class Largest:
 
     event: int
     place: Place
-    law: NoiseLaw
+    law: TracedLaw
     left: NDArray[np.float64]
     right: NDArray[np.float64]
     scale: float

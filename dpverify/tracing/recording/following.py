@@ -20,7 +20,7 @@ from dpverify.tracing.recording.events import (
     Value,
 )
 from dpverify.tracing.recording.journal import Recording, TraceJournal
-from dpverify.tracing.recording.laws import NoiseLaw, coin
+from dpverify.tracing.recording.laws import TracedLaw, coin
 from dpverify.tracing.recording.places import Place
 
 Floats = NDArray[np.float64]
@@ -116,13 +116,13 @@ class Following(TraceJournal):
                 )
             )
 
-    def draw(self, law: NoiseLaw, size: int | None, place: Place) -> int:
+    def draw(self, law: TracedLaw, size: int | None, place: Place) -> int:
         if get_ident() != self.thread:
             self.in_thread(place)
         draws = self.draws
         return draws.allot_one(law, place) if size is None else draws.allot(law, size, place)
 
-    def shaped(self, law: NoiseLaw, values: Any, place: Place) -> int:
+    def shaped(self, law: TracedLaw, values: Any, place: Place) -> int:
         """Noise that was made from raw noise; what it comes to here is compared when it is used."""
         start = self.draws.allot(law, np.size(values), place)
         self.draws.z[start : start + np.size(values)] = np.ravel(values)

@@ -23,7 +23,7 @@ from dpverify.tracing.recording.events import (
     Value,
     only_noise,
 )
-from dpverify.tracing.recording.laws import NoiseLaw
+from dpverify.tracing.recording.laws import TracedLaw
 from dpverify.tracing.recording.places import Place
 
 COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -93,7 +93,7 @@ class Recording(TraceJournal):
                 self.draws.used[group] = True
                 self.draws.used[idx] = True
 
-    def draw(self, law: NoiseLaw, size: int | None, place: Place) -> int:
+    def draw(self, law: TracedLaw, size: int | None, place: Place) -> int:
         if _thread() != self.thread:
             self.in_thread(place)
         draws = self.draws
@@ -136,7 +136,7 @@ class Recording(TraceJournal):
         self.events.append(Value(place, touches, offset, idx, coef, values, fresh, raw, final))
         return values
 
-    def shaped(self, law: NoiseLaw, values: Any, place: Place) -> int:
+    def shaped(self, law: TracedLaw, values: Any, place: Place) -> int:
         """New noise, made from raw noise by a function that is not linear."""
         start = self.draws.allot(law, np.size(values), place)
         self.draws.z[start : start + np.size(values)] = np.ravel(values)
@@ -282,7 +282,7 @@ class Recording(TraceJournal):
         return output
 
 
-def _beyond(law: NoiseLaw, cut: float, window: tuple[float, float], *, up: bool) -> float | None:
+def _beyond(law: TracedLaw, cut: float, window: tuple[float, float], *, up: bool) -> float | None:
     """A value of the law's support on the wanted side of a threshold, if there is one."""
     low, high = window
     if law.name in {"uniform", "exponential"}:

@@ -33,7 +33,7 @@ _UNBOUNDED = (
 
 
 @dataclass(frozen=True, slots=True)
-class NoiseLaw:
+class TracedLaw:
     """A standard law by name; `parameter` is its shape where it has one (geometric: p)."""
 
     name: str
@@ -132,9 +132,9 @@ class NoiseLaw:
         return self.below(high) - self.below(low)
 
 
-LAPLACE, NORMAL, UNIFORM = NoiseLaw("laplace"), NoiseLaw("normal"), NoiseLaw("uniform")
-EXPONENTIAL, GUMBEL = NoiseLaw("exponential"), NoiseLaw("gumbel")
-LOGISTIC, CAUCHY = NoiseLaw("logistic"), NoiseLaw("cauchy")
+LAPLACE, NORMAL, UNIFORM = TracedLaw("laplace"), TracedLaw("normal"), TracedLaw("uniform")
+EXPONENTIAL, GUMBEL = TracedLaw("exponential"), TracedLaw("gumbel")
+LOGISTIC, CAUCHY = TracedLaw("logistic"), TracedLaw("cauchy")
 LAWS = (
     *("laplace", "normal", "uniform", "exponential", "gumbel", "logistic", "cauchy"),
     *("geometric", "integers", "discrete laplace"),
@@ -163,7 +163,7 @@ def _reveals(below: Pair = NOTHING) -> Cost:
     return Cost(LeakyResponsePair(ApproxDP(epsilon=math.inf)), below, exact=False)
 
 
-def shift_cost(law: NoiseLaw, shift: float, scale: float) -> Cost:
+def shift_cost(law: TracedLaw, shift: float, scale: float) -> Cost:
     """The pair of v + scale·z against v + shift + scale·z; `scale` may not be 0."""
     size, unit = abs(shift), abs(scale)
     if size == 0.0 or size / unit == 0.0:
@@ -192,7 +192,7 @@ def shift_cost(law: NoiseLaw, shift: float, scale: float) -> Cost:
     return Cost(pair, pair, exact=True)
 
 
-def cut_cost(law: NoiseLaw, shift: float, scale: float, window: tuple[float, float]) -> Cost:
+def cut_cost(law: TracedLaw, shift: float, scale: float, window: tuple[float, float]) -> Cost:
     """Laplace noise that is known to lie in a window: what falls out of it gives the side away.
 
     Inside, the loss is |shift|/scale at most, so the pair is (|shift|/scale, δ)-indistinguishable
@@ -214,7 +214,7 @@ def cut_cost(law: NoiseLaw, shift: float, scale: float, window: tuple[float, flo
     return Cost(LeakyResponsePair(above), NOTHING, exact=False)
 
 
-def _one_sided(law: NoiseLaw, size: float) -> Pair:
+def _one_sided(law: TracedLaw, size: float) -> Pair:
     """The lower side has outcomes that the upper one has not; on the rest the ratio is constant."""
     a = -(1 - ball(law.parameter)).log() if law.name == "geometric" else arb(1)
     with ctx.workprec(_BITS):
@@ -222,7 +222,7 @@ def _one_sided(law: NoiseLaw, size: float) -> Pair:
     return FinitePair(left=[1 - seen, seen], right=[Fraction(0), Fraction(1)])
 
 
-def _two_sided(law: NoiseLaw, size: float) -> Pair:
+def _two_sided(law: TracedLaw, size: float) -> Pair:
     """q^|k| against q^|k − s|, q = 1 − p: the losses s, s − 2, …, −s times ln(1/q), exactly.
 
     P(k ≤ 0) = 1/(1 + q), and each further step in between has its own outcome.
@@ -237,7 +237,7 @@ def _two_sided(law: NoiseLaw, size: float) -> Pair:
     return FinitePair(left=left, right=left[::-1])
 
 
-def _bounded(law: NoiseLaw, size: float) -> Cost:
+def _bounded(law: TracedLaw, size: float) -> Cost:
     """Largest losses: t for the logistic law, 2·asinh(t/2) for Cauchy's; ∞ for Gumbel's."""
     if law.name == "logistic":
         most = size
@@ -248,7 +248,7 @@ def _bounded(law: NoiseLaw, size: float) -> Cost:
     return Cost(LeakyResponsePair(ApproxDP(epsilon=most)), NOTHING, exact=False)
 
 
-def largest_loss(law: NoiseLaw, shift: float, scale: float) -> float:
+def largest_loss(law: TracedLaw, shift: float, scale: float) -> float:
     """The largest loss over all outcomes, in both directions; ∞ where it has no bound."""
     if shift == 0.0:
         return 0.0
@@ -260,13 +260,13 @@ def largest_loss(law: NoiseLaw, shift: float, scale: float) -> float:
     return max(cost.above.max_loss, math.inf if cost.above.singular_mass else 0.0)
 
 
-def loss(law: NoiseLaw, z: float, z_other: float, scale: float, scale_other: float) -> arb:
+def loss(law: TracedLaw, z: float, z_other: float, scale: float, scale_other: float) -> arb:
     """ln of the ratio of densities, at one outcome."""
     ratio = (ball(abs(scale_other)) / ball(abs(scale))).log()
     return law.log_density(ball(z)) - law.log_density(ball(z_other)) + ratio
 
 
-def coin(law: NoiseLaw, window: tuple[float, float], cut: float, *, up: bool) -> tuple[arb, arb]:
+def coin(law: TracedLaw, window: tuple[float, float], cut: float, *, up: bool) -> tuple[arb, arb]:
     """P(z > cut) and P(z ≤ cut) given that z lies in the window; the outcome that was seen first.
 
     Both are right to about 60 digits of their own, however small they are.

@@ -33,7 +33,7 @@ from dpverify.tracing.recording.following import (
     one_to_one,
     spread,
 )
-from dpverify.tracing.recording.laws import LAPLACE, NOTHING, NoiseLaw
+from dpverify.tracing.recording.laws import LAPLACE, NOTHING, TracedLaw
 
 _MOST_UNKNOWNS = 4000
 _CLOSE = 2.0**-30
@@ -52,7 +52,7 @@ class Alignment(NamedTuple):
     cost: float
 
 
-def align(matrix: Floats, gap: Floats, laws: list[NoiseLaw]) -> Alignment | None:
+def align(matrix: Floats, gap: Floats, laws: list[TracedLaw]) -> Alignment | None:
     """The d of least cost with matrix·d = gap; None if there is none at all.
 
     `laws` are those of the columns; a law that grows only takes d ≥ 0, for the gap and for its
@@ -82,7 +82,7 @@ def align(matrix: Floats, gap: Floats, laws: list[NoiseLaw]) -> Alignment | None
     return Alignment(forth, exact=False, cost=most)
 
 
-def _cost(step: Floats, laws: list[NoiseLaw]) -> float:
+def _cost(step: Floats, laws: list[TracedLaw]) -> float:
     """Σ rate·|d| where every law that moves has exponential tails, rounded up; else ∞."""
     total = 0.0
     for d, law in zip(step.tolist(), laws, strict=True):
@@ -114,7 +114,7 @@ def _solves(matrix: Floats, found: Floats, gap: Floats) -> bool:
     return bool(np.all(error <= _CLOSE * (size + np.abs(gap).max(initial=0.0))))
 
 
-def _cheapest(matrix: Floats, gap: Floats, laws: list[NoiseLaw]) -> Floats | None:
+def _cheapest(matrix: Floats, gap: Floats, laws: list[TracedLaw]) -> Floats | None:
     """Least Σ rate_i·|d_i|: d = p − q with p, q ≥ 0, and q = 0 where the law grows only."""
     rates = np.array([law.rate for law in laws])
     one_sided = np.array([law.grows_only for law in laws])
@@ -269,10 +269,10 @@ class SumReplay(Following):
         )
 
     def _two_sided(
-        self, event: Value, touches: tuple[Touch, ...], gap: Floats, factor: Floats, law: NoiseLaw
+        self, event: Value, touches: tuple[Touch, ...], gap: Floats, factor: Floats, law: TracedLaw
     ) -> None:
         """x − y for two draws of a one-sided law is noise on both sides, of one scale."""
-        two = LAPLACE if law.name == "exponential" else NoiseLaw("discrete laplace", law.parameter)
+        two = LAPLACE if law.name == "exponential" else TracedLaw("discrete laplace", law.parameter)
         moved = np.flatnonzero(gap)
         values = np.ravel(event.values)[moved]
         offset = spread(event.offset, np.shape(event.values)).reshape(-1)[moved]
@@ -340,7 +340,7 @@ def _row(names: NDArray[np.intp], row: Floats) -> tuple[tuple[int, float], ...]:
     return tuple(zip(names[used].tolist(), parts.round(9).tolist(), strict=True))
 
 
-def _differences(matrix: Floats, laws: list[NoiseLaw]) -> Floats | None:
+def _differences(matrix: Floats, laws: list[TracedLaw]) -> Floats | None:
     """The factors c of c·(x − y), one an element, if every element is such a difference.
 
     Exponential draws give Laplace noise; geometric ones give the law ∝ (1−p)^|k|, under which a
