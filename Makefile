@@ -15,10 +15,12 @@ demo: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n auto -m "not slow"
 
-# Slow tests too, on fresh examples. `make test-all SEED=…` draws those of an earlier run again.
+# Slow tests too, on fresh examples, with the share of branches that they run: it must not fall.
+# `make test-all SEED=…` draws the examples of an earlier run again.
 test-all: $(READY)
 	@echo "examples drawn with seed $(SEED); to repeat: make test-all SEED=$(SEED)"
-	$(BIN)/python -m pytest -n auto --hypothesis-profile=fresh --hypothesis-seed=$(SEED) || \
+	$(BIN)/python -m pytest -n auto --hypothesis-profile=fresh --hypothesis-seed=$(SEED) \
+	  --cov --cov-report=term:skip-covered || \
 	  { echo "to repeat: make test-all SEED=$(SEED)"; exit 1; }
 
 lint: $(READY)
