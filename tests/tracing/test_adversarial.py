@@ -24,6 +24,7 @@ from dpverify.cli import run
 from dpverify.errors import DPVerifyError
 from dpverify.guarantees import PureDP
 from dpverify.tracing import TraceWitness, trace
+from tests.tracing import embarrassing_releases  # noqa: F401  # it adds its cases
 from tests.tracing.adversarial_releases import CASES, Case
 
 ONE = PureDP(epsilon=1.0)
