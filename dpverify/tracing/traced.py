@@ -26,8 +26,8 @@ MEANINGS: dict[str, str] = {
         "is within the claim, in real arithmetic; other pairs were not looked at"
     ),
     "refuted": (
-        "the claim is false: the output gives away more on this pair; this holds exactly, at no "
-        "level"
+        "the claim is false: the output gives away more on this pair; this is exact, and needs no "
+        "confidence level"
     ),
     "refuted on what was tried": (
         "the output gives away more on this pair, if it gives the releases back on all transcripts "

@@ -80,7 +80,7 @@ def trace(  # noqa: PLR0913  # the contract of the library
         Whether to hand the pair to `audit`, at this level and with so many draws, where the trace
         alone cannot decide.
 
-    "shown" speaks of the traced transcripts of this pair. "refuted" holds at no level, in real
+    "shown" speaks of the traced transcripts of this pair. "refuted" needs no level, in real
     arithmetic, where all releases are in the output untouched or all outcomes were listed; else it
     rests on the output giving the releases back on all transcripts that were tried, and says so.
     Shifts are compared up to the rounding of floats.

@@ -77,6 +77,7 @@ def test_the_event_breaks_the_claim(flawed: FlawedRelease) -> None:
     assert breaks(flawed.claim, p, q) or breaks(flawed.claim, q, p)
 
 
+@pytest.mark.slow  # of the corpus, not of the library
 @pytest.mark.false_alarm(2e-12)  # two sides, two tails of 5e-13
 def test_the_event_has_the_masses_it_is_said_to_have(flawed: FlawedRelease) -> None:
     rng = np.random.default_rng(0)
@@ -193,6 +194,7 @@ _MEDIAN = {  # of the absolute difference of two noises of scale 1
 }
 
 
+@pytest.mark.slow  # of the corpus, not of the library
 @pytest.mark.false_alarm(1e-11)  # one binomial test of level 1e-12 for each of seven parts at most
 @those(lambda h: h.coupled and h.epsilon is not None and h.parts[0].law in _MEDIAN)
 def test_noise_has_the_scales_it_is_said_to_have(honest: HonestRelease) -> None:
@@ -204,6 +206,7 @@ def test_noise_has_the_scales_it_is_said_to_have(honest: HonestRelease) -> None:
         assert 2.0 * binom.cdf(min(hits, honest.draws - hits), honest.draws, 0.5) > 1e-12
 
 
+@pytest.mark.slow  # of the corpus, not of the library
 @pytest.mark.false_alarm(4e-11)  # both tails of 1e-13 for each of a hundred outcomes on two sides
 @those(lambda h: len(h.parts) == 1 and h.parts[0].law == "finite")
 def test_finite_laws_are_those_of_the_outputs(honest: HonestRelease) -> None:
@@ -225,6 +228,7 @@ def test_finite_laws_are_those_of_the_outputs(honest: HonestRelease) -> None:
 # Audits of a share of both.
 
 
+@pytest.mark.slow  # of the corpus, not of the library
 @pytest.mark.parametrize(
     "name",
     [
@@ -251,6 +255,7 @@ def test_audits_refute_flawed_ones(name: str) -> None:
     assert verdict.refuted
 
 
+@pytest.mark.slow  # of the corpus, not of the library
 @pytest.mark.false_alarm(1e-9)
 @pytest.mark.parametrize(
     "name",

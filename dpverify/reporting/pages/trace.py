@@ -56,13 +56,13 @@ def _claim(found: Traced, target: str) -> Section:
 
 
 def _spending(found: Traced) -> Section:
-    ranked = sorted(found.releases, key=lambda r: -1.0 if math.isnan(r.loss) else -r.loss)
+    ranked = sorted(found.releases, key=lambda r: 1.0 if math.isnan(r.loss) else -r.loss)
     rows = tuple(_row(release) for release in ranked[:100])
     table = TextTable(
         caption="Every line at which data passed through noise, on the worst transcript",
         header=("line", "source", "noise", "scale", "moved by", "loses"),
         rows=rows,
-        marked=0 if rows else None,
+        marked=0 if rows and found.verdict == "shown" else None,  # the color says "good"
     )
     text = () if rows else ("No data passed through noise, or none that differs.",)
     return Section(title="What each line spends", text=text, tables=(table,) if rows else ())

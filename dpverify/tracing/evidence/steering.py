@@ -62,24 +62,58 @@ def scripts(
     `spot` is the first record that differs: samples that take it, orders that put it first or last.
     A claim with δ > 0 allows anything on transcripts of smaller probability: those are left out.
     """
-    seen: dict[Any, int] = {}
     most = base.journal.draws.top
-    for number, event in enumerate(base.journal.events):
-        if isinstance(event, Bits) and seen.setdefault(event.place, 0) < 2:
-            seen[event.place] += 1
-            if not delta or _chance(base, event) > delta:
-                yield NoiseScript(seed, outcomes={number: np.logical_not(event.outcome)[()]})
-        elif isinstance(event, Pick) and seen.setdefault(event.place, 0) < 2 and spot is not None:
-            seen[event.place] += 1
-            for outcome in _with_record(event, spot):
-                yield NoiseScript(seed, outcomes={number: outcome})
     reach = reach_of(delta)
+    seen: dict[Any, int] = {}
+    for number, event in enumerate(base.journal.events):
+        turn = seen[event.place] = seen.get(event.place, -1) + 1
+        if isinstance(event, Bits) and (turn < 2 or _is_near(turn, spot)):
+            if not delta or _chance(base, event) > delta:
+                yield from _flips(base, seed, number, () if turn < 2 else (reach, -reach))
+        elif turn < 2 and spot is not None:
+            yield from _towards(base, seed, number, spot)
     for far in (reach, -reach, *(() if delta else (100 * FAR, -100 * FAR))):
         yield NoiseScript(seed, shape=partial(far_out, to=far), until=most)
     yield NoiseScript(seed, shape=partial(alternating, to=reach), until=most)
     yield NoiseScript(seed, shape=_tie, until=most)
     for more in range(1, 4):
         yield NoiseScript(seed + 1000 * more)
+
+
+def _flips(
+    base: TracedRun, seed: int, number: int, reaches: tuple[float, ...]
+) -> Iterator[NoiseScript]:
+    """A comparison that falls the other way; also with all other noise far out."""
+    outcomes = {number: np.logical_not(base.journal.events[number].outcome)[()]}
+    yield NoiseScript(seed, outcomes=outcomes)
+    for far in reaches:
+        away = partial(far_out, to=far)
+        yield NoiseScript(seed, outcomes=outcomes, shape=away, until=base.journal.draws.top)
+
+
+def _towards(base: TracedRun, seed: int, number: int, spot: int) -> Iterator[NoiseScript]:
+    """Samples, orders and whole numbers that take the record that differs."""
+    event = base.journal.events[number]
+    if isinstance(event, Pick):
+        for outcome in _with_record(event, spot):
+            yield NoiseScript(seed, outcomes={number: outcome})
+    elif isinstance(event, Value):
+        fixed = _at_record(base, event, spot)
+        if fixed:
+            yield NoiseScript(seed, fixed=fixed)
+
+
+def _is_near(turn: int, spot: int | None) -> bool:
+    """Whether the coin of this turn may be that of the record that differs, in a loop over all."""
+    return spot is not None and turn in {spot - 1, spot}
+
+
+def _at_record(base: TracedRun, event: Value, spot: int) -> dict[int, float]:
+    """Whole numbers that may be the place of a record, set to that of the one that differs."""
+    draws = base.journal.draws
+    first = np.ravel(event.idx)[:1].tolist()
+    whole = [j for j in first if draws.law_of(j).name == "integers"]
+    return {j: float(spot) for j in whole if spot < draws.law_of(j).parameter}
 
 
 def _with_record(event: Pick, spot: int) -> Iterator[Any]:

@@ -95,7 +95,7 @@ class TracedBits(np.random.PCG64):
     """The bits of a recording generator."""
 
     def __init__(self, owner: "RecordingGenerator") -> None:
-        super().__init__(owner.journal.script.seed)
+        super().__init__(owner.journal.origin)
         self.owner = owner
 
     def random_raw(self, *args: Any, **options: Any) -> Any:

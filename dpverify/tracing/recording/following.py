@@ -44,6 +44,7 @@ class Following(TraceJournal):
     ) -> None:
         super().__init__(script, eager=recording.eager)
         self.recording = recording
+        self.origin = recording.origin
         self.draws.laws = recording.draws.laws
         self.draws._ids = recording.draws._ids  # noqa: SLF001  # laws are numbered alike
         self.flips = flips or {}

@@ -53,6 +53,7 @@ class TraceJournal:
 
     def __init__(self, script: NoiseScript, *, eager: int = 0) -> None:
         self.script = script
+        self.origin = script.seed  # of the recording, for a replay as well
         self.eager = eager
         self.draws = Coordinates()
         self.events: list[Event] = []
