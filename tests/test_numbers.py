@@ -140,6 +140,10 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
             "grid_exponent": 4,
         },
     ),
+    "RandomAllocation": (
+        lambda **n: spent(dpv.RandomAllocation(dpv.Gaussian(sigma=2.0), **n)),
+        {"steps": 2, "selected": 1},
+    ),
     "Subsampled": (lambda **numbers: spent(sampled(**numbers)), {"rate": 0.5}),
     "SubsampledWithoutReplacement": (batch, {"batch": 10, "population": 100}),
     "calibrate": (calibrated, {"times": 3, "precision": 0.25}),
