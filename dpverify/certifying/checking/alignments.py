@@ -33,11 +33,10 @@ def alignment(read: Json) -> str:
     unit, laws = ClaimUnit(read["claim"]), read["laws"]
     need({law["kind"] for law in laws.values()} <= {"laplace", *LOWEST}, "no finite cost")
     rates = {name: unit.rate(law) for name, law in laws.items()}
-    unit.check_draws(read["trees"])
     lows = {name: LOWEST[law["kind"]] for name, law in laws.items() if law["kind"] in LOWEST}
     support = [({n: ONE} | ({"": -low} if low else {}), False) for n, low in lows.items()]
     for case, goal in zip(read["proof"], goals(read), strict=True):
-        Alignment(goal, lows, rates, unit.epsilon).check(case, [*goal.facts, *support])
+        Alignment(goal, lows, rates, unit).check(case, [*goal.facts, *support])
     return "proved"
 
 
@@ -49,9 +48,9 @@ class Alignment:
         goal: NeighborCase,
         lows: dict[str, Fraction],
         rates: dict[str, Fraction],
-        epsilon: Fraction,
+        unit: ClaimUnit,
     ) -> None:
-        self.goal, self.lows, self.rates, self.epsilon = goal, lows, rates, epsilon
+        self.goal, self.lows, self.rates, self.unit = goal, lows, rates, unit
 
     def check(self, case: Json, facts: list[Fact]) -> None:
         """Follow the cases of data down to the translations."""
@@ -74,6 +73,7 @@ class Alignment:
             for key, walk in group["walks"].items():
                 tests, draws, output = paths[int(key)]
                 left.remove(int(key))
+                need(all(self.unit.weights(draw) for draw, _ in draws), "a draw of nothing")
                 shown = told(output, self.goal.maps[0])
                 run = self.goal.trees[1], [*facts, *tests], ()
                 for leaf in self.walk(walk, *run, (moved, draws, shown)):
@@ -85,7 +85,7 @@ class Alignment:
 
         A shift s is within a bound: −bound ≤ s ≤ bound, for noise with a least value 0 ≤ s ≤ bound.
         """
-        moved, left = dict(self.goal.maps[1]), {"": self.epsilon}
+        moved, left = dict(self.goal.maps[1]), plus({}, {"": self.unit.epsilon})
         for name, read in group["shift"].items():
             shift, bound = form(read), form(group["bounds"][name]["bound"])
             need(not set(shift) & set(self.rates), "a translation may not depend on noise")

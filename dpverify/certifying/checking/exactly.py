@@ -64,12 +64,11 @@ def law(
 ) -> dict[str, Quotient]:
     """The probability of each outcome of a tree: what `outcomes` finds in the output of a path."""
     values, masses = noises(read), Masses(read["laws"], unit)
-    unit.check_draws(tree)
     total: dict[str, Quotient] = {}
     for (facts, draws, output), cases in zip(leaves(tree, masses.whole, values), how, strict=True):
         weight = Quotient.of(1)
         for key, choice in draws:
-            weight = weight * Quotient.read(json.loads(key)[choice])
+            weight = weight * unit.weights(key)[choice]
         for outcome, more, case in outcomes(output, cases):
             part = weight * masses.probability([*facts, *more], case)
             total[outcome] = total.get(outcome, Quotient({})) + part
@@ -87,9 +86,9 @@ def shown(output: Json, cases: Json) -> Iterator[tuple[str, list[Fact], Json]]:
         yield outcome, facts, case
 
 
-def filled(output: Json, numbers: Iterator[int], facts: list[Fact]) -> Json:
+def filled(output: Json, numbers: Iterator[Json], facts: list[Fact]) -> Json:
     if isinstance(output, list) and output[:1] == ["value"]:
-        number = next(numbers)
+        number = next(numbers, None)
         need(type(number) is int, "no number")
         facts += between(form(output[1]), ["number", str(number)])
         return ["int", number]

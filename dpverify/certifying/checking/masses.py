@@ -44,6 +44,7 @@ class Masses:
         for a, b in how.get("differences", ()):
             facts = self.difference(facts, a, b)
         names = sorted({n for fact, _ in facts for n in fact if n and self.kinds[n] in LOWEST})
+        facts = [tight(fact, self.whole) for fact in facts]
         return self.mass([*facts, *(lowest(n, self.kinds[n]) for n in names)], how)
 
     def difference(self, facts: list[Fact], a: str, b: str) -> list[Fact]:
@@ -57,21 +58,18 @@ class Masses:
 
     def mass(self, facts: list[Fact], how: Json) -> Quotient:
         """The probability of the facts, cut as the certificate says."""
-        facts = [tight(fact, self.whole) for fact in facts]
         if "impossible" in how:
             impossible(facts, how["impossible"])
             return Quotient({})
         if "split" in how:
             test = form(how["split"])
-            both = (test, False), negated(test, self.whole)
-            yes, no = (
-                self.mass([*facts, f], how[k]) for f, k in zip(both, ("yes", "no"), strict=True)
-            )
-            return yes + no
+            yes, no = tight((test, False), self.whole), negated(test, self.whole)
+            return self.mass([*facts, yes], how["yes"]) + self.mass([*facts, no], how["no"])
         if "drop" in how:  # P(A and B) = P(A) − P(A and not B)
-            test, strict = facts.pop(int(how["drop"]))
-            but = [*facts, negated(test, self.whole, strict=strict)]
-            return self.mass(facts, how["all"]) - self.mass(but, how["but"])
+            rest = [fact for i, fact in enumerate(facts) if i != how["drop"]]
+            test, strict = facts[how["drop"]]
+            but = [*rest, negated(test, self.whole, strict=strict)]
+            return self.mass(rest, how["all"]) - self.mass(but, how["but"])
         total = Quotient.of(1)
         for group in how.get("apart", ()):  # noises that no fact connects with others
             mine = [fact for fact in facts if set(fact[0]) & set(group["noises"])]

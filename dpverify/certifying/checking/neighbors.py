@@ -18,7 +18,7 @@ from dpverify.certifying.checking.forms import ONE, Fact, Form, Json, count, nee
 
 Slot: TypeAlias = tuple[Fraction | None, Fraction | None, bool]
 Situation: TypeAlias = tuple[list[Form], list[Form], list[Fact], set[str]]
-_MOST_RECORDS, _MOST_DATASETS = 200, 5000
+_MOST_RECORDS, _MOST_DATASETS = 200, 2000
 
 
 def sizes(schema: Json) -> range:

@@ -1,5 +1,6 @@
 """The checker's numbers: sums of c·e^(r·u) over products of such sums, and their signs."""
 
+import json
 import math
 from collections import Counter
 from fractions import Fraction
@@ -12,7 +13,7 @@ Poly: TypeAlias = dict[Fraction, Fraction]
 """From r to c: the sum of c·e^(r·u)."""
 
 Factor: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
-_MOST_TERMS, _MOST_POWER = 4000, 4000
+_MOST_TERMS, _MOST_POWER, _MOST_BITS = 1000, 1000, 100_000
 
 
 def times(a: Poly, *others: Poly) -> Poly:
@@ -22,7 +23,8 @@ def times(a: Poly, *others: Poly) -> Poly:
             for s, d in b.items():
                 total[r + s] = total.get(r + s, ZERO) + c * d
         a = {r: c for r, c in total.items() if c}
-        need(len(a) <= _MOST_TERMS, "a sum has too many terms")
+        long = max((c.denominator.bit_length() for c in a.values()), default=0)
+        need(len(a) <= _MOST_TERMS and long <= _MOST_BITS, "a number is too long")
     return a
 
 
@@ -96,7 +98,6 @@ def exp_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
 
 def root_bounds(ratio: Fraction, m: int, bits: int) -> tuple[Fraction, Fraction]:
     """Rationals around the m-th root of a ratio below 1."""
-    need(m * bits <= 2**20, "a root is not computed")
     target = math.floor(ratio * 2 ** (bits * m))
     low, high = 0, 2**bits
     while low < high:
@@ -139,31 +140,30 @@ class ClaimUnit:
         need(self.kind in {"one", "log", "every"}, "unknown unit")
         need(self.kind != "log" or self.ratio > 1, "a ratio above 1 is needed")
         need(self.epsilon >= 0 and 0 <= self.delta <= 1, "no claim")
-        self.signs: dict[Factor, int] = {}
+        self.signs, self.drawn = dict[Factor, int](), dict[str, list[Quotient]]()
 
     def rate(self, law: Json) -> Fraction:
         """By which a shift of 1 changes the logarithm of the density at most, in units of u."""
         number = law["parameter"]
+        root = count(number["root"], _MOST_POWER, "no root")
+        need(root > 0 and len([*number["num"], *number["den"]]) <= _MOST_TERMS, "too many terms")
         num, den = [rational(c) for c in number["num"]], [rational(c) for c in number["den"]]
         if law["kind"] == "geometric":
             power = number["power"] == 0 and den == [1] and num[-1] == 1 and not any(num[:-1])
             need(power and len(num) > 1, "a ratio is no exponential")
-            return Fraction(len(num) - 1, max(1, count(number["root"], _MOST_POWER, "no root")))
+            return Fraction(len(num) - 1, root)
         need(number["power"] == (0 if self.kind == "one" else -1), "a scale is not in units")
         need(len(num) == len(den) == 1 and num[0] > 0 and den[0] > 0, "a scale is not rational")
         return den[0] / num[0]
 
-    def check_draws(self, tree: Json) -> None:
-        """The weights of every draw are ≥ 0 and add up to 1."""
-        if isinstance(tree, list):
-            tree = dict(enumerate(tree))
-        if isinstance(tree, dict):
-            weights = [Quotient.read(weight) for weight in tree.get("draw", ())]
-            need(all(self.sign(weight) >= 0 for weight in weights), "a weight is negative")
-            total = sum(weights, Quotient.of(-1))
-            need(not weights or self.sign(total) == 0, "weights do not add up")
-            for part in tree.values():
-                self.check_draws(part)
+    def weights(self, draw: str) -> list[Quotient]:
+        """The probabilities at a draw, from a JSON text: ≥ 0, and they add up to 1."""
+        if draw not in self.drawn:
+            found = [Quotient.read(weight) for weight in json.loads(draw)]
+            need(all(self.sign(weight) >= 0 for weight in found), "a weight is negative")
+            need(self.sign(sum(found, Quotient.of(-1))) == 0, "weights do not add up")
+            self.drawn[draw] = found
+        return self.drawn[draw]
 
     def sign(self, number: Quotient) -> int:
         """1 or −1, in a claim for every ε as ≥ 0 or ≤ 0 and not always 0; 0 where it is 0."""
@@ -179,6 +179,7 @@ class ClaimUnit:
         m = math.lcm(*(r.denominator for r in poly))
         powers = {int(max(poly) * m - r * m): c for r, c in poly.items()}
         if self.kind == "log":  # x^m is 1/ρ
+            need(m <= 256, "a root is not computed")
             folded: dict[int, Fraction] = {}
             for i, c in powers.items():
                 need(i // m <= _MOST_POWER, "such a power is not computed")

@@ -41,8 +41,7 @@ def goals(read: Json) -> Iterator[NeighborCase]:
             yield NeighborCase(trees, (noise, noise), [], whole)
         return
     for left, right, facts, more in situations(read["schema"]):
-        w = len(read["schema"]["slots"])
-        trees = read["trees"][str(len(left) // w)], read["trees"][str(len(right) // w)]
+        trees = read["trees"][str(len(left))], read["trees"][str(len(right))]
         own, other = ({f"x{i}": x for i, x in enumerate(side)} | noise for side in (left, right))
         yield NeighborCase(trees, (own, other), facts, whole | more)
 
