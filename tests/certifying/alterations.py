@@ -61,7 +61,7 @@ def _at(value: Any, way: tuple[Any, ...]) -> Any:  # noqa: ANN401
     return value
 
 
-def _changes(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401, C901
+def _changes(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401, C901, PLR0912
     """Functions of what holds the value and of its key."""
     yield "gone", _gone
     yield "null", _put(None)

@@ -7,6 +7,7 @@ import ast
 import copy
 import importlib.abc
 import importlib.util
+import signal
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from dpverify.certifying import checking
+from tests.certifying.examination import examine, papers
 
 FOLDER = Path(checking.__file__).parent
 NAME = checking.__name__
@@ -157,7 +159,11 @@ class Checker:
 
     def __enter__(self) -> ModuleType:
         sys.meta_path.insert(0, self._loader)
-        return importlib.import_module(self._loader.name)
+        try:
+            return importlib.import_module(self._loader.name)
+        except BaseException:
+            self.__exit__()
+            raise
 
     def __exit__(self, *_: object) -> None:
         sys.meta_path.remove(self._loader)
@@ -167,9 +173,6 @@ class Checker:
 
 def survives(mutant: Mutant, seconds: float = 20.0) -> bool:
     """Whether a mutant passes the examination; one that hangs does not."""
-    import signal
-
-    from tests.certifying.examination import examine
 
     def late(*_: object) -> None:
         raise TimeoutError
@@ -187,14 +190,17 @@ def survives(mutant: Mutant, seconds: float = 20.0) -> bool:
 
 
 def main() -> None:
+    papers()  # not in the time of the first mutant
     for file in sys.argv[1:] or FILES:
         made = list(mutants(file))
         alive = 0
         for mutant in made:
             if survives(mutant):
                 alive += 1
-                print(mutant, flush=True)
-        print(f"{file}: {len(made)} mutants, {alive} pass", flush=True)
+                sys.stdout.write(f"{mutant}\n")
+                sys.stdout.flush()
+        sys.stdout.write(f"{file}: {len(made)} mutants, {alive} pass\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

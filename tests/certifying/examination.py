@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import time
 from fractions import Fraction
 from functools import cache
 from types import ModuleType
@@ -11,6 +10,7 @@ from typing import Any, TypeAlias
 from dpverify.certifying import checking
 from tests.certifying.alterations import altered
 from tests.certifying.small import SMALL, certificate
+from tests.certifying.test_hand_made import false_files
 
 Json: TypeAlias = Any
 _SLOW = ("clipped", "geometric max", "clipped for every epsilon")
@@ -38,8 +38,6 @@ def verdict_of(checker: Any, read: Json) -> str | None:  # noqa: ANN401
 @cache
 def papers() -> list[tuple[Json, str | None]]:
     """Files made by hand and altered certificates, with what the true checker says of them."""
-    from tests.certifying.test_hand_made import false_files
-
     made = [json.loads(json.dumps(read)) for read in false_files()]
     for name in SMALL:
         every = [read for _, read in altered(certificate(name))] if name not in _SLOW else []
@@ -85,12 +83,14 @@ def tables(checker: ModuleType) -> None:
         (F(7, 2), 33.11545195869231),
     ):
         low, high = numbers.exp_bounds(F(r), 100)
-        assert 0 < high - low < value / 2**90 and abs(float(low) - value) < 1e-13 * value
+        assert 0 < high - low < value / 2**90
+        assert abs(float(low) - value) < 1e-13 * value
         finer = numbers.exp_bounds(F(r), 200)
         assert low <= finer[0] <= finer[1] <= high
     for ratio, m in ((F(1, 2), 2), (F(1, 9), 2), (F(3, 7), 5), (F(1), 3), (F(1, 3), 1)):
         low, high = numbers.root_bounds(ratio, m, 70)
-        assert low**m <= ratio < high**m and high - low == F(1, 2**70)
+        assert low**m <= ratio < high**m
+        assert high - low == F(1, 2**70)
     for x0, value in (
         (0, 0.5),
         (1, 0.8413447460685429),
@@ -98,12 +98,15 @@ def tables(checker: ModuleType) -> None:
         (5, 0.9999997133484281),
     ):
         low, high = normal.normal(F(x0))
-        assert 0 < high - low < F(1, 10**50) and abs(float(low) - value) < 1e-14
+        assert 0 < high - low < F(1, 10**50)
+        assert abs(float(low) - value) < 1e-14
     assert normal.normal(F(41))[1] == 1 > normal.normal(F(41))[0] > 1 - F(1, 10**200)
     assert abs(float(normal.gaussian_delta(F(1), F(1))) - 0.12693673750664397) < 1e-12
     sign = numbers.polynomial_sign
-    assert sign([F(1), F(-2), F(1)]) == 1 and sign([F(-1), F(4), F(-4)]) == -1
-    assert sign([F(1), F(-2), F(2)]) == 1 and sign([F(0), F(-1), F(1)]) == -1
+    assert sign([F(1), F(-2), F(1)]) == 1
+    assert sign([F(-1), F(4), F(-4)]) == -1
+    assert sign([F(1), F(-2), F(2)]) == 1
+    assert sign([F(0), F(-1), F(1)]) == -1
     for wrong in ([F(1), F(-2)], [F(-1), F(3)], [F(1), F(-5), F(5)]):
         try:
             sign(wrong)
@@ -133,15 +136,19 @@ def data(neighbors: Any) -> None:  # noqa: ANN401
     replace = bits | {"relation": "replace-one", "sizes": [2, 2]}
     assert len(list(pairs(replace, datasets(replace)))) == 8
     assert len(list(pairs(replace | {"ordered": False}, [[0, 1], [1, 1], [1, 0], [0, 0]]))) == 10
-    assert allowed(bits, [0, 1]) and not allowed(bits, [0, 2]) and not allowed(bits, [0, 0, 0])
+    assert allowed(bits, [0, 1])
+    assert not allowed(bits, [0, 2])
+    assert not allowed(bits, [0, 0, 0])
     slots = base | {"relation": "replace-one", "slots": [["0", "1", False], [None, None, True]]}
-    assert allowed(slots, [["1/2", 3]]) and allowed(slots, [[0, -3], [1, 0]])
+    assert allowed(slots, [["1/2", 3]])
+    assert allowed(slots, [[0, -3], [1, 0]])
     for rows in ([["3/2", 3]], [["-1/2", 3]], [["1/2", "1/2"]], [["1/2"]], [[1, 1, 1]]):
         assert not allowed(slots, rows)
     for norm, inside, outside in (("1", ["1", "-1"], ["3/2", "1"]), ("2", ["1", "1"], ["2", "1/9"]),
                                   ("inf", ["2", "2"], ["2", "9/4"])):  # fmt: skip
         ball = slots | {"ball": {"norm": norm, "radius": "2"}, "slots": [[None, None, False]] * 2}
-        assert allowed(ball, [inside]) and not allowed(ball, [outside])
+        assert allowed(ball, [inside])
+        assert not allowed(ball, [outside])
     found = list(neighbors.situations(slots | {"sizes": [1, 2]}))
     assert [(len(a), len(b)) for a, b, _, _ in found] == [(2, 2), (4, 4), (4, 4)]
     assert [len(facts) for _, _, facts, _ in found] == [4, 6, 6]
@@ -157,12 +164,3 @@ def data(neighbors: Any) -> None:  # noqa: ANN401
         found = list(neighbors.situations(schema))
         assert [len(facts) - 2 for _, _, facts, _ in found] == [c - 2 for c in counts]
         assert all({"x0", "x1", "d0", "d1"} <= whole for _, _, _, whole in found)
-
-
-if __name__ == "__main__":
-    start = time.perf_counter()
-    papers()
-    print(f"{len(papers())} papers, {time.perf_counter() - start:.1f} s")
-    start = time.perf_counter()
-    examine(checking)
-    print(f"{time.perf_counter() - start:.1f} s")

@@ -2,8 +2,8 @@
 
 A noise is taken to be one of finitely many values, so that every run of a tree is counted: whole
 noise up to a cap, real noise in the middle of cells. Data are all of a finite schema, else corners
-and some points in between. Claims are compared with a tolerance for the cells; what is stated in the
-tests is either just true or false by far more.
+and some points in between. Claims are compared with a tolerance for the cells; what is stated in
+the tests is either just true or false by far more.
 """
 
 import math
@@ -180,7 +180,8 @@ def _distance(read: Json, left: _Side, right: _Side) -> float:
         [(side.tree, {f"x{i}": x for i, x in enumerate(side.data)}) for side in (left, right)],
     )
     while True:
-        for k, (tree, known) in enumerate(states):
+        for k, (at, known) in enumerate(states):
+            tree = at
             while "clamp" in tree:
                 inner, c = _value(tree["form"], known), float(Fraction(tree["constant"]))
                 choose = min if tree["operation"] == "min" else max
@@ -243,7 +244,7 @@ def _run(tree: Json, known: dict[str, Any], mass: Any, unit: float, found: Law) 
 
 
 def _add(output: Json, known: dict[str, Any], mass: Any, found: Law) -> None:  # noqa: ANN401
-    """Real outputs in bins of one cell, up to a distance that some mass reaches; whole ones as they are."""
+    """Real outputs in bins of one cell, as far as some mass reaches; whole ones as they are."""
     values: list[Any] = []
     shape = _blank(output, known, values)
     bins = [

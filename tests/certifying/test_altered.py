@@ -52,7 +52,8 @@ def wrongly_accepted(name: str, start: int, step: int) -> tuple[list[str], int, 
     """Alterations that state something false and are accepted; how many were, and were tried."""
     read = certificate(name)
     same, wrong, accepted, tried = stated(read), [], 0, 0
-    for number, (how, made) in enumerate(altered(read)):
+    for number, (change, made) in enumerate(altered(read)):
+        how = change
         if number % step != start % step:
             continue
         tried += 1
@@ -65,7 +66,7 @@ def wrongly_accepted(name: str, start: int, step: int) -> tuple[list[str], int, 
             continue
         try:
             fine = holds(made, verdict)
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+        except (KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
             fine, how = False, f"{how}: {error!r}"
         if not fine:
             wrong.append(how)

@@ -30,7 +30,6 @@ from dpverify.certifying.checking.normal import gaussian_delta, normal
 from dpverify.certifying.checking.numbers import ClaimUnit, exp_bounds
 from dpverify.certifying.checking.trees import NeighborCase, branches, goals, noises, placed, told
 
-
 UNIT = ClaimUnit({"unit": "one", "ratio": None, "epsilon": 0, "delta": 0})
 
 
