@@ -81,12 +81,12 @@ def _changes(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401, C901, PL
         yield "flipped", _put(not value)
         yield "a number", _put(int(value))
     elif isinstance(value, int):
-        for other in (value + 1, value - 1, -value, 0, 10**30):
-            yield str(other), _put(other)
+        for changed in (value + 1, value - 1, -value, 0, 10**30):
+            yield str(changed), _put(changed)
     elif isinstance(value, str) and RATIONAL.fullmatch(value):
         number = Fraction(value)
-        for other in (-number, number + 1, number - 1, 2 * number, number / 2, Fraction(0)):
-            yield str(other), _put(str(other))
+        for ratio in (-number, number + 1, number - 1, 2 * number, number / 2, Fraction(0)):
+            yield str(ratio), _put(str(ratio))
         yield "a float", _put(float(number))
         yield "huge", _put(f"1e{10**9}")
     if isinstance(value, str):

@@ -296,4 +296,4 @@ def _number(plain: Json, unit: float) -> float:
     top, bottom = (
         sum(float(Fraction(c)) * x**i for i, c in enumerate(plain[k])) for k in ("num", "den")
     )
-    return top / bottom * unit ** plain["power"]
+    return float(top / bottom * unit ** plain["power"])
