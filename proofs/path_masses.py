@@ -18,11 +18,11 @@ from itertools import product
 
 import sympy as sp
 
-from dpverify.certifying.checking.masses import Masses as CheckedMasses
+from dpverify.certifying.checking.masses import BoxMasses as CheckedMasses
 from dpverify.certifying.checking.masses import integrated, summed
 from dpverify.certifying.checking.numbers import ClaimUnit as CheckedUnit
 from dpverify.certifying.checking.numbers import Quotient
-from dpverify.certifying.searching.boxes import Boxes
+from dpverify.certifying.searching.boxes import BoxRecipes
 from dpverify.certifying.searching.lines import NumberLine
 from dpverify.certifying.searching.masses import Masses
 from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
@@ -137,7 +137,7 @@ def both_implementations_count(offset: int = 0) -> Step:
             for row in rows
         )
         facts = [({n: x for n, x in row.items() if x}, False) for row in rows]
-        how = Boxes(plain_laws(laws), _ONE).recipe(facts)
+        how = BoxRecipes(plain_laws(laws), _ONE).recipe(facts)
         checked = _rational(CheckedMasses(plain_laws(laws), _ONE).probability(facts, how))
         # P(t₂ ≤ k) = 1 − 2^(−k), P(t₀ ≤ m) = 1 − 2^(−m); all but 3^(−60) of t₁ is below 60.
         low = sum(

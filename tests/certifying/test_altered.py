@@ -42,7 +42,7 @@ def test_tight_claims_are_false_for_less(name: str) -> None:
     claim[key] = str(Fraction(claim[key]) * Fraction(9, 10))
     if claim.get("kind") == "approx":
         claim["delta"] = str(Fraction(claim["delta"]) / 10)
-    if name != "clipped sums":  # not tight
+    if name not in {"clipped sums", "larger"}:  # which are not tight, or only far out
         assert not is_true(read)
         with pytest.raises(Invalid):
             verify(read)

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 import dpverify as dpv
 from dpverify.certifying import certify
 from dpverify.certifying.checking import Invalid, verify
-from dpverify.certifying.checking.masses import Masses as CheckedMasses
+from dpverify.certifying.checking.masses import BoxMasses as CheckedMasses
 from dpverify.certifying.checking.neighbors import allowed, pairs, situations
 from dpverify.certifying.checking.normal import normal
 from dpverify.certifying.checking.numbers import ClaimUnit, Quotient, exp_bounds, root_bounds
-from dpverify.certifying.searching.boxes import Boxes
+from dpverify.certifying.searching.boxes import BoxRecipes
 from dpverify.certifying.searching.masses import Masses
 from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.plain import plain_laws, plain_schema
@@ -323,7 +323,7 @@ def test_search_and_checker_count_the_same(rows: list[tuple[dict[str, int], int]
     facts = [({n: c for n, c in form.items() if c}, False) for form in forms]
     try:
         found = Masses(LAWS, EpsilonUnit())(tests)
-        how = Boxes(plain_laws(LAWS), unit).recipe(facts)
+        how = BoxRecipes(plain_laws(LAWS), unit).recipe(facts)
     except NotUnderstood:
         return
     again = CheckedMasses(plain_laws(LAWS), unit).probability(facts, json.loads(json.dumps(how)))

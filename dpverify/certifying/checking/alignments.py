@@ -36,11 +36,11 @@ def alignment(read: Json) -> str:
     lows = {name: LOWEST[law["kind"]] for name, law in laws.items() if law["kind"] in LOWEST}
     support = [({n: ONE} | ({"": -low} if low else {}), False) for n, low in lows.items()]
     for case, goal in zip(read["proof"], goals(read), strict=True):
-        Alignment(goal, lows, rates, unit).check(case, [*goal.facts, *support])
+        AlignedPaths(goal, lows, rates, unit).check(case, [*goal.facts, *support])
     return "proved"
 
 
-class Alignment:
+class AlignedPaths:
     """The translations of one case of neighbors; `lows` are of noises that have a least value."""
 
     def __init__(

@@ -14,7 +14,7 @@ from dpverify.certifying.checking.forms import (
     plus,
     rational,
 )
-from dpverify.certifying.checking.masses import Masses
+from dpverify.certifying.checking.masses import BoxMasses
 from dpverify.certifying.checking.neighbors import allowed, datasets, pairs
 from dpverify.certifying.checking.numbers import ClaimUnit, Quotient
 from dpverify.certifying.checking.trees import leaves, noises
@@ -63,7 +63,7 @@ def law(
     read: Json, unit: ClaimUnit, tree: Json, how: Json, outcomes: Outcomes
 ) -> dict[str, Quotient]:
     """The probability of each outcome of a tree: what `outcomes` finds in the output of a path."""
-    values, masses = noises(read), Masses(read["laws"], unit)
+    values, masses = noises(read), BoxMasses(read["laws"], unit)
     total: dict[str, Quotient] = {}
     for (facts, draws, output), cases in zip(leaves(tree, masses.whole, values), how, strict=True):
         weight = Quotient.of(1)

@@ -26,7 +26,7 @@ from dpverify.certifying.checking.forms import (
 from dpverify.certifying.checking.numbers import ClaimUnit, Quotient
 
 
-class Masses:
+class BoxMasses:
     """Probabilities under the laws of some noises."""
 
     def __init__(self, laws: Json, unit: ClaimUnit) -> None:
@@ -76,7 +76,7 @@ class Masses:
             need(all(set(f) <= {"", *group["noises"]} for f, _ in mine), "noises are connected")
             facts = [fact for fact in facts if fact not in mine]
             total = total * self.mass(mine, group)
-        return total * Box(self, facts, how.get("box", ())).mass()
+        return total * NoiseBox(self, facts, how.get("box", ())).mass()
 
 
 def lowest(name: str, kind: str) -> Fact:
@@ -84,10 +84,10 @@ def lowest(name: str, kind: str) -> Fact:
     return plus({name: ONE}, {"": -LOWEST[kind]}), False
 
 
-class Box:
+class NoiseBox:
     """Noises in coordinates t ≥ 0, each named after its noise; some with an end."""
 
-    def __init__(self, masses: Masses, facts: list[Fact], order: Json) -> None:
+    def __init__(self, masses: BoxMasses, facts: list[Fact], order: Json) -> None:
         self.of, self.values, self.ends = masses, dict[str, Form](), dict[str, Fraction]()
         for name, low, _ in reversed(order):  # c·name + rest ≥ 0
             rest = dict(facts[low][0])

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from dpverify.certifying.checking.alignments import LOWEST
 from dpverify.certifying.checking.forms import Fact, Form, negated, plus, tight
-from dpverify.certifying.checking.masses import Masses, lowest
+from dpverify.certifying.checking.masses import BoxMasses, lowest
 from dpverify.certifying.checking.numbers import ClaimUnit, Quotient
 from dpverify.certifying.symbolic.reasons import NotUnderstood, OverTime
 
@@ -39,11 +39,11 @@ class _Drop(Exception):
         self.fact = fact
 
 
-class Boxes:
+class BoxRecipes:
     """Recipes under given laws, each made once."""
 
     def __init__(self, laws: dict[str, Any], unit: ClaimUnit) -> None:
-        self._masses, self._laws = Masses(laws, unit), laws
+        self._masses, self._laws = BoxMasses(laws, unit), laws
         self._rates = {n: -float(r) for n, r in self._masses.rates.items()}
         self._rates |= {n: _log(q, unit) for n, q in self._masses.ratios.items()}
         self._known: dict[str, How] = {}

@@ -10,7 +10,7 @@ from dpverify.certifying.checking.exactly import filled, matched
 from dpverify.certifying.checking.forms import Fact, Form, form
 from dpverify.certifying.checking.numbers import ClaimUnit
 from dpverify.certifying.checking.trees import leaves, noises
-from dpverify.certifying.searching.boxes import Boxes
+from dpverify.certifying.searching.boxes import BoxRecipes
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 _ONE = Fraction(1)
@@ -18,7 +18,7 @@ _ONE = Fraction(1)
 
 def probabilities(evidence: dict[str, Any], trees: list[Any]) -> list[Any]:
     """Recipes for all outputs of plain trees; or for an event, if the evidence has one."""
-    boxes, names = Boxes(evidence["laws"], ClaimUnit(evidence["claim"])), noises(evidence)
+    boxes, names = BoxRecipes(evidence["laws"], ClaimUnit(evidence["claim"])), noises(evidence)
     whole = {name for name, law in evidence["laws"].items() if law["kind"] == "geometric"}
     event = evidence.get("event")
     return [
@@ -32,12 +32,12 @@ def probabilities(evidence: dict[str, Any], trees: list[Any]) -> list[Any]:
     ]
 
 
-def _matched(boxes: Boxes, facts: list[Fact], output: Any, event: Any) -> list[Any]:  # noqa: ANN401
+def _matched(boxes: BoxRecipes, facts: list[Fact], output: Any, event: Any) -> list[Any]:  # noqa: ANN401
     found = [matched(output, pattern) for pattern in event]
     return [boxes.recipe([*facts, *more]) for more in found if more is not None]
 
 
-def _shown(boxes: Boxes, facts: list[Fact], output: Any, whole: set[str]) -> list[Any]:  # noqa: ANN401
+def _shown(boxes: BoxRecipes, facts: list[Fact], output: Any, whole: set[str]) -> list[Any]:  # noqa: ANN401
     made = []
     for numbers in product(*(_span(value, facts, whole) for value in _values(output))):
         more: list[Fact] = []
