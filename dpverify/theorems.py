@@ -121,6 +121,15 @@ GAUSSIAN_COMPOSITION = Theorem(
     source="Dong, Roth, Su, J. R. Stat. Soc. B 84, 2022, Cor. 2 (arXiv 1905.02383v3)",
     proof="proofs/gaussian_composition.py",
 )
+GAUSSIAN_FILTER = Theorem(
+    name="gaussian-filter",
+    statement=(
+        "Releases that are μₖ-GDP given those before, where μₖ may depend on these but Σμₖ² ≤ μ² "
+        "always, are together μ-GDP."
+    ),
+    source="Smith, Thakurta, Fully Adaptive Composition for Gaussian DP (arXiv 2210.17520)",
+    proof="proofs/gaussian_filter.py",
+)
 PURE_TO_GDP = Theorem(
     name="pure-to-gdp",
     statement="ε-DP implies 2Φ⁻¹(e^ε/(1 + e^ε))-GDP.",
@@ -379,8 +388,9 @@ PATH_MASSES = Theorem(
     name="path-masses",
     statement=(
         "The probability that independent Laplace, exponential or geometric noises satisfy linear "
-        "inequalities in one or two of them each, without a circle, is summed out leaf by leaf: "
-        "each leaf leaves pieces of t^j·base^t, which have primitives of the same form."
+        "inequalities in one or two of them each, without a circle, is summed out leaf by leaf, "
+        "with pieces of t^j·base^t; and where they are a box, each noise from a bound in those "
+        "after it to infinity or a fixed end, it is a product of geometric sums and integrals."
     ),
     source="summation and integration by parts; Barthe et al., LICS 2020 (arXiv 1910.04137v2)",
     proof="proofs/path_masses.py",
