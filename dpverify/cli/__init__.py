@@ -24,8 +24,8 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> object:
     # Imported here: whatever goes wrong while the verbs are loaded is told like all else.
     from dpverify.cli import output  # noqa: PLC0415
-    from dpverify.cli.app import app  # noqa: PLC0415
+    from dpverify.cli.app import application  # noqa: PLC0415
 
     output.arguments.set(tuple(arguments))
     output.check_given_once(arguments)
-    return app(arguments, prog_name="dpverify", standalone_mode=False)
+    return application(arguments)(arguments, prog_name="dpverify", standalone_mode=False)
