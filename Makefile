@@ -13,13 +13,13 @@ demo: $(READY)
 
 # The same examples on every machine, every time.
 test: $(READY)
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not slow"
 
 # Slow tests too, on fresh examples, with the share of branches that they run: it must not fall.
 # `make test-all SEED=…` draws the examples of an earlier run again.
 test-all: $(READY)
 	@echo "examples drawn with seed $(SEED); to repeat: make test-all SEED=$(SEED)"
-	$(BIN)/python -m pytest -n auto --hypothesis-profile=fresh --hypothesis-seed=$(SEED) \
+	$(BIN)/python -m pytest -n auto --dist loadfile --hypothesis-profile=fresh --hypothesis-seed=$(SEED) \
 	  --cov --cov-report=term:skip-covered || \
 	  { echo "to repeat: make test-all SEED=$(SEED)"; exit 1; }
 

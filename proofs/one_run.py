@@ -20,6 +20,7 @@ place of U_k/λ, may be added up before the pointwise comparison; step 7 tries t
 """
 
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, product
 from math import comb
 
@@ -35,8 +36,9 @@ from proofs.support.symbolic import nonnegative, same
 Law = dict[tuple[int, ...], Fraction]
 
 
-def binomial(r: int, ratio: Fraction) -> list[Fraction]:
-    return [comb(r, k) * ratio**k / (1 + ratio) ** r for k in range(r + 1)]
+@cache
+def binomial(r: int, ratio: Fraction) -> tuple[Fraction, ...]:
+    return tuple(comb(r, k) * ratio**k / (1 + ratio) ** r for k in range(r + 1))
 
 
 def stein_solution(r: int, v: int, ratio: Fraction) -> list[Fraction]:
