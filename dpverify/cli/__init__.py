@@ -1,4 +1,4 @@
-"""The command line, one file a verb.
+"""The command line; `verbs` has one file a verb.
 
 Exit code: 0 the claim stands or the work is done, 1 the claim is refuted, 2 misuse, 3 a defect of
 dpverify, 130 interrupted. All but 0 and 1 get one line on standard error; `exits` decides which.

@@ -21,7 +21,7 @@ def application(arguments: list[str]) -> typer.Typer:
     )
     app.callback(invoke_without_command=True)(dpverify)
     for verb in [*set(arguments[:1]) & set(VERBS)] or VERBS:
-        module = import_module(f"dpverify.cli.{verb}")
+        module = import_module(f"dpverify.cli.verbs.{verb}")
         app.command(epilog=module.EXAMPLE)(getattr(module, verb))
     return app
 

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import dpverify as dpv
-from dpverify.cli import compose, exits, main, run
+from dpverify.cli import exits, main, run
+from dpverify.cli.verbs import compose
 from proofs.support import catalog
 
 ROOT = Path(__file__).parents[2]
