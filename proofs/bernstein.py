@@ -1,4 +1,4 @@
-"""Signs of polynomials on (0, 1), for every ε at once.
+"""The sign of a polynomial on (0, 1) by its Bernstein coefficients: one check covers every ε.
 
 With x = e^(−ε/c), all ε > 0 are all x in (0, 1). p(x) = Σ b_k·C(n, k)·x^k·(1−x)^(n−k), and the basis
 is ≥ 0 and sums to 1, so p lies between its least and its largest b_k. The substitution x = z/(1+z)

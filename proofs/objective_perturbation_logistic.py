@@ -1,4 +1,4 @@
-"""Objective perturbation of logistic losses with noise ∝ e^(−‖b‖/τ): the curvature is known with the slope.
+"""Objective perturbation of logistic losses with noise ∝ e^(−‖b‖/τ): the slope determines the curvature.
 
 For ℓ = ln(1 + e^(−y⟨x,θ⟩)) the slope is −y·p and the curvature p(1−p) at the same p = 1/(1 + e^(y⟨x,θ⟩)), so a record
 whose slope is long has little curvature, and the two worst cases do not meet. At the output θ, with r = ‖x‖:

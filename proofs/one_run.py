@@ -1,4 +1,4 @@
-"""One run: at most β + mδ·β(1−β)/(v·P(W = v)) is the chance of v right guesses among r, about m canaries.
+"""Auditing in one run: v of r guesses about m canaries are right with probability at most β + mδ·β(1−β)/(v·P(W = v)).
 
 Coins S uniform on {in, out}^m; the release is (ε, δ)-DP in each coin; r canaries are guessed from it; N are guessed
 rightly. E = e^ε, W ~ Bin(r, E/(1+E)), w_k = P(W = k), β = P(W ≥ v).
