@@ -17,7 +17,7 @@ from tests.deciding import mechanisms as known
 ONE = dpv.PureDP(epsilon=1.0)
 NUMBER = Answers(sensitivity=1.0)
 THREE = Answers(dimension=3, sensitivity=1.0)
-FEW: dict[str, Any] = {"samples": 2_000, "seconds": 60.0}
+FEW: dict[str, Any] = {"samples": 2_000, "seconds": 400.0}
 
 
 def decided(mechanism: Any, schema: Any = NUMBER, **options: Any) -> dpv.Decision:
