@@ -182,9 +182,7 @@ def _call(task: Drawing, side: Side, index: int, data: Any) -> object:  # noqa: 
         if task.timeout is None or task.is_over:
             raise  # not this call's limit
         return TimedOut()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001  # what it raises is an output; exits are, too
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # what it raises is an output
         return task.failure(Raised(type(error).__name__, str(error)))
 
 
@@ -215,9 +213,9 @@ def _whole_block(task: Drawing, side: Side) -> Outputs:
             f"timeout={task.timeout!r} must be longer: sample did not return {task.size} draws "
             "in time"
         ) from None
-    except (MemoryError, KeyboardInterrupt):
+    except MemoryError:
         raise
-    except BaseException as error:
+    except (Exception, SystemExit) as error:
         raise SampleRaised(
             f"mechanism must return outputs: sample raises {type(error).__name__}: {error}"
         ) from error

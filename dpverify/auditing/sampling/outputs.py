@@ -83,7 +83,7 @@ class Outputs:
         """Which draws are failures that the caller does not count: they are in no event."""
         if WHOLE not in self._texts:
             return np.zeros(self.size, np.bool_)
-        return self._texts[WHOLE] == SET_ASIDE
+        return np.asarray(self._texts[WHOLE] == SET_ASIDE)
 
     @property
     def shape(self) -> tuple[int, ...] | None:

@@ -60,7 +60,7 @@ class Workers:
         self._context = multiprocessing.get_context("fork" if "fork" in ways else None)
         self._number = number
         self._idle: list[_Worker] = []
-        self._busy: dict[Connection, tuple[_Worker, _Job]] = {}
+        self._busy: dict[Any, tuple[_Worker, _Job]] = {}  # by connection
 
     def map(self, work: Callable[[Drawing], Drawn], tasks: Iterable[Drawing]) -> Iterator[Drawn]:
         """The draws of all tasks in their order, as `map(perform, tasks)` would give them."""
@@ -72,7 +72,7 @@ class Workers:
                 while result.open:
                     self._hand_out(waiting)
                     for connection in wait(list(self._busy)):
-                        worker, job = self._busy.pop(connection)  # type: ignore[index]
+                        worker, job = self._busy.pop(connection)
                         waiting.extendleft(reversed(self._heard(worker, job)))
                 yield result.drawn()
         finally:

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from dpverify.errors import InvalidParameter
 from dpverify.guarantees import PureDP
 
 GIVEN: dict[str, Any] = {"left": 0, "right": 1, "claim": PureDP(epsilon=0.5), "seed": 1}
-WAYS = {
+WAYS: dict[str, Callable[[], None]] = {
     "exit code 4": lambda: os._exit(4),
     "SIGKILL": lambda: os.kill(os.getpid(), signal.SIGKILL),
     "SIGTERM": lambda: os.kill(os.getpid(), signal.SIGTERM),
