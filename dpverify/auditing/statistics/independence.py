@@ -19,7 +19,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import gammaln
-from scipy.stats import hypergeom
 
 from dpverify.arrays import Floats, Mask
 from dpverify.auditing.attacks.draws import Draws, base_columns
@@ -99,27 +98,32 @@ def _random_pairing(mixed: int, ones: int, size: int) -> float:
     if abs(mixed - mean) < _PROMISING * spread / 2.0:
         return 1.0
     d = np.arange(ones % 2, min(ones, zeros) + 1, 2)
-    logs = (
-        d * np.log(2.0)
-        + gammaln(pairs + 1)
-        - gammaln((ones - d) / 2 + 1)
-        - gammaln(d + 1)
-        - gammaln((zeros - d) / 2 + 1)
-        - (gammaln(size + 1) - gammaln(ones + 1) - gammaln(zeros + 1))
-    )
-    masses: Floats = np.exp(logs)
-    tails = masses[d <= mixed].sum(), masses[d >= mixed].sum()
-    return float(min(2.0 * min(tails), 1.0))
+    logs = d * np.log(2.0) + gammaln(pairs + 1) - _log_choose(size, ones)
+    logs -= gammaln((ones - d) / 2 + 1) + gammaln(d + 1) + gammaln((zeros - d) / 2 + 1)
+    return _two_sided(d, logs, mixed)
 
 
 def _hypergeometric(part: Mask, whole: Mask) -> float:
     """Twice the smaller tail of the number of bits that are set in a part of them."""
     hits, ones = int(np.count_nonzero(part)), int(np.count_nonzero(whole))
-    law = hypergeom(len(whole), ones, len(part))
-    return float(min(2.0 * min(law.cdf(hits), law.sf(hits - 1)), 1.0))
+    zeros, taken = len(whole) - ones, len(part)
+    k = np.arange(max(0, taken - zeros), min(ones, taken) + 1)
+    logs = _log_choose(ones, k) + _log_choose(zeros, taken - k) - _log_choose(len(whole), taken)
+    return _two_sided(k, logs, hits)
 
 
 def _agreement(left: Mask, right: Mask) -> float:
     """The same for how many right bits are set next to left bits that are."""
     size = min(len(left), len(right))
     return _hypergeometric(right[:size][left[:size]], right[:size])
+
+
+def _log_choose(n: int, k: Floats | int) -> Floats:
+    return np.asarray(gammaln(n + 1) - gammaln(np.add(k, 1)) - gammaln(np.subtract(n, k) + 1))
+
+
+def _two_sided(values: Floats, logs: Floats, seen: int) -> float:
+    """Twice the smaller of both tails, the seen value included."""
+    masses = np.exp(logs)
+    tails = masses[values <= seen].sum(), masses[values >= seen].sum()
+    return float(min(2.0 * min(tails), 1.0))

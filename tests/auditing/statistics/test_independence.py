@@ -39,6 +39,20 @@ def test_random_pairings_are_enumerated(
         assert math.isclose(got, expected, rel_tol=1e-12)
 
 
+@pytest.mark.parametrize(("size", "ones", "taken"), [(6, 2, 3), (9, 4, 4), (7, 7, 3), (8, 1, 7)])
+def test_draws_from_an_urn_are_enumerated(size: int, ones: int, taken: int) -> None:
+    whole = np.arange(size) < ones
+    found = Counter(int(whole[list(part)].sum()) for part in combinations(range(size), taken))
+    for hits in found:
+        tails = [
+            Fraction(sum(n for k, n in found.items() if sign * (k - hits) >= 0), found.total())
+            for sign in (1, -1)
+        ]
+        part = np.arange(taken) < hits
+        got = independence._hypergeometric(part, whole)
+        assert math.isclose(got, min(2 * min(tails), Fraction(1)), rel_tol=1e-12)
+
+
 @pytest.mark.false_alarm(0.0)  # the draws are fixed
 @pytest.mark.parametrize("size", [32, 100, 1_000])
 def test_independent_draws_pass(size: int) -> None:
