@@ -223,6 +223,66 @@ POISSON_SUBSAMPLING = Theorem(
     proof="proofs/poisson_subsampling.py",
 )
 
+SHUFFLED_BATCHES = Theorem(
+    name="shuffled-batches",
+    statement=(
+        "If (P, Q) dominates a mechanism when one record of a batch is replaced, it dominates an "
+        "epoch of batches of fixed size in random order. The mean over places of noise moved in "
+        "one of them, against noise that is not moved, is an instance; so is, for Gaussian noise "
+        "moved by s, the mixture p·N(s/2) + (1−p)·N(0) against p·N(−s/2) + (1−p)·N(0), where p is the "
+        "probability that a normal with mean √3/2·s exceeds t − 1 standard normals."
+    ),
+    source=(
+        "Chua et al., ICML 2024 (arXiv 2403.17673), and arXiv 2411.04205, for the upper bound and "
+        "this kind of instance"
+    ),
+    proof="proofs/shuffled_batches.py",
+)
+
+WITH_REPLACEMENT = Theorem(
+    name="with-replacement",
+    statement=(
+        "Let a sample hold j copies of a record with probability wⱼ, let shares aⱼ ≥ 0 over j ≥ 1 "
+        "add up to 1, and ρⱼ = wⱼ/(wⱼ + aⱼ·w₀). If (Pⱼ, Q) dominates a mechanism when j records of "
+        "the sample are replaced, then at every ε ≥ 0 the profile is at most the mean over j, with "
+        "weights wⱼ + aⱼ·w₀, of those of ((1−ρⱼ)·Q + ρⱼ·Pⱼ, Q)."
+    ),
+    source="Balle, Barthe, Gaboardi, NeurIPS 2018, Thm 10 (arXiv 1807.01647v2), for ρⱼ = 1 − w₀",
+    proof="proofs/with_replacement.py",
+)
+
+SEVERAL_RECORDS = Theorem(
+    name="several-records",
+    statement=(
+        "If j of a user's records are drawn with probability wⱼ and j of them move noise by at "
+        "most j·s, then Σ wⱼ·B(j·s) against B dominates when the user is removed, and against "
+        "Σ wⱼ·B(−j·s) when the user is replaced, for Gaussian and Laplace noise B."
+    ),
+    source="Dhaene et al., Insurance Math. Econ. 31, 2002, Thm 7, for comonotonic sums",
+    proof="proofs/several_records.py",
+)
+
+TRUNCATED_POISSON = Theorem(
+    name="truncated-poisson",
+    statement=(
+        "Let τ be the probability that at least B of the other records are drawn. A Poisson sample "
+        "of rate q that is cut down to B records is dominated by the Poisson pair with probability "
+        "1−τ, and by that of twice the shift with probability τ, where it is told which."
+    ),
+    source="after Chua et al., 2024 (arXiv 2411.04205), who add (1 + e^ε)·τ to δ",
+    proof="proofs/truncated_poisson.py",
+)
+
+ANTITONE_PAIR = Theorem(
+    name="antitone-pair",
+    statement=(
+        "If (V, A) and (W, A) are both dominated by one pair with the ratio R, then (V, W) is "
+        "dominated by the pair of densities R(U) and R(1−U), U uniform and R rising."
+    ),
+    source="Dhaene et al., Insurance Math. Econ. 31, 2002, Thm 7, for comonotonic sums",
+    proof="proofs/antitone_pair.py",
+)
+
 RANDOM_ALLOCATION = Theorem(
     name="random-allocation",
     statement=(
