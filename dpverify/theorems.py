@@ -229,8 +229,8 @@ SHUFFLED_BATCHES = Theorem(
         "If (P, Q) dominates a mechanism when one record of a batch is replaced, it dominates an "
         "epoch of batches of fixed size in random order. The mean over places of noise moved in "
         "one of them, against noise that is not moved, is an instance; so is, for Gaussian noise "
-        "moved by s, the mixture p·N(s/2) + (1−p)·N(0) against p·N(−s/2) + (1−p)·N(0), where p is the "
-        "probability that a normal with mean √3/2·s exceeds t − 1 standard normals."
+        "moved by s, the mixture p·N(s/2) + (1−p)·N(0) against p·N(−s/2) + (1−p)·N(0), where p is "
+        "the probability that a normal with mean √3/2·s exceeds t − 1 standard normals."
     ),
     source=(
         "Chua et al., ICML 2024 (arXiv 2403.17673), and arXiv 2411.04205, for the upper bound and "
@@ -291,7 +291,8 @@ RANDOM_ALLOCATION = Theorem(
         "product of Q alone, dominates t steps of which the record takes part in one, drawn at "
         "random; the exchanged pair when a record is added. Its ratio is the mean of t independent "
         "ratios of one step: splitting their masses around their mean bounds it from above, "
-        "merging them from below."
+        "merging them from below. For k steps a record, the product of k such pairs, over blocks "
+        "of steps that add up to t, dominates."
     ),
     source="Feldman, Shenfeld, 2025 (arXiv 2502.08202v4); Shaked, Shanthikumar 2007, Thm 3.A.12",
     proof="proofs/random_allocation.py",

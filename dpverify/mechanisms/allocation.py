@@ -66,9 +66,9 @@ class Shuffled:
     """One epoch: the records in random order, cut into `batches`, and `mechanism` on each in turn.
 
     Every record is in one batch, and all batches are released. Compose it `times=` the number of
-    epochs, each in a fresh order. The number of records is public: REPLACE_ONE only. The sensitivity
-    that the inner mechanism declares is the most by which replacing one record of a batch changes
-    its query: for a sum, twice the clipping norm.
+    epochs, each in a fresh order. The number of records is public: REPLACE_ONE only. The
+    sensitivity that the inner mechanism declares is the most by which replacing one record of a
+    batch changes its query: for a sum, twice the clipping norm.
 
     What shuffling is worth is an open question. The upper end is that of `mechanism` itself, which
     holds whatever the order; the lower end is of instances, and is often far below it. A record

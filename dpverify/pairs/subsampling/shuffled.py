@@ -18,7 +18,7 @@ from dpverify.pairs.subsampling.allocation import AllocationPair
 from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
 
 _REACH = 12.0
-_CELLS = 1 << 13
+_CELLS = 1 << 16
 _SAFE = 1.0 - 1e-9  # covers the rounding of a sum of positive terms
 
 GAP = (
