@@ -242,12 +242,16 @@ SHUFFLED_BATCHES = Theorem(
 WITH_REPLACEMENT = Theorem(
     name="with-replacement",
     statement=(
-        "Let a sample hold j copies of a record with probability wⱼ, let shares aⱼ ≥ 0 over j ≥ 1 "
-        "add up to 1, and ρⱼ = wⱼ/(wⱼ + aⱼ·w₀). If (Pⱼ, Q) dominates a mechanism when j records of "
-        "the sample are replaced, then at every ε ≥ 0 the profile is at most the mean over j, with "
-        "weights wⱼ + aⱼ·w₀, of those of ((1−ρⱼ)·Q + ρⱼ·Pⱼ, Q)."
+        "Let a sample hold j copies of a record with probability wⱼ, and j replaced records move "
+        "Gaussian or Laplace noise B by at most j·s. With η = 1 − w₀, f the profile of Σ wⱼ·B(j·s) "
+        "against B and fⱼ that of B(j·s) against B, at every x = e^ε ≥ 1 the profile is at most "
+        "(1−c)·f(x) + c·Σ wⱼ·fⱼ(y) over j ≥ 1, y = 1 + (x−1)/η and c = x/y; and at most "
+        "the convex envelope of this bound."
     ),
-    source="Balle, Barthe, Gaboardi, NeurIPS 2018, Thm 10 (arXiv 1807.01647v2), for ρⱼ = 1 − w₀",
+    source=(
+        "Balle, Barthe, Gaboardi, NeurIPS 2018, Thms 2 and 10 (arXiv 1807.01647v2), with the first "
+        "term sharper"
+    ),
     proof="proofs/with_replacement.py",
 )
 

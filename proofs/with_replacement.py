@@ -1,13 +1,15 @@
 """Sampling with replacement, when one record is replaced.
 
-The number J of copies of the record does not depend on the data. With A the output's law given J = 0 and Vⱼ given J = j,
+Draw m records among the others, and an order of the m places; then put the record into the first J places, J ~ Bin(m, 1/n).
+Given the draws and the order, A is one law, and Vⱼ and Wⱼ, with j places taken by the old or by the new record, differ from
+A and from each other in j records. The law of J does not depend on the data. With V = Σ wⱼ·Vⱼ/η over j ≥ 1 and W likewise,
+advanced joint convexity at x = 1 + η·(y−1) and c = x/y gives
 
-    w₀·A + Σ wⱼ·Vⱼ = Σ (wⱼ + aⱼ·w₀)·[(1−ρⱼ)·A + ρⱼ·Vⱼ],   ρⱼ = wⱼ/(wⱼ + aⱼ·w₀), Σ aⱼ = 1,
+    D_x((1−η)·A + η·V, (1−η)·A + η·W) ≤ η·(1−c)·D_y(V, A) + η·c·D_y(V, W).
 
-and the same with Wⱼ for the new record: a mixture with weights that both sides share, so that the profile is at most the
-mean of the profiles. In each, Vⱼ against Wⱼ are samples that differ in j draws, and so are Vⱼ against A, as drawing the j
-copies anew from the other records makes A out of Vⱼ. So advanced joint convexity applies, as for batches without
-replacement, with the profile of j replaced records.
+Let Yⱼ be the ratio of Vⱼ to A, dominated by Yⱼ* of B(j·s) to B. As for several records of a user, Σ wⱼ·Yⱼ is largest in
+the convex order when all rise together, so η·D_y(V, A) = E(Σ_{j≥1} wⱼ·Yⱼ − η·y)₊ ≤ E(Σ_{j≥0} wⱼ·Yⱼ* − x)₊, as Y₀ = 1 and
+w₀ + η·y = x. And D_y(V, W) is at most the mean of the D_y(Vⱼ, Wⱼ), by joint convexity.
 """
 
 from fractions import Fraction
@@ -20,31 +22,33 @@ from dpverify.balls import ball
 from dpverify.pairs import Dominates, FinitePair, GaussianPair, dominates
 from dpverify.pairs.subsampling.poisson import SubsampledPair
 from dpverify.pairs.subsampling.with_replacement import WithReplacementPair
-from dpverify.theorems import WITH_REPLACEMENT, WITHOUT_REPLACEMENT, Evidence, Step
+from dpverify.theorems import (
+    SEVERAL_RECORDS,
+    WITH_REPLACEMENT,
+    WITHOUT_REPLACEMENT,
+    Evidence,
+    Step,
+)
 from proofs.post_processing import POST_PROCESSING
 from proofs.support.form import Proof
 from proofs.support.laws import rational_laws
-from proofs.support.symbolic import same
+from proofs.support.symbolic import nonnegative, same
 
 
-def labels_split_the_mixture(more: int = 0) -> Step:
-    """The identity above, for two numbers of copies."""
-    a, v, u, w0, w1, w2, share = sp.symbols("A V1 V2 w0 w1 w2 a", positive=True)
-    shares = (share, 1 - share + more)
-    mixed = 0
-    for law, weight, part in zip((v, u), (w1, w2), shares, strict=True):
-        label = weight + part * w0
-        rate = weight / label
-        mixed += label * ((1 - rate) * a + rate * law)
-    holds = same(mixed, w0 * a + w1 * v + w2 * u)
-    return Step("labels", Evidence.SYMBOLIC, holds, "all shares, all weights")
+def thresholds_agree(extra: int = 0) -> Step:
+    """w₀ + η·y = x at y = 1 + (x−1)/η, and 0 ≤ c = x/y ≤ 1."""
+    more, u, v = sp.symbols("more u v", positive=True)
+    chance, x = u / (u + v), 1 + more
+    y = 1 + (x - 1 + extra) / chance
+    holds = same(1 - chance + chance * y, x)
+    holds &= nonnegative(x / y, (more, u, v)) and nonnegative(1 - x / y, (more, u, v))
+    return Step("thresholds", Evidence.SYMBOLIC, holds, "all η in (0, 1), all ε > 0")
 
 
 def small_datasets(slack: Fraction = Fraction(1)) -> Step:
-    """Two draws from two records, one replaced; the mechanism depends on the sum: both labels, in equal shares."""
+    """Two draws from two records, one replaced; the mechanism depends on the sum, by factors of 2 and 4."""
     laws = rational_laws(2, 6)[1:-1]
     once, twice = (FinitePair.leaky_response(Fraction(2) ** j, 0) for j in (1, 2))
-    weights = {1: Fraction(1, 2), 2: Fraction(1, 4)}
     holds, count = True, 0
     for by_sum in product(laws, repeat=3):  # the law for a sample with sum 0, 1, 2
         near = [
@@ -58,20 +62,8 @@ def small_datasets(slack: Fraction = Fraction(1)) -> Step:
         for other in (0, 1):
             made = FinitePair(left=_output(by_sum, other, 0), right=_output(by_sum, other, 1))
             for side in (made, made.reversed):
-                at = {
-                    Fraction(1),
-                    Fraction(5, 4),
-                    Fraction(3, 2),
-                    *(c for c in side.corners if c > 1),
-                }
-                for x in at:
-                    bound = Fraction(0)
-                    for j, base in ((1, once), (2, twice)):
-                        label = weights[j] + Fraction(1, 8)
-                        rate = slack * weights[j] / label
-                        left = [(1 - rate) * q + rate * p for p, q in base.masses()]
-                        bound += label * FinitePair(left=left, right=base.right).delta_at_ratio(x)
-                    holds &= side.delta_at_ratio(x) <= bound
+                at = {Fraction(k, 8) for k in range(8, 17)} | {c for c in side.corners if c > 1}
+                holds &= all(side.delta_at_ratio(x) <= slack * _bound(once, twice, x) for x in at)
         count += 1
     return Step("two records", Evidence.EXACT, holds and count > 20, f"{count} mechanisms")
 
@@ -79,6 +71,20 @@ def small_datasets(slack: Fraction = Fraction(1)) -> Step:
 def _output(by_sum: tuple[tuple[Fraction, ...], ...], other: int, record: int) -> list[Fraction]:
     drawn = [by_sum[a + b] for a, b in product((other, record), repeat=2)]
     return [sum((law[i] for law in drawn), Fraction(0)) / 4 for i in (0, 1)]
+
+
+def _bound(once: FinitePair, twice: FinitePair, x: Fraction) -> Fraction:
+    """One copy with probability 1/2, two with 1/4: η = 3/4. The ratios 1/4, 1/2, 2, 4 rise together."""
+    y = 1 + (x - 1) * Fraction(4, 3)
+    low, high = Fraction(2, 3), Fraction(4, 5)  # where the ratios of one and of two copies jump
+    pieces = ((low, Fraction(1, 2), Fraction(1, 4)), (high - low, Fraction(2), Fraction(1, 4)))
+    pieces += ((1 - high, Fraction(2), Fraction(4)),)
+    apart = sum(
+        (m * max(Fraction(1, 4) + a / 2 + b / 4 - x, Fraction(0)) for m, a, b in pieces),
+        Fraction(0),
+    )
+    told = once.delta_at_ratio(y) / 2 + twice.delta_at_ratio(y) / 4
+    return (1 - x / y) * apart + x / y * told
 
 
 def the_library_stays_above(factor: float = 1.0) -> Step:
@@ -101,11 +107,11 @@ def the_library_stays_above(factor: float = 1.0) -> Step:
 
 PROOF = Proof(
     theorem=WITH_REPLACEMENT,
-    steps=(labels_split_the_mixture, small_datasets, the_library_stays_above),
-    uses=(WITHOUT_REPLACEMENT, POST_PROCESSING),
+    steps=(thresholds_agree, small_datasets, the_library_stays_above),
+    uses=(WITHOUT_REPLACEMENT, SEVERAL_RECORDS, POST_PROCESSING),
     mutations={
-        "shares that add up to 2": lambda: labels_split_the_mixture(more=1),
-        "half the rates": lambda: small_datasets(Fraction(1, 2)),
+        "y = 1 + x/η": lambda: thresholds_agree(extra=1),
+        "half of the bound": lambda: small_datasets(Fraction(1, 2)),
         "a tenth more": lambda: the_library_stays_above(factor=1.1),
     },
 )

@@ -56,6 +56,19 @@ class Ratios:
         double = _joined(half, half, end, join)
         return _joined(double, self, end, join) if count % 2 else double
 
+    def profile(self, at: Floats) -> Floats:
+        """E(R − x)₊ at these x, with what is at ∞, to some digits: sums from the greatest value."""
+        order = np.argsort(self.values, kind="stable")
+        values, masses = self.values[order], self.masses[order]
+        first = np.searchsorted(values, at, side="right")
+        # Σ (v − x)·m over v > x, as Σ of gaps times the mass beyond each: no cancellation.
+        beyond = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
+        rest = np.append(np.cumsum((np.diff(values) * beyond[1:-1])[::-1])[::-1], [0.0, 0.0])
+        near = np.append(values, values[-1])[first] - at
+        return (
+            np.where(first < len(values), near * beyond[first], 0.0) + rest[first] + self.infinite
+        )
+
     def leaking(self, share: float, *, both: bool) -> "Ratios":
         """With this much more of P, or of both laws, on outcomes that give the side away."""
         found = replace(self, infinite=self.infinite + share)

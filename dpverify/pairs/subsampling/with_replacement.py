@@ -1,21 +1,26 @@
 """Noise on a sample drawn with replacement, when one record is replaced by another.
 
-A sample of m draws from n records holds J ~ Bin(m, 1/n) copies of the record, whatever the data. So
-a label may be told that says "0 or j copies", j ≥ 1, with any share aⱼ of the samples without a
-copy under each. Under label j it is as if a batch without replacement held the record with probability
-ρⱼ = wⱼ/(wⱼ + aⱼ·w₀), and a record moved the noise j times as far: at ε ≥ 0 the profile is at most
-that of (1−ρⱼ)·B + ρⱼ·B(j·s) against B, and the whole at most the mean over labels. With aⱼ in
-proportion to wⱼ all ρⱼ are P(J ≥ 1): the published bound. [Balle, Barthe, Gaboardi, NeurIPS 2018,
-Thm 10] Other shares, which give many copies more samples to hide among, make it smaller.
+A sample of m draws from n records holds j copies of the record with probability wⱼ, binomial,
+whatever the data. Let η = 1 − w₀, A the law of the output given that there is no copy, V and W
+given that there is one or more of the old and of the new record. At x = 1 + η·(y−1) ≥ 1 and
+c = x/y, advanced joint convexity bounds the profile by
+
+    η·(1−c)·D_y(V, A) + η·c·D_y(V, W).
+
+For V against A all numbers of copies move the noise away from one law, as if they were records of
+one user: η·D_y(V, A) is at most f(x), the profile of Σ wⱼ·B(j·s) against B. For V against W the
+number of copies is told: η·D_y(V, W) is at most Σ wⱼ·fⱼ(y) over j ≥ 1, with fⱼ that of j shifts;
+the published bound has this in both places. [Balle, Barthe, Gaboardi, NeurIPS 2018, Thm 10]
+Profiles are convex in x, so that the convex envelope of a bound is a bound.
 """
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from flint import arb, ctx
 
+from dpverify.arrays import Floats
 from dpverify.balls import ball, float_above
 from dpverify.errors import as_count, settle
 from dpverify.guarantees import End
@@ -32,10 +37,9 @@ from dpverify.pairs.subsampling.copies import (
 )
 from dpverify.pairs.subsampling.poisson import check_base
 from dpverify.pairs.subsampling.ratios import Ratios, from_cells
-from dpverify.pairs.subsampling.shifts import shift_of
 
 _BITS = 160
-_MOST_RAISED = 100.0  # times its probability, what a number of copies weighs
+_RAISED = 1.0 + 1e-9  # covers the rounding of profiles that are sums of positive terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +79,8 @@ class WithReplacementPair(BoundedPair):
     @property
     def gap(self) -> str:
         return (
-            "sampling with replacement: the upper end hints at how many copies were drawn, and "
-            "lets each step show the old or the new record as the odd one out"
+            "sampling with replacement: the upper end lets each step show the old or the new "
+            "record as the odd one out, whichever is worse after what was seen"
         )
 
     @property
@@ -97,39 +101,48 @@ class WithReplacementPair(BoundedPair):
 
 @lru_cache(maxsize=16)
 def _mirrored(pair: WithReplacementPair) -> Ratios:
-    """Above 1 the ratios 1 − ρⱼ + ρⱼ·r of all numbers of copies, below 1 their mirror image."""
-    values, masses, infinite = [], [], 0.0
+    """The envelope of the bound above ratio 1, its mirror image below, and an atom at 1."""
+    nodes, values = _bound(pair)
+    nodes, values = _envelope(nodes, values)
+    slopes = np.diff(values) / np.diff(nodes)
+    masses = np.diff(np.append(slopes, 0.0))  # under Q, at all nodes but the first
+    ratio, infinite = nodes[1:], float(values[-1])
+    same = max(1.0 + 2.0 * float(slopes[0]) - float(values[0]), 0.0)
+    return Ratios(
+        np.concatenate([[0.0], 1.0 / ratio[::-1], [1.0], ratio]),
+        np.concatenate([[infinite], (ratio * masses)[::-1], [same], masses]),
+        infinite,
+        16.0 * UNIT,
+        1e-8,
+    )
+
+
+def _bound(pair: WithReplacementPair) -> tuple[Floats, Floats]:
+    """(1−c)·f(x) + c·Σ wⱼ·fⱼ(y) at ratios x ≥ 1, rounded up."""
+    removed = pair.removed.ratios(End.UPPER)
+    x = np.concatenate([[1.0], removed.values[removed.values > 1.0]])
     with ctx.workprec(_BITS):
         *weights, rest = binomial(pair.draws, 1 / ball(pair.population), pair.removed.likely)
-        infinite += float_above(rest.upper())
-        for copies, share in _shares(pair.base, weights):
-            label = share * weights[0] + weights[copies]
-            rate = weights[copies] / label
+        chance = float((1 - weights[0]).mid())
+        y = 1.0 + (x - 1.0) / chance
+        told = np.full(len(x), float_above(rest.upper()))
+        for copies, weight in enumerate(weights[1:], start=1):
             cells = shifted_cells(several(pair.base, copies), [arb(0), arb(1)], [arb(1)])
             found = from_cells(*cells, 8.0 * UNIT, End.UPPER)
-            infinite += float_above(weights[copies]) * found.infinite
-            values.append(float((1 - rate).mid()) + float(rate.mid()) * found.values)
-            masses.append(float(label.mid()) * found.masses)
-    ratio, mass = np.concatenate(values), np.concatenate(masses)
-    above = ratio > 1.0
-    ratio, mass = ratio[above], mass[above]
-    left = ratio * mass
-    same = max(1.0 - float(left.sum()) - float(mass.sum()), 0.0)
-    ratio = np.concatenate([[0.0], 1.0 / ratio, [1.0], ratio])
-    mass = np.concatenate([[infinite], left, [same], mass])
-    order = np.argsort(ratio, kind="stable")
-    return Ratios(ratio[order], mass[order], infinite * (1.0 + 1e-9), 128.0 * UNIT, 128.0 * UNIT)
+            told += float_above(weight) * found.profile(y)
+    share = x / y
+    return x, ((1.0 - share) * removed.profile(x) + share * told) * _RAISED
 
 
-def _shares(base: GaussianPair | LaplacePair, weights: list[arb]) -> list[tuple[int, arb]]:
-    """What part of the samples without a copy goes under each label: any parts that add up to 1.
-
-    Chosen so that the second moment of the ratios is small.
-    """
-    size = float(shift_of(base).size)
-    wanted = []
-    for copies, weight in enumerate(weights[1:], start=1):
-        square = (copies * size) ** 2 if isinstance(base, GaussianPair) else copies * size
-        wanted.append(float(weight.mid()) * min(math.exp(min(square / 2.0, 50.0)), _MOST_RAISED))
-    total = sum((ball(each) for each in wanted), arb(0))
-    return [(j, ball(each) / total) for j, each in enumerate(wanted, start=1)]
+def _envelope(nodes: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """The points of the largest convex function that is nowhere above these."""
+    kept: list[int] = []
+    for i in range(len(nodes)):
+        while len(kept) > 1:
+            a, b = kept[-2], kept[-1]
+            ahead = (values[i] - values[a]) * (nodes[b] - nodes[a])
+            if (values[b] - values[a]) * (nodes[i] - nodes[a]) < ahead:
+                break
+            kept.pop()
+        kept.append(i)
+    return nodes[kept], values[kept]
