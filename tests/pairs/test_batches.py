@@ -23,6 +23,7 @@ from dpverify.pairs.subsampling.with_replacement import WithReplacementPair
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 UNIT = GaussianPair.of(sigma=1.0, sensitivity=1.0)
 NOISE = dpv.Gaussian(sigma=1.0)
+FAINT = dpv.Gaussian(sigma=100.0)
 
 
 def epsilon(
@@ -69,7 +70,9 @@ def test_a_few_numbers() -> None:
     assert standing_out(UNIT, 2) == pytest.approx(norm.cdf(math.sqrt(0.375)), rel=1e-3)
     full = TruncatedPair(UNIT, 0.25, 3, 10)
     assert full.cut == pytest.approx(binom.sf(2, 9, 0.25), rel=1e-8)
-    assert full.attained[0] == SubsampledPair(UNIT, pytest.approx(0.25 * (1 - full.cut)))  # type: ignore[arg-type]
+    (kept,) = full.attained
+    assert isinstance(kept, SubsampledPair)
+    assert kept.rate == pytest.approx(0.25 * (1.0 - full.cut))
 
 
 def test_a_finite_pair_is_replaced_on_a_sample() -> None:
@@ -109,7 +112,7 @@ def test_pieces_keep_both_laws(given_law: list[tuple[int, int]]) -> None:
 
 @settings(max_examples=3)
 @given(
-    mu=st.floats(0.1, 3.0), rate=st.floats(1e-3, 0.9), records=st.integers(1, 4), at=st.floats(0, 2)
+    mu=st.floats(0.1, 3.0), rate=st.floats(1e-3, 0.9), records=st.integers(1, 2), at=st.floats(0, 2)
 )
 def test_more_records_cost_more(mu: float, rate: float, records: int, at: float) -> None:
     base = GaussianPair.of(sigma=1.0, sensitivity=mu)
@@ -122,7 +125,7 @@ def test_more_records_cost_more(mu: float, rate: float, records: int, at: float)
 
 
 @pytest.mark.parametrize("both", [False, True])
-@pytest.mark.parametrize(("mu", "records", "rate"), [(1.0, 3, 0.1), (0.3, 20, 0.5), (4.0, 2, 0.01)])
+@pytest.mark.parametrize(("mu", "records", "rate"), [(1.0, 3, 0.1), (0.3, 6, 0.5), (4.0, 2, 0.01)])
 def test_users_against_quadrature(mu: float, records: int, rate: float, both: bool) -> None:  # noqa: FBT001
     pair = CopiesPair(GaussianPair.of(sigma=1.0, sensitivity=mu), records, rate, both)
     weights = binom.pmf(np.arange(records + 1), records, rate)
@@ -167,7 +170,7 @@ def test_a_full_sample_against_draws() -> None:
     yes, no = int((held + noise[0] > 0.5).sum()), int((without + noise[1] > 0.5).sum())
     low = beta.ppf(1e-9, yes, draws - yes + 1) - x * beta.ppf(1 - 1e-9, no + 1, draws - no)
     assert 0.01 < low <= pair.delta(0.2)
-    assert low > SubsampledPair(UNIT, rate).delta(0.2) * 0.9  # displacing costs about as much
+    assert low > pair.attained[0].delta(0.2)  # where the others contribute nothing
 
 
 @pytest.mark.false_alarm(4e-9)
@@ -213,6 +216,7 @@ def test_a_sample_that_is_hardly_ever_full_costs_as_if_it_were_not() -> None:
     assert any("displace" in said for said in full.assumes)
 
 
+@pytest.mark.slow
 def test_they_compose_with_others_and_calibrate() -> None:
     step = dpv.Subsampled(dpv.Gaussian(sigma=2.0), rate=0.02, records=2)
     spent = dpv.Accountant(relation=ADD).compose(step, times=50)
@@ -269,14 +273,14 @@ def test_one_sentence(ask: Callable[[], object], message: str) -> None:
     ("ask", "message"),
     [
         (lambda: dpv.Subsampled(NOISE, rate=0.1, records=2, at_most=5, population=9), "records=2"),
-        (lambda: dpv.Subsampled(NOISE, rate=0.5, records=10**6), "records=1000000 and rate=0.5"),
+        (lambda: dpv.Subsampled(FAINT, rate=0.5, records=10**6), "records=1000000 and rate=0.5"),
         (lambda: dpv.Subsampled(NOISE, rate=1e-12, records=2), "rate=1e-12 must be 0 or at least"),
         (lambda: dpv.Subsampled(dpv.RandomizedResponse(epsilon=1.0), rate=0.1, records=2), "noise"),
         (lambda: dpv.Subsampled(dpv.Gaussian(sigma=0.01), rate=0.1, records=2), "sensitivity"),
         (lambda: dpv.Subsampled(dpv.ApproxDP(1.0), rate=0.1).pair(REPLACE), "must"),  # type: ignore[arg-type]
         (lambda: dpv.Shuffled(NOISE, batches=3).pair(ADD), "relation='add-remove' must be"),
         (lambda: dpv.SubsampledWithReplacement(NOISE, 3, 9).pair(ADD), "relation='add-remove'"),
-        (lambda: dpv.SubsampledWithReplacement(NOISE, 10**6, 10), "copies"),
+        (lambda: dpv.SubsampledWithReplacement(FAINT, 10**6, 10), "copies"),
     ],
 )
 def test_what_nobody_has_shown(ask: Callable[[], object], message: str) -> None:

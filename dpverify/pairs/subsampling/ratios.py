@@ -174,12 +174,13 @@ def _shares(
     Above the last node all of the mass stays there, and the rest of the mean goes to ∞.
     """
     top = len(nodes) - 1
-    inside = cell < top
     above, below = nodes[np.minimum(cell + 1, top)], nodes[cell]
-    width = np.where(inside, above - below, 1.0)
-    up = np.where(inside, masses * ((values - below) / width), 0.0)
-    down = np.where(inside, masses * ((above - values) / width), masses)
-    beyond = float((masses[~inside] * (values[~inside] - nodes[-1])).sum())
+    wide = above > below  # not above the last node, nor where nodes are the same float
+    width = np.where(wide, above - below, 1.0)
+    up = np.where(wide, masses * ((values - below) / width), 0.0)
+    down = np.where(wide, masses * ((above - values) / width), masses)
+    outside = cell == top
+    beyond = float((masses[outside] * (values[outside] - nodes[-1])).sum())
     return up, down, beyond * (1.0 + 1e-9)
 
 
