@@ -277,16 +277,6 @@ TRUNCATED_POISSON = Theorem(
     proof="proofs/truncated_poisson.py",
 )
 
-ANTITONE_PAIR = Theorem(
-    name="antitone-pair",
-    statement=(
-        "If (V, A) and (W, A) are both dominated by one pair with the ratio R, then (V, W) is "
-        "dominated by the pair of densities R(U) and R(1−U), U uniform and R rising."
-    ),
-    source="Dhaene et al., Insurance Math. Econ. 31, 2002, Thm 7, for comonotonic sums",
-    proof="proofs/antitone_pair.py",
-)
-
 RANDOM_ALLOCATION = Theorem(
     name="random-allocation",
     statement=(

@@ -17,11 +17,21 @@ from dpverify.balls import ball
 from dpverify.mechanisms.subsampled import replaced_pair
 from dpverify.pairs import Dominates, FinitePair, GaussianPair, LaplacePair, dominates
 from dpverify.pairs.subsampling.allocation import AllocationPair
-from dpverify.theorems import ANTITONE_PAIR, BLACKWELL, EXACT_PROFILE, Evidence, Step
+from dpverify.theorems import BLACKWELL, EXACT_PROFILE, Evidence, Step, Theorem
 from proofs.post_processing import POST_PROCESSING
 from proofs.support.form import Proof
 from proofs.support.laws import rational_laws
 from proofs.support.symbolic import nonnegative, same
+
+ANTITONE_PAIR = Theorem(
+    name="antitone-pair",
+    statement=(
+        "If (V, A) and (W, A) are both dominated by one pair with the ratio R, then (V, W) is "
+        "dominated by the pair of densities R(U) and R(1−U), U uniform and R rising."
+    ),
+    source="Dhaene et al., Insurance Math. Econ. 31, 2002, Thm 7, for comonotonic sums",
+    proof="proofs/antitone_pair.py",
+)
 
 
 def the_split_is_exact_at_the_threshold(share: int = 1) -> Step:

@@ -25,7 +25,14 @@ from dpverify.pairs.subsampling.shifts import shift_of
 from dpverify.pairs.subsampling.truncated import TruncatedPair
 from dpverify.pairs.subsampling.with_replacement import WithReplacementPair
 from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
-from dpverify.theorems import POISSON_SUBSAMPLING, WITH_REPLACEMENT, WITHOUT_REPLACEMENT, Theorem
+from dpverify.theorems import (
+    POISSON_SUBSAMPLING,
+    SEVERAL_RECORDS,
+    TRUNCATED_POISSON,
+    WITH_REPLACEMENT,
+    WITHOUT_REPLACEMENT,
+    Theorem,
+)
 
 LEAST_SHIFT = 1e-6  # below, ratios of one step drown in rounding
 LARGEST_SHIFT = 16.0  # above, they overflow
@@ -55,8 +62,6 @@ class Subsampled:
     >>> Subsampled(Gaussian(sigma=1.0), rate=0.5).pair(Relation.ADD_REMOVE).delta(0.0)
     0.19146246127401312
     """
-
-    theorem: ClassVar[Theorem] = POISSON_SUBSAMPLING
 
     mechanism: Samplable | Pair
     rate: float
@@ -100,6 +105,12 @@ class Subsampled:
                 f"rate={self.rate!r} must be 0 or at least {LEAST_RATE:g} for `records` above 1 "
                 "and for `at_most`"
             )
+
+    @property
+    def theorem(self) -> Theorem:
+        if self.records > 1:
+            return SEVERAL_RECORDS
+        return POISSON_SUBSAMPLING if self.at_most is None else TRUNCATED_POISSON
 
     @property
     def is_plain(self) -> bool:
