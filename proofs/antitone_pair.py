@@ -49,7 +49,7 @@ def the_split_is_exact_at_the_threshold(share: int = 1) -> Step:
     return Step("threshold", Evidence.SYMBOLIC, holds, "all x, all ratios")
 
 
-def all_small_laws(rate: Fraction = Fraction(1)) -> Step:
+def all_small_laws(rate: float = 1.0) -> Step:
     """All A, V, W on two outcomes, in tenths, that one pair dominates: so does `replaced_pair` for (V, W)."""
     laws = rational_laws(2, 10)
     strong = FinitePair(
@@ -88,7 +88,7 @@ PROOF = Proof(
     uses=(BLACKWELL, EXACT_PROFILE, POST_PROCESSING),
     mutations={
         "a = 2r": lambda: the_split_is_exact_at_the_threshold(share=2),
-        "half of the records": lambda: all_small_laws(Fraction(1, 2)),
+        "half of the records": lambda: all_small_laws(0.5),
         "N(μ) again": lambda: noise_that_moves_either_way(factor=2),
     },
 )

@@ -62,7 +62,10 @@ def _over(
 def the_library_brackets_it(factor: float = 1.0) -> Step:
     """`CopiesPair` against P(z > t) − x·Q(z > t) in balls, t where the ratio is x: removed and replaced users."""
     holds, count = True, 0
-    bases = (GaussianPair(Fraction(1)), LaplacePair(scale=1.0, sensitivity=1.0))
+    bases: tuple[GaussianPair | LaplacePair, ...] = (
+        GaussianPair(Fraction(1)),
+        LaplacePair(scale=1.0, sensitivity=1.0),
+    )
     with ctx.workprec(128):
         for base, both, epsilon in product(bases, (False, True), (0.05, 0.5)):
             pair = CopiesPair(base, 3, 0.25, both=both)

@@ -77,8 +77,11 @@ def _bound(once: FinitePair, twice: FinitePair, x: Fraction) -> Fraction:
     """One copy with probability 1/2, two with 1/4: η = 3/4. The ratios 1/4, 1/2, 2, 4 rise together."""
     y = 1 + (x - 1) * Fraction(4, 3)
     low, high = Fraction(2, 3), Fraction(4, 5)  # where the ratios of one and of two copies jump
-    pieces = ((low, Fraction(1, 2), Fraction(1, 4)), (high - low, Fraction(2), Fraction(1, 4)))
-    pieces += ((1 - high, Fraction(2), Fraction(4)),)
+    pieces = (
+        (low, Fraction(1, 2), Fraction(1, 4)),
+        (high - low, Fraction(2), Fraction(1, 4)),
+        (1 - high, Fraction(2), Fraction(4)),
+    )
     apart = sum(
         (m * max(Fraction(1, 4) + a / 2 + b / 4 - x, Fraction(0)) for m, a, b in pieces),
         Fraction(0),

@@ -36,6 +36,7 @@ from dpverify.theorems import (
 
 LEAST_SHIFT = 1e-6  # below, ratios of one step drown in rounding
 LARGEST_SHIFT = 16.0  # above, they overflow
+LARGEST_HALF = 12.0  # where twice the shift may show
 LEAST_RATE = 1e-9  # below, mixtures of several shifts drown in rounding
 
 
@@ -99,7 +100,9 @@ class Subsampled:
                 f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise for `records` "
                 "above 1 and for `at_most`"
             )
-        check_within_reach(self.mechanism, base)
+        check_within_reach(
+            self.mechanism, base, most=LARGEST_SHIFT if self.at_most is None else LARGEST_HALF
+        )
         if 0 < self.rate < LEAST_RATE:
             raise NotSupported(
                 f"rate={self.rate!r} must be 0 or at least {LEAST_RATE:g} for `records` above 1 "
@@ -249,13 +252,15 @@ def check_replaced(relation: Relation) -> None:
         )
 
 
-def check_within_reach(mechanism: object, base: GaussianPair | LaplacePair) -> None:
+def check_within_reach(
+    mechanism: object, base: GaussianPair | LaplacePair, *, most: float = LARGEST_SHIFT
+) -> None:
     """Raise where ratios of one step drown in rounding, or overflow."""
     size = float(shift_of(base).size)
-    if not LEAST_SHIFT <= size <= LARGEST_SHIFT:
+    if not LEAST_SHIFT <= size <= most:
         raise NotSupported(
             f"mechanism={mechanism!r} must have a sensitivity between {LEAST_SHIFT:g} and "
-            f"{LARGEST_SHIFT:g} times the scale of its noise; here it is {size:.3g} times"
+            f"{most:g} times the scale of its noise; here it is {size:.3g} times"
         )
 
 

@@ -18,7 +18,7 @@ which all records of a user contribute alike attains them.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -70,7 +70,7 @@ class CopiesPair(BoundedPair):
     @property
     def reversed(self) -> "CopiesPair":
         """Where both sides are mixed, reflecting outcomes exchanges them."""
-        return self if self.both else BoundedPair.reversed.fget(self)  # type: ignore[attr-defined,no-any-return]
+        return self if self.both else replace(self, is_reversed=not self.is_reversed)
 
     @property
     def simplest(self) -> Pair:
@@ -136,9 +136,8 @@ def likely_copies(base: GaussianPair | LaplacePair, records: int, rate: float) -
     )
 
 
-def binomial(records: int, rate: float, most: int) -> list[arb]:
+def binomial(records: int, q: arb, most: int) -> list[arb]:
     """The probabilities of 0, …, `most` copies, and of more."""
-    q = ball(rate)
     found = [ball(math.comb(records, j)) * q**j * (1 - q) ** (records - j) for j in range(most + 1)]
     rest = 1 - sum(found, arb(0)) if most < records else arb(0)
     return [*found, rest.max(arb(0))]
@@ -154,7 +153,7 @@ def _ratios(
 ) -> Ratios:
     """Larger numbers of copies give the user away (upper) or count as the largest likely one."""
     with ctx.workprec(_BITS):
-        *weights, rest = binomial(records, rate, likely_copies(base, records, rate))
+        *weights, rest = binomial(records, ball(rate), likely_copies(base, records, rate))
         beyond = float_above(rest.upper())
         if end is End.LOWER:
             weights[-1] += rest

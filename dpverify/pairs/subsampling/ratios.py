@@ -65,9 +65,8 @@ class Ratios:
         beyond = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
         rest = np.append(np.cumsum((np.diff(values) * beyond[1:-1])[::-1])[::-1], [0.0, 0.0])
         near = np.append(values, values[-1])[first] - at
-        return (
-            np.where(first < len(values), near * beyond[first], 0.0) + rest[first] + self.infinite
-        )
+        found: Floats = np.where(first < len(values), near * beyond[first], 0.0) + rest[first]
+        return found + self.infinite
 
     def leaking(self, share: float, *, both: bool) -> "Ratios":
         """With this much more of P, or of both laws, on outcomes that give the side away."""
@@ -187,12 +186,9 @@ def _shares(
 def _grid(first: Ratios, second: Ratios, join: np.ufunc) -> Floats:
     """0, and nodes spaced evenly in the logarithm: half of them in the bulk, half all over."""
     lows, highs, masses = (
-        outer(one, other).ravel()
-        for outer, one, other in zip(
-            (join.outer, join.outer, np.multiply.outer),
-            _coarse(first),
-            _coarse(second),
-            strict=True,
+        ufunc.outer(one, other).ravel()
+        for ufunc, one, other in zip(
+            (join, join, np.multiply), _coarse(first), _coarse(second), strict=True
         )
     )
     rising, falling = np.argsort(lows), np.argsort(-highs)

@@ -26,7 +26,7 @@ _POINTS = 4000  # of the lattice on which the sum lies, about
 _WIDE = 30.0  # standard deviations of the sum that these cover
 _RARE = 1e-30  # outcomes beyond, of one step, count as the last ones before
 _TRIMMED = 1e-60  # mass that a convolution may leave out at either end
-_LEAST = 1e-40  # masses below are left out: of the others, what was trimmed is no part
+_LEAST = 1e-40  # masses below are left out: to the others, what was trimmed is next to nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ def sum_ratio(
         return held.plus(rest.times(steps - selected)) if steps > selected else held
 
     left, right = whole(present), whole(other) if both else rest.times(steps)
-    return _ratios(left, right)
+    return _ratios(left, right, 4.0 * steps * _TRIMMED / _LEAST)
 
 
 def _one_step(
@@ -108,12 +108,15 @@ def _deviation(places: Floats, masses: Floats) -> float:
 
 def _on_lattice(points: Ints, masses: Floats) -> _Lattice:
     first = int(points.min())
-    found = np.bincount(points - first, masses)
+    found: Floats = np.bincount(points - first, masses).astype(float)
     return _Lattice(first, found, UNIT * (len(masses) + 4.0))
 
 
-def _ratios(left: _Lattice, right: _Lattice) -> Ratios:
-    """Where both laws are known well; what is left out only makes the bound smaller."""
+def _ratios(left: _Lattice, right: _Lattice, trimmed: float) -> Ratios:
+    """Where both laws are known well; what is left out only makes the bound smaller.
+
+    `trimmed` bounds what all trimming together took off one mass, relatively.
+    """
     first = max(left.first, right.first)
     last = min(left.first + len(left.masses), right.first + len(right.masses))
     p = left.masses[first - left.first : last - left.first]
@@ -121,5 +124,5 @@ def _ratios(left: _Lattice, right: _Lattice) -> Ratios:
     kept = (p > _LEAST) & (q > _LEAST)
     values, masses = p[kept] / q[kept], q[kept]
     order = np.argsort(values, kind="stable")
-    error = left.error + right.error + 1e-12
+    error = left.error + right.error + trimmed + 1e-12
     return Ratios(values[order], masses[order], 0.0, 2.0 * error, error)

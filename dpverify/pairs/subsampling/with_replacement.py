@@ -89,11 +89,17 @@ class WithReplacementPair(BoundedPair):
         return several(self.base, self.draws) if self.population == 1 else self
 
     def max_loss_ball(self) -> arb:
-        return self.removed.max_loss_ball()
+        """That of the removed record, ln M; where M exceeds e^s, that of as many shifts as draws.
+
+        V ≤ e^(j·s)·((1−λ)·A + λ·W) for j copies: at λ = M·e^(−j·s) the excess over M·Q is that of
+        Σ wⱼ·(e^(j·s) − M) over w₀·(M − 1), which are equal if every j ≥ 1 has e^(j·s) ≥ M.
+        """
+        most = self.removed.max_loss_ball()
+        return most if most <= self.base.max_loss_ball() else self.draws * self.base.max_loss_ball()
 
     @property
     def max_loss(self) -> float:
-        return self.removed.max_loss
+        return float_above(self.max_loss_ball())
 
     def ratios(self, end: End) -> Ratios:
         return self.removed.ratios(end) if end is End.LOWER else _mirrored(self)
