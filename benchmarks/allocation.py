@@ -7,13 +7,11 @@ dpverify's time is narrower. Nothing is asserted.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
-import environment
 import options
-from accounting import Demand, verdict
+from accounting import Demand, print_tables
 from cases import Case, allocation
-from tables import block, heading, small
+from tables import small
 from tools import DPVERIFY, Measurement, Tool, measure
 
 ACCURACIES = (0.1, 0.03, 0.01, 0.003)
@@ -83,15 +81,7 @@ def demands(case: Case, found: Sequence[Measurement]) -> list[Demand]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     asked = options.parse("Random allocation, beside PLD_accounting.", CASES, arguments)
-    print(heading("Random allocation", environment.description()))
-    results, made = [], []
-    for case in asked.cases:
-        found = measurements(case, asked.limit)
-        print(block(case, found) + "\n", flush=True)
-        results += [measurement.as_json() for measurement in found]
-        made += demands(case, found)
-    print(verdict(made))
-    asked.write({"measurements": results, "demands": [asdict(d) for d in made]})
+    print_tables("Random allocation", asked, lambda case: measurements(case, asked.limit), demands)
 
 
 if __name__ == "__main__":
