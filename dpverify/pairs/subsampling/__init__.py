@@ -1,1 +1,1 @@
-"""Pairs of noise on random samples: Poisson, full, with and without replacement, shuffled, allocated."""
+"""Pairs of noise on random samples: Poisson, with and without replacement, shuffled, allocated."""
