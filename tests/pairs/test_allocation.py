@@ -116,7 +116,7 @@ def test_many_steps_against_draws(  # noqa: PLR0917
 ) -> None:
     """P(R > x) − x·Q(R > x) is the profile; both probabilities by Clopper and Pearson."""
     rng = np.random.default_rng(3)
-    draws, shift = 100_000, float(base.mu if isinstance(base, GaussianPair) else base.shift)
+    draws, shift = 50_000, float(base.mu if isinstance(base, GaussianPair) else base.shift)
 
     def drawn(moved: float) -> Floats:
         normal = isinstance(base, GaussianPair)
