@@ -232,6 +232,60 @@ POISSON_SUBSAMPLING = Theorem(
     proof="proofs/poisson_subsampling.py",
 )
 
+SHUFFLED_BATCHES = Theorem(
+    name="shuffled-batches",
+    statement=(
+        "If (P, Q) dominates a mechanism when one record of a batch is replaced, it dominates an "
+        "epoch of batches of fixed size in random order. The mean over places of noise moved in "
+        "one of them, against noise that is not moved, is an instance; so is, for Gaussian noise "
+        "moved by s, the mixture p·N(s/2) + (1−p)·N(0) against p·N(−s/2) + (1−p)·N(0), where p is "
+        "the probability that a normal with mean √3/2·s exceeds t − 1 standard normals."
+    ),
+    source=(
+        "Chua et al., ICML 2024 (arXiv 2403.17673), and arXiv 2411.04205, for the upper bound and "
+        "this kind of instance"
+    ),
+    proof="proofs/shuffled_batches.py",
+)
+
+WITH_REPLACEMENT = Theorem(
+    name="with-replacement",
+    statement=(
+        "Let a sample hold j copies of a record with probability wⱼ, and j replaced records move "
+        "Gaussian or Laplace noise B by at most j·s. With η = 1 − w₀, f the profile of Σ wⱼ·B(j·s) "
+        "against B and fⱼ that of B(j·s) against B, at every x = e^ε ≥ 1 the profile is at most "
+        "(1−c)·f(x) + c·Σ wⱼ·fⱼ(y) over j ≥ 1, y = 1 + (x−1)/η and c = x/y; and at most "
+        "the convex envelope of this bound."
+    ),
+    source=(
+        "Balle, Barthe, Gaboardi, NeurIPS 2018, Thms 2 and 10 (arXiv 1807.01647v2), with the first "
+        "term sharper"
+    ),
+    proof="proofs/with_replacement.py",
+)
+
+SEVERAL_RECORDS = Theorem(
+    name="several-records",
+    statement=(
+        "If j of a user's records are drawn with probability wⱼ and j of them move noise by at "
+        "most j·s, then Σ wⱼ·B(j·s) against B dominates when the user is removed, and against "
+        "Σ wⱼ·B(−j·s) when the user is replaced, for Gaussian and Laplace noise B."
+    ),
+    source="Dhaene et al., Insurance Math. Econ. 31, 2002, Thm 7, for comonotonic sums",
+    proof="proofs/several_records.py",
+)
+
+TRUNCATED_POISSON = Theorem(
+    name="truncated-poisson",
+    statement=(
+        "Let τ be the probability that at least B of the other records are drawn. A Poisson sample "
+        "of rate q that is cut down to B records is dominated by the Poisson pair with probability "
+        "1−τ, and by that of twice the shift with probability τ, where it is told which."
+    ),
+    source="after Chua et al., 2024 (arXiv 2411.04205), who add (1 + e^ε)·τ to δ",
+    proof="proofs/truncated_poisson.py",
+)
+
 RANDOM_ALLOCATION = Theorem(
     name="random-allocation",
     statement=(
@@ -240,7 +294,8 @@ RANDOM_ALLOCATION = Theorem(
         "product of Q alone, dominates t steps of which the record takes part in one, drawn at "
         "random; the exchanged pair when a record is added. Its ratio is the mean of t independent "
         "ratios of one step: splitting their masses around their mean bounds it from above, "
-        "merging them from below."
+        "merging them from below. For k steps a record, the product of k such pairs, over blocks "
+        "of steps that add up to t, dominates."
     ),
     source="Feldman, Shenfeld, 2025 (arXiv 2502.08202v4); Shaked, Shanthikumar 2007, Thm 3.A.12",
     proof="proofs/random_allocation.py",

@@ -81,8 +81,8 @@ def known(maker: Callable[..., Any], *questions: str) -> Callable[..., object]:
     return answer
 
 
-def sampled(rate: float) -> dpv.Subsampled:
-    return dpv.Subsampled(dpv.Gaussian(sigma=2.0), rate=rate)
+def sampled(rate: float, **others: Any) -> dpv.Subsampled:  # noqa: ANN401
+    return dpv.Subsampled(dpv.Gaussian(sigma=2.0), rate=rate, **others)
 
 
 def batch(batch: int, population: int) -> object:
@@ -144,7 +144,18 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
         lambda **n: spent(dpv.RandomAllocation(dpv.Gaussian(sigma=2.0), **n)),
         {"steps": 2, "selected": 1},
     ),
-    "Subsampled": (lambda **numbers: spent(sampled(**numbers)), {"rate": 0.5}),
+    "Shuffled": (
+        lambda **n: spent(dpv.Shuffled(dpv.Gaussian(sigma=2.0), **n), REPLACE_ONE),
+        {"batches": 2},
+    ),
+    "SubsampledWithReplacement": (
+        lambda **n: spent(dpv.SubsampledWithReplacement(dpv.Gaussian(sigma=2.0), **n), REPLACE_ONE),
+        {"batch": 1, "population": 8},
+    ),
+    "Subsampled": (
+        lambda **numbers: spent(sampled(**numbers)),
+        {"rate": 0.5, "records": 1, "at_most": 6, "population": 8},
+    ),
     "SubsampledWithoutReplacement": (batch, {"batch": 10, "population": 100}),
     "calibrate": (calibrated, {"times": 3, "precision": 0.25}),
     "calibration": (calibrated, {"times": 3, "precision": 0.25}),

@@ -143,8 +143,9 @@ def _rows(parts: Parts, question: Question, rules: Iterable[Rule] = RULES) -> tu
 def _answer(parts: Parts, question: Question) -> Bracket:
     if not parts:
         return Bracket(0.0, 0.0, EXACT_PROFILE)
-    if len(parts) == 1 and parts[0].times == 1 and isinstance(parts[0].seen, Pair):
-        return question.of(parts[0].seen)
+    one = parts[0].seen if len(parts) == 1 and parts[0].times == 1 else None
+    if isinstance(one, Pair) and not one.gap:
+        return question.of(one)
     pure = _pure(parts, question)
     if pure is not None:
         return pure
@@ -167,6 +168,8 @@ def _pure(parts: Parts, question: Question) -> Bracket | None:
     """At δ = 0 largest losses add up: the likeliest outcome of each pair may occur in every run."""
     pairs = [(part.pair, part.times) for part in parts if part.pair is not None]
     if question.unknown == "delta" or question.at > 0 or len(pairs) < len(parts):
+        return None
+    if any(pair.gap for pair, _ in pairs):
         return None
     sides = [[pair for pair, _ in pairs], [pair.reversed for pair, _ in pairs]]
     if any(pair.is_limit_known and pair.singular_mass > 0 for side in sides for pair in side):

@@ -15,7 +15,7 @@ should not be timed by an adversary. `arithmetic="real"` draws plain floats, for
 its claim says so.
 """
 
-from dpverify.mechanisms.allocation import RandomAllocation
+from dpverify.mechanisms.allocation import RandomAllocation, Shuffled
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
@@ -23,7 +23,11 @@ from dpverify.mechanisms.noisy_max import NoisyMax
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
 from dpverify.mechanisms.sparse_vector import SparseVector
-from dpverify.mechanisms.subsampled import Subsampled, SubsampledWithoutReplacement
+from dpverify.mechanisms.subsampled import (
+    Subsampled,
+    SubsampledWithoutReplacement,
+    SubsampledWithReplacement,
+)
 
 __all__ = [
     "ExponentialMechanism",
@@ -34,7 +38,9 @@ __all__ = [
     "NormMechanism",
     "RandomAllocation",
     "RandomizedResponse",
+    "Shuffled",
     "SparseVector",
     "Subsampled",
+    "SubsampledWithReplacement",
     "SubsampledWithoutReplacement",
 ]

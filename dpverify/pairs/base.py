@@ -182,9 +182,14 @@ class Pair(ABC):
         return self if self.reversed == self else EitherWayPair(self)
 
     @property
-    def attained(self) -> "tuple[Pair, Pair] | None":
+    def attained(self) -> "tuple[Pair, ...] | None":
         """Pairs of actual runs, where this pair dominates a mechanism without being attained."""
         return None
+
+    @property
+    def gap(self) -> str:
+        """Where not even one run attains this pair: what lies in between, in words; else empty."""
+        return ""
 
     @property
     def simplest(self) -> "Pair":

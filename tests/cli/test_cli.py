@@ -120,6 +120,31 @@ MISUSE = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        (
+            "random_allocation(gaussian(sigma=2), steps=20, selected=2)",
+            dpv.RandomAllocation(dpv.Gaussian(sigma=2), steps=20, selected=2),
+        ),
+        (
+            "shuffled(laplace(scale=2), batches=9)",
+            dpv.Shuffled(dpv.Laplace(scale=2), batches=9),
+        ),
+        (
+            "subsampled(gaussian(sigma=2), rate=0.1, at_most=9, population=50)",
+            dpv.Subsampled(dpv.Gaussian(sigma=2), rate=0.1, at_most=9, population=50),
+        ),
+        (
+            "subsampled_with_replacement(gaussian(sigma=2), batch=3, population=50)",
+            dpv.SubsampledWithReplacement(dpv.Gaussian(sigma=2), batch=3, population=50),
+        ),
+    ],
+)
+def test_every_kind_of_batch_has_an_expression(text: str, meant: object) -> None:
+    assert parse(f"{text}*4") == [(meant, 4)]
+
+
 @pytest.mark.parametrize(("expression", "message"), MISUSE)
 def test_misuse_of_an_expression(
     expression: str, message: str, capsys: pytest.CaptureFixture[str]

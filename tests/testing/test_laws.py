@@ -104,6 +104,13 @@ TRIALS: dict[str, Trial] = {
         ),
         relation=BOTH,
     ),
+    "SubsampledWithReplacement": Trial(
+        mechanism=dpv.SubsampledWithReplacement(
+            dpv.Gaussian(sigma=1.0, l2_sensitivity=2.0), batch=1, population=10
+        ),
+        relation=BOTH,
+    ),
+    "Shuffled": Trial(mechanism=dpv.Shuffled(dpv.Gaussian(sigma=1.0), batches=2), relation=BOTH),
 }
 
 

@@ -76,7 +76,7 @@ class NumericalComposition:
         found = _epsilon(self.parts, delta, _Ask(tolerance, enough, progress))
         for parts in self._instances:
             ask = _Ask(tolerance, max(enough, found.lower), progress)
-            found = _raised(found, _epsilon(parts, delta, ask))
+            found = _raised(found, _epsilon(parts, delta, ask), self._gaps)
         return found
 
     def delta(
@@ -95,38 +95,40 @@ class NumericalComposition:
         found = _delta(self.parts, epsilon, _Ask(tolerance, enough, progress))
         for parts in self._instances:
             ask = _Ask(tolerance, max(enough, found.lower), progress)
-            found = _raised(found, _delta(parts, epsilon, ask))
+            found = _raised(found, _delta(parts, epsilon, ask), self._gaps)
         return found
+
+    @property
+    def _gaps(self) -> tuple[str, ...]:
+        """What lies between the two ends, in words."""
+        return tuple(dict.fromkeys(pair.gap for pair, _ in self.parts if pair.gap))
 
     @property
     def _instances(self) -> tuple[PairParts, ...]:
         """Compositions that occur, if some part dominates a mechanism without being attained by it.
 
-        All odd records out are replaced by common ones, or all take the place of common ones.
+        Instances of a part are listed in one order, so that the first ones go together and the
+        second ones do; and half of the runs one way and half the other.
         """
-        if not any(pair.attained for pair, _ in self.parts):
-            return ()
+        most = max(len(pair.attained or ()) for pair, _ in self.parts)
+        found = [self._instance(index) for index in range(most)]
+        return (*found, self._halved) if most > 1 else tuple(found)
 
-        def instance(side: int) -> PairParts:
-            return tuple(
-                (pair.attained[side] if pair.attained else pair, times)
-                for pair, times in self.parts
-            )
-
-        sides = {(pair.attained[0], pair.attained[1]) for pair, _ in self.parts if pair.attained}
-        if all(one == other for one, other in sides):
-            return (instance(0),)
-        return instance(0), instance(1), self._halved
+    def _instance(self, index: int) -> PairParts:
+        """The same instance of every part; its last one where there are fewer."""
+        return tuple(
+            (pair.attained[min(index, len(pair.attained) - 1)] if pair.attained else pair, times)
+            for pair, times in self.parts
+        )
 
     @property
     def _halved(self) -> PairParts:
-        """Half of the runs one way and half the other."""
         halves: list[tuple[Pair, int]] = []
         for pair, times in self.parts:
-            one, other = pair.attained or (pair, pair)
-            halves.append((one, (times + 1) // 2))
+            ways = pair.attained or (pair,)
+            halves.append((ways[0], (times + 1) // 2))
             if times > 1:
-                halves.append((other, times // 2))
+                halves.append((ways[min(1, len(ways) - 1)], times // 2))
         return tuple(halves)
 
 
@@ -139,10 +141,10 @@ class _Ask:
     progress: Progress | None
 
 
-def _raised(bound: Bracket, instance: Bracket) -> Bracket:
+def _raised(bound: Bracket, instance: Bracket, gaps: tuple[str, ...]) -> Bracket:
     """The upper end of a bound and the better lower end of instances."""
     known = bound.lower if INSTANCE in bound.assumes else 0.0
-    assumes = tuple(dict.fromkeys((*bound.assumes, INSTANCE)))
+    assumes = tuple(dict.fromkeys((*bound.assumes, INSTANCE, *gaps)))
     lower = min(max(known, instance.lower), bound.upper)
     return Bracket(lower, bound.upper, bound.theorem, assumes)
 
