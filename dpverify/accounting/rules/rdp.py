@@ -131,9 +131,15 @@ class RenyiComposition:
             return cost(order, self.divergence(order))
 
         ends = (math.log(below - 1.0), math.log(above - 1.0))
-        found = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-7})
+        found = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-5})
         refined = 1.0 + math.exp(float(found.x))
         return refined if found.fun < costs(best) else orders[best]
+
+
+@lru_cache(maxsize=64)
+def renyi_composition(parts: Parts) -> RenyiComposition:
+    """The composition of these parts, whose divergences serve every point of a profile."""
+    return RenyiComposition(parts)
 
 
 def _descent(cost: Callable[[int], float], start: int, count: int) -> int:
@@ -236,12 +242,12 @@ class Renyi(Rule):
             return None
         if not kept:
             return 0.0
-        found = RenyiComposition(kept)
+        found = renyi_composition(kept)
         return found.epsilon(spare) if found.applies else None
 
     def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:  # noqa: ARG002
         kept, leaks = _unleaked(parts)
-        found = RenyiComposition(kept) if kept else None
+        found = renyi_composition(kept) if kept else None
         if found is not None and not found.applies:
             return None
         rest = 0.0 if found is None else found.delta(epsilon)
