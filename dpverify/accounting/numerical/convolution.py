@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
+from dpverify.accounting import deadline
 from dpverify.arrays import Floats
 from dpverify.pairs.ramps import UNIT
 
@@ -89,6 +90,7 @@ class Convolver:
         self._waiting, self._waiting_first = DirectConvolver(), 0
 
     def _transform(self, masses: Floats, first: int, times: int) -> None:
+        deadline.check()
         folded = _fold(masses, first, self.length)
         total, heaviest = float(folded.sum()), int(np.argmax(folded))
         if times > 1 and folded[heaviest] > _NEARLY_ALL * total:
