@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-from dpverify.accounting import deadline
+from dpverify.accounting import deadline, record
 from dpverify.accounting.comparison import Comparison, Row
 from dpverify.accounting.parts import (
     Composable,
@@ -74,6 +74,16 @@ class Accountant:
         grown = Accountant(relation=self.relation)
         object.__setattr__(grown, "parts", merged((*self.parts, *added)))
         return grown
+
+    def to_json(self) -> str:
+        """The whole accountant as text, without loss; parts must be of the library's own kinds."""
+        return record.written(self.relation, self.parts)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Accountant":
+        """The accountant that `to_json` wrote; damaged and foreign texts are refused."""
+        relation, parts = record.read(text)
+        return cls(relation=relation).extended(*parts)
 
     def epsilon(
         self, delta: float, *, tolerance: float = 1e-3, seconds: float | None = None
