@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpverify.accounting.accountant import Accountant
-    from dpverify.accounting.calibration import Calibration, calibrate, calibration
+    from dpverify.accounting.budgets import AttackRisk
+    from dpverify.accounting.calibration import (
+        Calibration,
+        Largest,
+        calibrate,
+        calibration,
+        largest,
+    )
     from dpverify.accounting.comparison import Comparison
     from dpverify.accounting.conversion import Conversion, to_approx, to_gdp, to_renyi, to_zcdp
     from dpverify.auditing import (
@@ -91,6 +98,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accountant",
     "ApproxDP",
+    "AttackRisk",
     "Bracket",
     "Calibration",
     "Certificate",
@@ -108,6 +116,7 @@ __all__ = [
     "InvalidParameter",
     "Kernel",
     "Laplace",
+    "Largest",
     "LeakyRandomizedResponse",
     "LossDistribution",
     "Mechanism",
@@ -155,6 +164,7 @@ __all__ = [
     "from_opacus",
     "from_opendp",
     "from_opendp_history",
+    "largest",
     "leaky_loss",
     "loss_distribution",
     "one_run_epsilon",
@@ -173,6 +183,7 @@ __all__ = [
 _HOME = {
     "Accountant": "accounting.accountant",
     "ApproxDP": "guarantees",
+    "AttackRisk": "accounting.budgets",
     "Bracket": "guarantees",
     "Calibration": "accounting.calibration",
     "Certificate": "certifying",
@@ -190,6 +201,7 @@ _HOME = {
     "InvalidParameter": "errors",
     "Kernel": "pairs",
     "Laplace": "mechanisms",
+    "Largest": "accounting.calibration",
     "LeakyRandomizedResponse": "mechanisms",
     "LossDistribution": "interop",
     "Mechanism": "claims",
@@ -237,6 +249,7 @@ _HOME = {
     "from_opacus": "interop",
     "from_opendp": "auditing",
     "from_opendp_history": "interop",
+    "largest": "accounting.calibration",
     "leaky_loss": "pairs",
     "loss_distribution": "interop",
     "one_run_epsilon": "auditing",

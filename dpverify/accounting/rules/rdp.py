@@ -179,7 +179,7 @@ def renyi_divergence(part: Part, order: float) -> float:
             return math.inf
         case (
             SubsampledPair(base=GaussianPair() as base, mixed=Mixed.LEFT | Mixed.RIGHT) as pair
-        ) if order <= _WHOLE_ORDERS[-1] and order.is_integer():
+        ) if order <= _WHOLE_ORDERS[-1] and order == int(order):
             return _subsampled_gaussian(base, pair.rate, int(order))
         case WithoutReplacementPair() as pair:
             return _batch_divergence(pair, order)
