@@ -100,11 +100,16 @@ class AllOf:
 
     def spent(self, accountant: Accountant, precision: float) -> Spent:
         each = [budget.spent(accountant, precision) for budget in self.budgets]
-        shares = [(_share(e.bracket.lower, e.allowed), _share(e.bracket.upper, e.allowed)) for e in each]
+        shares = [
+            (_share(e.bracket.lower, e.allowed), _share(e.bracket.upper, e.allowed)) for e in each
+        ]
         lower, upper = (max(ends) for ends in zip(*shares, strict=True))
         worst = max(each, key=lambda e: _share(e.bracket.upper, e.allowed))
         bracket = Bracket(
-            lower * (1 - 2.0**-50), upper * (1 + 2.0**-50), worst.bracket.theorem, worst.bracket.assumes
+            lower * (1 - 2.0**-50),
+            upper * (1 + 2.0**-50),
+            worst.bracket.theorem,
+            worst.bracket.assumes,
         )
         return Spent(bracket, 1.0, _share(worst.tolerance, worst.allowed))
 

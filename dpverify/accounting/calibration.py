@@ -141,7 +141,9 @@ def largest(
     most = as_positive("most", most)
     precision = as_positive("precision", precision)
     kept = as_budget(budget)
-    _check_factory(factory, "number to look for", "lambda steps: accountant.compose(…, times=steps)")
+    _check_factory(
+        factory, "number to look for", "lambda steps: accountant.compose(…, times=steps)"
+    )
     with deadline.time_limit(seconds):
         if isinstance(most, int):
             return _Counts(factory, kept, Relation.parse(relation)).found(most, precision)
@@ -156,10 +158,14 @@ def largest(
 
 def _check_factory(factory: object, of: str, example: str) -> None:
     if not callable(factory):
-        raise InvalidParameter(f"factory={factory!r} must be a function of the {of}, such as {example}")
+        raise InvalidParameter(
+            f"factory={factory!r} must be a function of the {of}, such as {example}"
+        )
 
 
-def _spent(factory: Factory, number: float, budget: Budgeted, run: "tuple[Relation, int, float]") -> "_Trial":
+def _spent(
+    factory: Factory, number: float, budget: Budgeted, run: "tuple[Relation, int, float]"
+) -> "_Trial":
     """What `times` runs of what the number makes spend of the budget."""
     relation, times, precision = run
     accountant = Accountant(relation=relation).compose(factory(number), times=times)
@@ -186,7 +192,9 @@ class _Counts:
     def found(self, most: int, precision: float) -> Largest:
         least = self.trial(1, _COARSE)
         if not least.meets:
-            raise InvalidParameter(f"budget={_shown(self.budget)} must allow at least 1, and does not")
+            raise InvalidParameter(
+                f"budget={_shown(self.budget)} must allow at least 1, and does not"
+            )
         low, step = least, 1
         high: _Trial | None = None
         while high is None and low.noise < most:

@@ -89,7 +89,9 @@ def _encoded(value: Any) -> Any:  # noqa: ANN401  # one line a kind
             return {"floats": value.tolist()}
         case tuple():
             return {"tuple": [_encoded(part) for part in value]}
-        case _ if type(value).__name__ in _kinds() and type(value) is _kinds()[type(value).__name__]:
+        case _ if (
+            type(value).__name__ in _kinds() and type(value) is _kinds()[type(value).__name__]
+        ):
             names = signature(type(value)).parameters  # whatever it takes to make it again
             held = {name: _encoded(getattr(value, name)) for name in names}
             return {"kind": type(value).__name__, "fields": held}
@@ -122,7 +124,9 @@ def _decoded(told: Any) -> Any:  # noqa: ANN401
 @cache
 def _kinds() -> dict[str, type]:
     """Every dataclass that a pair of the library may hold, by name."""
-    known: dict[str, type] = {kind.__name__: kind for kind in (ApproxDP, RenyiDP, ZeroConcentratedDP)}
+    known: dict[str, type] = {
+        kind.__name__: kind for kind in (ApproxDP, RenyiDP, ZeroConcentratedDP)
+    }
     for kind in (*_subclasses(Pair), *_of_modules()):
         if is_dataclass(kind) and kind.__module__.startswith("dpverify."):
             known[kind.__name__] = kind

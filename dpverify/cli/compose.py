@@ -66,9 +66,7 @@ def compose(
             exact = accountant.epsilon(delta, tolerance=tolerance, seconds=seconds)
             table = accountant.compare(delta=delta, tolerance=tolerance, seconds=seconds)
         else:
-            exact = accountant.delta(
-                float(epsilon or 0.0), tolerance=tolerance, seconds=seconds
-            )
+            exact = accountant.delta(float(epsilon or 0.0), tolerance=tolerance, seconds=seconds)
             table = accountant.compare(epsilon=epsilon, tolerance=tolerance, seconds=seconds)
     answer = _answer(expression, accountant, exact, table)
     if plot is not None or report is not None:

@@ -75,13 +75,19 @@ class Plan:
             case "batch":
                 most = largest(
                     lambda b: _run(start, replace(self, batch=b), noise),
-                    budget=budget, relation=relation, most=int(self.records or 1), seconds=seconds,
+                    budget=budget,
+                    relation=relation,
+                    most=int(self.records or 1),
+                    seconds=seconds,
                 )
                 plan, spent = replace(self, batch=int(most.value)), most.spent
             case _:
                 most = largest(
                     lambda n: start.compose(self.step(noise), times=n),
-                    budget=budget, relation=relation, most=_MOST_STEPS, seconds=seconds,
+                    budget=budget,
+                    relation=relation,
+                    most=_MOST_STEPS,
+                    seconds=seconds,
                 )
                 epochs = most.value * self.rate
                 plan, spent = replace(self, epochs=epochs), most.spent
@@ -118,7 +124,11 @@ class Solved:
             "noise_multiplier": noise,
             "clip": plan.clip,
             "sigma": noise * float(plan.clip),
-            "budget": {"kind": "ApproxDP", "epsilon": self.budget.epsilon, "delta": self.budget.delta},
+            "budget": {
+                "kind": "ApproxDP",
+                "epsilon": self.budget.epsilon,
+                "delta": self.budget.delta,
+            },
             "spent": {"lower": plain(self.spent.lower), "upper": plain(self.spent.upper)},
             "theorem": self.spent.theorem.name if self.spent.theorem else None,
             "assumes": list(self.spent.assumes),

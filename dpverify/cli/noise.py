@@ -59,7 +59,11 @@ def noise(
     """
     if mechanism is Kind.DP_SGD:
         plan = Plan(
-            records=records, batch=batch, epochs=epochs, noise_multiplier=noise_multiplier, clip=clip
+            records=records,
+            batch=batch,
+            epochs=epochs,
+            noise_multiplier=noise_multiplier,
+            clip=clip,
         )
         with progress("calibrating"):
             solved = plan.solved(ApproxDP(epsilon, delta), Relation.parse(relation), seconds)

@@ -69,7 +69,9 @@ def loss_distribution(
         raise InvalidParameter(f"end={end!r} must be End.UPPER or End.LOWER")
     pair = part_of(subject, times=1, relation=relation).pair
     if pair is None:
-        raise NotSupported(f"subject={subject!r} must have a pair: a guarantee without one has none")
+        raise NotSupported(
+            f"subject={subject!r} must have a pair: a guarantee without one has none"
+        )
     removed, added = (_on_grid(side, float(step), end) for side in (pair, pair.reversed))
     return LossDistribution(removed=removed, added=added, end=end)
 

@@ -32,8 +32,6 @@ def from_opacus(history: Any, *, relation: Relation = Relation.ADD_REMOVE) -> Ac
         rate = as_between("sample rate", rate, 0.0, 1.0)
         steps = as_count("steps", steps)
         noise = as_between("noise multiplier", noise, 0.0, math.inf)
-        step = (
-            Subsampled(Gaussian(sigma=noise), rate=rate) if noise else GaussianDP(mu=math.inf)
-        )
+        step = Subsampled(Gaussian(sigma=noise), rate=rate) if noise else GaussianDP(mu=math.inf)
         accountant = accountant.compose(step, times=steps)
     return accountant

@@ -11,7 +11,11 @@ from dpverify.neighbors import Relation
 
 
 def guarantee_of(
-    measure: str, spent: Any, *, delta: float | None = None, order: float | None = None  # noqa: ANN401
+    measure: str,
+    spent: Any,
+    *,
+    delta: float | None = None,
+    order: float | None = None,  # noqa: ANN401
 ) -> Guarantee:
     """The guarantee that a loss in this measure stands for.
 

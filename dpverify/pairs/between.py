@@ -20,7 +20,9 @@ from dpverify.theorems import EXACT_PROFILE
 
 NOTHING = GaussianPair(Fraction(0))
 EVERYTHING = LeakyResponsePair(ApproxDP(epsilon=float("inf")))
-ONE_SIDED = "a part is known from one side only: the other end of the bracket is of whatever it may be"
+ONE_SIDED = (
+    "a part is known from one side only: the other end of the bracket is of whatever it may be"
+)
 
 
 @dataclass(frozen=True, slots=True)

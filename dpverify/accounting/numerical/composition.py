@@ -179,7 +179,11 @@ def _delta(parts: PairParts, epsilon: float, ask: _Ask) -> Bracket:
         return Bracket(max(singular[0], 0.0), 1.0, NUMERICAL_COMPOSITION, (deadline.OUT_OF_TIME,))
     prepared, target = prepare(parts), DeltaAt(epsilon)
     # A cheap guess first: where the profile is not that small, its edge need not be found.
-    if singular[1] == 0.0 and guessed_log_delta(prepared, target) < _TINY and epsilon >= _edge(parts):
+    if (
+        singular[1] == 0.0
+        and guessed_log_delta(prepared, target) < _TINY
+        and epsilon >= _edge(parts)
+    ):
         return Bracket(0.0, LEAST_DELTA, NUMERICAL_COMPOSITION, ASSUMES)
     enough = _log_below(ask.enough - singular[1])
     found = refine(prepared, target, ask.tolerance, enough=enough, progress=ask.progress)

@@ -32,9 +32,14 @@ def main() -> int:
         spent = time.process_time() - began
         if found.miss or asked.verbose or spent > 20:
             mark = "MISS" if found.miss else "ok"
-            print(f"{mark} {index} {spent:.1f} s {found.family}: {found.words} {found.miss}", flush=True)
+            print(
+                f"{mark} {index} {spent:.1f} s {found.family}: {found.words} {found.miss}",
+                flush=True,
+            )
         if (index + 1) % 500 == 0:
-            print(f"… {index + 1}, {misses} misses, {time.process_time() - start:.0f} s", flush=True)
+            print(
+                f"… {index + 1}, {misses} misses, {time.process_time() - start:.0f} s", flush=True
+            )
     print(f"{sum(counts.values())} cases, {misses} misses, {redrawn} redrawn for want of a truth")
     print(", ".join(f"{name} {count}" for name, count in sorted(counts.items())))
     return 1 if misses else 0

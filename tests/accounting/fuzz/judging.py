@@ -23,10 +23,20 @@ class Judged:
 
 def family_of(index: int, total: int) -> str:
     """Families take turns, each as often as its share of `total` says."""
-    names, weights = zip(*((name, weight) for name, (weight, _, _) in FAMILIES.items()), strict=True)
+    names, weights = zip(
+        *((name, weight) for name, (weight, _, _) in FAMILIES.items()), strict=True
+    )
     # A fixed shuffle, so that every stretch of cases holds all families.
     order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(names)), weights))
-    return str(names[order[index * len(order) // total % len(order) if total < len(order) else index % len(order)]])
+    return str(
+        names[
+            order[
+                index * len(order) // total % len(order)
+                if total < len(order)
+                else index % len(order)
+            ]
+        ]
+    )
 
 
 def judged(index: int, *, seed: int, total: int = 5000) -> Judged:

@@ -97,7 +97,9 @@ class Atoms(Law):
 
     def log_moment(self, z: Complex) -> Complex:
         both = [(mp.log(p), mp.log(p / q)) for p, q in self.outcomes if p > 0 and q > 0]
-        logs, losses = (np.array([float(value) for value in row]) for row in zip(*both, strict=True))
+        logs, losses = (
+            np.array([float(value) for value in row]) for row in zip(*both, strict=True)
+        )
         return _log_sum(logs + np.multiply.outer(z, losses))
 
 

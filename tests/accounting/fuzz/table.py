@@ -118,7 +118,9 @@ def sampled_gaussian(rng: Rng, relation: dpv.Relation) -> Made:
 
 def sampled_laplace(rng: Rng, relation: dpv.Relation) -> Made:
     scale = uniform(rng, 0.4, 10.0)
-    return _sampled(dpv.Laplace(scale=scale), Exponential(1 / Fraction(scale)), _rate(rng), relation)
+    return _sampled(
+        dpv.Laplace(scale=scale), Exponential(1 / Fraction(scale)), _rate(rng), relation
+    )
 
 
 def training(rng: Rng, relation: dpv.Relation) -> Made:
@@ -203,7 +205,9 @@ def zcdp(rng: Rng, relation: dpv.Relation) -> Composition:
         accountant = accountant.compose(dpv.ApproxDP(epsilon, delta), times=beside)
         parts.append((response(exactly(epsilon), exactly(delta)), beside))
     truth = concentrated(parts, rho * times, (epsilon, delta, beside))
-    return Composition(accountant, truth, f"{times} × zCDP({rho}) + {beside} × ({epsilon}, {delta})")
+    return Composition(
+        accountant, truth, f"{times} × zCDP({rho}) + {beside} × ({epsilon}, {delta})"
+    )
 
 
 def renyi(rng: Rng, relation: dpv.Relation) -> Composition:
@@ -213,20 +217,32 @@ def renyi(rng: Rng, relation: dpv.Relation) -> Composition:
     return Composition(accountant, one_order(order, epsilon), f"RDP({order}, {epsilon})")
 
 
-FAMILIES: dict[str, tuple[int, tuple[dpv.Relation, ...], Callable[[Rng, dpv.Relation], Composition]]] = {
+FAMILIES: dict[
+    str, tuple[int, tuple[dpv.Relation, ...], Callable[[Rng, dpv.Relation], Composition]]
+] = {
     "gaussians": (500, (ADD, REPLACE), some((gaussian, 1000), (gaussian_dp, 50), most=4)),
     "finite": (900, (ADD, REPLACE), some((stated, 12), (finite, 7), most=2)),
     "sampled finite": (300, (ADD,), some((sampled_finite, 8), (pure, 8), most=2)),
     "laplace": (600, (ADD, REPLACE), some((laplace, 20), most=1)),
-    "laplace and finite": (400, (ADD, REPLACE), some((laplace, 5), (stated, 3), (finite, 2), most=2)),
+    "laplace and finite": (
+        400,
+        (ADD, REPLACE),
+        some((laplace, 5), (stated, 3), (finite, 2), most=2),
+    ),
     "one sample": (500, (ADD, REPLACE), some((sampled_gaussian, 1), (sampled_laplace, 1), most=1)),
     "training": (600, (ADD, REPLACE), some((training, 3000), most=1)),
     "everything": (
         800,
         (ADD, REPLACE),
         smoothed(
-            (laplace, 20), (stated, 20), (finite, 20), (sampled_gaussian, 300),
-            (sampled_laplace, 50), (training, 300), (gaussian, 20), most=3,
+            (laplace, 20),
+            (stated, 20),
+            (finite, 20),
+            (sampled_gaussian, 300),
+            (sampled_laplace, 50),
+            (training, 300),
+            (gaussian, 20),
+            most=3,
         ),
     ),
     "fixed batches": (200, (REPLACE,), fixed_batches),

@@ -13,7 +13,16 @@ import mpmath as mp
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from tests.accounting.fuzz.laws import DIGITS, Atoms, Exponential, Law, NoTruth, Normal, Sampled, exactly
+from tests.accounting.fuzz.laws import (
+    DIGITS,
+    Atoms,
+    Exponential,
+    Law,
+    NoTruth,
+    Normal,
+    Sampled,
+    exactly,
+)
 
 Parts: TypeAlias = Sequence[tuple[Law, int]]
 Interval: TypeAlias = tuple[Any, Any]
@@ -190,7 +199,11 @@ def _replaced(base: Normal | Exponential, q: Any, x: Any) -> Any:  # noqa: ANN40
             d = y - center
             return mp.exp(-d) / 2 if d > 0 else 1 - mp.exp(d) / 2
 
-        return (1 - q) * above(mp.mpf(0)) + q * above(a) - x * ((1 - q) * above(mp.mpf(0)) + q * above(-a))
+        return (
+            (1 - q) * above(mp.mpf(0))
+            + q * above(a)
+            - x * ((1 - q) * above(mp.mpf(0)) + q * above(-a))
+        )
 
     def density(y: Any) -> Any:  # noqa: ANN401
         one, middle, other = (mp.exp(-abs(y - c)) for c in (a, mp.mpf(0), -a))
