@@ -28,7 +28,6 @@ from dpverify.guarantees import (
 from dpverify.pairs import FinitePair, GaussianPair, LaplacePair, SubsampledPair
 from dpverify.theorems import GAUSSIAN_COMPOSITION, RENYI_COMPOSITION, ZCDP_COMPOSITION
 
-
 _EXACT = (GaussianPair, LaplacePair, SubsampledPair, FinitePair)  # with their own divergences
 
 
@@ -132,8 +131,8 @@ def as_budget(budget: object) -> Budgeted:
             return AllOf(tuple(as_budget(each) for each in budget))
         case _:
             raise InvalidParameter(
-                f"budget={budget!r} must be a guarantee such as ApproxDP(epsilon=1, delta=1e-6), an "
-                "AttackRisk, a list of these, or have spent(accountant, precision)"
+                f"budget={budget!r} must be a guarantee such as ApproxDP(epsilon=1, delta=1e-6), "
+                "an AttackRisk, a list of these, or have spent(accountant, precision)"
             )
 
 

@@ -10,7 +10,7 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.budgets import Budget, Budgeted, as_budget
 from dpverify.accounting.parts import Composable
 from dpverify.errors import InvalidParameter, as_count, as_positive
-from dpverify.guarantees import ApproxDP, Bracket
+from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
 
 Factory: TypeAlias = Callable[[Any], "Composable | Accountant"]
@@ -44,7 +44,7 @@ class Calibration:
         return 1 - self.insufficient / self.noise
 
 
-def calibrate(
+def calibrate(  # noqa: PLR0913  # keywords with defaults
     factory: Factory,
     *,
     budget: Budget,
@@ -77,7 +77,7 @@ def calibrate(
     ).noise
 
 
-def calibration(
+def calibration(  # noqa: PLR0913  # likewise
     factory: Factory,
     *,
     budget: Budget,
@@ -114,7 +114,7 @@ class Largest:
     beyond: float
 
 
-def largest(
+def largest(  # noqa: PLR0913  # likewise
     factory: Factory,
     *,
     budget: Budget,

@@ -20,7 +20,7 @@ OUT_OF_TIME = "the time that was given ran out, which limits the width"
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
 
 
-class OutOfTime(Exception):  # noqa: N818  # never leaves the library
+class OutOfTime(Exception):  # never leaves the library
     """The limit passed in the middle of a step that has nothing to return yet."""
 
 

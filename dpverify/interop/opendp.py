@@ -12,10 +12,10 @@ from dpverify.neighbors import Relation
 
 def guarantee_of(
     measure: str,
-    spent: Any,
+    spent: Any,  # noqa: ANN401  # a number, a pair or a curve of OpenDP's
     *,
     delta: float | None = None,
-    order: float | None = None,  # noqa: ANN401
+    order: float | None = None,
 ) -> Guarantee:
     """The guarantee that a loss in this measure stands for.
 

@@ -1,4 +1,4 @@
-"""Every public constructor refuses what it cannot take, in one sentence; new ones join by themselves.
+"""Every public constructor refuses what it cannot take in one sentence; new ones join unasked.
 
 Arguments are found by introspection, and examples of them by their names: a mechanism that is added
 to `dpv.__all__` is tested without a line here, or fails because its example is missing.

@@ -1,4 +1,4 @@
-"""`python -m tests.accounting.fuzz --cases 5000`: all of them, or a stretch; exit code 1 on a miss."""
+"""`python -m tests.accounting.fuzz --cases 5000`: all, or a stretch; exit code 1 on a miss."""
 
 import argparse
 import sys

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.accounting.fuzz.table import FAMILIES, Composition, uniform
+import dpverify as dpv
 from tests.accounting.fuzz.laws import NoTruth
+from tests.accounting.fuzz.table import FAMILIES, Composition, uniform
 
 _MOST_DRAWS = 40
 
@@ -21,27 +22,16 @@ class Judged:
     redrawn: int
 
 
-def family_of(index: int, total: int) -> str:
-    """Families take turns, each as often as its share of `total` says."""
-    names, weights = zip(
-        *((name, weight) for name, (weight, _, _) in FAMILIES.items()), strict=True
-    )
-    # A fixed shuffle, so that every stretch of cases holds all families.
-    order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(names)), weights))
-    return str(
-        names[
-            order[
-                index * len(order) // total % len(order)
-                if total < len(order)
-                else index % len(order)
-            ]
-        ]
-    )
+def family_of(index: int) -> str:
+    """Families as often as their weights say, in a fixed shuffle: every stretch holds all."""
+    names = np.repeat(list(FAMILIES), [weight for weight, _, _ in FAMILIES.values()])
+    order = np.random.default_rng(0).permutation(len(names))
+    return str(names[order[index % len(names)]])
 
 
-def judged(index: int, *, seed: int, total: int = 5000) -> Judged:
+def judged(index: int, *, seed: int) -> Judged:
     """The case of this number: the same on every machine."""
-    family = family_of(index, total)
+    family = family_of(index)
     _, relations, draw = FAMILIES[family]
     rng = np.random.default_rng([seed, index])
     for redrawn in range(_MOST_DRAWS):
@@ -49,21 +39,27 @@ def judged(index: int, *, seed: int, total: int = 5000) -> Judged:
         composition = draw(rng, relation)
         tolerance = float(rng.choice([1e-3, 1e-3, 1e-2, 1e-4]))
         try:
-            asked, width, miss = _asked(composition, rng, tolerance)
+            question, width, miss = _compared(composition, rng, tolerance)
         except NoTruth:
             continue
-        words = f"{relation.value}: {composition.words}; {asked}"
+        words = f"{relation.value}: {composition.words}; {question}"
         return Judged(family, words, width, miss, redrawn)
     raise NoTruth(f"none of {_MOST_DRAWS} draws of {family!r}, case {index}, has a truth")
 
 
-def _asked(
+def asked(accountant: dpv.Accountant, unknown: str, at: float, tolerance: float) -> dpv.Bracket:
+    """What the accountant says."""
+    ask = accountant.epsilon if unknown == "epsilon" else accountant.delta
+    return ask(at, tolerance=tolerance)
+
+
+def _compared(
     composition: Composition, rng: np.random.Generator, tolerance: float
 ) -> tuple[str, float, str]:
     accountant, truth = composition.accountant, composition.truth
     if rng.random() < 0.5:
         delta = uniform(rng, 1e-12, 0.3)
-        found = accountant.epsilon(delta, tolerance=tolerance)
+        found = asked(accountant, "epsilon", delta, tolerance)
         miss = ""
         if np.isfinite(found.upper) and truth(found.upper)[0] > delta:
             miss = f"δ({found.upper!r}) ≥ {truth(found.upper)[0]} > {delta!r}"
@@ -73,7 +69,7 @@ def _asked(
             miss = f"δ(700) ≤ {truth(700.0)[1]} < {delta!r}, but ε = ∞"
         return f"ε at δ = {delta!r}, {tolerance:g}: {found}", found.width, miss
     epsilon = float(rng.choice([0.0, uniform(rng, 0.01, 8.0), uniform(rng, 0.01, 8.0)]))
-    found = accountant.delta(epsilon, tolerance=tolerance)
+    found = asked(accountant, "delta", epsilon, tolerance)
     low, high = truth(epsilon)
     miss = "" if found.lower <= high and found.upper >= low else f"truth in [{low}, {high}]"
     return f"δ at ε = {epsilon!r}, {tolerance:g}: {found}", found.width, miss

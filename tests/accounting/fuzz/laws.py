@@ -65,7 +65,7 @@ class Normal(Law):
 
 @dataclass(frozen=True)
 class Exponential(Law):
-    """Laplace noise of scale 1 moved by `shift`: E e^{zL} = e^{−a/2}(cosh wa + sinh wa/2w), w = z + ½."""
+    """Laplace noise of scale 1 moved by a: E e^{zL} = e^{−a/2}(cosh wa + sinh wa/2w), w = z + ½."""
 
     shift: Fraction
 
@@ -97,6 +97,8 @@ class Atoms(Law):
 
     def log_moment(self, z: Complex) -> Complex:
         both = [(mp.log(p), mp.log(p / q)) for p, q in self.outcomes if p > 0 and q > 0]
+        if not both:
+            raise NoTruth("no outcome is common")
         logs, losses = (
             np.array([float(value) for value in row]) for row in zip(*both, strict=True)
         )
@@ -142,7 +144,7 @@ class Sampled(Law):
 
     @staticmethod
     def _normal_panels(shift: float, power: float, turns: float) -> tuple[Floats, Floats, Floats]:
-        """A trapezoid rule; analytic in a strip of width b, off by e^{−2πb/h} times what grows there.
+        """A trapezoid rule, off by e^{−2πb/h} times what grows in a strip of width b.
 
         Within b = ½/μ mixtures are at least cos ½ of their modulus, and e^{itL} grows by e^{tμb}.
         """

@@ -18,8 +18,8 @@ from tests.accounting.fuzz.laws import (
     Atoms,
     Exponential,
     Law,
-    NoTruth,
     Normal,
+    NoTruth,
     Sampled,
     exactly,
 )
