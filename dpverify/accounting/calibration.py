@@ -120,33 +120,37 @@ def largest(  # noqa: PLR0913  # likewise
     budget: Budget,
     relation: Relation,
     most: float,
+    whole: bool = False,
     precision: float = 1e-4,
     seconds: float | None = None,
 ) -> Largest:
     """The largest number up to `most` with which `factory(number)` stays within the budget.
 
-    Steps, epochs, a batch or a rate: larger must mean less privacy. If `most` is an int, only whole
-    numbers from 1 are tried, and the next one breaks the budget for certain wherever brackets can
-    tell; else the result is exact to `precision`.
+    Steps, epochs, a batch or a rate: larger must mean less privacy. If a `whole` number is looked
+    for, from 1 on, the next one breaks the budget for certain wherever brackets can tell; else the
+    result is exact to `precision`.
 
     >>> from dpverify.guarantees import GaussianDP
     >>> start = Accountant(relation=Relation.ADD_REMOVE)
     >>> found = largest(
     ...     lambda steps: start.compose(GaussianDP(0.1), times=steps),
-    ...     budget=ApproxDP(epsilon=1.0, delta=1e-6), relation=Relation.ADD_REMOVE, most=10**6,
+    ...     budget=ApproxDP(epsilon=1.0, delta=1e-6),
+    ...     relation=Relation.ADD_REMOVE,
+    ...     most=10**6,
+    ...     whole=True,
     ... )
     >>> found.value, found.beyond
     (5, 6)
     """
-    most = as_positive("most", most)
+    most = as_count("most", most) if whole else as_positive("most", most)
     precision = as_positive("precision", precision)
     kept = as_budget(budget)
     _check_factory(
         factory, "number to look for", "lambda steps: accountant.compose(…, times=steps)"
     )
     with deadline.time_limit(seconds):
-        if isinstance(most, int):
-            return _Counts(factory, kept, Relation.parse(relation)).found(most, precision)
+        if whole:
+            return _Counts(factory, kept, Relation.parse(relation)).found(int(most), precision)
         # More of it is less "noise": s ≥ 1 stands for most/s.
         search = _Search(lambda s: factory(most / s), kept, Relation.parse(relation), 1)
         first = search.trial(1.0, precision)

@@ -78,6 +78,7 @@ class Plan:
                     budget=budget,
                     relation=relation,
                     most=int(self.records or 1),
+                    whole=True,
                     seconds=seconds,
                 )
                 plan, spent = replace(self, batch=int(most.value)), most.spent
@@ -87,6 +88,7 @@ class Plan:
                     budget=budget,
                     relation=relation,
                     most=_MOST_STEPS,
+                    whole=True,
                     seconds=seconds,
                 )
                 epochs = most.value * self.rate

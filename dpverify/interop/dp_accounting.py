@@ -95,7 +95,8 @@ def _discrete_laplace(event: Any, relation: Relation) -> Composable:  # noqa: AN
     if event.sensitivity * _moves(relation) != 1:
         raise NotSupported(
             f"sensitivity={event.sensitivity!r} must be 1, under "
-            f"{Relation.ADD_REMOVE.value!r}, for discrete Laplace noise"
+            f"{Relation.ADD_REMOVE.value!r}, for discrete Laplace noise: no pair is known here for "
+            "other shifts"
         )
     return RandomizedResponse(epsilon=event.noise_parameter)
 
