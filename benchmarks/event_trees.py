@@ -1,4 +1,4 @@
-"""dp_accounting's answers on random event trees against our brackets: inside, above, or a violation.
+"""dp_accounting's answers on random event trees against our brackets: inside, above or below.
 
     python benchmarks/event_trees.py --trees 200
 

@@ -9,6 +9,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from dpverify.accounting.numerical.cells import Tilt
 from dpverify.accounting.numerical.discretize import LossGrid, discretize
 from dpverify.accounting.parts import Composable, part_of
@@ -20,6 +22,7 @@ from dpverify.pairs.base import Pair
 from dpverify.pairs.between import BetweenPair
 from dpverify.pairs.grid import GridLaw, GridPair
 
+_ROUNDING = 2.0**-48
 _LEAST = -690.0  # logarithm of the mass that may be cut off at the top
 
 
@@ -77,19 +80,20 @@ def loss_distribution(
 
 
 def _on_grid(pair: Pair, step: float, end: End) -> GridLaw:
-    law = pair.simplest.loss_law().cut(_LEAST, _LEAST)
-    found = discretize(law, LossGrid(step, 0.0), Tilt(rate=0.0, log_scale=0.0))
+    law, grid = pair.simplest.loss_law().cut(_LEAST, _LEAST), LossGrid(step, 0.0)
+    # Tilted, so that of two lower laws the one that spreads out counts as the better one.
+    tilt = Tilt(rate=1.0, log_scale=0.0)
+    found = discretize(law, grid, tilt)
     low, high = enclose(pair.singular_mass_ball)
-    if end is End.LOWER:
-        return GridLaw(
-            step=step, first=found.first, masses=found.lower, infinity_mass=max(low, 0.0)
-        )
-    # Nodes are off by `loss_error`; P and x·Q of a mass that lies that much higher are both larger.
-    masses = found.upper * math.exp(2.0 * found.loss_error)
-    beyond = math.exp(law.log_above) if law.log_above > -math.inf else 0.0
-    return GridLaw(
-        step=step, first=found.first, masses=masses, infinity_mass=min(high + beyond, 1.0)
-    )
+    tilted, infinity, sign = found.lower, max(low, 0.0), -1.0
+    if end is End.UPPER:
+        beyond = math.exp(law.log_above) if law.log_above > -math.inf else 0.0
+        tilted, infinity, sign = found.upper, min(high + beyond, 1.0), 1.0
+    losses = grid.losses(found.first, found.first + len(tilted) - 1)
+    # Nodes are known to `loss_error`, exponentials to a few units: P and x·Q both move that much.
+    slack = 2.0 * found.loss_error + _ROUNDING * (1.0 + float(abs(losses).max()))
+    masses = tilted * np.exp(-losses) * (1.0 + sign * slack)
+    return GridLaw(step=step, first=found.first, masses=masses, infinity_mass=infinity)
 
 
 def from_loss_distribution(

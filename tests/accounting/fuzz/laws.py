@@ -165,4 +165,5 @@ class Sampled(Law):
         other = np.logaddexp(kept, drawn + down) if self.mode == "replaced" else np.zeros_like(up)
         if self.mode == "added":
             moved, other = other, moved
-        return _log_sum(plain + moved + np.multiply.outer(z, moved - other))
+        exponents = plain + moved + np.multiply.outer(z, moved - other)
+        return _log_sum(exponents.astype(np.complex128))
