@@ -138,8 +138,8 @@ def _enums() -> dict[str, type[Enum]]:
     return {kind.__name__: kind for kind in _of_modules() if issubclass(kind, Enum)}
 
 
-def _subclasses(kind: type) -> Iterator[type]:
-    for each in kind.__subclasses__():
+def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
+    for each in type.__subclasses__(kind):
         yield each
         yield from _subclasses(each)
 

@@ -100,7 +100,10 @@ def approximate_epsilon(order: float, divergence: float, delta: float) -> float:
     ceiling, log_delta = simple_epsilon(order, divergence, delta), math.log(delta)
     if approximate_log_delta(order, divergence, 0.0) <= log_delta:
         return 0.0
-    excess = lambda epsilon: approximate_log_delta(order, divergence, epsilon) - log_delta  # noqa: E731
+
+    def excess(epsilon: float) -> float:
+        return approximate_log_delta(order, divergence, epsilon) - log_delta
+
     return brent(excess, 0.0, ceiling, 1e-12) if excess(ceiling) < 0 else ceiling
 
 

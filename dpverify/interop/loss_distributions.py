@@ -93,7 +93,9 @@ def _on_grid(pair: Pair, step: float, end: End) -> GridLaw:
     # Nodes are known to `loss_error`, exponentials to a few units: P and x·Q both move that much.
     slack = 2.0 * found.loss_error + _ROUNDING * (1.0 + float(abs(losses).max()))
     masses = tilted * np.exp(-losses) * (1.0 + sign * slack)
-    return GridLaw(step=step, first=found.first, masses=masses, infinity_mass=infinity)
+    return GridLaw(
+        step=step, first=found.first, masses=tuple(masses.tolist()), infinity_mass=infinity
+    )
 
 
 def from_loss_distribution(

@@ -12,12 +12,12 @@ from flint import arb
 import dpverify as dpv
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
-THIRD = Fraction(1, 3)
+THIRD: Any = Fraction(1, 3)
 SUBJECTS: list[Any] = [
     dpv.Gaussian(sigma=THIRD),
     dpv.Gaussian(sigma=10**17 + 1),
     dpv.Laplace(scale=0.1),
-    dpv.Subsampled(dpv.Laplace(scale=1.0), rate=Fraction(1, 7)),
+    dpv.Subsampled(dpv.Laplace(scale=1.0), rate=3 * THIRD / 7),
     dpv.FinitePair(left=[THIRD, 2 * THIRD], right=[Fraction(1, 2)] * 2),
     dpv.FinitePair(left=[0.1, 0.9], right=[0.5, 0.5], outcomes=("a", (1, 2))),
     dpv.ZeroConcentratedDP(0.1),

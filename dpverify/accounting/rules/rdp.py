@@ -107,7 +107,7 @@ class RenyiComposition:
         orders = [o for o in self._candidates if o < self.largest_order]
         if math.isfinite(self.largest_order):
             orders.append(self.largest_order)
-        values = []
+        values: list[tuple[float, float]] = []
         for order in orders:
             if values and deadline.is_over():
                 break  # every order gives a valid bound

@@ -25,7 +25,7 @@ class NoTruth(Exception):
     """No method here gives this number: the case has to be drawn again."""
 
 
-def exactly(value: float) -> Any:  # noqa: ANN401  # an mpf
+def exactly(value: float | Fraction) -> Any:  # noqa: ANN401  # an mpf
     """A float or a Fraction with all its digits."""
     number = Fraction(value)
     return mp.mpf(number.numerator) / number.denominator

@@ -5,6 +5,7 @@ from fractions import Fraction
 import mpmath as mp
 import pytest
 
+import dpverify as dpv
 from dpverify.guarantees import Bracket
 from tests.accounting.fuzz import judging
 from tests.accounting.fuzz.judging import family_of, judged
@@ -30,7 +31,7 @@ def test_every_family_is_in_the_share() -> None:
 def test_a_bracket_that_is_off_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ends moved past each other's place by a thousandth: most cases must be misses."""
 
-    def shifted(accountant: object, unknown: str, at: float, tolerance: float) -> Bracket:
+    def shifted(accountant: dpv.Accountant, unknown: str, at: float, tolerance: float) -> Bracket:
         found = exact(accountant, unknown, at, tolerance)
         return Bracket(found.upper * 1.001 + 1e-9, found.upper * 1.002 + 2e-9)
 
