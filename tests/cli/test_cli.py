@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -245,7 +246,7 @@ def test_a_training_run_is_filled_in(
     told = answer([*DP_SGD, *given], capsys)
     assert told["relation"] == "add-remove"
     assert told["rate"] == 256 / 60000
-    plan = {name: told[name] for name in ("noise_multiplier", "steps")}
+    plan: dict[str, Any] = {name: told[name] for name in ("noise_multiplier", "steps")}
     other = plan | {found: plan[found] * more if more < 1 else plan[found] + 1}
     for each, meets in ((plan, True), (other, False)):
         step = f"subsampled(gaussian(sigma={each['noise_multiplier']!r}), rate={256 / 60000!r})"

@@ -97,7 +97,7 @@ def finite(rng: Rng, relation: dpv.Relation) -> Made:
     if relation is REPLACE:
         q = p[::-1]
     with mp.workdps(DIGITS):
-        outcomes = tuple((exactly(a), exactly(b)) for a, b in zip(p, q, strict=True))  # type: ignore[arg-type]
+        outcomes = tuple((exactly(a), exactly(b)) for a, b in zip(p, q, strict=True))
     return dpv.FinitePair(left=p, right=q), Atoms(outcomes)
 
 
