@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dpverify.accounting.accountant import Accountant
-    from dpverify.accounting.calibration import Calibration, calibrate, calibration
+    from dpverify.accounting.budgets import AttackRisk
+    from dpverify.accounting.calibration import (
+        Calibration,
+        Largest,
+        calibrate,
+        calibration,
+        largest,
+    )
     from dpverify.accounting.comparison import Comparison
     from dpverify.accounting.conversion import Conversion, to_approx, to_gdp, to_renyi, to_zcdp
     from dpverify.auditing import (
@@ -50,7 +57,14 @@ if TYPE_CHECKING:
         from_dict,
         to_dict,
     )
-    from dpverify.interop import from_dp_event, from_opacus
+    from dpverify.interop import (
+        LossDistribution,
+        from_dp_event,
+        from_loss_distribution,
+        from_opacus,
+        from_opendp_history,
+        loss_distribution,
+    )
     from dpverify.mechanisms import (
         ExponentialMechanism,
         Gaussian,
@@ -86,6 +100,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accountant",
     "ApproxDP",
+    "AttackRisk",
     "Bracket",
     "Calibration",
     "Certificate",
@@ -103,7 +118,9 @@ __all__ = [
     "InvalidParameter",
     "Kernel",
     "Laplace",
+    "Largest",
     "LeakyRandomizedResponse",
+    "LossDistribution",
     "Mechanism",
     "NoisyMax",
     "NormMechanism",
@@ -147,9 +164,13 @@ __all__ = [
     "from_dict",
     "from_diffprivlib",
     "from_dp_event",
+    "from_loss_distribution",
     "from_opacus",
     "from_opendp",
+    "from_opendp_history",
+    "largest",
     "leaky_loss",
+    "loss_distribution",
     "one_run_epsilon",
     "one_run_mu",
     "register",
@@ -166,6 +187,7 @@ __all__ = [
 _HOME = {
     "Accountant": "accounting.accountant",
     "ApproxDP": "guarantees",
+    "AttackRisk": "accounting.budgets",
     "Bracket": "guarantees",
     "Calibration": "accounting.calibration",
     "Certificate": "certifying",
@@ -183,7 +205,9 @@ _HOME = {
     "InvalidParameter": "errors",
     "Kernel": "pairs",
     "Laplace": "mechanisms",
+    "Largest": "accounting.calibration",
     "LeakyRandomizedResponse": "mechanisms",
+    "LossDistribution": "interop",
     "Mechanism": "claims",
     "NoisyMax": "mechanisms",
     "NormMechanism": "mechanisms",
@@ -227,9 +251,13 @@ _HOME = {
     "from_dict": "guarantees",
     "from_diffprivlib": "auditing",
     "from_dp_event": "interop",
+    "from_loss_distribution": "interop",
     "from_opacus": "interop",
     "from_opendp": "auditing",
+    "from_opendp_history": "interop",
+    "largest": "accounting.calibration",
     "leaky_loss": "pairs",
+    "loss_distribution": "interop",
     "one_run_epsilon": "auditing",
     "one_run_mu": "auditing",
     "register": "registry",

@@ -70,6 +70,19 @@ def calibrated(**asked: Any) -> object:  # noqa: ANN401
     )
 
 
+def most_runs(**asked: Any) -> object:  # noqa: ANN401
+    """How many runs of some noise a budget allows."""
+    start, noise = dpv.Accountant(relation=ADD_REMOVE), dpv.Gaussian(sigma=8.0)
+    budget = dpv.ApproxDP(epsilon=1.0, delta=DELTA)
+    return dpv.largest(
+        lambda n: start.compose(noise, times=n),
+        budget=budget,
+        relation=ADD_REMOVE,
+        whole=True,
+        **asked,
+    )
+
+
 def known(maker: Callable[..., Any], *questions: str) -> Callable[..., object]:
     """What a value is worth: what an accountant says of it, and these attributes."""
 
@@ -157,8 +170,10 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
         {"rate": 0.5, "records": 1, "at_most": 6, "population": 8},
     ),
     "SubsampledWithoutReplacement": (batch, {"batch": 10, "population": 100}),
-    "calibrate": (calibrated, {"times": 3, "precision": 0.25}),
-    "calibration": (calibrated, {"times": 3, "precision": 0.25}),
+    "calibrate": (calibrated, {"times": 3, "precision": 0.25, "seconds": 4096.0}),
+    "calibration": (calibrated, {"times": 3, "precision": 0.25, "seconds": 4096.0}),
+    "largest": (most_runs, {"most": 64, "precision": 0.25, "seconds": 4096.0}),
+    "AttackRisk": (dpv.AttackRisk, {"advantage": 0.125}),
     "to_approx": (
         lambda **n: dpv.to_approx(dpv.GaussianDP(mu=1.0), **n).guarantee,
         {"delta": DELTA},
@@ -204,7 +219,16 @@ CASES = [(name, parameter) for name, (_, numbers) in SIGNATURES.items() for para
 
 # Public names that take no number, or whose numbers are checked in the tests of their folder.
 ELSEWHERE = {
-    *("Accountant", "Calibration", "Claim", "Comparison", "Conversion", "Evidence", "FinitePair"),
+    *(
+        "Accountant",
+        "Calibration",
+        "Claim",
+        "Largest",
+        "Comparison",
+        "Conversion",
+        "Evidence",
+        "FinitePair",
+    ),
     *("Kernel", "PrivacyLoss", "Relation", "Step", "Theorem", "Guarantee", "Mechanism"),
     *("DPVerifyError", "InvalidParameter", "NotIndistinguishable", "NotSupported"),
     *("dominates", "simulate", "from_dict", "to_dict", "to_gdp", "to_zcdp"),
@@ -259,7 +283,9 @@ def test_every_type_gives_the_same_answer_or_a_refusal(name: str, parameter: str
 @pytest.mark.parametrize(("name", "parameter"), CASES)
 def test_what_is_no_number_is_refused_in_one_sentence(name: str, parameter: str) -> None:
     ask, numbers = SIGNATURES[name]
-    optional = parameter in {"grid_exponent", "split"} or name.startswith("Accountant.compare")
+    optional = parameter in {"grid_exponent", "split", "seconds"} or name.startswith(
+        "Accountant.compare"
+    )
     for wrong in NOT_NUMBERS:
         if wrong is None and optional:
             continue

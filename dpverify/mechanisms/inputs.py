@@ -30,7 +30,7 @@ def grounds(arithmetic: Arithmetic, *assumptions: str) -> tuple[str, ...]:
 def check_flag(name: str, value: object) -> None:
     """Raise unless `value` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidParameter(f"{name}={value!r} must be True or False")
+        raise InvalidParameter(f"{name}={shown(value)} must be True or False")
 
 
 def check_draw(size: object, rng: object) -> None:

@@ -15,6 +15,7 @@ from dpverify.errors import (
     as_count,
     check_instance,
     settle,
+    shown,
 )
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair, GaussianPair, LaplacePair, Pair
@@ -286,5 +287,7 @@ def sampled_pair(mechanism: Samplable | Pair, relation: Relation) -> Pair:
     if isinstance(mechanism, Pair):
         return mechanism
     if not callable(getattr(mechanism, "pair", None)):
-        raise InvalidParameter(f"mechanism={mechanism!r} must be a Pair or have pair(relation)")
+        raise InvalidParameter(
+            f"mechanism={shown(mechanism)} must be a Pair or have pair(relation)"
+        )
     return mechanism.pair(relation)

@@ -4,9 +4,10 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
+from dpverify.accounting import deadline
 from dpverify.accounting.numerical.convolution import TRANSFORM_ROUNDINGS
 from dpverify.accounting.numerical.preparation import PairParts, max_loss, prepare, singular_mass
-from dpverify.accounting.numerical.refinement import Progress, Refined, refine
+from dpverify.accounting.numerical.refinement import Progress, Refined, guessed_log_delta, refine
 from dpverify.accounting.numerical.targets import LEAST_LOG, DeltaAt, EpsilonAt
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, as_between, as_count, as_positive, settle
@@ -22,6 +23,7 @@ ASSUMES = (
     "numpy's exp, log and expm1 are off by at most 4 units in the last place",
 )
 LEAST_DELTA = 1e-300
+_TINY = -600.0  # logarithm of a δ from which on one below `LEAST_DELTA` is thinkable
 INSTANCE = (
     "steps without one worst pair of their own: the upper end is of a pair that dominates every "
     "step, the lower end of an instance of the mechanism, or of a pair that every step dominates"
@@ -161,6 +163,8 @@ def _epsilon(parts: PairParts, delta: float, ask: _Ask) -> Bracket:
     if low == high == 0.0:
         # Nothing but the mass at infinity is allowed, so every other outcome counts.
         return Bracket(max(most[0], 0.0), most[1], NUMERICAL_COMPOSITION)
+    if deadline.is_over():
+        return Bracket(0.0, most[1], NUMERICAL_COMPOSITION, (deadline.OUT_OF_TIME,))
     target = EpsilonAt(_log_below(low), _log_above(high), most[1], ask.tolerance)
     found = refine(prepare(parts), target, ask.tolerance, enough=ask.enough, progress=ask.progress)
     upper = min(found.upper, most[1]) if low >= 0.0 else math.inf
@@ -173,21 +177,31 @@ def _delta(parts: PairParts, epsilon: float, ask: _Ask) -> Bracket:
         return Bracket(1.0, 1.0, NUMERICAL_COMPOSITION)
     if epsilon >= enclose(lambda: max_loss(parts))[1]:
         return Bracket(max(singular[0], 0.0), min(singular[1], 1.0), NUMERICAL_COMPOSITION)
-    if singular[1] == 0.0 and epsilon >= _edge(parts):
+    if deadline.is_over():
+        return Bracket(max(singular[0], 0.0), 1.0, NUMERICAL_COMPOSITION, (deadline.OUT_OF_TIME,))
+    prepared, target = prepare(parts), DeltaAt(epsilon)
+    # A cheap guess first: where the profile is not that small, its edge need not be found.
+    if (
+        singular[1] == 0.0
+        and guessed_log_delta(prepared, target) < _TINY
+        and epsilon >= _edge(parts)
+    ):
         return Bracket(0.0, LEAST_DELTA, NUMERICAL_COMPOSITION, ASSUMES)
     enough = _log_below(ask.enough - singular[1])
-    found = refine(
-        prepare(parts), DeltaAt(epsilon), ask.tolerance, enough=enough, progress=ask.progress
-    )
+    found = refine(prepared, target, ask.tolerance, enough=enough, progress=ask.progress)
     # Two units in the last place cover exp and the sum.
     lower = (singular[0] + math.exp(found.lower)) * (1.0 - 2.0**-50)
     upper = (singular[1] + max(math.exp(found.upper), 5e-324)) * (1.0 + 2.0**-50)
     return _bracket(Refined(max(lower, 0.0), min(upper, 1.0), found.limit))
 
 
-@lru_cache(maxsize=64)
 def _edge(parts: PairParts) -> float:
     """An ε beyond which the profile is below what is asked of floats."""
+    return _found_edge.__wrapped__(parts) if deadline.is_limited() else _found_edge(parts)
+
+
+@lru_cache(maxsize=64)
+def _found_edge(parts: PairParts) -> float:
     return _epsilon(parts, LEAST_DELTA, _Ask(1.0, 0.0, None)).upper
 
 

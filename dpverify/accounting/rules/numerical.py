@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
+from dpverify.accounting import deadline
 from dpverify.accounting.numerical import NumericalComposition
 from dpverify.accounting.parts import Parts
 from dpverify.accounting.rules.basic import Basic
@@ -32,7 +33,7 @@ LARGEST_SHIFT = 2000.0  # of plain Laplace noise, whose losses have two atoms at
 NOTE = "a part whose losses no grid holds is replaced by a simpler bound, in the safe direction"
 
 
-_ROUGH = 0.1  # tolerance at which two directions are told apart
+_ROUGH = 0.1  # tolerance at which two directions are told apart at first
 _VERY_ROUGH = 20.0
 
 
@@ -85,20 +86,18 @@ def _directions(parts: Parts, end: End) -> list[NumericalComposition]:
 
 
 class _Asked(Protocol):
-    def __call__(self, at: float, /, *, tolerance: float) -> Bracket: ...
+    def __call__(self, at: float, /, *, tolerance: float, enough: float = ...) -> Bracket: ...
 
 
 def _worst_side(sides: list[_Asked], at: float, tolerance: float) -> Bracket:
-    """The larger of the two directions; the smaller one is computed only roughly."""
-    if len(sides) == 1:
-        return sides[0](at, tolerance=tolerance)
-    rough = [side(at, tolerance=max(tolerance, _ROUGH)) for side in sides]
-    floor = max(bracket.lower for bracket in rough)
-    close = [
-        side(at, tolerance=tolerance) if bracket.upper > floor else bracket
-        for side, bracket in zip(sides, rough, strict=True)
-    ]
-    return worse(close)
+    """The larger of the two directions; the other need not be known better than "no larger"."""
+    found = sides[0](at, tolerance=tolerance)
+    for side in sides[1:]:
+        other = side(at, tolerance=max(tolerance, _ROUGH), enough=found.upper)
+        if other.upper > found.upper and not deadline.is_over():
+            other = side(at, tolerance=tolerance, enough=found.upper)
+        found = worse((found, other))
+    return found
 
 
 def is_extreme(pair: Pair) -> bool:
