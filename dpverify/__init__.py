@@ -52,6 +52,8 @@ if TYPE_CHECKING:
     )
     from dpverify.interop import from_dp_event, from_opacus
     from dpverify.mechanisms import (
+        DiscreteGaussian,
+        DiscreteLaplace,
         ExponentialMechanism,
         Gaussian,
         Laplace,
@@ -92,6 +94,8 @@ __all__ = [
     "Conversion",
     "DPVerifyError",
     "Decision",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "Evidence",
     "ExponentialMechanism",
     "FinitePair",
@@ -170,6 +174,8 @@ _HOME = {
     "Conversion": "accounting.conversion",
     "DPVerifyError": "errors",
     "Decision": "deciding",
+    "DiscreteGaussian": "mechanisms",
+    "DiscreteLaplace": "mechanisms",
     "Evidence": "theorems",
     "ExponentialMechanism": "mechanisms",
     "FinitePair": "pairs",

@@ -395,6 +395,34 @@ BERNSTEIN = Theorem(
     source="Bernstein, 1915; Lane, Riesenfeld, BIT 21, 1981",
     proof="proofs/bernstein.py",
 )
+GROUP_PRIVACY = Theorem(
+    name="group-privacy",
+    statement=(
+        "Datasets k steps apart, each step of which keeps to the profile δ either way, keep to "
+        "Σ e^(ε₁+…+εᵢ₋₁)·δ(εᵢ) at ε = ε₁ + … + ε_k, for every split; noise of a location family "
+        "whose shift is k times as large attains the best split."
+    ),
+    source="Dong, Roth, Su, JRSS B 2022, Thm 2.14 (arXiv 1905.02383v3); Dwork, Roth, 2014, Thm 2.2",
+    proof="proofs/group_privacy.py",
+)
+DISCRETE_LAPLACE = Theorem(
+    name="discrete-laplace",
+    statement=(
+        "Integer noise with P(k) ∝ e^(−|k|/b) on whole answers of ℓ1 sensitivity Δ is (Δ/b)-DP; "
+        "one coordinate that moves by Δ is the worst case."
+    ),
+    source="Ghosh, Roughgarden, Sundararajan, STOC 2009; here by stochastic order of the loss",
+    proof="proofs/discrete_laplace.py",
+)
+DISCRETE_GAUSSIAN = Theorem(
+    name="discrete-gaussian",
+    statement=(
+        "Integer noise with P(k) ∝ e^(−k²/(2σ²)) on whole answers of ℓ1 sensitivity Δ is "
+        "Δ²/(2σ²)-zCDP; one coordinate that moves by Δ is the worst case."
+    ),
+    source="Canonne, Kamath, Steinke, NeurIPS 2020 (arXiv 2004.00010v6), Thm 4, Prop. 5",
+    proof="proofs/discrete_gaussian.py",
+)
 
 REGISTRY: tuple[Theorem, ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, Theorem)

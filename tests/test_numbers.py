@@ -112,6 +112,8 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
         known(dpv.Laplace),
         {"scale": 2.0, "l1_sensitivity": 1.0, "grid_exponent": 4},
     ),
+    "DiscreteGaussian": (known(dpv.DiscreteGaussian), {"sigma": 2.0, "l1_sensitivity": 1}),
+    "DiscreteLaplace": (known(dpv.DiscreteLaplace), {"scale": 2.0, "l1_sensitivity": 1}),
     "NormMechanism": (
         known(dpv.NormMechanism),
         {"scale": 2.0, "sensitivity": 1.0, "norm": 2.0, "grid_exponent": 4},

@@ -16,6 +16,7 @@ its claim says so.
 """
 
 from dpverify.mechanisms.allocation import RandomAllocation
+from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
@@ -26,6 +27,8 @@ from dpverify.mechanisms.sparse_vector import SparseVector
 from dpverify.mechanisms.subsampled import Subsampled, SubsampledWithoutReplacement
 
 __all__ = [
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "ExponentialMechanism",
     "Gaussian",
     "Laplace",

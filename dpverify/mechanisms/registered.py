@@ -5,6 +5,7 @@ from typing import Any
 
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.mechanisms.allocation import RandomAllocation
+from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
@@ -28,6 +29,8 @@ for _name, _maker in {
     "subsampled": Subsampled,
     "subsampled_without_replacement": SubsampledWithoutReplacement,
     "random_allocation": RandomAllocation,
+    "discrete_gaussian": DiscreteGaussian,
+    "discrete_laplace": DiscreteLaplace,
 }.items():
     MECHANISMS.add(_maker, name=_name)
 

@@ -20,6 +20,8 @@ from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.neighbors import Relation
 from dpverify.pairs import (
+    DiscreteGaussianPair,
+    DiscreteLaplacePair,
     FinitePair,
     GaussianPair,
     LaplacePair,
@@ -46,6 +48,8 @@ PAIRS: tuple[Pair, ...] = (
     SubsampledPair(LaplacePair(scale=1.0, sensitivity=1.0), 0.3, Mixed.LEFT),
     WithoutReplacementPair(GAUSSIAN, 0.1),
     SampledPair(LeakyResponsePair(ApproxDP(epsilon=0.5)), 0.3),
+    DiscreteGaussianPair(sigma=1.5, shift=2),
+    DiscreteLaplacePair(scale=1.5, shift=2),
 )
 FEW = Accountant(relation=Relation.ADD_REMOVE)
 ACCOUNTANTS = {
@@ -60,6 +64,12 @@ GUARANTEES = FEW.compose(dpv.ZeroConcentratedDP(rho=0.05)).compose(dpv.PureDP(ep
 UP, DOWN = np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 1.0])
 BOTH = Relation.REPLACE_ONE
 TRIALS: dict[str, Trial] = {
+    "DiscreteGaussian": Trial(
+        mechanism=dpv.DiscreteGaussian(sigma=2.0), relation=BOTH, left=0, right=1
+    ),
+    "DiscreteLaplace": Trial(
+        mechanism=dpv.DiscreteLaplace(scale=1.0), relation=BOTH, left=0, right=1
+    ),
     "Laplace": Trial(mechanism=dpv.Laplace(scale=1.0), relation=BOTH, left=0.0, right=1.0),
     "Gaussian": Trial(mechanism=dpv.Gaussian(sigma=2.0), relation=BOTH, left=0.0, right=1.0),
     "NormMechanism": Trial(

@@ -17,6 +17,8 @@ from dpverify.accounting.rules.basic import Basic
 from dpverify.accounting.rules.rule import Answer, Rule, worse
 from dpverify.guarantees import ApproxDP, Bracket, End
 from dpverify.pairs.base import Pair
+from dpverify.pairs.discrete.gaussian import DiscreteGaussianPair
+from dpverify.pairs.discrete.laplace import DiscreteLaplacePair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
@@ -28,6 +30,7 @@ LARGEST_SQUARED_MU = Fraction(625)
 LARGEST_LOSS = 500.0
 LEAST_MIXED = 1e-14  # rates, and shifts of mixed noise, below which losses drown in rounding
 LEAST_SHIFT = 1e-200  # of noise that is not mixed
+_MOST_STEPS = 1 << 16  # of a discrete shift that stands in for a larger one
 LARGEST_SHIFT = 2000.0  # of plain Laplace noise, whose losses have two atoms at the ends
 NOTE = "a part whose losses no grid holds is replaced by a simpler bound, in the safe direction"
 
@@ -136,8 +139,10 @@ def _is_huge(pair: Pair) -> bool:
             return _is_huge(base)
         case GaussianPair(squared_mu=squared_mu):
             return squared_mu > LARGEST_SQUARED_MU
-        case LaplacePair():
+        case LaplacePair() | DiscreteLaplacePair():
             return pair.max_loss > LARGEST_SHIFT
+        case DiscreteGaussianPair(sigma=sigma, shift=shift):
+            return (shift / Fraction(sigma)) ** 2 > LARGEST_SQUARED_MU
         case LeakyResponsePair(worst=worst):
             return LARGEST_LOSS < worst.epsilon < math.inf
         case _:
@@ -167,6 +172,13 @@ def tamed(pair: Pair, end: End) -> Pair:
             return _weaker(pair)
         case LeakyResponsePair(worst=worst):
             return LeakyResponsePair(replace(worst, epsilon=LARGEST_LOSS))
+        case DiscreteLaplacePair(shift=shift):
+            scale = max(float(pair.scale), 2.0 / LARGEST_LOSS)
+            within = int(min(scale * LARGEST_LOSS / 2.0, _MOST_STEPS))
+            return DiscreteLaplacePair(scale=scale, shift=max(min(shift, within), 1))
+        case DiscreteGaussianPair():
+            # Told apart at s/2, either side errs with probability at most e^(−s²/(8σ²)) < e^(−78).
+            return LeakyResponsePair(ApproxDP(epsilon=77.0))
         case _:
             raise AssertionError(pair)  # pragma: no cover - is_extreme knows no others
 

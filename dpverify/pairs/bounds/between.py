@@ -1,0 +1,55 @@
+"""A pair that is not known, but lies between two that are."""
+
+from dataclasses import dataclass
+
+from flint import arb
+
+from dpverify.guarantees import Bracket
+from dpverify.pairs.base import Pair
+from dpverify.pairs.loss_law import AnyLossLaw
+
+
+@dataclass(frozen=True, slots=True)
+class BetweenPair(Pair):
+    """`upper` dominates what is meant, and that dominates `lower`: every answer has both ends."""
+
+    upper: Pair
+    lower: Pair
+
+    @property
+    def reversed(self) -> "BetweenPair":
+        return BetweenPair(self.upper.reversed, self.lower.reversed)
+
+    @property
+    def attained(self) -> tuple[Pair, Pair]:
+        return self.lower, self.lower
+
+    @property
+    def is_limit_known(self) -> bool:
+        return False
+
+    def singular_mass_ball(self) -> arb:
+        known = self.lower.is_limit_known
+        least = self.lower.singular_mass_ball() if known else arb(0)
+        return least.union(self.upper.singular_mass_ball())
+
+    def max_loss_ball(self) -> arb:
+        return self.upper.max_loss_ball()
+
+    def profile_ball(self, epsilon: arb) -> arb:
+        return self.lower.profile_ball(epsilon).union(self.upper.profile_ball(epsilon))
+
+    def delta_bracket(self, epsilon: float) -> Bracket:
+        low, high = (side.delta_bracket(epsilon) for side in (self.lower, self.upper))
+        return Bracket(min(low.lower, high.upper), high.upper, high.theorem)
+
+    def epsilon_bracket(self, delta: float) -> Bracket:
+        low, high = (side.epsilon_bracket(delta) for side in (self.lower, self.upper))
+        return Bracket(min(low.lower, high.upper), high.upper, high.theorem)
+
+    def loss_law(self) -> AnyLossLaw:
+        return self.upper.loss_law()
+
+    @property
+    def either_way(self) -> Pair:
+        return BetweenPair(self.upper.either_way, self.lower)
