@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     )
     from dpverify.interop import from_dp_event, from_opacus
     from dpverify.mechanisms import (
+        BestOf,
         DiscreteGaussian,
         DiscreteLaplace,
         ExponentialMechanism,
@@ -86,6 +87,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accountant",
     "ApproxDP",
+    "BestOf",
     "Bracket",
     "Calibration",
     "Certificate",
@@ -166,6 +168,7 @@ __all__ = [
 _HOME = {
     "Accountant": "accounting.accountant",
     "ApproxDP": "guarantees",
+    "BestOf": "mechanisms",
     "Bracket": "guarantees",
     "Calibration": "accounting.calibration",
     "Certificate": "certifying",

@@ -405,6 +405,20 @@ GROUP_PRIVACY = Theorem(
     source="Dong, Roth, Su, JRSS B 2022, Thm 2.14 (arXiv 1905.02383v3); Dwork, Roth, 2014, Thm 2.2",
     proof="proofs/group_privacy.py",
 )
+PRIVATE_SELECTION = Theorem(
+    name="private-selection",
+    statement=(
+        "If only the best of K runs is released, f is the generating function of K and r the least "
+        "f′(1−v)/f′(1−u) over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du with ℓ "
+        "the likelihood ratios in falling order; so ε-DP runs stay (2+η)·ε-DP for a negative "
+        "binomial K of shape η, 3ε-DP for a geometric one."
+    ),
+    source=(
+        "Liu, Talwar, STOC 2019 (arXiv 1811.07971); Papernot, Steinke, ICLR 2022 (arXiv "
+        "2110.03620v2); the weighting of outcomes here sharpens Koskela, Redberg, Wang, ICML 2024"
+    ),
+    proof="proofs/private_selection.py",
+)
 DISCRETE_LAPLACE = Theorem(
     name="discrete-laplace",
     statement=(

@@ -17,7 +17,13 @@ from dpverify.accounting.rules.advanced import AdvancedComposition
 from dpverify.accounting.rules.optimal import OptimalComposition
 from dpverify.accounting.rules.unequal import UnequalComposition
 from dpverify.errors import DPVerifyError, InvalidParameter, as_between, as_count, as_real
-from dpverify.pairs import GaussianPair, LaplacePair, SubsampledPair, WithoutReplacementPair
+from dpverify.pairs import (
+    GaussianPair,
+    LaplacePair,
+    LeakyResponsePair,
+    SubsampledPair,
+    WithoutReplacementPair,
+)
 
 ADD_REMOVE, REPLACE_ONE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 DELTA = 1 / 1024
@@ -111,6 +117,12 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
     "Laplace": (
         known(dpv.Laplace),
         {"scale": 2.0, "l1_sensitivity": 1.0, "grid_exponent": 4},
+    ),
+    "BestOf": (
+        lambda **n: spent(
+            dpv.BestOf(LeakyResponsePair(dpv.ApproxDP(epsilon=0.25)), runs="negative binomial", **n)
+        ),
+        {"mean": 4.0, "shape": 1.0},
     ),
     "DiscreteGaussian": (known(dpv.DiscreteGaussian), {"sigma": 2.0, "l1_sensitivity": 1}),
     "DiscreteLaplace": (known(dpv.DiscreteLaplace), {"scale": 2.0, "l1_sensitivity": 1}),

@@ -23,10 +23,12 @@ from dpverify.mechanisms.laplace import Laplace
 from dpverify.mechanisms.noisy_max import NoisyMax
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
+from dpverify.mechanisms.selection import BestOf
 from dpverify.mechanisms.sparse_vector import SparseVector
 from dpverify.mechanisms.subsampled import Subsampled, SubsampledWithoutReplacement
 
 __all__ = [
+    "BestOf",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "ExponentialMechanism",

@@ -11,6 +11,7 @@ from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
+from dpverify.mechanisms.selection import BestOf
 from dpverify.mechanisms.subsampled import Subsampled, SubsampledWithoutReplacement
 from dpverify.registry import Registry
 
@@ -31,6 +32,7 @@ for _name, _maker in {
     "random_allocation": RandomAllocation,
     "discrete_gaussian": DiscreteGaussian,
     "discrete_laplace": DiscreteLaplace,
+    "best_of": BestOf,
 }.items():
     MECHANISMS.add(_maker, name=_name)
 

@@ -64,6 +64,9 @@ GUARANTEES = FEW.compose(dpv.ZeroConcentratedDP(rho=0.05)).compose(dpv.PureDP(ep
 UP, DOWN = np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 1.0])
 BOTH = Relation.REPLACE_ONE
 TRIALS: dict[str, Trial] = {
+    "BestOf": Trial(
+        mechanism=dpv.BestOf(dpv.Gaussian(sigma=2.0), runs="geometric", mean=4.0), relation=BOTH
+    ),
     "DiscreteGaussian": Trial(
         mechanism=dpv.DiscreteGaussian(sigma=2.0), relation=BOTH, left=0, right=1
     ),

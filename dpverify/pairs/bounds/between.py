@@ -11,14 +11,20 @@ from dpverify.pairs.loss_law import AnyLossLaw
 
 @dataclass(frozen=True, slots=True)
 class BetweenPair(Pair):
-    """`upper` dominates what is meant, and that dominates `lower`: every answer has both ends."""
+    """`upper` dominates what is meant, and that dominates `lower`: every answer has both ends.
+
+    `mirrored` is what it dominates with its sides exchanged, where that is not `lower.reversed`.
+    """
 
     upper: Pair
     lower: Pair
+    mirrored: Pair | None = None
 
     @property
     def reversed(self) -> "BetweenPair":
-        return BetweenPair(self.upper.reversed, self.lower.reversed)
+        if self.mirrored is None:
+            return BetweenPair(self.upper.reversed, self.lower.reversed)
+        return BetweenPair(self.upper.reversed, self.mirrored, self.lower)
 
     @property
     def attained(self) -> tuple[Pair, Pair]:
