@@ -409,15 +409,27 @@ PRIVATE_SELECTION = Theorem(
     name="private-selection",
     statement=(
         "If only the best of K runs is released, f is the generating function of K and r the least "
-        "f′(1−v)/f′(1−u) over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du with ℓ "
-        "the likelihood ratios in falling order; so ε-DP runs stay (2+η)·ε-DP for a negative "
-        "binomial K of shape η, 3ε-DP for a geometric one."
+        "f′(1−v)/f′(1−u) over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, "
+        "with ℓ the likelihood ratios in falling order; so ε-DP runs stay (2+η)·ε-DP for a "
+        "negative binomial K of shape η, 3ε-DP for a geometric one."
     ),
     source=(
         "Liu, Talwar, STOC 2019 (arXiv 1811.07971); Papernot, Steinke, ICLR 2022 (arXiv "
         "2110.03620v2); the weighting of outcomes here sharpens Koskela, Redberg, Wang, ICML 2024"
     ),
     proof="proofs/private_selection.py",
+)
+GAUSSIAN_MIXTURE = Theorem(
+    name="gaussian-mixture",
+    statement=(
+        "Gaussian noise on an answer that moves by a random vector of length at most cᵢ, with "
+        "probability wᵢ, is dominated in both directions by Σ wᵢ·N(cᵢ, σ²) against N(0, σ²)."
+    ),
+    source=(
+        "Choquette-Choo, Ganesh, Steinke, Thakurta, ICLR 2024 (arXiv 2310.15526); here by "
+        "comonotone sums"
+    ),
+    proof="proofs/gaussian_mixture.py",
 )
 DISCRETE_LAPLACE = Theorem(
     name="discrete-laplace",

@@ -98,6 +98,7 @@ def batch(batch: int, population: int) -> object:
     return spent(noise, REPLACE_ONE)
 
 
+SIMPLE = LeakyResponsePair(dpv.ApproxDP(epsilon=0.25))
 _LAPLACE = LaplacePair(scale=2.0, sensitivity=1.0)
 _RESPONSE = dpv.ApproxDP(epsilon=0.25)
 _PARTS = ((_RESPONSE, 2), (dpv.ApproxDP(epsilon=0.5), 3))
@@ -118,10 +119,14 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
         known(dpv.Laplace),
         {"scale": 2.0, "l1_sensitivity": 1.0, "grid_exponent": 4},
     ),
-    "BestOf": (
-        lambda **n: spent(
-            dpv.BestOf(LeakyResponsePair(dpv.ApproxDP(epsilon=0.25)), runs="negative binomial", **n)
+    "GaussianMixture": (
+        lambda sigma: spent(
+            dpv.GaussianMixture(sigma=sigma, l2_sensitivities=(0, 1), weights=(0.5, 0.5))
         ),
+        {"sigma": 2.0},
+    ),
+    "BestOf": (
+        lambda **n: spent(dpv.BestOf(SIMPLE, runs="negative binomial", **n)),
         {"mean": 4.0, "shape": 1.0},
     ),
     "DiscreteGaussian": (known(dpv.DiscreteGaussian), {"sigma": 2.0, "l1_sensitivity": 1}),

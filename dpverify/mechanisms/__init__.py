@@ -20,6 +20,7 @@ from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
+from dpverify.mechanisms.mixture import GaussianMixture
 from dpverify.mechanisms.noisy_max import NoisyMax
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
@@ -33,6 +34,7 @@ __all__ = [
     "DiscreteLaplace",
     "ExponentialMechanism",
     "Gaussian",
+    "GaussianMixture",
     "Laplace",
     "LeakyRandomizedResponse",
     "NoisyMax",

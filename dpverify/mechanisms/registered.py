@@ -9,6 +9,7 @@ from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
+from dpverify.mechanisms.mixture import GaussianMixture
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
 from dpverify.mechanisms.selection import BestOf
@@ -33,6 +34,7 @@ for _name, _maker in {
     "discrete_gaussian": DiscreteGaussian,
     "discrete_laplace": DiscreteLaplace,
     "best_of": BestOf,
+    "gaussian_mixture": GaussianMixture,
 }.items():
     MECHANISMS.add(_maker, name=_name)
 

@@ -64,6 +64,10 @@ GUARANTEES = FEW.compose(dpv.ZeroConcentratedDP(rho=0.05)).compose(dpv.PureDP(ep
 UP, DOWN = np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 1.0])
 BOTH = Relation.REPLACE_ONE
 TRIALS: dict[str, Trial] = {
+    "GaussianMixture": Trial(
+        mechanism=dpv.GaussianMixture(sigma=2.0, l2_sensitivities=(0, 1), weights=(0.5, 0.5)),
+        relation=dpv.Relation.ADD_REMOVE,
+    ),
     "BestOf": Trial(
         mechanism=dpv.BestOf(dpv.Gaussian(sigma=2.0), runs="geometric", mean=4.0), relation=BOTH
     ),

@@ -11,7 +11,7 @@ from dpverify.errors import InvalidParameter, as_positive, as_real, check_member
 from dpverify.mechanisms.subsampled import Samplable, sampled_pair
 from dpverify.neighbors import Relation
 from dpverify.pairs import Pair
-from dpverify.pairs.bounds.runs import NegativeBinomial, Poisson, Runs
+from dpverify.pairs.bounds.runs import NegativeBinomial, Poisson
 from dpverify.pairs.bounds.selection import best_of
 from dpverify.theorems import PRIVATE_SELECTION, Theorem
 
@@ -62,7 +62,7 @@ class BestOf:
         sampled_pair(self.mechanism, Relation.ADD_REMOVE)
 
     @property
-    def number(self) -> Runs:
+    def number(self) -> NegativeBinomial | Poisson:
         """The distribution of the number of runs."""
         match self.runs:
             case "poisson":
@@ -100,8 +100,8 @@ class BestOf:
                 least = math.log1p(1.0 / (float(order) - 1.0)) * (1.0 - 1e-12)
                 leak, mean = ball(max(side.delta(least) for side in sides)), ball(runs.mean)
                 return float_above(own + mean * leak + mean.log().max(ball(0)) / few)
-            assert isinstance(runs, NegativeBinomial)
-            more, cost = 1 + ball(runs.shape), -ball(runs.stop).log()
+            stop, shape = runs.stop, runs.shape
+            more, cost = 1 + ball(shape), -ball(stop).log()
             others = (
                 (1 - 1 / ball(other)) * _largest(sides, other) + cost / ball(other)
                 for other in _ORDERS

@@ -1,4 +1,4 @@
-"""How often a selection runs its mechanism: a random number, by its generating function f(x) = E x^K.
+"""How often a selection runs its mechanism: a random number K, known by f(x) = E x^K.
 
 Everything here is in terms of u = 1 − x, the probability that one run beats a given output.
 """

@@ -12,8 +12,8 @@ every event S
 The weight f′(1−u) falls in u, and over events of P-mass s no ∫(du − x·r·dv) exceeds that of the s
 outcomes of largest likelihood ratio; so the integral is largest if these come first. Sharper than
 E[K]·δ(ε + ln r), which gives every outcome the weight of the first. [cf. Koskela, Redberg, Wang,
-ICML 2024, Thm 4 (arXiv 2402.13087v2)] The bound grows with the pair, so a finite pair that dominates
-the mechanism may stand in for it.
+ICML 2024, Thm 4 (arXiv 2402.13087v2)] The bound grows with the pair, so a finite pair that
+dominates the mechanism may stand in for it.
 
 *Lower.* An order in which outcomes that speak for Q win over all others, and then those that speak
 for P, as an instance.
@@ -47,7 +47,7 @@ _INSTANCE_ERROR = 1e-8
 
 @lru_cache(maxsize=64)
 def best_of(pair: Pair, runs: Runs) -> Pair:
-    """What bounds the best of `runs` runs of a mechanism with this pair, in every order of outputs."""
+    """What bounds the best of `runs` runs of a mechanism with this pair, whatever is best."""
     nodes = _nodes(pair)
     base = PointsPair(
         tuple(nodes.tolist()),
@@ -66,7 +66,7 @@ def best_of(pair: Pair, runs: Runs) -> Pair:
 def _nodes(pair: Pair) -> Floats:
     sides = (pair, pair.reversed)
     least = min(_LEAST + 2.0 * max(side.singular_mass for side in sides), 1.0)
-    reach = max(max(side.epsilon(least) for side in sides), 1e-9)
+    reach = max(*(side.epsilon(least) for side in sides), 1e-9)
     most = max(side.max_loss for side in sides)
     return np.linspace(0.0, min(most if most <= 1.5 * reach else reach, _WIDEST), _CELLS + 1)
 

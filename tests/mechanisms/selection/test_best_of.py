@@ -164,5 +164,5 @@ def test_refusals(change: dict[str, Any], message: str) -> None:
     valid: dict[str, Any] = {"mechanism": dpv.Gaussian(sigma=1.0), "runs": "geometric", "mean": 3.0}
     with pytest.raises(InvalidParameter, match=message):
         dpv.BestOf(**valid | change)
-    with pytest.raises(InvalidParameter, match="order=1.0 must be above 1"):
+    with pytest.raises(InvalidParameter, match=r"^order=1.0 must be above 1"):
         dpv.BestOf(**valid).renyi(1.0, ADD)
