@@ -431,6 +431,20 @@ GAUSSIAN_MIXTURE = Theorem(
     ),
     proof="proofs/gaussian_mixture.py",
 )
+MATRIX_MECHANISM = Theorem(
+    name="matrix-mechanism",
+    statement=(
+        "C·x + N(0, σ²) is the Gaussian mechanism whose sensitivity is the largest length of "
+        "Σ C[:, j]·u_j over the steps of one record: the root of the largest Σ Xᵢⱼ where "
+        "X = CᵀC ≥ 0; with b bands and samples drawn in turn from b parts of the data, n steps are "
+        "⌈n/b⌉ subsampled Gaussians."
+    ),
+    source=(
+        "Denisov et al., NeurIPS 2022 (arXiv 2202.08312); Choquette-Choo et al., NeurIPS 2023 "
+        "(arXiv 2306.08153v2), Thm 4 and Alg. 2"
+    ),
+    proof="proofs/matrix_mechanism.py",
+)
 DISCRETE_LAPLACE = Theorem(
     name="discrete-laplace",
     statement=(

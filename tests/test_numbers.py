@@ -125,6 +125,19 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
         ),
         {"sigma": 2.0},
     ),
+    "MatrixMechanism": (
+        lambda **n: spent(
+            dpv.MatrixMechanism(strategy="square root", participation="separated", **n)
+        ),
+        {
+            "sigma": 2.0,
+            "l2_sensitivity": 1.0,
+            "period": 2,
+            "most": 2,
+            "steps": 4,
+            "bands": 2,
+        },
+    ),
     "BestOf": (
         lambda **n: spent(dpv.BestOf(SIMPLE, runs="negative binomial", **n)),
         {"mean": 4.0, "shape": 1.0},
@@ -267,7 +280,9 @@ def test_every_type_gives_the_same_answer_or_a_refusal(name: str, parameter: str
 @pytest.mark.parametrize(("name", "parameter"), CASES)
 def test_what_is_no_number_is_refused_in_one_sentence(name: str, parameter: str) -> None:
     ask, numbers = SIGNATURES[name]
-    optional = parameter in {"grid_exponent", "split"} or name.startswith("Accountant.compare")
+    optional = parameter in {"grid_exponent", "split", "most"} or name.startswith(
+        "Accountant.compare"
+    )
     for wrong in NOT_NUMBERS:
         if wrong is None and optional:
             continue

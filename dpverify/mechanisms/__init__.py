@@ -20,6 +20,7 @@ from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
+from dpverify.mechanisms.matrix import MatrixMechanism
 from dpverify.mechanisms.mixture import GaussianMixture
 from dpverify.mechanisms.noisy_max import NoisyMax
 from dpverify.mechanisms.norm import NormMechanism
@@ -37,6 +38,7 @@ __all__ = [
     "GaussianMixture",
     "Laplace",
     "LeakyRandomizedResponse",
+    "MatrixMechanism",
     "NoisyMax",
     "NormMechanism",
     "RandomAllocation",

@@ -9,6 +9,7 @@ from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
+from dpverify.mechanisms.matrix import MatrixMechanism
 from dpverify.mechanisms.mixture import GaussianMixture
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
@@ -35,6 +36,7 @@ for _name, _maker in {
     "discrete_laplace": DiscreteLaplace,
     "best_of": BestOf,
     "gaussian_mixture": GaussianMixture,
+    "matrix": MatrixMechanism,
 }.items():
     MECHANISMS.add(_maker, name=_name)
 

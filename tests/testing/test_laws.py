@@ -68,6 +68,9 @@ TRIALS: dict[str, Trial] = {
         mechanism=dpv.GaussianMixture(sigma=2.0, l2_sensitivities=(0, 1), weights=(0.5, 0.5)),
         relation=dpv.Relation.ADD_REMOVE,
     ),
+    "MatrixMechanism": Trial(
+        mechanism=dpv.MatrixMechanism(strategy="tree", steps=8, sigma=4.0), relation=BOTH
+    ),
     "BestOf": Trial(
         mechanism=dpv.BestOf(dpv.Gaussian(sigma=2.0), runs="geometric", mean=4.0), relation=BOTH
     ),
