@@ -445,6 +445,25 @@ MATRIX_MECHANISM = Theorem(
     ),
     proof="proofs/matrix_mechanism.py",
 )
+BOUNDED_RANGE = Theorem(
+    name="bounded-range",
+    statement=(
+        "The losses of the exponential mechanism lie in a range of length ε, and such pairs are "
+        "dominated by one with δ(ε′) = (1 − e^((ε′−ε)/2))²/(1 − e^(−ε)); no single mechanism "
+        "attains it at every ε′."
+    ),
+    source="Dong, Durfee, Rogers, ICML 2020 (arXiv 1909.13830v2), Lemma 3.4 and Thm 3.1",
+    proof="proofs/bounded_range.py",
+)
+PERMUTE_AND_FLIP = Theorem(
+    name="permute-and-flip",
+    statement=(
+        "The first of the candidates, in random order, whose coin of probability "
+        "exp(ε·(score − best)/(2Δ)) shows heads is an ε-DP choice; ∝ Δ if scores are monotone."
+    ),
+    source="McKenna, Sheldon, NeurIPS 2020 (arXiv 2010.12603), Thm 1",
+    proof="proofs/permute_and_flip.py",
+)
 DISCRETE_LAPLACE = Theorem(
     name="discrete-laplace",
     statement=(

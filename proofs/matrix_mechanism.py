@@ -62,7 +62,7 @@ def whole_matrices_by_enumeration(separation: int = 0) -> Step:
             for pattern in combinations(range(4), size)
             if all(b - a >= gap for a, b in pairwise(pattern))
         )
-        holds &= found.lower - 1e-9 <= truth <= found.upper
+        holds &= found.lower <= truth <= found.upper
         count += 1
     return Step("patterns", Evidence.EXACT, holds, f"{count} matrices")
 

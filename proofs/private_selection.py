@@ -132,7 +132,7 @@ def the_library_bounds_randomized_response(factor: float = 1.0) -> Step:
         left, right = (_selected([mass[side] for mass in order]) for side in (0, 1))
         truth = FinitePair(left=left, right=right)
         for at in (0.0, 0.5, 1.0):
-            holds &= truth.delta_bracket(at).lower <= factor * pair.delta(at) + 1e-12
+            holds &= truth.delta_bracket(at).lower <= factor * pair.delta(at)
             count += 1
     return Step("`best_of`", Evidence.CERTIFIED, holds, f"{count} points")
 

@@ -138,6 +138,10 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
             "bands": 2,
         },
     ),
+    "PermuteAndFlip": (
+        known(dpv.PermuteAndFlip),
+        {"epsilon": 2.0, "score_sensitivity": 1.0},
+    ),
     "BestOf": (
         lambda **n: spent(dpv.BestOf(SIMPLE, runs="negative binomial", **n)),
         {"mean": 4.0, "shape": 1.0},

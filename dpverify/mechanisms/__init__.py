@@ -25,7 +25,7 @@ from dpverify.mechanisms.mixture import GaussianMixture
 from dpverify.mechanisms.noisy_max import NoisyMax
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
-from dpverify.mechanisms.selection import BestOf
+from dpverify.mechanisms.selection import BestOf, PermuteAndFlip
 from dpverify.mechanisms.sparse_vector import SparseVector
 from dpverify.mechanisms.subsampled import Subsampled, SubsampledWithoutReplacement
 
@@ -41,6 +41,7 @@ __all__ = [
     "MatrixMechanism",
     "NoisyMax",
     "NormMechanism",
+    "PermuteAndFlip",
     "RandomAllocation",
     "RandomizedResponse",
     "SparseVector",

@@ -13,7 +13,7 @@ from dpverify.mechanisms.matrix import MatrixMechanism
 from dpverify.mechanisms.mixture import GaussianMixture
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
-from dpverify.mechanisms.selection import BestOf
+from dpverify.mechanisms.selection import BestOf, PermuteAndFlip
 from dpverify.mechanisms.subsampled import Subsampled, SubsampledWithoutReplacement
 from dpverify.registry import Registry
 
@@ -37,6 +37,7 @@ for _name, _maker in {
     "best_of": BestOf,
     "gaussian_mixture": GaussianMixture,
     "matrix": MatrixMechanism,
+    "permute_and_flip": PermuteAndFlip,
 }.items():
     MECHANISMS.add(_maker, name=_name)
 

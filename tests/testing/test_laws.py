@@ -20,6 +20,7 @@ from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.neighbors import Relation
 from dpverify.pairs import (
+    BoundedRangePair,
     DiscreteGaussianPair,
     DiscreteLaplacePair,
     FinitePair,
@@ -49,6 +50,7 @@ PAIRS: tuple[Pair, ...] = (
     WithoutReplacementPair(GAUSSIAN, 0.1),
     SampledPair(LeakyResponsePair(ApproxDP(epsilon=0.5)), 0.3),
     DiscreteGaussianPair(sigma=1.5, shift=2),
+    BoundedRangePair(1.5),
     DiscreteLaplacePair(scale=1.5, shift=2),
 )
 FEW = Accountant(relation=Relation.ADD_REMOVE)
@@ -70,6 +72,12 @@ TRIALS: dict[str, Trial] = {
     ),
     "MatrixMechanism": Trial(
         mechanism=dpv.MatrixMechanism(strategy="tree", steps=8, sigma=4.0), relation=BOTH
+    ),
+    "PermuteAndFlip": Trial(
+        mechanism=dpv.PermuteAndFlip(epsilon=1.0, score_sensitivity=1.0),
+        relation=BOTH,
+        left=UP,
+        right=DOWN,
     ),
     "BestOf": Trial(
         mechanism=dpv.BestOf(dpv.Gaussian(sigma=2.0), runs="geometric", mean=4.0), relation=BOTH

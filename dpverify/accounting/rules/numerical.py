@@ -17,6 +17,7 @@ from dpverify.accounting.rules.basic import Basic
 from dpverify.accounting.rules.rule import Answer, Rule, worse
 from dpverify.guarantees import ApproxDP, Bracket, End
 from dpverify.pairs.base import Pair
+from dpverify.pairs.bounded_range import BoundedRangePair
 from dpverify.pairs.discrete.gaussian import DiscreteGaussianPair
 from dpverify.pairs.discrete.laplace import DiscreteLaplacePair
 from dpverify.pairs.gaussian import GaussianPair
@@ -118,6 +119,8 @@ def _is_tiny(pair: Pair) -> bool:
             return _is_below(pair, LEAST_SHIFT)
         case LeakyResponsePair(worst=worst):
             return 0 < worst.epsilon < LEAST_SHIFT
+        case BoundedRangePair(epsilon_range=width):
+            return 0 < width < LEAST_SHIFT
         case _:
             return False
 
@@ -141,6 +144,8 @@ def _is_huge(pair: Pair) -> bool:
             return squared_mu > LARGEST_SQUARED_MU
         case LaplacePair() | DiscreteLaplacePair():
             return pair.max_loss > LARGEST_SHIFT
+        case BoundedRangePair(epsilon_range=width):
+            return width > LARGEST_LOSS
         case DiscreteGaussianPair(sigma=sigma, shift=shift):
             return (shift / Fraction(sigma)) ** 2 > LARGEST_SQUARED_MU
         case LeakyResponsePair(worst=worst):
@@ -165,6 +170,11 @@ def tamed(pair: Pair, end: End) -> Pair:
                 return LeakyResponsePair(ApproxDP(epsilon=0.0, delta=rate))
             case _:
                 return LeakyResponsePair(ApproxDP(epsilon=math.inf))
+    return _smaller(pair)
+
+
+def _smaller(pair: Pair) -> Pair:
+    """A pair within reach that a huge one dominates."""
     match pair:
         case SubsampledPair(base=base) | WithoutReplacementPair(base=base):
             return replace(pair, base=_weaker(base))
@@ -172,6 +182,8 @@ def tamed(pair: Pair, end: End) -> Pair:
             return _weaker(pair)
         case LeakyResponsePair(worst=worst):
             return LeakyResponsePair(replace(worst, epsilon=LARGEST_LOSS))
+        case BoundedRangePair():
+            return BoundedRangePair(LARGEST_LOSS)
         case DiscreteLaplacePair(shift=shift):
             scale = max(float(pair.scale), 2.0 / LARGEST_LOSS)
             within = int(min(scale * LARGEST_LOSS / 2.0, _MOST_STEPS))

@@ -8,20 +8,21 @@ the same uniform as it takes elsewhere.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 from flint import ctx
 from numpy.typing import NDArray
 
-from dpverify.arrays import Ints
+from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball
 from dpverify.mechanisms.sampling.inversion import FIRST_PRECISION, TRUSTED, UNIFORM_BITS, Steps
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
 from dpverify.mechanisms.sampling.uniform import LazyUniform, leading, random_words, refine
 
 _BLOCK = 1 << 16
+_SURE = 1 << 20  # an exponent that no draw exceeds in floats
 _SPARE = 1.25  # draws at a time over those still wanted
 _ROUNDING = 2.0**-42  # of an exponent in floats, relative to 1 + its terms; delivered: below 2^-49
 
@@ -67,23 +68,48 @@ def _laplace(scale: float, count: int, rng: np.random.Generator) -> Ints:
 def _kept(
     sizes: Ints, variance: Fraction, scale: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """For each |y|, True with probability exp(−(|y| − σ²/t)²/(2σ²)), by an exponential draw."""
-    numerators = random_words(sizes.size, rng) >> np.uint64(1)
-    drawn = EXPONENTIAL.quantile(leading(numerators, UNIFORM_BITS))
+    """For each |y|, True with probability exp(−(|y| − σ²/t)²/(2σ²))."""
     sigma = math.sqrt(variance)
     far, near = sizes / sigma, sigma / scale
     needed = 0.5 * (far - near) ** 2
-    room = EXPONENTIAL.margin * (1.0 + drawn) + _ROUNDING * (1.0 + (far + near) ** 2)
-    kept = drawn > needed
-    certain = (np.abs(drawn - needed) > room) & (numerators >= TRUSTED)
+    room = _ROUNDING * (1.0 + (far + near) ** 2)
+
+    def exactly(index: int) -> Fraction:
+        return (int(sizes[index]) - variance / scale) ** 2 / (2 * variance)
+
+    return _coins(needed, room, exactly, rng)
+
+
+def exponential_coins(
+    exponents: Sequence[Fraction], count: int, rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """`count` rows of independent coins, each True with probability e^(−exponent)."""
+    floats = np.array([float(min(exponent, _SURE)) for exponent in exponents])
+    needed = np.tile(floats, count)
+    room = _ROUNDING * (1.0 + needed)
+    coins = _coins(needed, room, lambda index: exponents[index % len(exponents)], rng)
+    return coins.reshape(count, len(exponents))
+
+
+def _coins(
+    needed: Floats, room: Floats, exactly: Callable[[int], Fraction], rng: np.random.Generator
+) -> NDArray[np.bool_]:
+    """True with probability e^(−needed), by an exponential draw; `exactly` is asked in doubt."""
+    numerators = random_words(needed.size, rng) >> np.uint64(1)
+    drawn = EXPONENTIAL.quantile(leading(numerators, UNIFORM_BITS))
+    kept: NDArray[np.bool_] = drawn > needed
+    doubt = room + EXPONENTIAL.margin * (1.0 + drawn)
+    certain = (np.abs(drawn - needed) > doubt) & (numerators >= TRUSTED)
     for index in np.flatnonzero(~certain):
-        exact = (int(sizes[index]) - variance / scale) ** 2 / (2 * variance)
-        kept[index] = _exceeds(exact, LazyUniform(int(numerators[index]), UNIFORM_BITS), rng)
+        uniform = LazyUniform(int(numerators[index]), UNIFORM_BITS)
+        kept[index] = _exceeds(exactly(int(index)), uniform, rng)
     return kept
 
 
 def _exceeds(exponent: Fraction, uniform: LazyUniform, rng: np.random.Generator) -> bool:
     """Whether −ln u > exponent, with as many digits of u as that takes."""
+    if exponent == 0:
+        return True
     precision = FIRST_PRECISION
     while True:
         refine([uniform], rng)
