@@ -464,6 +464,26 @@ PERMUTE_AND_FLIP = Theorem(
     source="McKenna, Sheldon, NeurIPS 2020 (arXiv 2010.12603), Thm 1",
     proof="proofs/permute_and_flip.py",
 )
+SHUFFLED_REPORTS = Theorem(
+    name="shuffled-reports",
+    statement=(
+        "One of n shuffled reports, each ε₀-DP, is dominated by (A + Δ, C + 1 − A − Δ) against the "
+        "same with 1 − Δ, where C ~ Bin(n−1, e^(−ε₀)), A ~ Bin(C, ½) and Δ = 1 with probability "
+        "e^ε₀/(1 + e^ε₀)."
+    ),
+    source="Feldman, McMillan, Talwar, FOCS 2021 (arXiv 2012.12803v3), Thm 3.1",
+    proof="proofs/shuffled_reports.py",
+)
+LAST_ITERATE = Theorem(
+    name="last-iterate",
+    statement=(
+        "The last of k noisy steps that contract by c, and that a record moves by s, is μ-GDP with "
+        "μ² = (s·Σ cʲ)²/(σ²·Σ c²ʲ); in a set of diameter D, with (cᵏD + s·Σ cʲ)²/(σ²·Σ c²ʲ) for "
+        "any number k of last steps."
+    ),
+    source="Bok, Su, Altschuler, ICML 2024 (arXiv 2403.00278), Thm 3.1, 4.2 and 4.3",
+    proof="proofs/last_iterate.py",
+)
 DISCRETE_LAPLACE = Theorem(
     name="discrete-laplace",
     statement=(

@@ -98,6 +98,7 @@ def batch(batch: int, population: int) -> object:
     return spent(noise, REPLACE_ONE)
 
 
+_OPTIONAL = {"grid_exponent", "split", "most", "diameter"}
 SIMPLE = LeakyResponsePair(dpv.ApproxDP(epsilon=0.25))
 _LAPLACE = LaplacePair(scale=2.0, sensitivity=1.0)
 _RESPONSE = dpv.ApproxDP(epsilon=0.25)
@@ -141,6 +142,20 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
     "PermuteAndFlip": (
         known(dpv.PermuteAndFlip),
         {"epsilon": 2.0, "score_sensitivity": 1.0},
+    ),
+    "ShuffledReports": (
+        lambda **n: spent(dpv.ShuffledReports(**n), REPLACE_ONE),
+        {"local_epsilon": 1.0, "reports": 10},
+    ),
+    "LastIterate": (
+        lambda **n: spent(dpv.LastIterate(**n)),
+        {
+            "sigma": 2.0,
+            "l2_sensitivity": 1.0,
+            "steps": 4,
+            "contraction": 0.5,
+            "diameter": 8.0,
+        },
     ),
     "BestOf": (
         lambda **n: spent(dpv.BestOf(SIMPLE, runs="negative binomial", **n)),
@@ -284,9 +299,7 @@ def test_every_type_gives_the_same_answer_or_a_refusal(name: str, parameter: str
 @pytest.mark.parametrize(("name", "parameter"), CASES)
 def test_what_is_no_number_is_refused_in_one_sentence(name: str, parameter: str) -> None:
     ask, numbers = SIGNATURES[name]
-    optional = parameter in {"grid_exponent", "split", "most"} or name.startswith(
-        "Accountant.compare"
-    )
+    optional = parameter in _OPTIONAL or name.startswith("Accountant.compare")
     for wrong in NOT_NUMBERS:
         if wrong is None and optional:
             continue

@@ -20,12 +20,14 @@ from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
+from dpverify.mechanisms.last_iterate import LastIterate
 from dpverify.mechanisms.matrix import MatrixMechanism
 from dpverify.mechanisms.mixture import GaussianMixture
 from dpverify.mechanisms.noisy_max import NoisyMax
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
 from dpverify.mechanisms.selection import BestOf, PermuteAndFlip
+from dpverify.mechanisms.shuffled_reports import ShuffledReports
 from dpverify.mechanisms.sparse_vector import SparseVector
 from dpverify.mechanisms.subsampled import Subsampled, SubsampledWithoutReplacement
 
@@ -37,6 +39,7 @@ __all__ = [
     "Gaussian",
     "GaussianMixture",
     "Laplace",
+    "LastIterate",
     "LeakyRandomizedResponse",
     "MatrixMechanism",
     "NoisyMax",
@@ -44,6 +47,7 @@ __all__ = [
     "PermuteAndFlip",
     "RandomAllocation",
     "RandomizedResponse",
+    "ShuffledReports",
     "SparseVector",
     "Subsampled",
     "SubsampledWithoutReplacement",

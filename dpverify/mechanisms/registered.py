@@ -9,11 +9,13 @@ from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
+from dpverify.mechanisms.last_iterate import LastIterate
 from dpverify.mechanisms.matrix import MatrixMechanism
 from dpverify.mechanisms.mixture import GaussianMixture
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
 from dpverify.mechanisms.selection import BestOf, PermuteAndFlip
+from dpverify.mechanisms.shuffled_reports import ShuffledReports
 from dpverify.mechanisms.subsampled import Subsampled, SubsampledWithoutReplacement
 from dpverify.registry import Registry
 
@@ -38,6 +40,8 @@ for _name, _maker in {
     "gaussian_mixture": GaussianMixture,
     "matrix": MatrixMechanism,
     "permute_and_flip": PermuteAndFlip,
+    "shuffled_reports": ShuffledReports,
+    "last_iterate": LastIterate,
 }.items():
     MECHANISMS.add(_maker, name=_name)
 

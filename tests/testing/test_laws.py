@@ -79,6 +79,13 @@ TRIALS: dict[str, Trial] = {
         left=UP,
         right=DOWN,
     ),
+    "ShuffledReports": Trial(
+        mechanism=dpv.ShuffledReports(local_epsilon=1.0, reports=50), relation=BOTH
+    ),
+    "LastIterate": Trial(
+        mechanism=dpv.LastIterate(sigma=1.0, l2_sensitivity=0.5, steps=9, contraction=0.5),
+        relation=BOTH,
+    ),
     "BestOf": Trial(
         mechanism=dpv.BestOf(dpv.Gaussian(sigma=2.0), runs="geometric", mean=4.0), relation=BOTH
     ),
