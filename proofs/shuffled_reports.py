@@ -9,7 +9,7 @@ stays one under randomized response. So everything is a function of the number o
 More clones hide more: a further fair bit is added by whoever likes to.
 """
 
-from collections import Counter
+from collections import defaultdict
 from fractions import Fraction
 from itertools import product
 from math import comb
@@ -30,8 +30,8 @@ _TRUTH = _RATIO / (1 + _RATIO)
 
 def _clones(others: int, chance: Fraction) -> FinitePair:
     """Counts of bits with a binomial number of clones: P and Q of (A + Δ, C + 1 − A − Δ)."""
-    left: Counter[tuple[int, int]] = Counter()
-    right: Counter[tuple[int, int]] = Counter()
+    left: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    right: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
     for clones in range(others + 1):
         many = comb(others, clones) * chance**clones * (1 - chance) ** (others - clones)
         for zeros in range(clones + 1):
@@ -45,7 +45,7 @@ def _clones(others: int, chance: Fraction) -> FinitePair:
 
 def _shuffle(laws: list[tuple[Fraction, ...]]) -> dict[tuple[int, ...], Fraction]:
     """The law of the sorted reports."""
-    found: Counter[tuple[int, ...]] = Counter()
+    found: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
     for outcome in product(*(range(len(law)) for law in laws)):
         mass = Fraction(1)
         for law, report in zip(laws, outcome, strict=True):

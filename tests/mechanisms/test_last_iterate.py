@@ -17,8 +17,8 @@ ADD = dpv.Relation.ADD_REMOVE
 
 
 def run(**changed: Any) -> dpv.LastIterate:  # noqa: ANN401
-    given = {"sigma": 1.0, "l2_sensitivity": 0.5, "steps": 3, "contraction": 0.5}
-    return dpv.LastIterate(**given | changed)  # type: ignore[arg-type]
+    given: dict[str, Any] = {"sigma": 1.0, "l2_sensitivity": 0.5, "steps": 3, "contraction": 0.5}
+    return dpv.LastIterate(**given | changed)
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def exponential_coins(
     exponents: Sequence[Fraction], count: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """`count` rows of independent coins, each True with probability e^(−exponent)."""
-    floats = np.array([float(min(exponent, _SURE)) for exponent in exponents])
+    floats = np.array([float(min(exponent, Fraction(_SURE))) for exponent in exponents])
     needed = np.tile(floats, count)
     room = _ROUNDING * (1.0 + needed)
     coins = _coins(needed, room, lambda index: exponents[index % len(exponents)], rng)

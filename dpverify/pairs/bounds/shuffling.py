@@ -55,7 +55,9 @@ def _clones(epsilon: float, reports: int, nodes: Floats) -> Floats:
     weights = np.minimum(np.maximum(weights, 0.0) * (1.0 + _FLOATS) + 1e-16, tail * (1 + _FLOATS))
     truth = 1.0 / (1.0 + math.exp(-epsilon))
     first = float(binom.cdf(low - 1, reports - 1, chance)) * (1.0 + _FLOATS)
-    return np.array([first + weights @ _counts(starts, truth, float(node)) for node in nodes])
+    return np.array(
+        [first + weights @ _counts(starts.astype(np.float64), truth, float(node)) for node in nodes]
+    )
 
 
 def _counts(clones: Floats, truth: float, epsilon: float) -> Floats:

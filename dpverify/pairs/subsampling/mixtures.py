@@ -55,7 +55,7 @@ class GaussianMixturePair(Pair):
             )
         shifts = tuple(as_between("shifts", shift, 0.0, 1e100) for shift in self.shifts)
         weights = tuple(as_between("weights", weight, 0.0, 1.0) for weight in self.weights)
-        total = sum(map(Fraction, weights))
+        total = sum(map(Fraction, weights), Fraction(0))
         if abs(total - 1) > len(weights) * Fraction(1, 2**50):
             raise InvalidParameter(f"sum(weights)={float(total)!r} must be 1")
         settle(self, shifts=shifts, weights=weights)
@@ -107,7 +107,7 @@ class GaussianMixturePair(Pair):
     @property
     def _still(self) -> Fraction:
         """The probability of no shift at all."""
-        total = sum(map(Fraction, self.weights))
+        total = sum(map(Fraction, self.weights), Fraction(0))
         none = (w for c, w in zip(self.shifts, self.weights, strict=True) if c == 0)
         return sum(map(Fraction, none), Fraction(0)) / total
 

@@ -22,7 +22,8 @@ ADD = dpv.Relation.ADD_REMOVE
 
 
 def noise(**changed: Any) -> dpv.MatrixMechanism:  # noqa: ANN401
-    return dpv.MatrixMechanism(**{"strategy": "tree", "steps": 8, "sigma": 2.0} | changed)
+    given: dict[str, Any] = {"strategy": "tree", "steps": 8, "sigma": 2.0}
+    return dpv.MatrixMechanism(**given | changed)
 
 
 @pytest.mark.parametrize(
