@@ -83,4 +83,5 @@ class LastIterate:
         if bound.squared_mu >= Fraction(attained):
             return bound
         step = (Fraction(self.l2_sensitivity) / Fraction(self.sigma)) ** 2
-        return BetweenPair(bound, GaussianPair(min(step, bound.squared_mu)))
+        lower = GaussianPair(min(step, bound.squared_mu))
+        return BetweenPair(bound, lower, theorem=LAST_ITERATE)

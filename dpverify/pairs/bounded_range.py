@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from flint import arb, ctx
 
@@ -14,6 +15,7 @@ from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.ramps import Noise, Ramp
+from dpverify.theorems import BOUNDED_RANGE, Theorem
 
 _LEAST, _LARGEST = 1e-6, 500.0  # ranges within which floats tell the two outcomes apart
 
@@ -30,6 +32,8 @@ class BoundedRangePair(Pair):
     >>> BoundedRangePair(2.0).delta(0.0)  # tanh(ε/4)
     0.46211715726000985
     """
+
+    theorem: ClassVar[Theorem] = BOUNDED_RANGE
 
     epsilon_range: float
     singular_mass = 0.0

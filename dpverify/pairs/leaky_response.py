@@ -16,6 +16,7 @@ from dpverify.pairs.bounds.group import group_points
 from dpverify.pairs.discrete.laplace import DiscreteLaplacePair
 from dpverify.pairs.loss_law import LossLaw, log_of, rest_of
 from dpverify.pairs.ramps import UNIT
+from dpverify.theorems import GROUP_PRIVACY
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class LeakyResponsePair(Pair):
         steps = DiscreteLaplacePair(scale=scale, shift=size)
         if self.worst.delta == 0:
             return steps
-        return BetweenPair(group_points(self, size), steps)
+        return BetweenPair(group_points(self, size), steps, theorem=GROUP_PRIVACY)
 
     def loss_law(self) -> LossLaw:
         """Loss ε with probability (1−δ)·e^ε/(1+e^ε), −ε otherwise unless it leaks."""

@@ -23,6 +23,7 @@ _FINEST = 1e-5  # a common divisor below this share of the largest gap is none
 _CLOSE = 1e-11  # relative distance from a multiple that counts as none
 _MOST_PAIRS = 1 << 22  # atoms of a product before equal losses are merged
 _MOST_ATOMS = 1 << 17  # and after
+_SKIPPED = 64  # nodes of a lattice between two of a grid that need not be exact
 _SAME = 1e-11  # losses that are this close are merged
 
 PairParts = Sequence[tuple[Pair, int]]
@@ -52,7 +53,9 @@ class Prepared:
         if not self.gap:
             return target
         if self.is_lattice:
-            return self.gap
+            # A grid that is very much finer than needed may skip most of its nodes.
+            skipped = math.floor(target / self.gap)
+            return self.gap * skipped if skipped > _SKIPPED else self.gap
         parts = math.ceil(self.gap / target)
         return self.gap / parts if parts > 1 or self.gap > target / 16.0 else target
 

@@ -93,7 +93,9 @@ class MatrixMechanism:
         found = self.squared_sensitivity
         scale = (Fraction(self.l2_sensitivity) / Fraction(self.sigma)) ** 2
         upper, lower = (GaussianPair(Fraction(e) * scale) for e in (found.upper, found.lower))
-        return upper if found.width <= _SAME * found.upper else BetweenPair(upper, lower)
+        if found.width <= _SAME * found.upper:
+            return upper
+        return BetweenPair(upper, lower, theorem=MATRIX_MECHANISM)
 
     def amplified(self, *, rate: float, relation: Relation) -> Accountant:
         """All steps on Poisson samples, in turn from as many parts of the data as C has bands.

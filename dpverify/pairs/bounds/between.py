@@ -7,24 +7,27 @@ from flint import arb
 from dpverify.guarantees import Bracket
 from dpverify.pairs.base import Pair
 from dpverify.pairs.loss_law import AnyLossLaw
+from dpverify.theorems import EXACT_PROFILE, Theorem
 
 
 @dataclass(frozen=True, slots=True)
 class BetweenPair(Pair):
     """`upper` dominates what is meant, and that dominates `lower`: every answer has both ends.
 
-    `mirrored` is what it dominates with its sides exchanged, where that is not `lower.reversed`.
+    `mirrored` is what it dominates with its sides exchanged, where that is not `lower.reversed`;
+    `theorem` says why.
     """
 
     upper: Pair
     lower: Pair
     mirrored: Pair | None = None
+    theorem: Theorem = EXACT_PROFILE
 
     @property
     def reversed(self) -> "BetweenPair":
         if self.mirrored is None:
-            return BetweenPair(self.upper.reversed, self.lower.reversed)
-        return BetweenPair(self.upper.reversed, self.mirrored, self.lower)
+            return BetweenPair(self.upper.reversed, self.lower.reversed, theorem=self.theorem)
+        return BetweenPair(self.upper.reversed, self.mirrored, self.lower, self.theorem)
 
     @property
     def attained(self) -> tuple[Pair, Pair]:
@@ -47,15 +50,15 @@ class BetweenPair(Pair):
 
     def delta_bracket(self, epsilon: float) -> Bracket:
         low, high = (side.delta_bracket(epsilon) for side in (self.lower, self.upper))
-        return Bracket(min(low.lower, high.upper), high.upper, high.theorem)
+        return Bracket(min(low.lower, high.upper), high.upper, self.theorem)
 
     def epsilon_bracket(self, delta: float) -> Bracket:
         low, high = (side.epsilon_bracket(delta) for side in (self.lower, self.upper))
-        return Bracket(min(low.lower, high.upper), high.upper, high.theorem)
+        return Bracket(min(low.lower, high.upper), high.upper, self.theorem)
 
     def loss_law(self) -> AnyLossLaw:
         return self.upper.loss_law()
 
     @property
     def either_way(self) -> Pair:
-        return BetweenPair(self.upper.either_way, self.lower)
+        return BetweenPair(self.upper.either_way, self.lower, theorem=self.theorem)

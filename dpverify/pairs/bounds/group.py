@@ -18,6 +18,7 @@ from dpverify.arrays import Floats
 from dpverify.pairs.base import Pair
 from dpverify.pairs.bounds.between import BetweenPair
 from dpverify.pairs.bounds.points import PointsPair
+from dpverify.theorems import GROUP_PRIVACY
 
 _CELLS = 1024  # of the range of ε, on either side of 0
 _LEAST = 1e-18  # the profile is followed down to about here
@@ -27,7 +28,7 @@ _ROUNDING = 1e-12  # of one sum in floats, relative, with much room
 
 def group_bound(pair: Pair, size: int) -> Pair:
     """What bounds a group of `size` records, each of which is bounded by `pair` either way."""
-    return BetweenPair(group_points(pair.either_way, size), pair)
+    return BetweenPair(group_points(pair.either_way, size), pair, theorem=GROUP_PRIVACY)
 
 
 @lru_cache(maxsize=64)

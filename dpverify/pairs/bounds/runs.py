@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from dpverify.arrays import Floats
 
 
-class Runs(ABC):
+class NumberOfRuns(ABC):
     """The distribution of the number of runs."""
 
     @abstractmethod
@@ -26,7 +26,7 @@ class Runs(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class NegativeBinomial(Runs):
+class NegativeBinomial(NumberOfRuns):
     """K ≥ 1 with P(K = k) ∝ (1−γ)^k·Γ(k+η)/k!: geometric at η = 1, logarithmic at η = 0.
 
     f′(1 − u) ∝ (γ + (1−γ)·u)^(−η−1). [Papernot, Steinke, ICLR 2022, Def. 1 (arXiv 2110.03620v2)]
@@ -69,7 +69,7 @@ class NegativeBinomial(Runs):
 
 
 @dataclass(frozen=True, slots=True)
-class Poisson(Runs):
+class Poisson(NumberOfRuns):
     """K ≥ 0 with mean m: f(1 − u) = e^(−m·u)."""
 
     mean: float

@@ -30,9 +30,10 @@ from dpverify.balls import ball
 from dpverify.pairs.base import Pair
 from dpverify.pairs.bounds.between import BetweenPair
 from dpverify.pairs.bounds.points import PointsPair
-from dpverify.pairs.bounds.runs import Runs
+from dpverify.pairs.bounds.runs import NumberOfRuns
 from dpverify.pairs.subsampling.allocation import RatioPair
 from dpverify.pairs.subsampling.ratios import Ratios
+from dpverify.theorems import PRIVATE_SELECTION
 
 _CELLS = 512
 _LEAST = 1e-25  # the profile is followed down to about here
@@ -46,7 +47,7 @@ _INSTANCE_ERROR = 1e-8
 
 
 @lru_cache(maxsize=64)
-def best_of(pair: Pair, runs: Runs) -> Pair:
+def best_of(pair: Pair, runs: NumberOfRuns) -> Pair:
     """What bounds the best of `runs` runs of a mechanism with this pair, whatever is best."""
     nodes = _nodes(pair)
     base = PointsPair(
@@ -60,7 +61,7 @@ def best_of(pair: Pair, runs: Runs) -> Pair:
     forward, backward = (tuple(np.minimum(side.bound(runs, outer), 1.0).tolist()) for side in sides)
     upper = PointsPair(tuple(outer.tolist()), forward, backward)
     lower, other = (_instance(side, runs, nodes[-1]) for side in (pair, pair.reversed))
-    return BetweenPair(upper, lower, other)
+    return BetweenPair(upper, lower, other, PRIVATE_SELECTION)
 
 
 def _nodes(pair: Pair) -> Floats:
@@ -89,13 +90,13 @@ class _Finite:
         right = np.exp(law.log_masses[order] - ratios)
         return cls(ratios, left, right, pair.singular_mass, pair.reversed.singular_mass)
 
-    def steepest(self, runs: Runs) -> float:
+    def steepest(self, runs: NumberOfRuns) -> float:
         """ln 1/r: along the trade-off curve of sets that Q prefers; largest at its corners."""
         u = np.concatenate([[0.0], np.cumsum(self.left[::-1])])
         v = np.concatenate([[0.0], np.cumsum(self.right[::-1])]) + self.only_right + _ROUNDING**1.5
         return max(runs.steepest(u, np.minimum(v, 1.0)), 0.0) * (1.0 + _ROUNDING)
 
-    def bound(self, runs: Runs, epsilons: Floats) -> Floats:
+    def bound(self, runs: NumberOfRuns, epsilons: Floats) -> Floats:
         """Σ (1 − x·r·Q/P)₊ times the share of the best that each outcome has, best ratios first."""
         starts = self.only_left + np.concatenate([[0.0], np.cumsum(self.left)[:-1]])
         shares = runs.between(starts, self.left)
@@ -108,7 +109,7 @@ class _Finite:
         return bounds
 
 
-def _instance(pair: Pair, runs: Runs, reach: float) -> Pair:
+def _instance(pair: Pair, runs: NumberOfRuns, reach: float) -> Pair:
     """The pair of an order in which what speaks most for Q wins, then what speaks for P."""
     with ctx.workprec(_BITS):
         losses = np.linspace(reach, -reach, _INSTANCE_CELLS + 1)[1:-1]

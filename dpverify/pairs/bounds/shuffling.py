@@ -22,6 +22,7 @@ from dpverify.pairs.bounds.points import PointsPair
 from dpverify.pairs.loss import log_binomial
 from dpverify.pairs.subsampling.allocation import RatioPair
 from dpverify.pairs.subsampling.ratios import Ratios
+from dpverify.theorems import SHUFFLED_REPORTS
 
 _NODES = 256
 _BLOCKS = 1500  # of numbers of clones
@@ -37,7 +38,7 @@ def shuffled(epsilon: float, reports: int) -> Pair:
     deltas = tuple(np.minimum(_clones(epsilon, reports, nodes), 1.0).tolist())
     deltas = (*deltas[:-1], 0.0)  # at ε₀ itself every report is private
     upper = PointsPair(tuple(nodes.tolist()), deltas, deltas)
-    return BetweenPair(upper, _response(epsilon, reports))
+    return BetweenPair(upper, _response(epsilon, reports), theorem=SHUFFLED_REPORTS)
 
 
 def _clones(epsilon: float, reports: int, nodes: Floats) -> Floats:

@@ -13,11 +13,11 @@ import dpverify as dpv
 from dpverify.cli.expression import parse
 from dpverify.errors import InvalidParameter
 from dpverify.pairs import FinitePair, GaussianPair, LeakyResponsePair
-from dpverify.pairs.bounds.runs import NegativeBinomial, Poisson, Runs
+from dpverify.pairs.bounds.runs import NegativeBinomial, NumberOfRuns, Poisson
 from dpverify.pairs.bounds.selection import best_of
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
-KINDS: list[Runs] = [
+KINDS: list[NumberOfRuns] = [
     NegativeBinomial(1.0, 0.2),
     NegativeBinomial(0.0, 0.1),
     NegativeBinomial(-0.5, 0.1),
@@ -26,7 +26,7 @@ KINDS: list[Runs] = [
 ]
 
 
-def masses(runs: Runs, most: int = 600) -> np.ndarray:
+def masses(runs: NumberOfRuns, most: int = 600) -> np.ndarray:
     """P(K = k) for k from 0 on, from the definition, by log-gammas."""
     k = np.arange(1.0, most)
     if isinstance(runs, Poisson):
@@ -38,7 +38,7 @@ def masses(runs: Runs, most: int = 600) -> np.ndarray:
     return np.concatenate([[0.0], weights / weights.sum()])
 
 
-def enumerated(law: list[float], runs: Runs) -> np.ndarray:
+def enumerated(law: list[float], runs: NumberOfRuns) -> np.ndarray:
     """The best of K runs, outputs listed from the best on, then "no run": Σ_k P(K = k)·(…)."""
     chances = masses(runs)
     k = np.arange(len(chances))
@@ -64,7 +64,7 @@ LAWS = [
 @pytest.mark.parametrize("runs", KINDS, ids=str)
 @pytest.mark.parametrize(("left", "right"), LAWS)
 def test_every_order_lies_below_the_bound(
-    runs: Runs, left: list[float], right: list[float]
+    runs: NumberOfRuns, left: list[float], right: list[float]
 ) -> None:
     exact = [[Fraction(str(x)) for x in law] for law in (left, right)]
     pair = FinitePair(left=exact[0], right=exact[1])
