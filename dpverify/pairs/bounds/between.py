@@ -56,6 +56,17 @@ class BetweenPair(Pair):
         low, high = (side.epsilon_bracket(delta) for side in (self.lower, self.upper))
         return Bracket(min(low.lower, high.upper), high.upper, self.theorem)
 
+    def trade_off_ball(self, false_alarm: arb) -> arb:
+        """That of the upper pair: the attacker's error is rounded down."""
+        return self.upper.trade_off_ball(false_alarm)
+
+    def renyi_ball(self, order: arb) -> arb:
+        """That of the upper pair, as for every pair that is bounded from above."""
+        return self.upper.renyi_ball(order)
+
+    def kullback_leibler_ball(self) -> arb:
+        return self.upper.kullback_leibler_ball()
+
     def loss_law(self) -> AnyLossLaw:
         return self.upper.loss_law()
 

@@ -30,6 +30,8 @@ from dpverify.pairs.subsampling.ratios import from_cells
 _CELLS = 4096
 _REACH = 14.0  # standard deviations that are divided into cells
 _BITS = 192
+_STEPS = 12  # of Newton, in floats
+_RADIUS = 1e-6  # around where they end
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +141,37 @@ class GaussianMixturePair(Pair):
         """Where the ratio is e^loss; between what the largest shift alone and its weight allow."""
         c, w = max(((c, w) for c, w in self._terms()), key=lambda term: float(term[0]))
         high = (loss - w.log()) / c + c / 2  # there the largest shift alone reaches the ratio
+        near = self._newton(loss.exp(), float(high.mid()))
+        if near is not None:
+            return near
         low = high.min(loss / c)
         while not self.ratio(low.mid()) < loss.exp():
             low -= 1 + abs(low)
         return falling_root(lambda z: -self.ratio(z), -loss.exp(), low, high + 1)
+
+    def _newton(self, target: arb, start: float) -> arb | None:
+        """Where the ratio is `target`, by interval Newton steps from what floats guess."""
+        guess = start
+        for _ in range(_STEPS):  # the ratio is convex: from the right, steps never pass the root
+            value, slope = (float(part.mid()) for part in self._value_and_slope(ball(guess)))
+            guess -= (value - float(target.mid())) / slope
+        around = arb(guess, _RADIUS)
+        while True:
+            center = around.mid()
+            root = center - (self.ratio(center) - target) / self._value_and_slope(around)[1]
+            if not around.contains(root):
+                return None
+            if 2 * root.rad() >= around.rad():
+                return around
+            around = root
+
+    def _value_and_slope(self, outcome: arb) -> tuple[arb, arb]:
+        """The ratio and its derivative."""
+        value = slope = arb(0)
+        for c, w in self._terms():
+            part = w * (c * outcome - c * c / 2).exp()
+            value, slope = value + part, slope + c * part
+        return value, slope
 
     def loss_law(self) -> LossLaw:
         return self.upper.loss_law()

@@ -70,7 +70,7 @@ def enumerated(matrix: Floats, separation: int, most: int) -> float:
     return largest
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.integers(3, 7), st.integers(1, 3), st.integers(1, 3))
 def test_separated_patterns_against_enumeration(
     seed: int, steps: int, separation: int, most: int

@@ -75,7 +75,7 @@ def test_the_profile_alone_meets_the_shifted_noise(size: int) -> None:
             assert truth.lower <= bound.delta(epsilon) <= truth.upper * 1.005 + 1e-6
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 3))
 def test_every_chain_lies_below_the_bound(seed: int, size: int) -> None:
     """Random chains of laws; the pair of one step is the greatest profile of all of them."""
