@@ -460,6 +460,113 @@ BERNSTEIN = Theorem(
     source="Bernstein, 1915; Lane, Riesenfeld, BIT 21, 1981",
     proof="proofs/bernstein.py",
 )
+GROUP_PRIVACY = Theorem(
+    name="group-privacy",
+    statement=(
+        "Datasets k steps apart, each step of which keeps to the profile δ either way, keep to "
+        "Σ e^(ε₁+…+εᵢ₋₁)·δ(εᵢ) at ε = ε₁ + … + ε_k, for every split; noise of a location family "
+        "whose shift is k times as large attains the best split."
+    ),
+    source="Dong, Roth, Su, JRSS B 2022, Thm 2.14 (arXiv 1905.02383v3); Dwork, Roth, 2014, Thm 2.2",
+    proof="proofs/group_privacy.py",
+)
+PRIVATE_SELECTION = Theorem(
+    name="private-selection",
+    statement=(
+        "If only the best of K runs is released, f is the generating function of K and r the least "
+        "f′(1−v)/f′(1−u) over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, "
+        "with ℓ the likelihood ratios in falling order; so ε-DP runs stay (2+η)·ε-DP for a "
+        "negative binomial K of shape η, 3ε-DP for a geometric one."
+    ),
+    source=(
+        "Liu, Talwar, STOC 2019 (arXiv 1811.07971); Papernot, Steinke, ICLR 2022 (arXiv "
+        "2110.03620v2); the weighting of outcomes here sharpens Koskela, Redberg, Wang, ICML 2024"
+    ),
+    proof="proofs/private_selection.py",
+)
+GAUSSIAN_MIXTURE = Theorem(
+    name="gaussian-mixture",
+    statement=(
+        "Gaussian noise on an answer that moves by a random vector of length at most cᵢ, with "
+        "probability wᵢ, is dominated in both directions by Σ wᵢ·N(cᵢ, σ²) against N(0, σ²)."
+    ),
+    source=(
+        "Choquette-Choo, Ganesh, Steinke, Thakurta, ICLR 2024 (arXiv 2310.15526); here by "
+        "comonotone sums"
+    ),
+    proof="proofs/gaussian_mixture.py",
+)
+MATRIX_MECHANISM = Theorem(
+    name="matrix-mechanism",
+    statement=(
+        "C·x + N(0, σ²) is the Gaussian mechanism whose sensitivity is the largest length of "
+        "Σ C[:, j]·u_j over the steps of one record: the root of the largest Σ Xᵢⱼ where "
+        "X = CᵀC ≥ 0; with b bands and samples drawn in turn from b parts of the data, n steps are "
+        "⌈n/b⌉ subsampled Gaussians."
+    ),
+    source=(
+        "Denisov et al., NeurIPS 2022 (arXiv 2202.08312); Choquette-Choo et al., NeurIPS 2023 "
+        "(arXiv 2306.08153v2), Thm 4 and Alg. 2"
+    ),
+    proof="proofs/matrix_mechanism.py",
+)
+BOUNDED_RANGE = Theorem(
+    name="bounded-range",
+    statement=(
+        "The losses of the exponential mechanism lie in a range of length ε, and such pairs are "
+        "dominated by one with δ(ε′) = (1 − e^((ε′−ε)/2))²/(1 − e^(−ε)); no single mechanism "
+        "attains it at every ε′."
+    ),
+    source="Dong, Durfee, Rogers, ICML 2020 (arXiv 1909.13830v2), Lemma 3.4 and Thm 3.1",
+    proof="proofs/bounded_range.py",
+)
+PERMUTE_AND_FLIP = Theorem(
+    name="permute-and-flip",
+    statement=(
+        "The first of the candidates, in random order, whose coin of probability "
+        "exp(ε·(score − best)/(2Δ)) shows heads is an ε-DP choice; ∝ Δ if scores are monotone."
+    ),
+    source="McKenna, Sheldon, NeurIPS 2020 (arXiv 2010.12603), Thm 1",
+    proof="proofs/permute_and_flip.py",
+)
+SHUFFLED_REPORTS = Theorem(
+    name="shuffled-reports",
+    statement=(
+        "One of n shuffled reports, each ε₀-DP, is dominated by (A + Δ, C + 1 − A − Δ) against the "
+        "same with 1 − Δ, where C ~ Bin(n−1, e^(−ε₀)), A ~ Bin(C, ½) and Δ = 1 with probability "
+        "e^ε₀/(1 + e^ε₀)."
+    ),
+    source="Feldman, McMillan, Talwar, FOCS 2021 (arXiv 2012.12803v3), Thm 3.1",
+    proof="proofs/shuffled_reports.py",
+)
+LAST_ITERATE = Theorem(
+    name="last-iterate",
+    statement=(
+        "The last of k noisy steps that contract by c, and that a record moves by s, is μ-GDP with "
+        "μ² = (s·Σ cʲ)²/(σ²·Σ c²ʲ); in a set of diameter D, with (cᵏD + s·Σ cʲ)²/(σ²·Σ c²ʲ) for "
+        "any number k of last steps."
+    ),
+    source="Bok, Su, Altschuler, ICML 2024 (arXiv 2403.00278), Thm 3.1, 4.2 and 4.3",
+    proof="proofs/last_iterate.py",
+)
+DISCRETE_LAPLACE = Theorem(
+    name="discrete-laplace",
+    statement=(
+        "Integer noise with P(k) ∝ e^(−|k|/b) on whole answers of ℓ1 sensitivity Δ is (Δ/b)-DP; "
+        "one coordinate that moves by Δ is the worst case."
+    ),
+    source="Ghosh, Roughgarden, Sundararajan, STOC 2009; here by stochastic order of the loss",
+    proof="proofs/discrete_laplace.py",
+)
+DISCRETE_GAUSSIAN = Theorem(
+    name="discrete-gaussian",
+    statement=(
+        "Integer noise with P(k) ∝ e^(−k²/(2σ²)) on whole answers of ℓ1 sensitivity Δ is "
+        "Δ²/(2σ²)-zCDP; one coordinate that moves by Δ is the worst case."
+    ),
+    source="Canonne, Kamath, Steinke, NeurIPS 2020 (arXiv 2004.00010v6), Thm 4, Prop. 5",
+    proof="proofs/discrete_gaussian.py",
+)
 
 REGISTRY: tuple[Theorem, ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, Theorem)

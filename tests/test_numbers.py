@@ -17,7 +17,13 @@ from dpverify.accounting.rules.advanced import AdvancedComposition
 from dpverify.accounting.rules.optimal import OptimalComposition
 from dpverify.accounting.rules.unequal import UnequalComposition
 from dpverify.errors import DPVerifyError, InvalidParameter, as_between, as_count, as_real
-from dpverify.pairs import GaussianPair, LaplacePair, SubsampledPair, WithoutReplacementPair
+from dpverify.pairs import (
+    GaussianPair,
+    LaplacePair,
+    LeakyResponsePair,
+    SubsampledPair,
+    WithoutReplacementPair,
+)
 
 ADD_REMOVE, REPLACE_ONE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 DELTA = 1 / 1024
@@ -105,6 +111,8 @@ def batch(batch: int, population: int) -> object:
     return spent(noise, REPLACE_ONE)
 
 
+_OPTIONAL = {"grid_exponent", "split", "most", "diameter", "seconds"}
+SIMPLE = LeakyResponsePair(dpv.ApproxDP(epsilon=0.25))
 _LAPLACE = LaplacePair(scale=2.0, sensitivity=1.0)
 _RESPONSE = dpv.ApproxDP(epsilon=0.25)
 _PARTS = ((_RESPONSE, 2), (dpv.ApproxDP(epsilon=0.5), 3))
@@ -125,6 +133,49 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
         known(dpv.Laplace),
         {"scale": 2.0, "l1_sensitivity": 1.0, "grid_exponent": 4},
     ),
+    "GaussianMixture": (
+        lambda sigma: spent(
+            dpv.GaussianMixture(sigma=sigma, l2_sensitivities=(0, 1), weights=(0.5, 0.5))
+        ),
+        {"sigma": 2.0},
+    ),
+    "MatrixMechanism": (
+        lambda **n: spent(
+            dpv.MatrixMechanism(strategy="square root", participation="separated", **n)
+        ),
+        {
+            "sigma": 2.0,
+            "l2_sensitivity": 1.0,
+            "period": 2,
+            "most": 2,
+            "steps": 4,
+            "bands": 2,
+        },
+    ),
+    "PermuteAndFlip": (
+        known(dpv.PermuteAndFlip),
+        {"epsilon": 2.0, "score_sensitivity": 1.0},
+    ),
+    "ShuffledReports": (
+        lambda **n: spent(dpv.ShuffledReports(**n), REPLACE_ONE),
+        {"local_epsilon": 1.0, "reports": 10},
+    ),
+    "LastIterate": (
+        lambda **n: spent(dpv.LastIterate(**n)),
+        {
+            "sigma": 2.0,
+            "l2_sensitivity": 1.0,
+            "steps": 4,
+            "contraction": 0.5,
+            "diameter": 8.0,
+        },
+    ),
+    "BestOf": (
+        lambda **n: spent(dpv.BestOf(SIMPLE, runs="negative binomial", **n)),
+        {"mean": 4.0, "shape": 1.0},
+    ),
+    "DiscreteGaussian": (known(dpv.DiscreteGaussian), {"sigma": 2.0, "l1_sensitivity": 1}),
+    "DiscreteLaplace": (known(dpv.DiscreteLaplace), {"scale": 2.0, "l1_sensitivity": 1}),
     "NormMechanism": (
         known(dpv.NormMechanism),
         {"scale": 2.0, "sensitivity": 1.0, "norm": 2.0, "grid_exponent": 4},
@@ -283,9 +334,7 @@ def test_every_type_gives_the_same_answer_or_a_refusal(name: str, parameter: str
 @pytest.mark.parametrize(("name", "parameter"), CASES)
 def test_what_is_no_number_is_refused_in_one_sentence(name: str, parameter: str) -> None:
     ask, numbers = SIGNATURES[name]
-    optional = parameter in {"grid_exponent", "split", "seconds"} or name.startswith(
-        "Accountant.compare"
-    )
+    optional = parameter in _OPTIONAL or name.startswith("Accountant.compare")
     for wrong in NOT_NUMBERS:
         if wrong is None and optional:
             continue

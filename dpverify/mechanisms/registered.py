@@ -5,11 +5,17 @@ from typing import Any
 
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.mechanisms.allocation import RandomAllocation, Shuffled
+from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
+from dpverify.mechanisms.last_iterate import LastIterate
+from dpverify.mechanisms.matrix import MatrixMechanism
+from dpverify.mechanisms.mixture import GaussianMixture
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
+from dpverify.mechanisms.selection import BestOf, PermuteAndFlip
+from dpverify.mechanisms.shuffled_reports import ShuffledReports
 from dpverify.mechanisms.subsampled import (
     Subsampled,
     SubsampledWithoutReplacement,
@@ -34,6 +40,14 @@ for _name, _maker in {
     "subsampled_with_replacement": SubsampledWithReplacement,
     "random_allocation": RandomAllocation,
     "shuffled": Shuffled,
+    "discrete_gaussian": DiscreteGaussian,
+    "discrete_laplace": DiscreteLaplace,
+    "best_of": BestOf,
+    "gaussian_mixture": GaussianMixture,
+    "matrix": MatrixMechanism,
+    "permute_and_flip": PermuteAndFlip,
+    "shuffled_reports": ShuffledReports,
+    "last_iterate": LastIterate,
 }.items():
     MECHANISMS.add(_maker, name=_name)
 

@@ -200,6 +200,12 @@ class Pair(ABC):
         """One pair for `times` runs of this one and `others` of another, if a formula is known."""
         return None
 
+    def grouped(self, size: int) -> "Pair":
+        """What bounds a group of `size` records that change together, by the profile alone."""
+        from dpverify.pairs.bounds.group import group_bound  # noqa: PLC0415  # made of pairs
+
+        return self if size == 1 else group_bound(self, size)
+
     def check(self) -> None:
         """Raise if the profile cannot be that of a pair; run when it is first composed."""
         if type(self).__module__.partition(".")[0] == __name__.partition(".")[0]:

@@ -81,6 +81,10 @@ class GaussianPair(Pair):
     def loss_law(self) -> LossLaw:
         return normal_law(float(self.mu), left=1.0, right=0.0)
 
+    def grouped(self, size: int) -> "GaussianPair":
+        """The shifts of all records may point the same way."""
+        return GaussianPair(self.squared_mu * size**2)
+
     def merged(self, times: int, other: Pair | None, others: int) -> Pair | None:
         """The μ² add up. [DRS22 Cor. 2]"""
         if other is None:

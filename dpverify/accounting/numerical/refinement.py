@@ -133,7 +133,7 @@ class _Attempts:
         self.state = self.state.following(step, width, self.tolerance, tilted)
         if abs(tilted.tilt - saddle.tilt) >= 0.2 * saddle.tilt:
             return ends, ""
-        if self.prepared.is_lattice:
+        if self.prepared.is_lattice and step == self.prepared.gap:
             return ends, ROUNDING_LIMIT
         if step == _finest(self.parts, window):
             return ends, GRID_LIMIT

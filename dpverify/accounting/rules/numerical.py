@@ -18,6 +18,9 @@ from dpverify.accounting.rules.basic import Basic
 from dpverify.accounting.rules.rule import Answer, Rule, worse
 from dpverify.guarantees import ApproxDP, Bracket, End
 from dpverify.pairs.base import Pair
+from dpverify.pairs.bounded_range import BoundedRangePair
+from dpverify.pairs.discrete.gaussian import DiscreteGaussianPair
+from dpverify.pairs.discrete.laplace import DiscreteLaplacePair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
@@ -29,6 +32,7 @@ LARGEST_SQUARED_MU = Fraction(625)
 LARGEST_LOSS = 500.0
 LEAST_MIXED = 1e-14  # rates, and shifts of mixed noise, below which losses drown in rounding
 LEAST_SHIFT = 1e-200  # of noise that is not mixed
+_MOST_STEPS = 1 << 16  # of a discrete shift that stands in for a larger one
 LARGEST_SHIFT = 2000.0  # of plain Laplace noise, whose losses have two atoms at the ends
 NOTE = "a part whose losses no grid holds is replaced by a simpler bound, in the safe direction"
 
@@ -114,6 +118,8 @@ def _is_tiny(pair: Pair) -> bool:
             return _is_below(pair, LEAST_SHIFT)
         case LeakyResponsePair(worst=worst):
             return 0 < worst.epsilon < LEAST_SHIFT
+        case BoundedRangePair(epsilon_range=width):
+            return 0 < width < LEAST_SHIFT
         case _:
             return False
 
@@ -135,8 +141,12 @@ def _is_huge(pair: Pair) -> bool:
             return _is_huge(base)
         case GaussianPair(squared_mu=squared_mu):
             return squared_mu > LARGEST_SQUARED_MU
-        case LaplacePair():
+        case LaplacePair() | DiscreteLaplacePair():
             return pair.max_loss > LARGEST_SHIFT
+        case BoundedRangePair(epsilon_range=width):
+            return width > LARGEST_LOSS
+        case DiscreteGaussianPair(sigma=sigma, shift=shift):
+            return (shift / Fraction(sigma)) ** 2 > LARGEST_SQUARED_MU
         case LeakyResponsePair(worst=worst):
             return LARGEST_LOSS < worst.epsilon < math.inf
         case _:
@@ -159,6 +169,11 @@ def tamed(pair: Pair, end: End) -> Pair:
                 return LeakyResponsePair(ApproxDP(epsilon=0.0, delta=rate))
             case _:
                 return LeakyResponsePair(ApproxDP(epsilon=math.inf))
+    return _smaller(pair)
+
+
+def _smaller(pair: Pair) -> Pair:
+    """A pair within reach that a huge one dominates."""
     match pair:
         case SubsampledPair(base=base) | WithoutReplacementPair(base=base):
             return replace(pair, base=_weaker(base))
@@ -166,6 +181,15 @@ def tamed(pair: Pair, end: End) -> Pair:
             return _weaker(pair)
         case LeakyResponsePair(worst=worst):
             return LeakyResponsePair(replace(worst, epsilon=LARGEST_LOSS))
+        case BoundedRangePair():
+            return BoundedRangePair(LARGEST_LOSS)
+        case DiscreteLaplacePair(shift=shift):
+            scale = max(float(pair.scale), 2.0 / LARGEST_LOSS)
+            within = int(min(scale * LARGEST_LOSS / 2.0, _MOST_STEPS))
+            return DiscreteLaplacePair(scale=scale, shift=max(min(shift, within), 1))
+        case DiscreteGaussianPair():
+            # Told apart at s/2, either side errs with probability at most e^(−s²/(8σ²)) < e^(−78).
+            return LeakyResponsePair(ApproxDP(epsilon=77.0))
         case _:
             raise AssertionError(pair)  # pragma: no cover - is_extreme knows no others
 
