@@ -174,8 +174,8 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
         lambda **n: spent(dpv.BestOf(SIMPLE, runs="negative binomial", **n)),
         {"mean": 4.0, "shape": 1.0},
     ),
-    "DiscreteGaussian": (known(dpv.DiscreteGaussian), {"sigma": 2.0, "l1_sensitivity": 1}),
-    "DiscreteLaplace": (known(dpv.DiscreteLaplace), {"scale": 2.0, "l1_sensitivity": 1}),
+    "DiscreteGaussian": (known(dpv.DiscreteGaussian), {"sigma": 2.0, "sensitivity": 1}),
+    "DiscreteLaplace": (known(dpv.DiscreteLaplace), {"scale": 2.0, "sensitivity": 1}),
     "NormMechanism": (
         known(dpv.NormMechanism),
         {"scale": 2.0, "sensitivity": 1.0, "norm": 2.0, "grid_exponent": 4},

@@ -90,8 +90,8 @@ def finite(weight: Any, scale: float, shift: int, reach: int) -> FinitePair:  # 
 @pytest.mark.parametrize(("scale", "shift", "times"), [(0.8, 1, 2), (1.0, 2, 2)])
 def test_compositions_against_products_of_rationals(scale: float, shift: int, times: int) -> None:
     kinds: list[tuple[Any, Any, int]] = [
-        (dpv.DiscreteGaussian(sigma=scale, l1_sensitivity=shift), gaussian_weight, 10),
-        (dpv.DiscreteLaplace(scale=scale, l1_sensitivity=shift), laplace_weight, 0),
+        (dpv.DiscreteGaussian(sigma=scale, sensitivity=shift), gaussian_weight, 10),
+        (dpv.DiscreteLaplace(scale=scale, sensitivity=shift), laplace_weight, 0),
     ]
     for mechanism, weight, reach in kinds:
         truth = finite(weight, scale, shift, reach).power(times)
@@ -111,11 +111,11 @@ def test_brackets_under_composition_are_narrow() -> None:
     assert smooth.lower * 0.999 <= found.upper
     few = spent(dpv.DiscreteGaussian(sigma=3.0), times=10).epsilon(delta=1e-6)
     assert 5.1907 < few.lower <= few.upper < 5.1908  # more than the 5.1890 of the Gaussian
-    assert spent(dpv.DiscreteLaplace(scale=50.0, l1_sensitivity=3), 100).epsilon(1e-6).width < 1e-6
+    assert spent(dpv.DiscreteLaplace(scale=50.0, sensitivity=3), 100).epsilon(1e-6).width < 1e-6
 
 
 def test_wide_noise_is_composed_by_its_profile() -> None:
-    found = spent(dpv.DiscreteGaussian(sigma=2.0**20, l1_sensitivity=2**19), 1).epsilon(delta=1e-6)
+    found = spent(dpv.DiscreteGaussian(sigma=2.0**20, sensitivity=2**19), 1).epsilon(delta=1e-6)
     smooth = spent(dpv.Gaussian(sigma=2.0), 1).epsilon(delta=1e-6)
     assert found.upper == pytest.approx(smooth.upper, rel=1e-9)
 
@@ -126,7 +126,7 @@ def test_shifts_rise_and_the_claim_holds(scale: float, shift: int, epsilon: floa
     for kind, name in ((DiscreteGaussianPair, "sigma"), (DiscreteLaplacePair, "scale")):
         small, large = (kind(**{name: scale}, shift=s) for s in (shift, shift + 1))
         assert small.delta_bracket(epsilon).lower <= large.delta_bracket(epsilon).upper
-    laplace = dpv.DiscreteLaplace(scale=scale, l1_sensitivity=shift)
+    laplace = dpv.DiscreteLaplace(scale=scale, sensitivity=shift)
     assert laplace.pair(ADD).delta(float(laplace.claim.guarantee.epsilon)) == 0.0  # type: ignore[union-attr]
 
 
@@ -189,9 +189,9 @@ def test_extremes_are_bounded_from_both_sides() -> None:
 
 
 def test_expression_and_calibration() -> None:
-    parsed = parse("discrete_gaussian(sigma=3, l1_sensitivity=2)*10 + discrete_laplace(scale=4)")
+    parsed = parse("discrete_gaussian(sigma=3, sensitivity=2)*10 + discrete_laplace(scale=4)")
     assert parsed == [
-        (dpv.DiscreteGaussian(sigma=3, l1_sensitivity=2), 10),
+        (dpv.DiscreteGaussian(sigma=3, sensitivity=2), 10),
         (dpv.DiscreteLaplace(scale=4), 1),
     ]
     budget = dpv.ApproxDP(epsilon=1.0, delta=1e-6)
@@ -216,10 +216,10 @@ def test_answers_that_are_not_whole_are_refused(data: Any, rng: np.random.Genera
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, math.nan, math.inf, "1", None, True, 10**400])
 def test_parameters_are_refused(value: Any) -> None:  # noqa: ANN401
-    with pytest.raises(InvalidParameter, match=r"^l1_sensitivity=.* must"):
-        dpv.DiscreteGaussian(sigma=1.0, l1_sensitivity=value)
-    with pytest.raises(InvalidParameter, match=r"^l1_sensitivity=.* must"):
-        dpv.DiscreteLaplace(scale=1.0, l1_sensitivity=value)
+    with pytest.raises(InvalidParameter, match=r"^sensitivity=.* must"):
+        dpv.DiscreteGaussian(sigma=1.0, sensitivity=value)
+    with pytest.raises(InvalidParameter, match=r"^sensitivity=.* must"):
+        dpv.DiscreteLaplace(scale=1.0, sensitivity=value)
     if value != 1.5:
         for make in (
             lambda: dpv.DiscreteGaussian(sigma=value),

@@ -31,7 +31,7 @@ class DiscreteGaussian:
     """Integer noise with P(k) ∝ e^(−k²/(2σ²)) on every coordinate of whole numbers: Δ²/(2σ²)-zCDP.
 
     `data` is the query's answer, a whole number or an array of such; neighboring datasets give
-    answers within `l1_sensitivity` of each other, a whole number. The worst case is one coordinate
+    answers within `sensitivity` of each other in ℓ1, a whole number. The worst case is one coordinate
     that moves by all of it. Noise on a lattice has no direction to which all shifts of one length
     could be turned, so there is no single pair for an ℓ2 sensitivity: where a record moves several
     coordinates, by Δ₁, Δ₂, …, composing one part for each of them costs less. Draws are exact.
@@ -44,22 +44,22 @@ class DiscreteGaussian:
     """
 
     sigma: float
-    l1_sensitivity: int = 1
+    sensitivity: int = 1
 
     def __post_init__(self) -> None:
         settle(self, sigma=as_noise_scale("sigma", self.sigma))
-        settle(self, l1_sensitivity=as_count("l1_sensitivity", self.l1_sensitivity))
+        settle(self, sensitivity=as_count("sensitivity", self.sensitivity))
 
     @property
     def claim(self) -> Claim:
-        rho = enclose(lambda: ball((self.l1_sensitivity / exact(self.sigma)) ** 2 / 2))[1]
+        rho = enclose(lambda: ball((self.sensitivity / exact(self.sigma)) ** 2 / 2))[1]
         assumes = (RANDOM_BITS, EXPONENTIAL.assumption)
         return Claim(ZeroConcentratedDP(rho=rho), None, DISCRETE_GAUSSIAN, assumes)
 
     def pair(self, relation: Relation) -> DiscreteGaussianPair:
         """Δ + Z against Z, for whichever relation Δ was declared."""
         Relation.parse(relation)
-        return DiscreteGaussianPair(sigma=self.sigma, shift=self.l1_sensitivity)
+        return DiscreteGaussianPair(sigma=self.sigma, shift=self.sensitivity)
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Ints:
         """`size` independent releases of the answer `data`: an array (size, *answer shape)."""

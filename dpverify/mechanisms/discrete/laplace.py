@@ -31,7 +31,7 @@ class DiscreteLaplace:
     """Integer noise with P(k) ∝ e^(−|k|/b) on every coordinate of whole numbers: (Δ/b)-DP.
 
     `data` is the query's answer, a whole number or an array of such; neighboring datasets give
-    answers within `l1_sensitivity` of each other, a whole number. Draws are exact.
+    answers within `sensitivity` of each other in ℓ1, a whole number. Draws are exact.
 
     >>> noise = DiscreteLaplace(scale=2.0)
     >>> noise.claim.guarantee
@@ -41,22 +41,22 @@ class DiscreteLaplace:
     """
 
     scale: float
-    l1_sensitivity: int = 1
+    sensitivity: int = 1
 
     def __post_init__(self) -> None:
         settle(self, scale=as_noise_scale("scale", self.scale))
-        settle(self, l1_sensitivity=as_count("l1_sensitivity", self.l1_sensitivity))
+        settle(self, sensitivity=as_count("sensitivity", self.sensitivity))
 
     @property
     def claim(self) -> Claim:
-        epsilon = enclose(lambda: ball(self.l1_sensitivity / exact(self.scale)))[1]
+        epsilon = enclose(lambda: ball(self.sensitivity / exact(self.scale)))[1]
         assumes = (RANDOM_BITS, EXPONENTIAL.assumption)
         return Claim(PureDP(epsilon=epsilon), None, DISCRETE_LAPLACE, assumes)
 
     def pair(self, relation: Relation) -> DiscreteLaplacePair:
         """Δ + Z against Z, for whichever relation Δ was declared."""
         Relation.parse(relation)
-        return DiscreteLaplacePair(scale=self.scale, shift=self.l1_sensitivity)
+        return DiscreteLaplacePair(scale=self.scale, shift=self.sensitivity)
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Ints:
         """`size` independent releases of the answer `data`: an array (size, *answer shape)."""

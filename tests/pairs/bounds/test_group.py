@@ -35,8 +35,8 @@ def test_shifts_scale() -> None:
     three = {
         dpv.Gaussian(sigma=4.0): dpv.Gaussian(sigma=4.0, l2_sensitivity=3.0),
         dpv.Laplace(scale=4.0): dpv.Laplace(scale=4.0, l1_sensitivity=3.0),
-        dpv.DiscreteGaussian(sigma=4.0): dpv.DiscreteGaussian(sigma=4.0, l1_sensitivity=3),
-        dpv.DiscreteLaplace(scale=4.0): dpv.DiscreteLaplace(scale=4.0, l1_sensitivity=3),
+        dpv.DiscreteGaussian(sigma=4.0): dpv.DiscreteGaussian(sigma=4.0, sensitivity=3),
+        dpv.DiscreteLaplace(scale=4.0): dpv.DiscreteLaplace(scale=4.0, sensitivity=3),
     }
     for one, group in three.items():
         found, expected = spent(one, 5).group(3), spent(group, 5)
