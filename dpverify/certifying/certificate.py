@@ -17,6 +17,7 @@ from dpverify.theorems import (
     BERNSTEIN,
     EXACT_PROFILE,
     GAUSSIAN_COMPOSITION,
+    INDUCTION,
     PATH_MASSES,
     Theorem,
 )
@@ -24,9 +25,11 @@ from dpverify.theorems import (
 FORMAT = "dpverify certificate"
 VERSION = 1
 REAL_ARITHMETIC = "real arithmetic: floats stand for the numbers that they were read as"
+INTERRUPTED = "interrupted"
 NO_OTHER_INPUT = "the output depends on the data and on rng alone"
 _GROUNDS: dict[str, tuple[Theorem, ...]] = {  # by method
     "alignment": (ALIGNMENT,),
+    "induction": (ALIGNMENT, INDUCTION),
     "exact": (PATH_MASSES, BERNSTEIN),
     "counterexample": (PATH_MASSES,),
     "sums": (BASIC_COMPOSITION, GAUSSIAN_COMPOSITION),
@@ -93,6 +96,11 @@ class Certificate:
     @property
     def refuted(self) -> bool:
         return self.verdict == "refuted"
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it is open because the work was stopped from the keyboard."""
+        return self.verdict == "open" and self.reason == INTERRUPTED
 
     def pair(self, relation: Relation) -> Pair:
         """The dominating pair of a mechanism that was proved: it composes like any other."""

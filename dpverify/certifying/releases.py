@@ -12,6 +12,7 @@ from typing import Any
 from scipy.stats import norm
 
 from dpverify.certifying.certificate import (
+    INTERRUPTED,
     NO_OTHER_INPUT,
     REAL_ARITHMETIC,
     SYMBOLIC_RUN,
@@ -35,6 +36,7 @@ from dpverify.certifying.symbolic.schemas import (
     concrete,
     grid_rows,
     lengths,
+    narrowed,
     pattern_rows,
     plain_rows,
     rational,
@@ -80,6 +82,9 @@ class SumsAttempt:
             except (NotSupported, Invalid) as reason:
                 self.tried.append(str(reason))
                 continue
+            except KeyboardInterrupt:
+                self.tried.insert(0, INTERRUPTED)
+                break
             if found is not None:
                 return found
         return Certificate(
@@ -203,7 +208,7 @@ class SumsAttempt:
             for sign in (1, -1):
                 evidence = {
                     "method": "gaussian event",
-                    "schema": plain_schema(self.schema),
+                    "schema": plain_schema(narrowed(self.schema, left, right)),
                     "claim": self._stricter(),
                     "datasets": [plain_rows(left), plain_rows(right)],
                     "trees": plain,
