@@ -439,6 +439,20 @@ ALIGNMENT = Theorem(
     ),
     proof="proofs/alignment.py",
 )
+INDUCTION = Theorem(
+    name="induction",
+    statement=(
+        "Take two runs step by step. If at every place the translated noise takes the neighbor's "
+        "run the same way, to numbers that are apart as the next place says, and what a step costs "
+        "is no more than its place has left beyond the next one, then runs of every length are "
+        "aligned, at the cost that the first place has."
+    ),
+    source=(
+        "from alignments, by induction; cf. Zhang, Kifer, POPL 2017 (arXiv 1607.08228v3), where a "
+        "loop keeps a type"
+    ),
+    proof="proofs/induction.py",
+)
 PATH_MASSES = Theorem(
     name="path-masses",
     statement=(

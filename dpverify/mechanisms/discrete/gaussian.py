@@ -31,7 +31,7 @@ class DiscreteGaussian:
     """Integer noise with P(k) ∝ e^(−k²/(2σ²)) on every coordinate of whole numbers: Δ²/(2σ²)-zCDP.
 
     `data` is the query's answer, a whole number or an array of such; neighboring datasets give
-    answers within `sensitivity` of each other in ℓ1, a whole number. The worst case is one coordinate
+    answers within `sensitivity` of each other in ℓ1, a whole number. The worst is one coordinate
     that moves by all of it. Noise on a lattice has no direction to which all shifts of one length
     could be turned, so there is no single pair for an ℓ2 sensitivity: where a record moves several
     coordinates, by Δ₁, Δ₂, …, composing one part for each of them costs less. Draws are exact.
