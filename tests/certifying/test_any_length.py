@@ -157,8 +157,8 @@ def proof() -> dict[str, Any]:
     ("change", "reason"),
     [
         (lambda e: e["claim"].update(epsilon="1/2"), "more than ε is spent"),
-        (lambda e: e["schema"].update(sensitivity="2"), ""),
-        (lambda e: e["schema"].update(dimension=3), "the data are not of any length"),
+        (lambda e: e["schema"].update(reach="2"), ""),
+        (lambda e: e["schema"].update(sizes=[1, 3]), "the data are not of any length"),
         (lambda e: e["laws"]["n0"]["parameter"].update(num=["1"]), ""),
         (lambda e: e["laws"]["n0"].update(kind="gaussian"), "no translation of finite cost"),
         (lambda e: e["proof"][0].pop(), ""),
@@ -178,6 +178,9 @@ def proof() -> dict[str, Any]:
         ),
         (lambda e: e.update(proof=[]), ""),
         (lambda e: e.pop("untyped"), "malformed"),
+        (lambda e: e["nodes"][1]["exit"].update(output=["value", {"D0": "1"}]), "knows more"),
+        (lambda e: e["nodes"][1]["exit"].update(output=["value", {"s9": "1"}]), "knows more"),
+        (lambda e: e["laws"].update(p0=e["laws"]["n0"]), "another name"),
     ],
 )
 def test_a_proof_that_was_touched_is_refused(proof: Any, change: Any, reason: str) -> None:

@@ -9,6 +9,7 @@ induction on their steps. [proofs/induction.py]
 """
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -17,18 +18,24 @@ from typing import Any
 
 from dpverify.certifying.checking.forms import (
     ONE,
+    ZERO,
     Fact,
     Form,
     Json,
+    count,
     form,
     impossible,
     need,
     negated,
     plus,
     put,
+    rational,
 )
+from dpverify.certifying.checking.neighbors import slots
 from dpverify.certifying.checking.numbers import ClaimUnit
+from dpverify.certifying.checking.trees import noises
 
+_MOST_RECORDS = 200
 FEW = 8  # records of so few values are taken one by one
 
 
@@ -120,48 +127,43 @@ def span(name: str, bounds: list[Any]) -> list[Fact]:
 
 def situations(schema: Json) -> Iterator[Situation]:
     """All ways in which neighbors of any length can differ."""
-    size = schema["dimension"] if schema["kind"] == "answers" else schema["length"]
-    need(isinstance(size, list) and size[1] is None, "the data are not of any length")
-    if schema["kind"] == "answers":
-        ends = [
-            None if e in {"inf", "-inf"} else Fraction(e) for e in (schema["low"], schema["high"])
-        ]
-        need(Fraction(schema["sensitivity"]) > 0, "without a sensitivity there are no neighbors")
-        for sign in (ONE, -ONE) if schema["monotone"] else (Fraction(0),):
-            yield Situation([], 0, [ends], schema, sign, max(size[0], 1))
+    least, most = schema["sizes"]
+    least = count(least, _MOST_RECORDS, "too many records")
+    need(most is None, "the data are not of any length")
+    need(schema["ordered"] is True, "records without an order")
+    bounds, values = domain(schema)
+    alike = max(least, 1)  # without a record there are no neighbors of the same length
+    if schema["relation"] == "move":
+        need(rational(schema["reach"]) > 0 and len(bounds) == 1, "there are no neighbors")
+        need(schema["norm"] in {"1", "2", "inf"}, "unknown norm")
+        for sign in (ZERO,) if schema["monotone"] is False else (ONE, -ONE):
+            yield Situation([], 0, bounds, schema, sign, alike)
         return
-    need(schema["ordered"], "records without an order")
-    bounds, values = domain(schema["record"])
     every = range(values or 1)
     need(schema["relation"] in {"replace-one", "add-remove"}, "unknown relation")
     if schema["relation"] == "replace-one":
         for a, b in product(every, every):
             if a != b or not values:
                 facts = [*span("p", bounds), *span("q", bounds)]
-                least = max(size[0], 1)  # without a record there are no neighbors
-                yield Situation(facts, values, bounds, least=least, persons=(a, b))
+                yield Situation(facts, values, bounds, least=alike, persons=(a, b))
         return
     for a in every:
         yield Situation(span("p", bounds), values, bounds, persons=(a, None))
         yield Situation(span("q", bounds), values, bounds, persons=(None, a))
 
 
-def domain(record: Json) -> tuple[list[Any], int]:
-    """Bounds on the symbols of a record; or how many values it has."""
-    if record["kind"] == "category":
-        need(0 < len(record["values"]) <= FEW, "too many categories")
-        return [], len(record["values"])
-    if record["kind"] == "number":
-        low, high = Fraction(record["low"]), Fraction(record["high"])
-        if record["integer"] and high - low < FEW:
-            return [], int(high // 1) + int(-low // 1) + 1
-        return [(low, high)], 0
-    if record["kind"] == "box":
-        ends = zip(record["low"], record["high"], strict=True)
-        return [(Fraction(a), Fraction(b)) for a, b in ends], 0
-    need(record["kind"] == "vector", "such records are no symbols")
-    radius = Fraction(record["radius"])
-    return [(-radius, radius)] * record["dimension"], 0
+def domain(schema: Json) -> tuple[list[Any], int]:
+    """Bounds on the symbols of a record; or how many values it has, where these are few."""
+    if schema["slots"] is None:
+        need(0 < len(schema["values"]) <= FEW, "too many categories")
+        return [], len(schema["values"])
+    found = slots(schema)
+    low, high, whole = found[0]
+    if schema["relation"] != "move" and len(found) == 1 and whole and low is not None:
+        number = FEW if high is None else math.floor(high) - math.ceil(low)
+        if number < FEW:
+            return [], number + 1
+    return [(a, b) for a, b, _ in found], 0
 
 
 @dataclass
@@ -207,9 +209,18 @@ class SideBySide:
         self.support = [({n: ONE, "": -lows[k]}, False) for n, k in kinds.items() if k in lows]
         self.shares = any(name[:1] == "w" for name in symbols_in(self.nodes))  # per record
         need(situation.least or not self.shares, "neighbors differ in their number of records")
+        noises(read)
         for node in self.nodes:
+            self.check_symbols(node)
             trees = node["bodies"] if "loop" in node else [node["tree"]]
             need(len(trees) == (situation.values or 1) or "loop" not in node, "a record is missing")
+
+    def check_symbols(self, node: Json) -> None:
+        """A tree knows its record, its numbers and its noise; not how the neighbors differ."""
+        symbols = count(node["symbols"], _MOST_RECORDS, "too many numbers")
+        own = {f"x{i}" for i in range(len(self.situation.bounds))}
+        own |= {"", *self.laws, *(f"s{i}" for i in range(symbols))}
+        need({*symbols_in(node)} <= own | {f"w{n}" for n in own}, "a tree knows more than its data")
 
     def steps(self, place: PairedPlace) -> Iterator[PairedStep]:
         """All steps that both runs can take from a place."""
@@ -245,14 +256,14 @@ class SideBySide:
         for loop in sorted({n["loop"] for n in self.nodes if "loop" in n}) if schema else ():
             total, used = {f"D{loop}": ONE}, {f"u{loop}": ONE}
             found += [plus(used, total), plus(used, total, -ONE)]
-            found += [plus({"": Fraction(schema["sensitivity"])}, used, -ONE)]
+            found += [plus({"": rational(schema["reach"])}, used, -ONE)]
         return [(f, False) for f in found]
 
     def moved(self, loop: int) -> tuple[list[Fact], dict[str, Form]]:
         """The next answer moves by d, |d| ≤ a; where the norm adds up, with those before it."""
         schema, d, a = self.situation.answers, {"d": ONE}, {"a": ONE}
-        reach, total, used = {"": Fraction(schema["sensitivity"])}, f"D{loop}", f"u{loop}"
-        adds = schema["norm"] in (1, "1")
+        reach, total, used = {"": rational(schema["reach"])}, f"D{loop}", f"u{loop}"
+        adds = schema["norm"] == "1"
         found = [plus(a, d), plus(a, d, -ONE), plus({}, d, self.situation.sign)]
         found.append(plus(plus(reach, a, -ONE), {used: ONE} if adds else {}, -ONE))
         facts = [(f, False) for f in found] + span("x", self.situation.bounds)

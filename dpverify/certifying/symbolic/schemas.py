@@ -153,6 +153,12 @@ def _range(schema: Records) -> tuple[int, int]:
     return low, sys.maxsize if high is None else high
 
 
+def sizes_of(schema: Answers | Records) -> list[int | None]:
+    """The least and the largest number of answers or records; None if there is no largest."""
+    low, high = _range(schema) if isinstance(schema, Records) else (_size(schema), _size(schema))
+    return [low, None if is_endless(schema) else high]
+
+
 def _size(schema: Answers) -> int:
     """How many answers there are; the least, if there may be any number of them."""
     return schema.dimension[0] if isinstance(schema.dimension, tuple) else schema.dimension or 1
