@@ -42,9 +42,6 @@ class Transcripts(Runner):
     transcripts: int = 0
     may_settle: bool = True
 
-    def _transcript(self, script: NoiseScript) -> Finding:
-        return self._twin(self.record(self.left, script), script)
-
     def _twin(self, base: TracedRun, script: NoiseScript) -> Finding:
         self.transcripts += 1
         twin = self.replay(self.right, base)

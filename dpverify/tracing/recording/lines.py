@@ -1,4 +1,4 @@
-"""Which line is at fault: both runs once more, line by line."""
+"""Which line is at fault: both runs once more, line by line; and which lines no run came to."""
 
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,52 @@ class _Watcher:
         for name, value in frame.f_locals.items():
             if name not in old or old[name] is not value:
                 self.steps.values.setdefault(place, []).append(value)
+
+
+class ReachedLines:
+    """Lines of one file that no run came to, in functions that were called.
+
+    Nothing is seen while something else, as a debugger or a measurement of coverage, watches lines.
+    """
+
+    def __init__(self, filename: str) -> None:
+        self.filename = filename
+        self.missing: dict[CodeType, set[int]] = {}
+        self.busy = False
+
+    def __enter__(self) -> None:
+        self.busy = sys.gettrace() is not None
+        if not self.busy:
+            sys.settrace(self._called)
+
+    def __exit__(self, *_: object) -> None:
+        if not self.busy:
+            sys.settrace(None)
+
+    def _called(self, frame: FrameType, event: str, arg: object) -> Any:
+        del event, arg
+        code = frame.f_code
+        if code.co_filename != self.filename:
+            return None
+        if code not in self.missing:
+            lines = {line for *_, line in code.co_lines() if line is not None}
+            self.missing[code] = lines - {code.co_firstlineno, frame.f_lineno}
+        return self._stepped if self.missing[code] else None
+
+    def _stepped(self, frame: FrameType, event: str, arg: object) -> Any:
+        del event, arg
+        self.missing[frame.f_code].discard(frame.f_lineno)
+        return self._stepped
+
+    @property
+    def never(self) -> list[Place]:
+        """The lines that no run came to, in order."""
+        found = {
+            Place(code.co_filename, line, code.co_name)
+            for code, lines in self.missing.items()
+            for line in lines
+        }
+        return sorted(found, key=lambda place: place.line)
 
 
 def watched(mechanism: Any, data: Any, journal: TraceJournal) -> WatchedSteps:
