@@ -28,7 +28,7 @@ from dpverify.tracing.evidence.determination import (
 from dpverify.tracing.evidence.enumeration import NotRepeated, enumerable, enumerated, paths
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.outcomes import may_be_equal, most_of
-from dpverify.tracing.evidence.rare import rare
+from dpverify.tracing.rare import rare
 from dpverify.tracing.evidence.releases import Item, Release
 from dpverify.tracing.evidence.spending import Spending, spending
 from dpverify.tracing.evidence.steering import Branches, reach_of, scripts, worst_script
@@ -225,7 +225,7 @@ class Tracer(Transcripts):
             try:
                 script = waiting.popleft()
                 run = self.record(self.left, script)
-                finding = self._twin(run, script)
+                finding = self.finding(run, script)
             except OutOfRuns:
                 self.notes.append("the budget ended before all transcripts were understood")
                 break
@@ -280,7 +280,7 @@ class Tracer(Transcripts):
             if listed is not None:
                 self.transcripts += runs
                 return None, self._listed(listed)
-        return base, self._twin(base, NoiseScript(self.seed))
+        return base, self.finding(base, NoiseScript(self.seed))
 
     def _listed(self, listed: Any) -> Finding:
         pair = listed.pair

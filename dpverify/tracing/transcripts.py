@@ -42,7 +42,7 @@ class Transcripts(Runner):
     transcripts: int = 0
     may_settle: bool = True
 
-    def _twin(self, base: TracedRun, script: NoiseScript) -> Finding:
+    def finding(self, base: TracedRun, script: NoiseScript) -> Finding:
         self.transcripts += 1
         twin = self.replay(self.right, base)
         puzzles = [*base.journal.puzzles, *twin.right.journal.puzzles]

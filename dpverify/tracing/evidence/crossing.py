@@ -9,6 +9,7 @@ put where a number that came of it equals one that stands in the code, and betwe
 """
 
 import dis
+import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +26,7 @@ from dpverify.tracing.evidence.understanding import Runner
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Value
 from dpverify.tracing.recording.places import is_inside
-from dpverify.tracing.recording.runs import TracedRun, Twin, callable_of
+from dpverify.tracing.recording.runs import TracedRun, Twin
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +80,7 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
 
 def _at_numbers_of_the_code(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     """A replay on which a noisy number equals one that stands in the code, if the sides differ."""
-    known = numbers_of(callable_of(runner.mechanism))
+    known = numbers_of(runner.mechanism)
     draws = plain_draws(twin.left)
     tried = 0
     for to in (reach, -reach) if known and len(draws) else ():
@@ -117,13 +118,20 @@ def _seen(run: TracedRun) -> Floats:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def numbers_of(function: Any) -> list[float]:
+def numbers_of(mechanism: Any) -> list[float]:
     """Numbers that stand in a function or in those that it calls; those compared come first."""
-    function = getattr(function, "func", function)
+    held = [getattr(mechanism, "args", ()), getattr(mechanism, "keywords", {})]  # of a partial
+    function = getattr(mechanism, "func", mechanism)
+    owner = getattr(function, "__self__", function)
+    if not hasattr(function, "__code__") and not hasattr(function, "__func__"):
+        kind = type(function)
+        function = getattr(kind, "sample", None) or getattr(kind, "__call__", None)
     function = getattr(function, "__func__", function)
     waiting = [(getattr(function, "__code__", None), getattr(function, "__globals__", {}))]
+    held += [getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)]
+    held += [getattr(owner, "__dict__", {}), _cells(function)]
     compared: dict[float, None] = {}
-    others: dict[float, None] = {}
+    others: dict[float, None] = dict.fromkeys(n for part in held for n in _numbers(part or ()))
     done = set()
     while waiting and len(done) < _CODES:
         code, names = waiting.pop(0)
@@ -147,7 +155,14 @@ def numbers_of(function: Any) -> list[float]:
     return list({**compared, **others})
 
 
+def _cells(function: Any) -> list[Any]:
+    """What a function closes over."""
+    cells = getattr(function, "__closure__", None) or ()
+    return [cell.cell_contents for cell in cells if cell != types.CellType()]
+
+
 def _numbers(value: Any) -> list[float]:
+    value = tuple(value.values()) if isinstance(value, dict) else value
     parts = value if isinstance(value, (tuple, frozenset, list, set)) else (value,)
     return [
         float(part)

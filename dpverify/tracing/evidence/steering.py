@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 
 _MOST_COINS = 512
 _MOST_SIGNS = 4
+_MOST_INTERVALS = 6
 _TURNS = 4  # times that a line is looked at in later transcripts
 FAR = 12.0  # in scales: what happens once in 320,000 runs with Laplace noise
 
@@ -93,6 +94,7 @@ def scripts(
                     yield flip.shaped(partial(far_out, to=far), most)
         elif turn < 2 and spot is not None:
             yield from _towards(base, seed, number, spot)
+    yield from _between(base, delta)
     for far in (reach, -reach, *(() if delta else (100 * FAR, -100 * FAR))):
         yield NoiseScript(seed, shape=partial(far_out, to=far), until=most)
     yield NoiseScript(seed, shape=partial(alternating, to=reach), until=most)
@@ -129,6 +131,7 @@ class Branches:
 
     def __init__(self, base: TracedRun, delta: float) -> None:
         self.delta = delta
+        self.places = {key[0] for _, key, _ in _compared(base)}
         self.seen = {key for _, key, _ in _compared(base)}
         self.seen |= {other for *_, other in _compared(base)}  # `scripts` has these flips
 
@@ -138,6 +141,10 @@ class Branches:
         So decisions inside of decisions are found, one level after the other.
         """
         met = list(_compared(run))
+        before = len(self.places)
+        self.places |= {key[0] for _, key, _ in met}
+        if len(self.places) > before:
+            yield from _between(run, self.delta)
         self.seen |= {key for _, key, _ in met}
         for number, _, other in met:
             if other not in self.seen:
@@ -145,6 +152,24 @@ class Branches:
                 flip = _flip(run, number, self.delta)
                 if flip is not None:
                     yield flip
+
+
+def _between(run: TracedRun, delta: float) -> Iterator[NoiseScript]:
+    """Noise between two thresholds that it was compared with: `(v > 2.9) & (v < 3.0)`."""
+    cuts: dict[int, dict[float, None]] = {}
+    for event in run.journal.events:
+        if isinstance(event, Bits):
+            some = np.arange(min(np.size(event.idx), _MOST_COINS))
+            for j, _, cut, *_ in _coins(run, event, some):
+                cuts.setdefault(j, {})[cut] = None
+    inner: list[dict[int, float]] = [{} for _ in range(_MOST_INTERVALS)]
+    for j, found in cuts.items():
+        law, ranked = run.journal.draws.law_of(j), sorted(found)
+        for spots, low, high in zip(inner, ranked, ranked[1:], strict=False):
+            z = beyond(law, low, (low, high), up=True)
+            if z is not None and not law.between(low, high) <= delta:
+                spots[j] = z
+    yield from (run.journal.script.turned({}, spots) for spots in inner if spots)
 
 
 def _compared(run: TracedRun) -> Iterator[tuple[int, Any, Any]]:

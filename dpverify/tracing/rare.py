@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpverify.guarantees import ApproxDP
-from dpverify.tracing.evidence.judging import Judged, judge
-from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.evidence.steering import chances_of, is_near, turned
-from dpverify.tracing.evidence.understanding import Runner
+from dpverify.tracing.evidence.understanding import OutOfRuns
 from dpverify.tracing.recording.events import Bits
 from dpverify.tracing.recording.places import Place
 from dpverify.tracing.recording.runs import TracedRun
+from dpverify.tracing.transcripts import Transcripts
 
 _TRIED = 4  # comparisons of a line
 _MOST = 12  # comparisons of a run
@@ -45,7 +44,7 @@ class Rare:
         return min(1.0, sum(self.masses.values()))
 
 
-def rare(runner: Runner, base: TracedRun, claim: ApproxDP, spot: int | None) -> Rare:
+def rare(runner: Transcripts, base: TracedRun, claim: ApproxDP, spot: int | None) -> Rare:
     """What comparisons that are rarer than δ leak when they fall the other way."""
     masses: dict[Place, float] = {}
     tried = 0
@@ -55,7 +54,10 @@ def rare(runner: Runner, base: TracedRun, claim: ApproxDP, spot: int | None) -> 
             if tried >= _MOST or runner.used + 2 + _SPARE > runner.budget:
                 break
             tried += 1
-            told[toss] = _leaks(runner, base, toss)
+            try:
+                told[toss] = _leaks(runner, base, toss)
+            except OutOfRuns:
+                break
         bad = [toss for toss in tosses if told.get(toss, bool(told) and all(told.values()))]
         if bad:
             masses[place] = sum(toss.chance for toss in bad)
@@ -78,9 +80,7 @@ def _some(tosses: list[Toss], spot: int | None) -> list[Toss]:
     return list(dict.fromkeys([*near, *tosses[:2], tosses[-1]]))[:_TRIED]
 
 
-def _leaks(runner: Runner, base: TracedRun, toss: Toss) -> bool:
+def _leaks(runner: Transcripts, base: TracedRun, toss: Toss) -> bool:
     """Whether the two sides differ by more than the claim allows once the coin has turned."""
     script = turned(base, toss.event, np.array([toss.element]))
-    twin = runner.replay(runner.right, runner.record(runner.left, script))
-    odd = twin.leaks or twin.left.journal.puzzles or twin.right.journal.puzzles
-    return bool(odd) or judge(runner.claim, spending(twin.differences)) is not Judged.WITHIN
+    return runner.finding(runner.record(runner.left, script), script).verdict != "shown"
