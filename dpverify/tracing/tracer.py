@@ -28,12 +28,12 @@ from dpverify.tracing.evidence.determination import (
 from dpverify.tracing.evidence.enumeration import NotRepeated, enumerable, enumerated, paths
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.outcomes import may_be_equal, most_of
-from dpverify.tracing.rare import rare
 from dpverify.tracing.evidence.releases import Item, Release
 from dpverify.tracing.evidence.spending import Spending, spending
 from dpverify.tracing.evidence.steering import Branches, reach_of, scripts, worst_script
 from dpverify.tracing.evidence.understanding import OutOfRuns, unmoved_events
 from dpverify.tracing.noise.generator import NotTraceable
+from dpverify.tracing.rare import rare
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import BY_CLAIM, Leak, Puzzle
 from dpverify.tracing.recording.laws import NOTHING, Cost

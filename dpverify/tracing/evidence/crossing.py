@@ -171,9 +171,7 @@ def _numbers(value: Any) -> list[float]:
     ]
 
 
-def _run(
-    runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float, share: float
-) -> TracedRun:
+def _run(runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float, share: float) -> TracedRun:
     script = NoiseScript(runner.seed, fixed=_moved(twin.left, draws, to, share))
     return runner.record(runner.left, script, eager=twin.left.journal.eager)
 

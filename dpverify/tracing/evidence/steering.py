@@ -34,7 +34,7 @@ def far_out(law: TracedLaw, value: Any, to: float) -> Any:  # noqa: ANN401
     return _all(value, _far(law, to))
 
 
-def _far(law: TracedLaw, to: float) -> float:  # noqa: C901, PLR0911  # one case a law
+def _far(law: TracedLaw, to: float) -> float:  # one case a law
     tail = max(0.5 * math.exp(-abs(to)), 2.0**-53)
     match law.name:
         case "uniform":

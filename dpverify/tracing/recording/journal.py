@@ -62,6 +62,7 @@ class TraceJournal:
         self.seeds: list[tuple[Place, Any]] = []
         self.tapes: dict[str, list[Any]] = {}
         self.thread = _thread()
+        self.coarse = 1.0  # the last place of the shortest floats that met noise, in doubles
         self.closed = False
         self.inner = False
         self.ambient: Any = None  # generators of this run for np.random.* and random.*
@@ -71,6 +72,10 @@ class TraceJournal:
         found = Puzzle(place, what)
         if found not in self.puzzles:
             self.puzzles.append(found)
+
+    def met(self, last_place: float) -> None:
+        """Note that floats with this relative spacing met noise: shifts are no more precise."""
+        self.coarse = max(self.coarse, last_place * 2.0**52)
 
     def in_thread(self, place: Place) -> None:
         if _thread() != self.thread:

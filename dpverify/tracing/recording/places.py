@@ -12,7 +12,7 @@ OWN = str(Path(__file__).parents[1])
 _PACKAGE = str(Path(__file__).parents[2])
 _INSIDE = (
     *("numpy", "scipy", "pandas", "torch", "opendp", "diffprivlib", "sklearn", "joblib"),
-    *("dpverify", "solvers"),
+    *("dpverify", "solvers", "opacus"),
 )
 _SOLVERS = str(Path(_PACKAGE).with_name("solvers"))
 
