@@ -1,4 +1,4 @@
-"""Comparisons that fall the other way with less probability than δ: what the claim's δ must pay for.
+"""Comparisons that fall the other way more rarely than δ: what the claim's δ must pay for.
 
 A claim with δ > 0 allows anything at all on transcripts of probability δ together. One comparison
 may be rare enough, and ten of them not. So some of those at each line are turned; what those that

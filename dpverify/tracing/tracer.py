@@ -17,6 +17,7 @@ from dpverify.auditing.sampling.spelling import canonical
 from dpverify.claims import Claimable, read_claim
 from dpverify.errors import InvalidParameter, check_count, check_seed
 from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.tracing.evidence.constants import spots_of
 from dpverify.tracing.evidence.crossing import crossed
 from dpverify.tracing.evidence.determination import (
     RUNS,
@@ -215,7 +216,8 @@ class Tracer(Transcripts):
         """The worst of the transcripts that are chosen after the first one."""
         spot = first_difference(self.left, self.right)
         branches = Branches(base, self._delta)
-        waiting = deque(scripts(base, self.seed, self._delta, spot))
+        known = spots_of(self.mechanism)
+        waiting = deque(scripts(base, self.seed, self._delta, spot, known))
         while waiting:
             spare = _DECIDING if worst.certain else 6
             if self.used + spare > self.budget:

@@ -4,39 +4,41 @@ A plain number has no memory, so `float(rng.random()) < x` is not seen as a comp
 moves, some transcript is the last on which a side decides as before; if the other side has another
 threshold, the two decide differently near it. So the noise is moved to either end of its range, and
 where that changes what a side does, the change is bisected, with a replay at every step. A decision
-that is taken back before the end, as `2.9 < v < 3.0` is, does not show so: therefore noise is also
-put where a number that came of it equals one that stands in the code, and between two of these.
+that is taken back before the end, as `2.9 < v < 3.0` is, does not show so: therefore noise is first
+moved to where a number that came of it passes one that stands in the code.
 """
 
-import dis
-import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.auditing.sampling.spelling import canonical
+from dpverify.tracing.evidence.constants import spots_of
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.evidence.steering import far_out, plain_draws
 from dpverify.tracing.evidence.understanding import Runner
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Value
-from dpverify.tracing.recording.places import is_inside
+from dpverify.tracing.recording.journal import Recording
+from dpverify.tracing.recording.lines import watched
+from dpverify.tracing.recording.places import Place
 from dpverify.tracing.recording.runs import TracedRun, Twin
 
 Floats = NDArray[np.float64]
+Made = dict[tuple[Place, int], float]
 
 _STEPS = 9  # of a bisection: to 1/512 of the way to the end of the range
 _COST = 2 + 2 * _STEPS
 _MOST_NUMBERS = 2000
 _MOST_DRAWS = 20_000
-_MOST_POINTS = 12  # at which a number equals one of the code
-_MOST_SPOTS = 8  # numbers that are put there
-_CODES = 20  # functions that are looked into for numbers
+_MOST_POINTS = 6  # to which noise is moved in either direction, for a number to pass one
+_GRID = (1 / 12, 2 / 12, 1 / 4, 1 / 2)
 
 
 @dataclass(slots=True)
@@ -67,6 +69,9 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     every = list(loose.values())
     quiet = [event for number, event in loose.items() if number not in moved]
     groups = [quiet, every] if quiet and len(quiet) < len(every) else [every]
+    found = _passing(runner, twin, reach)
+    if found is not None:
+        return found
     for group in groups:
         draws = np.unique(np.concatenate([np.ravel(event.idx) for event in group]))
         for to in (reach, -reach):
@@ -75,20 +80,26 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
             found = _bisected(runner, twin, draws, to)
             if found is not None:
                 return found
-    return _at_numbers_of_the_code(runner, twin, reach)
+    return None
 
 
-def _at_numbers_of_the_code(runner: Runner, twin: Twin, reach: float) -> Twin | None:
-    """A replay on which a noisy number equals one that stands in the code, if the sides differ."""
-    known = numbers_of(runner.mechanism)
+def _passing(runner: Runner, twin: Twin, reach: float) -> Twin | None:
+    """A replay on which a number that came of noise passes one of the code, if the sides differ.
+
+    Any number that a line made is looked at, so `i = int(2 * v + 1)` is put where it equals 15.
+    """
+    known = spots_of(runner.mechanism)
     draws = plain_draws(twin.left)
+    here = twin.left.journal.draws
+    start = _made(runner, dict(enumerate(here.z[: here.top].tolist())), twin)
     tried = 0
-    for to in (reach, -reach) if known and len(draws) else ():
-        if runner.used + 3 > runner.budget:
+    for to in (reach, -reach) if len(draws) else ():
+        if runner.used + 3 + _COST > runner.budget:
             break
-        end = _run(runner, twin, draws, to, 1.0)
-        for share in _shares(_seen(twin.left), _seen(end), known):
-            if tried == _MOST_POINTS or runner.used + 2 > runner.budget:
+        end = _made(runner, _moved(twin.left, draws, to, 1.0), twin)
+        shares = _shares(start, end, known)
+        for share in dict.fromkeys([*islice(shares, _MOST_POINTS), *_GRID]):
+            if runner.used + 2 + _COST > runner.budget:
                 break
             tried += 1
             found = runner.replay(runner.right, _run(runner, twin, draws, to, share))
@@ -97,78 +108,27 @@ def _at_numbers_of_the_code(runner: Runner, twin: Twin, reach: float) -> Twin | 
     return None
 
 
-def _shares(start: Floats, end: Floats, known: list[float]) -> Iterator[float]:
-    """How far to move noise for numbers to pass each known one, or to stand between two."""
-    ranked = np.unique(known)
-    spots = [*(k + 1e-9 * max(1.0, abs(k)) for k in known), *((ranked[1:] + ranked[:-1]) / 2)]
-    done: set[float] = set()
-    for spot in spots:
-        for one, two in list(zip(start, end, strict=False))[:_MOST_SPOTS]:
-            share = (spot - one) / (two - one) if one != two else 0.0
-            if 0.0 < share < 1.0 and round(share, 12) not in done:
-                done.add(round(share, 12))
-                yield float(share)
+def _shares(start: Made, end: Made, known: list[float]) -> Iterator[float]:
+    """How far to move noise for numbers to pass each known one."""
+    ends = [(start[key], end[key]) for key in start if start[key] != end.get(key, start[key])]
+    for spot in known:
+        for one, two in ends[:_MOST_NUMBERS]:
+            share = (spot - one) / (two - one)
+            if 0.0 < share < 1.0:
+                yield round(share, 12)
 
 
-def _seen(run: TracedRun) -> Floats:
-    """Noisy numbers that code saw, and those of the output."""
-    values = [e.values for e in run.journal.events if isinstance(e, Value) and not e.final]
-    leaves = [leaf for leaf in run.leaves.values() if isinstance(leaf, (float, np.floating))]
-    parts = [np.ravel(np.asarray(value, dtype=np.float64)) for value in (*values, *leaves)]
-    return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def numbers_of(mechanism: Any) -> list[float]:
-    """Numbers that stand in a function or in those that it calls; those compared come first."""
-    held = [getattr(mechanism, "args", ()), getattr(mechanism, "keywords", {})]  # of a partial
-    function = getattr(mechanism, "func", mechanism)
-    owner = getattr(function, "__self__", function)
-    if not hasattr(function, "__code__") and not hasattr(function, "__func__"):
-        kind = type(function)
-        function = getattr(kind, "sample", None) or getattr(kind, "__call__", None)
-    function = getattr(function, "__func__", function)
-    waiting = [(getattr(function, "__code__", None), getattr(function, "__globals__", {}))]
-    held += [getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)]
-    held += [getattr(owner, "__dict__", {}), _cells(function)]
-    compared: dict[float, None] = {}
-    others: dict[float, None] = dict.fromkeys(n for part in held for n in _numbers(part or ()))
-    done = set()
-    while waiting and len(done) < _CODES:
-        code, names = waiting.pop(0)
-        if code is None or code in done or is_inside(code.co_filename):
-            continue
-        done.add(code)
-        recent: list[float] = []
-        for step in dis.get_instructions(code):
-            value = names.get(step.argval) if step.opname == "LOAD_GLOBAL" else step.argval
-            if step.opname in {"LOAD_CONST", "LOAD_GLOBAL"}:
-                if hasattr(value, "co_code"):
-                    waiting.append((value, names))
-                elif hasattr(value, "__code__"):
-                    waiting.append((value.__code__, value.__globals__))
-                else:
-                    recent = [*recent[-1:], *_numbers(value)]
-                    others.update(dict.fromkeys(_numbers(value)))
-            elif step.opname in {"COMPARE_OP", "CONTAINS_OP"}:
-                compared.update(dict.fromkeys(recent))
-                recent = []
-    return list({**compared, **others})
-
-
-def _cells(function: Any) -> list[Any]:
-    """What a function closes over."""
-    cells = getattr(function, "__closure__", None) or ()
-    return [cell.cell_contents for cell in cells if cell != types.CellType()]
-
-
-def _numbers(value: Any) -> list[float]:
-    value = tuple(value.values()) if isinstance(value, dict) else value
-    parts = value if isinstance(value, (tuple, frozenset, list, set)) else (value,)
-    return [
-        float(part)
-        for part in parts
-        if isinstance(part, (int, float)) and not isinstance(part, bool) and abs(part) < 1e300
-    ]
+def _made(runner: Runner, fixed: dict[int, float], twin: Twin) -> Made:
+    """Every number that a line made in a run on the left, by line and turn."""
+    runner.used += 1
+    journal = Recording(NoiseScript(runner.seed, fixed=fixed), eager=twin.left.journal.eager)
+    steps = watched(runner.mechanism, runner.left, journal)
+    return {
+        (place, turn): float(value)
+        for place, values in steps.values.items()
+        for turn, value in enumerate(values)
+        if isinstance(value, (int, float, np.number)) and np.isrealobj(value)
+    }
 
 
 def _run(runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float, share: float) -> TracedRun:

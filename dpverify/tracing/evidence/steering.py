@@ -1,7 +1,7 @@
 """Noise that is chosen: both sides of every comparison, far out, and at ties."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
 from typing import Any
@@ -21,8 +21,10 @@ Floats = NDArray[np.float64]
 _MOST_COINS = 512
 _MOST_SIGNS = 4
 _MOST_INTERVALS = 6
+_MOST_KNOWN = 10  # numbers of the code that noisy ones are put to
 _TURNS = 4  # times that a line is looked at in later transcripts
 FAR = 12.0  # in scales: what happens once in 320,000 runs with Laplace noise
+_FARTHEST = 36.0  # as far as tails are computed
 
 
 def _all(value: Any, to: float) -> Any:  # noqa: ANN401  # a float or an array
@@ -30,7 +32,7 @@ def _all(value: Any, to: float) -> Any:  # noqa: ANN401  # a float or an array
 
 
 def far_out(law: TracedLaw, value: Any, to: float) -> Any:  # noqa: ANN401
-    """Noise as far out as Laplace noise that is `to` scales away from 0; beyond FAR, that far."""
+    """Noise as far out as Laplace noise that is `to` scales away from 0."""
     return _all(value, _far(law, to))
 
 
@@ -45,7 +47,7 @@ def _far(law: TracedLaw, to: float) -> float:  # one case a law
             return max(1.0, math.ceil(-math.log(tail) / law.rate)) if to > 0 else 1.0
         case "integers":
             return law.parameter - 1.0 if to > 0 else 0.0
-        case _ if abs(to) > FAR:
+        case _ if abs(to) > _FARTHEST:
             return to
         case "normal":
             return math.copysign(float(ndtri(tail)), to)
@@ -70,16 +72,21 @@ def _tie(law: TracedLaw, value: Any) -> Any:  # noqa: ANN401
 
 def reach_of(delta: float) -> float:
     """How far noise is moved, in scales: what lies beyond is rarer than δ."""
-    return FAR if not delta else min(FAR, -math.log(2.1 * min(delta, 0.4)))
+    return FAR if not delta else min(_FARTHEST, -math.log(2.1 * min(delta, 0.4)))
 
 
 def scripts(
-    base: TracedRun, seed: int, delta: float = 0.0, spot: int | None = None
+    base: TracedRun,
+    seed: int,
+    delta: float = 0.0,
+    spot: int | None = None,
+    known: Sequence[float] = (),
 ) -> Iterator[NoiseScript]:
     """Transcripts worth tracing after a first one: flips of its comparisons come first.
 
     `spot` is the first record that differs: samples that take it, orders that put it first or last.
-    A claim with δ > 0 allows anything on transcripts of smaller probability: `rare` sees to those.
+    `known` are numbers that noisy ones may be compared with out of sight. A claim with δ > 0
+    allows anything on transcripts of smaller probability: `rare` sees to those.
     """
     most = base.journal.draws.top
     reach = reach_of(delta)
@@ -100,6 +107,7 @@ def scripts(
     yield NoiseScript(seed, shape=partial(alternating, to=reach), until=most)
     yield NoiseScript(seed, shape=_tie, until=most)
     yield from _signs(base, seed, reach)
+    yield from _at(base, seed, reach, known)
     for more in range(1, 4):
         yield NoiseScript(seed + 1000 * more)
 
@@ -124,6 +132,36 @@ def _signs(base: TracedRun, seed: int, reach: float) -> Iterator[NoiseScript]:
         if len(set(signs)) == 2:
             ends = map(_far, laws, signs)
             yield NoiseScript(seed, fixed=dict(zip(draws.tolist(), ends, strict=True)))
+
+
+def _at(base: TracedRun, seed: int, reach: float, known: Sequence[float]) -> Iterator[NoiseScript]:
+    """Noisy numbers that code saw as plain ones, all of them equal to one that is known."""
+    draws = plain_draws(base)
+    if not len(draws):
+        return
+    journal = base.journal
+    for number in known[:_MOST_KNOWN]:
+        fixed = {}
+        for event in journal.events:
+            if isinstance(event, Value) and not event.final and _is_apart(event):
+                z = (number - np.asarray(event.offset)) / np.asarray(event.coef)
+                wanted = np.broadcast_to(z, np.shape(event.idx)).reshape(-1)
+                fixed |= dict(zip(np.ravel(event.idx).tolist(), wanted.tolist(), strict=True))
+        fixed = {j: z for j, z in fixed.items() if _happens(journal.draws.law_of(j), z, reach)}
+        if fixed:
+            yield NoiseScript(seed, fixed=fixed)
+
+
+def _is_apart(event: Value) -> bool:
+    """Whether every number of a release has a draw of its own, and there are not very many."""
+    return np.shape(event.idx) == np.shape(event.values) and np.size(event.idx) <= _MOST_COINS
+
+
+def _happens(law: TracedLaw, z: float, reach: float) -> bool:
+    """Whether noise can be so, and is not further out than `reach`."""
+    if law.is_discrete and z != round(z):
+        return False
+    return law.name not in {"shaped", "bounded"} and _far(law, -reach) <= z <= _far(law, reach)
 
 
 class Branches:

@@ -16,7 +16,7 @@ from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Leak
 from dpverify.tracing.recording.journal import Recording, TraceJournal
 from dpverify.tracing.recording.outputs import differing, same_leaf
-from dpverify.tracing.recording.places import NOWHERE, Place, is_inside
+from dpverify.tracing.recording.places import NOWHERE, Place, definition, is_inside
 from dpverify.tracing.recording.replaying import Replaying
 from dpverify.tracing.recording.runs import Twin, callable_of, run
 
@@ -48,7 +48,7 @@ class _Watcher:
         place = Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         if event == "line":
             self.steps.lines.append(place)
-        self.before[frame] = (place, dict(frame.f_locals))
+        self.before[frame] = (place, {k: _copied(v) for k, v in dict(frame.f_locals).items()})
         return self
 
     def _made(self, frame: FrameType) -> None:
@@ -56,9 +56,31 @@ class _Watcher:
         if frame not in self.before:
             return
         place, old = self.before[frame]
-        for name, value in frame.f_locals.items():
-            if name not in old or old[name] is not value:
-                self.steps.values.setdefault(place, []).append(value)
+        for name, value in dict(frame.f_locals).items():
+            if name not in old or not _is_unchanged(old[name], value):
+                self.steps.values.setdefault(place, []).append(_copied(value))
+
+
+def _copied(value: Any) -> Any:
+    """A small container as it is now, for lines that change it in place."""
+    held = type(value) in {np.ndarray, list, dict}
+    return value.copy() if held and _size(value) < _MOST_PARTS else value
+
+
+def _size(value: Any) -> int:
+    return value.size if isinstance(value, np.ndarray) else len(value)
+
+
+def _is_unchanged(old: Any, value: Any) -> bool:
+    """Whether nothing was assigned to a name, nor to what it holds; by identity alone."""
+    if old is value:
+        return True
+    if type(old) is not type(value) or type(value) not in {np.ndarray, list, dict}:
+        return False
+    if isinstance(value, np.ndarray):
+        return old.shape == value.shape and old.tobytes() == value.tobytes()
+    one, two = (list(x.values()) if isinstance(x, dict) else x for x in (old, value))
+    return len(one) == len(two) and all(a is b for a, b in zip(one, two, strict=True))
 
 
 class ReachedLines:
@@ -138,12 +160,16 @@ def named(mechanism: Any, left: Any, right: Any, script: NoiseScript, twin: Twin
     one = watched(mechanism, left, journal)
     two = watched(mechanism, right, Replaying(NoiseScript(script.seed + 1), journal))
     found = []
+    start = definition(mechanism)
     for leak in twin.leaks:
         place: Place | None = None
-        if leak.kind in {"output", "exception"} and not twin.right.diverged:
+        known = leak.kind == "output" and leak.place != start
+        if leak.kind in {"output", "exception"} and not known and not twin.right.diverged:
             place = _branch(one, two) or _source(one, two, twin, (left, right))
         if leak.kind == "control flow":
             place = _branch(one, two)
+        if place is None and leak.place == start and one.lines:
+            place = one.lines[-1]
         if leak.kind == "exception" and twin.right.ended != twin.left.ended:
             place = place or leak.place
         found.append(leak if place is None else replace(leak, place=place))
@@ -180,7 +206,7 @@ def _source(
     wanted = [
         (a, b)
         for a, b in wanted
-        if _telling(a) and _telling(b) and not (_among(a, given[0]) or _among(b, given[1]))
+        if _telling(a) and _telling(b) and not (_is_given(a, given[0]) or _is_given(b, given[1]))
     ]
     for place in dict.fromkeys(one.lines):
         mine = [part for value in one.values.get(place, ()) for part in _parts(value)]
@@ -210,6 +236,13 @@ def _parts(value: Any, depth: int = 0) -> Iterator[Any]:
     elif depth < 2 and isinstance(value, dict) and len(value) < _MOST_PARTS:
         for part in value.values():
             yield from _parts(part, depth + 1)
+
+
+def _is_given(value: Any, given: list[Any]) -> bool:
+    """Whether a value stands in the data, or is an array of what does."""
+    if isinstance(value, np.ndarray) and 0 < value.size < _MOST_PARTS:
+        return all(_among(part, given) for part in value.reshape(-1).tolist())
+    return _among(value, given)
 
 
 def _among(value: Any, parts: list[Any]) -> bool:
