@@ -171,8 +171,7 @@ class Tracer(Transcripts):
         try:
             return self._run()
         except NotTraceable as error:
-            where = definition(self.mechanism)
-            puzzle = Puzzle(where, str(error))
+            puzzle = Puzzle(error.place or definition(self.mechanism), str(error))
             return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
 
     def _run(self) -> Traced:

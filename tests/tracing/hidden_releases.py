@@ -4,7 +4,7 @@ Each flaw stands in a line that most transcripts never come to, or where only fe
 number lead. They are added to the cases of `adversarial_releases`; `# flaw` marks the line.
 """
 
-# ruff: noqa: ANN401
+# ruff: noqa: ANN401, SIM102  # data of any kind, and ifs inside of ifs
 
 import decimal
 import functools
@@ -261,17 +261,21 @@ def words_said_often(words: Any, rng: Any) -> Out:
 # Short floats.
 
 
-@honest(np.float32([0.1, 0.2, 0.9]), np.float32([0.1, 0.2, -0.1]), quiet=True)
+def _short(*numbers: float) -> Any:
+    return np.array(numbers, dtype=np.float32)
+
+
+@honest(_short(0.1, 0.2, 0.9), _short(0.1, 0.2, -0.1), quiet=True)
 def mean_of_short_floats(v: Any, rng: Any) -> Out:
     return v.mean() + rng.laplace(scale=1 / 3)
 
 
-@flawed(np.float32([0, 3, 1]), np.float32([1, 3, 1]))
+@flawed(_short(0, 3, 1), _short(1, 3, 1))
 def short_floats_with_too_little(v: Any, rng: Any) -> Out:
     return v.sum() + rng.laplace(scale=0.99)
 
 
-@flawed(np.float32([0, 3, 1]), np.float32([1, 3, 1]))
+@flawed(_short(0, 3, 1), _short(1, 3, 1))
 def short_floats_with_noise_used_twice(v: Any, rng: Any) -> Out:
     noise = rng.laplace()
     return v.sum() + noise, v.sum() * np.float32(1.001) + noise  # flaw

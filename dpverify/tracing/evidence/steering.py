@@ -141,7 +141,7 @@ def _at(base: TracedRun, seed: int, reach: float, known: Sequence[float]) -> Ite
         return
     journal = base.journal
     for number in known[:_MOST_KNOWN]:
-        fixed = {}
+        fixed: dict[int, float] = {}
         for event in journal.events:
             if isinstance(event, Value) and not event.final and _is_apart(event):
                 z = (number - np.asarray(event.offset)) / np.asarray(event.coef)
@@ -240,7 +240,8 @@ def turned(run: TracedRun, number: int, which: NDArray[np.intp]) -> NoiseScript:
         moved = beyond(law, cut, window, up=not up)
         if moved is not None:
             fixed[j] = moved
-    return run.journal.script.turned({number: outcome[()]}, fixed)
+    script: NoiseScript = run.journal.script
+    return script.turned({number: outcome[()]}, fixed)
 
 
 def _coins(

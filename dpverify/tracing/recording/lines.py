@@ -78,7 +78,7 @@ def _is_unchanged(old: Any, value: Any) -> bool:
     if type(old) is not type(value) or type(value) not in {np.ndarray, list, dict}:
         return False
     if isinstance(value, np.ndarray):
-        return old.shape == value.shape and old.tobytes() == value.tobytes()
+        return bool(old.shape == value.shape and old.tobytes() == value.tobytes())
     one, two = (list(x.values()) if isinstance(x, dict) else x for x in (old, value))
     return len(one) == len(two) and all(a is b for a, b in zip(one, two, strict=True))
 
