@@ -38,6 +38,7 @@ _COST = 2 + 2 * _STEPS
 _MOST_NUMBERS = 2000
 _MOST_DRAWS = 20_000
 _MOST_POINTS = 6  # to which noise is moved in either direction, for a number to pass one
+_HUGE = 1e300
 _GRID = (1 / 12, 2 / 12, 1 / 4, 1 / 2)
 
 
@@ -90,10 +91,10 @@ def _passing(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     """
     known = spots_of(runner.mechanism)
     draws = plain_draws(twin.left)
-    here = twin.left.journal.draws
-    start = _made(runner, dict(enumerate(here.z[: here.top].tolist())), twin)
-    tried = 0
-    for to in (reach, -reach) if len(draws) else ():
+    if not len(draws) or runner.used + 4 + _COST > runner.budget:
+        return None
+    start = _made(runner, _moved(twin.left, draws, reach, 0.0), twin)
+    for to in (reach, -reach):
         if runner.used + 3 + _COST > runner.budget:
             break
         end = _made(runner, _moved(twin.left, draws, to, 1.0), twin)
@@ -101,7 +102,6 @@ def _passing(runner: Runner, twin: Twin, reach: float) -> Twin | None:
         for share in dict.fromkeys([*islice(shares, _MOST_POINTS), *_GRID]):
             if runner.used + 2 + _COST > runner.budget:
                 break
-            tried += 1
             found = runner.replay(runner.right, _run(runner, twin, draws, to, share))
             if found.leaks or not _keeps(runner, found):
                 return found
@@ -127,7 +127,7 @@ def _made(runner: Runner, fixed: dict[int, float], twin: Twin) -> Made:
         (place, turn): float(value)
         for place, values in steps.values.items()
         for turn, value in enumerate(values)
-        if isinstance(value, (int, float, np.number)) and np.isrealobj(value)
+        if type(value) in {int, float, np.float64, np.int64} and abs(value) < _HUGE
     }
 
 
