@@ -7,7 +7,7 @@ import mpmath as mp
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from tests.accounting.fuzz.laws import Normal, Sampled, exactly
+from tests.accounting.fuzz.laws import DIGITS, Normal, Sampled, exactly
 from tests.accounting.fuzz.truths import Interval, Parts, Profile, sampled_once, worse
 
 
@@ -39,9 +39,10 @@ def concentrated(parts: Parts, rho: float, beside: tuple[float, float, int]) -> 
     def profile(epsilon: float) -> Interval:
         logs = (orders - 1) * (spent - epsilon) - np.log(orders - 1)
         logs += orders * np.log1p(-1 / orders)
-        unleaked = (1 - exactly(leak)) ** times
-        above = 1 - unleaked + unleaked * mp.exp(float(logs.min())) * (1 + mp.mpf(1e-9))
-        return instance(epsilon)[0], above
+        with mp.workdps(DIGITS):
+            unleaked = (1 - exactly(leak)) ** times
+            above = 1 - unleaked + unleaked * mp.exp(float(logs.min())) * (1 + mp.mpf(1e-9))
+            return instance(epsilon)[0], above
 
     return profile
 

@@ -239,11 +239,12 @@ def contour(parts: Parts, epsilon: float) -> Interval:
     if not fine > 0 or abs(coarse - fine) > _LEAST_AGREEMENT * fine:
         raise NoTruth(f"contours give {coarse} and {fine}")
     error = 10 * abs(coarse - fine) / fine + 1e-9 + 1e-14 * sum(times for _, times in parts)
-    leak = mp.mpf(1)
-    for law, times in parts:
-        leak *= (1 - law.singular) ** times
-    value = mp.exp(peak) * mp.mpf(fine)
-    return 1 - leak + value * (1 - error), 1 - leak + value * (1 + error)
+    with mp.workdps(DIGITS):
+        leak = mp.mpf(1)
+        for law, times in parts:
+            leak *= (1 - law.singular) ** times
+        value = mp.exp(peak) * mp.mpf(fine)
+        return 1 - leak + value * (1 - error), 1 - leak + value * (1 + error)
 
 
 def _spacing(c: float, peak: float) -> float:
