@@ -196,7 +196,7 @@ class Tracer(Transcripts):
 
     def _out_of_sight(self, twin: Twin) -> Finding | None:
         """Noise that became a plain number, and on which data decide after that."""
-        found = crossed(self, twin, reach_of(self._delta))
+        found = crossed(self, twin, reach_of(self._delta, twin.left))
         if found is None:
             return None
         if not found.leaks:

@@ -70,9 +70,17 @@ def _tie(law: TracedLaw, value: Any) -> Any:  # noqa: ANN401
     return value if law.name in {"uniform", "integers", "geometric"} else _all(value, 0.0)
 
 
-def reach_of(delta: float) -> float:
-    """How far noise is moved, in scales: what lies beyond is rarer than δ."""
-    return FAR if not delta else min(_FARTHEST, -math.log(2.1 * min(delta, 0.4)))
+def reach_of(delta: float, base: TracedRun) -> float:
+    """How far noise is moved, in scales: what lies beyond is rarer than δ.
+
+    Noise that was cut off is moved less far, to what is rarer than δ^0.8: near the cut there is what
+    cannot come out on the other side, which is charged by its probability and is no leak.
+    """
+    if not delta:
+        return FAR
+    is_cut = base.journal.draws.low is not None
+    far = 0.8 * math.log(0.5 / min(delta, 0.4)) if is_cut else -math.log(2.1 * min(delta, 0.4))
+    return min(_FARTHEST, far)
 
 
 def scripts(
@@ -89,7 +97,7 @@ def scripts(
     allows anything on transcripts of smaller probability: `rare` sees to those.
     """
     most = base.journal.draws.top
-    reach = reach_of(delta)
+    reach = reach_of(delta, base)
     seen: dict[Any, int] = {}
     for number, event in enumerate(base.journal.events):
         turn = seen[event.place] = seen.get(event.place, -1) + 1
