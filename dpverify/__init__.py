@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from dpverify.certifying import Certificate, certify, check_certificate
     from dpverify.claims import Claim, Mechanism
     from dpverify.deciding import Decision, decide
-    from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
+    from dpverify.errors import BudgetExceeded, DPVerifyError, InvalidParameter, NotSupported
     from dpverify.guarantees import (
         ApproxDP,
         Bracket,
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
         to_dict,
     )
     from dpverify.interop import from_dp_event, from_opacus
+    from dpverify.ledger import Filter, Ledger, Odometer
     from dpverify.mechanisms import (
         ExponentialMechanism,
         Gaussian,
@@ -85,6 +86,7 @@ __all__ = [
     "Accountant",
     "ApproxDP",
     "Bracket",
+    "BudgetExceeded",
     "Calibration",
     "Certificate",
     "Claim",
@@ -94,6 +96,7 @@ __all__ = [
     "Decision",
     "Evidence",
     "ExponentialMechanism",
+    "Filter",
     "FinitePair",
     "Gaussian",
     "GaussianDP",
@@ -102,12 +105,14 @@ __all__ = [
     "Kernel",
     "Laplace",
     "LeakyRandomizedResponse",
+    "Ledger",
     "Mechanism",
     "NoisyMax",
     "NormMechanism",
     "NotIndistinguishable",
     "NotRefuted",
     "NotSupported",
+    "Odometer",
     "OneRunVerdict",
     "Pair",
     "PrivacyLoss",
@@ -163,6 +168,7 @@ _HOME = {
     "Accountant": "accounting.accountant",
     "ApproxDP": "guarantees",
     "Bracket": "guarantees",
+    "BudgetExceeded": "errors",
     "Calibration": "accounting.calibration",
     "Certificate": "certifying",
     "Claim": "claims",
@@ -172,6 +178,7 @@ _HOME = {
     "Decision": "deciding",
     "Evidence": "theorems",
     "ExponentialMechanism": "mechanisms",
+    "Filter": "ledger",
     "FinitePair": "pairs",
     "Gaussian": "mechanisms",
     "GaussianDP": "guarantees",
@@ -180,12 +187,14 @@ _HOME = {
     "Kernel": "pairs",
     "Laplace": "mechanisms",
     "LeakyRandomizedResponse": "mechanisms",
+    "Ledger": "ledger",
     "Mechanism": "claims",
     "NoisyMax": "mechanisms",
     "NormMechanism": "mechanisms",
     "NotIndistinguishable": "pairs",
     "NotRefuted": "auditing",
     "NotSupported": "errors",
+    "Odometer": "ledger",
     "OneRunVerdict": "auditing",
     "Pair": "pairs",
     "PrivacyLoss": "pairs",
