@@ -399,8 +399,8 @@ BERNSTEIN = Theorem(
 BASIC_FILTER = Theorem(
     name="basic-filter",
     statement=(
-        "If each next part, chosen from all answers so far with its parameters, is (εᵢ, δᵢ)-DP, and "
-        "nothing is run that would make Σεᵢ > ε or Σδᵢ > δ, then all answers together are "
+        "If each next part, chosen from all answers so far with its parameters, is (εᵢ, δᵢ)-DP, "
+        "and nothing is run that would make Σεᵢ > ε or Σδᵢ > δ, then all answers together are "
         "(ε, δ)-DP."
     ),
     source="Rogers, Roth, Ullman, Vadhan, NeurIPS 2016, Thm 3.6 (arXiv 1605.08294v3)",
@@ -457,12 +457,12 @@ RENYI_ODOMETER = Theorem(
     name="renyi-odometer",
     statement=(
         "Let Gⱼ be the divergences at order αⱼ added up so far and Σwⱼ ≤ 1. With ε the least of "
-        "Gⱼ + ln(1 − 1/αⱼ) − ln(αⱼ·wⱼ·δ)/(αⱼ − 1) over j, P(E) ≤ E_Q[e^ε; E] + δ for all events E of "
-        "the answers up to any stopping time, whatever was chosen from earlier answers."
+        "Gⱼ + ln(1 − 1/αⱼ) − ln(αⱼ·wⱼ·δ)/(αⱼ − 1) over j, P(E) ≤ E_Q[e^ε; E] + δ for all events E "
+        "of the answers up to any stopping time, whatever was chosen from earlier answers."
     ),
     source=(
-        "Ville's argument on the moments of Feldman, Zrnic, NeurIPS 2021, with Prop. 12 of Canonne, "
-        "Kamath, Steinke, arXiv 2004.00010v4; cf. Whitehouse et al., ICML 2023, Thm 6"
+        "Ville's argument on the moments of Feldman, Zrnic, NeurIPS 2021, and Prop. 12 of "
+        "Canonne, Kamath, Steinke, arXiv 2004.00010v4; cf. Whitehouse et al., ICML 2023, Thm 6"
     ),
     proof="proofs/renyi_odometer.py",
 )

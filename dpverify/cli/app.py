@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from dpverify.cli import audit, check, compose, decide, demo, fit, noise, prove, trace
+from dpverify.cli import audit, check, compose, decide, demo, fit, ledger, noise, prove, trace
 from dpverify.registry import load_plugins
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command(epilog=check.EXAMPLE)(check.check)
 app.command(epilog=fit.EXAMPLE)(fit.fit)
 app.command(epilog=prove.EXAMPLE)(prove.prove)
 app.command(epilog=demo.EXAMPLE)(demo.demo)
+app.add_typer(ledger.app, name="ledger")
 
 
 @app.callback(invoke_without_command=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 from dpverify.guarantees import Guarantee, to_dict
 from dpverify.ledger.amounts import Amounts, written
-from dpverify.ledger.store import Row
+from dpverify.ledger.store import StoredEntry
 from dpverify.neighbors import Relation
 from dpverify.theorems import Theorem
 
@@ -27,7 +27,7 @@ class Entry:
     hash: str
 
     @classmethod
-    def of(cls, row: Row) -> "Entry":
+    def of(cls, row: StoredEntry) -> "Entry":
         told = row.told
         return cls(
             seq=row.seq,

@@ -10,7 +10,7 @@ from dpverify.balls import first_float
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import GUARANTEES, Guarantee
 from dpverify.ledger.amounts import Amounts
-from dpverify.ledger.plans import Plan, plan_for
+from dpverify.ledger.plans import RequestPlan, plan_for
 from dpverify.ledger.schemes import By, Scheme, scheme_for
 from dpverify.ledger.subjects import Requested, parts_of
 from dpverify.mechanisms import Gaussian, Laplace, NormMechanism, RandomizedResponse
@@ -46,7 +46,7 @@ class Filter:
     [True, True, True, True, False]
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # all that a budget is
         self,
         budget: Guarantee,
         relation: Relation,
@@ -63,7 +63,7 @@ class Filter:
         self.budget = budget
         self.relation = Relation.parse(relation)
         self._options = {"by": by, "orders": orders, "leak_share": leak_share}
-        self._scheme: Scheme | Plan | None
+        self._scheme: Scheme | RequestPlan | None
         if plan is None:
             self._scheme = scheme_for(budget, by=by, orders=orders, leak_share=leak_share)
         else:
@@ -80,7 +80,7 @@ class Filter:
 
     @classmethod
     def resumed(
-        cls, budget: Guarantee, relation: Relation, scheme: Scheme | Plan, spent: Amounts
+        cls, budget: Guarantee, relation: Relation, scheme: Scheme | RequestPlan, spent: Amounts
     ) -> "Filter":
         """A filter that goes on where another one was."""
         found = cls.__new__(cls)
@@ -91,7 +91,7 @@ class Filter:
         return found
 
     @property
-    def scheme(self) -> Scheme | Plan | None:
+    def scheme(self) -> Scheme | RequestPlan | None:
         """How requests are charged; None until the first one has decided."""
         return self._scheme
 
@@ -136,7 +136,7 @@ class Filter:
         parts = parts_of(mechanism, times=times, relation=self.relation)
         return self._after(parts) is not None
 
-    def _after(self, parts: Parts) -> tuple[Scheme | Plan, Amounts] | None:
+    def _after(self, parts: Parts) -> tuple[Scheme | RequestPlan, Amounts] | None:
         if not parts:
             return None
         scheme = self._scheme or scheme_for(self.budget, first=parts[0], **self._options)  # type: ignore[arg-type]  # as given
@@ -164,7 +164,7 @@ class Filter:
 
 def least_noise(kind: Kind, fits: Callable[[Requested], bool]) -> float:
     """The smallest noise scale whose mechanism fits; ∞ if none does."""
-    factory = _NOISE.get(kind) if isinstance(kind, type) else kind  # type: ignore[arg-type]  # a class
+    factory = _NOISE.get(kind) if isinstance(kind, type) else kind
     if factory is None or not callable(factory):
         known = ", ".join(known.__name__ for known in _NOISE)
         raise InvalidParameter(

@@ -53,7 +53,7 @@ def guarded(
     priced = charge if charge is not None else getattr(thing, "claim", None)
     if priced is None:
         raise InvalidParameter(
-            f"charge=None must say what one call of {getattr(thing, '__name__', thing)!r} costs, as "
+            f"charge=None must say what a call of {getattr(thing, '__name__', thing)!r} costs, as "
             "in @ledger.guard(charge=dpv.Gaussian(sigma=50.0))"
         )
 

@@ -1,6 +1,6 @@
 """A budget that lives in a file: opened once, spent from by many, never above what was set."""
 
-import datetime
+import datetime as dt
 import getpass
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -20,25 +20,25 @@ from dpverify.errors import (
     NotSupported,
     as_count,
 )
-from dpverify.guarantees import GUARANTEES, Guarantee, from_dict, to_dict
+from dpverify.guarantees import Bracket, Guarantee, from_dict, to_dict
 from dpverify.ledger.amounts import Amounts, added, read, written
 from dpverify.ledger.entries import Entry, Status
 from dpverify.ledger.filters import Filter
 from dpverify.ledger.guards import guarded
-from dpverify.ledger.plans import Plan
+from dpverify.ledger.plans import RequestPlan
 from dpverify.ledger.schemes import By, Scheme
-from dpverify.ledger.store import Row, Store, Transaction
+from dpverify.ledger.store import Store, StoredEntry, Transaction
 from dpverify.ledger.subjects import Requested
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 
 T = TypeVar("T")
-_UNSTEADY = datetime.timedelta(seconds=1)  # that a clock may be set back and is not worth a word
+_UNSTEADY = dt.timedelta(seconds=1)  # that a clock may be set back and is not worth a word
 
 
-def now() -> datetime.datetime:
+def now() -> dt.datetime:
     """The time of an entry."""
-    return datetime.datetime.now(datetime.UTC)
+    return dt.datetime.now(dt.UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Ledger:
         return self._store.path
 
     @classmethod
-    def open(  # all that a budget is
+    def open(  # noqa: PLR0913  # all that a budget is
         cls,
         path: str | os.PathLike[str],
         *,
@@ -119,7 +119,7 @@ class Ledger:
         label: str = "",
         user: str | None = None,
     ) -> Receipt:
-        """Charge a mechanism before it runs; raise `BudgetExceeded` if the budget does not allow it.
+        """Charge a mechanism before it runs; raise `BudgetExceeded` if it does not fit.
 
         The charge is on disk when this returns.
         """
@@ -151,7 +151,7 @@ class Ledger:
         return Receipt(Entry.of(row))
 
     def request(self, mechanism: Requested, **options: Any) -> bool:  # noqa: ANN401  # of spend
-        """True, and charged, if a mechanism still fits; else False. Options are those of `spend`."""
+        """True, and charged, if a mechanism still fits, else False; options as of `spend`."""
         try:
             self.spend(mechanism, **options)
         except BudgetExceeded:
@@ -182,7 +182,7 @@ class Ledger:
 
     def statuses(self) -> tuple[Status, ...]:
         """How every budget stands; the whole file is checked first."""
-        by_name: dict[str, list[Row]] = {}
+        by_name: dict[str, list[StoredEntry]] = {}
         for row in self._checked():
             by_name.setdefault(row.dataset, []).append(row)
         return tuple(_status(name, rows) for name, rows in by_name.items())
@@ -203,7 +203,7 @@ class Ledger:
         with self._store.reading() as seen:
             return seen.head[1]
 
-    def _checked(self) -> list[Row]:
+    def _checked(self) -> list[StoredEntry]:
         with self._store.reading() as seen:
             seen.check_pages()
             rows = list(seen.rows())
@@ -214,7 +214,7 @@ class Ledger:
     def guard(self, thing: T, /) -> T: ...
     @overload
     def guard(self, /, *, charge: Requested, **options: Any) -> Callable[[T], T]: ...  # noqa: ANN401
-    def guard(self, thing: Any = None, /, **options: Any) -> Any:  # noqa: ANN401  # what it is given
+    def guard(self, thing: Any = None, /, **options: Any) -> Any:  # what it is given
         """A mechanism, an estimator or a function that charges this ledger before it runs.
 
         - of a mechanism (`sample`): each draw is charged;
@@ -244,7 +244,10 @@ def _user(user: str | None) -> str:
 
 
 def _shown(mechanism: Requested) -> str:
-    text = brief(mechanism)
+    if isinstance(mechanism, Accountant):
+        text = " + ".join(f"{part.times} × {part.label}" for part in mechanism.parts)
+    else:
+        text = brief(mechanism)
     return text if len(text) <= 400 else f"{text[:400]}…"
 
 
@@ -254,7 +257,7 @@ def _time(held: Transaction) -> str:
     current = now()
     if last is None:
         return current.isoformat(timespec="microseconds")
-    before = datetime.datetime.fromisoformat(last.told["time"])
+    before = dt.datetime.fromisoformat(last.told["time"])
     if current < before - _UNSTEADY:
         raise InvalidParameter(
             f"clock={current.isoformat(timespec='seconds')} must not be before the last entry, "
@@ -287,16 +290,16 @@ def _resumed(entries: list[dict[str, Any]]) -> Filter:
     try:
         budget = from_dict(opened["budget"])
         relation = Relation.parse(opened["relation"])
-        if not isinstance(budget, GUARANTEES):
-            raise InvalidParameter(f"budget={budget!r} must be a guarantee")
         told = opened["scheme"] or (later[0]["scheme"] if later else None)
         if told is None:
-            return Filter(budget, relation, **opened["options"])
-        kind: type[Scheme | Plan] = Plan if told["by"] == "plan" else Scheme
+            return Filter(budget, relation, **opened["options"])  # type: ignore[arg-type]  # checked there
+        kind: type[Scheme | RequestPlan] = RequestPlan if told["by"] == "plan" else Scheme
         scheme = kind.from_dict(told)
         spent = read(later[-1]["spent"]) if later else scheme.start
     except (KeyError, TypeError, InvalidParameter) as error:
         raise LedgerDamaged(f"entries must be as they were written: {error}") from None
+    if isinstance(budget, Bracket):
+        raise LedgerDamaged(f"budget={budget} must be a guarantee")
     return Filter.resumed(budget, relation, scheme, spent)
 
 
@@ -309,7 +312,7 @@ def _difference(before: Amounts, after: Amounts) -> Amounts:
     }
 
 
-def _check_sums(rows: Iterable[Row]) -> None:
+def _check_sums(rows: Iterable[StoredEntry]) -> None:
     """Raise unless every total is the one before plus the charge, and keeps the budget."""
     states: dict[str, Filter] = {}
     for row in rows:
@@ -331,7 +334,7 @@ def _check_sums(rows: Iterable[Row]) -> None:
         states[row.dataset] = after
 
 
-def _status(dataset: str, rows: list[Row]) -> Status:
+def _status(dataset: str, rows: list[StoredEntry]) -> Status:
     told = [row.told for row in rows]
     state = _resumed([*told[:2], *told[-1:]] if len(told) > 2 else told)
     return Status(

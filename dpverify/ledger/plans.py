@@ -27,7 +27,7 @@ _RESERVE = "squared_mu"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RequestPlan:
     """How often each pair may still be requested, and the reserve of μ²."""
 
     limits: tuple[tuple[str, Amount], ...]
@@ -78,12 +78,12 @@ class Plan:
         return {"by": self.by, "limits": written(dict(self.limits))}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> "Plan":
+    def from_dict(cls, told: Mapping[str, Any]) -> "RequestPlan":
         """The plan that `to_dict` wrote."""
         return cls(tuple(read(told["limits"]).items()))
 
 
-def plan_for(budget: Guarantee, plan: Accountant) -> Plan:
+def plan_for(budget: Guarantee, plan: Accountant) -> RequestPlan:
     """The limits of a plan, once it is shown to keep the budget."""
     if not isinstance(budget, PureDP | ApproxDP):
         raise InvalidParameter(f"budget={budget!r} must be a PureDP or an ApproxDP to have a plan")
@@ -102,4 +102,4 @@ def plan_for(budget: Guarantee, plan: Accountant) -> Plan:
         name = _RESERVE if gaussian else repr(part.seen)
         amount = prices.squared_mu(part) * part.times if gaussian else Fraction(part.times)
         limits[name] = added(limits.get(name, Fraction()), amount)
-    return Plan(tuple(limits.items()))
+    return RequestPlan(tuple(limits.items()))

@@ -41,7 +41,8 @@ def largest_loss(part: Part) -> Amount:
             return math.inf
         case LaplacePair(scale=scale, sensitivity=sensitivity):
             return Fraction(sensitivity) / Fraction(scale)  # exact, where a float is rounded up
-    return amount_of(max(part.seen.max_loss, part.seen.reversed.max_loss))
+        case pair:
+            return amount_of(max(pair.max_loss, pair.reversed.max_loss))
 
 
 def squared_mu(part: Part) -> Amount:
@@ -55,17 +56,15 @@ def squared_mu(part: Part) -> Amount:
             return base * (4 if mixed is Mixed.BOTH else 1)
         case WithoutReplacementPair(base=GaussianPair(squared_mu=base)):
             return base
-    known = squared_mu_of(part)
-    return math.inf if known is None else known
+        case _:
+            known = squared_mu_of(part)
+            return math.inf if known is None else known
 
 
 def rho(part: Part) -> Amount:
     """ρ of one run: as given, μ²/2, or ε²/2 for what is ε-DP; ∞ if no theorem gives one."""
-    match part.seen:
-        case ZeroConcentratedDP(rho=stated):
-            return amount_of(stated)
-        case RenyiDP():
-            return math.inf
+    if isinstance(part.seen, ZeroConcentratedDP):
+        return amount_of(part.seen.rho)
     largest = largest_loss(part)
     if isinstance(largest, Fraction):
         return largest**2 / 2

@@ -15,7 +15,7 @@ Who may leak (requests with a δ of their own) charges a part of δ that is set 
 
 A fifth, `plan`, lives in a file of its own. What is *not* a filter is to compose, after each
 request, the privacy losses of all that were asked so far, and to compare the total with the
-budget: `proofs/refuted/profile_filter.py` overspends it.
+budget: `proofs/published/profile_filter.py` overspends it.
 """
 
 import math

@@ -34,7 +34,6 @@ CREATE TABLE entries (
 );
 CREATE INDEX by_dataset ON entries (dataset, seq);
 CREATE TABLE head (seq INTEGER NOT NULL, hash TEXT NOT NULL);
-INSERT INTO head VALUES (0, '{_START}');
 CREATE TRIGGER no_update BEFORE UPDATE ON entries
     BEGIN SELECT RAISE(ABORT, 'entries are only ever added'); END;
 CREATE TRIGGER no_delete BEFORE DELETE ON entries
@@ -43,7 +42,7 @@ CREATE TRIGGER no_delete BEFORE DELETE ON entries
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class StoredEntry:
     """One entry as it is stored."""
 
     seq: int
@@ -85,19 +84,19 @@ class Transaction:
         query = "SELECT dataset FROM entries GROUP BY dataset ORDER BY MIN(seq)"
         return [str(name) for (name,) in self._run(query)]
 
-    def ends(self, dataset: str) -> list[Row]:
+    def ends(self, dataset: str) -> list[StoredEntry]:
         """The first two entries of a dataset and its last, each checked against its hash."""
         first = self._run(f"{_ROWS} WHERE dataset = ? ORDER BY seq LIMIT 2", (dataset,)).fetchall()
         last = self._run(f"{_ROWS} WHERE dataset = ? ORDER BY seq DESC LIMIT 1", (dataset,))
-        rows = [Row(*row) for row in dict.fromkeys([*first, *last.fetchall()])]
+        rows = [StoredEntry(*row) for row in dict.fromkeys([*first, *last.fetchall()])]
         for row in rows:
             self._check(row)
         return rows
 
-    def last(self) -> Row | None:
+    def last(self) -> StoredEntry | None:
         """The last entry of all, checked."""
         seq, found = self.head
-        rows = [Row(*row) for row in self._run(f"{_ROWS} ORDER BY seq DESC LIMIT 1")]
+        rows = [StoredEntry(*row) for row in self._run(f"{_ROWS} ORDER BY seq DESC LIMIT 1")]
         if not rows and seq == 0:
             return None
         if not rows or (rows[0].seq, rows[0].hash) != (seq, found):
@@ -105,7 +104,7 @@ class Transaction:
         self._check(rows[0])
         return rows[0]
 
-    def _check(self, row: Row) -> None:
+    def _check(self, row: StoredEntry) -> None:
         query = "SELECT hash FROM entries WHERE seq = ?"
         before = self._run(query, (row.seq - 1,)).fetchone() if row.seq > 1 else (_START,)
         if before is None:
@@ -113,11 +112,11 @@ class Transaction:
         if _linked(str(before[0]), row.seq, row.dataset, row.body) != row.hash:
             raise LedgerDamaged(f"entry={row.seq} must be as it was written: its hash differs")
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[StoredEntry]:
         """Every entry in order, each checked against the one before; then the head."""
         before, seq = _START, 0
         for found in self._run(f"{_ROWS} ORDER BY seq"):
-            row, seq = Row(*found), seq + 1
+            row, seq = StoredEntry(*found), seq + 1
             if row.seq != seq:
                 raise LedgerDamaged(f"entry={seq} must be there: it is missing")
             if _linked(before, seq, row.dataset, row.body) != row.hash:
@@ -127,11 +126,11 @@ class Transaction:
         if self.head != (seq, before):
             raise LedgerDamaged(f"entry={seq} must be the last one: entries are missing, or added")
 
-    def append(self, dataset: str, told: dict[str, Any]) -> Row:
+    def append(self, dataset: str, told: dict[str, Any]) -> StoredEntry:
         """Add an entry after the last one."""
         seq, before = self.head
         body = json.dumps(told, ensure_ascii=False, allow_nan=False, sort_keys=True)
-        row = Row(seq + 1, dataset, body, _linked(before, seq + 1, dataset, body))
+        row = StoredEntry(seq + 1, dataset, body, _linked(before, seq + 1, dataset, body))
         self._run("INSERT INTO entries VALUES (?, ?, ?, ?)", (row.seq, dataset, body, row.hash))
         self._run("UPDATE head SET seq = ?, hash = ?", (row.seq, row.hash))
         return row
@@ -162,6 +161,7 @@ class Store:
                 if not known:  # another process may have been quicker
                     for statement in _statements():
                         connection.execute(statement)
+                    connection.execute("INSERT INTO head VALUES (0, ?)", (_START,))
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
