@@ -27,6 +27,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from dpverify.accounting.parts import Part
 from dpverify.accounting.renyi_conversion import largest_divergence, renyi_epsilon
+from dpverify.accounting.rules.stating import approx_of
 from dpverify.balls import at_most, ball, enclose, first_float, round_up
 from dpverify.errors import InvalidParameter, NotSupported, as_between, as_real, check_member
 from dpverify.guarantees import (
@@ -40,6 +41,7 @@ from dpverify.guarantees import (
 from dpverify.ledger import prices
 from dpverify.ledger.amounts import Amount, Amounts, added, read, written
 from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import (
     BASIC_FILTER,
     GAUSSIAN_FILTER,
@@ -57,6 +59,7 @@ _THEOREMS: dict[By, Theorem] = {
     "zcdp": ZCDP_FILTER,
     "renyi": RENYI_FILTER,
 }
+_PIECES = 64  # of δ, one for each part of unbounded loss that sums of ε and δ are to hold
 _ORDERS = (
     *(1.0625, 1.125, 1.25, 1.5, *map(float, range(2, 33)), *map(float, range(36, 65, 4))),
     *(80.0, 96.0, 128.0, 192.0, 256.0, 512.0, 1024.0, 4096.0, 16384.0, 65536.0),
@@ -88,6 +91,8 @@ class Scheme:
     def price(self, part: Part) -> Amounts:
         """What a part costs, all its runs together."""
         leak, rest = prices.split(part)
+        if self.by == "basic" and self.leak and rest is not None and not leak:
+            leak, rest = self._stated(rest)
         each = [Fraction(0) if rest is None else self._unit(rest, name) for name, _ in self.limits]
         if 0 < leak < 1 and not self.leak:
             raise NotSupported(
@@ -104,6 +109,14 @@ class Scheme:
             LEAK: min(leak * part.times, Fraction(1)),
             **{n: a * part.times for n, a in zip(names, each, strict=True)},
         }
+
+    def _stated(self, part: Part) -> tuple[Fraction, Part]:
+        """A part of unbounded loss as (ε, δ/64), δ the budget's; others as they are."""
+        if prices.largest_loss(part) != math.inf:
+            return Fraction(), part
+        stated = approx_of(part, below(self.leak / _PIECES))
+        bounded = LeakyResponsePair(ApproxDP(epsilon=stated.epsilon))
+        return Fraction(stated.delta), Part(bounded, part.times, part.label)
 
     def _unit(self, part: Part, name: str) -> Amount:
         match self.by:
@@ -293,7 +306,7 @@ def _renyi(budget: ApproxDP, leak_share: float, orders: tuple[float, ...]) -> Sc
     return Scheme("renyi", limits, leak, orders)
 
 
-def below(value: float) -> float:
+def below(value: float | Fraction) -> float:
     """A float that is not above a number that may be a fraction."""
     if isinstance(value, float):
         return value
@@ -325,6 +338,7 @@ def _largest_squared_mu(epsilon: float, delta: float) -> float:
     return math.nextafter(first_float(exceeds, 0.0, most), 0.0)
 
 
+@lru_cache(maxsize=256)
 def _chosen(budget: ApproxDP, by: By | None, leak_share: float | None, first: Part) -> Scheme:
     """The scheme of which the first request takes the smallest share."""
     leak, _ = prices.split(first)

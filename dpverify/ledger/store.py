@@ -12,6 +12,7 @@ Whoever notes the last hash elsewhere (`status` shows it) can tell that, too.
 import contextlib
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -50,6 +51,13 @@ class StoredEntry:
     body: str
     hash: str
 
+    @classmethod
+    def of(cls, found: tuple[Any, ...]) -> "StoredEntry":
+        """The entry in a row; raise if its columns are not of their types."""
+        if tuple(map(type, found)) != (int, str, str, str):
+            raise LedgerDamaged(f"entry={found[0]!r} must be as it was written: its columns differ")
+        return cls(*found)
+
     @property
     def told(self) -> dict[str, Any]:
         """What the entry says."""
@@ -75,9 +83,10 @@ class Transaction:
     def head(self) -> tuple[int, str]:
         """Number and hash of the last entry."""
         found = self._run(_HEAD).fetchall()
-        if len(found) != 1:
-            raise LedgerDamaged("head of the ledger must be one row: it is not as it was written")
-        return int(found[0][0]), str(found[0][1])
+        if [tuple(map(type, row)) for row in found] != [(int, str)]:
+            raise LedgerDamaged("head of the ledger must be one row as it was written")
+        seq, last = found[0]
+        return seq, last
 
     def datasets(self) -> list[str]:
         """Names in the order in which they were opened."""
@@ -88,7 +97,7 @@ class Transaction:
         """The first two entries of a dataset and its last, each checked against its hash."""
         first = self._run(f"{_ROWS} WHERE dataset = ? ORDER BY seq LIMIT 2", (dataset,)).fetchall()
         last = self._run(f"{_ROWS} WHERE dataset = ? ORDER BY seq DESC LIMIT 1", (dataset,))
-        rows = [StoredEntry(*row) for row in dict.fromkeys([*first, *last.fetchall()])]
+        rows = [StoredEntry.of(row) for row in dict.fromkeys([*first, *last.fetchall()])]
         for row in rows:
             self._check(row)
         return rows
@@ -96,7 +105,7 @@ class Transaction:
     def last(self) -> StoredEntry | None:
         """The last entry of all, checked."""
         seq, found = self.head
-        rows = [StoredEntry(*row) for row in self._run(f"{_ROWS} ORDER BY seq DESC LIMIT 1")]
+        rows = [StoredEntry.of(row) for row in self._run(f"{_ROWS} ORDER BY seq DESC LIMIT 1")]
         if not rows and seq == 0:
             return None
         if not rows or (rows[0].seq, rows[0].hash) != (seq, found):
@@ -116,7 +125,7 @@ class Transaction:
         """Every entry in order, each checked against the one before; then the head."""
         before, seq = _START, 0
         for found in self._run(f"{_ROWS} ORDER BY seq"):
-            row, seq = StoredEntry(*found), seq + 1
+            row, seq = StoredEntry.of(found), seq + 1
             if row.seq != seq:
                 raise LedgerDamaged(f"entry={seq} must be there: it is missing")
             if _linked(before, seq, row.dataset, row.body) != row.hash:
@@ -165,8 +174,14 @@ class Store:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Transaction]:
-        """All entries as they are now; nothing is written."""
-        with self._told(), self._connected("ro") as connection:
+        """All entries as they are now.
+
+        Nothing is added. But what a killed writer left half done is undone first, where the file
+        may be written.
+        """
+        places = (self.path, self.path.resolve().parent)
+        mode = "rw" if all(os.access(place, os.W_OK) for place in places) else "ro"
+        with self._told(), self._connected(mode) as connection:
             self._check_kind(connection)
             connection.execute("BEGIN")
             with self._settled(connection):
