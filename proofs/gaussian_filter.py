@@ -75,8 +75,9 @@ def the_best_adversary(times: int = 1) -> Step:
     )
     holds, count = True, 0
     for epsilon, delta in ((0.5, 1 / 16), (0.25, 1 / 8), (1.0, 1 / 64)):
+        allowed = ApproxDP(epsilon * times, delta)
 
-        def make(allowed: ApproxDP = ApproxDP(epsilon * times, delta)) -> Filter:
+        def make(allowed: ApproxDP = allowed) -> Filter:
             return Filter(allowed, Relation.ADD_REMOVE, by="gaussian", leak_share=0.25)
 
         gain = Game(menu, by_filter(menu, make), 4).best_gain(below_exp(epsilon))

@@ -27,10 +27,10 @@ def one_rule_for_all_orders(power: int = 1) -> Step:
     return Step("one rule", Evidence.SYMBOLIC, holds, "all orders, all ρ")
 
 
-def constants_of_advanced_composition(half: sp.Rational = sp.Rational(1, 2)) -> Step:
+def constants_of_advanced_composition(halves: int = 1) -> Step:
     """α·ρ + l/(α−1) = √(2·l·s) + s/2 at ρ = s/2, α = 1 + √(l/ρ), with l = ln(1/δ), s = Σεᵢ²."""
     log, squares = sp.symbols("l s", positive=True)
-    rho = half * squares
+    rho = halves * squares / 2
     order = 1 + sp.sqrt(log / rho)
     converted = order * rho + log / (order - 1)
     holds = same(converted, sp.sqrt(2 * log * squares) + squares / 2)
@@ -52,7 +52,7 @@ PROOF = Proof(
     uses=(RENYI_FILTER, PURE_TO_ZCDP),
     mutations={
         "α² on one side": lambda: one_rule_for_all_orders(power=2),
-        "ρ = ε²": lambda: constants_of_advanced_composition(half=sp.Integer(1)),
+        "ρ = ε²": lambda: constants_of_advanced_composition(halves=2),
         "one more": lambda: the_library_adds(extra=1),
     },
 )

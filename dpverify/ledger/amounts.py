@@ -10,14 +10,12 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TypeAlias
 
+from dpverify.balls import shortened
 from dpverify.errors import InvalidParameter
 
 Amount: TypeAlias = Fraction | float
 """A fraction, or the float ∞: nothing is known of the charge in this unit."""
 Amounts: TypeAlias = Mapping[str, Amount]
-
-_LONG = 640  # bits of a denominator
-_KEPT = 256
 
 
 def added(left: Amount, right: Amount) -> Amount:
@@ -29,17 +27,6 @@ def added(left: Amount, right: Amount) -> Amount:
     if isinstance(left, float) or isinstance(right, float):
         return math.inf
     return shortened(left + right)
-
-
-def shortened(value: Fraction) -> Fraction:
-    """A fraction of at most 640 bits below the line that is not below `value`, and close to it."""
-    bits = value.denominator.bit_length()
-    if bits <= _LONG:
-        return value
-    shift = _KEPT + bits - value.numerator.bit_length()
-    if shift <= 0:
-        return Fraction(math.ceil(value))
-    return Fraction(-((-value.numerator << shift) // value.denominator), 1 << shift)
 
 
 def amount_of(value: float | Fraction) -> Amount:

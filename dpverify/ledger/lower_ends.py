@@ -6,10 +6,9 @@ from fractions import Fraction
 from flint import ctx
 
 from dpverify.accounting.parts import Part
-from dpverify.balls import ball
-from dpverify.ledger.amounts import shortened
+from dpverify.balls import ball, shortened
 from dpverify.pairs.base import Pair
-from dpverify.pairs.gaussian import GaussianPair
+from dpverify.pairs.gaussian import GaussianPair, crossing
 
 _BITS = 128
 _NEAR = 2.0**-30  # how much below the crossing found in floats is certified
@@ -61,31 +60,11 @@ def _stays_above(pair: Pair, epsilon: float, delta: float) -> bool:
 
 
 def _gaussian_epsilon(squared: Fraction, delta: float) -> float:
-    """A lower bound on the ε of N(μ, 1) against N(0, 1), by Newton's method and one certificate."""
-    mu = math.sqrt(squared)
-    if mu == 0 or delta >= 1:
+    """A lower bound on the ε of N(μ, 1) against N(0, 1): a crossing in floats, certified."""
+    if squared == 0 or delta >= 1:
         return 0.0
     pair = GaussianPair(squared)
-    if delta > 1e-300:
-        guess = _crossing(mu, delta) * (1 - _NEAR)
-        if 0 < guess < 600 and _stays_above(pair, guess, delta):
-            return guess
+    guess = crossing(math.sqrt(squared), delta) * (1 - _NEAR)
+    if guess > 0 and _stays_above(pair, guess, delta):
+        return guess
     return pair.epsilon_bracket(delta).lower * (1 - _NEAR)
-
-
-def _crossing(mu: float, delta: float) -> float:
-    """Where Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ) = δ, in floats; 0 if it is below 0.
-
-    The profile is convex and falls, so that Newton's steps from the left never pass the crossing.
-    """
-    epsilon = 0.0
-    for _ in range(200):
-        tail = math.exp(epsilon) * math.erfc((epsilon / mu + mu / 2) / math.sqrt(2)) / 2
-        excess = math.erfc((epsilon / mu - mu / 2) / math.sqrt(2)) / 2 - tail - delta
-        if excess <= 0 or tail == 0 or epsilon > 600:
-            break
-        step = excess / tail
-        epsilon += step
-        if step <= 1e-12 * epsilon:
-            break
-    return epsilon

@@ -16,11 +16,12 @@ from fractions import Fraction
 from functools import cache
 from typing import TypeAlias
 
+from flint import ctx
+
 from dpverify.balls import ball
 from dpverify.errors import NotSupported
 from dpverify.ledger import Filter
 from dpverify.pairs import FinitePair
-from flint import ctx
 
 Counts: TypeAlias = tuple[int, ...]
 Decide: TypeAlias = Callable[[int, Counts], bool]

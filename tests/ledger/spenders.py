@@ -1,8 +1,8 @@
 """Processes that spend from one ledger and are killed: who was granted what, by their own account.
 
 A spender writes to a log of its own which request it is about to make, and then what it was told.
-Killed in between, it does not know; so every grant that it knows of must be in the ledger, and every
-entry of the ledger must be a request that someone made, at most one more a kill than they know of.
+Killed in between, it does not know; so every grant that it knows of must be in the ledger, and
+every entry there must be a request that someone made, at most one more a kill than they know of.
 """
 
 import multiprocessing

@@ -1,5 +1,7 @@
 """Filters: hand-checked counts, laws of charging, adversaries with exact joint laws, refusals."""
 
+# ruff: noqa: ANN401  # requests of any kind
+
 import math
 import threading
 from fractions import Fraction

@@ -1,6 +1,9 @@
 """The ledger's file: what it tells, whom it serves at once, and what it survives."""
 
+# ruff: noqa: ANN401  # requests of any kind
+
 import datetime as dt
+import hashlib
 import json
 import multiprocessing
 import os
@@ -20,6 +23,7 @@ import pytest
 import dpverify as dpv
 from dpverify.errors import LedgerDamaged
 from dpverify.ledger import ledger as ledger_module
+from solvers import PrivateLogisticRegression
 from tests.ledger.spenders import fight
 
 ADD_REMOVE, REPLACE_ONE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
@@ -73,8 +77,9 @@ def test_datasets_have_budgets_of_their_own(ledger: dpv.Ledger) -> None:
 
 def test_a_refusal_raises_and_charges_nothing(ledger: dpv.Ledger) -> None:
     ran = []
-    with pytest.raises(dpv.BudgetExceeded, match="must fit what is left"), ledger.spend(  # noqa: PT012
-        dpv.Gaussian(sigma=1.0)
+    with (
+        pytest.raises(dpv.BudgetExceeded, match="must fit what is left"),
+        ledger.spend(dpv.Gaussian(sigma=1.0)),
     ):
         ran.append(1)
     assert not ran
@@ -155,7 +160,7 @@ def test_a_corrupted_byte_is_detected_or_holds_nothing(ledger: dpv.Ledger, tmp_p
 
 def edited(path: Path, *statements: str) -> None:
     connection = sqlite3.connect(path)
-    connection.executescript(";".join(("DROP TRIGGER no_update", "DROP TRIGGER no_delete")))
+    connection.executescript("DROP TRIGGER no_update; DROP TRIGGER no_delete")
     connection.executescript(";".join(statements))
     connection.commit()
     connection.close()
@@ -305,8 +310,13 @@ def test_a_clock_that_goes_backwards_is_refused(
     ("mechanism", "options", "told"),
     [
         (dpv.RenyiDP(order=4.0, epsilon=0.1), {}, "Gaussian guarantee"),
-        (dpv.Claim(dpv.PureDP(0.1), REPLACE_ONE, dpv.Theorem(name="x", statement="x", source="x")),
-         {}, "relation='add-remove'"),
+        (
+            dpv.Claim(
+                dpv.PureDP(0.1), REPLACE_ONE, dpv.Theorem(name="x", statement="x", source="x")
+            ),
+            {},
+            "relation='add-remove'",
+        ),
         (3.0, {}, "mechanism=3.0"),
         (NOISE, {"times": 0}, "times=0"),
         (NOISE, {"dataset": "other"}, "dataset='other'"),
@@ -382,8 +392,6 @@ def test_a_guarded_estimator_charges_its_budget_before_the_fit(
 
 
 def test_a_fit_of_a_private_model_is_charged_as_it_claims(tmp_path: Path) -> None:
-    from solvers import PrivateLogisticRegression
-
     held = dpv.Ledger.open(
         tmp_path / "b.ledger", budget=dpv.PureDP(epsilon=1.5), relation=ADD_REMOVE
     )
@@ -432,8 +440,6 @@ def test_the_fixture_opens_ledgers_for_a_test(privacy_ledger: Callable[..., dpv.
 
 
 def test_exported_entries_can_be_checked_by_others(ledger: dpv.Ledger) -> None:
-    import hashlib
-
     ledger.spend(NOISE, label="ünïcode ∑")
     before = hashlib.sha256(b"dpverify ledger").hexdigest()
     for entry in ledger_module.entries_of(ledger):

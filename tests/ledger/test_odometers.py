@@ -1,5 +1,7 @@
 """Odometers: the formula by hand, laws of spending, the best adversary, refusals."""
 
+# ruff: noqa: ANN401  # requests of any kind
+
 import math
 from fractions import Fraction
 from functools import cache
