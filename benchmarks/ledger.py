@@ -196,7 +196,7 @@ def processes(seconds: float) -> dict[str, Any]:
     from tests.ledger.spenders import fight
 
     with tempfile.TemporaryDirectory() as folder:
-        told = fight(Path(folder), spenders=8, seconds=seconds, kills=100, requests=400)
+        told = fight(Path(folder), spenders=8, seconds=seconds, kills=100, requests=2000)
     unknown = len(set(told.entries) - told.granted)
     print(
         f"8 spenders, {seconds:g} s, kills: {told.kills}; asked {len(told.asked):,}, granted "

@@ -247,7 +247,7 @@ def _answer(ledger: Ledger, statuses: Iterable[Status]) -> dict[str, Any]:
         "version": 1,
         "file": str(ledger.path),
         "datasets": [status.to_dict() for status in statuses],
-        "head": ledger.verify(),
+        "head": ledger.head,
     }
 
 
@@ -271,7 +271,7 @@ def _tell(
         for line in _details(status):
             screen.print(f"  {line}", markup=False, style="dim")
     total = sum(status.requests + 1 for status in every)
-    screen.print(f"whole file checked, entries: {total:,}; last hash {ledger.verify()[:16]}…")
+    screen.print(f"whole file checked, entries: {total:,}; last hash {ledger.head[:16]}…")
 
 
 def _details(status: Status) -> list[str]:

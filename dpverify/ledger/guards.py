@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter
+from dpverify.errors import InvalidParameter, as_count
 from dpverify.ledger.subjects import Requested
 from dpverify.neighbors import Relation
 from dpverify.theorems import Theorem
@@ -40,9 +40,9 @@ def guarded(
         raise InvalidParameter(
             f"options={sorted(unknown)} must be among: charge, times, dataset, label, user"
         )
-    for method, before in (("fit", _before_fit), ("sample", _before_sample)):
+    for method in ("fit", "sample"):
         if callable(getattr(thing, method, None)):
-            charging = before(ledger, charge, options)
+            charging = _before(ledger, method, charge, options)
             if isinstance(thing, type):
                 return _subclass(thing, method, charging)
             return Guarded(thing, method, charging)
@@ -65,34 +65,24 @@ def guarded(
     return charging_first
 
 
-def _before_sample(ledger: "Ledger", charge: Requested | None, options: dict[str, Any]) -> Before:
-    """Every draw is charged; `times` multiplies."""
+def _before(
+    ledger: "Ledger", method: str, charge: Requested | None, options: dict[str, Any]
+) -> Before:
+    """Charges what a call of `fit` or `sample` costs: every draw, or the declared budget."""
 
     def before(
         thing: Any,  # noqa: ANN401
-        method: Callable[..., Any],
+        call: Callable[..., Any],
         args: tuple[Any, ...],
         named: dict[str, Any],
     ) -> None:
-        bound = inspect.signature(method).bind(*args, **named)
+        if method == "fit":
+            ledger.spend(_declared(thing) if charge is None else charge, **options)
+            return
+        bound = inspect.signature(call).bind(*args, **named)
         bound.apply_defaults()
-        draws = int(bound.arguments.get("size", 1)) * int(options.get("times", 1))
+        draws = as_count("size", bound.arguments.get("size", 1)) * options.get("times", 1)
         ledger.spend(thing if charge is None else charge, **options | {"times": draws})
-
-    return before
-
-
-def _before_fit(ledger: "Ledger", charge: Requested | None, options: dict[str, Any]) -> Before:
-    """The budget that an estimator declares is what its `claim_` says afterwards, or more."""
-
-    def before(
-        thing: Any,  # noqa: ANN401
-        method: Callable[..., Any],
-        args: tuple[Any, ...],
-        named: dict[str, Any],
-    ) -> None:
-        del method, args, named
-        ledger.spend(_declared(thing) if charge is None else charge, **options)
 
     return before
 

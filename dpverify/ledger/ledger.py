@@ -4,7 +4,7 @@ import datetime as dt
 import getpass
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -199,9 +199,15 @@ class Ledger:
 
         Who keeps that hash elsewhere can tell later that nothing before it was changed.
         """
-        self._checked()
+        rows = self._checked()
+        return rows[-1].hash
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry; only that one is checked."""
         with self._store.reading() as seen:
-            return seen.head[1]
+            last = seen.last()
+            return seen.head[1] if last is None else last.hash
 
     def _checked(self) -> list[StoredEntry]:
         with self._store.reading() as seen:
@@ -287,20 +293,30 @@ def _state(seen: Transaction, dataset: str) -> Filter:
 def _resumed(entries: list[dict[str, Any]]) -> Filter:
     """The filter after these entries: the first two, and the last."""
     opened, *later = entries
-    try:
-        budget = from_dict(opened["budget"])
-        relation = Relation.parse(opened["relation"])
+    with _as_written():
+        budget, relation = from_dict(opened["budget"]), Relation.parse(opened["relation"])
+        if isinstance(budget, Bracket):
+            raise TypeError("a budget must be a guarantee")
         told = opened["scheme"] or (later[0]["scheme"] if later else None)
         if told is None:
-            return Filter(budget, relation, **opened["options"])  # type: ignore[arg-type]  # checked there
-        kind: type[Scheme | RequestPlan] = RequestPlan if told["by"] == "plan" else Scheme
-        scheme = kind.from_dict(told)
+            return Filter(budget, relation, **opened["options"])
+        scheme = _scheme(told)
         spent = read(later[-1]["spent"]) if later else scheme.start
-    except (KeyError, TypeError, InvalidParameter) as error:
+        return Filter.resumed(budget, relation, scheme, spent)
+
+
+def _scheme(told: dict[str, Any]) -> Scheme | RequestPlan:
+    kind: type[Scheme | RequestPlan] = RequestPlan if told["by"] == "plan" else Scheme
+    return kind.from_dict(told)
+
+
+@contextmanager
+def _as_written() -> Iterator[None]:
+    """What an entry lacks, in a sentence."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, InvalidParameter) as error:
         raise LedgerDamaged(f"entries must be as they were written: {error}") from None
-    if isinstance(budget, Bracket):
-        raise LedgerDamaged(f"budget={budget} must be a guarantee")
-    return Filter.resumed(budget, relation, scheme, spent)
 
 
 def _difference(before: Amounts, after: Amounts) -> Amounts:
@@ -314,24 +330,25 @@ def _difference(before: Amounts, after: Amounts) -> Amounts:
 
 def _check_sums(rows: Iterable[StoredEntry]) -> None:
     """Raise unless every total is the one before plus the charge, and keeps the budget."""
-    states: dict[str, Filter] = {}
+    states: dict[str, tuple[Scheme | RequestPlan | None, Amounts]] = {}
     for row in rows:
         told = row.told
         if row.dataset not in states:
-            states[row.dataset] = _resumed([told])
+            opened = _resumed([told])
+            states[row.dataset] = opened.scheme, opened.spent
             continue
-        before = states[row.dataset]
-        opened = {"budget": to_dict(before.budget), "relation": before.relation.value}
-        scheme = told["scheme"] if before.scheme is None else before.scheme.to_dict()
-        after = _resumed([opened | {"scheme": scheme}, told])
-        charge, spent = read(told["charge"]), before.spent
-        for name, amount in after.spent.items():
-            total = added(spent.get(name, Fraction()), charge.get(name, Fraction()))
+        scheme, before = states[row.dataset]
+        with _as_written():
+            scheme = scheme or _scheme(told["scheme"])
+            charge, spent = read(told["charge"]), read(told["spent"])
+            fits = scheme.fits(spent)
+        for name, amount in spent.items():
+            total = added(before.get(name, Fraction()), charge.get(name, Fraction()))
             if total != amount:
                 raise LedgerDamaged(f"entry={row.seq} must add up: {name}={amount} is not {total}")
-        if after.scheme is None or not after.scheme.fits(after.spent):
+        if not fits:
             raise LedgerDamaged(f"entry={row.seq} must keep the budget, and does not")
-        states[row.dataset] = after
+        states[row.dataset] = scheme, spent
 
 
 def _status(dataset: str, rows: list[StoredEntry]) -> Status:

@@ -52,7 +52,6 @@ from dpverify.theorems import (
 
 By: TypeAlias = Literal["basic", "gaussian", "zcdp", "renyi"]
 LEAK = "leak"
-_UNITS: dict[By, str] = {"basic": "epsilon", "gaussian": "squared_mu", "zcdp": "rho", "renyi": ""}
 _THEOREMS: dict[By, Theorem] = {
     "basic": BASIC_FILTER,
     "gaussian": GAUSSIAN_FILTER,
@@ -127,7 +126,7 @@ class Scheme:
             case "zcdp":
                 return prices.rho(part)
             case "renyi":
-                return prices.divergence(part, float(name.removeprefix("renyi:")))
+                return prices.divergence(part, _order(name))
 
     def fits(self, spent: Amounts) -> bool:
         """Whether these charges keep the budget."""

@@ -7,6 +7,7 @@ import threading
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -234,8 +235,9 @@ def test_what_is_not_in_a_plan_is_refused_in_words() -> None:
     ],
 )
 def test_bad_budgets_are_refused_in_a_sentence(options: dict[str, Any], told: str) -> None:
+    given: dict[str, Any] = {"budget": APPROX, "relation": ADD_REMOVE}
     with pytest.raises(dpv.InvalidParameter, match=told):
-        dpv.Filter(**{"budget": APPROX, "relation": ADD_REMOVE} | options)
+        dpv.Filter(**given | options)
 
 
 @pytest.mark.parametrize("mechanism", [1.0, "gaussian", None, dpv.Gaussian])
@@ -249,6 +251,26 @@ def test_a_claim_for_other_neighbors_is_refused() -> None:
     with pytest.raises(dpv.NotSupported, match="replace-one"):
         dpv.Filter(APPROX, ADD_REMOVE).request(step)
     assert dpv.Filter(dpv.GaussianDP(mu=1.0), REPLACE_ONE).request(step)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.array, Fraction])
+def test_any_type_of_number_gives_the_same_filter(kind: Any) -> None:
+    budget = dpv.ApproxDP(epsilon=kind(2), delta=kind(1 / 1024))
+    guard = dpv.Filter(budget, ADD_REMOVE, by="renyi", orders=[kind(8)], leak_share=kind(0.5))
+    plain = dpv.Filter(
+        dpv.ApproxDP(epsilon=2.0, delta=1 / 1024),
+        ADD_REMOVE,
+        by="renyi",
+        orders=[8],
+        leak_share=0.5,
+    )
+    for each in (guard, plain):
+        assert each.request(dpv.Gaussian(sigma=kind(8)), times=np.int8(3))  # type: ignore[arg-type]
+    assert guard.scheme == plain.scheme
+    assert guard.spent == plain.spent
+    meter = dpv.Odometer(ADD_REMOVE, orders=[kind(8)])
+    meter.spend(dpv.Gaussian(sigma=kind(8)))
+    assert meter.epsilon(kind(1 / 1024)) == meter.epsilon(1 / 1024)
 
 
 def test_what_hides_nothing_is_never_granted() -> None:

@@ -30,7 +30,7 @@ def test_one_order_by_hand() -> None:
     """ρ = 1/2 at order 3 is γ = 3/2; ε = 3/2 + ln(2/3) − ln(3·δ)/2 with δ = 1/300: ln(100)/2."""
     meter = after(dpv.Gaussian(sigma=1.0), orders=[3.0])
     expected = 1.5 + math.log(2 / 3) + math.log(100) / 2
-    assert meter.epsilon(Fraction(1, 300)).upper == pytest.approx(expected, rel=1e-14)
+    assert meter.epsilon(1 / 300).upper == pytest.approx(expected, rel=1e-14)
     assert meter.rho == 0.5
 
 

@@ -15,7 +15,7 @@ from dpverify.accounting.parts import Part, part_of
 from dpverify.balls import shortened
 from dpverify.errors import InvalidParameter
 from dpverify.ledger import prices
-from dpverify.ledger.amounts import added, read, written
+from dpverify.ledger.amounts import Amount, added, read, written
 
 ADD_REMOVE, REPLACE_ONE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 STEP = dpv.Subsampled(dpv.Gaussian(sigma=2.0), rate=0.1)
@@ -77,7 +77,7 @@ def test_a_leak_and_the_rest() -> None:
     assert chance == Fraction(1, 4)
     assert rest is not None
     assert prices.largest_loss(rest) == Fraction(1, 2)
-    assert prices.split(part(dpv.ApproxDP(epsilon=math.inf))) == (1, None)
+    assert prices.split(part(dpv.ApproxDP(epsilon=math.inf))) == (Fraction(1), None)
     assert prices.split(part(dpv.ApproxDP(epsilon=0.0, delta=0.25))) == (Fraction(1, 4), None)
 
 
@@ -98,7 +98,7 @@ def test_short_sums_are_exact_and_unknown_ones_stay_unknown() -> None:
 
 
 def test_amounts_are_read_as_they_were_written() -> None:
-    amounts = {"rho": Fraction(1, 3), "renyi:8.0": math.inf}
+    amounts: dict[str, Amount] = {"rho": Fraction(1, 3), "renyi:8.0": math.inf}
     assert read(written(amounts)) == amounts
     with pytest.raises(InvalidParameter, match="fractions by name"):
         read({"rho": "a third"})
