@@ -425,7 +425,7 @@ RENYI_FILTER = Theorem(
         "If each next part is chosen from all answers so far with its parameters, and nothing is "
         "run unless at one of m orders αⱼ the divergences still add up to at most Bⱼ, where Bⱼ at "
         "αⱼ implies (ε, δ/m)-DP, then all answers together are (ε, δ)-DP; with one order they have "
-        "a divergence of at most B."
+        "a divergence of at most B. Leaks besides cost what they do in the Gaussian filter."
     ),
     source="Feldman, Zrnic, NeurIPS 2021, Thm 4.5 (arXiv 2008.11193v4), and a union over orders",
     proof="proofs/renyi_filter.py",

@@ -156,8 +156,8 @@ class Filter:
 
         >>> from dpverify.guarantees import GaussianDP
         >>> guard = Filter(budget=GaussianDP(mu=5.0), relation=Relation.ADD_REMOVE)
-        >>> guard.request(Gaussian(sigma=0.25)), guard.remaining(Gaussian)
-        (True, 0.3333333333333333)
+        >>> guard.request(Gaussian(sigma=0.25)), round(guard.remaining(Gaussian), 6)
+        (True, 0.333333)
         """
         return least_noise(kind, self.fits)
 

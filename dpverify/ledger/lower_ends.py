@@ -21,14 +21,15 @@ class LowerEnd:
     """
 
     def __init__(self) -> None:
-        self._squared = Fraction()  # rounded up by parts in 2^256, which _NEAR more than covers
+        self._squared = Fraction()
         self._others: dict[Pair, None] = {}
         self._largest: dict[float, tuple[int, float]] = {}  # by δ: of how many others, their most
 
     def note(self, part: Part) -> None:
         """One more part of the sequence."""
         if isinstance(part.seen, GaussianPair):
-            self._squared = shortened(self._squared + part.seen.squared_mu * part.times)
+            total = self._squared + part.seen.squared_mu * part.times
+            self._squared = -shortened(-total)  # rounded down
         elif isinstance(part.seen, Pair):
             self._others[part.seen] = None
 
@@ -67,4 +68,4 @@ def _gaussian_epsilon(squared: Fraction, delta: float) -> float:
     guess = crossing(math.sqrt(squared), delta) * (1 - _NEAR)
     if guess > 0 and _stays_above(pair, guess, delta):
         return guess
-    return pair.epsilon_bracket(delta).lower * (1 - _NEAR)
+    return pair.epsilon_bracket(delta).lower

@@ -25,10 +25,13 @@ def split(part: Part) -> tuple[Fraction, Part | None]:
     """The chance that one run leaks everything, and the part given that it does not.
 
     1 for what hides nothing, and then no part is left; no part where nothing but leaks is told.
+    Where losses are unbounded besides, the part as it is: a bound on leaks alone says nothing.
     """
-    pair = part.pair
-    if pair is not None and max(pair.singular_mass, pair.reversed.singular_mass) == 1:
+    sides = () if part.pair is None else (part.pair, part.pair.reversed)
+    if any(side.singular_mass == 1 for side in sides):
         return Fraction(1), None
+    if any(side.max_loss == math.inf for side in sides):
+        return Fraction(), part
     kept, leaks = unleaked((part,))
     chance = Fraction(leaks[0][0].delta) if leaks else Fraction()
     return chance, (kept[0] if kept else None)
@@ -42,7 +45,10 @@ def largest_loss(part: Part) -> Amount:
         case LaplacePair(scale=scale, sensitivity=sensitivity):
             return Fraction(sensitivity) / Fraction(scale)  # exact, where a float is rounded up
         case pair:
-            return amount_of(max(pair.max_loss, pair.reversed.max_loss))
+            sides = (pair, pair.reversed)
+            if any(side.singular_mass > 0 for side in sides):
+                return math.inf  # a part that leaks is split first
+            return amount_of(max(side.max_loss for side in sides))
 
 
 def squared_mu(part: Part) -> Amount:

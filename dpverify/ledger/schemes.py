@@ -58,7 +58,7 @@ _THEOREMS: dict[By, Theorem] = {
     "zcdp": ZCDP_FILTER,
     "renyi": RENYI_FILTER,
 }
-_PIECES = 64  # of δ, one for each part of unbounded loss that sums of ε and δ are to hold
+_PIECES = 64  # of the share of leaks, one for each part that is stated as (ε, δ)
 _ORDERS = (
     *(1.0625, 1.125, 1.25, 1.5, *map(float, range(2, 33)), *map(float, range(36, 65, 4))),
     *(80.0, 96.0, 128.0, 192.0, 256.0, 512.0, 1024.0, 4096.0, 16384.0, 65536.0),
@@ -90,15 +90,16 @@ class Scheme:
     def price(self, part: Part) -> Amounts:
         """What a part costs, all its runs together."""
         leak, rest = prices.split(part)
-        if self.by == "basic" and self.leak and rest is not None and not leak:
+        each = self._each(rest)
+        if rest is not None and not leak and self.leak and _unpriced(each):
             leak, rest = self._stated(rest)
-        each = [Fraction(0) if rest is None else self._unit(rest, name) for name, _ in self.limits]
+            each = self._each(rest)
         if 0 < leak < 1 and not self.leak:
             raise NotSupported(
                 f"mechanism={part.label} has a delta of its own and must be given a share of the "
                 "budget's delta: leak_share, of an (epsilon, delta) budget"
             )
-        if leak < 1 and all(amount == math.inf for amount in each):
+        if leak < 1 and _unpriced(each):
             raise NotSupported(
                 f"mechanism={part.label} must have {_NEEDED[self.by]} under the budget's relation, "
                 f"as requests are charged by {self.theorem.name}"
@@ -110,12 +111,14 @@ class Scheme:
         }
 
     def _stated(self, part: Part) -> tuple[Fraction, Part]:
-        """A part of unbounded loss as (ε, δ/64), δ the budget's; others as they are."""
-        if prices.largest_loss(part) != math.inf:
-            return Fraction(), part
+        """A part that no theorem prices as (ε, δ/64), δ being what is set aside for leaks."""
         stated = approx_of(part, below(self.leak / _PIECES))
         bounded = LeakyResponsePair(ApproxDP(epsilon=stated.epsilon))
         return Fraction(stated.delta), Part(bounded, part.times, part.label)
+
+    def _each(self, part: Part | None) -> list[Amount]:
+        """What one run costs in each of the units."""
+        return [Fraction() if part is None else self._unit(part, name) for name, _ in self.limits]
 
     def _unit(self, part: Part, name: str) -> Amount:
         match self.by:
@@ -191,6 +194,10 @@ _NEEDED: dict[By, str] = {
     "zcdp": "a zCDP guarantee",
     "renyi": "a bounded Rényi divergence",
 }
+
+
+def _unpriced(amounts: list[Amount]) -> bool:
+    return all(amount == math.inf for amount in amounts)
 
 
 def _order(name: str) -> float:

@@ -195,8 +195,7 @@ class Arena:
     def drawn(cls, seed: int, *, wrong: bool = False) -> "Arena":
         draw = random.Random(seed)  # noqa: S311  # reproducible
         budget, options = BUDGETS[seed % len(BUDGETS)]
-        may_leak = isinstance(budget, ApproxDP) and options.get("by", "") != "renyi"
-        pool = (*POOL, *LEAKY) if may_leak else POOL
+        pool = (*POOL, *LEAKY) if isinstance(budget, ApproxDP) else POOL
         menu = tuple(draw.sample(pool, draw.randint(2, 4)))
         if wrong and isinstance(budget, ApproxDP):
             x, delta = below_exp(budget.epsilon), Fraction(budget.delta)

@@ -15,10 +15,16 @@ from hypothesis import strategies as st
 import dpverify as dpv
 from dpverify.pairs import FinitePair
 from proofs.support.interactions import Game
-from tests.ledger.adversary import Arena, by_loss, leaves, overspent
+from tests.ledger.adversary import POOL, Arena, by_loss, leaves, overspent
 
 ADD_REMOVE, REPLACE_ONE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 APPROX = dpv.ApproxDP(epsilon=1.0, delta=1e-6)
+WAYS: tuple[dict[str, Any], ...] = (
+    {},
+    {"by": "basic"},
+    {"by": "gaussian", "leak_share": 0.25},
+    {"by": "renyi", "orders": [16.0], "leak_share": 0.25},
+)
 
 
 def granted(budget: Any, mechanism: Any, *, most: int = 3000, **options: Any) -> int:
@@ -174,6 +180,34 @@ def test_the_harness_sees_an_interaction_that_breaks_its_budget() -> None:
     ends = leaves(Game(arena.menu, lambda _, __: True, 4), by_loss(order, ahead_first=True))
     assert overspent(dpv.PureDP(epsilon=0.01), ends)
     assert sum(p for p, _ in ends) == sum(q for _, q in ends) == 1
+
+
+@pytest.mark.parametrize("options", WAYS, ids=str)
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dpv.Gaussian(sigma=10.0),
+        dpv.Laplace(scale=10.0),
+        dpv.Subsampled(dpv.Gaussian(sigma=1.0), rate=0.01),
+        dpv.Subsampled(dpv.Laplace(scale=1.0), rate=0.01),
+        dpv.RandomAllocation(dpv.Gaussian(sigma=2.0), steps=10),
+        dpv.RandomizedResponse(epsilon=0.2),
+        dpv.ApproxDP(epsilon=0.2, delta=1e-9),
+        dpv.ZeroConcentratedDP(rho=0.001),
+        POOL[10],
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_nothing_is_charged_less_than_it_costs_fixed_in_advance(
+    mechanism: Any, options: dict[str, Any]
+) -> None:
+    guard = dpv.Filter(dpv.ApproxDP(epsilon=50.0, delta=1e-6), ADD_REMOVE, **options)
+    assert guard.request(mechanism)
+    needed = guard.least_budget()
+    assert isinstance(needed, dpv.ApproxDP)
+    fixed = dpv.Accountant(relation=ADD_REMOVE).compose(mechanism).epsilon(1e-6)
+    assert needed.epsilon >= fixed.lower
+    assert guard.share > 0
 
 
 def test_threads_never_overspend_together() -> None:

@@ -137,6 +137,13 @@ def test_bad_odometers_are_refused(options: dict[str, Any], told: str) -> None:
         dpv.Odometer(**{"relation": ADD_REMOVE} | options)
 
 
+def test_what_has_no_bounded_divergence_is_refused() -> None:
+    meter = dpv.Odometer(ADD_REMOVE)
+    with pytest.raises(dpv.NotSupported, match="bounded Rényi divergence"):
+        meter.spend(dpv.RandomAllocation(dpv.Gaussian(sigma=2.0), steps=10))
+    assert meter.epsilon(1e-6).upper == 0.0
+
+
 def test_bad_questions_are_refused() -> None:
     meter = after(dpv.Gaussian(sigma=5.0))
     with pytest.raises(dpv.InvalidParameter, match="delta=2"):
