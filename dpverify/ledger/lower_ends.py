@@ -1,6 +1,5 @@
 """What no bound on the cost of a sequence can be below, kept up to date as it grows."""
 
-import math
 from fractions import Fraction
 
 from flint import ctx
@@ -65,7 +64,7 @@ def _gaussian_epsilon(squared: Fraction, delta: float) -> float:
     if squared == 0 or delta >= 1:
         return 0.0
     pair = GaussianPair(squared)
-    guess = crossing(math.sqrt(squared), delta) * (1 - _NEAR)
+    guess = crossing(float(pair.mu), delta) * (1 - _NEAR)
     if guess > 0 and _stays_above(pair, guess, delta):
         return guess
     return pair.epsilon_bracket(delta).lower

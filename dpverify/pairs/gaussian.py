@@ -85,7 +85,7 @@ class GaussianPair(Pair):
         return normal_law(float(self.mu), left=1.0, right=0.0)
 
     def _around(self, delta: float) -> tuple[float, float]:
-        found = crossing(math.sqrt(self.squared_mu), delta)
+        found = crossing(float(self.mu), delta)
         return found * (1 - _NEAR), found * (1 + _NEAR) if found else math.inf
 
     def merged(self, times: int, other: Pair | None, others: int) -> Pair | None:
