@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.growth import Growth
-from dpverify.accounting.parts import Part
+from dpverify.accounting.parts import Part, Parts
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
@@ -47,7 +47,8 @@ def test_many_gaussian_parts_are_summed_to_one() -> None:
 
 @given(st.lists(st.floats(0.1, 1e6), min_size=17, max_size=60))
 def test_sums_that_grow_long_hold_the_exact_one(sigmas: list[float]) -> None:
-    growth, parts = Growth(), ()
+    growth = Growth()
+    parts: Parts = ()
     for sigma in sigmas:
         pair = GaussianPair.of(sigma=sigma, sensitivity=1.0)
         parts, growth = growth.after(parts, (Part(pair, 2, "noise"),))
