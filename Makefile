@@ -11,15 +11,16 @@ demo: $(READY)
 	$(BIN)/dpverify demo
 	$(BIN)/python examples/lecture_notes.py
 
-# The same examples on every machine, every time.
+# The same examples on every machine, every time. What the tests of a file share is computed once:
+# a file runs on one worker, and the small ones come last.
 test: $(READY)
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder -m "not slow"
 
 # Slow tests too, on fresh examples, with the share of branches that they run: it must not fall.
 # `make test-all SEED=…` draws the examples of an earlier run again.
 test-all: $(READY)
 	@echo "examples drawn with seed $(SEED); to repeat: make test-all SEED=$(SEED)"
-	$(BIN)/python -m pytest -n auto --hypothesis-profile=fresh --hypothesis-seed=$(SEED) \
+	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=fresh --hypothesis-seed=$(SEED) \
 	  --cov --cov-report=term:skip-covered || \
 	  { echo "to repeat: make test-all SEED=$(SEED)"; exit 1; }
 

@@ -78,7 +78,7 @@ _D2 = Case(
 
 
 def _numerical(case: Case) -> Case:
-    """The same without closed forms."""
+    """The composition by the numerical engine alone, without closed forms."""
     name, title = f"{case.name}-numerical", f"{case.title}, without closed forms"
     return replace(case, name=name, title=title, engine="numerical")
 

@@ -1,4 +1,4 @@
-"""Adult, or a data set that comes with scikit-learn: encoded without a look at the records.
+"""Adult, or a data set that comes with scikit-learn, encoded by declared ranges alone.
 
 What the encoding needs is declared here, from the documentation of the data: the range of each
 number and the list of each category. Nothing is estimated, so the encoding costs no privacy.

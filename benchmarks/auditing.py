@@ -28,7 +28,6 @@ from battery import Case, battery
 from dpverify.auditing import audit
 from dpverify.auditing.attacks.classifiers import boosted
 from dpverify.auditing.attacks.draws import Draws, Explore, numeric_features
-from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.outputs import Outputs
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.binomial import Counts, split_epsilon_lower
@@ -74,7 +73,7 @@ def oracle(case: Case, size: int, rng: np.random.Generator) -> float:
 
 def drawn(case: Case, size: int, seed: int) -> Draws:
     sampler = Sampler(mechanism=case.mechanism, left=case.left, right=case.right, seed=seed)
-    return Draws(*(sampler.draw(side, 0, size) for side in Side))
+    return Draws(*sampler.draw(0, size))
 
 
 def scores(draws: Draws, start: int, stop: int, fit: int) -> tuple[np.ndarray, np.ndarray]:

@@ -52,7 +52,7 @@ CASES = (
 
 
 def peers(case: Case, *, full: bool) -> list[Tool]:
-    """Every peer that can say something about the case, by its tightest ways."""
+    """Every peer that supports the case, with its tightest methods."""
     pld = Tool("dp-accounting PLD 1e-4", "with_dp_accounting.py", _pld(1e-4))
     found = [pld]
     if full:

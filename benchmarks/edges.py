@@ -1,4 +1,4 @@
-"""Fits on datasets at the edge of their bounds: does each end, how long, and by whom?
+"""Fits on datasets at the edge of their bounds: whether and how fast each ends, by which solver.
 
     python -m benchmarks.edges 0 20000
 
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def _counted() -> list[int]:
-    """How many solves floats left to balls, counted from here on."""
+    """Counts the solves that floats do not certify and ball arithmetic takes over, from here on."""
     count, solve = [0], Problem._precise  # noqa: SLF001
 
     def counting(*args: object) -> object:

@@ -55,7 +55,7 @@ def row(found: Measurement, ours: Measurement, truth: Truth | None) -> tuple[str
 
 
 def over(found: Measurement, truth: Truth | None) -> float | None:
-    """How far the upper end is above the truth; 0 where that is less than is known of the truth."""
+    """How far the upper end is above the truth; 0 if within the error of the truth itself."""
     if truth is None or found.upper is None:
         return None
     gap = found.upper - truth.value

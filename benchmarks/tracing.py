@@ -44,7 +44,7 @@ def line_of(found: Traced) -> str:
 
 
 def flawed(budget: int) -> None:
-    """`audit` is what an audit of the same pair draws a side until it refutes."""
+    """What a trace says of each flaw; `audit`: the draws a side that an audit of the pair needs."""
     print(f"{'verdict':15s} {'runs':>4s} {'audit':>9s}  name; line")
     counts: Counter[str] = Counter()
     handed = []

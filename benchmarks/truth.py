@@ -47,7 +47,7 @@ def log_transform(part: Part, z: Complex, *, adding: bool) -> Complex:
         case "subsampled":
             return _log_subsampled(part["sigma"], part["rate"], z, adding=adding)
         case _:
-            raise ValueError(part)
+            raise ValueError(f"part={part!r} must be of a kind that this tool knows")
 
 
 def _log_subsampled(sigma: float, rate: float, z: Complex, *, adding: bool) -> Complex:

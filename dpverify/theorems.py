@@ -121,6 +121,15 @@ GAUSSIAN_COMPOSITION = Theorem(
     source="Dong, Roth, Su, J. R. Stat. Soc. B 84, 2022, Cor. 2 (arXiv 1905.02383v3)",
     proof="proofs/gaussian_composition.py",
 )
+GAUSSIAN_FILTER = Theorem(
+    name="gaussian-filter",
+    statement=(
+        "Releases that are μₖ-GDP given those before, where μₖ may depend on these but Σμₖ² ≤ μ² "
+        "always, are together μ-GDP."
+    ),
+    source="Smith, Thakurta, Fully Adaptive Composition for Gaussian DP (arXiv 2210.17520)",
+    proof="proofs/gaussian_filter.py",
+)
 PURE_TO_GDP = Theorem(
     name="pure-to-gdp",
     statement="ε-DP implies 2Φ⁻¹(e^ε/(1 + e^ε))-GDP.",
@@ -379,8 +388,9 @@ PATH_MASSES = Theorem(
     name="path-masses",
     statement=(
         "The probability that independent Laplace, exponential or geometric noises satisfy linear "
-        "inequalities in one or two of them each, without a circle, is summed out leaf by leaf: "
-        "each leaf leaves pieces of t^j·base^t, which have primitives of the same form."
+        "inequalities in one or two of them each, without a circle, is summed out leaf by leaf, "
+        "with pieces of t^j·base^t; and where they are a box, each noise from a bound in those "
+        "after it to infinity or a fixed end, it is a product of geometric sums and integrals."
     ),
     source="summation and integration by parts; Barthe et al., LICS 2020 (arXiv 1910.04137v2)",
     proof="proofs/path_masses.py",
@@ -406,26 +416,13 @@ BASIC_FILTER = Theorem(
     source="Rogers, Roth, Ullman, Vadhan, NeurIPS 2016, Thm 3.6 (arXiv 1605.08294v3)",
     proof="proofs/basic_filter.py",
 )
-GAUSSIAN_FILTER = Theorem(
-    name="gaussian-filter",
-    statement=(
-        "If each next part, chosen from all answers so far with its parameters, is μᵢ-GDP, and "
-        "nothing is run that would make Σμᵢ² > μ², then all answers together are μ-GDP; with leaks "
-        "of chance δᵢ besides, Σδᵢ ≤ L, they have the profile L + (1 − L)·δ_μ(ε)."
-    ),
-    source=(
-        "Smith, Thakurta, arXiv 2210.17520, 2022; Koskela, Tobaben, Honkela, ICLR 2023, Thm 3.3 "
-        "(arXiv 2209.15596)"
-    ),
-    proof="proofs/gaussian_filter.py",
-)
 RENYI_FILTER = Theorem(
     name="renyi-filter",
     statement=(
         "If each next part is chosen from all answers so far with its parameters, and nothing is "
         "run unless at one of m orders αⱼ the divergences still add up to at most Bⱼ, where Bⱼ at "
         "αⱼ implies (ε, δ/m)-DP, then all answers together are (ε, δ)-DP; with one order they have "
-        "a divergence of at most B. Leaks besides cost what they do in the Gaussian filter."
+        "a divergence of at most B."
     ),
     source="Feldman, Zrnic, NeurIPS 2021, Thm 4.5 (arXiv 2008.11193v4), and a union over orders",
     proof="proofs/renyi_filter.py",

@@ -1,4 +1,4 @@
-"""Advanced composition: no response leaks, and then the loss stays near its mean.
+"""Advanced composition: if no response leaks, the total loss stays near its mean.
 
 By the simulation lemma and adaptive domination, parts (εᵢ, δᵢ) are at worst leaky responses. Given
 that none leaks, the loss is Σ εᵢ·Xᵢ with independent Xᵢ = ±1 of mean tanh(εᵢ/2). Its moment

@@ -1,4 +1,4 @@
-"""Approximate minima perturbation, with σ₂ for 2nγ/Λ and the range of ε in which its two σ are enough.
+"""Approximate minima perturbation is (ε, δ)-DP with σ₂ for the distance 2nγ/Λ, in a stated range of ε.
 
 The objective (1/n)·Σℓ + (Λ/2n)‖θ‖² + ⟨b₁, θ⟩, with b₁ ~ N(0, σ₁²I), is solved until ‖∇‖ ≤ γ, and N(0, σ₂²I) is added.
 

@@ -1,4 +1,4 @@
-"""A solver that stops near the minimum of a perturbed objective, and the noise that pays for it.
+"""A solver that stops near the minimum of a perturbed objective: how much noise hides its error.
 
 Let θ* be the exact minimum for the ideal noise b, and θ what the solver returns, ‖θ − θ*‖ ≤ η. b is a function of θ* and
 the data (objective-perturbation), so θ is a function of θ*, the data and the solver's own coins. Releasing θ + z is

@@ -1,4 +1,4 @@
-"""Approximate minima, charged at once: the last noise's loss joins that of the exact minimum.
+"""Approximate minima: one bound on δ for the noise in the objective and the last noise together.
 
 As in approximate-minimum, what is released is part of θ* followed by θ + z, z ~ N(0, σ₂²I), and given θ* the two
 datasets' θ are within 2η of each other. The loss of the pair is L₁(θ*) + L₂, and given θ* the second is at most that of

@@ -1,4 +1,4 @@
-"""Limits on counts of uniform draws are a band for the distribution function of any law.
+"""Limits on counts of uniform draws give a confidence band for any distribution function.
 
 U₁, …, U_n uniform, N(t) = #{U_j ≤ t}; S_j = F⁻¹(U_j) = min{x : F(x) ≥ U_j} has law F, and order is kept: the k-th
 smallest S_(k) is F⁻¹(U_(k)). Suppose lo ≤ N(t) ≤ hi at t = t_i. If lo ≥ 1, then U_(lo) ≤ t, so S_(lo) ≤ F⁻¹(t), and for

@@ -1,4 +1,4 @@
-"""The published rule for the pure case, with the determinant charged twice: true, as once is enough.
+"""The published rule for pure DP charges the determinant twice: true, since charging it once is enough.
 
 `objective-perturbation` at e^(−‖b‖/τ), that is ε = 2L/τ, has 2L/τ + ln(1 + β/λ); the published rule adds ln(1 + β/λ) ≥ 0.
 The notes' Theorem 14.3, ln(1 + 2β/λ) + ε, lies between: (1 + x)² ≥ 1 + 2x ≥ 1 + x.

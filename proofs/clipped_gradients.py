@@ -1,4 +1,4 @@
-"""Gradient descent with clipped gradients: what one record moves, and what T noisy steps cost.
+"""Gradient descent with clipped gradients: the sensitivity of one step, and the cost of T noisy steps.
 
 clip(g) = g·min(1, C/‖g‖) has length at most C, whatever the loss, so the sum over a batch moves by at most C when a record
 is added or removed and by 2C when one is replaced; divided by a fixed n, by C/n and 2C/n. The regularizer's gradient

@@ -1,4 +1,4 @@
-"""Supporting lines, tangents and Jensen's inequality: what of Lemma 3.3 is true, and what convergence proofs use.
+"""Supporting lines, tangents and Jensen's inequality: the part of Lemma 3.3 that is true and that convergence proofs use.
 
 *Support ⇒ convex*: let g be affine, g ≤ f, with equality at z = t·x + (1−t)·y; then f(z) = t·g(x) + (1−t)·g(y) ≤ t·f(x) +
 (1−t)·f(y). *Convex ⇒ tangents*, for f differentiable at x: f(x + t·(y−x)) ≤ f(x) + t·(f(y) − f(x)), so the difference quotient

@@ -1,4 +1,4 @@
-"""Where the output gives the transcript back, the transcript's loss is the output's loss.
+"""If the output determines the transcript, both have the same privacy loss.
 
 Let y = g(t) be the output of transcript t, and h(g(t)) = t on both sides. Then y is post-processing of t
 and t of y, so each profile lies nowhere above the other: they are equal. If the loss ln p/q of transcripts

@@ -1,4 +1,4 @@
-"""The profile of a pair is what (ε, δ) asks for, and its best event is p > e^ε·q.
+"""A pair is (ε, δ)-DP exactly if its profile at ε is at most δ, and the best event is p > e^ε·q.
 
 (ε, δ)-DP asks P(E) − e^ε·Q(E) ≤ δ of all events E. The sum over E of p − e^ε·q is largest for the E
 that takes exactly the positive terms: any other leaves some out or takes negative ones in. So the

@@ -1,104 +1,72 @@
-"""A filter that adds up μ² keeps μ-GDP, whatever is asked.
+"""Gaussian guarantees compose by Σμ² even if each μ is chosen from the outputs before.
 
-By induction on the rounds left: once b is left of μ², all that follows is dominated by N(√b, 1)
-against N(0, 1). A part that is √c-GDP runs, c ≤ b, and whatever it answers, what follows is
-dominated by the Gaussian of b − c: the same one for every answer. Adaptive domination bounds the
-two together by the product of the Gaussians of c and of b − c, which is that of b: no more is lost
-than the part itself takes, which is why this filter is exact. (Randomized response has no such
-property: two of them are no third one, and what is left after a request depends on the answer.)
-
-Leaks besides: what is (ε, δ)-DP leaks all with chance δ, by a coin that does not look at the data,
-or else is ε-DP. With r the rest of L that is left after a leak of chance d, and f the profile of
-the rest of the interaction if nothing leaks, d + (1 − d)·(r + (1 − r)·f) ≤ (d + r) + (1 − d − r)·f.
+Let x = e^ε, and let y be the likelihood ratio of the outputs so far. With a budget r of squared μ
+left, V(r, y) = E[(y·e^(√r·Z − r/2) − x)₊] is what Gaussian noise of squared μ equal to r would add
+to the profile. A release that is m-GDP given the past turns (r, y) into (r − m², y·L); V is convex in
+y, so the Gaussian L of μ = m is the worst (adaptive domination), and for it variances add up: the mean
+of V(r − m², y·L) is V(r, y) again. Stopping leaves (y − x)₊ = V(0, y) ≤ V(r, y), as V grows with r. So
+by induction from the last release, whatever is chosen, the profile is at most V(μ², 1): that of μ-GDP.
 """
-
-import math
-from fractions import Fraction
 
 import sympy as sp
 
-from dpverify.guarantees import ApproxDP
-from dpverify.ledger import Filter
-from dpverify.neighbors import Relation
-from dpverify.pairs import FinitePair, GaussianPair
-from dpverify.theorems import GAUSSIAN_COMPOSITION, GAUSSIAN_FILTER, Evidence, Step
+from dpverify.theorems import ANALYTIC_GAUSSIAN, GAUSSIAN_FILTER, Evidence, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
+from proofs.analytic_gaussian import normal_cdf, normal_density, profile
 from proofs.support.form import Proof
-from proofs.support.interactions import Game, below_exp, by_filter, response
-from proofs.support.symbolic import nonnegative, same
+from proofs.support.symbolic import same
 
-_BUDGETS = ((1.0, 1e-6), (0.1, 1e-3), (5.0, 1e-12), (0.0, 0.25))
-
-
-def the_rest_is_gaussian(power: int = 2) -> Step:
-    """The loss of N(√c, 1) and N(√(b−c), 1) together is that of N(√b, 1), at x = (√c·x₁ + √(b−c)·x₂)/√b."""
-    x1, x2 = sp.symbols("x1 x2", real=True)
-    c, rest = sp.symbols("c rest", positive=True)
-    b = c + rest
-    one, two = sp.sqrt(c) * x1 - c / 2, sp.sqrt(rest) * x2 - rest / 2
-    x = (sp.sqrt(c) * x1 + sp.sqrt(rest) * x2) / sp.sqrt(b)
-    holds = same(one + two, sp.sqrt(b) * x - sp.sqrt(b) ** power / 2)
-    holds &= same((c + rest) / b, 1)  # the variance of x
-    return Step("what is left", Evidence.SYMBOLIC, holds, "all c, b − c > 0")
+_R, _X, _Y = sp.symbols("r x y", positive=True)
 
 
-def leaks_add_up(sign: int = 1) -> Step:
-    """(d + r) + (1 − d − r)·f − d − (1 − d)·(r + (1 − r)·f) = d·r·(1 − f) ≥ 0."""
-    d, r, f, room = sp.symbols("d r f room", nonnegative=True)
-    gap = (d + r) + (1 - d - r) * f - d - (1 - d) * (r + (1 - r) * f)
-    holds = same(gap, sign * d * r * (1 - f))
-    holds &= nonnegative(sp.expand(sign * d * r * room), (d, r, room))
-    return Step("leaks add up", Evidence.SYMBOLIC, holds, "all d, r, f in [0, 1]")
+def _value(sign: int = 1) -> sp.Expr:
+    """V in closed form: y·Φ(d + √r/2) − x·Φ(d − √r/2) with d = ln(y/x)/√r."""
+    d, half = sp.log(_Y / _X) / sp.sqrt(_R), sp.sqrt(_R) / 2
+    return _Y * normal_cdf(d + half) - sign * _X * normal_cdf(d - half)
 
 
-def the_limit_is_the_last_float(steps: int = 0) -> Step:
-    """`Filter.scheme`: μ² is within (ε, δ), and the next float is not, by `GaussianPair.delta_bracket`."""
-    holds = True
-    for epsilon, delta in _BUDGETS:
-        guard = Filter(ApproxDP(epsilon, delta), Relation.ADD_REMOVE, by="gaussian")
-        limit = float(dict(guard.scheme.limits)["squared_mu"])  # type: ignore[union-attr]  # it is known
-        for _ in range(steps):
-            limit = math.nextafter(limit, math.inf)
-        beyond = math.nextafter(limit, math.inf)
-        holds &= GaussianPair(Fraction(limit)).delta(epsilon) <= delta
-        holds &= GaussianPair(Fraction(beyond)).delta_bracket(epsilon).upper > delta
-    return Step("`Filter`", Evidence.CERTIFIED, holds, f"{len(_BUDGETS)} budgets")
+def it_is_the_profile(sign: int = 1) -> Step:
+    """V(μ², 1) at x = e^ε is Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ)."""
+    mu, epsilon = sp.symbols("mu epsilon", positive=True)
+    found = _value(sign).subs({_Y: 1, _X: sp.exp(epsilon), _R: mu**2})
+    holds = same(sp.simplify(found), profile(epsilon, mu))
+    return Step("the profile", Evidence.SYMBOLIC, holds, "all μ, ε > 0")
 
 
-def the_best_adversary(times: int = 1) -> Step:
-    """`Filter(by="gaussian")`, with leaks: `Game.best_gain` ≤ δ for four rounds."""
-    menu = (
-        response(Fraction(5, 4)),
-        response(Fraction(2)),
-        response(Fraction(3), Fraction(1, 4)),
-        FinitePair.leaky_response(Fraction(9, 8), Fraction(1, 128)),
+def variances_add_up(factor: int = 1) -> Step:
+    """m·z − m²/2 + √(r − m²)·Z − (r − m²)/2 has the mean and the variance of √r·Z − r/2."""
+    m = sp.symbols("m", positive=True)
+    rest = _R - factor * m**2
+    holds = same(-(m**2) / 2 - rest / 2, -_R / 2) and same(m**2 + rest, _R)
+    return Step(
+        "variances add up", Evidence.SYMBOLIC, holds, "all m² ≤ r; sums of normal are normal"
     )
-    holds, count = True, 0
-    for epsilon, delta in ((0.5, 1 / 16), (0.25, 1 / 8), (1.0, 1 / 64)):
-        allowed = ApproxDP(epsilon * times, delta)
 
-        def make(allowed: ApproxDP = allowed) -> Filter:
-            return Filter(allowed, Relation.ADD_REMOVE, by="gaussian", leak_share=0.25)
 
-        gain = Game(menu, by_filter(menu, make), 4).best_gain(below_exp(epsilon))
-        holds &= gain <= Fraction(delta)
-        count += 1
-    return Step("the best adversary", Evidence.EXACT, holds, f"{count} budgets, four rounds")
+def budget_never_hurts(sign: int = 1) -> Step:
+    """∂V/∂r = y·φ(d + √r/2)/(2√r) > 0: stopping early gives nothing away."""
+    d = sp.log(_Y / _X) / sp.sqrt(_R) + sp.sqrt(_R) / 2
+    slope = _Y * normal_density(d) / (2 * sp.sqrt(_R))
+    holds = same(sp.diff(_value(), _R), sign * slope)
+    return Step("more budget, larger value", Evidence.SYMBOLIC, holds, "all r, x, y > 0")
+
+
+def it_is_convex(sign: int = 1) -> Step:
+    """∂²V/∂y² = φ(d + √r/2)/(y√r) > 0: so the Gaussian pair is the worst that is m-GDP."""
+    d = sp.log(_Y / _X) / sp.sqrt(_R) + sp.sqrt(_R) / 2
+    bend = normal_density(d) / (_Y * sp.sqrt(_R))
+    holds = same(sp.diff(_value(), _Y, 2), sign * bend)
+    return Step("convex in the ratio", Evidence.SYMBOLIC, holds, "all r, x, y > 0")
 
 
 PROOF = Proof(
     theorem=GAUSSIAN_FILTER,
-    steps=(
-        the_rest_is_gaussian,
-        leaks_add_up,
-        the_limit_is_the_last_float,
-        the_best_adversary,
-    ),
-    uses=(GAUSSIAN_COMPOSITION, ADAPTIVE_DOMINATION),
+    steps=(it_is_the_profile, variances_add_up, budget_never_hurts, it_is_convex),
+    uses=(ANALYTIC_GAUSSIAN, ADAPTIVE_DOMINATION),
     mutations={
-        "μ for μ²": lambda: the_rest_is_gaussian(power=1),
-        "the other sign": lambda: leaks_add_up(sign=-1),
-        "two floats more": lambda: the_limit_is_the_last_float(steps=2),
-        "four times the budget": lambda: the_best_adversary(times=4),
+        "a sum for a difference": lambda: it_is_the_profile(sign=-1),
+        "a release costs twice": lambda: variances_add_up(factor=2),
+        "budget hurts": lambda: budget_never_hurts(sign=-1),
+        "a concave value": lambda: it_is_convex(sign=-1),
     },
 )

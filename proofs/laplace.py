@@ -1,4 +1,4 @@
-"""Laplace noise: (Δ/b)-DP, and one dimension is the worst.
+"""Laplace noise of scale b is (Δ/b)-DP, and one dimension is the worst case.
 
 In units of b and with shift a = Δ/b, the loss at x is |x| − |x−a| ≤ a. Under P it is a − 2W with
 W = min(T₊, a), where T₊ = 0 with probability 1/2 and is exponential otherwise; so the profile is

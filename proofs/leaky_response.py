@@ -1,4 +1,4 @@
-"""Leaky randomized response is (ε, δ)-DP, and no better.
+"""Leaky randomized response is (ε, δ)-DP, and for no smaller ε or δ.
 
 With r = e^ε ≥ 1: all sixteen events of the four outcomes, in both directions, have an excess of at
 most δ over r; the event {0, "U"} has more than δ over every smaller ratio, unless δ = 1.

@@ -1,4 +1,4 @@
-"""Lipschitz losses are bounded on bounded sets, averages keep the constant, and least squares has both.
+"""Lipschitz losses are bounded on bounded sets, and averages keep the constant; the constants of least squares.
 
 A G-Lipschitz loss on a set of diameter D varies by at most G·D; subtracting its least value, on which no
 release depends, puts it in [0, G·D]. For least squares with ‖w‖ ≤ R, ‖x‖ ≤ r, |y| ≤ s, the inner product lies

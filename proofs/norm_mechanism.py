@@ -1,4 +1,4 @@
-"""Noise with density ∝ exp(−‖z‖/b) is (Δ/b)-DP, for any norm, and not better.
+"""Noise with density ∝ exp(−‖z‖/b) is (Δ/b)-DP, for any norm, and for no smaller ε.
 
 The normalizing constant does not depend on where the noise is centered. With N = ‖z − f‖ and
 N′ = ‖z − f′‖ the loss is (N′ − N)/b, and N′ ≤ N + ‖f − f′‖ is the triangle inequality, one of the

@@ -1,4 +1,4 @@
-"""Numerical composition: grid laws above and below, and products that keep both.
+"""Numerical composition: distributions on a grid above and below the exact one stay so under products.
 
 Above: the mass of a cell is split between its nodes so that P and Q keep theirs (a step of unequal
 composition). The original is a post-processing of the split law, so the split law dominates: its

@@ -13,6 +13,7 @@ from dpverify.balls import ball
 from dpverify.theorems import NORM_MECHANISM, Evidence, Step
 from proofs.determinant_ratio import DETERMINANT_RATIO
 from proofs.support.form import Proof
+from proofs.support.logistic import noise_at
 from proofs.support.symbolic import nonnegative, same
 from solvers.privacy.theorems import OBJECTIVE_PERTURBATION
 
@@ -37,18 +38,9 @@ def the_noise_pays(two: int = 2) -> Step:
 
 def loss_at(theta: arb, epsilon: arb, lam: arb) -> arb:
     """ln p(θ)/p′(θ) for logistic losses in one dimension, L = 1: the record 1 replaced by the record 0."""
-    common = (arb(-0.5), arb(0.25))  # the other records
-
-    def density(record: arb) -> tuple[arb, arb]:
-        records = (*common, record)
-        gradient = sum((-v / (1 + (v * theta).exp()) for v in records), arb(0))
-        curvature = sum(
-            (v * v / ((v * theta).exp() + 2 + (-v * theta).exp()) for v in records), lam
-        )
-        return abs(gradient + lam * theta), curvature
-
-    (near, up), (far, down) = density(arb(1)), density(arb(0))
-    return epsilon / 2 * (far - near) + (up / down).log()
+    near, up = noise_at(theta, (-0.5, 0.25, 1.0), lam)
+    far, down = noise_at(theta, (-0.5, 0.25, 0.0), lam)
+    return epsilon / 2 * (abs(far) - abs(near)) + (up / down).log()
 
 
 def the_exact_density_obeys(share: str = "1") -> Step:

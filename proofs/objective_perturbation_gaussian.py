@@ -13,8 +13,6 @@ N(0, σ²) on the side that b is the noise of. The loss is (2p‖x‖v + p²‖x
   (p²R² − 2pRv)/(2σ²) + ln(1 + p(1−p)R²/λ) over p in [0, 1].
 """
 
-from fractions import Fraction
-
 import sympy as sp
 from flint import arb, ctx
 
@@ -24,6 +22,7 @@ from proofs.analytic_gaussian import normal_cdf, normal_density, profile
 from proofs.determinant_ratio import DETERMINANT_RATIO
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
 from proofs.support.form import Proof
+from proofs.support.logistic import noise_at
 from proofs.support.symbolic import nonnegative, same
 from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_GAUSSIAN
 
@@ -91,26 +90,16 @@ def logistic_losses(quarter: int = 4) -> Step:
     return Step("logistic", Evidence.SYMBOLIC, holds, "all p in [0, 1]")
 
 
-def _density(theta: arb, records: tuple[Fraction, ...], lam: arb) -> tuple[arb, arb]:
-    """b and the determinant at θ, for logistic records in one dimension."""
-    noise, curvature = -lam * theta, lam
-    for record in records:
-        v = ball(record)
-        noise += v / (1 + (v * theta).exp())
-        curvature += v * v / ((v * theta).exp() + 2 + (-v * theta).exp())
-    return noise, curvature
-
-
 def exact_losses_obey(length: str = "1") -> Step:
     """ln p(θ)/p′(θ) ≤ max(0, g(∓v)) + ln(1 + β/λ) for the record 1 added, and the exchanged loss likewise."""
-    common, holds, tight = (Fraction(-1, 2), Fraction(1, 4)), True, False
+    common, holds, tight = (-0.5, 0.25), True, False
     with ctx.workprec(128):
         sigma, lam, size = ball(0.75), ball(0.125), arb(length)
         determinant = (1 + ball(0.25) / lam).log()
         for step in range(-200, 201):
             theta = ball(step / 8)
-            without, flat = _density(theta, common, lam)
-            present, bent = _density(theta, (*common, Fraction(1)), lam)
+            without, flat = noise_at(theta, common, lam)
+            present, bent = noise_at(theta, (*common, 1.0), lam)
             # b on either side is −F, so the record 1 moves it by p in (0, 1).
             loss = (without**2 - present**2) / (2 * sigma**2) + (bent / flat).log()
             for value, v, extra in ((loss, -present, determinant), (-loss, without, arb(0))):

@@ -1,4 +1,4 @@
-"""Objective perturbation of logistic losses with noise ∝ e^(−‖b‖/τ): the curvature is known with the slope.
+"""Objective perturbation of logistic losses with noise ∝ e^(−‖b‖/τ): the slope determines the curvature.
 
 For ℓ = ln(1 + e^(−y⟨x,θ⟩)) the slope is −y·p and the curvature p(1−p) at the same p = 1/(1 + e^(y⟨x,θ⟩)), so a record
 whose slope is long has little curvature, and the two worst cases do not meet. At the output θ, with r = ‖x‖:
@@ -22,6 +22,7 @@ from dpverify.theorems import NORM_MECHANISM, Evidence, Step
 from proofs.determinant_ratio import DETERMINANT_RATIO
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
 from proofs.support.form import Proof
+from proofs.support.logistic import noise_at
 from proofs.support.symbolic import nonnegative, same
 from solvers.privacy.objective_deltas import logistic_epsilon
 from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_LOGISTIC
@@ -92,16 +93,6 @@ def the_library_finds_the_maximum(room: str = "1e-9") -> Step:
     return Step("library", Evidence.CERTIFIED, holds, f"{count} settings, 1025 points p each")
 
 
-def _density(theta: arb, records: tuple[float, ...], lam: arb) -> tuple[arb, arb]:
-    """|b| and the determinant at θ, for logistic records in one dimension."""
-    noise, curvature = -lam * theta, lam
-    for record in records:
-        v = ball(record)
-        noise += v / (1 + (v * theta).exp())
-        curvature += v * v / ((v * theta).exp() + 2 + (-v * theta).exp())
-    return abs(noise), curvature
-
-
 def exact_losses_obey(share: str = "1", *, replaced: bool = False) -> Step:
     """|ln p(θ)/p′(θ)| ≤ ε at every point, and more than 0.9·ε at some, for the record 1 added.
 
@@ -117,9 +108,9 @@ def exact_losses_obey(share: str = "1", *, replaced: bool = False) -> Step:
                 other = (*common, -1.0) if replaced else common
                 for step in range(-200, 201):
                     theta = ball(step / 8)
-                    present, bent = _density(theta, (*common, 1.0), ball(lam))
-                    without, flat = _density(theta, other, ball(lam))
-                    loss = (without - present) / ball(tau) + (bent / flat).log()
+                    present, bent = noise_at(theta, (*common, 1.0), ball(lam))
+                    without, flat = noise_at(theta, other, ball(lam))
+                    loss = (abs(without) - abs(present)) / ball(tau) + (bent / flat).log()
                     holds &= bool(abs(loss) <= epsilon)
                     tight |= bool(abs(loss) > ball(0.9) * epsilon)
     return Step("exact losses", Evidence.CERTIFIED, holds and tight, "401 points θ, four settings")

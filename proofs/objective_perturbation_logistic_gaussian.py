@@ -27,6 +27,7 @@ from proofs.analytic_gaussian import normal_density
 from proofs.determinant_ratio import DETERMINANT_RATIO
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
 from proofs.support.form import Proof
+from proofs.support.logistic import noise_at
 from proofs.support.symbolic import nonnegative, same
 from solvers.privacy.objective_deltas import LogisticProfile
 from solvers.privacy.theorems import (
@@ -120,16 +121,6 @@ def the_library_bounds_delta(factor: str = "1.02") -> Step:
     return Step("δ in the library", Evidence.CERTIFIED, holds, f"{len(_SETTINGS)} settings")
 
 
-def _density(theta: arb, records: tuple[float, ...], lam: arb) -> tuple[arb, arb]:
-    """b and the determinant at θ, for logistic records in one dimension."""
-    noise, curvature = -lam * theta, lam
-    for record in records:
-        v = ball(record)
-        noise += v / (1 + (v * theta).exp())
-        curvature += v * v / ((v * theta).exp() + 2 + (-v * theta).exp())
-    return noise, curvature
-
-
 def exact_losses_obey(bend: float = 1.0) -> Step:
     """ln p(θ)/p′(θ) ≤ PL(u) for the record 1 added, u = −b/σ, and the exchanged loss likewise; nearly attained."""
     holds, tight = True, False
@@ -139,8 +130,8 @@ def exact_losses_obey(bend: float = 1.0) -> Step:
         for common in ((), (-0.5, 0.25)):
             for step in range(-200, 201):
                 theta = ball(step / 8)
-                without, flat = _density(theta, common, ball(lam))
-                present, bent = _density(theta, (*common, 1.0), ball(lam))
+                without, flat = noise_at(theta, common, ball(lam))
+                present, bent = noise_at(theta, (*common, 1.0), ball(lam))
                 loss = (without**2 - present**2) / (2 * ball(sigma) ** 2) + (bent / flat).log()
                 for value, b in ((loss, -present), (-loss, without)):
                     # The float of u is off by a rounding, which PL, of slope ≤ m, turns into less than 1e-12.

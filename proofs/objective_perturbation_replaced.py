@@ -27,6 +27,7 @@ from proofs.analytic_gaussian import normal_cdf, profile
 from proofs.determinant_ratio import DETERMINANT_RATIO
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
 from proofs.support.form import Proof
+from proofs.support.logistic import noise_at
 from proofs.support.symbolic import nonnegative, same
 from solvers.privacy.objective_deltas import Constants, rayleigh_delta, united_delta
 from solvers.privacy.theorems import (
@@ -110,16 +111,6 @@ def the_library_adds_up(two: int = 2) -> Step:
     return Step("library", Evidence.CERTIFIED, holds, f"{count} settings")
 
 
-def _density(theta: arb, records: tuple[float, ...], lam: arb) -> tuple[arb, arb]:
-    """b and the determinant at θ, for logistic records in one dimension."""
-    noise, curvature = -lam * theta, lam
-    for record in records:
-        v = ball(record)
-        noise += v / (1 + (v * theta).exp())
-        curvature += v * v / ((v * theta).exp() + 2 + (-v * theta).exp())
-    return noise, curvature
-
-
 def exact_losses_obey(length: str = "1") -> Step:
     """ln p(θ)/p′(θ) ≤ ln(1 + β/λ) plus the worst corner, for the record 1 replaced by −1 and by 1/2, both ways."""
     holds, tight = True, False
@@ -131,8 +122,8 @@ def exact_losses_obey(length: str = "1") -> Step:
             corners = (size * ball(old), -size * ball(new), size * (ball(old) - ball(new)))
             for step in range(-200, 201):
                 theta = ball(step / 8)
-                here, bent = _density(theta, (-0.5, 0.25, old), lam)
-                there, flat = _density(theta, (-0.5, 0.25, new), lam)
+                here, bent = noise_at(theta, (-0.5, 0.25, old), lam)
+                there, flat = noise_at(theta, (-0.5, 0.25, new), lam)
                 loss = (there**2 - here**2) / (2 * sigma**2) + (bent / flat).log()
                 worst = arb(0)
                 for g in corners:

@@ -1,4 +1,4 @@
-"""One run: at most β + mδ·β(1−β)/(v·P(W = v)) is the chance of v right guesses among r, about m canaries.
+"""Auditing in one run: v of r guesses about m canaries are right with probability at most β + mδ·β(1−β)/(v·P(W = v)).
 
 Coins S uniform on {in, out}^m; the release is (ε, δ)-DP in each coin; r canaries are guessed from it; N are guessed
 rightly. E = e^ε, W ~ Bin(r, E/(1+E)), w_k = P(W = k), β = P(W ≥ v).
@@ -20,6 +20,7 @@ place of U_k/λ, may be added up before the pointwise comparison; step 7 tries t
 """
 
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, product
 from math import comb
 
@@ -35,8 +36,9 @@ from proofs.support.symbolic import nonnegative, same
 Law = dict[tuple[int, ...], Fraction]
 
 
-def binomial(r: int, ratio: Fraction) -> list[Fraction]:
-    return [comb(r, k) * ratio**k / (1 + ratio) ** r for k in range(r + 1)]
+@cache
+def binomial(r: int, ratio: Fraction) -> tuple[Fraction, ...]:
+    return tuple(comb(r, k) * ratio**k / (1 + ratio) ** r for k in range(r + 1))
 
 
 def stein_solution(r: int, v: int, ratio: Fraction) -> list[Fraction]:

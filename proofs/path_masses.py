@@ -5,8 +5,12 @@ a leaf t with its neighbor v. The density of t is a sum of c·t^j·base^t on pie
 the largest of its lower bounds to the least of its upper bounds, each affine in v: between the
 points where bounds cross, these are two of them. The sum or integral of t^j·base^t has the
 primitive A(t)·base^t with a polynomial A, so what is left is a function of v of the same form, and
-v has one leaf less. The steps show the primitives, that a difference of geometric noises is two-
-sided, and that two implementations, the search's and the checker's, agree with direct sums.
+v has one leaf less. The checker needs less: a certificate cuts the noises by P(A) = P(A and B) +
+P(A and not B) into boxes, in which n_i = b_i(n_{i+1}, …) ± t_i with 0 ≤ t_i ≤ end_i. This map has
+determinant ±1 and, where the bounds b_i are whole, is one-to-one from whole t to whole n; the density
+is a product of base^t, so that the sum or integral is a product. The steps show the primitives, that
+a difference of geometric noises is two-sided, the sums over a box, and that two implementations, the
+search's and the checker's, agree with direct sums.
 """
 
 from fractions import Fraction
@@ -14,8 +18,11 @@ from itertools import product
 
 import sympy as sp
 
-from dpverify.certifying.checking.masses import mass
+from dpverify.certifying.checking.masses import BoxMasses as CheckedMasses
+from dpverify.certifying.checking.masses import integrated, summed
 from dpverify.certifying.checking.numbers import ClaimUnit as CheckedUnit
+from dpverify.certifying.checking.numbers import Quotient
+from dpverify.certifying.searching.boxes import BoxRecipes
 from dpverify.certifying.searching.lines import NumberLine
 from dpverify.certifying.searching.masses import Masses
 from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
@@ -62,6 +69,57 @@ def a_difference_is_two_sided(power: int = 1) -> Step:
     return Step("difference of geometric noises", Evidence.SYMBOLIC, holds, "all q and w ≥ 0")
 
 
+_ONE = CheckedUnit({"unit": "one", "ratio": None, "epsilon": "1", "delta": "0"})
+
+
+def _rational(number: Quotient) -> Fraction:
+    """The value of a number without exponentials."""
+    value = number.num.get(Fraction(0), Fraction(0))
+    for factor in number.den:
+        value /= dict(factor)[Fraction(0)]
+    return value
+
+
+def sums_over_a_box(shift: int = 0) -> Step:
+    """The checker's Σ z^t for t = 0..k and to infinity, against direct sums, z = 1/3, 1 and 2."""
+    holds, count = True, 0
+    for z, k in product((Fraction(1, 3), Fraction(1), Fraction(2)), range(4)):
+        found = _rational(summed(Quotient.of(z), Fraction(k), _ONE))
+        holds &= found == sum(z**t for t in range(k + 1 + shift))
+        count += 1
+    z = Fraction(1, 3)
+    rest = z ** (4 + shift) * _rational(summed(Quotient.of(z), None, _ONE))
+    holds &= sum(z**t for t in range(4)) + rest == _rational(summed(Quotient.of(z), None, _ONE))
+    return Step("sums over a box", Evidence.EXACT, holds, f"{count} sums and their limit")
+
+
+def integrals_over_a_box(factor: int = 1) -> Step:
+    """The checker's ∫ e^(rt) dt from 0 to an end, against sympy's, r = −3/2, 0 and 2."""
+    t = sp.symbols("t")
+    holds, count = True, 0
+    for r, end in product((Fraction(-3, 2), Fraction(0), Fraction(2)), (1, 4)):
+        found = integrated(r, Fraction(end), _ONE)
+        value = sum(sp.Rational(c) * sp.exp(sp.Rational(e)) for e, c in found.num.items())
+        holds &= same(value, factor * sp.integrate(sp.exp(sp.Rational(r) * t), (t, 0, end)))
+        count += 1
+    holds &= _rational(integrated(Fraction(-3, 2), None, _ONE)) == Fraction(2, 3)
+    return Step("integrals over a box", Evidence.SYMBOLIC, holds, f"{count} integrals and a limit")
+
+
+def whole_boxes_are_filled_once(step: int = 1) -> Step:
+    """n₁ = 2·n₂ + 1 + t₁, n₂ = 3 − t₂: the whole t of a box hit each whole n once, and no other."""
+    box = [(t1, t2) for t1 in range(5) for t2 in range(4)]
+    images = {(2 * (3 - t2) + 1 + step * t1, 3 - t2) for t1, t2 in box}
+    inside = {
+        (a, b)
+        for a in range(-20, 40)
+        for b in range(-20, 40)
+        if 0 <= a - 2 * b - 1 <= 4 and 0 <= b <= 3
+    }
+    holds = images == inside and len(images) == len(box)
+    return Step("whole boxes", Evidence.EXACT, holds, f"{len(box)} points")
+
+
 def both_implementations_count(offset: int = 0) -> Step:
     """P(t₁ ≥ t₀ + c and t₂ ≤ t₁) for geometric noise of ratio 1/2, 1/3, against direct sums."""
     ratios = {"n0": Fraction(1, 2), "n1": Fraction(1, 3), "n2": Fraction(1, 2)}
@@ -78,11 +136,9 @@ def both_implementations_count(offset: int = 0) -> Step:
             )
             for row in rows
         )
-        checker = CheckedUnit({"unit": "one", "epsilon": "1", "delta": "0"})
-        again = mass(rows, plain_laws(laws), checker)
-        checked = again.num.get(Fraction(0), Fraction(0))
-        for factor in again.den:
-            checked /= dict(factor)[Fraction(0)]
+        facts = [({n: x for n, x in row.items() if x}, False) for row in rows]
+        how = BoxRecipes(plain_laws(laws), _ONE).recipe(facts)
+        checked = _rational(CheckedMasses(plain_laws(laws), _ONE).probability(facts, how))
         # P(t₂ ≤ k) = 1 − 2^(−k), P(t₀ ≤ m) = 1 − 2^(−m); all but 3^(−60) of t₁ is below 60.
         low = sum(
             (
@@ -104,12 +160,18 @@ PROOF = Proof(
         primitives_of_sums,
         primitives_of_integrals,
         a_difference_is_two_sided,
+        sums_over_a_box,
+        integrals_over_a_box,
+        whole_boxes_are_filled_once,
         both_implementations_count,
     ),
     mutations={
         "sums of something else": lambda: primitives_of_sums(shift=1),
         "integrals of something else": lambda: primitives_of_integrals(shift=1),
         "a faster decay": lambda: a_difference_is_two_sided(power=2),
+        "one term too many": lambda: sums_over_a_box(shift=1),
+        "twice the integral": lambda: integrals_over_a_box(factor=2),
+        "every other point": lambda: whole_boxes_are_filled_once(step=2),
         "an inequality off by one": lambda: both_implementations_count(offset=1),
     },
 )

@@ -1,4 +1,4 @@
-"""No post-processing adds to a profile, nor to anything that is monotone in profiles.
+"""Post-processing never raises a profile, nor anything that is monotone in profiles.
 
 Let a kernel send outcome x into the event E with probability k(x) in [0, 1]. Then the image has
 P′(E) − x·Q′(E) = Σ k·(p − x·q), and each term is at most (p − x·q)₊; the sum over E is at most the

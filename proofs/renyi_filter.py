@@ -10,9 +10,6 @@ ends, too, of the interaction that stops before that order's limit is passed, wh
 divergence of at most B_j: so Σ over S_j of (p − x·q)₊ is at most δ/m, and all of them together at
 most δ. Without sharing δ the rule is wrong: the adversary lets the answers decide which order it
 uses up, and gains at several of them.
-
-Leaks besides: the argument of the Gaussian filter needs of f only that it bounds the profile of an
-interaction without leaks, which is what δ, shared or not, does here.
 """
 
 from fractions import Fraction

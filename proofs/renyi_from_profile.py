@@ -1,4 +1,4 @@
-"""Rényi divergences are read off the profile, so they inherit its order.
+"""Rényi divergences are integrals of the profile, so a larger profile has larger divergences.
 
 With t = p/q, t^α is an integral of (t − x)₊ over x with positive weights. Multiplied by q and
 added up over outcomes, Σ p^α·q^(1−α) is the integral of the profile with the same weights. A

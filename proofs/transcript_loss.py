@@ -1,4 +1,4 @@
-"""What is computed from a transcript loses no more than the transcript.
+"""An output computed from a transcript has at most the transcript's privacy loss.
 
 Between its releases a mechanism computes v_k from the data and the past; but with the past frozen, what
 it outputs in the end must be the same on both sides, or the replay shows a difference. If it shows none,

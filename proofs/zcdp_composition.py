@@ -1,4 +1,4 @@
-"""ρ adds up: at every order α the divergences α·ρᵢ do, and α·Σρᵢ is what Σρᵢ asks for."""
+"""zCDP composes by adding up ρ, as the divergences α·ρᵢ add up at every order α."""
 
 from fractions import Fraction
 

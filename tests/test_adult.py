@@ -2,8 +2,6 @@
 
 import gzip
 import importlib
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -69,15 +67,3 @@ def test_without_peers_there_are_no_figures(
     monkeypatch.setattr(peers, "READY", tmp_path / "none")
     assert peers.python() is None
     assert peers.accuracies("with_opacus.py", {}, {}, 1.0) == []
-
-
-def test_it_explains_itself() -> None:
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "adult.py"), "--help"],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={"PYTHONPATH": str(BENCHMARKS.parent), "PATH": ""},
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("usage: adult.py")

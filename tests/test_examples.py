@@ -1,6 +1,6 @@
 """The examples run as they stand, and tell the story that they promise."""
 
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -20,13 +20,16 @@ def test_every_example_has_a_story() -> None:
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_an_example_tells_its_story(name: str) -> None:
-    shown = subprocess.run(
-        [sys.executable, str(EXAMPLES / f"{name}.py")],
-        check=True,
-        capture_output=True,
-        text=True,
-        cwd=EXAMPLES.parent,
-    )
+def test_an_example_tells_its_story(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", [f"{name}.py"])
+    code: object = 0
+    try:
+        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    except SystemExit as finished:
+        code = finished.code
+    assert not code
+    shown = capsys.readouterr().out
     for words in STORIES[name]:
-        assert words in shown.stdout
+        assert words in shown

@@ -48,7 +48,7 @@ def test_a_recipe_touches_few_files(title: str, most: int) -> None:
 @pytest.fixture(autouse=True)
 def unproved_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages name their theorem without running its proof: that is no part of a recipe."""
-    monkeypatch.setattr("dpverify.cli.prove.steps_of", lambda _: None)
+    monkeypatch.setattr("dpverify.cli.verbs.prove.steps_of", lambda _: None)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ MEMORY = 12 << 30  # bytes: no tool may bring the machine down
 
 
 def nothing() -> None:
-    """There is nothing to forget between two runs."""
+    """For tools that cache nothing between two runs."""
 
 
 def serve(

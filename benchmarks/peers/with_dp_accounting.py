@@ -29,7 +29,7 @@ def solve(case: dict[str, Any], setting: dict[str, Any]) -> measuring.Answer:
             each = common.DifferentialPrivacyParameters(part["epsilon"], part["delta"])
             return {"upper": accountant.advanced_composition(each, part["times"], case["delta"])}
         case _:
-            raise ValueError(setting)
+            raise ValueError(f"setting={setting!r} must name a method of this tool")
 
 
 def optimistic(case: dict[str, Any], setting: dict[str, Any]) -> measuring.Answer:
@@ -79,7 +79,7 @@ def event(part: dict[str, Any]) -> dp_event.DpEvent:
             base = dp_event.GaussianDpEvent(part["sigma"])
             return dp_event.PoissonSampledDpEvent(part["rate"], base)
         case _:
-            raise ValueError(part)
+            raise ValueError(f"part={part!r} must be of a kind that this tool knows")
 
 
 def noise(case: dict[str, Any], setting: dict[str, Any]) -> float:

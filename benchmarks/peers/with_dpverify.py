@@ -53,7 +53,7 @@ def subject(part: dict[str, Any]) -> Composable:
         case "response":
             return dpv.ApproxDP(epsilon=part["epsilon"], delta=part["delta"])
         case _:
-            raise ValueError(part)
+            raise ValueError(f"part={part!r} must be of a kind that this tool knows")
 
 
 def forget() -> None:

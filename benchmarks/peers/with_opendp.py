@@ -15,7 +15,7 @@ def solve(case: dict[str, Any], setting: dict[str, Any]) -> measuring.Answer:
     if setting["method"] == "basic":
         epsilon, delta = compose(case["parts"], stated).map(1.0)
         if delta > case["delta"]:
-            raise ValueError(f"the parts leak delta={delta} together")
+            raise ValueError(f"delta={delta!r} of all parts must be at most that of the case")
         return {"upper": epsilon}
     concentrated = compose(case["parts"], gaussian if setting["method"] == "gaussian" else pure)
     profile = dp.c.make_zCDP_to_approxDP(concentrated).map(1.0)

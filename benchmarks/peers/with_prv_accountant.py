@@ -47,7 +47,7 @@ def variable(part: dict[str, Any]) -> prv_accountant.PrivacyRandomVariable:
         case "response":
             return prv_accountant.ApproximateDPMechanism(part["epsilon"], part["delta"])
         case _:
-            raise ValueError(part)
+            raise ValueError(f"part={part!r} must be of a kind that this tool knows")
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ from dpverify.auditing.procedure.state import Levels, Method, Plan
 from dpverify.auditing.sampling.copies import copier
 from dpverify.auditing.sampling.drawing import Target, is_vectorized
 from dpverify.auditing.sampling.journal import Journal, fingerprint
-from dpverify.auditing.sampling.processes import pool
 from dpverify.auditing.sampling.sampler import Sampler
+from dpverify.auditing.sampling.workers import pool
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.auditing.verdict import Verdict
 from dpverify.claims import Claimable, read_claim
@@ -48,6 +48,7 @@ from dpverify.errors import (
 from dpverify.schema import Schema
 
 Arithmetic: TypeAlias = Literal["real", "float"]
+Exceptions: TypeAlias = Literal["count", "ignore"]
 
 NOT_GIVEN = object()
 _SAMPLES = {True: 100_000, False: 10_000}
@@ -66,7 +67,9 @@ def audit(  # noqa: PLR0913  # the contract of the library
     method: Method = "both",
     arithmetic: Arithmetic = "real",
     timeout: float | None = None,
+    exceptions: Exceptions = "count",
     workers: int = 1,
+    isolate: bool = False,
     executor: Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
     seconds: float | None = None,
@@ -100,6 +103,13 @@ def audit(  # noqa: PLR0913  # the contract of the library
         Seconds after which one call counts as the output "times out". How long a call takes depends
         on what else the machine does, so time-outs are neither independent nor alike from call to
         call: a refutation by them shows no more than that the time told the sides apart then.
+    exceptions
+        "count" makes what a call raises an output like any other. "ignore" sets such calls aside:
+        they are in no event, so that "raises ValueError" does not hide a second leak.
+    isolate
+        Whether calls run in processes of their own, as they do with several workers: one that ends
+        its process (`os._exit`, a signal, too little memory) is then an output, and the audit goes
+        on.
     workers, executor
         Processes, or any `concurrent.futures.Executor` (such as `client.get_executor()` of a Dask
         client), among which the draws are divided. They do not change the verdict. The mechanism
@@ -143,7 +153,9 @@ def audit(  # noqa: PLR0913  # the contract of the library
             method=method,
             arithmetic=arithmetic,
             timeout=timeout,
+            exceptions=exceptions,
             workers=workers,
+            isolate=isolate,
             executor=executor,
             progress=progress,
             seconds=seconds,
@@ -156,7 +168,7 @@ def audit(  # noqa: PLR0913  # the contract of the library
     start, begun = time.perf_counter(), time.time()
     left, right = copier(left)(), copier(right)()  # the caller's may change before this ends
     _check(level, seed, samples, method, arithmetic)
-    check_count("workers", workers)
+    check_member("exceptions", exceptions, ("count", "ignore"))
     for name, value in (("seconds", seconds), ("timeout", timeout)):
         if value is not None:
             check_positive(name, value)
@@ -171,13 +183,17 @@ def audit(  # noqa: PLR0913  # the contract of the library
     )
     inputs = {"mechanism": mechanism, "left": left, "right": right, "seed": int(seed)}
     sampler = Sampler(
-        **inputs, timeout=timeout, until=None if seconds is None else begun + float(seconds)
+        **inputs,
+        timeout=timeout,
+        until=None if seconds is None else begun + float(seconds),
+        counted=exceptions == "count",
     )
     named: dict[str, object] = {"claim": guarantee, "level": level, "samples": plan.budget}
     named |= {"method": method, "timeout": timeout, "arithmetic": arithmetic}
+    named |= {"exceptions": exceptions}
     with (
         _journal(checkpoint, inputs | named) as journal,
-        pool(workers, executor, inputs) as runner,
+        pool(workers, executor, inputs, isolate=isolate) as runner,
     ):
         sampler = replace(sampler, executor=runner, journal=journal)
         sampler.check_stored()

@@ -5,6 +5,7 @@ import html
 import json
 import time
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,9 +19,12 @@ from dpverify.auditing.statistics.binomial import Counts, epsilon_lower, rejects
 from dpverify.auditing.statistics.points import Point, implied_points
 from dpverify.claims import AuditClaim, claim_from_dict
 from dpverify.errors import InvalidParameter, check_count, check_level, check_positive, check_seed
+from dpverify.guarantees import GaussianDP
+from dpverify.pairs.gaussian import GaussianPair
 from dpverify.plain import decoded, encoded, fields_of, plain, restored, tagged
 
 _FORMAT = 1
+_MU_DIGITS = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +172,21 @@ class _Finding:
     unusable: tuple[str, ...] = ()
     stopped: Stopped | None = None
 
+    @property
+    def most_shown(self) -> float:
+        """The largest bound on ε that so many draws could have shown: what the audit could see.
+
+        It belongs to an event that always happened on one side and never on the other.
+        """
+        n = max(self.samples, 1)
+        sure = Counts(hits=n, trials=n, other_hits=0, other_trials=n)
+        return epsilon_lower(sure, delta=self.delta, level=self.level)
+
+    @property
+    def mu_lower(self) -> float | None:
+        """For a claim of Gaussian DP: the smallest μ that allows `epsilon_lower` at `delta`."""
+        return mu_needed(self.epsilon_lower, self.delta) if _is_gaussian(self.claim) else None
+
     def to_dict(self) -> dict[str, Any]:
         witness = getattr(self, "witness", None)
         return {
@@ -176,6 +195,8 @@ class _Finding:
             "claim": tagged(self.claim),
             "level": self.level,
             "epsilon_lower": self.epsilon_lower,
+            "mu_lower": self.mu_lower,
+            "most_shown": self.most_shown,
             "delta": self.delta,
             "samples": self.samples,
             "seconds": self.seconds,
@@ -186,6 +207,11 @@ class _Finding:
             "unusable": list(self.unusable),
             "stopped": None if self.stopped is None else str(self.stopped),
         }
+
+    @property
+    def _bound(self) -> str:
+        also = "" if self.mu_lower is None else f", so μ ≥ {self.mu_lower:.3f}"
+        return f"ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}{also}"
 
     def _repr_html_(self) -> str:
         """For notebooks: the verdict in color, and the words below it."""
@@ -201,7 +227,10 @@ class _Finding:
         if self.float_leak is not None:
             shown = str(self.float_leak).replace("\n", "\n  ")
             lines.insert(
-                0, f"FLOATING-POINT LEAK: the bits of the outputs break the claim\n  {shown}"
+                0,
+                "FLOATING-POINT LEAK: the bits of the outputs break the claim. It is judged by "
+                "itself, and does not refute the claim about real numbers; with "
+                f"arithmetic='float' it does\n  {shown}",
             )
         return "".join(f"\n{line}" for line in lines)
 
@@ -219,8 +248,8 @@ class Refuted(_Finding):
     def __str__(self) -> str:
         return (
             f"refuted: {self.claim} does not hold (level {self.level:g}); "
-            f"ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}, "
-            f"{self.samples:,} draws a side, {self.seconds:.2f} s\n{self.witness}{self._tail()}"
+            f"{self._bound}, {self.samples:,} draws a side, {self.seconds:.2f} s\n"
+            f"{self.witness}{self._tail()}"
         )
 
 
@@ -240,12 +269,30 @@ class NotRefuted(_Finding):
         return (
             f"not refuted: {self.claim} survived {self.samples:,} draws a side "
             f"(level {self.level:g}, {self.seconds:.2f} s); this is no proof of it\n"
-            f"shown: ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}\n"
+            f"shown: {self._bound}; so many draws show at most ε ≥ {self.most_shown:.3f}\n"
             f"tried: {', '.join(self.tried)}{self._tail()}"
         )
 
 
 Verdict: TypeAlias = Refuted | NotRefuted
+
+
+def _is_gaussian(claim: AuditClaim) -> bool:
+    return isinstance(claim, GaussianDP)
+
+
+def mu_needed(epsilon: float, delta: float) -> float:
+    """The smallest μ for which μ-GDP allows that ε is needed at δ, rounded down."""
+    if delta <= 0.0 or epsilon <= 0.0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while GaussianPair(Fraction(high) ** 2).delta(epsilon) <= delta:
+        low, high = high, 2.0 * high
+    while high - low > _MU_DIGITS * high:
+        middle = (low + high) / 2.0
+        inside = GaussianPair(Fraction(middle) ** 2).delta(epsilon) <= delta
+        low, high = (middle, high) if inside else (low, middle)
+    return low
 
 
 def counts_of(event: Event, favors: Side, fresh: Confirm | Draws) -> Counts:
@@ -313,7 +360,7 @@ def point_of(witness: Witness) -> Point:
 def _drawn(sampler: Sampler, samples: int) -> Draws:
     """Both sides, in the same manner: one by one if `sample` raises, as an audit does."""
     try:
-        return Draws(*(sampler.draw(side, 0, samples) for side in Side))
+        return Draws(*sampler.draw(0, samples))
     except SampleRaised:
         if sampler.singly:
             raise

@@ -6,30 +6,29 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
 
-from dpverify.certifying.checking import Invalid, verify
+from dpverify.certifying.checking import Invalid, parsed, verify
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Guarantee
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LeakyResponsePair, Pair
 from dpverify.theorems import (
     ALIGNMENT,
-    BASIC_COMPOSITION,
     BERNSTEIN,
     EXACT_PROFILE,
-    GAUSSIAN_COMPOSITION,
+    GAUSSIAN_FILTER,
     PATH_MASSES,
     Theorem,
 )
 
 FORMAT = "dpverify certificate"
-VERSION = 1
+VERSION = 2
 REAL_ARITHMETIC = "real arithmetic: floats stand for the numbers that they were read as"
 NO_OTHER_INPUT = "the output depends on the data and on rng alone"
 _GROUNDS: dict[str, tuple[Theorem, ...]] = {  # by method
     "alignment": (ALIGNMENT,),
     "exact": (PATH_MASSES, BERNSTEIN),
     "counterexample": (PATH_MASSES,),
-    "sums": (BASIC_COMPOSITION, GAUSSIAN_COMPOSITION),
+    "sums": (GAUSSIAN_FILTER,),
     "gaussian event": (EXACT_PROFILE,),
 }
 SYMBOLIC_RUN = "the comparisons of the mechanism are those that its symbolic run made"
@@ -99,7 +98,8 @@ class Certificate:
         Relation.parse(relation)
         if not self.proved or not isinstance(self.claim, Guarantee):
             raise InvalidParameter(f"verdict={self.verdict!r} must be proved, for one epsilon")
-        declared = self.evidence.get("schema", {}).get("relation")
+        schema = self.evidence.get("schema", {})
+        declared = schema.get("records" if schema.get("relation") == "move" else "relation")
         if declared is not None and Relation.parse(declared) is not Relation.parse(relation):
             raise InvalidParameter(f"relation={relation!r} must be {declared}, as it was proved")
         if "squared_mu" in self.evidence:
@@ -152,7 +152,10 @@ def check_certificate(certificate: str | Path | dict[str, Any] | Certificate) ->
     """Check a certificate, or the file of one, by exact arithmetic alone: no solver, no search."""
     read = _read(certificate)
     if read.get("format") != FORMAT or read.get("version") != VERSION:
-        raise InvalidParameter(f"certificate must be of the format {FORMAT!r}, version {VERSION}")
+        raise InvalidParameter(
+            f"certificate must be of the format {FORMAT!r}, version {VERSION}, not "
+            f"{read.get('version')!r}: certify again to write one"
+        )
     told = str(read.get("verdict")), str(read.get("scope"))
     assumes = tuple(map(str, read.get("assumes", ())))
     if told[0] == "open":
@@ -174,8 +177,8 @@ def _read(certificate: str | Path | dict[str, Any] | Certificate) -> dict[str, A
     if isinstance(certificate, dict):
         return certificate
     try:
-        read = json.loads(Path(certificate).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        read = parsed(Path(certificate).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, Invalid) as error:
         raise InvalidParameter(
             f"certificate={str(certificate)!r} must be a JSON file: {error}"
         ) from None

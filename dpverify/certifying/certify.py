@@ -22,6 +22,7 @@ from dpverify.certifying.releases import SumsAttempt
 from dpverify.certifying.searching.alignment import align
 from dpverify.certifying.searching.finite import as_one, distribution, excesses
 from dpverify.certifying.searching.masses import Masses
+from dpverify.certifying.searching.recipes import probabilities
 from dpverify.certifying.searching.refuting import SLACK, Found, readable, search
 from dpverify.certifying.symbolic.calling import check_callable
 from dpverify.certifying.symbolic.exact import ZERO, EpsilonUnit, ExactNumber
@@ -215,6 +216,7 @@ class _Attempt:
             "datasets": [plain_rows(rows) for rows in datasets],
             "trees": [plain_tree(tree) for tree in trees],
         }
+        evidence["masses"] = probabilities(evidence, evidence["trees"])
         return self._proved(
             evidence,
             f"all {len(datasets)} datasets of the schema",
@@ -334,6 +336,7 @@ class _Attempt:
             "trees": [plain_tree(tree) for tree in sides],
             "event": [_plain_event(pattern) for pattern in found.event],
         }
+        evidence["masses"] = probabilities(evidence, evidence["trees"])
         evidence = json.loads(json.dumps(evidence))
         try:
             agreed = verify(evidence) == "refuted"

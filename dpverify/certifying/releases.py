@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from dpverify.certifying.certificate import (
     NO_OTHER_INPUT,
@@ -19,9 +19,8 @@ from dpverify.certifying.certificate import (
     Disproof,
 )
 from dpverify.certifying.checking import Invalid, verify
-from dpverify.certifying.checking.alignments import goals
 from dpverify.certifying.checking.forms import form
-from dpverify.certifying.checking.sums import PairedRuns, Runs, laws_of, width
+from dpverify.certifying.checking.sums import deviation
 from dpverify.certifying.searching.sums import bound_releases
 from dpverify.certifying.symbolic.exact import ONE, EpsilonUnit
 from dpverify.certifying.symbolic.extraction import Extraction
@@ -107,52 +106,33 @@ class SumsAttempt:
         if trees[0] != trees[1]:
             raise NotUnderstood("it does not do the same again on the same data and draws")
         rehearse(self._extraction(releasing=False))
-        kinds = {law["kind"] for law in laws_of(trees[0])}
-        if len(kinds) != 1:
-            raise NotUnderstood("releases have noises of several kinds, or none")
+        if _releases(trees[0]) != {"gaussian"}:
+            raise NotUnderstood("releases have noises of several kinds, or none that is Gaussian")
         evidence: dict[str, Any] = {
             "method": "sums",
             "schema": plain_schema(self.schema),
             "laws": plain_laws(extraction.shared.laws),
-            "noise": kinds.pop(),
             "trees": trees[0],
         }
-        evidence["proof"] = bound_releases(evidence | {"claim": _ANY_CLAIM})
-        squares, costs = self._totals(evidence)
-        mu = _root_above(squares)
+        evidence["proof"], square = bound_releases(evidence)
+        mu = _root_above(square)
         evidence["claim"] = self._plain_claim(mu)
         evidence = json.loads(json.dumps(evidence))
         try:
             verify(evidence)
         except Invalid as error:
-            shown = (
-                f"{float(mu):.6g}-GDP" if evidence["noise"] == "gaussian" else f"{float(costs):.6g}"
-            )
-            raise NotUnderstood(f"the releases together are {shown}: {error}") from None
-        if evidence["noise"] == "gaussian":
-            evidence["squared_mu"] = str(squares)
+            raise NotUnderstood(f"the releases together are {float(mu):.6g}-GDP: {error}") from None
+        evidence["squared_mu"] = str(square)
         return Certificate(
             verdict="proved",
             scope=f"all data that the schema allows, {self.claim}",
-            reason=f"the releases together are {float(mu):.6g}-GDP"
-            if evidence["noise"] == "gaussian"
-            else f"the releases together cost {float(costs):.6g}",
+            reason=f"the releases together are {float(mu):.6g}-GDP",
             claim=self.claim,
             method="sums",
             assumes=_ASSUMES,
             seconds=time.monotonic() - self.start,
             evidence=evidence,
         )
-
-    def _totals(self, evidence: dict[str, Any]) -> tuple[Fraction, Fraction]:
-        """The largest Σμ² and Σμ over all neighbors."""
-        squares = costs = Fraction(0)
-        read = evidence | {"claim": _ANY_CLAIM}
-        for case, (goal, facts) in zip(evidence["proof"], goals(read), strict=True):
-            for bounds in Runs(goal, read).follow(case, PairedRuns(goal, facts)):
-                squares = max(squares, sum((b * b for b in bounds.values()), Fraction(0)))
-                costs = max(costs, sum(bounds.values(), Fraction(0)))
-        return squares, costs
 
     def _plain_claim(self, mu: Fraction) -> dict[str, Any]:
         return _ANY_CLAIM | self._own_claim(mu)
@@ -197,13 +177,14 @@ class SumsAttempt:
         if not all(isinstance(tree, Leaf) and tree.output[0] == "value" for tree in trees):
             return None
         laws = plain_laws(extraction.shared.laws)
-        plain = [plain_tree(tree) | {"laws": laws} for tree in trees]
+        plain = [plain_tree(tree) for tree in trees]
         centers = [form(tree["output"][1]).get("", Fraction(0)) for tree in plain]
         for at in {*centers, sum(centers) / 2}:
             for sign in (1, -1):
                 evidence = {
                     "method": "gaussian event",
                     "schema": plain_schema(self.schema),
+                    "laws": laws,
                     "claim": self._stricter(),
                     "datasets": [plain_rows(left), plain_rows(right)],
                     "trees": plain,
@@ -227,7 +208,7 @@ class SumsAttempt:
         evidence = json.loads(json.dumps(evidence))
         verify(evidence)
         sign, at = int(evidence["sign"]), float(Fraction(evidence["at"]))
-        masses = [_probability(tree, at, sign) for tree in evidence["trees"]]
+        masses = [_probability(tree, evidence["laws"], at, sign) for tree in evidence["trees"]]
         disproof = Disproof(
             left=concrete(self.schema, left),
             right=concrete(self.schema, right),
@@ -255,10 +236,10 @@ _ONE = Fraction(1)
 _ANY_CLAIM: dict[str, Any] = {"unit": "one", "epsilon": "1", "delta": "0", "ratio": None}
 
 
-def _probability(tree: dict[str, Any], at: float, sign: int) -> float:
+def _probability(tree: dict[str, Any], laws: dict[str, Any], at: float, sign: int) -> float:
     value = form(tree["output"][1])
-    variance = sum(float(c * width(tree["laws"][n])) ** 2 for n, c in value.items() if n)
-    return float(norm.cdf(sign * (float(value.get("", 0)) - at) / math.sqrt(variance)))
+    variance = sum(float(c * deviation(laws[n])) ** 2 for n, c in value.items() if n)
+    return float(ndtr(sign * (float(value.get("", 0)) - at) / math.sqrt(variance)))
 
 
 def _root_above(square: Fraction) -> Fraction:
@@ -266,3 +247,12 @@ def _root_above(square: Fraction) -> Fraction:
     scaled = math.ceil(square * _FINE**2)
     root = math.isqrt(scaled)
     return Fraction(root + (root * root < scaled), _FINE)
+
+
+def _releases(value: Any) -> set[str]:  # noqa: ANN401
+    """The kinds of noise of all releases in trees."""
+    if not isinstance(value, (dict, list)):
+        return set()
+    parts = value.values() if isinstance(value, dict) else value
+    own = {value["law"]["kind"]} if isinstance(value, dict) and "release" in value else set()
+    return own.union(*map(_releases, parts))

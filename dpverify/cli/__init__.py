@@ -1,4 +1,4 @@
-"""The command line, one file a verb.
+"""The command line; `verbs` has one file a verb.
 
 Exit code: 0 the claim stands or the work is done, 1 the claim is refuted (of `ledger spend`: the
 budget does not allow the request, and nothing was charged), 2 misuse, 3 a defect of
@@ -25,8 +25,8 @@ def run(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> object:
     # Imported here: whatever goes wrong while the verbs are loaded is told like all else.
     from dpverify.cli import output  # noqa: PLC0415
-    from dpverify.cli.app import app  # noqa: PLC0415
+    from dpverify.cli.app import application  # noqa: PLC0415
 
     output.arguments.set(tuple(arguments))
     output.check_given_once(arguments)
-    return app(arguments, prog_name="dpverify", standalone_mode=False)
+    return application(arguments)(arguments, prog_name="dpverify", standalone_mode=False)

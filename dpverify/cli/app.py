@@ -1,32 +1,34 @@
 """The verbs, gathered."""
 
+from importlib import import_module
 from typing import Annotated
 
 import typer
 
-from dpverify.cli import audit, check, compose, decide, demo, fit, ledger, noise, prove, trace
 from dpverify.registry import load_plugins
 
-app = typer.Typer(
-    name="dpverify",
-    help="Tell whether a differential-privacy claim is true.",
-    add_completion=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command(epilog=compose.EXAMPLE)(compose.compose)
-app.command(epilog=noise.EXAMPLE)(noise.noise)
-app.command(epilog=audit.EXAMPLE)(audit.audit)
-app.command(epilog=trace.EXAMPLE)(trace.trace)
-app.command(epilog=decide.EXAMPLE)(decide.decide)
-app.command(epilog=check.EXAMPLE)(check.check)
-app.command(epilog=fit.EXAMPLE)(fit.fit)
-app.command(epilog=prove.EXAMPLE)(prove.prove)
-app.command(epilog=demo.EXAMPLE)(demo.demo)
-app.add_typer(ledger.app, name="ledger")
+VERBS = ("compose", "noise", "audit", "trace", "decide", "check", "fit", "ledger", "prove", "demo")
 
 
-@app.callback(invoke_without_command=True)
+def application(arguments: list[str]) -> typer.Typer:
+    """The command with every verb; with one alone if it comes first: `noise` needs no auditor."""
+    app = typer.Typer(
+        name="dpverify",
+        help="Tell whether a differential-privacy claim is true.",
+        add_completion=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(invoke_without_command=True)(dpverify)
+    for verb in [*set(arguments[:1]) & set(VERBS)] or VERBS:
+        module = import_module(f"dpverify.cli.verbs.{verb}")
+        if hasattr(module, "group"):  # a verb with verbs of its own
+            app.add_typer(module.group, name=verb)
+        else:
+            app.command(epilog=module.EXAMPLE)(getattr(module, verb))
+    return app
+
+
 def dpverify(
     context: typer.Context,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,

@@ -238,10 +238,6 @@ class _Ladder:
             raise InvalidParameter(
                 f"mechanism={self.name} must end: no rung could be climbed in {self.seconds:g} s"
             ) from None
-        except SystemExit as error:
-            raise InvalidParameter(
-                f"mechanism={self.name} must not end the program: it exits with {error.code!r}"
-            ) from None
 
     def _judged(self) -> Verdict:
         """The audits, one after the other, each with its share of the level."""

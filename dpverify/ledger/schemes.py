@@ -11,7 +11,8 @@ is asked, parameters chosen after earlier answers included. Four of them:
   is that of an equal share of δ: the order that is left in the end depends on what was asked, and
   so on answers, and only the sum over all of them is within δ.
 
-Who may leak (requests with a δ of their own) charges a part of δ that is set aside for leaks.
+Who may leak (requests with a δ of their own) charges a part of δ that is set aside for leaks, in
+advance: `proofs/leaky_filter.py`.
 
 A fifth, `plan`, lives in a file of its own. What is *not* a filter is to compose, after each
 request, the privacy losses of all that were asked so far, and to compare the total with the

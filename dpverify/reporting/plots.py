@@ -39,12 +39,6 @@ def check_plot(path: Path) -> None:
         raise InvalidParameter(f"plot={str(path)!r} must end in one of: {', '.join(_FORMATS)}")
 
 
-def draw_composition(accountant: Accountant, table: Comparison, path: Path) -> None:
-    """Profile, trade-off curve and growth of ε under every rule, side by side, to a file."""
-    check_plot(path)
-    composition_figure(accountant, table).savefig(path, dpi=150)
-
-
 def composition_figure(accountant: Accountant, table: Comparison) -> "Figure":
     """Profile, trade-off curve and growth of ε under every rule, side by side.
 

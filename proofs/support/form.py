@@ -23,7 +23,7 @@ StepFunction: TypeAlias = Callable[[], Step]
 
 
 class Verdict(Enum):
-    """What running a proof came to."""
+    """The outcome of a proof."""
 
     PROVED = "proved"
     CITED = "cited"
@@ -80,7 +80,7 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came of a proof: its steps, and how long they took."""
+    """The result of running a proof: its steps, and how long they took."""
 
     proof: Proof
     shown: tuple[Shown, ...]

@@ -1,4 +1,4 @@
-"""Small rational laws to enumerate: every one with a given number of outcomes and denominator."""
+"""Every distribution with a given number of outcomes and a given denominator, to enumerate."""
 
 from collections.abc import Iterator
 from fractions import Fraction

@@ -5,7 +5,7 @@ from enum import Enum
 
 
 class Status(Enum):
-    """What was found of a statement: right, right and not tight, false, or no claim."""
+    """What was found about a statement: right, right and not tight, false, or no claim."""
 
     RIGHT = "right"
     LOOSE = "loose"

@@ -8,7 +8,7 @@ Bounds on the excess risk, a mean over records: in expectation, or with probabil
 import math
 from dataclasses import dataclass
 
-from scipy.stats import chi, gamma
+from scipy.special import gammainccinv
 
 from dpverify.errors import (
     InvalidParameter,
@@ -225,8 +225,9 @@ def noise_length(scale: float, dimension: int, *, gaussian: bool) -> float:
     >>> round(noise_length(2.0, 1, gaussian=False), 3)  # 2·ln 20
     5.991
     """
-    law = chi(dimension) if gaussian else gamma(dimension)
-    return float(scale * law.isf(FAILURE))
+    if gaussian:  # half of the squared length of standard normal noise is Gamma(d/2)
+        return float(scale * math.sqrt(2.0 * gammainccinv(dimension / 2, FAILURE)))
+    return float(scale * gammainccinv(dimension, FAILURE))
 
 
 def of_objective(mechanism: ObjectivePerturbation, dimension: int) -> Utility:

@@ -202,7 +202,6 @@ def test_the_descent_finds_the_order_that_a_full_search_finds(part: Guarantee) -
 
 
 @given(st.floats(0.01, 2.0), st.integers(1, 10_000), st.floats(1.1, 500.0))
-@settings(max_examples=50, deadline=None)
 def test_repeating_equals_listing(own: float, times: int, order: float) -> None:
     """Multiplicity is applied in one place: n runs cost n times one run, at every order."""
     repeated = RenyiComposition(parts_of((PureDP(epsilon=own), times))).divergence(order)

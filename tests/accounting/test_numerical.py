@@ -42,7 +42,6 @@ def profile(pair: Pair, epsilon: float) -> float:
 
 
 @given(st.lists(st.tuples(sigmas, st.integers(1, 3000)), min_size=1, max_size=3), deltas)
-@settings(max_examples=60, deadline=None)
 def test_gaussians(listed: list[tuple[float, int]], delta: float) -> None:
     parts = tuple((gaussian(sigma), times) for sigma, times in listed)
     total = GaussianPair(sum(pair.squared_mu * times for pair, times in parts))  # type: ignore[arg-type]  # a Fraction
@@ -55,7 +54,6 @@ def test_gaussians(listed: list[tuple[float, int]], delta: float) -> None:
 
 
 @given(st.floats(1e-3, 3.0), st.sampled_from([0.0, 1e-12, 1e-3]), st.integers(1, 400), deltas)
-@settings(max_examples=50, deadline=None)
 def test_leaky_responses(own: float, leak: float, times: int, delta: float) -> None:
     worst = ApproxDP(epsilon=own, delta=leak)
     truth = OptimalComposition(worst, times).epsilon(delta)

@@ -72,7 +72,6 @@ def test_brackets_mpmath(own: float, leak: float, times: int, at: float) -> None
     st.integers(1, 3000),
     st.floats(1e-200, 0.99),
 )
-@settings(max_examples=60, deadline=None)
 def test_epsilon_inverts_delta(own: float, leak: float, times: int, delta: float) -> None:
     composition = OptimalComposition(ApproxDP(epsilon=own, delta=leak), times)
     found = composition.epsilon(delta)

@@ -41,7 +41,6 @@ def largest_excess(order: float, divergence: float, epsilon: float) -> float:
 
 
 @given(st.floats(1.3, 200.0), divergences, deltas)  # below, q underflows in the brute force
-@settings(max_examples=60, deadline=None)
 def test_valid_and_attained(order: float, divergence: float, delta: float) -> None:
     epsilon = renyi_epsilon(order, divergence, delta)
     worst = largest_excess(order, divergence, epsilon)
@@ -53,7 +52,6 @@ def test_valid_and_attained(order: float, divergence: float, delta: float) -> No
 
 
 @given(orders, divergences, deltas)
-@settings(max_examples=60, deadline=None)
 def test_never_above_the_closed_form(order: float, divergence: float, delta: float) -> None:
     assert renyi_epsilon(order, divergence, delta) <= simple_epsilon(order, divergence, delta)
 

@@ -23,7 +23,6 @@ def composed(parts: list[tuple[float, float]]) -> UnequalComposition:
 
 
 @given(st.lists(st.tuples(epsilons, leaks), min_size=1, max_size=6), st.floats(0.0, 8.0))
-@settings(max_examples=60, deadline=None)
 def test_small_compositions_are_exact(parts: list[tuple[float, float]], at: float) -> None:
     truth = leaky_delta(parts, at)
     found = composed(parts).delta(at)
@@ -32,7 +31,6 @@ def test_small_compositions_are_exact(parts: list[tuple[float, float]], at: floa
 
 
 @given(st.lists(epsilons, min_size=2, max_size=8), st.floats(0.01, 0.9), st.floats(1e-9, 0.5))
-@settings(max_examples=60, deadline=None)
 def test_compressed_laws_bracket_the_truth(own: list[float], coarse: float, delta: float) -> None:
     """Small compositions on a deliberately coarse grid: wide brackets, never wrong ones."""
     parts = tuple((ApproxDP(epsilon=e), 1) for e in own)

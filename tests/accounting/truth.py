@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from fractions import Fraction
 
 import mpmath as mp
 
@@ -14,12 +15,14 @@ def leaky_delta(parts: Sequence[tuple[float, float]], epsilon: float, digits: in
             unleaked *= 1 - mp.mpf(delta)
         total = mp.mpf(0)
         for answers in itertools.product((1, -1), repeat=len(parts)):
-            left = right = mp.mpf(1)
+            left, right, loss = mp.mpf(1), mp.mpf(1), Fraction(0)
             for (own, _), answer in zip(parts, answers, strict=True):
+                loss += Fraction(own) * answer
                 weight = mp.exp(own) / (1 + mp.exp(own))
                 left *= weight if answer == 1 else 1 - weight
                 right *= 1 - weight if answer == 1 else weight
-            total += max(left - mp.exp(epsilon) * right, 0)
+            if loss > epsilon:  # exactly: where they are equal, digits would leave a last one
+                total += left - mp.exp(epsilon) * right
         return 1 - unleaked + unleaked * total
 
 
@@ -32,7 +35,8 @@ def equal_leaky_delta(own: float, leak: float, times: int, epsilon: float) -> mp
         for count in range(times + 1):
             left = mp.binomial(times, count) * weight**count * (1 - weight) ** (times - count)
             right = left * mp.exp(-(2 * count - times) * mp.mpf(own))
-            total += max(left - mp.exp(mp.mpf(epsilon)) * right, 0)
+            if (2 * count - times) * Fraction(own) > epsilon:
+                total += left - mp.exp(mp.mpf(epsilon)) * right
         return 1 - unleaked + unleaked * total
 
 

@@ -53,8 +53,8 @@ def test_honest_outputs_of_every_kind_are_refuted_no_more_than_the_level() -> No
 @pytest.mark.false_alarm(1e-11)
 @pytest.mark.parametrize("kind", [*KINDS, *ODD])
 def test_honest_outputs_of_one_kind_are_refuted_no_more_than_the_level(kind: str) -> None:
-    """200 audits: beyond the upper quantile of Bin(200, 0.1) at 1e-11, which is 54."""
-    assert refuted(kind, 200) <= binom.isf(1e-11, 200, LEVEL)
+    """80 audits: at most the upper quantile of Bin(80, 0.1) at 1e-11, which is 30."""
+    assert refuted(kind, 80) <= binom.isf(1e-11, 80, LEVEL)
 
 
 @pytest.mark.parametrize(

@@ -18,15 +18,17 @@ from hypothesis import strategies as st
 import dpverify as dpv
 from dpverify.certifying import certify
 from dpverify.certifying.checking import Invalid, verify
-from dpverify.certifying.checking.masses import mass
-from dpverify.certifying.checking.neighbors import neighbors, situations
-from dpverify.certifying.checking.numbers import ClaimUnit, exp_bounds, root_bounds
-from dpverify.certifying.checking.sums import normal
+from dpverify.certifying.checking.masses import BoxMasses as CheckedMasses
+from dpverify.certifying.checking.neighbors import allowed, pairs, situations
+from dpverify.certifying.checking.normal import normal
+from dpverify.certifying.checking.numbers import ClaimUnit, Quotient, exp_bounds, root_bounds
+from dpverify.certifying.searching.boxes import BoxRecipes
 from dpverify.certifying.searching.masses import Masses
 from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.plain import plain_laws, plain_schema
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import Inequality, NoiseLaw
+from dpverify.certifying.symbolic.schemas import plain_rows
 from tests.certifying.schemas import Answers, BoxedVector, Category, Number, Records, Schema
 
 Rng = np.random.Generator
@@ -99,12 +101,12 @@ def _noise(read: Any) -> None:  # noqa: ANN401
 
 def _sensitivity(read: Any) -> None:  # noqa: ANN401
     schema = read["schema"]
-    if schema["kind"] == "answers":
-        schema["sensitivity"] = "2"
-    elif schema["record"]["kind"] == "number":
-        schema["record"]["high"] = "2"
+    if schema["relation"] == "move":
+        schema["reach"] = "2"
+    elif schema["slots"] is not None:
+        schema["slots"][0][1] = "2"
     else:
-        schema["record"]["values"] = [0, 1, 2]
+        schema["values"] = [0, 1, 2]
 
 
 def _output(read: Any) -> None:  # noqa: ANN401
@@ -117,7 +119,8 @@ def _missing(read: Any) -> None:  # noqa: ANN401
     if "proof" in read:
         read["proof"] = read["proof"][:-1]
     else:
-        read["datasets"], read["trees"] = read["datasets"][:-1], read["trees"][:-1]
+        for key in ("datasets", "trees", "masses"):
+            read[key] = read[key][:-1]
 
 
 def _trees(value: Any) -> Iterator[Any]:  # noqa: ANN401
@@ -247,11 +250,13 @@ def test_neighbors_are_those_of_the_schema(schema: Schema) -> None:
     rng = np.random.default_rng(1)
     plain = plain_schema(schema)
     for _ in range(20):
-        pair = schema.draw_pair(rng)
-        rows = [np.asarray(side).tolist() for side in (pair.left, pair.right)]
-        texts = [json.loads(json.dumps(r), parse_float=lambda t: str(Fraction(t))) for r in rows]
-        if schema.__class__ is Records:
-            assert neighbors(plain, *texts)
+        form: Any = schema.draw_pair(rng).form
+        rows = form if isinstance(form, tuple) else (form.left, form.right)
+        told = [plain_rows(side) for side in rows]
+        exact = not isinstance(schema, Answers) or schema.norm == math.inf  # else rounded: beyond
+        if exact:
+            assert all(allowed(plain, side) for side in told)
+            assert list(pairs(plain, told)) == [(0, 1), (1, 0)]
 
 
 # Numbers and probabilities.
@@ -267,13 +272,11 @@ def test_bounds_of_exponentials(r: Fraction) -> None:
     assert high - low <= high / 2**70
 
 
-@given(
-    st.fractions(2, 30, max_denominator=9), st.fractions(0, Fraction(11, 12), max_denominator=12)
-)
-def test_bounds_of_roots(ratio: Fraction, exponent: Fraction) -> None:
-    low, high = root_bounds(ratio, exponent, 80)
-    q = exponent.denominator
-    assert low**q <= ratio**exponent.numerator < high**q
+@given(st.fractions(0, 1, max_denominator=90), st.integers(1, 12))
+def test_bounds_of_roots(ratio: Fraction, m: int) -> None:
+    low, high = root_bounds(ratio, m, 80)
+    assert low**m <= ratio < high**m
+    assert high - low <= Fraction(1, 2**80)
 
 
 @given(st.fractions(-9, 9, max_denominator=30))
@@ -315,15 +318,16 @@ def test_search_and_checker_count_the_same(rows: list[tuple[dict[str, int], int]
         )
         for row, c in rows
     ]
-    unit = ClaimUnit({"unit": "one", "epsilon": "1", "delta": "0"})
+    unit = ClaimUnit({"unit": "one", "ratio": None, "epsilon": "1", "delta": "0"})
+    forms = [{**{n: Fraction(c) for n, c in row.items()}, "": Fraction(c0)} for row, c0 in rows]
+    facts = [({n: c for n, c in form.items() if c}, False) for form in forms]
     try:
         found = Masses(LAWS, EpsilonUnit())(tests)
+        how = BoxRecipes(plain_laws(LAWS), unit).recipe(facts)
     except NotUnderstood:
         return
-    forms = [{**{n: Fraction(c) for n, c in row.items()}, "": Fraction(c0)} for row, c0 in rows]
-    again = mass(forms, plain_laws(LAWS), unit)
-    whole = found.plain()
-    assert unit.sign(again - type(again).read(whole)) == 0
+    again = CheckedMasses(plain_laws(LAWS), unit).probability(facts, json.loads(json.dumps(how)))
+    assert unit.sign(again - Quotient.read(found.plain())) == 0
 
 
 def test_masses_by_hand() -> None:

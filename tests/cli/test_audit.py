@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from dpverify.cli import run as run_all
-from dpverify.cli.audit import audit
+from dpverify.cli.verbs.audit import audit
 from dpverify.errors import InvalidParameter
 
 HERE = "tests.cli.test_audit"

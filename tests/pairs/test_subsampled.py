@@ -7,7 +7,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.special import ndtr
@@ -254,7 +254,6 @@ def test_renyi_without_replacement(base: Base, order: float) -> None:
     st.floats(0.01, 0.99),
     st.floats(-2.0, 3.0),
 )
-@settings(max_examples=60)
 def test_no_two_contributions_do_worse_than_opposite_ones(  # noqa: PLR0917  # drawn
     old: float, new: float, angle: float, mu: float, rate: float, epsilon: float
 ) -> None:
@@ -279,7 +278,6 @@ def test_no_two_contributions_do_worse_than_opposite_ones(  # noqa: PLR0917  # d
     st.floats(0.01, 0.99),
     st.floats(-2.0, 3.0),
 )
-@settings(max_examples=60)
 def test_no_two_contributions_do_worse_under_laplace_noise(
     old: float, new: float, size: float, rate: float, epsilon: float
 ) -> None:
@@ -301,7 +299,6 @@ def test_no_two_contributions_do_worse_under_laplace_noise(
     st.floats(0.01, 0.99),
     st.floats(0.0, 3.0),
 )
-@settings(max_examples=60)
 def test_no_batch_does_worse_than_the_odd_record_out(
     old: float, share: float, mu: float, rate: float, epsilon: float
 ) -> None:

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from dpverify.cli.prove import prove
+from dpverify.cli.verbs.prove import prove
 from dpverify.errors import InvalidParameter
 from dpverify.theorems import Evidence, Step
 from proofs.support import catalog

@@ -83,7 +83,7 @@ def test_patterns_are_neighbors_and_all_different(schema: Any) -> None:  # noqa:
 
 
 @EVERY
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(seed=st.integers(0, 2**32))
 def test_what_is_drawn_changed_or_simplified_stays_neighboring(schema: Any, seed: int) -> None:  # noqa: ANN401
     rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 Tests at level 0.05 of mechanisms whose claims are tight, on pairs that attain them. If each failed
 with probability 0.05, the most that is allowed, there would be more failures than the upper 1e-9
-quantile of Bin(runs, 0.05) with probability 1e-9: 98 of 1,000.
+quantile of Bin(runs, 0.05) with probability 1e-9: 51 of 400.
 """
 
 import math
@@ -81,14 +81,14 @@ def allowed(runs: int) -> int:
 
 @pytest.mark.false_alarm(1e-9)
 def test_few_runs_fail_rarely() -> None:
-    found = {m.__name__: failures(m, claim, range(4)) for m, claim in TIGHT}
-    assert sum(found.values()) <= allowed(4 * len(TIGHT)), found
+    found = {m.__name__: failures(m, claim, range(2)) for m, claim in TIGHT}
+    assert sum(found.values()) <= allowed(2 * len(TIGHT)), found
 
 
 @pytest.mark.slow
 @pytest.mark.false_alarm(6e-9)
-def test_a_thousand_runs_fail_rarely() -> None:
-    runs = range(100, 300)
+def test_many_runs_fail_rarely() -> None:
+    runs = range(100, 180)
     found = {m.__name__: failures(m, claim, runs) for m, claim in TIGHT}
     print(found)  # noqa: T201  # shown with -s
     assert sum(found.values()) <= allowed(len(runs) * len(TIGHT)), found

@@ -47,7 +47,10 @@ def _presence(
     known = np.array([len(o) for o in ordered], np.float64)
     if not known.any() or tuple(known) == sizes:
         return
-    counts = [np.array([has, size - has]) for has, size in zip(known, sizes, strict=True)]
+    counts = [
+        np.array([has, size - has - part.set_aside.sum()])
+        for has, size, part in zip(known, sizes, (seen.left, seen.right), strict=True)
+    ]
     text = "nan" if name == WHOLE else MISSING
     for side, merits in _merits(goal, counts, sizes).items():
         yield Proposal(event=Between(feature=name), favors=side, merit=float(merits[0]))

@@ -14,7 +14,7 @@ from dpverify.arrays import Floats
 from dpverify.auditing.attacks.events import Event
 from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.features import BITS, PROJECTIONS, SUMMARIES
-from dpverify.auditing.sampling.outputs import WHOLE, Outputs
+from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
 
 MANY = 72  # numbers of an output beyond which they are not searched one by one
 _MANY_TO_SORT = 2_048
@@ -32,6 +32,9 @@ class Draws:
 
     def on(self, side: Side) -> Outputs:
         return self.left if side is Side.LEFT else self.right
+
+    def followed_by(self, later: "Draws") -> "Draws":
+        return Draws(*(joined([self.on(side), later.on(side)]) for side in Side))
 
     def halves(self) -> tuple["Draws", "Draws"]:
         return self.split(max(self.left.size, self.right.size))

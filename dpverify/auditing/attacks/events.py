@@ -5,6 +5,7 @@ sample that it is judged on.
 """
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, TypeAlias
 
@@ -12,16 +13,25 @@ import numpy as np
 
 from dpverify.arrays import Mask
 from dpverify.auditing.sampling.outputs import MISSING, Outputs
+from dpverify.auditing.sampling.spelling import FAILED
 from dpverify.plain import fields_of, tagged, untagged
 
 _SHOWN = 6  # values or features that are named in words before "… more"
 
 
-class _Told:
-    """Events are written as their kind and their fields."""
+class _Event(ABC):
+    """What all events share: they hold no failures that were set aside, and are written as JSON."""
 
     __slots__ = ()
     kind: ClassVar[str]
+
+    @abstractmethod
+    def holds(self, outputs: Outputs) -> Mask:
+        """Whether each output satisfies the statement."""
+
+    def happens(self, outputs: Outputs) -> Mask:
+        """Whether each output is in the event."""
+        return self.holds(outputs) & ~outputs.set_aside
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
@@ -29,7 +39,7 @@ class _Told:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Between(_Told):
+class Between(_Event):
     """low ≤ feature ≤ high; an end may be infinite. False where there is no such number.
 
     >>> print(Between(feature="output", high=0.37))
@@ -41,7 +51,7 @@ class Between(_Told):
     low: float = -math.inf
     high: float = math.inf
 
-    def happens(self, outputs: Outputs) -> Mask:
+    def holds(self, outputs: Outputs) -> Mask:
         values = outputs.column(self.feature)
         if self.low == -math.inf:
             return values <= self.high
@@ -64,7 +74,7 @@ class Between(_Told):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneOf(_Told):
+class OneOf(_Event):
     """The output, or a part of it, is one of these canonical texts.
 
     >>> print(OneOf(feature="output", texts=("3",)))
@@ -75,7 +85,7 @@ class OneOf(_Told):
     feature: str
     texts: tuple[str, ...]
 
-    def happens(self, outputs: Outputs) -> Mask:
+    def holds(self, outputs: Outputs) -> Mask:
         return outputs.is_one_of(self.feature, self.texts)
 
     def __str__(self) -> str:
@@ -83,13 +93,13 @@ class OneOf(_Told):
             only = self.texts[0]
             if only == MISSING:
                 return f"there is no {self.feature}"
-            verb = " " if only.startswith(("raises ", "times out")) else " = "
+            verb = " " if only.startswith(FAILED) else " = "
             return f"{self.feature}{verb}{only}"
         return f"{self.feature} in {{{_listed(self.texts)}}}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linear(_Told):
+class Linear(_Event):
     """Σ weight·feature ≥ bound; a feature that is missing counts as 0."""
 
     kind: ClassVar[str] = "linear"
@@ -107,7 +117,7 @@ class Linear(_Told):
         """The score with its sign changed; the bound is yet to be chosen."""
         return Linear(features=self.features, weights=tuple(-w for w in self.weights), bound=0.0)
 
-    def happens(self, outputs: Outputs) -> Mask:
+    def holds(self, outputs: Outputs) -> Mask:
         return self.score(outputs) >= self.bound
 
     def __str__(self) -> str:
@@ -144,7 +154,7 @@ class Tree:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trees(_Told):
+class Trees(_Event):
     """The sum of trees over features ≥ bound: what a boosted classifier learned."""
 
     kind: ClassVar[str] = "trees"
@@ -164,7 +174,7 @@ class Trees(_Told):
         trees = tuple(replace(tree, value=tuple(-v for v in tree.value)) for tree in self.trees)
         return Trees(features=self.features, trees=trees, bound=0.0)
 
-    def happens(self, outputs: Outputs) -> Mask:
+    def holds(self, outputs: Outputs) -> Mask:
         return self.score(outputs) >= self.bound
 
     def __str__(self) -> str:

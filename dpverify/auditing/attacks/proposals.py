@@ -347,7 +347,8 @@ def _values_of_any(names: Sequence[str], seen: Draws, goal: Goal) -> Iterator[Pr
 
 
 def _finite(score: Linear | Trees, side: Outputs) -> Floats:
-    result: Floats = np.nan_to_num(score.score(side), nan=0.0)
+    """The scores; none of failures that are set aside, which no cut may count."""
+    result: Floats = np.where(side.set_aside, np.nan, np.nan_to_num(score.score(side), nan=0.0))
     return result
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.arrays import Floats, Ints
+from dpverify.arrays import Floats, Ints, Mask
 from dpverify.auditing.attacks.draws import Draws, Goal, Proposal
 from dpverify.auditing.attacks.events import OneOf
 from dpverify.auditing.sampling.drawing import Side
@@ -23,7 +23,8 @@ def values(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
     if _all_differ(name, seen):
         return
     both = joined_part(name, [seen.left, seen.right])
-    coded = _coded(both.keys(name))
+    aside = np.concatenate([seen.left.set_aside, seen.right.set_aside])
+    coded = _coded(both.keys(name), aside)
     if coded is None:
         return
     codes, first = coded
@@ -66,20 +67,21 @@ def _all_differ(name: str, seen: Draws) -> bool:
     return bool((keys[1:] != keys[:-1]).all())
 
 
-def _coded(keys: NDArray[np.uint64]) -> tuple[Ints, Ints] | None:
+def _coded(keys: NDArray[np.uint64], aside: Mask) -> tuple[Ints, Ints] | None:
     """A code for each draw, and where each code comes first; None if there is nothing to code.
 
-    Values that hardly ever came share one last code, which has no place in the second list.
+    Values that hardly ever came, and draws that are set aside, share one last code, which has no
+    place in the second list.
     """
     _, first, codes, totals = np.unique(
         keys, return_index=True, return_inverse=True, return_counts=True
     )
-    kept = np.flatnonzero(totals >= _SEEN)[:_MOST_VALUES]
+    kept = np.flatnonzero((totals >= _SEEN) & ~aside[first])[:_MOST_VALUES]
     if len(totals) < 2 or not kept.size:
         return None
     rank = np.full(len(totals), len(kept))
     rank[kept] = np.arange(len(kept))
-    return rank[codes], first[kept]
+    return np.where(aside, len(kept), rank[codes]), first[kept]
 
 
 def _per_value(codes: Ints, number: int) -> Floats:

@@ -3,7 +3,6 @@
 import math
 import time
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from dpverify.auditing.bands.curves import EventLimits, ProfileBand
 from dpverify.auditing.bands.scores import Score, learned_score
 from dpverify.auditing.procedure.rounds import refuse_repeated, refuse_useless
 from dpverify.auditing.sampling.drawing import LOSS, SampleRaised, Side, Target
-from dpverify.auditing.sampling.outputs import joined
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
 from dpverify.errors import InvalidParameter, check_between, check_count, check_level, check_seed
@@ -94,18 +92,14 @@ def _divided(sampler: Sampler, draws: int) -> tuple[Explore, Confirm]:
     if LOSS in first.left.columns:
         explored = first
     else:
-        explored = _joined(first, _drawn(sampler, _FIRST, int(draws * _EXPLORE)))
+        explored = first.followed_by(_drawn(sampler, _FIRST, int(draws * _EXPLORE)))
     fresh = _drawn(sampler, explored.left.size, draws)
     refuse_repeated(first, fresh)
     return Explore(explored), Confirm(fresh)
 
 
 def _drawn(sampler: Sampler, start: int, stop: int) -> Draws:
-    return Draws(*map(partial(sampler.draw, start=start, stop=stop), Side))
-
-
-def _joined(first: Draws, more: Draws) -> Draws:
-    return Draws(*(joined([first.on(side), more.on(side)]) for side in Side))
+    return Draws(*sampler.draw(start, stop))
 
 
 def _cuts(left: TailLimits, right: TailLimits) -> Floats:

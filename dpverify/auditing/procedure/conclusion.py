@@ -18,11 +18,11 @@ from dpverify.auditing.attacks.proposals import Families, in_order, propose
 from dpverify.auditing.procedure.choice import Chosen, best_bound
 from dpverify.auditing.procedure.rounds import notes, unusable
 from dpverify.auditing.procedure.state import Plan, State, most_held
-from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.outputs import WHOLE
 from dpverify.auditing.sampling.processes import OutOfTime, Stopped
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.binomial import Counts, critical, epsilon_lower, rejects
+from dpverify.auditing.statistics.independence import dependence
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness, counts_of
 from dpverify.claims import AuditClaim
@@ -48,6 +48,10 @@ def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
         verdict = NotRefuted(**_common(plan, state, plan.shown_by_bets(state.wealth)))
     else:
         verdict = _at_the_end(plan, state, sampler)
+    linked = dependence(past if fresh is None else past.followed_by(fresh))
+    if linked is not None:
+        note = f"calls are not independent: {linked}; no test of the claim applies to such draws"
+        return NotRefuted(**_common(plan, state, 0.0), unusable=(note,), stopped=stopped)
     leak = None
     fewest = FEWEST_FOR_BITS if fresh is not None else 2 * FEWEST_FOR_BITS
     looked = not plan.bits and stopped is None and state.drawn >= fewest
@@ -95,7 +99,7 @@ def _fresh_block(
     size = min(max(_LEAST_FRESH, state.used), max(plan.budget, _LEAST_FRESH))
     size = min(size, most_held(state.width)) if state.width > MANY else size
     try:
-        left, right = (sampler.draw(side, state.drawn, state.drawn + size) for side in Side)
+        left, right = sampler.draw(state.drawn, state.drawn + size)
     except KeyboardInterrupt:
         return None, Stopped(why="interrupt", reason="interrupted")
     except OutOfTime:

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.auditing.sampling.reading import Raised, TimedOut, read
+from dpverify.auditing.sampling.reading import FAILURES, read
 from dpverify.errors import InvalidParameter
 from dpverify.fingerprint import ATOMS, is_atom
 
-_FROZEN = (*ATOMS, Raised, TimedOut)
+_FROZEN = (*ATOMS, *FAILURES)
 _UNCHANGING = {bool, int, float, complex, str, bytes, type(None), np.float64, np.int64, np.bool_}
-_UNCHANGING |= {np.str_, Raised, TimedOut}
+_UNCHANGING |= {np.str_, *FAILURES}
 _DEEPEST = 20  # containers within containers that are still called plain
 
 

@@ -2,11 +2,13 @@
 
 A callable gets one generator per call, derived from (seed, side, index of the call). A vectorized
 mechanism gets one per block of `BLOCK` draws, derived from (seed, side, start of the block). Each
-call or block also gets a copy of the data, and what it returns is copied at once (`copies`).
+call or block also gets a copy of the data, and what it returns is copied at once (`copies`). Calls
+on the two sides take turns, so that whatever changes with time changes for both.
 """
 
 import os
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, TypeAlias
@@ -23,7 +25,7 @@ from dpverify.auditing.sampling.processes import (
     time_limit,
     time_limit_if_possible,
 )
-from dpverify.auditing.sampling.reading import Raised, TimedOut
+from dpverify.auditing.sampling.reading import FAILURES, Died, Raised, SetAside, TimedOut
 from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
 
@@ -52,35 +54,44 @@ class SampleRaised(DPVerifyError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drawing:
-    """Draws start ≤ index < stop on one side.
+    """Draws start ≤ index < stop on one side, or on both.
 
-    `singly` draws a vectorized mechanism one at a time. Nothing is begun after `until`. Draws with
-    another `key` are independent of these. `process` is the one that asks for the draws.
+    `singly` draws a vectorized mechanism one at a time. `counted` says whether exceptions are
+    outputs. Nothing is begun after `until`. Draws with another `key` are independent of these.
+    `process` is the one that asks for the draws.
     """
 
     mechanism: Target
     left: Any
     right: Any
     seed: int
-    side: Side
+    sides: tuple[Side, ...]
     start: int
     stop: int
     timeout: float | None = None
     until: float | None = None
     singly: bool = False
+    counted: bool = True
     key: tuple[int, ...] = ()
     process: int = field(default_factory=os.getpid)
 
-    @property
-    def data(self) -> Any:  # noqa: ANN401  # whatever the mechanism takes
-        return self.left if self.side is Side.LEFT else self.right
+    def data(self, side: Side) -> Any:  # noqa: ANN401  # whatever the mechanism takes
+        return self.left if side is Side.LEFT else self.right
 
     @property
     def size(self) -> int:
         return self.stop - self.start
 
-    def generator(self, index: int) -> np.random.Generator:
-        return generator(self.seed, self.side, index, key=self.key)
+    @property
+    def in_blocks(self) -> bool:
+        return is_vectorized(self.mechanism) and not self.singly
+
+    def generator(self, side: Side, index: int) -> np.random.Generator:
+        return generator(self.seed, side, index, key=self.key)
+
+    def failure(self, failed: Raised | Died) -> object:
+        """The output that stands for a failed call."""
+        return failed if self.counted else SetAside()
 
     @property
     def time_left(self) -> float | None:
@@ -93,24 +104,36 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """The draws of a task and the seconds they took; fewer than asked if time was over."""
+    """The draws of a task, one block a side, and the seconds they took.
 
-    outputs: Outputs
+    All sides have equally many draws: fewer than asked if time was over.
+    """
+
+    outputs: tuple[Outputs, ...]
     seconds: float
 
+    @property
+    def size(self) -> int:
+        return self.outputs[0].size
 
-def perform(task: Drawing) -> Drawn:
-    """The draws of a task."""
+
+def perform(task: Drawing, begin: Callable[[int], None] | None = None) -> Drawn:
+    """The draws of a task; `begin` is told the number of every call before it is made."""
     seed_anew_outside(task.process)
     start = time.perf_counter()
-    if not is_vectorized(task.mechanism):
-        outputs = from_objects(_calls(task))
-    elif task.singly:
-        outputs = _single_draws(task)
-    else:
+    if task.in_blocks:
         with time_limit_if_possible(task.time_left):
-            outputs = _block(task)
+            outputs = tuple(_block(task, side) for side in task.sides)
+    else:
+        outputs = _tabulated(task, list(_calls(task, begin)))
     return Drawn(outputs, time.perf_counter() - start)
+
+
+def _tabulated(task: Drawing, calls: Sequence[object]) -> tuple[Outputs, ...]:
+    """The outputs of calls that took turns on the sides; a turn that was cut short is left out."""
+    number = len(task.sides)
+    whole = calls[: len(calls) // number * number]
+    return tuple(_one_side(task, whole[i::number]) for i in range(number))
 
 
 def is_vectorized(mechanism: Target) -> bool:
@@ -126,28 +149,30 @@ def generator(
     )
 
 
-def _calls(task: Drawing) -> list[object]:
+def _calls(task: Drawing, begin: Callable[[int], None] | None) -> Iterator[object]:
+    """The outputs of the calls in their order, until time is over."""
     if task.timeout is not None and not can_interrupt():
         raise InvalidParameter(
             f"timeout={task.timeout!r} must be None here: it needs a Unix system, and calls that "
             "run in the main thread of a process"
         )
-    outputs: list[object] = []
-    fresh = copier(task.data)
+    fresh = [copier(task.data(side)) for side in task.sides]
     try:
         with time_limit_if_possible(task.time_left):
-            for index in range(task.start, task.stop):
+            for number in range(task.size * len(task.sides)):
                 if task.is_over:
                     break
-                outputs.append(_call(task, index, fresh()))
+                if begin is not None:
+                    begin(number)
+                turn, which = divmod(number, len(task.sides))
+                yield _call(task, task.sides[which], task.start + turn, fresh[which]())
     except OutOfTime:
         if not task.is_over:
             raise  # the limit of someone further out
-    return outputs
 
 
-def _call(task: Drawing, index: int, data: Any) -> object:  # noqa: ANN401
-    rng = task.generator(index)
+def _call(task: Drawing, side: Side, index: int, data: Any) -> object:  # noqa: ANN401
+    rng = task.generator(side, index)
     try:
         with time_limit(task.timeout):
             if task.singly:
@@ -157,26 +182,27 @@ def _call(task: Drawing, index: int, data: Any) -> object:  # noqa: ANN401
         if task.timeout is None or task.is_over:
             raise  # not this call's limit
         return TimedOut()
-    except Exception as error:  # noqa: BLE001  # what a mechanism raises is one of its outputs
-        return Raised(type(error).__name__, str(error))
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # what it raises is an output
+        return task.failure(Raised(type(error).__name__, str(error)))
 
 
-def _block(task: Drawing) -> Outputs:
+def _block(task: Drawing, side: Side) -> Outputs:
     """One block; in halves if it does not fit into memory."""
     try:
-        return _whole_block(task)
+        return _whole_block(task, side)
     except MemoryError:
         if task.size <= _SMALLEST:
             raise InvalidParameter(
                 f"mechanism must fit into memory: sample(data, {task.size}) raises MemoryError"
             ) from None
     middle = (task.start + task.stop) // 2
-    return joined([_block(replace(task, stop=middle)), _block(replace(task, start=middle))])
+    halves = replace(task, stop=middle), replace(task, start=middle)
+    return joined([_block(half, side) for half in halves])
 
 
-def _whole_block(task: Drawing) -> Outputs:
-    rng = task.generator(task.start)
-    data = copier(task.data)()
+def _whole_block(task: Drawing, side: Side) -> Outputs:
+    rng = task.generator(side, task.start)
+    data = copier(task.data(side))()
     try:
         with time_limit(None if task.timeout is None else task.timeout * task.size):
             raw = task.mechanism.sample(data, task.size, rng=rng)
@@ -189,7 +215,7 @@ def _whole_block(task: Drawing) -> Outputs:
         ) from None
     except MemoryError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise SampleRaised(
             f"mechanism must return outputs: sample raises {type(error).__name__}: {error}"
         ) from error
@@ -237,12 +263,11 @@ def _losses(task: Drawing, raw: Any) -> Floats | None:  # noqa: ANN401
         return np.round(left - right, 9)
 
 
-def _single_draws(task: Drawing) -> Outputs:
-    """Draws of a vectorized mechanism one by one; failures have no density."""
-    calls = _calls(task)
+def _one_side(task: Drawing, calls: Sequence[object]) -> Outputs:
+    """The outputs of single calls; failures have no density."""
     outputs = from_objects(calls)
-    fine = [i for i, call in enumerate(calls) if not isinstance(call, (Raised, TimedOut))]
-    if not _has_density(task.mechanism) or not fine:
+    fine = [i for i, call in enumerate(calls) if not isinstance(call, FAILURES)]
+    if not task.singly or not _has_density(task.mechanism) or not fine:
         return outputs
     known = _losses(task, np.array([calls[i] for i in fine]))
     if known is None:

@@ -26,7 +26,13 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Mask, Texts
 from dpverify.auditing.sampling.features import SWEPT, derive, swept
-from dpverify.auditing.sampling.spelling import SPELLED, nested_text, number_text, row_text
+from dpverify.auditing.sampling.spelling import (
+    SET_ASIDE,
+    SPELLED,
+    nested_text,
+    number_text,
+    row_text,
+)
 
 WHOLE = "output"
 MISSING = ""  # the text of a part that an output does not have
@@ -71,6 +77,13 @@ class Outputs:
     def texts(self) -> tuple[str, ...]:
         """Names of the parts whose texts are stored; those of numbers are found on demand."""
         return tuple(self._texts)
+
+    @cached_property
+    def set_aside(self) -> Mask:
+        """Which draws are failures that the caller does not count: they are in no event."""
+        if WHOLE not in self._texts:
+            return np.zeros(self.size, np.bool_)
+        return np.asarray(self._texts[WHOLE] == SET_ASIDE)
 
     @property
     def shape(self) -> tuple[int, ...] | None:

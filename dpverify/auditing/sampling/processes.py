@@ -1,14 +1,12 @@
-"""Worker processes, limits in time, and why an audit was stopped before its end."""
+"""Limits in time, generators in other processes, and why an audit was stopped before its end."""
 
 import math
 import os
-import pickle
 import random
 import signal
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -16,7 +14,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from dpverify.errors import InvalidParameter, check_count
+from dpverify.errors import InvalidParameter
 
 Why: TypeAlias = Literal["time", "interrupt", "failure"]
 _AT_ONCE = 1e-6  # seconds; a timer of 0 would never ring
@@ -81,32 +79,6 @@ def time_limit_if_possible(seconds: float | None) -> Iterator[None]:
 
 
 _seeded: set[int] = set()  # ids of processes; a fork inherits those of others, never its own
-
-
-@contextmanager
-def pool(workers: int, executor: Executor | None, sent: object) -> Iterator[Executor | None]:
-    """The caller's executor, or processes of our own, or none."""
-    check_count("workers", workers)
-    if executor is not None or workers == 1:
-        yield executor
-        return
-    try:
-        pickle.dumps(sent)
-    except Exception as error:
-        raise InvalidParameter(
-            f"mechanism must be picklable for workers={workers}: {type(error).__name__}: {error}"
-        ) from error
-    made = ProcessPoolExecutor(workers, initializer=_begin)
-    try:
-        yield made
-    finally:
-        made.shutdown(wait=True, cancel_futures=True)
-
-
-def _begin() -> None:
-    # Ctrl-C reaches the workers too: they end without a word, and the audit tells what it has.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    seed_anew()
 
 
 def seed_anew_outside(process: int) -> None:

@@ -50,6 +50,22 @@ class TimedOut:
 
 
 @dataclass(frozen=True, slots=True)
+class Died:
+    """The mechanism ended the process that ran it: by an exit code or a signal."""
+
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetAside:
+    """A failure that the caller does not count: it is in no event."""
+
+
+FAILURES = (Raised, TimedOut, Died, SetAside)
+"""What stands for the output of a call that returned none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Fields:
     """Parts with names, of an object of this kind."""
 
@@ -257,7 +273,7 @@ def _atom(value: Any) -> Any:  # noqa: ANN401  # None where it is none
         return _integer(value) if kind is int else value
     if value is None:
         return Opaque("None")
-    if isinstance(value, (str, bytes, Raised, TimedOut, Opaque)):
+    if isinstance(value, (str, bytes, *FAILURES, Opaque)):
         return value
     if isinstance(value, _NUMBERS) and not isinstance(value, (np.longdouble, Enum)):
         return _integer(value) if isinstance(value, (int, np.integer)) else value

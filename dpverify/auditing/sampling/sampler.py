@@ -6,7 +6,6 @@ audit's stages. Only a block that does not fit into memory is drawn in halves.
 """
 
 from collections.abc import Iterator
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -26,12 +25,13 @@ from dpverify.auditing.sampling.drawing import (
 from dpverify.auditing.sampling.journal import Journal
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
 from dpverify.auditing.sampling.processes import OutOfTime
+from dpverify.auditing.sampling.workers import Runner
 from dpverify.errors import InvalidParameter
 
 _TASK = 0.25  # seconds that a task should take
 _LARGEST_TASK = 1_024  # calls
 _LARGEST_PART = 1 << 23  # numbers
-_FIRST_TASK = 16
+_LEAST_SHARED = 16  # calls of a task for workers, where calls are quick
 _DIGITS = 1e-6  # to which draws of the same call agree on all machines
 _SHARED_BY = 8  # tasks at least, where there are workers to share them
 
@@ -40,12 +40,13 @@ _SHARED_BY = 8  # tasks at least, where there are workers to share them
 class Pace:
     """Calls per task, from how long calls took; no draw depends on it."""
 
-    calls: int = _FIRST_TASK
+    calls: int = 1  # at first, since one may take long
 
     def learn(self, part: Drawn) -> None:
-        if part.outputs.size:
-            most = min(_LARGEST_TASK, max(_LARGEST_PART // max(len(part.outputs.columns), 1), 1))
-            each = max(part.seconds / part.outputs.size, 1e-9)
+        if part.size:
+            width = max(len(side.columns) for side in part.outputs)
+            most = min(_LARGEST_TASK, max(_LARGEST_PART // max(width, 1), 1))
+            each = max(part.seconds / part.size, 1e-9)
             self.calls = int(min(max(_TASK / each, 1), most))
 
 
@@ -55,7 +56,8 @@ class Sampler:
 
     `timeout` is the time in seconds after which one call counts as the output "times out".
     `until` is the time (as `time.time` tells it) after which nothing more is drawn. `singly` draws
-    a vectorized mechanism one by one, so that exceptions are outputs. `journal` keeps all draws.
+    a vectorized mechanism one by one, so that exceptions are outputs; `counted` says whether they
+    count as outputs, or are set aside. `journal` keeps all draws.
     Samplers with different `key` draw independently, though their seeds be the same.
     """
 
@@ -64,9 +66,10 @@ class Sampler:
     right: Any
     seed: int
     timeout: float | None = None
-    executor: Executor | None = None
+    executor: Runner | None = None
     until: float | None = None
     singly: bool = False
+    counted: bool = True
     journal: Journal | None = None
     key: tuple[int, ...] = ()
     pace: Pace = field(default_factory=Pace)
@@ -82,13 +85,10 @@ class Sampler:
     def vectorized(self) -> bool:
         return is_vectorized(self.mechanism)
 
-    def draw(self, side: Side, start: int, stop: int) -> Outputs:
-        """Draws start ≤ index < stop on one side."""
-        return joined([part for (part,) in self._parts((side,), start, stop)])
-
-    def pairs(self, start: int, stop: int) -> Iterator[tuple[Outputs, ...]]:
-        """Draws start ≤ index < stop on the left and the right, in parts of equal size."""
-        return self._parts((Side.LEFT, Side.RIGHT), start, stop)
+    def draw(self, start: int, stop: int) -> tuple[Outputs, Outputs]:
+        """Draws start ≤ index < stop on the left and the right."""
+        left, right = (joined(list(side)) for side in zip(*self.pairs(start, stop), strict=True))
+        return left, right
 
     def check_stored(self) -> None:
         """Raise if the first draws on disk are not those that this mechanism gives now.
@@ -110,7 +110,7 @@ class Sampler:
         if not block and stored.between(0, 1).text(WHOLE)[0] == "times out":
             return
         try:
-            drawn = perform(replace(self._task(side, 0, size), singly=singly)).outputs
+            (drawn,) = perform(replace(self._task((side,), 0, size), singly=singly)).outputs
         except (SampleRaised, OutOfTime):
             return  # the audit will say so
         timed_out = drawn.size == 1 and drawn.text(WHOLE)[0] == "times out"
@@ -120,26 +120,24 @@ class Sampler:
                 "other draws, so it has changed or uses randomness besides rng"
             )
 
-    def _parts(
-        self, sides: tuple[Side, ...], start: int, stop: int
-    ) -> Iterator[tuple[Outputs, ...]]:
-        cuts = self._cuts(sides, start, stop)
-        asked = [(side, a, b) for a, b in pairwise(cuts) for side in sides]
-        fresh = self._performed([self._task(*one) for one in asked if self._known(*one) is None])
-        found: list[Outputs] = []
-        for side, a, b in asked:
-            known = self._known(side, a, b)
-            found.append(self._kept(side, a, b, next(fresh)) if known is None else known)
-            if len(found) == len(sides):
-                yield tuple(found)
-                found = []
+    def pairs(self, start: int, stop: int) -> Iterator[tuple[Outputs, ...]]:
+        """Draws start ≤ index < stop on the left and the right, in parts of equal size."""
+        parts = list(pairwise(self._cuts(start, stop)))
+        stored = [{s: part for s in Side if (part := self._known(s, a, b))} for a, b in parts]
+        missing = [tuple(side for side in Side if side not in known) for known in stored]
+        asked = [(sides, *part) for sides, part in zip(missing, parts, strict=True)]
+        performed = self._performed([self._task(*one) for one in asked if one[0]])
+        for known, one in zip(stored, asked, strict=True):
+            fresh = self._kept(*one, next(performed)) if one[0] else {}
+            found = known | fresh
+            yield found[Side.LEFT], found[Side.RIGHT]
 
-    def _cuts(self, sides: tuple[Side, ...], start: int, stop: int) -> list[int]:
+    def _cuts(self, start: int, stop: int) -> list[int]:
         """Where parts begin: as they are on disk, then blocks or as many calls as are due."""
         size = BLOCK if self.vectorized and not self.singly else self._calls_at_once(start, stop)
         cuts = [start]
         while cuts[-1] < stop:
-            known = [self._on_disk(side, cuts[-1]) for side in sides]
+            known = [self._on_disk(side, cuts[-1]) for side in Side]
             sizes = [part.size for part in known if part is not None]
             cuts.append(min(cuts[-1] + min(sizes, default=size), stop))
         return cuts
@@ -147,7 +145,7 @@ class Sampler:
     def _calls_at_once(self, start: int, stop: int) -> int:
         if self.executor is None:
             return self.pace.calls
-        return min(self.pace.calls, max((stop - start) // _SHARED_BY, _FIRST_TASK))
+        return min(self.pace.calls, max((stop - start) // _SHARED_BY, _LEAST_SHARED))
 
     def _on_disk(self, side: Side, start: int) -> Outputs | None:
         return None if self.journal is None else self.journal.part(side, start, singly=self.singly)
@@ -158,18 +156,19 @@ class Sampler:
             return None
         return part.between(0, stop - start)
 
-    def _task(self, side: Side, start: int, stop: int) -> Drawing:
+    def _task(self, sides: tuple[Side, ...], start: int, stop: int) -> Drawing:
         return Drawing(
             mechanism=self.mechanism,
             left=self.left,
             right=self.right,
             seed=self.seed,
-            side=side,
+            sides=sides,
             start=start,
             stop=stop,
             timeout=self.timeout,
             until=self.until,
             singly=self.singly,
+            counted=self.counted,
             key=self.key,
         )
 
@@ -177,13 +176,17 @@ class Sampler:
         run = map if self.executor is None else self.executor.map
         return iter(run(perform, tasks))
 
-    def _kept(self, side: Side, start: int, stop: int, part: Drawn) -> Outputs:
+    def _kept(
+        self, sides: tuple[Side, ...], start: int, stop: int, part: Drawn
+    ) -> dict[Side, Outputs]:
         self.pace.learn(part)
-        if self.journal is not None and part.outputs.size:
-            self.journal.keep(side, start, part.outputs, singly=self.singly)
-        if part.outputs.size < stop - start:
+        found = dict(zip(sides, part.outputs, strict=True))
+        if self.journal is not None and part.size:
+            for side, outputs in found.items():
+                self.journal.keep(side, start, outputs, singly=self.singly)
+        if part.size < stop - start:
             raise OutOfTime
-        return part.outputs
+        return found
 
 
 def _agree(stored: Outputs, drawn: Outputs) -> bool:

@@ -11,15 +11,19 @@ from numpy.typing import NDArray
 
 from dpverify.auditing.sampling.reading import (
     EXACT,
+    Died,
     Elements,
     Exact,
     Fields,
     Opaque,
     Raised,
     Read,
+    SetAside,
     TimedOut,
 )
 
+SET_ASIDE = "\x1aset aside"  # the text of a failure that is in no event; no `repr` is like it
+FAILED = ("raises ", "times out", "dies by ")  # how the texts of other failures begin
 SPELLED = 64  # numbers of an array that are written one by one
 _LONGEST = 2_000  # characters
 
@@ -38,6 +42,10 @@ def canonical(output: object, *, numeric: bool = False) -> str:  # noqa: C901, P
             return f"raises {kind}"
         case TimedOut():
             return "times out"
+        case Died(how=how):
+            return f"dies by {how}"
+        case SetAside():
+            return SET_ASIDE
         case Opaque(text=shown) | Exact(text=shown):
             return shown
         case bool() | np.bool_():

@@ -13,7 +13,8 @@ from typing import Any
 
 from dpverify.auditing.adapters import adapted, assumptions
 from dpverify.auditing.sampling.drawing import Target
-from dpverify.auditing.sampling.processes import pool
+from dpverify.auditing.sampling.spelling import canonical
+from dpverify.auditing.sampling.workers import pool
 from dpverify.auditing.search.halving import Halving
 from dpverify.auditing.search.judging import Finalist, Judging
 from dpverify.auditing.search.shrinking import SchemaShrinking
@@ -21,12 +22,20 @@ from dpverify.auditing.search.trials import PairTrial, Search, derived
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.auditing.verdict import Refuted, Verdict
 from dpverify.claims import Claimable, read_claim
-from dpverify.errors import InvalidParameter, check_count, check_level, check_positive, check_seed
+from dpverify.errors import (
+    InvalidParameter,
+    check_count,
+    check_level,
+    check_member,
+    check_positive,
+    check_seed,
+)
 from dpverify.schema import Schema
 
 _SHARES = (0.75, 0.25)  # of the level, for the pair that looks worst and for the second
 _SAMPLES = {True: 100_000, False: 10_000}
 _MOST_EXPLORED = 100_000
+_SHOWN = 100  # characters of a dataset in a note
 
 
 def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
@@ -42,7 +51,9 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
     minimize: bool = True,
     seconds: float | None = None,
     timeout: float | None = None,
+    exceptions: str = "count",
     workers: int = 1,
+    isolate: bool = False,
     executor: Executor | None = None,
     **options: Any,  # noqa: ANN401  # passed on to `audit`
 ) -> Verdict:
@@ -86,6 +97,7 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
         check_positive("seconds", seconds)
     until = None if seconds is None else begun + seconds
     check_level(level, least=1e-11)
+    check_member("exceptions", exceptions, ("count", "ignore"))
     check_seed(seed)
     for name, number in (("samples", samples), ("explore", explore)):
         if number is not None:
@@ -95,8 +107,8 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
         getattr(target, "claim", None) if claim is None else claim, schema.relation
     )
     planned = samples or _SAMPLES[callable(getattr(target, "sample", None))]
-    with pool(workers, executor, target) as runner:
-        common = {"timeout": timeout, "executor": runner}
+    with pool(workers, executor, target, isolate=isolate) as runner:
+        common: dict[str, Any] = {"timeout": timeout, "executor": runner}
         search = Search(
             target,
             implied_points(promised),
@@ -104,6 +116,7 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
             samples=planned,
             seed=seed,
             until=None if seconds is None else begun + seconds / 3.0,
+            counted=exceptions == "count",
             **common,
         )
         explored = Halving(
@@ -115,19 +128,20 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
         )
         explored.run()
         told, drawn = _told(explored), search.used
-        fixed = options | common | {"claim": promised}
+        fixed = options | common | {"claim": promised, "exceptions": exceptions}
         judging = Judging(search, _finalists(explored), until=until, **fixed)
         judging.run()
         shown, trial = judging.best
         verdict = replace(shown, level=level, samples=search.used - drawn)
         if isinstance(verdict, Refuted) and minimize and verdict.stopped is None and until is None:
             verdict = _simplified(verdict, trial, search, schema, fixed)
+    pair = _pair_told(verdict, trial)
     return replace(
         verdict,
         samples=verdict.samples + drawn,
         seconds=time.perf_counter() - start,
         tried=(*verdict.tried, told),
-        notes=tuple(dict.fromkeys([*verdict.notes, *assumptions(target, claim)])),
+        notes=tuple(dict.fromkeys([*verdict.notes, pair, *assumptions(target, claim)])),
     )
 
 
@@ -155,6 +169,14 @@ def _simplified(
     shrinking.run()
     notes = (*verdict.notes, f"the pair was found as: {trial.candidate.pattern}")
     return replace(shrinking.confirmed(), notes=notes)
+
+
+def _pair_told(verdict: Verdict, trial: PairTrial) -> str:
+    """The pair that was judged, as far as it fits a line."""
+    where = trial.candidate if verdict.witness is None else verdict.witness
+    texts = [canonical(data) for data in (where.left, where.right)]
+    left, right = (t if len(t) <= _SHOWN else f"{t[:_SHOWN]}…" for t in texts)
+    return f"the pair that looked worst: left {left}, right {right}"
 
 
 def _told(explored: Halving) -> str:

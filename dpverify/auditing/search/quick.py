@@ -28,7 +28,7 @@ from dpverify.auditing.attacks.proposals import Families
 from dpverify.auditing.attacks.sets import values
 from dpverify.auditing.procedure.choice import Chosen, best_bound, best_choices
 from dpverify.auditing.sampling.drawing import Side
-from dpverify.auditing.sampling.outputs import WHOLE, joined
+from dpverify.auditing.sampling.outputs import WHOLE
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.betting import Ladder, Stake, Wager, Wealth, wager
 from dpverify.auditing.statistics.binomial import Chain, rejects
@@ -83,11 +83,7 @@ class Counted(NamedTuple):
 
 
 def draws(sampler: Sampler, begin: int, end: int) -> Draws:
-    return Draws(*(sampler.draw(side, begin, end) for side in Side))
-
-
-def together(first: Draws, second: Draws) -> Draws:
-    return Draws(*(joined([first.on(side), second.on(side)]) for side in Side))
+    return Draws(*sampler.draw(begin, end))
 
 
 def silence(first: Draws) -> str | None:
@@ -161,7 +157,7 @@ def judge(  # noqa: PLR0913  # a pair, what is known of it, and how hard to try
         end = min(2 * now.size, most)
         fresh = draws(sampler, now.size, end)
         wealth, _ = wealth.after(now.wager, Confirm(fresh), target)
-        seen = together(now.seen, fresh)
+        seen = now.seen.followed_by(fresh)
         if wealth.rejects(target):
             # Bets against several points refute some of them, and do not say which.
             shown = wealth.epsilon_lower(ladder, points[0].epsilon, (target, math.inf))

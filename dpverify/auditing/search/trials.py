@@ -22,7 +22,7 @@ from dpverify.auditing.sampling.outputs import WHOLE
 from dpverify.auditing.sampling.processes import OutOfTime
 from dpverify.auditing.sampling.reading import Raised
 from dpverify.auditing.sampling.sampler import Sampler
-from dpverify.auditing.search.quick import Outcome, draws, together
+from dpverify.auditing.search.quick import Outcome, draws
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import Refuted
 from dpverify.schema import Candidate
@@ -96,7 +96,7 @@ class PairTrial:
             cause = error.__cause__ or error
             reason = f"{type(cause).__name__}: {cause}"
             return replace(self, sampler=singly, seen=None, broken=reason).drawn(size)
-        return replace(self, seen=fresh if self.seen is None else together(self.seen, fresh))
+        return replace(self, seen=fresh if self.seen is None else self.seen.followed_by(fresh))
 
 
 class Search:

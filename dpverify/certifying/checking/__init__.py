@@ -1,13 +1,16 @@
 """The checker of certificates: exact rational arithmetic, no search, nothing else of dpverify.
 
 - `forms`: linear forms and contradictions between facts; `neighbors`: what a schema allows;
-- `alignments`: translations of the noise; `sums`: releases of data plus noise;
+  `trees`: programs;
+- `alignments`: translations of the noise; `sums` and `normal`: releases of data plus noise;
 - `numbers`, `masses`, `exactly`: probabilities, computed anew.
 """
 
+import json
+
 from dpverify.certifying.checking.alignments import alignment
 from dpverify.certifying.checking.exactly import counterexample, exact
-from dpverify.certifying.checking.forms import Invalid, Json
+from dpverify.certifying.checking.forms import Invalid, Json, need
 from dpverify.certifying.checking.sums import check_gaussian_event, check_sums
 
 _METHODS = {
@@ -17,7 +20,7 @@ _METHODS = {
     "sums": check_sums,
     "gaussian event": check_gaussian_event,
 }
-_MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError, ZeroDivisionError)
+_MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError)
 
 
 def verify(evidence: Json) -> str:
@@ -28,4 +31,23 @@ def verify(evidence: Json) -> str:
         raise Invalid(f"malformed: {type(error).__name__} {error}") from None
 
 
-__all__ = ["Invalid", "verify"]
+def parsed(text: str) -> Json:
+    """The values in a file; a key that is there twice, a float or NaN raises `Invalid`."""
+    try:
+        return json.loads(
+            text, object_pairs_hook=_once, parse_float=_refused, parse_constant=_refused
+        )
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"no JSON: {error}") from None
+
+
+def _once(pairs: list[tuple[str, Json]]) -> Json:
+    need(len(dict(pairs)) == len(pairs), "a key is there twice")
+    return dict(pairs)
+
+
+def _refused(number: str) -> Json:
+    raise Invalid(f"{number} is no rational")
+
+
+__all__ = ["Invalid", "parsed", "verify"]

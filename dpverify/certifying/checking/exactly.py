@@ -1,134 +1,147 @@
 """Check exact distributions and counterexamples: all probabilities are computed here again."""
 
 import json
-import math
-from collections.abc import Iterator
-from fractions import Fraction
-from itertools import combinations, product
-from typing import Any
+from collections.abc import Callable, Iterator
 
-from dpverify.certifying.checking.alignments import leaves
-from dpverify.certifying.checking.forms import ONE, Form, Json, need
-from dpverify.certifying.checking.masses import mass
-from dpverify.certifying.checking.neighbors import allowed, datasets, neighbors
+from dpverify.certifying.checking.forms import (
+    ONE,
+    RATIONAL,
+    Fact,
+    Form,
+    Json,
+    form,
+    need,
+    plus,
+    rational,
+)
+from dpverify.certifying.checking.masses import BoxMasses
+from dpverify.certifying.checking.neighbors import allowed, datasets, pairs
 from dpverify.certifying.checking.numbers import ClaimUnit, Quotient
-
-
-def law(tree: Json, read: Json, unit: ClaimUnit, event: Json = None) -> dict[str, Quotient]:
-    """The probability of each output; or of the event, a list of [output, facts]."""
-    laws = read["laws"]
-    whole = {name for name, of in laws.items() if of["kind"] == "geometric"}
-    total: dict[str, Quotient] = {}
-    for facts, draws, output in leaves(tree, whole, {}):
-        weight = Quotient({Fraction(0): ONE})
-        for key, choice in draws:
-            weight = weight * Quotient.read(json.loads(key)[choice])
-        for shown, more in outcomes(output, [f for f, _ in facts], whole, event):
-            part = weight * mass([*(f for f, _ in facts), *more], laws, unit)
-            total[shown] = total.get(shown, Quotient({})) + part
-    return total
+from dpverify.certifying.checking.trees import leaves, noises
 
 
 def exact(read: Json) -> str:
-    unit, schema = ClaimUnit(read["claim"]), read["schema"]
-    found = datasets(schema)
-    need(found == read["datasets"] and len(found) == len(read["trees"]), "not all datasets")
-    laws = [law(tree, read, unit) for tree in read["trees"]]
+    """Probabilities of all outputs on all datasets; they add up to 1, so that none is missing."""
+    unit = ClaimUnit(read["claim"])
+    found = datasets(read["schema"])
+    need(found == read["datasets"], "not all datasets")
+    laws = [
+        law(read, unit, tree, how, shown)
+        for _, tree, how in zip(found, read["trees"], read["masses"], strict=True)
+    ]
     for p in laws:
-        whole_mass = sum(p.values(), Quotient({}))
-        need(
-            unit.sign(whole_mass - Quotient({Fraction(0): ONE})) == 0, "probabilities do not add up"
-        )
-    for (a, p), (b, q) in combinations(zip(found, laws, strict=True), 2):
-        if neighbors(schema, a, b):
-            need(not unit.exceeds(p, q) and not unit.exceeds(q, p), "the claim does not hold")
+        need(unit.sign(sum(p.values(), Quotient.of(-1))) == 0, "probabilities do not add up")
+    for i, j in pairs(read["schema"], found):
+        need(not unit.exceeds(laws[i], laws[j]), "the claim does not hold")
     return "proved"
 
 
 def counterexample(read: Json) -> str:
-    unit, (left, right) = ClaimUnit(read["claim"]), read["datasets"]
-    need(allowed(read["schema"], left) and allowed(read["schema"], right), "no such data")
-    need(neighbors(read["schema"], left, right), "these are no neighbors")
-    p, q = (law(tree, read, unit, read["event"]) for tree in read["trees"])
+    """An event that is too likely on the left."""
+    unit, event = ClaimUnit(read["claim"]), read["event"]
+    check_neighbors(read)
+    many = len(event) > 1  # then different outputs, each in lowest terms
+    need(not many or all(map(exactly, event)), "events may overlap")
+    need(len(set(map(json.dumps, event))) == len(event), "an output is counted twice")
+    p, q = (
+        law(read, unit, tree, how, lambda output, cases: matches(output, event, cases))
+        for tree, how in zip(read["trees"], read["masses"], strict=True)
+    )
     need(unit.exceeds(p, q), "the event is not too likely")
     return "refuted"
 
 
-def outcomes(
-    output: Json, facts: list[Form], whole: set[str], event: Json
-) -> Iterator[tuple[str, list[Form]]]:
-    """The outputs of a path and what the noise must satisfy for each; or the event."""
-    if event is not None:
-        for pattern in event:
-            rows = matched(output, pattern)
-            if rows is not None:
-                yield "event", rows
-        return
-    values = list(values_in(output))
-    ranges = [span({n: Fraction(c) for n, c in v.items()}, facts, whole) for v in values]
-    for numbers in product(*ranges):
-        rows = [
-            row
-            for v, n in zip(values, numbers, strict=True)
-            for row in matched(["value", v], ["number", str(n)]) or []
-        ]
-        yield json.dumps(filled(output, iter(numbers))), rows
+def check_neighbors(read: Json) -> None:
+    need(all(allowed(read["schema"], rows) for rows in read["datasets"]), "no such data")
+    need([*pairs(read["schema"], read["datasets"])] == [(0, 1), (1, 0)], "these are no neighbors")
 
 
-def matched(output: Json, pattern: Json) -> list[Form] | None:
-    """Rows that make an output be in a pattern; None if nothing does."""
-    if pattern[0] == "number" and pattern[1] in {"inf", "-inf", "nan"}:
-        return [] if output[1:] == pattern[1:] and output[0] == "float" else None
-    if pattern[0] in {"number", "atleast", "atmost", "any"}:
-        bound = Fraction(pattern[1] if len(pattern) > 1 else 0)
-        if output[0] == "value":
-            form = {n: Fraction(c) for n, c in output[1].items()}
-        elif output[0] in {"int", "float", "bool"} and not str(output[1]).startswith(
-            ("e", "n", "i", "-i")
-        ):
-            form = {"": Fraction(output[1])}
-        else:
+Outcomes = Callable[[Json, Json], Iterator[tuple[str, list[Fact], Json]]]
+
+
+def law(
+    read: Json, unit: ClaimUnit, tree: Json, how: Json, outcomes: Outcomes
+) -> dict[str, Quotient]:
+    """The probability of each outcome of a tree: what `outcomes` finds in the output of a path."""
+    values, masses = noises(read), BoxMasses(read["laws"], unit)
+    total: dict[str, Quotient] = {}
+    for (facts, draws, output), cases in zip(leaves(tree, masses.whole, values), how, strict=True):
+        weight = Quotient.of(1)
+        for key, choice in draws:
+            weight = weight * unit.weights(key)[choice]
+        for outcome, more, case in outcomes(output, cases):
+            part = weight * masses.probability([*facts, *more], case)
+            total[outcome] = total.get(outcome, Quotient({})) + part
+    return total
+
+
+def shown(output: Json, cases: Json) -> Iterator[tuple[str, list[Fact], Json]]:
+    """The outputs of a path with numbers in the place of forms, one for each case."""
+    seen = set[str]()
+    for case in cases:
+        facts: list[Fact] = []
+        outcome = json.dumps(filled(output, iter(case["numbers"]), facts))
+        need(outcome not in seen, "an output is counted twice")
+        seen.add(outcome)
+        yield outcome, facts, case
+
+
+def filled(output: Json, numbers: Iterator[Json], facts: list[Fact]) -> Json:
+    if isinstance(output, list) and output[:1] == ["value"]:
+        number = next(numbers, None)
+        need(type(number) is int, "no number")
+        facts += between(form(output[1]), ["number", str(number)])
+        return ["int", number]
+    return [filled(part, numbers, facts) for part in output] if isinstance(output, list) else output
+
+
+def matches(output: Json, event: Json, cases: Json) -> Iterator[tuple[str, list[Fact], Json]]:
+    """Where the output of a path is in the event, one case for each pattern that it can be in."""
+    found = [
+        facts for facts in (matched(output, pattern) for pattern in event) if facts is not None
+    ]
+    for facts, case in zip(found, cases, strict=True):
+        yield "event", facts, case
+
+
+def matched(output: Json, pattern: Json) -> list[Fact] | None:
+    """What makes an output be in a pattern; None if nothing does."""
+    if pattern[0] == "list":
+        if output[0] not in {"list", "tuple", "array"} or len(output) != len(pattern):
             return None
-        over = {**form, "": form.get("", Fraction(0)) - bound}
-        under = {n: -c for n, c in over.items()}
-        return {"number": [over, under], "atleast": [over], "atmost": [under], "any": []}[
-            pattern[0]
-        ]
-    if pattern[0] != "list":
-        return [] if output == pattern else None
-    if output[0] not in {"list", "tuple", "array"} or len(output) != len(pattern):
+        parts = [matched(a, b) for a, b in zip(output[1:], pattern[1:], strict=True)]
+        return None if None in parts else [fact for part in parts for fact in part or []]
+    value = number_of(output)
+    if value is not None and pattern[0] in {"number", "atleast", "atmost", "any"}:
+        return between(value, pattern)
+    return [] if output[1:] == pattern[1:] and (output[0], pattern[0]) in SAME else None
+
+
+SAME = {("text", "text"), ("none", "none"), ("float", "number")}  # the last one: infinities, nan
+
+
+def number_of(output: Json) -> Form | None:
+    """A number that is returned, as a form; None for infinities and what is no number."""
+    if output[0] == "value":
+        return form(output[1])
+    if output[0] not in {"int", "float", "bool"}:
         return None
-    parts = [matched(a, b) for a, b in zip(output[1:], pattern[1:], strict=True)]
-    return None if None in parts else [row for part in parts for row in part or []]
+    text = {"True": "1", "False": "0", "-0.0": "0"}.get(str(output[1]), str(output[1]))
+    return {"": rational(text)} if RATIONAL.fullmatch(text) else None
 
 
-def values_in(output: Json) -> Iterator[Any]:
-    if isinstance(output, list) and output[:1] == ["value"]:
-        yield output[1]
-    elif isinstance(output, list):
-        for part in output:
-            yield from values_in(part)
+def between(value: Form, pattern: Json) -> list[Fact]:
+    kind, *bound = pattern
+    over = plus(value, {"": rational(bound[0])}, -ONE) if bound else {}
+    above, below = (over, False), (plus({}, over, -ONE), False)
+    return {"number": [above, below], "atleast": [above], "atmost": [below], "any": []}[kind]
 
 
-def filled(output: Json, numbers: Iterator[int]) -> Json:
-    if isinstance(output, list) and output[:1] == ["value"]:
-        return ["int", next(numbers)]
-    return [filled(part, numbers) for part in output] if isinstance(output, list) else output
-
-
-def span(form: Form, facts: list[Form], whole: set[str]) -> range:
-    """The whole values of a form between facts that bound it."""
-    fine = set(form) <= whole | {""} and all(c.denominator == 1 for c in form.values())
-    need(fine, "infinitely many outputs")
-    lows: list[Fraction] = []
-    highs: list[Fraction] = []
-    for fact in [*facts, *({n: ONE, "": -ONE} for n in form if n)]:  # geometric noise is ≥ 1
-        names = {n for n in fact if n}
-        if names == {n for n in form if n}:
-            ratios = {fact[n] / form[n] for n in names}
-            if len(ratios) == 1:
-                ratio = ratios.pop()
-                end = form.get("", Fraction(0)) - fact.get("", Fraction(0)) / ratio
-                (lows if ratio > 0 else highs).append(end)
-    need(lows and highs, "infinitely many outputs")
-    return range(math.ceil(max(lows)), math.floor(min(highs)) + 1)
+def exactly(pattern: Json) -> bool:
+    """Whether it is one output: no ranges, numbers in lowest terms."""
+    if pattern[0] == "list":
+        return all(map(exactly, pattern[1:]))
+    kind, *told = pattern
+    if kind == "number":
+        return told[0] in {"inf", "-inf", "nan"} or str(rational(told[0])) == told[0]
+    return pattern == ["none"] or (kind == "text" and [*map(type, told)] == [str])

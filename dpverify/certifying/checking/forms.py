@@ -1,5 +1,7 @@
 """Linear forms and facts about them: what is impossible, by multipliers. [Farkas]"""
 
+import math
+import re
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -12,7 +14,8 @@ Form: TypeAlias = dict[str, Fraction]
 Fact: TypeAlias = tuple[Form, bool]
 """The form is ≥ 0, or > 0 if True."""
 
-ONE = Fraction(1)
+ZERO, ONE = Fraction(0), Fraction(1)
+RATIONAL = re.compile(r"-?[0-9]{1,1000}(/[0-9]{1,1000})?")
 
 
 class Invalid(Exception):  # it is no error of the program
@@ -24,12 +27,24 @@ def need(condition: object, why: str) -> None:
         raise Invalid(why)
 
 
+def rational(read: Json) -> Fraction:
+    """A whole number or a text such as "-3/4"; floats, exponents and long numbers are refused."""
+    need(type(read) in {int, str} and RATIONAL.fullmatch(str(read)), f"no rational: {read!r:.40}")
+    return Fraction(read)
+
+
+def count(read: Json, most: int, why: str) -> int:
+    """A whole number from 0 to `most`: what is counted, listed or raised to is never huge."""
+    need(type(read) is int and 0 <= read <= most, why)
+    return int(read)
+
+
 def form(read: dict[str, str]) -> Form:
-    return {name: Fraction(c) for name, c in read.items() if Fraction(c)}
+    return {name: rational(c) for name, c in read.items() if rational(c)}
 
 
 def plus(a: Form, b: Form, times: Fraction = ONE) -> Form:
-    total = {n: a.get(n, Fraction(0)) + times * b.get(n, Fraction(0)) for n in {*a, *b}}
+    total = {n: a.get(n, ZERO) + times * b.get(n, ZERO) for n in {*a, *b}}
     return {n: c for n, c in total.items() if c}
 
 
@@ -41,12 +56,21 @@ def put(a: Form, values: dict[str, Form]) -> Form:
     return total
 
 
+def tight(fact: Fact, whole: set[str]) -> Fact:
+    """The same about whole symbols, as sharp as it can be: 2x > 3 says x ≥ 2."""
+    symbols = {n: c for n, c in fact[0].items() if n}
+    if not symbols or not set(symbols) <= whole:
+        return fact
+    scale = Fraction(math.lcm(*(c.denominator for c in symbols.values())))
+    scale /= math.gcd(*(int(c * scale) for c in symbols.values()))
+    constant = scale * fact[0].get("", ZERO)
+    constant = Fraction(math.ceil(constant) - 1 if fact[1] else math.floor(constant))
+    return plus({"": constant}, symbols, scale), False
+
+
 def negated(a: Form, whole: set[str], *, strict: bool = False) -> Fact:
     """When `a` is not ≥ 0 (> 0 if strict); of whole numbers, a ≤ −1 is as good as a < 0."""
-    down = plus({}, a, -ONE)
-    if not strict and set(a) <= whole | {""} and all(c.denominator == 1 for c in a.values()):
-        return plus(down, {"": -ONE}), False
-    return down, not strict
+    return tight((plus({}, a, -ONE), not strict), whole)
 
 
 def impossible(facts: list[Fact], multipliers: dict[str, str]) -> None:
@@ -55,9 +79,9 @@ def impossible(facts: list[Fact], multipliers: dict[str, str]) -> None:
     strictly = False
     for index, read in multipliers.items():
         fact, strict = facts[int(index)]
-        need(Fraction(read) >= 0 and int(index) >= 0, "a multiplier is negative")
-        total = plus(total, fact, Fraction(read))
-        strictly |= strict and Fraction(read) > 0
+        need(rational(read) >= 0 and int(index) >= 0, "a multiplier is negative")
+        total = plus(total, fact, rational(read))
+        strictly |= strict and rational(read) > 0
     need(not set(total) - {""}, "multipliers leave a symbol")
-    left = total.get("", Fraction(0))
+    left = total.get("", ZERO)
     need(left < 0 or (strictly and left == 0), "no contradiction")

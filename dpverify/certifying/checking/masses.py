@@ -1,228 +1,174 @@
-"""Probabilities of polyhedra of noise, summed or integrated one noise at a time.
+"""Check probabilities of polyhedra of noise: a certificate says how to cut them into boxes.
 
-Each noise runs between two of its bounds, over every choice of which two are the tightest. It is
-slower than the search, written anew, and needs no assumption on the comparisons.
+A box is a list of noises, each of which begins at a bound in the noises after it and runs to
+infinity or to a fixed end. Then all noises are affine in coordinates t ≥ 0 that are independent,
+and the probability is a product of sums of z^t or of integrals of e^(−λt). [proofs/path_masses.py]
 """
 
-import math
-from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations, product
-from typing import Any, TypeAlias
 
-from dpverify.certifying.checking.forms import ONE, Form, Json, need
+from dpverify.certifying.checking.alignments import LOWEST
+from dpverify.certifying.checking.forms import (
+    ONE,
+    ZERO,
+    Fact,
+    Form,
+    Invalid,
+    Json,
+    form,
+    impossible,
+    need,
+    negated,
+    plus,
+    put,
+    tight,
+)
 from dpverify.certifying.checking.numbers import ClaimUnit, Quotient
 
-Term: TypeAlias = tuple[dict[Any, Quotient], dict[str, Any]]  # monomials, and bases of powers
 
+class BoxMasses:
+    """Probabilities under the laws of some noises."""
 
-def mass(rows: list[Form], laws: Json, unit: ClaimUnit) -> Quotient:
-    """The probability that independent noises make all rows ≥ 0."""
-    key = frozenset(tuple(sorted(row.items())) for row in rows)
-    if key not in unit.masses:
-        unit.masses[key] = new_mass(list(map(dict, key)), dict(laws), unit)
-    return unit.masses[key]
+    def __init__(self, laws: Json, unit: ClaimUnit) -> None:
+        self.unit, self.kinds = unit, {name: law["kind"] for name, law in laws.items()}
+        self.whole = {name for name, kind in self.kinds.items() if kind == "geometric"}
+        self.ratios = {name: Quotient.read(laws[name]["parameter"]) for name in self.whole}
+        for q in self.ratios.values():
+            need(unit.sign(q) > 0 and unit.sign(Quotient.of(1) - q) > 0, "no geometric noise")
+        self.rates = {name: unit.rate(laws[name]) for name in {*laws} - self.whole}
+        need({*self.kinds.values()} <= {"laplace", *LOWEST}, "such noise is not integrated")
+        self.laws = laws
 
+    def probability(self, facts: list[Fact], how: Json) -> Quotient:
+        """That the noises make all facts true; these, and then where supports begin."""
+        for a, b in how.get("differences", ()):
+            facts = self.difference(facts, a, b)
+        names = sorted({n for fact, _ in facts for n in fact if n and self.kinds[n] in LOWEST})
+        facts = [tight(fact, self.whole) for fact in facts]
+        return self.mass([*facts, *(lowest(n, self.kinds[n]) for n in names)], how)
 
-def new_mass(rows: list[Form], laws: Json, unit: ClaimUnit) -> Quotient:
-    rows, result = differences(rows, laws), Quotient({Fraction(0): ONE})
-    while rows:
-        group = {n for n in rows[0] if n}
-        while more := {n for row in rows if set(row) & group for n in row if n} - group:
-            group |= more
-        mine = [row for row in rows if row is rows[0] or set(row) & group]
-        rows, total = [row for row in rows if row not in mine], Quotient({})
-        for choice in product(*(density(name, laws[name], unit) for name in sorted(group))):
-            factor = Quotient({Fraction(0): ONE})
-            for _, c, _ in choice:
-                factor = factor * c
-            bases = {name: base for name, (_, _, base) in zip(sorted(group), choice, strict=True)}
-            kept = [*mine, *(row for row, _, _ in choice)]
-            total = total + eliminated(kept, [({(): factor}, bases)], unit)
-        result = result * total
-    return result
+    def difference(self, facts: list[Fact], a: str, b: str) -> list[Fact]:
+        """Two geometric noises of one law that occur as a difference alone are one noise."""
+        need(self.laws[a] == self.laws[b] and a != b and {a, b} <= self.whole, "no difference")
+        need(all(f.get(a, ZERO) == -f.get(b, ZERO) for f, _ in facts), "no difference")
+        name = f"{a}-{b}"
+        self.kinds[name], self.ratios[name] = "difference", self.ratios[a]
+        self.whole.add(name)
+        return [(put(f, {a: {name: ONE}, b: {}}), strict) for f, strict in facts]
 
-
-def differences(rows: list[Form], laws: Json) -> list[Form]:
-    """Two geometric noises of one law that occur as a difference alone become one noise."""
-    for a, b in combinations(sorted({n for row in rows for n in row if n}), 2):
-        alone = all(row.get(a, Fraction(0)) == -row.get(b, Fraction(0)) for row in rows)
-        if alone and laws[a]["kind"] == "geometric" and laws[a] == laws[b]:
-            laws[f"{a}-{b}"] = {"kind": "difference", "parameter": laws[a]["parameter"]}
-            renamed = [
-                {f"{a}-{b}" if n == a else n: c for n, c in row.items() if n != b} for row in rows
-            ]
-            return differences(renamed, laws)
-    return rows
-
-
-def density(name: str, law: Json, unit: ClaimUnit) -> list[tuple[Form, Quotient, Any]]:
-    """Pieces of a density: where, the factor, the base (a rate λ for e^(λ·u·n))."""
-    one = Quotient({Fraction(0): ONE})
-    if law["kind"] == "geometric":  # P(k) = (1 − q)·q^(k−1) for k ≥ 1
-        q = Quotient.read(law["parameter"])
-        return [({name: ONE, "": -ONE}, (one - q) / q, q)]
-    if law["kind"] == "difference":  # P(k) = (1 − q)/(1 + q)·q^|k|
-        q = Quotient.read(law["parameter"])
-        c = (one - q) / (one + q)
-        return [({name: ONE}, c, q), ({name: -ONE, "": -ONE}, c, one / q)]
-    rate = unit.rate(law)
-    if law["kind"] == "exponential":
-        return [({name: ONE}, Quotient({Fraction(0): rate}), -rate)]
-    need(law["kind"] == "laplace", "such noise is not integrated")
-    return [({name: s}, Quotient({Fraction(0): rate / 2}), -s * rate) for s in (ONE, -ONE)]
-
-
-def eliminated(rows: list[Form], terms: list[Term], unit: ClaimUnit) -> Quotient:
-    """The sum or integral of terms over all noises in them that make the rows ≥ 0."""
-    tightest: dict[Any, Fraction] = {}
-    for row in rows:
-        key = tuple(sorted((n, c) for n, c in row.items() if n))
-        tightest[key] = min(row.get("", Fraction(0)), tightest.get(key, row.get("", Fraction(0))))
-    for key, c in tightest.items():
-        if c + tightest.get(tuple((n, -x) for n, x in key), -c if key else Fraction(0)) < 0:
+    def mass(self, facts: list[Fact], how: Json) -> Quotient:
+        """The probability of the facts, cut as the certificate says."""
+        if "impossible" in how:
+            impossible(facts, how["impossible"])
             return Quotient({})
-    rows = [{**dict(key), "": c} for key, c in tightest.items() if key]
-    terms = collected(terms)
-    bases = terms[0][1] if terms else {}
-    if not bases:
-        return sum((poly.get((), Quotient({})) for poly, _ in terms), Quotient({}))
-    name = min(bases, key=lambda n: (fan(rows, n), n))
-    whole = isinstance(bases[name], Quotient)
-    others = [row for row in rows if name not in row]
-    low = [solved(row, name, whole) for row in rows if row.get(name, 0) > 0]
-    high = [solved(row, name, whole) for row in rows if row.get(name, 0) < 0]
-    total = Quotient({})
-    for i, j in product(range(len(low)) if low else [None], range(len(high)) if high else [None]):
-        kept = list(others)
-        if i is not None:  # the largest lower bound, the first of these among equals
-            kept += [gap(low[i], b, whole and k < i) for k, b in enumerate(low) if k != i]
-        if j is not None:
-            kept += [gap(b, high[j], whole and k < j) for k, b in enumerate(high) if k != j]
-        if i is not None and j is not None:
-            kept.append(gap(high[j], low[i], strictly=False))
-        ends = (None if j is None else high[j], None if i is None else low[i])
-        parts = [part for term in terms for part in integrated(term, name, ends, unit)]
-        total = total + eliminated(kept, parts, unit)
-    return total
+        if "split" in how:
+            test = form(how["split"])
+            yes, no = tight((test, False), self.whole), negated(test, self.whole)
+            return self.mass([*facts, yes], how["yes"]) + self.mass([*facts, no], how["no"])
+        if "drop" in how:  # P(A and B) = P(A) − P(A and not B)
+            rest = [fact for i, fact in enumerate(facts) if i != how["drop"]]
+            test, strict = facts[how["drop"]]
+            but = [*rest, negated(test, self.whole, strict=strict)]
+            return self.mass(rest, how["all"]) - self.mass(but, how["but"])
+        total = Quotient.of(1)
+        for group in how.get("apart", ()):  # noises that no fact connects with others
+            mine = [fact for fact in facts if set(fact[0]) & set(group["noises"])]
+            need(all(set(f) <= {"", *group["noises"]} for f, _ in mine), "noises are connected")
+            facts = [fact for fact in facts if fact not in mine]
+            total = total * self.mass(mine, group)
+        return total * NoiseBox(self, facts, how.get("box", ())).mass()
 
 
-def fan(rows: list[Form], name: str) -> int:
-    signs = [row[name] > 0 for row in rows if name in row]
-    return max(1, sum(signs)) * max(1, len(signs) - sum(signs))
+def lowest(name: str, kind: str) -> Fact:
+    """That a noise is not below its support."""
+    return plus({name: ONE}, {"": -LOWEST[kind]}), False
 
 
-def collected(terms: list[Term]) -> list[Term]:
-    """Terms with the same bases as one."""
-    found: dict[Any, Term] = {}
-    for poly, bases in terms:
-        key = tuple(
-            (
-                n,
-                b
-                if isinstance(b, Fraction)
-                else (tuple(sorted(b.num.items())), tuple(sorted(b.den))),
-            )
-            for n, b in sorted(bases.items())
-        )
-        merged = found.setdefault(key, ({}, bases))[0]
-        for monomial, c in poly.items():
-            merged[monomial] = merged.get(monomial, Quotient({})) + c
-    return list(found.values())
+class NoiseBox:
+    """Noises in coordinates t ≥ 0, each named after its noise; some with an end."""
+
+    def __init__(self, masses: BoxMasses, facts: list[Fact], order: Json) -> None:
+        self.of, self.values, self.ends = masses, dict[str, Form](), dict[str, Fraction]()
+        for name, low, _ in reversed(order):  # c·name + rest ≥ 0
+            rest = dict(facts[low][0])
+            c = rest.pop(name)
+            need({*rest} <= {*self.values, ""} - {name}, "a bound is not known")
+            start = put(plus({}, rest, -1 / c), self.values)
+            if name in masses.whole:
+                fine = {*start} <= masses.whole | {""}
+                need(fine and all(x.denominator == 1 for x in start.values()), "no whole bound")
+            self.values[name] = plus(start, {name: ONE if c > 0 else -ONE})
+        for name, _, high in order:
+            if high is not None:
+                end = put(facts[high][0], self.values)
+                need({*end} <= {name, ""} and end[name] < 0, "an end is not fixed")
+                self.ends[name] = -end.get("", ZERO) / end[name]
+                need(self.ends[name] >= 0, "a box without an inside")
+        for fact, strict in facts:
+            need({*fact} <= {*self.values, ""}, "a noise is missing")
+            inside = put(fact, self.values)
+            least = self.least(inside)
+            surely = not strict or {*inside} - masses.whole - {""}  # else 0 has the probability 0
+            need(least is not None and (least > 0 or (least == 0 and surely)), "not in the facts")
+
+    def least(self, a: Form) -> Fraction | None:
+        """The least value of a form in the box; None if there is none."""
+        if any(c < 0 and n and n not in self.ends for n, c in a.items()):
+            return None
+        falls = (c * self.ends[n] for n, c in a.items() if n and c < 0)
+        return sum(falls, a.get("", ZERO))
+
+    def mass(self) -> Quotient:
+        """The product over noises of c·q^|n| or c·e^(−λ|n|), summed or integrated over each t."""
+        one, unit = Quotient.of(1), self.of.unit
+        total, exponent, ratios = one, Form(), dict.fromkeys(["", *self.values], one)
+        for name, value in self.values.items():
+            kind, sign = self.of.kinds[name], self.sign(name)
+            if name in self.of.rates:
+                rate = self.of.rates[name]
+                total = total * Quotient.of(rate if kind == "exponential" else rate / 2)
+                exponent = plus(exponent, value, -sign * rate)
+                continue
+            q = self.of.ratios[name]
+            total = total * ((one - q) / (q if kind == "geometric" else one + q))
+            for n, c in value.items():
+                ratios[n] = ratios[n] * q.power(sign * c)
+        for name, ratio in ratios.items():
+            rate, end = exponent.get(name, ZERO), self.ends.get(name)
+            if name and name not in self.of.whole:
+                total = total * integrated(rate, end, unit)
+            else:
+                base = ratio * Quotient.of(1, rate)
+                total = total * (summed(base, end, unit) if name else base)
+        return total
+
+    def sign(self, name: str) -> Fraction:
+        """Of a noise: one in all of the box, and where the noise can be."""
+        kind, value = self.of.kinds[name], self.values[name]
+        for sign in (ONE, -ONE):
+            least = self.least(plus({}, value, sign))
+            if least is not None and least >= LOWEST.get(kind, ZERO):
+                need(sign > 0 or kind not in LOWEST, "noise outside of its support")
+                return sign
+        raise Invalid("a noise changes its sign")
 
 
-def gap(a: Form, b: Form, strictly: bool) -> Form:  # noqa: FBT001
-    """a ≥ b as a row; a ≥ b + 1 if strictly."""
-    names = {*a, *b, ""}
-    made = {
-        n: a.get(n, Fraction(0)) - b.get(n, Fraction(0)) - (n == "" and strictly) for n in names
-    }
-    return {n: c for n, c in made.items() if c}
+def summed(z: Quotient, end: Fraction | None, unit: ClaimUnit) -> Quotient:
+    """Σ z^t for t = 0, 1, … up to an end."""
+    one = Quotient.of(1)
+    left = unit.sign(one - z)
+    if end is None:
+        need(left > 0, "a sum without an end")
+        return one / (one - z)
+    return (one - z.power(end + 1)) / (one - z) if left else Quotient.of(end + 1)
 
 
-def solved(row: Form, name: str, whole: bool) -> Form:  # noqa: FBT001
-    """The bound of a noise in a row: a form in the others."""
-    bound = {n: -c / row[name] for n, c in row.items() if n != name}
-    if whole:
-        need(all(c.denominator == 1 for n, c in bound.items() if n), "multiples of whole noises")
-        rounded = math.ceil if row[name] > 0 else math.floor
-        bound[""] = Fraction(rounded(bound.get("", Fraction(0))))
-    return bound
-
-
-def integrated(
-    term: Term, name: str, ends: tuple[Form | None, Form | None], unit: ClaimUnit
-) -> Iterator[Term]:
-    """The term from the second to the first end, as terms in the other noises."""
-    poly, bases = term
-    base: Json = bases[name]
-    whole = isinstance(base, Quotient)
-    one = Quotient({Fraction(0): ONE})
-    grows = unit.sign(base - one) if whole else (base > 0) - (base < 0)
-    for end, sign in zip(ends, (1, -1), strict=True):
-        if end is None:
-            need(grows == -sign, "a sum does not converge by itself")
-            continue
-        at = {**end, "": end.get("", Fraction(0)) - (whole and sign < 0)}
-        rest: dict[str, Json] = {n: b for n, b in bases.items() if n != name}
-        for n, c in at.items():
-            if n:
-                need(isinstance(rest[n], Quotient) == whole, "whole and real noise meet")
-                rest[n] = rest[n] * base.power(int(c)) if whole else rest[n] + base * c
-        scale: Quotient = base.power(int(at[""])) if whole else Quotient({base * at[""]: ONE})
-        made: dict[Any, Quotient] = {}
-        for monomial, weight in poly.items():
-            powers = dict(monomial)
-            j = powers.pop(name, 0)
-            need(j == 0 or whole or unit.kind == "one", "a power of epsilon")
-            for i, a in enumerate(primitive(j, base, whole and grows == 0)):
-                for more, factor in raised(at, i).items():
-                    key = tuple(sorted((Counter(powers) + Counter(dict(more))).items()))
-                    part = (
-                        weight
-                        * a
-                        * scale
-                        * Quotient({Fraction(0): factor * sign} if factor else {})
-                    )
-                    made[key] = made.get(key, Quotient({})) + part
-        yield {k: v for k, v in made.items() if v.num}, rest
-
-
-def raised(at: Form, power: int) -> dict[Any, Fraction]:
-    """The power of a form, as a polynomial."""
-    total: dict[Any, Fraction] = {(): ONE}
-    for _ in range(power):
-        new: dict[Any, Fraction] = {}
-        for mono, c in total.items():
-            for n, d in at.items():
-                key = tuple(sorted((Counter(dict(mono)) + Counter({n: 1} if n else {})).items()))
-                new[key] = new.get(key, Fraction(0)) + c * d
-        total = new
-    return total
-
-
-def primitive(j: int, base: Json, flat: bool) -> list[Quotient]:  # noqa: FBT001
-    """A with (A·base^t)' = t^j·base^t, or A(t)·base^t − A(t−1)·base^(t−1) on whole numbers."""
-    zero, one = Quotient({}), Quotient({Fraction(0): ONE})
-    if isinstance(base, Fraction):
-        if not base:
-            return [zero] * (j + 1) + [Quotient({Fraction(0): Fraction(1, j + 1)})]
-        falling = [
-            math.perm(j, j - i) * (-1) ** (j - i) / base ** (j - i + 1) for i in range(j + 1)
-        ]
-        return [Quotient({Fraction(0): c}) for c in falling]
-    inverse = one if flat else one / base
-    a, top = [zero] * (j + 2), j + 1 if flat else j
-    for i in range(top, -1, -1):
-        if flat and i == 0:
-            break
-        k = i - 1 if flat else i  # the coefficient of t^k decides a[i]
-        rest = zero
-        for m in range(i + 1, top + 1):
-            rest = rest + a[m] * Quotient(
-                {Fraction(0): Fraction(math.comb(m, k) * (-1) ** (m - k))}
-            )
-        right = (one if k == j else zero) + inverse * rest
-        a[i] = right * Quotient({Fraction(0): Fraction(1, i)}) if flat else right / (one - inverse)
-    return a
+def integrated(rate: Fraction, end: Fraction | None, unit: ClaimUnit) -> Quotient:
+    """The integral of e^(rate·u·t), times u, from 0 to an end."""
+    if end is None:
+        need(rate < 0, "an integral without an end")
+        return Quotient.of(-1 / rate)
+    if not rate:
+        need(unit.kind == "one", "a power of epsilon")
+        return Quotient.of(end)
+    return (Quotient.of(1, rate * end) - Quotient.of(1)) * Quotient.of(1 / rate)

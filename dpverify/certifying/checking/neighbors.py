@@ -1,50 +1,48 @@
-"""What a schema allows: situations of neighbors in symbols, and all pairs where they are finite."""
+"""What a schema allows: neighbors in symbols, and all pairs where they are finite.
+
+A dataset has from `sizes[0]` to `sizes[1]` records. A record is one of `values`, or has a number in
+each of `slots`, [low, high, whole]; with a `ball`, its norm is bounded too. Neighbors differ by one
+record ("replace-one", "add-remove"), or all numbers "move", together by at most `reach` in a norm.
+"""
 
 import json
 import math
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
+from operator import ne
 from typing import Any, TypeAlias
 
-from dpverify.certifying.checking.forms import ONE, Fact, Form, Json, need, plus
+from dpverify.certifying.checking.forms import ONE, Fact, Form, Json, count, need, plus, rational
 
-
-def slots(schema: Json) -> list[tuple[Fraction | None, Fraction | None, bool]]:
-    """(low, high, whole) of each number in a record, or in the answers."""
-    if schema["kind"] == "answers":
-        need(Fraction(schema["sensitivity"]) > 0, "without a sensitivity there are no neighbors")
-        need(str(schema["norm"]) in {"1", "2", "inf"}, "unknown norm")
-        given = schema["low"], schema["high"]
-        ends = [None if e in {"inf", "-inf"} else Fraction(e) for e in given]
-        return [(*ends, schema["integer"])] * (schema["dimension"] or 1)
-    domain = schema["record"]
-    if domain["kind"] == "number":
-        need(Fraction(domain["low"]) < Fraction(domain["high"]), "there are no such records")
-        return [(Fraction(domain["low"]), Fraction(domain["high"]), domain["integer"])]
-    if domain["kind"] == "box":
-        return [
-            (Fraction(a), Fraction(b), False)
-            for a, b in zip(domain["low"], domain["high"], strict=True)
-        ]
-    need(domain["kind"] == "vector", "such records are no symbols")
-    return [(-Fraction(domain["radius"]), Fraction(domain["radius"]), False)] * domain["dimension"]
-
-
-def within(a: Form, slot: tuple[Fraction | None, Fraction | None, bool]) -> list[Fact]:
-    low, high, _ = slot
-    facts = [] if low is None else [(plus(a, {"": -low}), False)]
-    return facts if high is None else [*facts, (plus({"": high}, a, -ONE), False)]
+Slot: TypeAlias = tuple[Fraction | None, Fraction | None, bool]
+Situation: TypeAlias = tuple[list[Form], list[Form], list[Fact], set[str]]
+_MOST_RECORDS, _MOST_DATASETS = 200, 2000
 
 
 def sizes(schema: Json) -> range:
-    length = 1 if schema.get("length") is None else schema["length"]
-    low, high = length if isinstance(length, list) else (length, length)
+    need(schema["relation"] in {"replace-one", "add-remove", "move"}, "unknown relation")
+    low, high = (count(n, _MOST_RECORDS, "too many records") for n in schema["sizes"])
+    need(low <= high, "there are no such data")
     return range(low, high + 1)
 
 
-Situation: TypeAlias = tuple[list[Form], list[Form], list[Fact], set[str]]
+def slots(schema: Json) -> list[Slot]:
+    """(low, high, whole) of each number in a record."""
+    need(0 < len(schema["slots"]) <= _MOST_RECORDS, "records are no symbols")
+    found = [
+        (None if a is None else rational(a), None if b is None else rational(b), whole is True)
+        for a, b, whole in schema["slots"]
+    ]
+    need(all(a is None or b is None or a <= b for a, b, _ in found), "there are no such data")
+    return found
+
+
+def within(a: Form, slot: Slot) -> list[Fact]:
+    low, high, _ = slot
+    facts = [] if low is None else [(plus(a, {"": -low}), False)]
+    return facts if high is None else [*facts, (plus({"": high}, a, -ONE), False)]
 
 
 def situations(schema: Json) -> Iterator[Situation]:
@@ -52,111 +50,121 @@ def situations(schema: Json) -> Iterator[Situation]:
 
     Left data are x0, x1, …; right ones have d added to what differs, or a new record y.
     """
-    need(schema.get("ordered", True), "records without an order")
-    one = slots(schema)
-    if schema["kind"] == "answers":
-        yield from between_answers(schema, one)
-        return
+    need(schema["ordered"] is True, "records without an order")
+    one, relation = slots(schema), schema["relation"]
+    w = len(one)
     for n in sizes(schema):
-        own = [{f"x{i}": ONE} for i in range(n * len(one))]
+        own: list[Form] = [{f"x{i}": ONE} for i in range(n * w)]
         facts = [f for x, s in zip(own, one * n, strict=True) for f in within(x, s)]
-        whole = {f"x{i}" for i, s in enumerate(one * n) if s[2]}
-        replace, w = schema["relation"] == "replace-one", len(one)
-        need(replace or schema["relation"] == "add-remove", "unknown relation")
-        for j in range(n if replace else n + 1 if n + 1 in sizes(schema) else 0):
+        whole = {f"{a}{i}" for i, s in enumerate(one * (n + 1)) for a in "xdy" if s[2]}
+        if relation == "add-remove":
             new: list[Form] = [{f"y{i}": ONE} for i in range(w)]
-            if replace:
-                new = [plus(own[j * w + i], {f"d{i}": ONE}) for i in range(w)]
-            right = [*own[: j * w], *new, *own[(j + replace) * w :]]
-            more = [f for y, s in zip(new, one, strict=True) for f in within(y, s)]
-            wholes = whole | {f"{'d' if replace else 'y'}{i}" for i, s in enumerate(one) if s[2]}
-            yield own, right, [*facts, *more], wholes
-            if not replace:
-                yield right, own, [*facts, *more], wholes
+            more = facts + [f for y, s in zip(new, one, strict=True) for f in within(y, s)]
+            for j in range(n + 1) if n + 1 in sizes(schema) else ():
+                right = [*own[: j * w], *new, *own[j * w :]]
+                yield own, right, more, whole
+                yield right, own, more, whole
+            continue
+        for j in range(n) if relation == "replace-one" else [0]:
+            moved = range(j * w, (j + 1) * w if relation == "replace-one" else n * w)
+            right = [plus(x, {f"d{i}": ONE}) if i in moved else x for i, x in enumerate(own)]
+            more = facts + [f for i in moved for f in within(right[i], one[i % w])]
+            for bounds in reaches(schema, len(own)) if relation == "move" else [[]]:
+                yield own, right, [*more, *bounds], whole
 
 
-def between_answers(
-    schema: Json, one: list[tuple[Fraction | None, Fraction | None, bool]]
-) -> Iterator[Situation]:
-    n, reach = len(one), Fraction(schema["sensitivity"])
-    left: list[Form] = [{f"x{i}": ONE} for i in range(n)]
+def reaches(schema: Json, n: int) -> list[list[Fact]]:
+    """How far answers can move; where all move the same way, once for up and once for down.
+
+    In norm 2, that each of them moves by at most `reach`: more than is allowed, so a proof holds.
+    """
+    reach = rational(schema["reach"])
+    need(reach > 0 and schema["norm"] in {"1", "2", "inf"}, "there are no neighbors")
     moves: list[Form] = [{f"d{i}": ONE} for i in range(n)]
-    right = [plus(x, d) for x, d in zip(left, moves, strict=True)]
-    facts = [
-        f for side in (left, right) for x, s in zip(side, one, strict=True) for f in within(x, s)
-    ]
-    facts += [f for d in moves for f in within(d, (-reach, reach, False))]
-    if schema["norm"] in (1, "1"):  # a ≥ |d| and Σa ≤ reach
-        total = {"": reach} | {f"a{i}": -ONE for i in range(n)}
-        facts.append((total, False))
-        for i, d in enumerate(moves):
-            facts += [(plus({f"a{i}": ONE}, d, s), False) for s in (ONE, -ONE)]
-    whole = {f"{letter}{i}" for i in range(n) for letter in "xd" if schema["integer"]}
-    for sign in (ONE, -ONE) if schema["monotone"] else (Fraction(0),):
-        yield left, right, facts + [(plus({}, d, sign), False) for d in moves if sign], whole
+    facts = [f for d in moves for f in within(d, (-reach, reach, False))]
+    if schema["norm"] == "1":  # a ≥ |d| and Σa ≤ reach
+        facts.append(({"": reach} | {f"a{i}": -ONE for i in range(n)}, False))
+        signs = [(i, s) for i in range(n) for s in (ONE, -ONE)]
+        facts += [(plus({f"a{i}": ONE}, moves[i], s), False) for i, s in signs]
+    if schema["monotone"] is False:
+        return [facts]
+    return [[*facts, *((plus({}, d, s), False) for d in moves)] for s in (ONE, -ONE)]
 
 
-def values_of(domain: Json) -> list[Any]:
-    if domain["kind"] == "category":
-        return list(domain["values"])
-    if domain["kind"] in {"labeled", "table"}:
-        cells = domain["cells"].values() if "cells" in domain else (domain["x"], domain["y"])
-        return [list(row) for row in product(*map(values_of, cells))]
-    need(domain["kind"] == "number" and domain["integer"], "infinitely many records")
-    return list(range(math.ceil(Fraction(domain["low"])), math.floor(Fraction(domain["high"])) + 1))
-
-
-def datasets(schema: Json) -> list[list[Any]]:
-    if schema["kind"] == "answers":
-        need(schema["integer"], "infinitely many answers")
-        low, high = math.ceil(Fraction(schema["low"])), math.floor(Fraction(schema["high"]))
-        return [list(a) for a in product(range(low, high + 1), repeat=schema["dimension"] or 1)]
-    values = values_of(schema["record"])
+def datasets(schema: Json) -> list[Any]:
+    """All datasets, where there are finitely many."""
+    if schema["slots"] is None:
+        values = schema["values"]
+    else:
+        need(all(s[2] and None not in s for s in slots(schema)), "infinitely many records")
+        ends = [(math.ceil(a or 0), math.floor(b or 0)) for a, b, _ in slots(schema)]
+        need(math.prod(b - a + 1 for a, b in ends) <= _MOST_DATASETS, "too many datasets")
+        rows = product(*(range(a, b + 1) for a, b in ends))
+        values = [list(row) if len(row) > 1 else row[0] for row in rows]
+    need(sum(len(values) ** n for n in sizes(schema)) <= _MOST_DATASETS, "too many datasets")
     return [list(rows) for n in sizes(schema) for rows in product(values, repeat=n)]
 
 
-def allowed(schema: Json, rows: list[Any]) -> bool:
+def allowed(schema: Json, rows: Json) -> bool:
     """Whether a dataset is one of the schema."""
-    if schema["kind"] == "records" and len(rows) not in sizes(schema):
+    if len(rows) not in sizes(schema):
         return False
-    if schema["kind"] == "records" and schema["record"]["kind"] in {"category", "labeled", "table"}:
-        return all(row in values_of(schema["record"]) for row in rows)
-    one = slots(schema)
-    flat = [Fraction(x) for row in rows for x in (row if isinstance(row, list) else [row])]
-    parts = [fits(x, one[i % len(one)]) for i, x in enumerate(flat)]
-    return len(flat) == (len(one) if schema["kind"] == "answers" else len(one) * len(rows)) and all(
-        parts
-    )
-
-
-def fits(x: Fraction, slot: tuple[Fraction | None, Fraction | None, bool]) -> bool:
-    low, high, whole = slot
-    return (
-        (low is None or x >= low)
-        and (high is None or x <= high)
-        and not (whole and x.denominator > 1)
-    )
-
-
-def neighbors(schema: Json, a: list[Any], b: list[Any]) -> bool:
-    if schema["kind"] == "answers":
-        moves = [Fraction(y) - Fraction(x) for x, y in zip(a, b, strict=True)]
-        if schema["monotone"] and min(moves) < 0 < max(moves):
+    if schema["slots"] is None:
+        return all(row in schema["values"] for row in rows)
+    one, ball = slots(schema), schema["ball"]
+    for row in map(numbers, rows):
+        fits = len(row) == len(one) and all(map(fit, row, one))
+        if not fits or (ball and size(row, ball["norm"]) > reached(ball["radius"], ball["norm"])):
             return False
-        size = [abs(m) for m in moves]
-        norm = {"1": sum(size), "2": sum(m * m for m in moves), "inf": max(size)}
-        return norm[str(schema["norm"])] <= Fraction(schema["sensitivity"]) ** (
-            2 if schema["norm"] in (2, "2") else 1
-        )
-    if schema["relation"] == "replace-one":
-        if not schema["ordered"]:
-            mine, other = (Counter(map(json.dumps, rows)) for rows in (a, b))
-            return len(a) == len(b) and (mine - other).total() <= 1
-        return len(a) == len(b) and sum(x != y for x, y in zip(a, b, strict=True)) <= 1
-    small, large = sorted((a, b), key=len)
-    if not schema["ordered"]:
-        few, many = (Counter(map(json.dumps, rows)) for rows in (small, large))
-        return len(large) == len(small) + 1 and not few - many
-    return len(large) == len(small) + 1 and any(
-        small == [*large[:i], *large[i + 1 :]] for i in range(len(large))
-    )
+    return True
+
+
+def fit(x: Fraction, slot: Slot) -> bool:
+    low, high, whole = slot
+    return (low is None or low <= x) and (high is None or x <= high) and (x == int(x) or not whole)
+
+
+def numbers(row: Json) -> list[Fraction]:
+    return [rational(x) for x in (row if isinstance(row, list) else [row])]
+
+
+def size(moves: list[Fraction], norm: str) -> Fraction:
+    """The norm; the square of norm 2."""
+    if norm == "inf":
+        return max(map(abs, moves))
+    need(norm in {"1", "2"}, "unknown norm")
+    return Fraction(sum(abs(m) if norm == "1" else m * m for m in moves))
+
+
+def reached(radius: Json, norm: str) -> Fraction:
+    return rational(radius) ** (2 if norm == "2" else 1)
+
+
+def pairs(schema: Json, found: list[Json]) -> Iterator[tuple[int, int]]:
+    """Which of these datasets of the schema are neighbors, in both orders."""
+    move, ordered = schema["relation"] == "move", schema["ordered"] is True
+    told: list[Any] = [
+        [x for row in rows for x in numbers(row)] if move else list(map(json.dumps, rows))
+        for rows in found
+    ]
+    near = moved if move else replaced if schema["relation"] == "replace-one" else added
+    for (i, a), (j, b) in combinations(enumerate(told), 2):
+        if near(a, b, schema if move else ordered):
+            yield from ((i, j), (j, i))
+
+
+def moved(a: list[Fraction], b: list[Fraction], schema: Json) -> bool:
+    moves = [y - x for x, y in zip(a, b, strict=True)]
+    mixed = schema["monotone"] is not False and min(moves) < 0 < max(moves)
+    return not mixed and size(moves, schema["norm"]) <= reached(schema["reach"], schema["norm"])
+
+
+def replaced(a: list[str], b: list[str], ordered: bool) -> bool:  # noqa: FBT001
+    changed = sum(map(ne, a, b)) if ordered else (Counter(a) - Counter(b)).total()
+    return len(a) == len(b) and changed <= 1
+
+
+def added(a: list[str], b: list[str], ordered: bool) -> bool:  # noqa: FBT001
+    few, many = sorted((a, b), key=len)
+    less = [[*many[:i], *many[i + 1 :]] for i in range(len(many))]
+    return few in less if ordered else sorted(few) in map(sorted, less)

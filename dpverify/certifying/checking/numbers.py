@@ -1,39 +1,52 @@
 """The checker's numbers: sums of c·e^(r·u) over products of such sums, and their signs."""
 
+import json
 import math
 from collections import Counter
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from dpverify.certifying.checking.forms import ONE, Invalid, Json, need
+from dpverify.certifying.checking.forms import ONE, ZERO, Invalid, Json, count, need, rational
 
-Poly: TypeAlias = dict[Fraction, Fraction]  # from r to c: the sum of c·e^(r·u)
+Poly: TypeAlias = dict[Fraction, Fraction]
+"""From r to c: the sum of c·e^(r·u)."""
+
+Factor: TypeAlias = tuple[tuple[Fraction, Fraction], ...]
+_MOST_TERMS, _MOST_POWER, _MOST_BITS = 1000, 1000, 100_000
 
 
-def times(a: Poly, b: Poly) -> Poly:
-    total: Poly = {}
-    for r, c in a.items():
-        for s, d in b.items():
-            total[r + s] = total.get(r + s, Fraction(0)) + c * d
-    return {r: c for r, c in total.items() if c}
+def times(a: Poly, *others: Poly) -> Poly:
+    for b in others:
+        total: Poly = {}
+        for r, c in a.items():
+            for s, d in b.items():
+                total[r + s] = total.get(r + s, ZERO) + c * d
+        a = {r: c for r, c in total.items() if c}
+        long = max((c.denominator.bit_length() for c in a.values()), default=0)
+        need(len(a) <= _MOST_TERMS and long <= _MOST_BITS, "a number is too long")
+    return a
 
 
 class Quotient:
     """A sum over a product of sums: num / Π den."""
 
-    def __init__(self, num: Poly, den: tuple[Any, ...] = ()) -> None:
+    def __init__(self, num: Poly, den: tuple[Factor, ...] = ()) -> None:
         self.num, self.den = num, den
 
     @staticmethod
+    def of(c: Fraction | int, r: Fraction | int = 0) -> "Quotient":
+        """c·e^(r·u)."""
+        return Quotient({Fraction(r): Fraction(c)} if c else {})
+
+    @staticmethod
     def read(plain: Json) -> "Quotient":
-        need(plain["power"] == 0, "a number with a power of epsilon")
+        """A quotient of polynomials in e^(−u/root)."""
+        root = count(plain["root"], _MOST_POWER, "no root")
+        need(root > 0 and plain["power"] == 0, "a number with a power of epsilon")
+        need(max(len(plain["num"]), len(plain["den"])) <= _MOST_TERMS, "too many terms")
         top, bottom = (
-            {
-                Fraction(-i, plain["root"]): Fraction(c)
-                for i, c in enumerate(plain[key])
-                if Fraction(c)
-            }
+            {Fraction(-i, root): rational(c) for i, c in enumerate(plain[key]) if rational(c)}
             for key in ("num", "den")
         )
         return Quotient(top) / Quotient(bottom)
@@ -42,10 +55,8 @@ class Quotient:
         return Quotient(times(self.num, other.num), (*self.den, *other.den))
 
     def __truediv__(self, other: "Quotient") -> "Quotient":
-        top = self.num
-        for factor in other.den:
-            top = times(top, dict(factor))
         need(other.num, "a division by zero")
+        top = times(self.num, *map(dict, other.den))
         if len(other.num) == 1:
             ((r, c),) = other.num.items()
             return Quotient(times(top, {-r: 1 / c}), self.den)
@@ -53,56 +64,45 @@ class Quotient:
 
     def __add__(self, other: "Quotient") -> "Quotient":
         mine, others = Counter(self.den), Counter(other.den)
-        tops = []
-        for number, missing in ((self, others - mine), (other, mine - others)):
-            top = number.num
-            for factor in missing.elements():
-                top = times(top, dict(factor))
-            tops.append(top)
-        total = {
-            r: tops[0].get(r, Fraction(0)) + tops[1].get(r, Fraction(0))
-            for r in {*tops[0], *tops[1]}
-        }
+        a = times(self.num, *map(dict, (others - mine).elements()))
+        b = times(other.num, *map(dict, (mine - others).elements()))
+        total = {r: a.get(r, ZERO) + b.get(r, ZERO) for r in {*a, *b}}
         return Quotient({r: c for r, c in total.items() if c}, tuple((mine | others).elements()))
 
     def __sub__(self, other: "Quotient") -> "Quotient":
-        return self + other * Quotient({Fraction(0): -ONE})
+        return self + other * Quotient.of(-1)
 
-    def power(self, n: int) -> "Quotient":
-        base = self if n >= 0 else Quotient({Fraction(0): ONE}) / self
-        made = Quotient({Fraction(0): ONE})
-        for _ in range(abs(n)):
+    def power(self, n: Fraction) -> "Quotient":
+        need(n.denominator == 1 and abs(n) <= _MOST_POWER, "such a power is not computed")
+        made, base = Quotient.of(1), self if n >= 0 else Quotient.of(1) / self
+        for _ in range(abs(int(n))):
             made = made * base
         return made
 
 
 def exp_bounds(r: Fraction, bits: int) -> tuple[Fraction, Fraction]:
     """Rationals around e^r: a Taylor sum of e^(|r|/2^k), squared k times, rounded outwards."""
-    k = max(0, math.ceil(abs(r)).bit_length())
-    y, term, total, i, unit = (
-        abs(r) / 2**k,
-        ONE,
-        Fraction(0),
-        0,
-        Fraction(1, 2 ** (bits + 2 * k + 8)),
-    )
-    while term > unit:
+    k = math.ceil(abs(r)).bit_length()
+    need(k <= 16, "an exponent is too large")  # 0 ≤ y ≤ 1, so that terms at least halve from 1/2 on
+    y, term, total, i = abs(r) / 2**k, ONE, ZERO, 0
+    fine = 2 ** (bits + 2 * k + 8)
+    while term * fine > 1:
         total, i = total + term, i + 1
-        term = term * y / i
-    low, high = total, total + 2 * term
+        term = Fraction(math.ceil(term * y / i * fine * 2**k), fine * 2**k)
+    low, high = total - Fraction(i, fine), total + 2 * term
     for _ in range(k):
-        low, high = (math.floor(low * low / unit) * unit, math.ceil(high * high / unit) * unit)
+        low = Fraction(math.floor(low * low * fine), fine)
+        high = Fraction(math.ceil(high * high * fine), fine)
     return (low, high) if r >= 0 else (1 / high, 1 / low)
 
 
-def root_bounds(ratio: Fraction, exponent: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Rationals around ratio^exponent for 0 ≤ exponent < 1."""
-    p, q = exponent.numerator, exponent.denominator
-    target = math.floor(ratio**p * 2 ** (bits * q))
-    low, high = 0, 1 << (target.bit_length() // q + 1)
+def root_bounds(ratio: Fraction, m: int, bits: int) -> tuple[Fraction, Fraction]:
+    """Rationals around the m-th root of a ratio below 1."""
+    target = math.floor(ratio * 2 ** (bits * m))
+    low, high = 0, 2**bits
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if middle**q <= target else (low, middle - 1)
+        low, high = (middle, high) if middle**m <= target else (low, middle - 1)
     return Fraction(low, 2**bits), Fraction(low + 1, 2**bits)
 
 
@@ -110,9 +110,7 @@ def polynomial_sign(coefficients: list[Fraction]) -> int:
     """1 or −1 if a polynomial is ≥ 0 or ≤ 0 on (0, 1), by Bernstein coefficients of parts."""
     n, signs = len(coefficients) - 1, set[bool]()
     first = [
-        sum(
-            (coefficients[i] * math.comb(k, i) / math.comb(n, i) for i in range(k + 1)), Fraction(0)
-        )
+        sum((coefficients[i] * math.comb(k, i) / math.comb(n, i) for i in range(k + 1)), ZERO)
         for k in range(n + 1)
     ]
     parts = [(first, 0)]
@@ -137,79 +135,82 @@ class ClaimUnit:
     """The claim (ε, δ) and the unit u: 1, ln ρ, or ε itself where it holds for every ε > 0."""
 
     def __init__(self, claim: Json) -> None:
-        self.kind, self.epsilon = claim["unit"], Fraction(claim["epsilon"])
-        self.ratio, self.delta = Fraction(claim.get("ratio") or 1), Fraction(claim["delta"])
+        self.kind, self.epsilon = claim["unit"], rational(claim["epsilon"])
+        self.ratio, self.delta = rational(claim["ratio"] or 1), rational(claim["delta"])
         need(self.kind in {"one", "log", "every"}, "unknown unit")
+        need(self.kind != "log" or self.ratio > 1, "a ratio above 1 is needed")
         need(self.epsilon >= 0 and 0 <= self.delta <= 1, "no claim")
-        if self.kind == "log":  # then different roots of it are independent over the rationals
-            need(self.ratio > 1 and not perfect_power(self.ratio), "ratio is no simple one")
-        self.signs: dict[Any, int] = {}
-        self.masses: dict[Any, Quotient] = {}
+        self.signs, self.drawn = dict[Factor, int](), dict[str, list[Quotient]]()
 
     def rate(self, law: Json) -> Fraction:
         """By which a shift of 1 changes the logarithm of the density at most, in units of u."""
         number = law["parameter"]
-        num, den = [Fraction(c) for c in number["num"]], [Fraction(c) for c in number["den"]]
+        root = count(number["root"], _MOST_POWER, "no root")
+        need(root > 0 and len([*number["num"], *number["den"]]) <= _MOST_TERMS, "too many terms")
+        num, den = [rational(c) for c in number["num"]], [rational(c) for c in number["den"]]
         if law["kind"] == "geometric":
-            need(den == [1] and num[-1] == 1 and not any(num[:-1]), "a ratio is no exponential")
-            return Fraction(len(num) - 1, number["root"])
+            power = number["power"] == 0 and den == [1] and num[-1] == 1 and not any(num[:-1])
+            need(power and len(num) > 1, "a ratio is no exponential")
+            return Fraction(len(num) - 1, root)
         need(number["power"] == (0 if self.kind == "one" else -1), "a scale is not in units")
         need(len(num) == len(den) == 1 and num[0] > 0 and den[0] > 0, "a scale is not rational")
         return den[0] / num[0]
 
-    def sign(self, number: Quotient) -> int:
-        return math.prod(map(self.one_sign, (tuple(sorted(number.num.items())), *number.den)))
+    def weights(self, draw: str) -> list[Quotient]:
+        """The probabilities at a draw, from a JSON text: ≥ 0, and they add up to 1."""
+        if draw not in self.drawn:
+            found = [Quotient.read(weight) for weight in json.loads(draw)]
+            need(all(self.sign(weight) >= 0 for weight in found), "a weight is negative")
+            need(self.sign(sum(found, Quotient.of(-1))) == 0, "weights do not add up")
+            self.drawn[draw] = found
+        return self.drawn[draw]
 
-    def one_sign(self, poly: Json) -> int:
-        if poly not in self.signs:
-            self.signs[poly] = self.new_sign(dict(poly))
-        return self.signs[poly]
+    def sign(self, number: Quotient) -> int:
+        """1 or −1, in a claim for every ε as ≥ 0 or ≤ 0 and not always 0; 0 where it is 0."""
+        factors = [tuple(sorted(number.num.items())), *number.den]
+        for factor in factors:
+            if factor not in self.signs:
+                self.signs[factor] = self.new_sign(dict(factor))
+        need(all(self.signs[factor] for factor in factors[1:]), "a division by zero")
+        return math.prod(self.signs[factor] for factor in factors)
 
     def new_sign(self, poly: Poly) -> int:
-        if self.kind == "log":
-            reduced: Poly = {}
-            for r, c in poly.items():
-                part = r - math.floor(r)
-                reduced[part] = reduced.get(part, Fraction(0)) + c * self.ratio ** math.floor(r)
-            poly = {r: c for r, c in reduced.items() if c}
-        if not poly:
-            return 0
+        """A polynomial in x = e^(−u/m) with 0 < x < 1, after division by a power of x."""
+        m = math.lcm(*(r.denominator for r in poly))
+        powers = {int(max(poly) * m - r * m): c for r, c in poly.items()}
+        if self.kind == "log":  # x^m is 1/ρ
+            need(m <= 256, "a root is not computed")
+            folded: dict[int, Fraction] = {}
+            for i, c in powers.items():
+                need(i // m <= _MOST_POWER, "such a power is not computed")
+                folded[i % m] = folded.get(i % m, ZERO) + c / self.ratio ** (i // m)
+            powers = {i: c for i, c in folded.items() if c}
+        if len(powers) <= 1:
+            return sum((c > 0) - (c < 0) for c in powers.values())
         if self.kind == "every":
-            m = math.lcm(*(r.denominator for r in poly))
-            powers = {int(-r * m): c for r, c in poly.items()}
-            least = min(powers)
-            return polynomial_sign(
-                [powers.get(least + i, Fraction(0)) for i in range(max(powers) - least + 1)]
-            )
+            need(max(powers) <= 400, "a degree is too high")
+            return polynomial_sign([powers.get(i, ZERO) for i in range(max(powers) + 1)])
+        need(max(powers) <= _MOST_POWER * m, "such a power is not computed")
         for bits in (64, 128, 256, 512, 1024, 2048, 4096):
-            low = high = Fraction(0)
-            for r, c in poly.items():
-                ends = (
-                    exp_bounds(r, bits) if self.kind == "one" else root_bounds(self.ratio, r, bits)
-                )
+            low = high = ZERO
+            for i, c in powers.items():
+                ends = self.powered(i, m, bits)
                 low, high = low + c * ends[c < 0], high + c * ends[c > 0]
             if low > 0 or high < 0:
                 return 1 if low > 0 else -1
         raise Invalid("two numbers are too close")
 
+    def powered(self, i: int, m: int, bits: int) -> tuple[Fraction, Fraction]:
+        """Rationals around x^i."""
+        if self.kind == "one":
+            return exp_bounds(Fraction(-i, m), bits)
+        return root_bounds(1 / self.ratio**i, m, bits)
+
     def exceeds(self, p: dict[str, Quotient], q: dict[str, Quotient]) -> bool:
-        """Whether Σ max(0, P − e^ε·Q) > δ; with δ = 0, whether any output has P > e^ε·Q."""
-        factor, total = (
-            Quotient({self.epsilon: ONE}),
-            Quotient({Fraction(0): -self.delta} if self.delta else {}),
-        )
-        for output, mass_left in p.items():
-            gap = mass_left - factor * q.get(output, Quotient({}))
+        """Whether Σ max(0, P − e^ε·Q) > δ."""
+        factor, total = Quotient.of(1, self.epsilon), Quotient.of(-self.delta)
+        for output, mass in p.items():
+            gap = mass - factor * q.get(output, Quotient({}))
             if self.sign(gap) > 0:
                 total = total + gap
         return self.sign(total) > 0
-
-
-def perfect_power(ratio: Fraction) -> bool:
-    parts = (ratio.numerator, ratio.denominator)
-    return any(all(any(b**k == n for b in around(n, k)) for n in parts) for k in range(2, 64))
-
-
-def around(n: int, k: int) -> range:
-    near = round(n ** (1 / k))
-    return range(max(0, near - 1), near + 2)

@@ -1,18 +1,21 @@
-"""Check sums of noised answers: both runs side by side, release by release.
+"""Check sums of noised answers: both neighbors' runs side by side, release by release.
 
-Each release is data plus fresh noise. Both neighbors' runs are followed with the same earlier
-releases; where data alone decide a branch, cases are split. Per release, multipliers bound how far
-the noise-free parts are apart. Gaussian: releases that are μ_k-GDP given the ones before compose to
-√Σμ_k²; Laplace: costs add up.
+Each release is data plus fresh Gaussian noise. Both runs are followed with the same earlier
+releases; cases are split where a branch is open. Per release, multipliers bound by b how far the
+noise-free parts are apart: it is (b/σ)-GDP given the ones before. Where Σ(b/σ)² ≤ μ² on every way,
+all releases together are μ-GDP. [proofs/gaussian_filter.py]
 """
 
 import json
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, TypeAlias
 
-from dpverify.certifying.checking.alignments import NeighborCase, branches, goals
+from dpverify.certifying.checking.exactly import check_neighbors
 from dpverify.certifying.checking.forms import (
+    ONE,
+    ZERO,
     Fact,
     Form,
     Json,
@@ -21,301 +24,163 @@ from dpverify.certifying.checking.forms import (
     need,
     negated,
     plus,
-    put,
+    rational,
 )
-from dpverify.certifying.checking.neighbors import allowed, neighbors
-from dpverify.certifying.checking.numbers import exp_bounds
+from dpverify.certifying.checking.normal import gaussian_delta, normal
+from dpverify.certifying.checking.numbers import ClaimUnit, exp_bounds
+from dpverify.certifying.checking.trees import NeighborCase, branches, goals, noises, placed, told
 
-Bounds: TypeAlias = dict[int, Fraction]
-Box: TypeAlias = dict[str, tuple[Fraction | None, Fraction | None]]
+UNIT = ClaimUnit({"unit": "one", "ratio": None, "epsilon": 0, "delta": 0})
 
 
 def check_sums(read: Json) -> str:
     """Raise unless all releases together keep the claim, for all neighbors."""
-    found = list(goals(read))
-    for case, (goal, facts) in zip(read["proof"], found, strict=True):
-        runs = Runs(goal, read)
-        for bounds in runs.follow(case, PairedRuns(goal, facts)):
-            keeps_budget(read, bounds)
+    square = squared_mu(read["claim"])
+    need("datasets" not in read, "sums are of symbols")
+    for case, goal in zip(read["proof"], goals(read), strict=True):
+        for spent in followed(case, Runs(**vars(goal))):
+            need(spent <= square, "the releases cost too much")
     return "proved"
 
 
-class PairedRuns:
-    """Where both runs are: their subtrees, what their symbols stand for, what is known."""
+@dataclass(frozen=True)
+class Runs(NeighborCase):
+    """Where both runs are; how many releases there were, and Σ(b/σ)² of them."""
 
-    def __init__(self, goal: NeighborCase, facts: list[Fact]) -> None:
-        self.trees, self.facts, self.count = list(goal.trees), list(facts), 0
-        self.maps = [dict(values) for values in goal.maps]
-        self.box: Box = {}
-        for fact, _ in facts:  # bounds of single symbols
-            names = [n for n in fact if n]
-            if len(names) == 1:
-                end, low = -fact.get("", Fraction(0)) / fact[names[0]], fact[names[0]] > 0
-                old = self.box.get(names[0], (None, None))
-                self.box[names[0]] = (
-                    (tightest(old[0], end, max), old[1])
-                    if low
-                    else (old[0], tightest(old[1], end, min))
-                )
+    count: int = 0
+    spent: Fraction = ZERO
 
-    def moved(self, side: int, tree: Json, *facts: Fact) -> "PairedRuns":
-        new = object.__new__(PairedRuns)
-        new.trees = [tree if i == side else t for i, t in enumerate(self.trees)]
-        new.facts, new.count = [*self.facts, *facts], self.count
-        new.maps, new.box = [dict(m) for m in self.maps], dict(self.box)
-        return new
+    def known(self, *facts: Fact) -> "Runs":
+        return replace(self, facts=[*self.facts, *facts])
 
-    def span(self, a: Form) -> tuple[Fraction | None, Fraction | None]:
-        """Bounds of a form from those of its symbols."""
-        low: Fraction | None = a.get("", Fraction(0))
-        high: Fraction | None = a.get("", Fraction(0))
-        for n, c in a.items():
-            if n:
-                ends = self.box.get(n, (None, None))
-                small, large = ends if c > 0 else ends[::-1]
-                low = None if low is None or small is None else low + c * small
-                high = None if high is None or large is None else high + c * large
-        return low, high
+    def moved(self, side: int, tree: Json, **symbols: Form) -> "Runs":
+        """One run at another tree, with more symbols."""
+        trees, maps = [*self.trees], [*self.maps]
+        trees[side], maps[side] = tree, maps[side] | symbols
+        return replace(self, trees=(trees[0], trees[1]), maps=(maps[0], maps[1]))
 
-    def settled(self) -> "PairedRuns":
-        """Past all clamps, which are symbols named after what they are."""
-        for side, tree in enumerate(self.trees):
-            if "clamp" in tree:
-                inner, c = put(form(tree["form"]), self.maps[side]), Fraction(tree["constant"])
-                least = tree["operation"] == "min"
-                need(least or tree["operation"] == "max", "unknown operation")
-                text = json.dumps(
-                    [tree["operation"], sorted((n, str(x)) for n, x in inner.items()), str(c)]
-                )
-                name, (low, high) = f"[{text}]", self.span(inner)
-                ends = (
-                    (None if low is None else min(low, c), c)
-                    if least
-                    else (c, None if high is None else max(high, c))
-                )
-                sign = (
-                    Fraction(-1) if least else Fraction(1)
-                )  # a minimum is below both, a maximum above
-                symbol = {name: sign}
-                facts = [
-                    (plus(symbol, {"": -sign * c}), False),
-                    (plus(symbol, inner, -sign), False),
-                ]
-                facts += [
-                    (plus({name: s}, {"": -s * e}), False)
-                    for s, e in ((Fraction(1), ends[0]), (Fraction(-1), ends[1]))
-                    if e is not None
-                ]
-                new = self.moved(side, tree["then"], *facts)
-                new.box[name] = ends
-                new.maps[side][tree["clamp"]] = {name: Fraction(1)}
-                return new.settled()
-        return self
+    def forms(self) -> tuple[Form, Form]:
+        left, right = (placed(t["form"], m) for t, m in zip(self.trees, self.maps, strict=True))
+        return left, right
 
 
-def tightest(a: Fraction | None, b: Fraction, choose: Json) -> Fraction:
-    return b if a is None else choose(a, b)
-
-
-class Runs:
-    """Follows two runs through the cases of a proof."""
-
-    def __init__(self, goal: NeighborCase, read: Json) -> None:
-        self.goal, self.public = goal, set(read["laws"])
-
-    def follow(self, case: Json, state: PairedRuns) -> list[Bounds]:
-        """Bounds on the releases, one list for each case of data; the largest over public cases."""
-        state = state.settled()
-        if "impossible" in case:
-            impossible(state.facts, case["impossible"])
-            return []
-        if "split" in case:
-            test = form(case["split"])
-            parts = [
-                self.follow(case["yes"], state.moved(-1, None, (test, False))),
-                self.follow(case["no"], state.moved(-1, None, negated(test, self.goal.whole))),
-            ]
-            private = not any(n[0] == "r" or n in self.public or n[0] == "[" for n in test if n)
-            return parts[0] + parts[1] if private else largest(parts[0] + parts[1])
-        if "go" in case:
-            return self.go(case, state)
-        left, right = state.trees
-        if "draw" in left:
-            need(left["draw"] == right.get("draw"), "the runs draw differently")
-            both = zip(case["draw"], left["then"], right["then"], strict=True)
-            return largest(
-                [b for c, a, d in both for b in self.follow(c, state.moved(0, a).moved(1, d))]
-            )
-        if "release" in left:
-            return self.release(case, state)
-        a, b = (
-            put_output(tree["output"], m) for tree, m in zip(state.trees, state.maps, strict=True)
-        )
+def followed(case: Json, runs: Runs) -> Iterator[Fraction]:
+    """What is spent on each way that both runs can take, where each step is shown to be right."""
+    left, right = runs.trees
+    if "impossible" in case:
+        impossible(runs.facts, case["impossible"])
+    elif "split" in case:
+        test = form(case["split"])
+        yield from followed(case["yes"], runs.known((test, False)))
+        yield from followed(case["no"], runs.known(negated(test, runs.whole)))
+    elif "go" in case:  # one run takes a branch, since the other one is impossible
+        tree, values = runs.trees[case["go"]], runs.maps[case["go"]]
+        both = dict(branches(tree, runs.whole, values))
+        impossible([*runs.facts, both["no" if case["branch"] == "yes" else "yes"]], case["not"])
+        then = runs.known(both[case["branch"]]).moved(case["go"], tree[case["branch"]])
+        yield from followed(case["then"], then)
+    elif "clamp" in case:
+        yield from followed(case["then"], clamped(case, runs))
+    elif "draw" in left:
+        need(left["draw"] == right["draw"], "the runs draw differently")
+        UNIT.weights(json.dumps(left["draw"]))
+        for inner, a, b in zip(case["draw"], left["then"], right["then"], strict=True):
+            yield from followed(inner, runs.moved(0, a).moved(1, b))
+    elif "release" in left:
+        yield from followed(case["then"], released(case, runs))
+    else:
+        a, b = (told(t["output"], m) for t, m in zip(runs.trees, runs.maps, strict=True))
         need(a == b, "the output may change")
-        return [{}]
-
-    def go(self, case: Json, state: PairedRuns) -> list[Bounds]:
-        side, branch = int(case["go"]), case["branch"]
-        tree = state.trees[side]
-        both = dict(branches(tree, self.goal.tree_whole, state.maps[side]))
-        impossible([*state.facts, both["no" if branch == "yes" else "yes"]], case["not"])
-        return self.follow(case["then"], state.moved(side, tree[branch], both[branch]))
-
-    def release(self, case: Json, state: PairedRuns) -> list[Bounds]:
-        left, right = state.trees
-        need("release" in right and left["law"] == right["law"], "the runs release differently")
-        need(left["scale"] == right["scale"] and Fraction(left["scale"]) > 0, "the noise differs")
-        sides = [put(form(t["form"]), m) for t, m in zip(state.trees, state.maps, strict=True)]
-        gap = plus(sides[0], sides[1], Fraction(-1))
-        bound = Fraction(case["bound"])
-        for sign, key in ((Fraction(1), "above"), (Fraction(-1), "below")):
-            over = plus(plus({}, gap, sign), {"": -bound})
-            impossible([*state.facts, (over, True)], case[key])
-        name = f"r{state.count}"
-        new = state.moved(0, left["then"]).moved(1, right["then"])
-        new.count += 1
-        for m, tree in zip(new.maps, (left, right), strict=True):
-            m[tree["release"]] = {name: Fraction(1)}
-        cost = bound / (Fraction(left["scale"]) * width(left["law"]))
-        need(left["law"]["kind"] in {"gaussian", "laplace"}, "such noise is not added up")
-        return [{**rest, state.count: cost} for rest in self.follow(case["then"], new)]
+        yield runs.spent
 
 
-def width(law: Json) -> Fraction:
+def released(case: Json, runs: Runs) -> Runs:
+    """Both runs after a release, whose noise-free parts are at most `bound` apart."""
+    left, right = runs.trees
+    need(left["law"] == right["law"] and left["law"]["kind"] == "gaussian", "the noises differ")
+    need(left["scale"] == right["scale"], "the noises differ")
+    a, b = runs.forms()
+    bound, width = rational(case["bound"]), rational(left["scale"]) * deviation(left["law"])
+    need(width > 0, "there is no noise")
+    for one, other, key in ((a, b, "above"), (b, a, "below")):
+        gap = plus(plus(one, other, -ONE), {"": -bound})
+        impossible([*runs.facts, (gap, True)], case[key])
+    symbol: Form = {f"r{runs.count}": ONE}
+    after = runs.moved(0, left["then"], **{left["release"]: symbol})
+    after = after.moved(1, right["then"], **{right["release"]: symbol})
+    return replace(after, count=runs.count + 1, spent=runs.spent + (bound / width) ** 2)
+
+
+def clamped(case: Json, runs: Runs) -> Runs:
+    """One run after a minimum or maximum with a constant: a symbol named after what it is.
+
+    A minimum is below both; it is above `bound` if the constant is, and the other cannot be below.
+    """
+    side = case["clamp"]
+    tree, values = runs.trees[side], runs.maps[side]
+    inner, constant = placed(tree["form"], values), {"": rational(tree["constant"])}
+    sign = {"max": ONE, "min": -ONE}[tree["operation"]]
+    terms = sorted((n, str(c)) for n, c in inner.items())
+    symbol: Form = {json.dumps([tree["operation"], terms, str(constant[""])]): ONE}
+    facts = [(plus({}, plus(symbol, part, -ONE), sign), False) for part in (constant, inner)]
+    if case["bound"] is not None:
+        bound = {"": rational(case["bound"])}
+        beyond = plus({}, plus(inner, bound, -ONE), sign)
+        need(sign * (constant[""] - bound[""]) <= 0, "no bound of the constant")
+        impossible([*runs.facts, (beyond, True)], case["within"])
+        facts.append((plus({}, plus(bound, symbol, -ONE), sign), False))
+    return runs.known(*facts).moved(side, tree["then"], **{tree["clamp"]: symbol})
+
+
+def deviation(law: Json) -> Fraction:
+    """The standard deviation of Gaussian noise."""
     number = law["parameter"]
-    need(
-        number["power"] == 0 and len(number["num"]) == len(number["den"]) == 1, "no rational scale"
-    )
-    return Fraction(number["num"][0]) / Fraction(number["den"][0])
+    plain = number["power"] == 0 and len(number["num"]) == len(number["den"]) == 1
+    need(plain, "no rational scale")
+    return rational(number["num"][0]) / rational(number["den"][0])
 
 
-def largest(parts: list[Bounds]) -> list[Bounds]:
-    total: Bounds = {}
-    for part in parts:
-        total = {
-            k: max(total.get(k, Fraction(0)), part.get(k, Fraction(0))) for k in {*total, *part}
-        }
-    return [total] if parts else []
-
-
-def put_output(output: Json, values: dict[str, Form]) -> Json:
-    if isinstance(output, list) and output[:1] == ["value"]:
-        return ["value", put(form(output[1]), values)]
-    return [put_output(part, values) for part in output] if isinstance(output, list) else output
-
-
-def keeps_budget(read: Json, bounds: Bounds) -> None:
-    """Σμ² ≤ the square that the claim allows; or Σ ≤ ε for Laplace noise."""
-    claim, kind = read["claim"], read["noise"]
-    need(all(law["kind"] == kind for law in laws_of(read["trees"])), "noises are mixed")
-    if kind == "laplace":
-        need(claim["kind"] in {"pure", "approx"}, "no claim for such noise")
-        need(
-            sum(bounds.values(), Fraction(0)) <= Fraction(claim["epsilon"]),
-            "the releases cost too much",
-        )
-        return
-    square = sum((b * b for b in bounds.values()), Fraction(0))
-    if claim["kind"] == "approx":
-        mu = Fraction(claim["mu"])
-        need(mu > 0 and square <= mu * mu, "the releases cost too much")
-        need(
-            gaussian_delta(mu, Fraction(claim["epsilon"])) <= Fraction(claim["delta"]),
-            "δ is too small",
-        )
-        return
-    allowed = {
-        "gaussian": lambda: Fraction(claim["mu"]) ** 2,
-        "zcdp": lambda: 2 * Fraction(claim["rho"]),
-        "renyi": lambda: 2 * Fraction(claim["epsilon"]) / Fraction(claim["order"]),
-    }
-    need(square <= allowed[claim["kind"]](), "the releases cost too much")
-
-
-def laws_of(trees: Json) -> list[Any]:
-    return [tree["law"] for tree in walk(trees) if "release" in tree]
-
-
-def walk(value: Json) -> list[Any]:
-    if isinstance(value, dict):
-        return [value, *(x for part in value.values() for x in walk(part))]
-    return [x for part in value for x in walk(part)] if isinstance(value, list) else []
-
-
-def gaussian_delta(mu: Fraction, epsilon: Fraction) -> Fraction:
-    """A rational not below Φ(μ/2 − ε/μ) − e^ε·Φ(−μ/2 − ε/μ)."""
-    return (
-        normal(mu / 2 - epsilon / mu)[1]
-        - exp_bounds(epsilon, 200)[0] * normal(-mu / 2 - epsilon / mu)[0]
-    )
-
-
-def normal(x: Fraction) -> tuple[Fraction, Fraction]:
-    """Rationals around Φ(x), by the alternating series of its integral; 0 and 1 far outside."""
-    if abs(x) > 40:
-        return (
-            (Fraction(0), Fraction(1, 10**300))
-            if x < 0
-            else (1 - Fraction(1, 10**300), Fraction(1))
-        )
-    bits = 200 + 4 * int(x * x)
-    y = Fraction(math.floor(abs(x) * 2**bits), 2**bits)  # below |x| by less than 2^-bits
-    total, term, k = Fraction(0), y, 0
-    while term > Fraction(1, 2**bits) or k < y * y:
-        total += (-1) ** k * term / (2 * k + 1)
-        k += 1
-        term = Fraction(math.floor(term * y * y / (2 * k) * 2 ** (2 * bits)), 2 ** (2 * bits))
-    error = (term + Fraction(k, 2**bits)) + Fraction(1, 2**bits)
-    root = (
-        Fraction(math.isqrt(2 * PI_LOW * 10**100), 10**100),
-        Fraction(math.isqrt(2 * PI_LOW * 10**100) + 3, 10**100),
-    )
-    low, high = (total - error) / root[1], (total + error) / root[0]
-    return (
-        (Fraction(1, 2) + low, Fraction(1, 2) + high)
-        if x >= 0
-        else (Fraction(1, 2) - high, Fraction(1, 2) - low)
-    )
-
-
-PI_LOW = int(
-    "314159265358979323846264338327950288419716939937510"
-    "58209749445923078164062862089986280348253421170679"
-)
-"""π·10^100, rounded down."""
+def squared_mu(claim: Json) -> Fraction:
+    """The largest μ² with which μ-GDP keeps the claim."""
+    kind = claim["kind"]
+    if kind == "zcdp":
+        return 2 * rational(claim["rho"])
+    if kind == "renyi":
+        need(rational(claim["order"]) > 1, "no claim")
+        return 2 * rational(claim["epsilon"]) / rational(claim["order"])
+    need(kind in {"gaussian", "approx"} and rational(claim["mu"]) > 0, "no claim for such noise")
+    if kind == "approx":
+        delta = gaussian_delta(rational(claim["mu"]), rational(claim["epsilon"]))
+        need(delta <= rational(claim["delta"]), "δ is too small")
+    return rational(claim["mu"]) ** 2
 
 
 def check_gaussian_event(read: Json) -> str:
     """A number with Gaussian noise on both neighbors; that it is ≥ t (or ≤ t) breaks the claim."""
-    sides = [ends_of(tree, Fraction(read["at"]), Fraction(read["sign"])) for tree in read["trees"]]
-    need(Fraction(read["sign"]) in (1, -1), "unknown sign")
-    left, right = read["datasets"]
-    need(allowed(read["schema"], left) and allowed(read["schema"], right), "no such data")
-    need(neighbors(read["schema"], left, right), "these are no neighbors")
-    (low, _), (_, high), claim = *sides, read["claim"]
+    check_neighbors(read)
+    noises(read)
+    (low, _), (_, high) = (normal_end(tree, read) for tree in read["trees"])
+    claim, excess = read["claim"], ZERO
     if claim["kind"] == "gaussian":
-        need(low - high > Fraction(claim["mu"]), "the event is not too likely")
+        excess = low - high - rational(claim["mu"])
     else:
-        epsilon, delta = Fraction(claim["epsilon"]), Fraction(claim.get("delta", "0"))
         need(claim["kind"] in {"pure", "approx"}, "no event breaks such a claim")
-        excess = normal(low)[0] - exp_bounds(epsilon, 200)[1] * normal(high)[1]
-        need(excess > delta, "the event is not too likely")
+        factor = exp_bounds(rational(claim["epsilon"]), 200)[1]
+        excess = normal(low)[0] - factor * normal(high)[1] - rational(claim["delta"])
+    need(excess > 0, "the event is not too likely")
     return "refuted"
 
 
-def ends_of(tree: Json, at: Fraction, sign: Fraction) -> tuple[Fraction, Fraction]:
+def normal_end(tree: Json, read: Json) -> tuple[Fraction, Fraction]:
     """Rationals around z, where the event has the probability Φ(z)."""
-    output = tree["output"]
-    need(output[0] == "value", "the output is no noisy number")
-    value = form(output[1])
-    variance = Fraction(0)
-    for name, c in value.items():
-        if name:
-            need(tree["laws"][name]["kind"] == "gaussian", "the noise is not Gaussian")
-            variance += (c * width(tree["laws"][name])) ** 2
-    need(variance > 0, "there is no noise")
-    gap = sign * (value.get("", Fraction(0)) - at)
-    whole = 10**60
-    root = math.isqrt(math.floor(variance * whole**2))
-    ends = gap * whole / root, gap * whole / (root + 1)
-    return min(ends), max(ends)
+    at, sign = rational(read["at"]), rational(read["sign"])
+    need(sign in {1, -1}, "unknown sign")
+    need(tree["output"][0] == "value", "the output is no noisy number")
+    value = form(tree["output"][1])
+    laws = {name: read["laws"][name] for name in value if name}
+    need(all(law["kind"] == "gaussian" for law in laws.values()), "the noise is not Gaussian")
+    variance = sum(((value[n] * deviation(law)) ** 2 for n, law in laws.items()), ZERO)
+    root = math.isqrt(math.floor(variance * 10**120))
+    need(root > 0, "there is no noise")
+    gap = sign * (value.get("", ZERO) - at) * 10**60
+    return min(gap / root, gap / (root + 1)), max(gap / root, gap / (root + 1))

@@ -10,11 +10,13 @@ is told by Farkas multipliers, and the checker has the last word. [proofs/alignm
 import json
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
 from typing import Any, TypeAlias
 
-from dpverify.certifying.checking.alignments import NeighborCase, branches, goals, leaves
+from dpverify.certifying.checking.alignments import LOWEST
 from dpverify.certifying.checking.forms import Fact, Form, Invalid, form, negated, plus, put
+from dpverify.certifying.checking.masses import lowest
+from dpverify.certifying.checking.numbers import ClaimUnit
+from dpverify.certifying.checking.trees import NeighborCase, branches, goals, leaves, told
 from dpverify.certifying.searching.farkas import Contradictions, fraction, number
 from dpverify.certifying.symbolic.reasons import NotUnderstood, OverTime
 
@@ -22,6 +24,15 @@ Shift: TypeAlias = dict[str, Form]
 _ONE = Fraction(1)
 _ROUNDS = 60
 _MOST_CASES = 600
+
+
+@dataclass(frozen=True)
+class PricedCase(NeighborCase):
+    """Neighbors, the laws of the noises, what a translation by 1 costs, and what it may cost."""
+
+    laws: dict[str, Any]
+    rates: dict[str, Fraction]
+    epsilon: Fraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +55,7 @@ class Way:
 class Settled:
     """Which comparisons of data alone are settled by the facts of a case."""
 
-    def __init__(
-        self, facts: list[Fact], goal: NeighborCase, contradictions: Contradictions
-    ) -> None:
+    def __init__(self, facts: list[Fact], goal: PricedCase, contradictions: Contradictions) -> None:
         self._facts, self._goal, self._ask = facts, goal, contradictions
 
     def pruned(self, tree: Any, values: dict[str, Form]) -> Any:  # noqa: ANN401
@@ -56,7 +65,7 @@ class Settled:
         if "draw" in tree:
             then = [self.pruned(child, values) for child in tree["then"]]
             return {"draw": tree["draw"], "then": then}
-        for side, fact in branches(tree, self._goal.tree_whole, values):
+        for side, fact in branches(tree, self._goal.whole, values):
             if set(fact[0]) & set(self._goal.laws):
                 break
             if self._ask.multipliers([*self._facts, fact]) is not None:
@@ -75,21 +84,20 @@ class _Escaped(Exception):
 
 def align(read: dict[str, Any]) -> list[Any]:
     """The proof of a certificate by alignment; raises with what is missing."""
-    search = _Search()
-    support = []
-    for name, law in read["laws"].items():
-        if law["kind"] == "gaussian":
-            raise NotUnderstood("Gaussian noise has no translation of bounded cost")
-        if law["kind"] != "laplace":
-            low = _ONE if law["kind"] == "geometric" else Fraction(0)
-            support.append((plus({name: _ONE}, {"": -low}), False))
+    search, laws = _Search(), read["laws"]
+    if any(law["kind"] == "gaussian" for law in laws.values()):
+        raise NotUnderstood("Gaussian noise has no translation of bounded cost")
+    support = [lowest(name, law["kind"]) for name, law in laws.items() if law["kind"] in LOWEST]
     proof, known = [], dict[str, Any]()
     try:
-        for goal, facts in goals(read):
-            key = json.dumps([goal.trees, [sorted(map(str, f.items())) for f, _ in facts]])
+        unit = ClaimUnit(read["claim"])
+        rates = {name: unit.rate(law) for name, law in laws.items()}
+        for found in goals(read):
+            goal = PricedCase(**vars(found), laws=laws, rates=rates, epsilon=unit.epsilon)
+            key = json.dumps([goal.trees, [sorted(map(str, f.items())) for f, _ in goal.facts]])
             if key not in known:
                 search.cases = 0
-                known[key] = search.case([*facts, *support], goal, [])
+                known[key] = search.case([*goal.facts, *support], goal, [])
             proof.append(known[key])
     except Invalid as error:
         raise NotUnderstood(str(error)) from None
@@ -101,7 +109,7 @@ class _Search:
         self.contradictions = Contradictions()
         self.cases = 0
 
-    def case(self, facts: list[Fact], goal: NeighborCase, done: list[Form]) -> Any:  # noqa: ANN401
+    def case(self, facts: list[Fact], goal: PricedCase, done: list[Form]) -> Any:  # noqa: ANN401
         """Groups of translated paths; or the same for both sides of a split."""
         self.cases += 1
         if self.cases > _MOST_CASES:
@@ -121,12 +129,12 @@ class _Search:
         no = self.case([*facts, negated(split, goal.whole)], goal, [*done, split])
         return {"split": _plain(split), "yes": yes, "no": no}
 
-    def _split(self, facts: list[Fact], goal: NeighborCase, done: list[Form]) -> Form | None:
+    def _split(self, facts: list[Fact], goal: PricedCase, done: list[Form]) -> Form | None:
         """A comparison of data alone that is still open, or else the sign of a move."""
         noise = set(goal.laws)
         tests: list[Form] = []
         for tree, values in zip(goal.trees, goal.maps, strict=True):
-            for facts_on_way, _, _ in leaves(tree, goal.tree_whole, values):
+            for facts_on_way, _, _ in leaves(tree, goal.whole, values):
                 tests += [f for f, strict in facts_on_way if not strict and not set(f) & noise]
         moves = sorted({n for f, _ in facts for n in f if n.startswith("d")})
         tests += [{n: _ONE} for n in moves]
@@ -141,7 +149,7 @@ class _Search:
                 return test
         return None
 
-    def _groups(self, facts: list[Fact], goal: NeighborCase) -> list[Any]:
+    def _groups(self, facts: list[Fact], goal: PricedCase) -> list[Any]:
         ways = _ways(goal, Settled(facts, goal, self.contradictions))
         by_shape: dict[str, list[Way]] = {}
         never: dict[str, Any] = {}
@@ -151,7 +159,7 @@ class _Search:
                 never[str(way.index)] = {"impossible": multipliers}
             else:
                 by_shape.setdefault(json.dumps(_blank(way.output)), []).append(way)
-        groups = [{"shift": {}, "costs": self._costs({}, facts, goal), "stay": {}, "walks": never}]
+        groups = [{"walks": never} | self._priced({}, {}, facts, goal)]
         for together in by_shape.values():
             found = self._group(together, facts, goal, self._implied(together, facts))
             if found is not None:
@@ -179,13 +187,15 @@ class _Search:
         return kept
 
     def _group(
-        self, ways: list[Way], facts: list[Fact], goal: NeighborCase, pairs: list[tuple[Form, Form]]
+        self, ways: list[Way], facts: list[Fact], goal: PricedCase, pairs: list[tuple[Form, Form]]
     ) -> Any | None:  # noqa: ANN401
         """A translation of these paths with its evidence; None if none is found."""
         wanted = list(pairs)
         for _ in range(_ROUNDS):
             try:
-                shift = self._shift(ways, facts, goal, wanted)
+                shift, bounds = _Synthesis(
+                    self.contradictions.z3, ways, facts, goal, wanted
+                ).solved()
             except OverTime:
                 raise
             except NotUnderstood:
@@ -198,33 +208,34 @@ class _Search:
                     return None
                 wanted.append(more)
                 continue
-            return {
-                "shift": {name: _plain(s) for name, s in shift.items()},
-                "costs": self._costs(shift, facts, goal),
-                "stay": {
-                    name: self.contradictions.multipliers([*facts, negated(s, set())])
-                    for name, s in shift.items()
-                    if goal.laws[name]["kind"] != "laplace"
-                },
-                "walks": walks,
-            }
+            return {"walks": walks} | self._priced(shift, bounds, facts, goal)
         return None
 
-    def _shift(
-        self, ways: list[Way], facts: list[Fact], goal: NeighborCase, pairs: list[tuple[Form, Form]]
-    ) -> Shift:
-        return _Synthesis(self.contradictions.z3, ways, facts, goal, pairs).solved()
+    def _priced(
+        self, shift: Shift, bounds: Shift, facts: list[Fact], goal: PricedCase
+    ) -> dict[str, Any]:
+        """A translation, how far each noise goes at most, and why that costs ε at most."""
+        shown, left = {}, plus({}, {"": goal.epsilon})
+        for name, s in shift.items():
+            down = plus({}, s, -_ONE)
+            one_sided = goal.laws[name]["kind"] in LOWEST
+            shown[name] = {
+                "bound": _plain(bounds[name]),
+                "above": self._never(facts, plus(s, bounds[name], -_ONE)),
+                "below": self._never(facts, down if one_sided else plus(down, bounds[name], -_ONE)),
+            }
+            left = plus(left, bounds[name], -goal.rates[name])
+        return {
+            "shift": {name: _plain(s) for name, s in shift.items()},
+            "bounds": shown,
+            "cost": self._never(facts, plus({}, left, -_ONE)),
+        }
 
-    def _costs(self, shift: Shift, facts: list[Fact], goal: NeighborCase) -> dict[str, Any]:
-        moving = [n for n, s in shift.items() if set(s) - {""}]
-        found = {}
-        for signs in product((1, -1), repeat=len(moving)):
-            key = "".join("+" if sign > 0 else "-" for sign in signs)
-            cost = _cost(shift, moving, signs, goal)
-            found[key] = self.contradictions.multipliers([*facts, (cost, True)])
-        return found
+    def _never(self, facts: list[Fact], a: Form) -> dict[str, str] | None:
+        """Why a form is never > 0."""
+        return self.contradictions.multipliers([*facts, (a, True)])
 
-    def _walk(self, way: Way, shift: Shift, facts: list[Fact], goal: NeighborCase) -> Any:  # noqa: ANN401
+    def _walk(self, way: Way, shift: Shift, facts: list[Fact], goal: PricedCase) -> Any:  # noqa: ANN401
         moved = {name: plus({name: _ONE}, s) for name, s in shift.items()}
         values = {**goal.maps[1], **moved}
         return self._step(way, goal, values, goal.trees[1], [*facts, *way.tests], ())
@@ -232,14 +243,14 @@ class _Search:
     def _step(  # noqa: PLR0917, PLR0913
         self,
         way: Way,
-        goal: NeighborCase,
+        goal: PricedCase,
         values: dict[str, Form],
         tree: Any,  # noqa: ANN401
         facts: list[Fact],
         address: tuple[Any, ...],
     ) -> Any:  # noqa: ANN401
         if "output" in tree:
-            if _same(way.output, tree["output"], goal, values):
+            if told(way.output, goal.maps[0]) == told(tree["output"], values):
                 return {}
             raise _Escaped(address)
         if "draw" in tree:
@@ -254,7 +265,7 @@ class _Search:
                 }
             }
         made = {}
-        for side, fact in branches(tree, goal.tree_whole, values):
+        for side, fact in branches(tree, goal.whole, values):
             inner = [*facts, fact]
             multipliers = self.contradictions.multipliers(inner)
             if multipliers is not None:
@@ -279,7 +290,7 @@ class _Synthesis:
         z3: Any,  # noqa: ANN401
         ways: list[Way],
         facts: list[Fact],
-        goal: NeighborCase,
+        goal: PricedCase,
         pairs: list[tuple[Form, Form]],
     ) -> None:
         self._z3, self._goal = z3, goal
@@ -309,6 +320,7 @@ class _Synthesis:
         self._ask.set("timeout", 20_000)
         self._count = 0
         self.shifts = {n: self._unknown(n) for n in names}
+        self.bounds: dict[str, dict[str, Any]] = {}
         for part, gap in equal:
             for c in self._moved(part, gap).values():
                 self._ask.add(c == 0)
@@ -324,6 +336,7 @@ class _Synthesis:
                 self._nonnegative({k: c - shift.get(k, 0) for k, c in bound.items()})
             else:
                 self._nonnegative(shift)
+            self.bounds[name] = bound
             for key, c in bound.items():
                 total[key] = total[key] - number(z3, goal.rates[name]) * c
         self._nonnegative(total)
@@ -361,21 +374,22 @@ class _Synthesis:
             have = wanted.get(key, number(z3, Fraction(0)))
             self._ask.add(have == total if key else have >= total)
 
-    def solved(self) -> Shift:
+    def solved(self) -> tuple[Shift, Shift]:
+        """The translation of each noise that moves, and a bound of its length."""
         z3 = self._z3
         if self._ask.check() != z3.sat:
             raise NotUnderstood("no translation keeps the margins at this cost")
         model = self._ask.model()
-        shift = {}
-        for name, parts in self.shifts.items():
-            read = {k: fraction(model.eval(v, model_completion=True)) for k, v in parts.items()}
-            kept = {k: c for k, c in read.items() if c}
-            if kept:
-                shift[name] = kept
-        return shift
+
+        def read(parts: dict[str, Any]) -> Form:
+            found = {k: fraction(model.eval(v, model_completion=True)) for k, v in parts.items()}
+            return {k: c for k, c in found.items() if c}
+
+        shift = {name: s for name, parts in self.shifts.items() if (s := read(parts))}
+        return shift, {name: read(self.bounds[name]) for name in shift}
 
 
-def _ways(goal: NeighborCase, settled: Settled) -> list[Way]:
+def _ways(goal: PricedCase, settled: Settled) -> list[Way]:
     """The paths on the left, in the order of the checker, each with its twin on the right.
 
     The twin makes the same decisions wherever noise comes in; comparisons of data alone are no
@@ -392,7 +406,7 @@ def _ways(goal: NeighborCase, settled: Settled) -> list[Way]:
             for i, child in enumerate(tree["then"]):
                 visit(child, tests, (*core, i), (*draws, (key, i)))
         else:
-            for side, fact in branches(tree, goal.tree_whole, goal.maps[0]):
+            for side, fact in branches(tree, goal.whole, goal.maps[0]):
                 decides = set(fact[0]) & set(goal.laws)
                 visit(
                     tree[side], (*tests, fact), (*core, (side, fact[0])) if decides else core, draws
@@ -409,7 +423,7 @@ def _paired(  # noqa: PLR0917, PLR0913
     draws: tuple[Any, ...],
     output: Any,  # noqa: ANN401
     twin: Any,  # noqa: ANN401
-    goal: NeighborCase,
+    goal: PricedCase,
 ) -> Way:
     pairs: list[tuple[Form, Form] | None] = []
     for step in core:
@@ -421,7 +435,7 @@ def _paired(  # noqa: PLR0917, PLR0913
             twin = None
             pairs.append(None)
             continue
-        other = dict(branches(twin, goal.tree_whole, goal.maps[1]))[side]
+        other = dict(branches(twin, goal.whole, goal.maps[1]))[side]
         pairs.append((mine, other[0]))
         twin = twin[side]
     reached = twin["output"] if twin and "output" in twin else output
@@ -444,27 +458,6 @@ def _diverging(ways: list[Way], address: tuple[Any, ...]) -> tuple[Form, Form] |
     return None if best is None else best[1]
 
 
-def _cost(shift: Shift, moving: list[str], signs: tuple[int, ...], goal: NeighborCase) -> Form:
-    """Σ ±shift·rate − ε."""
-    fixed = sum(
-        (abs(s.get("", Fraction(0))) * goal.rates[n] for n, s in shift.items() if n not in moving),
-        Fraction(0),
-    )
-    cost = plus({}, {"": fixed - goal.epsilon})
-    for sign, name in zip(signs, moving, strict=True):
-        cost = plus(cost, shift[name], sign * goal.rates[name])
-    return cost
-
-
-def _same(mine: Any, other: Any, goal: NeighborCase, values: dict[str, Form]) -> bool:  # noqa: ANN401
-    if not isinstance(mine, list) or not isinstance(other, list):
-        return type(mine) is type(other) and bool(mine == other)
-    if mine[:1] == ["value"] == other[:1]:
-        return put(form(mine[1]), goal.maps[0]) == put(form(other[1]), values)
-    same_length = len(mine) == len(other)
-    return same_length and all(_same(a, b, goal, values) for a, b in zip(mine, other, strict=True))
-
-
 def _values(output: Any) -> list[Form]:  # noqa: ANN401
     if isinstance(output, list) and output[:1] == ["value"]:
         return [form(output[1])]
@@ -481,7 +474,7 @@ def _plain(value: Form) -> dict[str, str]:
     return {n: str(value[n]) for n in sorted(value)}
 
 
-def _missing(way: Way, goal: NeighborCase) -> str:
+def _missing(way: Way, goal: PricedCase) -> str:
     decisions = "".join(
         "yn"[step == "no"] if isinstance(step, str) else str(step) for step in way.address
     )

@@ -1,5 +1,6 @@
 """Trees, laws and claims as JSON holds them: rationals as texts."""
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -14,8 +15,17 @@ from dpverify.certifying.symbolic.running import (
     ReleaseNode,
     Tree,
 )
-from dpverify.certifying.symbolic.schemas import Schema, rational, schema_to_dict
+from dpverify.certifying.symbolic.schemas import (
+    Schema,
+    lengths,
+    listed_records,
+    plain_rows,
+    rational,
+    slots,
+)
 from dpverify.certifying.symbolic.symbols import Symbolic
+from dpverify.neighbors import Relation
+from dpverify.schema import Answers, Category, Labeled, Records, Table, Vector
 
 
 def plain_tree(tree: Tree) -> Any:  # noqa: ANN401
@@ -72,20 +82,49 @@ def plain_claim(unit: EpsilonUnit, epsilon: ExactNumber, delta: Fraction) -> dic
     return {"unit": kind, "ratio": ratio, "epsilon": str(multiple), "delta": str(delta)}
 
 
-def plain_schema(schema: Schema) -> Any:  # noqa: ANN401
-    """The schema with its numbers as rationals."""
-    return _rationals(schema_to_dict(schema))
+def plain_schema(schema: Schema) -> dict[str, Any]:
+    """What the checker knows of data: records as slots of numbers or as a list, and who neighbors.
+
+    Answers are records of one number each, all of which move.
+    """
+    if isinstance(schema, Answers):
+        ends = [None if math.isinf(end) else _text(end) for end in (schema.low, schema.high)]
+        return {
+            "relation": "move",
+            "sizes": [schema.dimension or 1] * 2,
+            "slots": [[*ends, schema.integer]],
+            "values": None,
+            "ball": None,
+            "ordered": True,
+            "reach": _text(schema.sensitivity),
+            "norm": _norm(schema.norm),
+            "monotone": schema.monotone,
+            "records": None if schema.relation is None else Relation.parse(schema.relation).value,
+        }
+    if not isinstance(schema, Records):
+        raise NotUnderstood(f"a schema of the class {type(schema).__name__} is not understood")
+    domain, sizes = schema.record, lengths(schema)
+    listed = isinstance(domain, (Category, Labeled, Table))
+    ball = None
+    if isinstance(domain, Vector):
+        ball = {"norm": _norm(domain.norm), "radius": _text(domain.radius)}
+    ends_of = [] if listed else slots(schema, 1)
+    return {
+        "relation": schema.relation.value,
+        "sizes": [sizes[0], sizes[-1]],
+        "slots": None if listed else [[_text(s.low), _text(s.high), s.whole] for s in ends_of],
+        "values": plain_rows(tuple(listed_records(domain))) if listed else None,
+        "ball": ball,
+        "ordered": schema.ordered,
+    }
 
 
-def _rationals(value: Any) -> Any:  # noqa: ANN401
-    if isinstance(value, dict):
-        kept = {"values", "dimension", "length"}
-        return {k: v if k in kept else _rationals(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_rationals(part) for part in value]
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return str(rational(value))
-    return value
+def _text(value: float | Fraction | None) -> str | None:
+    return None if value is None else str(rational(value) if isinstance(value, float) else value)
+
+
+def _norm(norm: float) -> str:
+    return "inf" if math.isinf(norm) else str(int(norm))
 
 
 def _output(output: Any) -> Any:  # noqa: ANN401

@@ -29,7 +29,6 @@ from dpverify.schema import (
     Schema,
     Table,
     Vector,
-    schema_to_dict,
 )
 
 Rows: TypeAlias = tuple[Any, ...]
@@ -42,11 +41,11 @@ __all__ = [
     "flattened",
     "grid_rows",
     "lengths",
+    "listed_records",
     "neighboring",
     "pattern_rows",
     "plain_rows",
     "rational",
-    "schema_to_dict",
     "slots",
     "symbolic",
 ]
@@ -137,6 +136,14 @@ def _values(domain: RecordDomain, most: int) -> list[Any] | None:
         made = list(product(*(part for part in parts if part is not None)))
         return made if len(made) <= most else None
     return None
+
+
+def listed_records(domain: RecordDomain, most: int = 5000) -> list[Any]:
+    """All records of a domain."""
+    found = _values(domain, most)
+    if found is None:
+        raise NotUnderstood("there are too many records to list them")
+    return found
 
 
 def concrete(schema: Schema, rows: Rows) -> Any:  # noqa: ANN401

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
@@ -20,8 +21,6 @@ from dpverify.tracing.evidence.understanding import Runner
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Value
 from dpverify.tracing.recording.runs import TracedRun, Twin
-
-Floats = NDArray[np.float64]
 
 _STEPS = 9  # of a bisection: to 1/512 of the way to the end of the range
 _COST = 2 + 2 * _STEPS

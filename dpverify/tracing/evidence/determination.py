@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.claims import AuditClaim
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.evidence.steering import alternating, far_out
@@ -24,8 +24,6 @@ from dpverify.tracing.recording.events import Bits, Event, Move, Value
 from dpverify.tracing.recording.journal import Recording
 from dpverify.tracing.recording.outputs import numbers_in
 from dpverify.tracing.recording.runs import TracedRun, Twin, record
-
-Floats = NDArray[np.float64]
 
 _CLOSE = 2.0**-32
 _MOST_COORDINATES = 400

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 from flint import arb, ctx
-from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs.base import Pair
 from dpverify.pairs.finite import FinitePair
@@ -17,8 +17,6 @@ from dpverify.tracing.evidence.releases import ROUNDING, Item, Release
 from dpverify.tracing.recording.events import Coin, Largest, Odds, Paid
 from dpverify.tracing.recording.laws import NOTHING, Cost, as_fraction, coin, softmax
 from dpverify.tracing.recording.places import Place
-
-Floats = NDArray[np.float64]
 
 _BITS = 256
 _DIGITS = Fraction(1, 2**180)

@@ -8,6 +8,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.balls import ball
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs.base import Pair
@@ -26,8 +27,6 @@ from dpverify.tracing.recording.laws import (
     loss,
     shift_cost,
 )
-
-Floats = NDArray[np.float64]
 
 _MOST_PARTS = 12
 _MOST_SIZES = 24

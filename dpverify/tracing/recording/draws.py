@@ -7,13 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.tracing.recording.laws import TracedLaw
 from dpverify.tracing.recording.places import NOWHERE, Place
-
-Floats = NDArray[np.float64]
-
 
 _FIRST = 256
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import (
     Bits,
@@ -23,7 +24,6 @@ from dpverify.tracing.recording.journal import Recording, TraceJournal
 from dpverify.tracing.recording.laws import TracedLaw, coin
 from dpverify.tracing.recording.places import Place
 
-Floats = NDArray[np.float64]
 ROUNDING = 2.0**-50  # of the numbers at hand: a few units in the last place
 SUMMED = 2.0**-40  # of the numbers at hand: what sums of very many floats may be off by
 

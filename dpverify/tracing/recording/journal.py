@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tracing.recording.draws import Coordinates, Floats, NoiseScript, span
+from dpverify.arrays import Floats
+from dpverify.tracing.recording.draws import Coordinates, NoiseScript, span
 from dpverify.tracing.recording.events import (
     Bits,
     Call,

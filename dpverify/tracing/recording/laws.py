@@ -9,10 +9,9 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
 from flint import arb, ctx
-from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose, float_above
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs.base import Pair
@@ -20,8 +19,6 @@ from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-
-Floats = NDArray[np.float64]
 
 _BITS = 256
 _MOST_STEPS = 64

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.tracing.recording.draws import span
 from dpverify.tracing.recording.events import (
     Bits,
@@ -17,7 +18,6 @@ from dpverify.tracing.recording.events import (
 from dpverify.tracing.recording.following import (
     ROUNDING,
     SUMMED,
-    Floats,
     factor_line,
     line_of,
     size_of,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.arrays import Floats
 from dpverify.tracing.recording.events import (
     Bits,
     Call,
@@ -19,7 +20,7 @@ from dpverify.tracing.recording.events import (
     Select,
     Touch,
 )
-from dpverify.tracing.recording.following import Floats, line_of, size_of, spread
+from dpverify.tracing.recording.following import line_of, size_of, spread
 from dpverify.tracing.recording.journal import COMPARE
 from dpverify.tracing.recording.pinning import Pinning
 from dpverify.tracing.recording.places import Place

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from dpverify.arrays import Floats
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.tracing.recording.events import (
@@ -27,7 +28,6 @@ from dpverify.tracing.recording.events import (
 from dpverify.tracing.recording.following import (
     ROUNDING,
     SUMMED,
-    Floats,
     Following,
     line_of,
     one_to_one,

@@ -142,7 +142,6 @@ smooth = st.tuples(powers(0.3, 5.0).map(gaussian), st.integers(1, 5))
     powers(1e-12, 0.3),
     powers(1e-4, 3e-2),
 )
-@settings(max_examples=100, deadline=None)
 def test_the_truth_lies_between(
     smooth: list[tuple[Pair, int]],
     discrete: list[tuple[Pair, int]],
@@ -176,7 +175,6 @@ def test_two_continuous_parts_and_a_gaussian() -> None:
 
 
 @given(noises, rates, st.sampled_from(Mixed), powers(1e-60, 0.3))
-@settings(max_examples=60, deadline=None)
 def test_one_step_is_its_own_closed_form(
     base: GaussianPair | LaplacePair, rate: float, mixed: Mixed, delta: float
 ) -> None:

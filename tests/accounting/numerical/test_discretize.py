@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.accounting.numerical.cells import Tilt
@@ -47,7 +47,6 @@ def profile(losses: Floats, masses: Floats, epsilon: float) -> float:
 
 
 @given(any_pairs, st.floats(-1.0, 7.0), st.booleans(), st.floats(0.0, 3.0), st.data())
-@settings(max_examples=150, deadline=None)
 def test_the_exact_profile_lies_between(
     pair: Pair,
     fineness: float,

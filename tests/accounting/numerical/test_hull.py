@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.accounting.numerical.hull import convex_minorant
@@ -40,7 +40,6 @@ def test_it_is_positive_and_below(masses: Floats, step: float, rate: float) -> N
 
 
 @given(signed, st.floats(0.05, 1.0))
-@settings(max_examples=200)
 def test_it_is_the_largest_where_the_profile_is_positive(masses: Floats, step: float) -> None:
     """With both end masses large no point at either end has to give way."""
     masses = np.concatenate([[40.0], masses, [40.0]])

@@ -79,7 +79,7 @@ def events(past: Outputs) -> Iterator[Event]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(data=st.data())
 def test_an_event_is_about_one_draw(kind: str, data: st.DataObject) -> None:
     outputs = data.draw(st.lists(KINDS[kind], min_size=2, max_size=5))
@@ -204,10 +204,10 @@ def ragged(_data: object, rng: np.random.Generator) -> list[float]:
     return [1.0] * (3 if rng.random() < 0.01 else 2)
 
 
-@pytest.mark.false_alarm(1e-8)  # five audits at level 1e-9, two statements each
+@pytest.mark.false_alarm(4e-9)  # two audits at level 1e-9, two statements each
 @pytest.mark.parametrize(
     ("mechanism", "samples", "audits"),
-    [(subset, 2_000, 1), (order, 2_000, 5), (none_part, 2_000, 5), (Calls(ragged), 4_000, 5)],
+    [(subset, 2_000, 1), (order, 2_000, 2), (none_part, 2_000, 2), (Calls(ragged), 4_000, 2)],
     ids=["subset", "order", "none_part", "ragged"],
 )
 def test_laws_that_are_the_same_are_not_refuted(mechanism: Any, samples: int, audits: int) -> None:  # noqa: ANN401

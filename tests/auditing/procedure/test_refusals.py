@@ -119,9 +119,9 @@ def test_memory_for_few_draws_at_a_time_is_enough() -> None:
 
 def test_halves_are_whole() -> None:
     task = Drawing(
-        mechanism=Greedy(), left=0.0, right=1.0, seed=1, side=Side.LEFT, start=64, stop=1_089
+        mechanism=Greedy(), left=0.0, right=1.0, seed=1, sides=(Side.LEFT,), start=64, stop=1_089
     )
-    column = perform(task).outputs.column("output")
+    column = perform(task).outputs[0].column("output")
     assert len(np.unique(column)) == 1_025
 
 

@@ -13,11 +13,10 @@ from numpy.typing import NDArray
 
 from dpverify.auditing import Refuted, Witness, audit
 from dpverify.auditing.sampling.copies import copier, detached
-from dpverify.auditing.sampling.drawing import Side
-from dpverify.auditing.sampling.processes import pool
 from dpverify.auditing.sampling.reading import Raised
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.sampling.spelling import canonical
+from dpverify.auditing.sampling.workers import pool
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import PureDP
 from dpverify.testing import assert_private
@@ -103,7 +102,7 @@ def test_the_witness_holds_the_data_as_they_were() -> None:
 
 def test_blocks_of_one_buffer_are_kept_apart() -> None:
     sampler = Sampler(mechanism=InPlace(), left=np.array([0.0]), right=np.array([1.0]), seed=0)
-    first, second = sampler.draw(Side.LEFT, 0, 50), sampler.draw(Side.LEFT, 50, 100)
+    first, second = sampler.draw(0, 50)[0], sampler.draw(50, 100)[0]
     assert not np.isin(first.column("output"), second.column("output")).any()
 
 
@@ -198,7 +197,7 @@ def test_a_replay_never_sees_the_draws_that_chose() -> None:
     witness = false_refutation()
     again = witness.replay(noisy, samples=witness.counts.trials, seed=witness.seed, level=0.01)
     sampler = Sampler(mechanism=noisy, left=0.0, right=1.0, seed=witness.seed)
-    audited = sampler.draw(Side.LEFT, 0, 400).column("output")
+    audited = sampler.draw(0, 400)[0].column("output")
     seen: list[float] = []
 
     def spied(data: float, rng: Rng) -> float:

@@ -33,7 +33,7 @@ from dpverify.ledger.words import amounts_in_words, budget_in_words
 from dpverify.neighbors import Relation
 from dpverify.plain import fields_of
 
-app = typer.Typer(
+group = typer.Typer(
     help="A budget in a file: open it once, spend from it before each release.",
     rich_markup_mode=None,
     no_args_is_help=True,
@@ -47,7 +47,7 @@ Dataset: TypeAlias = Annotated[
 User: TypeAlias = Annotated[str | None, typer.Option(help="Who asks; the login name by default.")]
 
 
-@app.command(
+@group.command(
     "open",
     epilog="Example: dpverify ledger open budget.ledger --epsilon 3 --delta 1e-6 "
     "--relation add-remove",
@@ -93,7 +93,7 @@ def open_ledger(
     _tell(ledger, ledger.statuses(), [ledger.status(dataset)], as_json=json)
 
 
-@app.command(
+@group.command(
     epilog='Example: dpverify ledger spend budget.ledger "gaussian(sigma=50)" --label "mean age"'
 )
 def spend(
@@ -149,7 +149,7 @@ def _sentence(expression: str, entry: Entry | None, granted: bool, why: str) -> 
     return f"refused: {why}" if why else f"does not fit: {expression}"
 
 
-@app.command(epilog="Example: dpverify ledger status budget.ledger")
+@group.command(epilog="Example: dpverify ledger status budget.ledger")
 def status(file: File, dataset: Dataset = None, json: Json = False) -> None:
     """Check the whole file, and show how the budgets stand."""
     ledger = Ledger(file)
@@ -158,7 +158,7 @@ def status(file: File, dataset: Dataset = None, json: Json = False) -> None:
     _tell(ledger, every, chosen, as_json=json)
 
 
-@app.command(epilog="Example: dpverify ledger history budget.ledger --dataset main")
+@group.command(epilog="Example: dpverify ledger history budget.ledger --dataset main")
 def history(file: File, dataset: Dataset = None, json: Json = False) -> None:
     """Check the whole file, and show every entry."""
     entries = Ledger(file).history(dataset)
@@ -175,7 +175,7 @@ def history(file: File, dataset: Dataset = None, json: Json = False) -> None:
     console().print(grid)
 
 
-@app.command(epilog="Example: dpverify ledger export budget.ledger page.html")
+@group.command(epilog="Example: dpverify ledger export budget.ledger page.html")
 def export(
     file: File,
     output: Annotated[Path, typer.Argument(help="Where to: .html, .json or .csv.")],

@@ -121,7 +121,7 @@ def fit(
 
 def _report(answer: dict[str, Any], claim: Claim, path: Path) -> None:
     # Slow to import, and needed for pages only.
-    from dpverify.cli.prove import steps_of  # noqa: PLC0415
+    from dpverify.cli.verbs.prove import steps_of  # noqa: PLC0415
     from dpverify.reporting.page import write_page  # noqa: PLC0415
     from dpverify.reporting.pages.fit import fit_page  # noqa: PLC0415
 

@@ -90,7 +90,13 @@ def audit(
         float | None,
         number_option("Seconds for the audit; then it tells what it found."),
     ] = None,
+    exceptions: Annotated[
+        str, typer.Option(help="count, or ignore to look for leaks besides exceptions.")
+    ] = "count",
     workers: Annotated[int, count_option("Processes that draw; same verdict.")] = 1,
+    isolate: Annotated[
+        bool, typer.Option("--isolate", help="Draw in a process of its own, which may die.")
+    ] = False,
     checkpoint: Annotated[
         Path | None, typer.Option(help="File that keeps the draws; run again to go on.")
     ] = None,
@@ -140,7 +146,9 @@ def audit(
                 arithmetic=arithmetic,  # type: ignore[arg-type]
                 timeout=timeout,
                 seconds=seconds,
+                exceptions=exceptions,  # type: ignore[arg-type]
                 workers=workers,
+                isolate=isolate,
                 checkpoint=checkpoint,
                 progress=tell,
             )

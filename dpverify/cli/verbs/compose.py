@@ -112,7 +112,7 @@ def _report(  # what a page shows
     path: Path,
 ) -> None:
     # Slow to import, and needed for pages only.
-    from dpverify.cli.prove import steps_of  # noqa: PLC0415
+    from dpverify.cli.verbs.prove import steps_of  # noqa: PLC0415
     from dpverify.reporting.page import write_page  # noqa: PLC0415
     from dpverify.reporting.pages.composition import composition_page  # noqa: PLC0415
     from dpverify.reporting.picture import picture  # noqa: PLC0415

@@ -8,7 +8,6 @@ import typer
 
 from dpverify.auditing.verdict import Witness
 from dpverify.certifying.certificate import Certificate
-from dpverify.cli.audit import exit_code
 from dpverify.cli.exits import MISUSE
 from dpverify.cli.options import (
     Delta,
@@ -34,6 +33,7 @@ from dpverify.cli.output import (
     progress,
 )
 from dpverify.cli.targets import load_target
+from dpverify.cli.verbs.audit import exit_code
 from dpverify.deciding import Decision
 from dpverify.deciding import decide as run_decide
 from dpverify.errors import check_member

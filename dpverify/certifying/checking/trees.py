@@ -1,0 +1,83 @@
+"""Programs as trees: comparisons of linear forms in data and noise, draws with weights, outputs."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from dpverify.certifying.checking.forms import ONE, Fact, Form, Json, form, need, negated, put
+from dpverify.certifying.checking.neighbors import datasets, pairs, situations
+
+
+@dataclass(frozen=True)
+class NeighborCase:
+    """Two neighbors: a tree for each, what x0, x1, … and the noise stand for in it, what is known.
+
+    `whole` are the symbols that are whole numbers.
+    """
+
+    trees: tuple[Json, Json]
+    maps: tuple[dict[str, Form], dict[str, Form]]
+    facts: list[Fact]
+    whole: set[str]
+
+
+def noises(read: Json) -> dict[str, Form]:
+    """The names of the noises: n0, n1, …, so that no noise is taken for data."""
+    need(all(re.fullmatch("n[0-9]+'*", name) for name in read["laws"]), "a noise has another name")
+    return {name: {name: ONE} for name in read["laws"]}
+
+
+def goals(read: Json) -> Iterator[NeighborCase]:
+    """All ways in which neighbors can lie; or all pairs of them where datasets are listed."""
+    noise = noises(read)
+    whole = {name for name, law in read["laws"].items() if law["kind"] == "geometric"}
+    if "datasets" in read:
+        found = datasets(read["schema"])
+        need(found == read["datasets"], "not all datasets")
+        for i, j in pairs(read["schema"], found):
+            trees = read["trees"][str(i)], read["trees"][str(j)]
+            yield NeighborCase(trees, (noise, noise), [], whole)
+        return
+    for left, right, facts, more in situations(read["schema"]):
+        trees = read["trees"][str(len(left))], read["trees"][str(len(right))]
+        own, other = ({f"x{i}": x for i, x in enumerate(side)} | noise for side in (left, right))
+        yield NeighborCase(trees, (own, other), facts, whole | more)
+
+
+def placed(read: Json, values: dict[str, Form]) -> Form:
+    """A form of a tree, in the symbols of the case; it knows its own data and noise alone."""
+    need({*read} <= {*values, ""}, "a tree knows more than its data and noise")
+    return put(form(read), values)
+
+
+def branches(tree: Json, whole: set[str], values: dict[str, Form]) -> list[tuple[str, Fact]]:
+    test = placed(tree["test"], values)
+    need(tree["strict"] in {True, False}, "strict or not")
+    return [("yes", (test, tree["strict"])), ("no", negated(test, whole, strict=tree["strict"]))]
+
+
+def leaves(tree: Json, whole: set[str], values: dict[str, Form]) -> Iterator[tuple[Any, ...]]:
+    """All paths: the facts on the way, the choices at draws, the output."""
+    if "output" in tree:
+        yield (), (), tree["output"]
+    elif "draw" in tree:
+        key = json.dumps(tree["draw"])
+        for i, (_, child) in enumerate(zip(tree["draw"], tree["then"], strict=True)):
+            for facts, draws, output in leaves(child, whole, values):
+                yield facts, ((key, i), *draws), output
+    else:
+        for side, fact in branches(tree, whole, values):
+            for facts, draws, output in leaves(tree[side], whole, values):
+                yield (fact, *facts), draws, output
+
+
+def told(output: Json, values: dict[str, Form]) -> str:
+    """An output as a text, its forms in the symbols of the case: equal texts, equal outputs."""
+    if isinstance(output, list) and output[:1] == ["value"]:
+        terms = sorted((n, str(c)) for n, c in placed(output[1], values).items())
+        return json.dumps(["value", terms])
+    if isinstance(output, list):
+        return f"[{', '.join(told(part, values) for part in output)}]"
+    return json.dumps(output)

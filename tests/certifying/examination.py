@@ -1,0 +1,166 @@
+"""What a checker must accept and refuse; it is taken as a module, so that mutants sit it too."""
+
+import importlib
+import json
+from fractions import Fraction
+from functools import cache
+from types import ModuleType
+from typing import Any, TypeAlias
+
+from dpverify.certifying import checking
+from tests.certifying.alterations import altered
+from tests.certifying.small import SMALL, certificate
+from tests.certifying.test_hand_made import false_files
+
+Json: TypeAlias = Any
+_SLOW = ("clipped", "geometric max", "clipped for every epsilon")
+_PAPERS_OF_EACH = 12
+
+
+def examine(checker: ModuleType) -> None:
+    """Raise if the checker is not the one that we know."""
+    for name in sorted(SMALL, key=_SLOW.__contains__):
+        read = certificate(name)
+        assert checker.verify(read) == read["verdict"], name
+    tables(checker)
+    for read, verdict in papers():
+        assert verdict_of(checker, read) == verdict, read
+
+
+def verdict_of(checker: Any, read: Json) -> str | None:  # noqa: ANN401
+    try:
+        verdict: str = checker.verify(read)
+    except checker.Invalid:
+        return None
+    return verdict
+
+
+@cache
+def papers() -> list[tuple[Json, str | None]]:
+    """Files made by hand and altered certificates, with what the true checker says of them."""
+    made = [json.loads(json.dumps(read)) for read in false_files()]
+    for name in SMALL:
+        every = [read for _, read in altered(certificate(name))] if name not in _SLOW else []
+        step = max(1, len(every) // _PAPERS_OF_EACH)
+        made += every[len(name) % step :: step]
+    return [(read, verdict_of(checking, read)) for read in made]
+
+
+def tables(checker: ModuleType) -> None:
+    """Single functions, at values that one knows."""
+    part = {
+        name: importlib.import_module(f"{checker.__name__}.{name}")
+        for name in ("forms", "neighbors", "normal", "numbers")
+    }
+    F = Fraction  # noqa: N806
+    tight, impossible = part["forms"].tight, part["forms"].impossible
+    x, y = {"x": F(1)}, {"y": F(1)}
+    assert tight(({"x": F(2), "": F(-3)}, True), {"x"}) == ({"x": F(1), "": F(-2)}, False)
+    assert tight(({"x": F(2), "": F(-3)}, False), {"x"}) == ({"x": F(1), "": F(-2)}, False)
+    assert tight(({"x": F(1), "": F(-3)}, True), {"x"}) == ({"x": F(1), "": F(-4)}, False)
+    assert tight(({"x": F(1, 2), "y": F(3, 4)}, False), {"x", "y"})[0] == {"x": F(2), "y": F(3)}
+    assert tight((x | y, True), {"x"}) == (x | y, True)
+    for facts, factors, works in (
+        ([(x, False), ({"x": F(-1), "": F(-1)}, False)], {"0": "1", "1": "1"}, True),
+        ([(x, False), ({"x": F(-1)}, False)], {"0": "1", "1": "1"}, False),
+        ([(x, True), ({"x": F(-1)}, False)], {"0": "1", "1": "1"}, True),
+        ([(x, False), ({"x": F(-1)}, False), ({}, True)], {"0": "1", "1": "1", "2": "0"}, False),
+        ([(x, False), ({"": F(1)}, False)], {"1": "-1"}, False),
+        ([(x, False), ({"": F(-1)}, False)], {"-1": "1"}, False),
+        ([(x, False), ({"": F(-1)}, False)], {"0": "1", "1": "1"}, False),
+        ([(x, False), ({"": F(-1)}, False)], {"1": "1"}, True),
+    ):
+        try:
+            impossible(facts, factors)
+            assert works
+        except checker.Invalid:
+            assert not works
+    numbers, normal = part["numbers"], part["normal"]
+    for r, value in (
+        (0, 1.0),
+        (1, 2.718281828459045),
+        (-3, 0.049787068367863944),
+        (F(7, 2), 33.11545195869231),
+    ):
+        low, high = numbers.exp_bounds(F(r), 100)
+        assert 0 < high - low < value / 2**90
+        assert abs(float(low) - value) < 1e-13 * value
+        finer = numbers.exp_bounds(F(r), 200)
+        assert low <= finer[0] <= finer[1] <= high
+    for ratio, m in ((F(1, 2), 2), (F(1, 9), 2), (F(3, 7), 5), (F(1), 3), (F(1, 3), 1)):
+        low, high = numbers.root_bounds(ratio, m, 70)
+        assert low**m <= ratio < high**m
+        assert high - low == F(1, 2**70)
+    for x0, value in (
+        (0, 0.5),
+        (1, 0.8413447460685429),
+        (-2, 0.022750131948179195),
+        (5, 0.9999997133484281),
+    ):
+        low, high = normal.normal(F(x0))
+        assert 0 < high - low < F(1, 10**50)
+        assert abs(float(low) - value) < 1e-14
+    assert normal.normal(F(41))[1] == 1 > normal.normal(F(41))[0] > 1 - F(1, 10**200)
+    assert abs(float(normal.gaussian_delta(F(1), F(1))) - 0.12693673750664397) < 1e-12
+    sign = numbers.polynomial_sign
+    assert sign([F(1), F(-2), F(1)]) == 1
+    assert sign([F(-1), F(4), F(-4)]) == -1
+    assert sign([F(1), F(-2), F(2)]) == 1
+    assert sign([F(0), F(-1), F(1)]) == -1
+    for wrong in ([F(1), F(-2)], [F(-1), F(3)], [F(1), F(-5), F(5)]):
+        try:
+            sign(wrong)
+        except checker.Invalid:
+            continue
+        raise AssertionError(wrong)
+    data(part["neighbors"])
+
+
+def data(neighbors: Any) -> None:  # noqa: ANN401
+    """Who is a neighbor of whom."""
+    pairs, allowed, datasets = neighbors.pairs, neighbors.allowed, neighbors.datasets
+    base = {"ordered": True, "ball": None, "values": None, "sizes": [0, 2]}
+    move = base | {"relation": "move", "sizes": [2, 2], "slots": [["0", "2", True]]}
+    near = {
+        ("inf", False): 49 - 9, ("1", False): 2 * 12, ("2", False): 2 * 12,
+        ("inf", True): 2 * (12 + 4), ("1", True): 24,
+    }  # fmt: skip
+    for (norm, monotone), count in near.items():
+        schema = move | {"reach": "1", "norm": norm, "monotone": monotone}
+        assert len(list(pairs(schema, datasets(schema)))) == count
+    bits = base | {"relation": "add-remove", "slots": None, "values": [0, 1]}
+    assert len(datasets(bits)) == 7
+    assert len(list(pairs(bits, datasets(bits)))) == 2 * (2 + 6)
+    loose = bits | {"ordered": False}
+    assert len(list(pairs(loose, [[0, 1], [1, 0], [0], [1]]))) == 8
+    replace = bits | {"relation": "replace-one", "sizes": [2, 2]}
+    assert len(list(pairs(replace, datasets(replace)))) == 8
+    assert len(list(pairs(replace | {"ordered": False}, [[0, 1], [1, 1], [1, 0], [0, 0]]))) == 10
+    assert allowed(bits, [0, 1])
+    assert not allowed(bits, [0, 2])
+    assert not allowed(bits, [0, 0, 0])
+    slots = base | {"relation": "replace-one", "slots": [["0", "1", False], [None, None, True]]}
+    assert allowed(slots, [["1/2", 3]])
+    assert allowed(slots, [[0, -3], [1, 0]])
+    for rows in ([["3/2", 3]], [["-1/2", 3]], [["1/2", "1/2"]], [["1/2"]], [[1, 1, 1]]):
+        assert not allowed(slots, rows)
+    for norm, inside, outside in (("1", ["1", "-1"], ["3/2", "1"]), ("2", ["1", "1"], ["2", "1/9"]),
+                                  ("inf", ["2", "2"], ["2", "9/4"])):  # fmt: skip
+        ball = slots | {"ball": {"norm": norm, "radius": "2"}, "slots": [[None, None, False]] * 2}
+        assert allowed(ball, [inside])
+        assert not allowed(ball, [outside])
+    found = list(neighbors.situations(slots | {"sizes": [1, 2]}))
+    assert [(len(a), len(b)) for a, b, _, _ in found] == [(2, 2), (4, 4), (4, 4)]
+    assert [len(facts) for _, _, facts, _ in found] == [4, 6, 6]
+    added = list(neighbors.situations(slots | {"sizes": [0, 2], "relation": "add-remove"}))
+    assert [(len(a), len(b)) for a, b, _, _ in added] == [(0, 2), (2, 0)] + [(2, 4), (4, 2)] * 2
+    for norm, monotone, counts in (("inf", False, [8]), ("1", False, [13]), ("2", True, [10, 10])):
+        schema = move | {
+            "reach": "1",
+            "norm": norm,
+            "monotone": monotone,
+            "slots": [["0", None, True]],
+        }
+        found = list(neighbors.situations(schema))
+        assert [len(facts) - 2 for _, _, facts, _ in found] == [c - 2 for c in counts]
+        assert all({"x0", "x1", "d0", "d1"} <= whole for _, _, _, whole in found)

@@ -1,0 +1,397 @@
+"""Files made by hand to deceive the checker: each states something false, or is without end."""
+
+import copy
+import json
+import sys
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from dpverify.certifying.certificate import check_certificate
+from dpverify.certifying.checking import Invalid, parsed, verify
+from dpverify.certifying.searching.recipes import probabilities
+from dpverify.errors import InvalidParameter
+from tests.certifying.small import certificate
+
+Json: TypeAlias = Any
+
+
+def refused(read: Json, why: str) -> None:
+    with pytest.raises(Invalid, match=why):
+        verify(json.loads(json.dumps(read)))
+
+
+# What an earlier checker let pass.
+
+
+def test_vectors_of_a_counterexample_lie_in_their_ball() -> None:
+    """Sums of 4 and −4 would break ε = 8/5, but vectors of norm 2 have sums up to 2√2."""
+    read = certificate("less in a ball")
+    read["claim"]["epsilon"] = "8/5"
+    read["event"] = [["atmost", "-4"]]
+    for tree, rows, total in zip(read["trees"], (["-2", "-2"], ["2", "2"]), (-4, 4), strict=True):
+        tree["output"][1][""] = str(total)
+        read["datasets"][0 if total < 0 else 1] = [rows]
+    refused(read, "no such data")
+    read["schema"]["ball"] = None
+    assert verify(read) == "refuted"  # for the square of side 4 it is true
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [
+        ["number", "{}"],
+        ["atleast", "{}"],
+        ["atmost", "{}"],
+        ["any"],
+        ["number", "{}/1"],
+        ["int", 0],
+    ],
+    ids=str,
+)
+def test_an_event_counts_no_output_twice(twice: Json) -> None:
+    """One output has the excess 1/3; counted twice it would break δ = 2/5."""
+    read = certificate("less die")
+    read["claim"]["delta"] = "2/5"
+    (kind, number), *_ = read["event"]
+    read["event"] = [[kind, number], json.loads(json.dumps(twice).replace("{}", number))]
+    read["masses"] = probabilities(read, read["trees"])
+    refused(read, "overlap|twice")
+    read["event"] = read["event"][:1]
+    read["masses"] = probabilities(read, read["trees"])
+    refused(read, "not too likely")
+    read["claim"]["delta"] = "1/4"
+    assert verify(read) == "refuted"
+
+
+# Names and programs.
+
+
+@pytest.mark.parametrize("name", ["x0", "x1", ""])
+def test_noise_has_names_of_its_own(name: str) -> None:
+    """Data are returned as they are; but noise that is called x0 is the same on both sides."""
+    read = certificate("threshold")
+    read["trees"] = {"1": {"output": ["value", {"x0": "1"}]}}
+    read["laws"] = {name: read["laws"]["n0"]}
+    walked = {"shift": {}, "bounds": {}, "cost": {"2": "1"}, "walks": {"0": {}}}
+    read["proof"] = [{"groups": [walked]}]
+    refused(read, "another name")
+
+
+@pytest.mark.parametrize("symbol", ["d0", "y0", "x7", "z", "n9"])
+def test_a_tree_knows_its_own_data_alone(symbol: str) -> None:
+    read = certificate("threshold")
+    read["trees"]["1"]["test"][symbol] = "1"
+    refused(read, "knows more")
+
+
+@pytest.mark.parametrize("weights", [["3/4", "1/2"], ["5/4", "-1/4"], ["0", "0"], ["1/2", "1/4"]])
+@pytest.mark.parametrize("name", ["response", "less response", "sometimes"])
+def test_weights_are_probabilities(name: str, weights: list[str]) -> None:
+    read = certificate(name)
+    trees = read["trees"].values() if isinstance(read["trees"], dict) else read["trees"]
+    for tree in trees:
+        for place, weight in zip(tree["draw"], weights, strict=True):
+            place["num"], place["den"] = [weight], ["1"]
+    refused(read, "weight")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"num": ["2"]}, {"num": ["1"]}, {"num": ["-1/2"]}, {"num": ["0"]}, {"root": 0}, {"root": -1},
+     {"power": -1}, {"den": ["0"]}],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["clipped", "geometric max, aligned", "less geometric max"])
+def test_a_ratio_lies_between_0_and_1(name: str, change: Json) -> None:
+    read = certificate(name)
+    for law in read["laws"].values():
+        law["parameter"] |= change
+    refused(read, ".")
+
+
+def test_scales_are_positive() -> None:
+    read = certificate("threshold")
+    for wrong in ({"num": ["-1"]}, {"num": ["0"]}, {"den": ["-1"]}, {"power": -1}, {"power": 1}):
+        made = copy.deepcopy(read)
+        made["laws"]["n0"]["parameter"] |= wrong
+        refused(made, "scale")
+
+
+# Translations.
+
+
+def pieces(*ends: tuple[str, str]) -> Json:
+    """A tree that returns the name of the piece in which n0 lies: below an end, or else."""
+    if len(ends) == 1:
+        return {"output": ["text", ends[0][1]]}
+    end, name = ends[0]
+    below = {"output": ["text", name]}
+    return {"test": {"n0": "-1", "": end}, "strict": True, "yes": below, "no": pieces(*ends[1:])}
+
+
+def group(walks: Json, shift: str | None = None, facts: int = 0) -> Json:
+    """Paths that are translated by a number; what it costs is seen from itself."""
+    own = {str(facts): "1"}
+    made = {"shift": {}, "bounds": {}, "cost": own, "walks": walks}
+    if shift is None:
+        return made
+    bound = {"bound": {"": shift.removeprefix("-")}, "above": own, "below": own}
+    return made | {"shift": {"n0": {"": shift}}, "bounds": {"n0": bound}}
+
+
+def never(first: int, second: int, more: int = 0) -> Json:
+    """Two facts that contradict each other, after some more."""
+    return {"impossible": {str(first + more): "1", str(second + more): "1"}}
+
+
+def meeting(more: int = 0) -> list[Json]:
+    """Where each path on the left ends on the right; after some more facts."""
+    return [
+        {"yes": {}, "no": never(0, 1, more)},
+        {"yes": never(0, 2, more), "no": {"yes": {}, "no": never(1, 3, more)}},
+        {"yes": never(1, 3, more), "no": {"yes": {}, "no": never(2, 4, more)}},
+        {"yes": never(1, 3, more), "no": {"yes": never(2, 4, more), "no": {}}},
+    ]
+
+
+BACK = [
+    group({"0": {"yes": {}, "no": never(0, 1)}}, "-1"),
+    group({
+        "1": {"yes": never(0, 2), "no": {"yes": never(0, 3), "no": {"yes": {}, "no": never(1, 4)}}},
+        "2": {"yes": never(0, 2), "no": {"yes": never(0, 3), "no": {"yes": never(1, 4), "no": {}}}},
+    }),
+]  # fmt: skip
+"""Translations from the right to the left, which are as they should be."""
+
+
+def onto_another(first: Json) -> Json:
+    """[0, 1) is moved onto [1, 2), which stays: P[0, 2)/P[1, 2) is 3.7, and not e at most."""
+    read = certificate("noisy bit")
+    left = pieces(("0", "b"), ("1", "a"), ("2", "a"), ("", "b"))
+    right = pieces(("1", "b"), ("2", "a"), ("", "b"))
+    read["trees"] = {"0": left, "1": right}
+    read["proof"] = [first, {"groups": BACK}]
+    return read
+
+
+def test_two_translations_do_not_meet() -> None:
+    walks = dict(zip("0123", meeting(), strict=True))
+    moved = group({"1": walks.pop("1")}, "1")
+    refused(onto_another({"groups": [group(walks), moved]}), "may meet")
+
+
+def test_a_case_does_not_look_at_noise() -> None:
+    """Or else the two would meet in two cases, n0 ≥ 1 and n0 < 1."""
+    walks = dict(zip("0123", meeting(1), strict=True))
+    below = {"0": walks["0"], "2": never(0, 2), "3": never(0, 2)}
+    above = {"2": walks["2"], "3": walks["3"], "0": never(0, 1), "1": never(0, 2)}
+    moved = group({"1": walks["1"]}, "1", 1)
+    no = {"groups": [group(below, None, 1), moved]}
+    yes = {"groups": [group(above, None, 1)]}
+    refused(onto_another({"split": {"n0": "1", "": "-1"}, "yes": yes, "no": no}), "on noise")
+
+
+def test_translations_cost_what_they_cost() -> None:
+    read = certificate("threshold")
+    groups = read["proof"][0]
+    text = json.dumps(groups)
+    assert '"bound"' in text
+    for bound in ('{"": "0"}', '{"": "1/2"}', '{"": "-1"}'):
+        made = copy.deepcopy(read)
+        made["proof"][0] = json.loads(text)
+        for place in _bounds(made["proof"]):
+            place["bound"] = json.loads(bound)
+        refused(made, "contradiction|symbol")
+
+
+def _bounds(value: Json) -> list[Json]:
+    if isinstance(value, dict):
+        own = [value] if "bound" in value and "above" in value else []
+        return own + [b for part in value.values() for b in _bounds(part)]
+    return [b for part in value for b in _bounds(part)] if isinstance(value, list) else []
+
+
+@pytest.mark.parametrize("shift", [{"n0": {"": "1/2"}}, {"n0": {"d0": "1/2"}}, {"x0": {"": "1"}}])
+def test_whole_noise_is_moved_by_whole_numbers(shift: Json) -> None:
+    read = certificate("geometric max, aligned")
+    for case in _cases(read["proof"]):
+        for one in case["groups"]:
+            one["shift"] = shift
+            one["bounds"] = {
+                name: {"bound": s, "above": {}, "below": {}} for name, s in shift.items()
+            }
+    refused(read, "whole|malformed|contradiction")
+
+
+@pytest.mark.parametrize("name", ["threshold", "geometric max, aligned", "exponential max"])
+def test_translations_and_cases_do_not_look_at_noise(name: str) -> None:
+    read = certificate(name)
+    for case in _cases(read["proof"]):
+        for one in case["groups"]:
+            one["shift"] = {"n0": {"n0": "1"}}
+            one["bounds"] = {"n0": {"bound": {}, "above": {}, "below": {}}}
+    refused(read, "depend on noise")
+    read = certificate(name)
+    read["proof"] = [{"split": {"n0": "1"}, "yes": case, "no": case} for case in read["proof"]]
+    refused(read, "depend on noise")
+
+
+def _cases(proof: Json) -> list[Json]:
+    if isinstance(proof, list):
+        return [c for part in proof for c in _cases(part)]
+    return [proof] if "groups" in proof else _cases([proof[k] for k in ("yes", "no") if k in proof])
+
+
+# Files without end.
+
+
+def nested(depth: int) -> Json:
+    tree: Json = {"output": ["int", 0]}
+    for _ in range(depth):
+        tree = {"test": {"n0": "1"}, "strict": False, "yes": tree, "no": {"output": ["int", 1]}}
+    return tree
+
+
+def _deep(read: Json) -> None:
+    read["trees"] = {key: nested(5_000) for key in read["trees"]}
+
+
+def _long(read: Json) -> None:
+    read["claim"]["epsilon"] = "9" * 100_000
+
+
+def _sizes(read: Json) -> None:
+    read["schema"]["sizes"] = [0, 10**9]
+
+
+def _many(read: Json) -> None:
+    read["schema"] |= {"sizes": [150, 150], "slots": [["0", "9", True]]}
+
+
+def _slots(read: Json) -> None:
+    read["schema"]["slots"] = [["0", "1" + "0" * 900, True]]
+
+
+ENDLESS: list[tuple[str, Callable[[Json], None]]] = [
+    ("threshold", _deep),
+    ("threshold", _long),
+    ("threshold", _sizes),
+    ("clipped", _many),
+    ("clipped", _slots),
+    ("clipped", _sizes),
+]
+
+
+@pytest.mark.parametrize(("name", "change"), ENDLESS)
+def test_endless_files_are_refused(name: str, change: Callable[[Json], None]) -> None:
+    read = certificate(name)
+    change(read)
+    with pytest.raises(Invalid):
+        verify(read)
+
+
+def at(value: Json, key: str, change: Callable[[Json], Json]) -> None:
+    """Change all values of a key."""
+    if isinstance(value, dict):
+        for name, part in value.items():
+            value[name] = change(part) if name == key else part
+            at(part, key, change)
+    elif isinstance(value, list):
+        for part in value:
+            at(part, key, change)
+
+
+HUGE = "1" + "0" * 900
+HUGE_IN = (
+    "clipped for every epsilon",
+    "total",
+    "noisy sum, delta",
+    "less larger",
+    "less noisy sum",
+)
+TINY = {"num": [f"1/{HUGE}"], "den": ["1"], "root": 1, "power": 0}
+
+
+@pytest.mark.parametrize("name", HUGE_IN)
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("epsilon", HUGE), ("ratio", HUGE), ("delta", "1e9999999"), ("root", 10**18), ("mu", HUGE),
+        ("", HUGE), ("num", ["0"] * 20_000 + ["1"]), ("parameter", TINY),
+        ("numbers", [10**12]), ("reach", HUGE), ("unit", "every"),
+        ("epsilon", f"1/{HUGE}"), ("radius", HUGE), ("", f"1/{HUGE}"),
+    ],
+    ids=lambda value: str(value)[:12],
+)  # fmt: skip
+def test_huge_numbers_are_refused_or_harmless(name: str, key: str, value: Json) -> None:
+    """Whatever is said of them, it is said soon."""
+    read = certificate(name)
+    at(read, key, lambda _: value)
+    try:
+        verify(read)
+    except Invalid:
+        return
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 2}',
+        '{"a": {"b": 1, "b": 1}}',
+        '{"a": NaN}',
+        '{"a": Infinity}',
+        '{"a": 0.5}',
+        '{"a": 1e5}',
+        "[" * 100_000,
+        '{"a": ' + "9" * 10_000 + "}",
+        "{",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_a_file_is_read_as_it_is_written(text: str, tmp_path: Path) -> None:
+    with pytest.raises(Invalid):
+        parsed(text)
+    path = tmp_path / "certificate.json"
+    path.write_text(text)
+    with pytest.raises(InvalidParameter, match="JSON"):
+        check_certificate(path)
+
+
+def test_certificates_of_another_version_are_refused() -> None:
+    read = certificate("response")
+    for version in (1, 3, None, "2", 2.0):
+        if version == 2.0:
+            continue
+        with pytest.raises(InvalidParameter, match="version"):
+            check_certificate(read | {"version": version})
+
+
+def false_files() -> list[Json]:
+    """All that is refused above by `refused`, for other checkers to be tried on."""
+    module, found = sys.modules[__name__], list[Json]()
+    keep = module.refused
+    module.refused = lambda read, _: found.append(copy.deepcopy(read))  # type: ignore[attr-defined]
+    try:
+        for name, test in list(vars(module).items()):
+            if name.startswith("test_") and not name.startswith(("test_huge", "test_a_file")):
+                _all_cases(test)
+    finally:
+        module.refused = keep  # type: ignore[attr-defined]
+    return found
+
+
+def _all_cases(test: Any) -> None:  # noqa: ANN401
+    """Call a test with all its parameters."""
+    options = []
+    for mark in getattr(test, "pytestmark", ()):
+        names, values = mark.args
+        names = names.split(",") if isinstance(names, str) else names
+        options.append(
+            [dict(zip(names, v if len(names) > 1 else [v], strict=True)) for v in values]
+        )
+    for chosen in product(*options):
+        test(**{key: value for part in chosen for key, value in part.items()})
