@@ -7,7 +7,7 @@ whether it did. Nothing is asserted.
 """
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 
 import environment
@@ -219,19 +219,31 @@ def measurements(
     return found
 
 
+def print_tables(
+    title: str,
+    asked: options.Options,
+    measured: Callable[[Case], list[Measurement]],
+    demanded: Callable[[Case, Sequence[Measurement]], list[Demand]] = demands,
+) -> None:
+    """One block a case, then what was asked and met; and all of it as JSON where wanted."""
+    print(heading(title, environment.description()))
+    results, made = [], []
+    for case in asked.cases:
+        found = measured(case)
+        print(block(case, found) + "\n", flush=True)
+        results += [measurement.as_json() for measurement in found]
+        made += demanded(case, found)
+    print(verdict(made))
+    asked.write({"measurements": results, "demands": [asdict(d) for d in made]})
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     asked = options.parse("Certified brackets, beside the peers.", CASES, arguments)
     tools = (PLD, PRV, *(FINER if asked.full else ()))
-    print(heading("Numerical accounting", environment.description()))
-    results, made = [], []
     known: dict[str, Measurement] = {}
-    for case in asked.cases:
-        found = measurements(case, tools, asked.limit, known)
-        print(block(case, found) + "\n", flush=True)
-        results += [measurement.as_json() for measurement in found]
-        made += demands(case, found)
-    print(verdict(made))
-    asked.write({"measurements": results, "demands": [asdict(d) for d in made]})
+    print_tables(
+        "Numerical accounting", asked, lambda case: measurements(case, tools, asked.limit, known)
+    )
 
 
 if __name__ == "__main__":

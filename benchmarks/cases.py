@@ -59,6 +59,17 @@ def subsampled(sigma: float, rate: float, times: int = 1) -> Part:
     return {"kind": "subsampled", "sigma": sigma, "rate": rate, "times": times}
 
 
+def allocation(sigma: float, steps: int, selected: int = 1, times: int = 1) -> Part:
+    """Epochs in which each record takes part in some of the steps, drawn at random."""
+    return {
+        "kind": "allocation",
+        "sigma": sigma,
+        "steps": steps,
+        "selected": selected,
+        "times": times,
+    }
+
+
 def response(epsilon: float, delta: float = 0.0, times: int = 1) -> Part:
     """Any (ε, δ) guarantee: at its worst, a leaky randomized response."""
     return {"kind": "response", "epsilon": epsilon, "delta": delta, "times": times}

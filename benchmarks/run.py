@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import accounting
 import adult
+import allocation
 import composition
 import environment
 import erm
@@ -16,6 +17,7 @@ import options
 TABLES: dict[str, Callable[[Sequence[str]], None]] = {
     "composition": composition.main,
     "accounting": accounting.main,
+    "allocation": allocation.main,
     "erm": erm.main,
     "adult": adult.main,
 }

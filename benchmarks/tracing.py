@@ -1,6 +1,6 @@
 """What a trace catches, what it lets pass, what it costs; and what it shows of other libraries.
 
-    python benchmarks/tracing.py [--parts flawed honest fine libraries cost] [--audit 0]
+    python benchmarks/tracing.py [--parts flawed honest fine libraries cost sound] [--audit 0]
 
 - `flawed`: every flawed release of the tests: the verdict, the line, executions; with `--audit N`
   beside it the draws a side that `audit` needs, of at most N;
@@ -9,7 +9,8 @@
 - `fine`: noise one per cent too small, by a trace and by audits;
 - `libraries`: OpenDP's measurements, this library's solvers and, where they are installed,
   diffprivlib's tools and models and noise of torch; what is not shown is audited, with `--audit N`;
-- `cost`: a recorded and a replayed call in units of a plain one, in CPU time.
+- `cost`: a recorded and a replayed call in units of a plain one, in CPU time;
+- `sound`: how often `satisfies` fails on correct mechanisms, in 1,000 runs at level 0.05.
 """
 
 # ruff: noqa: ANN401  # data of any kind; what is not installed is left out
@@ -35,7 +36,7 @@ from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.runs import record, replay
 
 _ROUNDS = 25
-PARTS = ("flawed", "honest", "fine", "libraries", "cost")
+PARTS = ("flawed", "honest", "fine", "libraries", "cost", "sound")
 
 
 def line_of(found: Traced) -> str:
@@ -152,6 +153,7 @@ def library_cases() -> Iterator[Case]:
     for module, cases in (
         ("opendp", opendp_cases),
         ("torch", torch_cases),
+        ("opacus", opacus_cases),
         ("solvers", solver_cases),
         ("diffprivlib", diffprivlib_cases),
     ):
@@ -270,6 +272,58 @@ def torch_cases() -> Iterator[Case]:
     yield "torch, two noisy gradient steps", descent, left, right, mu
 
 
+def opacus_cases() -> Iterator[Case]:
+    """Opacus with a linear model; a record with a large gradient is removed, or replaced."""
+    import torch
+    from opacus import GradSampleModule, PrivacyEngine
+    from opacus.optimizers import DPOptimizer
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    def records(*last: list[float]) -> Any:
+        rows = torch.tensor([[1.0, 0.0], [0.0, 9.0], *last])
+        return rows, torch.ones(len(rows))
+
+    def epoch(model: Any, optimizer: Any, batches: Any) -> Any:
+        for x, y in batches:
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(x).squeeze(-1), y).backward()
+            optimizer.step()
+        return model._module.weight.detach().numpy()  # noqa: SLF001  # the model that is private
+
+    def steps(number: int) -> Callable[[Any, Any], Any]:
+        def fit(data: Any, _: Any) -> Any:
+            model = GradSampleModule(nn.Linear(2, 1, bias=False))
+            descent = torch.optim.SGD(model.parameters(), lr=0.1)
+            private = DPOptimizer(
+                descent, noise_multiplier=1.0, max_grad_norm=1.0, expected_batch_size=3
+            )
+            return epoch(model, private, [data] * number)
+
+        return fit
+
+    def engine(data: Any, _: Any) -> Any:
+        model = nn.Linear(2, 1, bias=False)
+        descent = torch.optim.SGD(model.parameters(), lr=0.1)
+        loader = DataLoader(TensorDataset(*data), batch_size=3)
+        return epoch(
+            *PrivacyEngine().make_private(
+                module=model,
+                optimizer=descent,
+                data_loader=loader,
+                noise_multiplier=1.0,
+                max_grad_norm=1.0,
+            )
+        )
+
+    whole, less, other = records([0.0, 9.0]), records(), records([9.0, 0.0])
+    one, two = dpv.GaussianDP(mu=1.0), dpv.GaussianDP(mu=2.0)
+    yield "Opacus, one step of DPOptimizer", steps(1), whole, less, one
+    yield "Opacus, two steps", steps(2), whole, less, dpv.GaussianDP(mu=2**0.5)
+    yield "Opacus, two steps on one budget", steps(2), whole, less, one
+    yield "Opacus, PrivacyEngine, replaced", engine, whole, other, two
+
+
 def solver_cases() -> Iterator[Case]:
     from dpverify.cli.solver_targets import solver, worst_pair
 
@@ -314,6 +368,25 @@ def cost() -> None:
         )
         shown = f"{recorded / plain:8.1f}x {replayed / plain:8.1f}x"
         print(f"{name:32s} {plain * 1e3:9.3f} {shown}")
+
+
+def sound(runs: int = 1000, level: float = 0.05) -> None:
+    """Correct mechanisms as tests, each with as many seeds; all but one use up their claim."""
+    from hypothesis import seed, settings
+
+    from dpverify.testing import PrivacyViolation, satisfies
+    from tests.testing.demo_mechanisms import CORRECT
+
+    failed: Counter[str] = Counter()
+    for number in range(runs):
+        demo = CORRECT[number % len(CORRECT)]
+        test = satisfies(demo.claim, on=demo.on, level=level, samples=1_000)(demo.mechanism)
+        test = seed(number)(settings(database=None, deadline=None, max_examples=30)(test))
+        try:
+            test()
+        except PrivacyViolation:
+            failed[demo.name] += 1
+    print(f"{failed.total()} of {runs} tests failed at level {level}: {dict(failed)}")
 
 
 def in_turn(*calls: Callable[[], object]) -> list[float]:
@@ -385,7 +458,7 @@ def main() -> None:
         if part in {"flawed", "libraries"}:
             {"flawed": flawed, "libraries": libraries}[part](given.audit)
         else:
-            {"honest": honest, "fine": fine, "cost": cost}[part]()
+            {"honest": honest, "fine": fine, "cost": cost, "sound": sound}[part]()
 
 
 if __name__ == "__main__":

@@ -162,9 +162,13 @@ def shown(value: object) -> str:
 def check_member(name: str, value: object, allowed: Iterable[object]) -> None:
     """Raise unless `value` is one of `allowed`."""
     options = list(allowed)
-    if value not in options:
+    try:
+        known = bool(value in options)
+    except (TypeError, ValueError):  # an array is neither equal nor unequal
+        known = False
+    if not known:
         listed = ", ".join(str(option) for option in options)
-        raise InvalidParameter(f"{name}={value!r} must be one of: {listed}")
+        raise InvalidParameter(f"{name}={shown(value)} must be one of: {listed}")
 
 
 def check_nonempty(name: str, value: Iterable[object]) -> None:

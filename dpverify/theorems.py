@@ -232,6 +232,60 @@ POISSON_SUBSAMPLING = Theorem(
     proof="proofs/poisson_subsampling.py",
 )
 
+SHUFFLED_BATCHES = Theorem(
+    name="shuffled-batches",
+    statement=(
+        "If (P, Q) dominates a mechanism when one record of a batch is replaced, it dominates an "
+        "epoch of batches of fixed size in random order. The mean over places of noise moved in "
+        "one of them, against noise that is not moved, is an instance; so is, for Gaussian noise "
+        "moved by s, the mixture p·N(s/2) + (1−p)·N(0) against p·N(−s/2) + (1−p)·N(0), where p is "
+        "the probability that a normal with mean √3/2·s exceeds t − 1 standard normals."
+    ),
+    source=(
+        "Chua et al., ICML 2024 (arXiv 2403.17673), and arXiv 2411.04205, for the upper bound and "
+        "this kind of instance"
+    ),
+    proof="proofs/shuffled_batches.py",
+)
+
+WITH_REPLACEMENT = Theorem(
+    name="with-replacement",
+    statement=(
+        "Let a sample hold j copies of a record with probability wⱼ, and j replaced records move "
+        "Gaussian or Laplace noise B by at most j·s. With η = 1 − w₀, f the profile of Σ wⱼ·B(j·s) "
+        "against B and fⱼ that of B(j·s) against B, at every x = e^ε ≥ 1 the profile is at most "
+        "(1−c)·f(x) + c·Σ wⱼ·fⱼ(y) over j ≥ 1, y = 1 + (x−1)/η and c = x/y; and at most "
+        "the convex envelope of this bound."
+    ),
+    source=(
+        "Balle, Barthe, Gaboardi, NeurIPS 2018, Thms 2 and 10 (arXiv 1807.01647v2), with the first "
+        "term sharper"
+    ),
+    proof="proofs/with_replacement.py",
+)
+
+SEVERAL_RECORDS = Theorem(
+    name="several-records",
+    statement=(
+        "If j of a user's records are drawn with probability wⱼ and j of them move noise by at "
+        "most j·s, then Σ wⱼ·B(j·s) against B dominates when the user is removed, and against "
+        "Σ wⱼ·B(−j·s) when the user is replaced, for Gaussian and Laplace noise B."
+    ),
+    source="Dhaene et al., Insurance Math. Econ. 31, 2002, Thm 7, for comonotonic sums",
+    proof="proofs/several_records.py",
+)
+
+TRUNCATED_POISSON = Theorem(
+    name="truncated-poisson",
+    statement=(
+        "Let τ be the probability that at least B of the other records are drawn. A Poisson sample "
+        "of rate q that is cut down to B records is dominated by the Poisson pair with probability "
+        "1−τ, and by that of twice the shift with probability τ, where it is told which."
+    ),
+    source="after Chua et al., 2024 (arXiv 2411.04205), who add (1 + e^ε)·τ to δ",
+    proof="proofs/truncated_poisson.py",
+)
+
 RANDOM_ALLOCATION = Theorem(
     name="random-allocation",
     statement=(
@@ -240,7 +294,8 @@ RANDOM_ALLOCATION = Theorem(
         "product of Q alone, dominates t steps of which the record takes part in one, drawn at "
         "random; the exchanged pair when a record is added. Its ratio is the mean of t independent "
         "ratios of one step: splitting their masses around their mean bounds it from above, "
-        "merging them from below."
+        "merging them from below. For k steps a record, the product of k such pairs, over blocks "
+        "of steps that add up to t, dominates."
     ),
     source="Feldman, Shenfeld, 2025 (arXiv 2502.08202v4); Shaked, Shanthikumar 2007, Thm 3.A.12",
     proof="proofs/random_allocation.py",
@@ -384,6 +439,20 @@ ALIGNMENT = Theorem(
     ),
     proof="proofs/alignment.py",
 )
+INDUCTION = Theorem(
+    name="induction",
+    statement=(
+        "Take two runs step by step. If at every place the translated noise takes the neighbor's "
+        "run the same way, to numbers that are apart as the next place says, and what a step costs "
+        "is no more than its place has left beyond the next one, then runs of every length are "
+        "aligned, at the cost that the first place has."
+    ),
+    source=(
+        "from alignments, by induction; cf. Zhang, Kifer, POPL 2017 (arXiv 1607.08228v3), where a "
+        "loop keeps a type"
+    ),
+    proof="proofs/induction.py",
+)
 PATH_MASSES = Theorem(
     name="path-masses",
     statement=(
@@ -404,6 +473,113 @@ BERNSTEIN = Theorem(
     ),
     source="Bernstein, 1915; Lane, Riesenfeld, BIT 21, 1981",
     proof="proofs/bernstein.py",
+)
+GROUP_PRIVACY = Theorem(
+    name="group-privacy",
+    statement=(
+        "Datasets k steps apart, each step of which keeps to the profile δ either way, keep to "
+        "Σ e^(ε₁+…+εᵢ₋₁)·δ(εᵢ) at ε = ε₁ + … + ε_k, for every split; noise of a location family "
+        "whose shift is k times as large attains the best split."
+    ),
+    source="Dong, Roth, Su, JRSS B 2022, Thm 2.14 (arXiv 1905.02383v3); Dwork, Roth, 2014, Thm 2.2",
+    proof="proofs/group_privacy.py",
+)
+PRIVATE_SELECTION = Theorem(
+    name="private-selection",
+    statement=(
+        "If only the best of K runs is released, f is the generating function of K and r the least "
+        "f′(1−v)/f′(1−u) over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, "
+        "with ℓ the likelihood ratios in falling order; so ε-DP runs stay (2+η)·ε-DP for a "
+        "negative binomial K of shape η, 3ε-DP for a geometric one."
+    ),
+    source=(
+        "Liu, Talwar, STOC 2019 (arXiv 1811.07971); Papernot, Steinke, ICLR 2022 (arXiv "
+        "2110.03620v2); the weighting of outcomes here sharpens Koskela, Redberg, Wang, ICML 2024"
+    ),
+    proof="proofs/private_selection.py",
+)
+GAUSSIAN_MIXTURE = Theorem(
+    name="gaussian-mixture",
+    statement=(
+        "Gaussian noise on an answer that moves by a random vector of length at most cᵢ, with "
+        "probability wᵢ, is dominated in both directions by Σ wᵢ·N(cᵢ, σ²) against N(0, σ²)."
+    ),
+    source=(
+        "Choquette-Choo, Ganesh, Steinke, Thakurta, ICLR 2024 (arXiv 2310.15526); here by "
+        "comonotone sums"
+    ),
+    proof="proofs/gaussian_mixture.py",
+)
+MATRIX_MECHANISM = Theorem(
+    name="matrix-mechanism",
+    statement=(
+        "C·x + N(0, σ²) is the Gaussian mechanism whose sensitivity is the largest length of "
+        "Σ C[:, j]·u_j over the steps of one record: the root of the largest Σ Xᵢⱼ where "
+        "X = CᵀC ≥ 0; with b bands and samples drawn in turn from b parts of the data, n steps are "
+        "⌈n/b⌉ subsampled Gaussians."
+    ),
+    source=(
+        "Denisov et al., NeurIPS 2022 (arXiv 2202.08312); Choquette-Choo et al., NeurIPS 2023 "
+        "(arXiv 2306.08153v2), Thm 4 and Alg. 2"
+    ),
+    proof="proofs/matrix_mechanism.py",
+)
+BOUNDED_RANGE = Theorem(
+    name="bounded-range",
+    statement=(
+        "The losses of the exponential mechanism lie in a range of length ε, and such pairs are "
+        "dominated by one with δ(ε′) = (1 − e^((ε′−ε)/2))²/(1 − e^(−ε)); no single mechanism "
+        "attains it at every ε′."
+    ),
+    source="Dong, Durfee, Rogers, ICML 2020 (arXiv 1909.13830v2), Lemma 3.4 and Thm 3.1",
+    proof="proofs/bounded_range.py",
+)
+PERMUTE_AND_FLIP = Theorem(
+    name="permute-and-flip",
+    statement=(
+        "The first of the candidates, in random order, whose coin of probability "
+        "exp(ε·(score − best)/(2Δ)) shows heads is an ε-DP choice; ∝ Δ if scores are monotone."
+    ),
+    source="McKenna, Sheldon, NeurIPS 2020 (arXiv 2010.12603), Thm 1",
+    proof="proofs/permute_and_flip.py",
+)
+SHUFFLED_REPORTS = Theorem(
+    name="shuffled-reports",
+    statement=(
+        "One of n shuffled reports, each ε₀-DP, is dominated by (A + Δ, C + 1 − A − Δ) against the "
+        "same with 1 − Δ, where C ~ Bin(n−1, e^(−ε₀)), A ~ Bin(C, ½) and Δ = 1 with probability "
+        "e^ε₀/(1 + e^ε₀)."
+    ),
+    source="Feldman, McMillan, Talwar, FOCS 2021 (arXiv 2012.12803v3), Thm 3.1",
+    proof="proofs/shuffled_reports.py",
+)
+LAST_ITERATE = Theorem(
+    name="last-iterate",
+    statement=(
+        "The last of k noisy steps that contract by c, and that a record moves by s, is μ-GDP with "
+        "μ² = (s·Σ cʲ)²/(σ²·Σ c²ʲ); in a set of diameter D, with (cᵏD + s·Σ cʲ)²/(σ²·Σ c²ʲ) for "
+        "any number k of last steps."
+    ),
+    source="Bok, Su, Altschuler, ICML 2024 (arXiv 2403.00278), Thm 3.1, 4.2 and 4.3",
+    proof="proofs/last_iterate.py",
+)
+DISCRETE_LAPLACE = Theorem(
+    name="discrete-laplace",
+    statement=(
+        "Integer noise with P(k) ∝ e^(−|k|/b) on whole answers of ℓ1 sensitivity Δ is (Δ/b)-DP; "
+        "one coordinate that moves by Δ is the worst case."
+    ),
+    source="Ghosh, Roughgarden, Sundararajan, STOC 2009; here by stochastic order of the loss",
+    proof="proofs/discrete_laplace.py",
+)
+DISCRETE_GAUSSIAN = Theorem(
+    name="discrete-gaussian",
+    statement=(
+        "Integer noise with P(k) ∝ e^(−k²/(2σ²)) on whole answers of ℓ1 sensitivity Δ is "
+        "Δ²/(2σ²)-zCDP; one coordinate that moves by Δ is the worst case."
+    ),
+    source="Canonne, Kamath, Steinke, NeurIPS 2020 (arXiv 2004.00010v6), Thm 4, Prop. 5",
+    proof="proofs/discrete_gaussian.py",
 )
 
 BASIC_FILTER = Theorem(

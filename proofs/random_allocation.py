@@ -1,4 +1,4 @@
-"""Random allocation: one of t steps holds the record.
+"""Random allocation: one of t steps holds the record, or k of them.
 
 Let a step without the record have the distribution A and with it B, given what was seen before; both
 come from (Q, P) by one kernel, since (P, Q) dominates (B, A). Draw Z₁, …, Z_t from the product with P in
@@ -9,7 +9,14 @@ two is (Y₁ + … + Y_t)/t, with Yᵢ = dP/dQ of one step each, independent.
 
 A profile is x ↦ E(R − x)₊, so domination is the convex order of the ratios. (r − x)₊ is convex in r:
 splitting a mass around its mean raises it, merging masses lowers it. And E(Y + Z − x)₊ is the mean over Z
-of E(Y − (x − Z))₊, so it grows with the profile of Y: sums of independent ratios keep the order.
+of E(Y − (x − Z))₊, so it grows with the profile of Y: sums of independent ratios keep the order; so do
+products, as E(Y·Z − x)₊ is the mean of Z·E(Y − x/Z)₊.
+
+With a set S of k steps instead of one, the kernels are the same, and the ratio is the mean of the products
+over S of Yᵢ. Cut the steps at random into k blocks of sizes m₁ + … + m_k = t and choose one step in each:
+by symmetry all sets are equally likely. So the ratio is the mean, over all cuts, of products of means over
+blocks, and by convexity its profile is at most that of one such product. From below, whatever is computed
+from all outputs, such as a sum over the steps, shows no more than the outputs themselves.
 """
 
 from fractions import Fraction
@@ -122,6 +129,37 @@ def _sum(first: Masses, second: Masses) -> Masses:
     return found
 
 
+def cuts_make_all_sets_equally_likely(steps: int = 5) -> Step:
+    """The mean over cuts into blocks of 2 and 3 of (Σ over one)·(Σ over the other)/6 is e₂/C(5, 2)."""
+    y = sp.symbols(f"y0:{steps}", positive=True)
+    cuts = list(combinations(range(steps), 2))
+    total = sp.Integer(0)
+    for block in cuts:
+        rest = [i for i in range(steps) if i not in block]
+        total += sum(y[i] for i in block) * sum(y[i] for i in rest) / (2 * 3)
+    symmetric = sum(y[i] * y[j] for i, j in combinations(range(5), 2)) if steps >= 5 else y[0]
+    holds = same(total / len(cuts), symmetric / 10)
+    return Step("random cuts", Evidence.SYMBOLIC, holds, "all ratios, 2 of 5 steps")
+
+
+def several_steps_lie_between(factor: float = 1.0) -> Step:
+    """Both of two steps is the mechanism twice: `AllocationPair` holds N(√2) against N(0) between its ends."""
+    holds, count = True, 0
+    truth = GaussianPair(Fraction(2))
+    with ctx.workprec(128):
+        pair = AllocationPair(GaussianPair(Fraction(1)), 2, 2)
+        for epsilon, side in product((0.0, 0.25, 1.0), (pair, pair.reversed)):
+            exact = truth.profile_ball(ball(epsilon)) * factor
+            low, high = (
+                side.lower.profile_ball(ball(epsilon)),
+                side.upper.profile_ball(ball(epsilon)),
+            )
+            holds &= bool(low.lower() <= exact <= high.upper())
+            holds &= bool(high.upper() - low.lower() < 1e-3)
+            count += 1
+    return Step("`AllocationPair`, both steps", Evidence.CERTIFIED, holds, f"{count} points")
+
+
 def the_library_brackets_one_step(factor: float = 1.0) -> Step:
     """`AllocationPair.lower` and `.upper` at t = 1 against the closed forms of the noise."""
     holds, count = True, 0
@@ -147,7 +185,9 @@ PROOF = Proof(
         adaptive_runs_are_dominated,
         splits_raise_and_merges_lower,
         sums_keep_the_order,
+        cuts_make_all_sets_equally_likely,
         the_library_brackets_one_step,
+        several_steps_lie_between,
     ),
     uses=(BLACKWELL, POST_PROCESSING, EXACT_PROFILE),
     mutations={
@@ -155,6 +195,8 @@ PROOF = Proof(
         "the record in both steps": lambda: adaptive_runs_are_dominated(in_both=True),
         "merging raises": lambda: splits_raise_and_merges_lower(sign=-1),
         "sums turn the order around": lambda: sums_keep_the_order(exchanged=True),
+        "one step more to cut": lambda: cuts_make_all_sets_equally_likely(steps=6),
         "a tenth more": lambda: the_library_brackets_one_step(factor=1.1),
+        "a tenth more, twice": lambda: several_steps_lie_between(factor=1.1),
     },
 )

@@ -44,8 +44,8 @@ def _sparse(bar: float, noise: float, stop: int | None) -> Callable[[Any, int, R
     """Which answers reach a noisy threshold 0.5; −1 after `stop` of them did."""
 
     def draw(data: Data, size: int, rng: Rng) -> NDArray[Any]:
-        threshold = 0.5 + rng.laplace(0.0, bar, (size, 1))
-        noisy = data + (rng.laplace(0.0, noise, (size, len(data))) if noise else 0.0)
+        threshold = 0.5 + rng.laplace(0.0, bar, (size, 1))  # flaw
+        noisy = data + (rng.laplace(0.0, noise, (size, len(data))) if noise else 0.0)  # flaw
         above = noisy >= threshold
         if stop is None:
             return above.astype(np.int8)
@@ -57,7 +57,7 @@ def _sparse(bar: float, noise: float, stop: int | None) -> Callable[[Any, int, R
 
 def _sparse_with_value(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """Variant 3: the first noisy answer above the threshold, and the answers before it below."""
-    noisy = data + rng.laplace(0.0, 2.0, (size, len(data)))
+    noisy = data + rng.laplace(0.0, 2.0, (size, len(data)))  # flaw
     above = noisy >= 0.5 + rng.laplace(0.0, 2.0, (size, 1))
     first = np.where(above.any(axis=1), above.argmax(axis=1), len(data))[:, None]
     index = np.arange(len(data))
@@ -66,33 +66,33 @@ def _sparse_with_value(data: Data, size: int, rng: Rng) -> NDArray[Any]:
 
 
 def _noisy_max_value(data: Data, size: int, rng: Rng) -> NDArray[Any]:
-    noisy = data + rng.laplace(0.0, 2.0, (size, len(data)))
+    noisy = data + rng.laplace(0.0, 2.0, (size, len(data)))  # flaw
     largest: NDArray[Any] = noisy.max(axis=1)
     return largest
 
 
 def _laplace(scale: float) -> Callable[[Any, int, Rng], NDArray[Any]]:
-    return lambda data, size, rng: data + rng.laplace(0.0, scale, (size, *np.shape(data)))
+    return lambda data, size, rng: data + rng.laplace(0.0, scale, (size, *np.shape(data)))  # flaw
 
 
 def _seeded(data: Data, size: int, _rng: Rng) -> NDArray[Any]:
     """Every release draws its noise from a generator that starts at the same seed."""
-    return np.full(size, data + np.random.default_rng(0).laplace())
+    return np.full(size, data + np.random.default_rng(0).laplace())  # flaw
 
 
 def _clipped_after(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """A sum of records that were to be clipped to [0, 1]; only the noisy sum is clipped."""
-    return np.clip(np.sum(data) + rng.laplace(0.0, 1.0, size), 0.0, 10.0)
+    return np.clip(np.sum(data) + rng.laplace(0.0, 1.0, size), 0.0, 10.0)  # flaw
 
 
 def _rare_branch(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """One release in fifty skips the noise."""
     noisy = data + rng.laplace(0.0, 1.0, size)
-    return np.where(rng.random(size) < 0.02, data, noisy)
+    return np.where(rng.random(size) < 0.02, data, noisy)  # flaw
 
 
 def _gaussian(data: Data, size: int, rng: Rng) -> NDArray[Any]:
-    return data + rng.standard_normal(size) * 2.0
+    return data + rng.standard_normal(size) * 2.0  # flaw
 
 
 _UP, _DOWN = np.repeat([0.0, 1.0], 5), np.repeat([1.0, 0.0], 5)
@@ -214,7 +214,7 @@ FLAWED = (
 def _gaussian_of(sigma: float) -> Callable[[Any, int, Rng], NDArray[Any]]:
     """Rounded to a grid of 2^-20, so that only real numbers are judged."""
     return lambda data, size, rng: (
-        np.round((data + sigma * rng.standard_normal(size)) * _FINE) / _FINE
+        np.round((data + sigma * rng.standard_normal(size)) * _FINE) / _FINE  # flaw
     )
 
 
@@ -224,7 +224,7 @@ def _approximate_minima(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     Which side it stops on depends on the data. σ₂ is as printed.
     """
     exact = -1e-3 * rng.standard_normal(size)  # L is so small that σ₁ = 1e-3
-    stopped: NDArray[Any] = exact + np.sign(np.sum(data))
+    stopped: NDArray[Any] = exact + np.sign(np.sum(data))  # flaw
     noise = (1.0 + math.sqrt(2.0 * math.log(1.0 / 0.1))) / 4.0  # δ₂ = 0.1, ε₂ = 4
     released: NDArray[Any] = stopped + noise * rng.standard_normal(size)
     return released
@@ -237,7 +237,7 @@ def _one_branch(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """
     width = 1.0 if data else 0.5
     uniform = rng.random(size)
-    x = np.where(rng.random(size) < 0.5, uniform, -width * uniform)
+    x = np.where(rng.random(size) < 0.5, uniform, -width * uniform)  # flaw
     return np.round(x * x * _FINE) / _FINE
 
 
@@ -245,13 +245,13 @@ def _printed_exponent(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """θ in {0, 1} with weights exp(−(εn/2)·Σ1[θ ≠ x]), where the mean belongs; e^ε = 4."""
     exponents = math.log(2.0) * len(data) * np.array([np.sum(data != 0), np.sum(data != 1)])
     odds = math.exp(exponents[0] - exponents[1])
-    return (rng.random(size) < odds / (1.0 + odds)).astype(np.int8)
+    return (rng.random(size) < odds / (1.0 + odds)).astype(np.int8)  # flaw
 
 
 def _growing_noise(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """Density ∝ e^(+ε|z|/(2·GS)), which exists on a box alone: |z| ≤ 8, by inversion."""
     rate = 0.5
-    length = np.log1p(rng.random(size) * math.expm1(8.0 * rate)) / rate
+    length = np.log1p(rng.random(size) * math.expm1(8.0 * rate)) / rate  # flaw
     noisy = data + np.where(rng.random(size) < 0.5, -length, length)
     return np.round(noisy * _FINE) / _FINE
 
@@ -268,7 +268,7 @@ def _logistic_step(outside: bool, variance: float) -> Callable[[Any, int, Rng], 
         gradient = -data / (1.0 + math.exp(float(data @ start)))
         noise = math.sqrt(variance) * rng.standard_normal((size, 2))
         moved = start - eta * gradient
-        stepped = moved + noise if outside else moved - eta * noise
+        stepped = moved + noise if outside else moved - eta * noise  # flaw
         told: NDArray[Any] = np.round(stepped.sum(axis=1) * _FINE) / _FINE
         return told
 
@@ -283,7 +283,7 @@ def _regularizer_of_14_6(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """
     regularization = 2.0 * math.log(2.0) / 100.0
     length, angle = rng.gamma(2.0, 4.0, size), rng.random(size) * 2.0 * math.pi
-    noise = length * np.sin(angle)
+    noise = length * np.sin(angle)  # flaw
     low, high = np.full(size, -1e6), np.full(size, 1e6)
     for _ in range(80):  # θ₂ solves w·θ/√(1 + θ²) + λ·θ + b = 0, whose left side rises with θ
         middle = (low + high) / 2.0

@@ -50,6 +50,9 @@ def subject(part: dict[str, Any]) -> Composable:
             return dpv.Laplace(scale=part["scale"])
         case "subsampled":
             return dpv.Subsampled(dpv.Gaussian(sigma=part["sigma"]), rate=part["rate"])
+        case "allocation":
+            noise = dpv.Gaussian(sigma=part["sigma"])
+            return dpv.RandomAllocation(noise, steps=part["steps"], selected=part["selected"])
         case "response":
             return dpv.ApproxDP(epsilon=part["epsilon"], delta=part["delta"])
         case _:

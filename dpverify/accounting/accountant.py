@@ -7,6 +7,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
+from dpverify.accounting import deadline, record
 from dpverify.accounting.comparison import Comparison, Row
 from dpverify.accounting.growth import Growth
 from dpverify.accounting.parts import (
@@ -14,6 +15,7 @@ from dpverify.accounting.parts import (
     Part,
     Parts,
     gaussian_parts,
+    grouped,
     leaky_parts,
     merged,
     part_of,
@@ -80,22 +82,54 @@ class Accountant:
         object.__setattr__(grown, "_grown", growth)
         return grown
 
-    def epsilon(self, delta: float, *, tolerance: float = 1e-3) -> Bracket:
+    def to_json(self) -> str:
+        """The whole accountant as text, without loss; parts must be of the library's own kinds."""
+        return record.written(self.relation, self.parts)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Accountant":
+        """The accountant that `to_json` wrote; damaged and foreign texts are refused."""
+        relation, parts = record.read(text)
+        return cls(relation=relation).extended(*parts)
+
+    def group(self, size: int) -> "Accountant":
+        """The accountant for datasets that differ in up to `size` records.
+
+        Exact for noise whose shift grows with the group, Gaussian, Laplace and discrete, and for
+        pure guarantees; other pairs are bounded by their profile from above, and from below by
+        what one record costs. zCDP grows with the square of the size. Each part is grouped by
+        itself, so the answer holds for adaptive compositions as well.
+        """
+        size = as_count("size", size)
+        parts = (
+            Part(grouped(part.seen, size), part.times, f"{part.label}, group of {size}")
+            for part in self.parts
+        )
+        return self if size == 1 else Accountant(relation=self.relation).extended(*parts)
+
+    def epsilon(
+        self, delta: float, *, tolerance: float = 1e-3, seconds: float | None = None
+    ) -> Bracket:
         """Bracket around the smallest ε that holds at δ.
 
-        As narrow as floats allow where a closed form is known, else no wider than `tolerance`.
+        As narrow as floats allow where a closed form is known, else no wider than `tolerance`;
+        after `seconds`, as narrow as it is by then, which `Bracket.assumes` says.
         Where a part is a zCDP or Rényi guarantee, which has no single worst pair, the upper end
         is the best that the rules give and the lower end is attained by some mechanism.
         """
         delta = as_between("delta", delta, 0.0, 1.0)
         tolerance = as_positive("tolerance", tolerance)
-        return self._asked("epsilon", delta, tolerance)
+        with deadline.time_limit(seconds):
+            return self._asked("epsilon", delta, tolerance)
 
-    def delta(self, epsilon: float, *, tolerance: float = 1e-3) -> Bracket:
+    def delta(
+        self, epsilon: float, *, tolerance: float = 1e-3, seconds: float | None = None
+    ) -> Bracket:
         """Bracket around the smallest δ that holds at ε; `tolerance` is relative to it."""
         epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
         tolerance = as_positive("tolerance", tolerance)
-        return self._asked("delta", epsilon, tolerance)
+        with deadline.time_limit(seconds):
+            return self._asked("delta", epsilon, tolerance)
 
     def _asked(self, unknown: Literal["epsilon", "delta"], at: float, tolerance: float) -> Bracket:
         """The answer at `at`; if `at` is not a float, a bracket for both floats around it.
@@ -121,9 +155,17 @@ class Accountant:
         return Bracket(question.of(least).lower, found.upper, GAUSSIAN_COMPOSITION)
 
     def compare(
-        self, *, delta: float | None = None, epsilon: float | None = None, tolerance: float = 1e-3
+        self,
+        *,
+        delta: float | None = None,
+        epsilon: float | None = None,
+        tolerance: float = 1e-3,
+        seconds: float | None = None,
     ) -> Comparison:
-        """Every rule that applies, side by side, at one δ or at one ε."""
+        """Every rule that applies, side by side, at one δ or at one ε.
+
+        Rules that `seconds` leave no time for are named in `Comparison.skipped`.
+        """
         tolerance = as_positive("tolerance", tolerance)
         if delta is None and epsilon is not None:
             epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
@@ -138,7 +180,9 @@ class Accountant:
             )
         if not self.parts:
             raise InvalidParameter("parts=() must not be empty: compose something first")
-        return Comparison(question.unknown, question.at, _rows(self.parts, question))
+        with deadline.time_limit(seconds):
+            rows, skipped = _rows(self.parts, question)
+        return Comparison(question.unknown, question.at, rows, skipped)
 
 
 def _reaches(pair: Pair, question: Question, lower: float) -> bool:
@@ -148,9 +192,15 @@ def _reaches(pair: Pair, question: Question, lower: float) -> bool:
     return at_least(lambda: pair.profile_ball(ball(lower)) - ball(question.at), 0.0)
 
 
-def _rows(parts: Parts, question: Question, rules: Iterable[Rule] = RULES) -> tuple[Row, ...]:
-    rows = []
+def _rows(
+    parts: Parts, question: Question, rules: Iterable[Rule] = RULES
+) -> tuple[tuple[Row, ...], tuple[str, ...]]:
+    """The answers of the rules, and the names of those for which no time was left."""
+    rows, skipped = [], []
     for rule in rules:
+        if rule is not BASIC and deadline.is_over():
+            skipped.append(rule.name)
+            continue
         answer = answer_of(rule, parts, question)
         match answer:
             case None:
@@ -160,15 +210,28 @@ def _rows(parts: Parts, question: Question, rules: Iterable[Rule] = RULES) -> tu
             case upper:
                 bracket = Bracket(0.0, upper, rule.theorem)
                 rows.append(Row(rule.name, rule.theorem, bracket, exact=False))
-    return tuple(rows)
+    return tuple(rows), tuple(skipped)
+
+
+def _answer(parts: Parts, question: Question) -> Bracket:
+    """The answer, remembered unless a time limit may have widened it."""
+    if not deadline.is_limited():
+        return _found(parts, question)
+    found = _found.__wrapped__(parts, question)
+    if deadline.OUT_OF_TIME not in found.assumes:
+        return found
+    # Something was left undone: what adds up at once may bound it better.
+    upper = min([found.upper, *(row.upper for row in _rows(parts, question, (BASIC,))[0])])
+    return replace(found, lower=min(found.lower, upper), upper=upper)
 
 
 @lru_cache(maxsize=256)
-def _answer(parts: Parts, question: Question) -> Bracket:
+def _found(parts: Parts, question: Question) -> Bracket:
     if not parts:
         return Bracket(0.0, 0.0, EXACT_PROFILE)
-    if len(parts) == 1 and parts[0].times == 1 and isinstance(parts[0].seen, Pair):
-        return question.of(parts[0].seen)
+    one = parts[0].seen if len(parts) == 1 and parts[0].times == 1 else None
+    if isinstance(one, Pair) and not one.gap:
+        return question.of(one)
     pure = _pure(parts, question)
     if pure is not None:
         return pure
@@ -178,19 +241,22 @@ def _answer(parts: Parts, question: Question) -> Bracket:
         if isinstance(found, Bracket):
             return found
     # Some part has no single worst pair: bound from above by the rules, from below by an instance.
-    rows = _rows(parts, question, (RDP, BASIC))
+    rows, _ = _rows(parts, question, (RDP, BASIC))
     lower = _answer(_instance(parts), question).lower
+    notes = (deadline.OUT_OF_TIME,) if deadline.is_over() else ()
     if not rows:
         worst = math.inf if question.unknown == "epsilon" else 1.0
-        return Bracket(lower, worst)
+        return Bracket(lower, worst, None, notes)
     best = min(rows, key=lambda row: row.upper)
-    return Bracket(min(lower, best.upper), best.upper, best.theorem)
+    return Bracket(min(lower, best.upper), best.upper, best.theorem, notes)
 
 
 def _pure(parts: Parts, question: Question) -> Bracket | None:
     """At δ = 0 largest losses add up: the likeliest outcome of each pair may occur in every run."""
     pairs = [(part.pair, part.times) for part in parts if part.pair is not None]
     if question.unknown == "delta" or question.at > 0 or len(pairs) < len(parts):
+        return None
+    if any(pair.gap for pair, _ in pairs):
         return None
     sides = [[pair for pair, _ in pairs], [pair.reversed for pair, _ in pairs]]
     if any(pair.is_limit_known and pair.singular_mass > 0 for side in sides for pair in side):

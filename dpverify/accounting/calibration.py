@@ -1,18 +1,20 @@
-"""Noise for a budget: the inverse of composition."""
+"""Noise for a budget, and how much of anything else it allows: the inverse of composition."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from dpverify.accounting import deadline
 from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.budgets import Budget, Budgeted, as_budget
 from dpverify.accounting.parts import Composable
 from dpverify.errors import InvalidParameter, as_count, as_positive
-from dpverify.guarantees import ApproxDP, Bracket, PureDP
+from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
 
-Budget: TypeAlias = PureDP | ApproxDP
-Factory: TypeAlias = Callable[[float], Composable]
+Factory: TypeAlias = Callable[[Any], "Composable | Accountant"]
+"""What a number makes: a mechanism, a guarantee, or a whole accountant."""
 
 _FARTHEST = 2.0**200  # noise scales are searched between 2^-200 and 2^200
 _COARSE = 0.1  # precision asked for while looking for the order of magnitude
@@ -21,6 +23,7 @@ _SHARP = 2.0**-46
 _DIGITS = 1e-12
 _ATTEMPTS = 8
 _LARGE = 50.0
+_FINEST = 1e-9  # precision at which whole numbers that brackets cannot tell apart are given up
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +44,18 @@ class Calibration:
         return 1 - self.insufficient / self.noise
 
 
-def calibrate(
+def calibrate(  # noqa: PLR0913  # keywords with defaults
     factory: Factory,
     *,
     budget: Budget,
     relation: Relation,
     times: int = 1,
     precision: float = 1e-4,
+    seconds: float | None = None,
 ) -> float:
     """The smallest noise scale s such that `times` runs of `factory(s)` stay within the budget.
 
+    The budget is a guarantee of any kind, an `AttackRisk`, or a list of these: all must hold.
     More noise must mean more privacy. The result meets the budget for certain, and less than
     (1 − precision) of it certainly does not; where closed forms apply it is exact to 12 digits.
     Where no single pair is known to be the worst (batches without replacement, zCDP), it is the
@@ -63,40 +68,154 @@ def calibrate(
     4.224679
     """
     return calibration(
-        factory, budget=budget, relation=relation, times=times, precision=precision
+        factory,
+        budget=budget,
+        relation=relation,
+        times=times,
+        precision=precision,
+        seconds=seconds,
     ).noise
 
 
-def calibration(
+def calibration(  # noqa: PLR0913  # likewise
     factory: Factory,
     *,
     budget: Budget,
     relation: Relation,
     times: int = 1,
     precision: float = 1e-4,
+    seconds: float | None = None,
 ) -> Calibration:
-    """`calibrate` with its evidence."""
+    """`calibrate` with its evidence.
+
+    After `seconds` costs are known by what adds up at once only: the noise still meets the budget,
+    but may be far from the smallest, and `spent.assumes` says so.
+    """
     times = as_count("times", times)
     precision = as_positive("precision", precision)
-    if not isinstance(budget, PureDP | ApproxDP):
-        raise InvalidParameter(
-            f"budget={budget!r} must be a PureDP or an ApproxDP, such as "
-            "ApproxDP(epsilon=1, delta=1e-6)"
-        )
+    kept = as_budget(budget)
+    _check_factory(factory, "noise", "lambda s: Gaussian(sigma=s)")
+    search = _Search(factory, kept, Relation.parse(relation), times)
+    with deadline.time_limit(seconds):
+        low, high = search.narrowed(*search.start(), precision)
+        high = search.rounded(low, high, precision)
+    return Calibration(high.noise, high.spent, low.noise if low.breaks else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Largest:
+    """The largest number found, what it spends, and the least one known to break the budget.
+
+    `spent.upper` is within the budget; `beyond` is ∞ where nothing more is allowed to be asked.
+    """
+
+    value: float
+    spent: Bracket
+    beyond: float
+
+
+def largest(  # noqa: PLR0913  # likewise
+    factory: Factory,
+    *,
+    budget: Budget,
+    relation: Relation,
+    most: float,
+    whole: bool = False,
+    precision: float = 1e-4,
+    seconds: float | None = None,
+) -> Largest:
+    """The largest number up to `most` with which `factory(number)` stays within the budget.
+
+    Steps, epochs, a batch or a rate: larger must mean less privacy. If a `whole` number is looked
+    for, from 1 on, the next one breaks the budget for certain wherever brackets can tell; else the
+    result is exact to `precision`.
+
+    >>> from dpverify.guarantees import GaussianDP
+    >>> start = Accountant(relation=Relation.ADD_REMOVE)
+    >>> found = largest(
+    ...     lambda steps: start.compose(GaussianDP(0.1), times=steps),
+    ...     budget=ApproxDP(epsilon=1.0, delta=1e-6),
+    ...     relation=Relation.ADD_REMOVE,
+    ...     most=10**6,
+    ...     whole=True,
+    ... )
+    >>> found.value, found.beyond
+    (5, 6)
+    """
+    most = as_count("most", most) if whole else as_positive("most", most)
+    precision = as_positive("precision", precision)
+    kept = as_budget(budget)
+    _check_factory(
+        factory, "number to look for", "lambda steps: accountant.compose(…, times=steps)"
+    )
+    with deadline.time_limit(seconds):
+        if whole:
+            return _Counts(factory, kept, Relation.parse(relation)).found(int(most), precision)
+        # More of it is less "noise": s ≥ 1 stands for most/s.
+        search = _Search(lambda s: factory(most / s), kept, Relation.parse(relation), 1)
+        first = search.trial(1.0, precision)
+        if first.meets:
+            return Largest(most, first.spent, math.inf)
+        low, high = search.narrowed(*search.start(), precision)
+    return Largest(most / high.noise, high.spent, most / low.noise if low.breaks else math.inf)
+
+
+def _check_factory(factory: object, of: str, example: str) -> None:
     if not callable(factory):
         raise InvalidParameter(
-            f"factory={factory!r} must be a function of the noise, such as "
-            "lambda s: Gaussian(sigma=s)"
+            f"factory={factory!r} must be a function of the {of}, such as {example}"
         )
-    if budget.epsilon == math.inf or (isinstance(budget, ApproxDP) and budget.delta == 1):
-        raise InvalidParameter(
-            f"budget={budget!r} must have a finite epsilon and a delta below 1: no noise is needed "
-            "otherwise"
-        )
-    search = _Search(factory, budget, Relation.parse(relation), times)
-    low, high = search.narrowed(*search.start(), precision)
-    high = search.rounded(low, high, precision)
-    return Calibration(high.noise, high.spent, low.noise if low.breaks else 0.0)
+
+
+def _spent(
+    factory: Factory, number: float, budget: Budgeted, run: "tuple[Relation, int, float]"
+) -> "_Trial":
+    """What `times` runs of what the number makes spend of the budget."""
+    relation, times, precision = run
+    accountant = Accountant(relation=relation).compose(factory(number), times=times)
+    return _Trial(number, *budget.spent(accountant, precision))
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """Search among whole numbers."""
+
+    factory: Factory
+    budget: Budgeted
+    relation: Relation
+
+    def trial(self, number: int, precision: float) -> "_Trial":
+        """Known well enough to say whether the budget is met, if brackets can tell."""
+        while True:
+            found = _spent(self.factory, number, self.budget, (self.relation, 1, precision))
+            decided = found.meets or found.breaks or found.is_open or deadline.is_over()
+            if decided or precision < _FINEST:
+                return found
+            precision /= 8.0
+
+    def found(self, most: int, precision: float) -> Largest:
+        least = self.trial(1, _COARSE)
+        if not least.meets:
+            raise InvalidParameter(
+                f"budget={_shown(self.budget)} must allow at least 1, and does not"
+            )
+        low, step = least, 1
+        high: _Trial | None = None
+        while high is None and low.noise < most:
+            step = min(2 * step, most)
+            there = self.trial(step, _COARSE)
+            low, high = (there, None) if there.meets else (low, there)
+        if high is None:
+            return Largest(most, low.spent, math.inf)
+        while high.noise - low.noise > 1:
+            middle = int(low.noise + high.noise) // 2
+            there = self.trial(middle, precision)
+            low, high = (there, high) if there.meets else (low, there)
+        return Largest(int(low.noise), low.spent, high.noise if high.breaks else math.inf)
+
+
+def _shown(budget: Budgeted) -> object:
+    return getattr(budget, "guarantee", budget)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,22 +271,13 @@ class _Search:
     """Root search in ln(noise), keeping a trial that breaks the budget and one that meets it."""
 
     factory: Factory
-    budget: Budget
+    budget: Budgeted
     relation: Relation
     times: int
 
     def trial(self, noise: float, precision: float) -> _Trial:
-        """What `times` runs cost in ε; or in δ where the budget has ε = 0."""
-        accountant = Accountant(relation=self.relation)
-        accountant = accountant.compose(self.factory(noise), times=self.times)
-        delta = self.budget.delta if isinstance(self.budget, ApproxDP) else 0.0
-        epsilon = self.budget.epsilon
-        if epsilon == 0:
-            spent = accountant.delta(epsilon, tolerance=precision / 4)
-            return _Trial(noise, spent, delta, spent.upper * precision / 4)
-        # ε falls at least like 1/noise near the root, so this much of ε is worth less noise.
-        tolerance = precision * epsilon / 4
-        return _Trial(noise, accountant.epsilon(delta, tolerance=tolerance), epsilon, tolerance)
+        run = self.relation, self.times, precision
+        return _spent(self.factory, noise, self.budget, run)
 
     def start(self) -> tuple[_Trial, _Trial]:
         """A trial that breaks the budget, or does not provably meet it, and one that meets it."""
@@ -187,7 +297,7 @@ class _Search:
         noise = trial.noise * factor
         if not 1 / _FARTHEST <= noise <= _FARTHEST:
             why = "no noise is enough" if factor > 1 else "even the least noise is more than enough"
-            raise InvalidParameter(f"budget={self.budget!r} must fit the mechanism: {why}")
+            raise InvalidParameter(f"budget={_shown(self.budget)!r} must fit the mechanism: {why}")
         return self.trial(noise, _COARSE)
 
     def narrowed(self, low: _Trial, high: _Trial, precision: float) -> tuple[_Trial, _Trial]:

@@ -26,11 +26,15 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The rows of all rules that apply, for ε at a δ or for δ at an ε."""
+    """The rows of all rules that apply, for ε at a δ or for δ at an ε.
+
+    `skipped` names the rules that a time limit left out.
+    """
 
     unknown: Literal["epsilon", "delta"]
     at: float
     rows: tuple[Row, ...]
+    skipped: tuple[str, ...] = ()
 
     @property
     def tightest(self) -> Row:
@@ -52,6 +56,8 @@ class Comparison:
             f"{row.rule:<26}{f'{row.upper:.7g}' + marks.get(id(row), ''):<27}{row.theorem.name}"
             for row in self.rows
         ]
+        if self.skipped:
+            lines.append(f"no time was left for: {', '.join(self.skipped)}")
         return "\n".join([head, *lines])
 
     def _repr_html_(self) -> str:
@@ -73,6 +79,7 @@ class Comparison:
             "unknown": self.unknown,
             "at": self.at,
             "tightest": self.tightest.rule,
+            "skipped": list(self.skipped),
             "rows": [
                 {
                     "rule": row.rule,

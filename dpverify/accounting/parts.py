@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from flint import arb
 
-from dpverify.balls import ball
+from dpverify.balls import ball, enclose
 from dpverify.claims import Claim, HasClaim, HasPair
-from dpverify.errors import InvalidParameter, as_count, check_instance, settle
+from dpverify.errors import InvalidParameter, NotSupported, as_count, check_instance, settle
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
@@ -96,6 +96,21 @@ def _seen(subject: Guarantee | Pair) -> Pair | ZeroConcentratedDP | RenyiDP:
         case _:
             raise InvalidParameter(
                 f"part={subject!r} must be a guarantee, a claim, a pair, or have pair(relation)"
+            )
+
+
+def grouped(
+    seen: Pair | ZeroConcentratedDP | RenyiDP, size: int
+) -> Pair | ZeroConcentratedDP | RenyiDP:
+    """What a group of `size` records sees of a part. [BS16 Prop. 1.9 for zCDP]"""
+    match seen:
+        case Pair():
+            return seen.grouped(size)
+        case ZeroConcentratedDP(rho=rho):
+            return ZeroConcentratedDP(rho=enclose(lambda: ball(rho) * size**2)[1])
+        case _:
+            raise NotSupported(
+                f"part={seen!r} must be a pair or zCDP: one Rényi order says too little of groups"
             )
 
 

@@ -35,6 +35,8 @@ _NEAR = (
     2.0**-20,
     2.0**-10,
 )  # relative widths tried to enclose the minimizer; squares cost
+_REACHES = (2.0**-44, 2.0**-40)  # relative, above an approximate bound
+_LEAST_RATE, _LEAST_LOG = -690.0, -745.0
 _LOGITS = (-690.0, 36.0)
 _TINY = math.exp(_LOGITS[0])  # a smaller share cannot be told from 0 in floats, and need not be
 
@@ -63,7 +65,8 @@ def renyi_epsilon(order: float, divergence: float, delta: float) -> float:
     if delta == 0 or math.isinf(divergence):
         return math.inf
     ceiling = simple_epsilon(order, divergence, delta)
-    return first_float(lambda e: _Line(order, e, delta).excludes(divergence), 0.0, ceiling)
+    near = approximate_epsilon(order, divergence, delta)
+    return _first(lambda e: _Line(order, e, delta).excludes(divergence), 0.0, near, ceiling)
 
 
 @lru_cache(maxsize=4096)
@@ -77,8 +80,18 @@ def renyi_delta(order: float, divergence: float, epsilon: float) -> float:
         return LeakyResponsePair(ApproxDP(epsilon=divergence)).delta(epsilon)
     if epsilon == math.inf:
         return 0.0
+    near = math.exp(approximate_log_delta(order, divergence, epsilon))
     smallest = math.ulp(0.0)
-    return first_float(lambda d: _Line(order, epsilon, d).excludes(divergence), smallest, 1.0)
+    return _first(lambda d: _Line(order, epsilon, d).excludes(divergence), smallest, near, 1.0)
+
+
+def _first(holds: Callable[[float], bool], low: float, near: float, high: float) -> float:
+    """A float of which `holds` is certain, within 13 digits of the smallest if `near` is good."""
+    for reach in _REACHES:
+        above = max(near * (1 + reach), low)
+        if above < high and holds(above):
+            return above
+    return first_float(holds, low, high)
 
 
 @lru_cache(maxsize=256)
@@ -99,21 +112,66 @@ def largest_divergence(order: float, epsilon: float, delta: float) -> float:
 
 @lru_cache(maxsize=4096)
 def approximate_epsilon(order: float, divergence: float, delta: float) -> float:
-    """`renyi_epsilon` in plain floats, for searching over orders only."""
-    ceiling = simple_epsilon(order, divergence, delta)
-    return _zero(lambda epsilon: _Line(order, epsilon, delta).gap(divergence), 0.0, ceiling)
+    """`renyi_epsilon` in plain floats, for searching over orders and for starting points only."""
+    ceiling, log_delta = simple_epsilon(order, divergence, delta), math.log(delta)
+    if approximate_log_delta(order, divergence, 0.0) <= log_delta:
+        return 0.0
+
+    def excess(epsilon: float) -> float:
+        return approximate_log_delta(order, divergence, epsilon) - log_delta
+
+    return brent(excess, 0.0, ceiling, 1e-12) if excess(ceiling) < 0 else ceiling
 
 
 @lru_cache(maxsize=4096)
 def approximate_log_delta(order: float, divergence: float, epsilon: float) -> float:
-    """Ln of `renyi_delta` in plain floats, for searching over orders only."""
-    return _zero(lambda log: _Line(order, epsilon, math.exp(log)).gap(divergence), -740.0, -1e-9)
+    """Ln of `renyi_delta` in plain floats, likewise.
+
+    Pairs on two outcomes are told by their ratios r = p/q > s = (1−p)/(1−q). Along the line the
+    moment is least where (α−1)(r^α − s^α) = e^ε·α(r^(α−1) − s^(α−1)), which gives r for every s,
+    and on it the moment falls from s = 0, where p = 1, to 1 at s = 1, where δ = 0.
+    """
+    # An order that wins by rounding alone must not win.
+    allowed = (order - 1) * divergence * (1 + 2.0**-48)
+    if allowed >= (order - 1) * (epsilon - math.log1p(-1 / order)):
+        return math.log(max(-math.expm1(epsilon - allowed / (order - 1)), 5e-324))
+    target = math.log(allowed)
+
+    def excess(log_rate: float) -> float:
+        return math.log(max(_least(order, epsilon, math.exp(log_rate))[0], 5e-324)) - target
+
+    # ln ln m against ln(−ln s) is nearly a line of slope 1.
+    start, reach = -excess(0.0), 1.0
+    low = high = max(start, _LEAST_RATE)
+    while excess(low) > 0:
+        low, reach = low - reach, 2 * reach
+        if low < _LEAST_RATE:
+            return _LEAST_LOG
+    while excess(high) < 0:
+        high, reach = high + reach, 2 * reach
+    found = brent(excess, low, high, 1e-13) if low < high else low
+    return math.log(max(_least(order, epsilon, math.exp(found))[1], 5e-324))
 
 
-def _zero(rising: Callable[[float], float], low: float, high: float) -> float:
-    if rising(low) >= 0:
-        return low
-    return brent(rising, low, high, 1e-12) if rising(high) > 0 else high
+def _least(order: float, epsilon: float, rate: float) -> tuple[float, float]:
+    """Ln of the least moment, and its δ, where s = e^−rate; with ρ = r·e^−ε, to avoid overflow."""
+    below, s = order - 1, math.exp(-rate)
+    share = s * math.exp(-epsilon)
+    ratio = order / below
+    for _ in range(60):  # convex, from above: Newton's method descends to the root
+        lost = math.exp(-below * (rate + epsilon + math.log(ratio))) * (order - below * share)
+        moved = (below * ratio - order + lost) / (below * (1 - lost / ratio))
+        ratio -= moved
+        if not moved > 1e-15 * ratio:
+            break
+    q_scaled = -math.expm1(-rate) / (ratio - share)  # q·e^ε
+    p, spread = ratio * q_scaled, ratio - 1
+    rise, rest = below * (epsilon + math.log(ratio)), s * (ratio - math.exp(-epsilon))
+    # p·r^(α−1) + (1−p)·s^(α−1) = 1 + …, without cancellation.
+    falling = rest / (ratio - share) * math.expm1(-below * rate)
+    if rise < 700.0:
+        return math.log1p(p * math.expm1(rise) + falling), q_scaled * spread
+    return max(rise + math.log(p), 5e-324), q_scaled * spread
 
 
 def brent(function: Callable[[float], float], low: float, high: float, accuracy: float) -> float:
@@ -130,12 +188,6 @@ class _Line:
     order: float
     epsilon: float
     delta: float
-
-    def gap(self, divergence: float) -> float:
-        """Ln of the least moment minus what the divergence allows, in floats; rises in ε and δ."""
-        allowed = (self.order - 1) * divergence
-        noise = 2.0**-48 * (1 + allowed)  # an order that wins by rounding alone must not win
-        return self.log_moment(self.minimizer()) - allowed - noise
 
     def excludes(self, divergence: float) -> bool:
         """Whether every pair on the line certainly has a Rényi divergence of at least this."""
@@ -205,21 +257,6 @@ class _Line:
         if sign(high) <= 0:
             return 1 / (1 + math.exp(-high))
         return 1 / (1 + math.exp(-brent(sign, low, high, 1e-12)))
-
-    def log_moment(self, share: float) -> float:
-        """Ln m in floats."""
-        room = 1 - self.order * self.delta
-        s = (self.order - 1) * self.delta + room * share if room > 0 else 1 - self.delta
-        first = self.order * math.log(s + self.delta) + (1 - self.order) * (
-            math.log(s) - self.epsilon
-        )
-        rest = room * (1 - share)
-        if rest <= 0:
-            return first
-        second = self.order * math.log(rest) + (1 - self.order) * math.log1p(
-            -s * math.exp(-self.epsilon)
-        )
-        return max(first, second) + math.log1p(math.exp(-abs(first - second)))
 
     def _coordinates(self, share: float) -> tuple[arb, arb, arb, arb]:
         """α, s, p and q on balls."""

@@ -16,6 +16,7 @@ from dpverify.theorems import (
     BERNSTEIN,
     EXACT_PROFILE,
     GAUSSIAN_FILTER,
+    INDUCTION,
     PATH_MASSES,
     Theorem,
 )
@@ -23,9 +24,11 @@ from dpverify.theorems import (
 FORMAT = "dpverify certificate"
 VERSION = 2
 REAL_ARITHMETIC = "real arithmetic: floats stand for the numbers that they were read as"
+INTERRUPTED = "interrupted"
 NO_OTHER_INPUT = "the output depends on the data and on rng alone"
 _GROUNDS: dict[str, tuple[Theorem, ...]] = {  # by method
     "alignment": (ALIGNMENT,),
+    "induction": (ALIGNMENT, INDUCTION),
     "exact": (PATH_MASSES, BERNSTEIN),
     "counterexample": (PATH_MASSES,),
     "sums": (GAUSSIAN_FILTER,),
@@ -92,6 +95,11 @@ class Certificate:
     @property
     def refuted(self) -> bool:
         return self.verdict == "refuted"
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it is open because the work was stopped from the keyboard."""
+        return self.verdict == "open" and self.reason == INTERRUPTED
 
     def pair(self, relation: Relation) -> Pair:
         """The dominating pair of a mechanism that was proved: it composes like any other."""

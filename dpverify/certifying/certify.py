@@ -11,6 +11,7 @@ from itertools import islice
 from typing import Any
 
 from dpverify.certifying.certificate import (
+    INTERRUPTED,
     NO_OTHER_INPUT,
     REAL_ARITHMETIC,
     SYMBOLIC_RUN,
@@ -21,24 +22,29 @@ from dpverify.certifying.checking import Invalid, verify
 from dpverify.certifying.releases import SumsAttempt
 from dpverify.certifying.searching.alignment import align
 from dpverify.certifying.searching.finite import as_one, distribution, excesses
+from dpverify.certifying.searching.induction import induct
 from dpverify.certifying.searching.masses import Masses
 from dpverify.certifying.searching.recipes import probabilities
 from dpverify.certifying.searching.refuting import SLACK, Found, readable, search
+from dpverify.certifying.symbolic.automaton import automaton
 from dpverify.certifying.symbolic.calling import check_callable
 from dpverify.certifying.symbolic.exact import ZERO, EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.plain import plain_claim, plain_laws, plain_schema, plain_tree
 from dpverify.certifying.symbolic.reading import unit_of
 from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
-from dpverify.certifying.symbolic.rehearsal import rehearse
+from dpverify.certifying.symbolic.rehearsal import rehearse, rehearse_steps
 from dpverify.certifying.symbolic.running import Limits, line_of
 from dpverify.certifying.symbolic.schemas import (
     Rows,
     Schema,
     concrete,
+    endless,
     finite_datasets,
     grid_rows,
+    is_endless,
     lengths,
+    narrowed,
     neighboring,
     pattern_rows,
     plain_rows,
@@ -53,6 +59,7 @@ _MOST_DATASETS = 1024
 _MOST_PATTERNS = 60
 _MOST_GRID = 2000
 _MOST_MEMORY = 4 << 30
+_BEYOND = 10.0  # seconds for a proof of more than was asked
 _SHARE = 0.8  # of the time for proofs; the rest is for a counterexample
 _FIRST_PATTERNS, _FIRST_SECONDS = 12, 4.0
 _SAMPLE_EPSILONS = (1.0, 0.1, 3.0)
@@ -124,16 +131,16 @@ class _Attempt:
 
     def certificate(self) -> Certificate:
         self.start = time.monotonic()
+        try:
+            return self._tried()
+        except KeyboardInterrupt:  # what was found so far is the answer
+            self.tried.append(INTERRUPTED)
+            return self._open()
+
+    def _tried(self) -> Certificate:
         self.limits = Limits(seconds=min(20.0, self.seconds / 2))
         datasets = finite_datasets(self.schema, _MOST_DATASETS)
-        methods: list[Callable[[], Certificate | None]] = [self._aligned]
-        if datasets is not None:
-            whole = [lambda: self._exact(datasets)]
-            methods = [*whole, *methods, lambda: self._aligned_pairs(datasets)]
-        methods.insert(len(methods) - (1 if datasets is None else 2), self._soon_refuted)
-        if self.claim is not None:
-            methods.append(self._sums)
-        for method in methods:
+        for method in self._methods(datasets):
             left = _SHARE * self.seconds - (time.monotonic() - self.start)
             try:
                 with watched(max(left, 1.0), _MOST_MEMORY):
@@ -157,13 +164,27 @@ class _Attempt:
             self.tried.append(str(reason))
             return self._open()
 
+    def _methods(self, datasets: list[Rows] | None) -> list[Callable[[], Certificate | None]]:
+        """What is tried, one after the other."""
+        methods: list[Callable[[], Certificate | None]] = [self._soon_refuted, self._aligned]
+        if is_endless(self.schema):
+            methods = [self._inducted, self._soon_refuted]
+        elif endless(self.schema) is not None:
+            methods.insert(0, self._inducted_beyond)
+        if datasets is not None:
+            methods.insert(len(methods) - 2, lambda: self._exact(datasets))
+            methods.append(lambda: self._aligned_pairs(datasets))
+        return [*methods, self._sums]
+
     def _extraction(self) -> Extraction:
         return Extraction(self.mechanism, self.schema, self.unit, self.epsilon, self.limits)
 
-    def _frame(self, method: str, extraction: Extraction) -> dict[str, Any]:
+    def _frame(
+        self, method: str, extraction: Extraction, schema: Schema | None = None
+    ) -> dict[str, Any]:
         return {
             "method": method,
-            "schema": plain_schema(self.schema),
+            "schema": plain_schema(schema or self.schema),
             "claim": plain_claim(self.unit, self.epsilon, self.delta),
             "laws": plain_laws(extraction.shared.laws),
             "readings": {repr(k): repr(v) for k, v in extraction.shared.readings.items()},
@@ -184,6 +205,32 @@ class _Attempt:
             evidence,
             "all data that the schema allows",
             f"translations of the noise on {paths} paths give each neighbor the same output",
+        )
+
+    def _inducted_beyond(self) -> Certificate | None:
+        """More than was asked: the same for any length; if that fails, it is no reason to tell."""
+        wider = endless(self.schema)
+        try:
+            with watched(min(_BEYOND, self.seconds / 6), _MOST_MEMORY):
+                return self._inducted(wider)
+        except Remembers:
+            raise
+        except (NotUnderstood, NotSupported):
+            return None
+
+    def _inducted(self, schema: Schema | None = None) -> Certificate | None:
+        """Data of any length: one step of both runs for each record."""
+        schema = schema or self.schema
+        extraction = Extraction(self.mechanism, schema, self.unit, self.epsilon, self.limits)
+        nodes, steps = automaton(extraction)
+        rehearse_steps(steps)
+        evidence = self._frame("induction", extraction, schema) | {"nodes": nodes}
+        evidence["untyped"] = steps.untyped
+        evidence["proof"] = induct(evidence)
+        return self._proved(
+            evidence,
+            "data of any length that the schema allows",
+            f"translations of the noise, by induction over the records, in {len(nodes)} states",
         )
 
     def _exact(self, datasets: list[Rows]) -> Certificate | None:
@@ -331,7 +378,8 @@ class _Attempt:
         self._suspect(found.left, found.right)
         sides = [extraction.on(found.left), extraction.on(found.right)]
         rehearse(extraction, [found.left, found.right])
-        evidence = self._frame("counterexample", extraction) | {
+        schema = narrowed(self.schema, found.left, found.right)
+        evidence = self._frame("counterexample", extraction, schema) | {
             "datasets": [plain_rows(rows) for rows in (found.left, found.right)],
             "trees": [plain_tree(tree) for tree in sides],
             "event": [_plain_event(pattern) for pattern in found.event],

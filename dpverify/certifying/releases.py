@@ -12,6 +12,7 @@ from typing import Any
 from scipy.special import ndtr
 
 from dpverify.certifying.certificate import (
+    INTERRUPTED,
     NO_OTHER_INPUT,
     REAL_ARITHMETIC,
     SYMBOLIC_RUN,
@@ -34,6 +35,7 @@ from dpverify.certifying.symbolic.schemas import (
     concrete,
     grid_rows,
     lengths,
+    narrowed,
     pattern_rows,
     plain_rows,
     rational,
@@ -79,6 +81,9 @@ class SumsAttempt:
             except (NotSupported, Invalid) as reason:
                 self.tried.append(str(reason))
                 continue
+            except KeyboardInterrupt:
+                self.tried.insert(0, INTERRUPTED)
+                break
             if found is not None:
                 return found
         return Certificate(
@@ -183,7 +188,7 @@ class SumsAttempt:
             for sign in (1, -1):
                 evidence = {
                     "method": "gaussian event",
-                    "schema": plain_schema(self.schema),
+                    "schema": plain_schema(narrowed(self.schema, left, right)),
                     "laws": laws,
                     "claim": self._stricter(),
                     "datasets": [plain_rows(left), plain_rows(right)],

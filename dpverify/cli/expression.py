@@ -99,6 +99,8 @@ def _value(node: ast.expr, text: str) -> object:
             return _call(node, text)
         case ast.Constant(value=bool() | str() as value):
             return value
+        case ast.List(elts=entries) | ast.Tuple(elts=entries):
+            return tuple(_number(entry, text) for entry in entries)
         case _:
             return _number(node, text)
 

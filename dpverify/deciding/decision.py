@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 from dpverify.auditing.verdict import Verdict, Witness
 from dpverify.certifying.certificate import Certificate, Disproof, brief
 from dpverify.claims import AuditClaim
+from dpverify.errors import InvalidParameter
 from dpverify.plain import encoded, tagged
 from dpverify.tracing.traced import Traced
 from dpverify.tracing.witness import TraceWitness
@@ -33,7 +34,8 @@ class Decision:
     `verdict` is "proved", "refuted" or "not refuted"; `rung` says who spoke: "certify", "trace" or
     "audit"; `evidence` is its certificate, trace or audit, and `sentence` says what exactly it
     shows. `rungs` holds what each rung said on the way. `level` bounds the probability that a true
-    claim is refuted; it is needed only where the audit spoke.
+    claim is refuted; it is needed only where the audit spoke. `stopped` names the rung at which
+    certifying or tracing was interrupted: what came before it is all that was found.
     """
 
     verdict: Decided
@@ -44,6 +46,7 @@ class Decision:
     level: float
     seed: int
     seconds: float = 0.0
+    stopped: RungName | None = None
 
     @property
     def rung(self) -> RungName:
@@ -51,10 +54,11 @@ class Decision:
 
     @property
     def evidence(self) -> Proof:
-        found = self.rungs[-1].evidence
-        if found is None:
-            raise AssertionError("the rung that spoke has evidence")
-        return found
+        """What the rung that spoke rests on; where it was interrupted, what was there before."""
+        found = [rung.evidence for rung in self.rungs if rung.evidence is not None]
+        if not found:
+            raise InvalidParameter("there is no evidence: it was interrupted before there was any")
+        return found[-1]
 
     @property
     def proved(self) -> bool:
@@ -67,6 +71,8 @@ class Decision:
     @property
     def witness(self) -> Disproof | TraceWitness | Witness | None:
         """What shows a refutation again: neighbors, and an event or a run."""
+        if self.stopped is not None:
+            return None
         match self.evidence:
             case Certificate(counterexample=shown):
                 return shown
@@ -77,7 +83,7 @@ class Decision:
 
     def __str__(self) -> str:
         said = [f"  {rung.name}: {rung.said}" for rung in self.rungs]
-        shown = [f"    {line}" for line in _details(self.evidence)]
+        shown = [] if self.stopped else [f"    {line}" for line in _details(self.evidence)]
         return "\n".join([self.sentence, *said, *shown])
 
     def to_dict(self) -> dict[str, Any]:
@@ -92,6 +98,7 @@ class Decision:
             "level": self.level,
             "seed": self.seed,
             "seconds": self.seconds,
+            "stopped": self.stopped,
             "rungs": [
                 {"rung": rung.name, "said": rung.said, "evidence": _plain(rung.evidence)}
                 for rung in self.rungs

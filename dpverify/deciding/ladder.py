@@ -11,13 +11,13 @@ from dpverify.auditing.auditor import audit
 from dpverify.auditing.sampling.drawing import is_vectorized
 from dpverify.auditing.sampling.processes import OutOfTime, time_limit_if_possible
 from dpverify.auditing.search.judging import doubted, is_confirmed
-from dpverify.auditing.search.over_schema import audit_over
+from dpverify.auditing.search.over_schema import audit_over, minimized
 from dpverify.auditing.search.trials import derived
 from dpverify.auditing.verdict import Refuted, Verdict
-from dpverify.certifying.certificate import Certificate, brief
+from dpverify.certifying.certificate import INTERRUPTED, Certificate, brief
 from dpverify.certifying.certify import certify
 from dpverify.certifying.symbolic.reasons import NotUnderstood
-from dpverify.certifying.symbolic.watching import watched
+from dpverify.certifying.symbolic.watching import memory_limit, watched
 from dpverify.claims import AuditClaim, Claimable, ProfileClaim, read_claim
 from dpverify.deciding.decision import (
     Decided,
@@ -44,6 +44,7 @@ _CERTIFYING, _TRACING = 0.5, 0.25  # of the seconds; the rest is for the audit
 _MOST_CERTIFYING = 60.0
 _GRACE = 5.0  # seconds after which work that did not stop by itself is stopped
 _MOST_MEMORY = 4 << 30
+_MINIMIZING = 0.3  # of what is left of the time after a refutation
 _SUSPECTED = 0.5  # of the level, for the neighbors that were suspected before the audit
 _MOST_SUSPECTS = 4
 _SLOW = "it did not end within its share of the time"
@@ -137,19 +138,29 @@ class _Ladder:
         for name, step in steps.items():
             if self.progress is not None:
                 self.progress(name)
-            spoken = step()
+            try:
+                spoken = step()
+            except KeyboardInterrupt:
+                if name not in {rung.name for rung in self.rungs}:
+                    self._say(name, INTERRUPTED)
+                told = f"{INTERRUPTED} in the rung {name}, before anything was shown of {self.name}"
+                return self._decision(("not refuted", told), name)
             if spoken is not None:
-                return Decision(
-                    verdict=spoken[0],
-                    claim=self.claim,
-                    mechanism=self.name,
-                    sentence=f"{spoken[0]}: {spoken[1]}",
-                    rungs=tuple(self.rungs),
-                    level=self.level,
-                    seed=self.seed,
-                    seconds=time.monotonic() - self.start,
-                )
+                return self._decision(spoken)
         raise AssertionError("an audit always speaks")
+
+    def _decision(self, spoken: tuple[Decided, str], stopped: RungName | None = None) -> Decision:
+        return Decision(
+            verdict=spoken[0],
+            claim=self.claim,
+            mechanism=self.name,
+            sentence=f"{spoken[0]}: {spoken[1]}",
+            rungs=tuple(self.rungs),
+            level=self.level,
+            seed=self.seed,
+            seconds=time.monotonic() - self.start,
+            stopped=stopped,
+        )
 
     def _say(self, name: RungName, said: str, evidence: Proof | None = None) -> None:
         self.rungs.append(Rung(name=name, said=said, evidence=evidence))
@@ -177,6 +188,8 @@ class _Ladder:
             self._say("certify", f"open: {found}")
             return None
         self._say("certify", certificate_sentence(found), found)
+        if found.interrupted:
+            raise KeyboardInterrupt
         self.suspects += found.suspects
         match found.verdict:
             case "proved":
@@ -232,7 +245,7 @@ class _Ladder:
 
     def _audited(self) -> Verdict:
         try:
-            with watched(self._left + _GRACE, _MOST_MEMORY):
+            with watched(self._left + _GRACE, _MOST_MEMORY), memory_limit(_MOST_MEMORY):
                 return self._judged()
         except NotUnderstood:
             raise InvalidParameter(
@@ -263,8 +276,9 @@ class _Ladder:
         """The audit that refutes, or shows most; each of its words holds at the whole level."""
         last = found[-1]
         best = last if last.refuted else max(found, key=lambda verdict: verdict.epsilon_lower)
-        if isinstance(best, Refuted) and not is_confirmed(best, self.mechanism):
-            best = doubted(best)
+        if isinstance(best, Refuted):
+            confirmed = is_confirmed(best, self.mechanism)
+            best = self._minimized(best) if confirmed else doubted(best)
         tried = tuple(dict.fromkeys(text for verdict in found for text in verdict.tried))
         shares = (
             f"the level was shared: half for {_number(suspects, 'pair')} of neighbors that were "
@@ -279,6 +293,18 @@ class _Ladder:
             stopped=last.stopped if best.stopped is None else best.stopped,
             notes=(*best.notes, *((shares,) if suspects else ())),
         )
+
+    def _minimized(self, found: Refuted) -> Refuted:
+        """The refutation on simpler neighbors, as far as there is time for it."""
+        if found.stopped is not None:
+            return found
+        seed, limit = derived(self.seed, 5), _MINIMIZING * self._left
+        try:
+            return minimized(
+                found, self.mechanism, self.schema, self.claim, seed=seed, seconds=limit
+            )
+        except InvalidParameter:  # neighbors that the schema cannot take apart
+            return found
 
 
 def certified(
@@ -308,9 +334,13 @@ def _until(end: float, mechanism: Any) -> Callable[[Any, Any], Any]:  # noqa: AN
         left = end - time.monotonic()
         if left > 0.0:
             try:
-                with watched(left, _MOST_MEMORY), time_limit_if_possible(left):
+                with (
+                    watched(left, _MOST_MEMORY),
+                    memory_limit(_MOST_MEMORY),
+                    time_limit_if_possible(left),
+                ):
                     return call(data, rng)
-            except (NotUnderstood, OutOfTime):
+            except (NotUnderstood, OutOfTime, MemoryError):
                 pass
         raise NotTraceable(_SLOW)
 

@@ -15,26 +15,46 @@ should not be timed by an adversary. `arithmetic="real"` draws plain floats, for
 its claim says so.
 """
 
-from dpverify.mechanisms.allocation import RandomAllocation
+from dpverify.mechanisms.allocation import RandomAllocation, Shuffled
+from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
+from dpverify.mechanisms.last_iterate import LastIterate
+from dpverify.mechanisms.matrix import MatrixMechanism
+from dpverify.mechanisms.mixture import GaussianMixture
 from dpverify.mechanisms.noisy_max import NoisyMax
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
+from dpverify.mechanisms.selection import BestOf, PermuteAndFlip
+from dpverify.mechanisms.shuffled_reports import ShuffledReports
 from dpverify.mechanisms.sparse_vector import SparseVector
-from dpverify.mechanisms.subsampled import Subsampled, SubsampledWithoutReplacement
+from dpverify.mechanisms.subsampled import (
+    Subsampled,
+    SubsampledWithoutReplacement,
+    SubsampledWithReplacement,
+)
 
 __all__ = [
+    "BestOf",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "ExponentialMechanism",
     "Gaussian",
+    "GaussianMixture",
     "Laplace",
+    "LastIterate",
     "LeakyRandomizedResponse",
+    "MatrixMechanism",
     "NoisyMax",
     "NormMechanism",
+    "PermuteAndFlip",
     "RandomAllocation",
     "RandomizedResponse",
+    "Shuffled",
+    "ShuffledReports",
     "SparseVector",
     "Subsampled",
+    "SubsampledWithReplacement",
     "SubsampledWithoutReplacement",
 ]

@@ -13,7 +13,7 @@ from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_positive, as_real, settle
-from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.guarantees import PureDP
 from dpverify.mechanisms.inputs import (
     Arithmetic,
     check_arithmetic,
@@ -26,7 +26,7 @@ from dpverify.mechanisms.inputs import (
 from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
 from dpverify.mechanisms.sampling.grid import exact
 from dpverify.neighbors import Relation
-from dpverify.pairs import LeakyResponsePair
+from dpverify.pairs import BoundedRangePair
 from dpverify.theorems import EXPONENTIAL_MECHANISM
 
 _FLOAT_ERROR = 2.0**-44  # assumed, per candidate; delivered: below 2^-51
@@ -73,14 +73,14 @@ class ExponentialMechanism:
         assumes = grounds(self.arithmetic, _FLOAT_WEIGHTS)
         return Claim(PureDP(epsilon=self.epsilon), None, EXPONENTIAL_MECHANISM, assumes)
 
-    def pair(self, relation: Relation) -> LeakyResponsePair:
-        """Randomized response, which dominates.
+    def pair(self, relation: Relation) -> BoundedRangePair:
+        """Losses that lie in a range of length ε: up to the change of a score, all are alike.
 
         The largest loss, ε, is approached by an unlikely candidate whose score falls while those
         of all others rise.
         """
         Relation.parse(relation)
-        return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
+        return BoundedRangePair(self.epsilon)
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Ints:
         """`size` independent choices, as indices into the scores `data`."""

@@ -1,5 +1,6 @@
 """What mechanisms accept: checks of data, sizes, generators and options, in one place."""
 
+from fractions import Fraction
 from numbers import Integral
 from typing import Literal, TypeAlias
 
@@ -7,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.arrays import Floats, Ints
-from dpverify.errors import InvalidParameter, as_count, check_member, shown
+from dpverify.balls import round_up
+from dpverify.errors import InvalidParameter, as_count, as_positive, check_member, shown
+from dpverify.mechanisms.sampling.inversion import LARGEST_SCALE
 
 Arithmetic: TypeAlias = Literal["grid", "real"]
 
@@ -16,6 +19,8 @@ REAL_ARITHMETIC = "real arithmetic"
 LEAST_EXPONENT, GREATEST_EXPONENT = -1000, 900  # of a grid's step
 
 _EXACT_INTEGERS = 1 << 53  # beyond, floats skip integers
+_LARGEST_WHOLE = 1 << 61  # with noise up to 2^62, sums stay below 2^63
+_LEAST_SCALE = 1e-3  # of integer noise: below, no draw ever differs from 0
 
 
 def check_arithmetic(arithmetic: object) -> None:
@@ -30,7 +35,7 @@ def grounds(arithmetic: Arithmetic, *assumptions: str) -> tuple[str, ...]:
 def check_flag(name: str, value: object) -> None:
     """Raise unless `value` is True or False."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidParameter(f"{name}={value!r} must be True or False")
+        raise InvalidParameter(f"{name}={shown(value)} must be True or False")
 
 
 def check_draw(size: object, rng: object) -> None:
@@ -61,6 +66,29 @@ def real_array(name: str, value: ArrayLike) -> Floats:
         raise InvalidParameter(f"{name}={value!r} must be real numbers, as integers or floats")
     _refuse_where(~np.isfinite(array), name, array, "be finite")
     return array.astype(np.float64)
+
+
+def whole_array(name: str, value: ArrayLike) -> Ints:
+    """`value` as whole numbers; those beyond ±2^61 are moved to the nearer of these two."""
+    array = np.asarray(value)
+    if array.size == 0:
+        raise InvalidParameter(f"{name}={value!r} must not be empty")
+    if array.dtype.kind not in "iu":
+        raise InvalidParameter(f"{name}={value!r} must be whole numbers, of an integer type")
+    info = np.iinfo(array.dtype)
+    low, high = max(info.min, -_LARGEST_WHOLE), min(info.max, _LARGEST_WHOLE)
+    clamped: Ints = np.clip(array, low, high).astype(np.int64)
+    return clamped
+
+
+def as_noise_scale(name: str, value: object) -> float:
+    """`as_positive` as a float, rounded up; refused outside of what integer noise is drawn for."""
+    number = as_positive(name, value)
+    if not _LEAST_SCALE <= number <= LARGEST_SCALE:
+        raise InvalidParameter(
+            f"{name}={shown(value)} must lie in [{_LEAST_SCALE:g}, {LARGEST_SCALE:g}]"
+        )
+    return round_up(Fraction(number))
 
 
 def real_vector(name: str, value: ArrayLike) -> Floats:

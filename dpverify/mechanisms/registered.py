@@ -4,13 +4,23 @@ from collections.abc import Callable
 from typing import Any
 
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
-from dpverify.mechanisms.allocation import RandomAllocation
+from dpverify.mechanisms.allocation import RandomAllocation, Shuffled
+from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
 from dpverify.mechanisms.exponential import ExponentialMechanism
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.laplace import Laplace
+from dpverify.mechanisms.last_iterate import LastIterate
+from dpverify.mechanisms.matrix import MatrixMechanism
+from dpverify.mechanisms.mixture import GaussianMixture
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
-from dpverify.mechanisms.subsampled import Subsampled, SubsampledWithoutReplacement
+from dpverify.mechanisms.selection import BestOf, PermuteAndFlip
+from dpverify.mechanisms.shuffled_reports import ShuffledReports
+from dpverify.mechanisms.subsampled import (
+    Subsampled,
+    SubsampledWithoutReplacement,
+    SubsampledWithReplacement,
+)
 from dpverify.registry import Registry
 
 MECHANISMS: Registry[Callable[..., Any]] = Registry(
@@ -27,7 +37,17 @@ for _name, _maker in {
     "exponential": ExponentialMechanism,
     "subsampled": Subsampled,
     "subsampled_without_replacement": SubsampledWithoutReplacement,
+    "subsampled_with_replacement": SubsampledWithReplacement,
     "random_allocation": RandomAllocation,
+    "shuffled": Shuffled,
+    "discrete_gaussian": DiscreteGaussian,
+    "discrete_laplace": DiscreteLaplace,
+    "best_of": BestOf,
+    "gaussian_mixture": GaussianMixture,
+    "matrix": MatrixMechanism,
+    "permute_and_flip": PermuteAndFlip,
+    "shuffled_reports": ShuffledReports,
+    "last_iterate": LastIterate,
 }.items():
     MECHANISMS.add(_maker, name=_name)
 

@@ -15,12 +15,30 @@ from dpverify.errors import (
     as_count,
     check_instance,
     settle,
+    shown,
 )
 from dpverify.neighbors import Relation
-from dpverify.pairs import GaussianPair, LaplacePair, Pair
+from dpverify.pairs import FinitePair, GaussianPair, LaplacePair, Pair
+from dpverify.pairs.subsampling.antitone import against_each_other
+from dpverify.pairs.subsampling.copies import CopiesPair
 from dpverify.pairs.subsampling.poisson import Mixed, SampledPair, SubsampledPair
+from dpverify.pairs.subsampling.shifts import shift_of
+from dpverify.pairs.subsampling.truncated import TruncatedPair
+from dpverify.pairs.subsampling.with_replacement import WithReplacementPair
 from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
-from dpverify.theorems import POISSON_SUBSAMPLING, WITHOUT_REPLACEMENT, Theorem
+from dpverify.theorems import (
+    POISSON_SUBSAMPLING,
+    SEVERAL_RECORDS,
+    TRUNCATED_POISSON,
+    WITH_REPLACEMENT,
+    WITHOUT_REPLACEMENT,
+    Theorem,
+)
+
+LEAST_SHIFT = 1e-6  # below, ratios of one step drown in rounding
+LARGEST_SHIFT = 16.0  # above, they overflow
+LARGEST_HALF = 12.0  # where twice the shift may show
+LEAST_RATE = 1e-9  # below, mixtures of several shifts drown in rounding
 
 
 class Samplable(Protocol):
@@ -38,19 +56,70 @@ class Subsampled:
     REPLACE_ONE the old record may be drawn where the new one would be, so the two outputs differ
     by up to twice as much; the pair accounts for that.
 
+    `records` protects users with up to as many records each, which are drawn one by one. `at_most`
+    cuts samples that are larger down to that size, at random; how often that happens depends on the
+    `population`, the largest number of records that the data may have.
+
     >>> from dpverify.mechanisms.gaussian import Gaussian
     >>> Subsampled(Gaussian(sigma=1.0), rate=0.5).pair(Relation.ADD_REMOVE).delta(0.0)
     0.19146246127401312
     """
 
-    theorem: ClassVar[Theorem] = POISSON_SUBSAMPLING
-
     mechanism: Samplable | Pair
     rate: float
+    records: int = 1
+    at_most: int | None = None
+    population: int | None = None
 
     def __post_init__(self) -> None:
         settle(self, rate=as_between("rate", self.rate, 0.0, 1.0))
-        sampled_pair(self.mechanism, Relation.ADD_REMOVE)
+        settle(self, records=as_count("records", self.records))
+        base = sampled_pair(self.mechanism, Relation.ADD_REMOVE)
+        if self.at_most is not None or self.population is not None:
+            self._settle_truncation()
+        if not self.is_plain:
+            self._check_noise(base)
+            self.pair(Relation.ADD_REMOVE)
+
+    def _settle_truncation(self) -> None:
+        if self.at_most is None or self.population is None:
+            raise InvalidParameter(
+                f"at_most={self.at_most!r} and population={self.population!r} must be given "
+                "together: how often a sample is cut down depends on how many records there are"
+            )
+        settle(self, at_most=as_count("at_most", self.at_most))
+        settle(self, population=as_count("population", self.population))
+        if self.records > 1:
+            raise NotSupported(
+                f"records={self.records!r} must be 1 with at_most={self.at_most!r}: truncated "
+                "samples of several records of a user are not accounted for"
+            )
+
+    def _check_noise(self, base: Pair) -> None:
+        if not isinstance(base, GaussianPair | LaplacePair):
+            raise NotSupported(
+                f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise for `records` "
+                "above 1 and for `at_most`"
+            )
+        check_within_reach(
+            self.mechanism, base, most=LARGEST_SHIFT if self.at_most is None else LARGEST_HALF
+        )
+        if 0 < self.rate < LEAST_RATE:
+            raise NotSupported(
+                f"rate={self.rate!r} must be 0 or at least {LEAST_RATE:g} for `records` above 1 "
+                "and for `at_most`"
+            )
+
+    @property
+    def theorem(self) -> Theorem:
+        if self.records > 1:
+            return SEVERAL_RECORDS
+        return POISSON_SUBSAMPLING if self.at_most is None else TRUNCATED_POISSON
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every record is drawn on its own, and protected on its own."""
+        return self.records == 1 and self.at_most is None
 
     def pair(self, relation: Relation) -> Pair:
         """(1−q)·B + q·B(s) against B, or against (1−q)·B + q·B(−s) if a record is replaced.
@@ -61,14 +130,23 @@ class Subsampled:
         base = sampled_pair(self.mechanism, Relation.ADD_REMOVE)
         mixed = Mixed.BOTH if replaced else Mixed.LEFT
         if isinstance(base, GaussianPair | LaplacePair):
-            return SubsampledPair(base, self.rate, mixed).simplest
-        if replaced:
-            raise NotSupported(
-                f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise for "
-                f"relation={Relation.REPLACE_ONE.value!r}; under "
-                f"{Relation.ADD_REMOVE.value!r} it may have any pair"
-            )
-        return SampledPair(base, self.rate, mixed).simplest
+            return self._of_noise(base, mixed).simplest
+        if not replaced:
+            return SampledPair(base, self.rate, mixed).simplest
+        if isinstance(base, FinitePair):
+            return replaced_pair(base, self.rate)
+        raise NotSupported(
+            f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise or finitely many "
+            f"outcomes for relation={Relation.REPLACE_ONE.value!r}; under "
+            f"{Relation.ADD_REMOVE.value!r} it may have any pair"
+        )
+
+    def _of_noise(self, base: GaussianPair | LaplacePair, mixed: Mixed) -> Pair:
+        if self.records > 1:
+            return CopiesPair(base, self.records, self.rate, both=mixed is Mixed.BOTH)
+        if self.at_most is not None and self.population is not None:
+            return TruncatedPair(base, self.rate, self.at_most, self.population, mixed)
+        return SubsampledPair(base, self.rate, mixed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +184,7 @@ class SubsampledWithoutReplacement:
         return Fraction(self.batch, self.population)
 
     def pair(self, relation: Relation) -> Pair:
-        if Relation.parse(relation) is not Relation.REPLACE_ONE:
-            raise NotSupported(
-                f"relation={Relation.parse(relation).value!r} must be "
-                f"{Relation.REPLACE_ONE.value!r}: a batch of fixed size shows how many records "
-                "there are"
-            )
+        check_replaced(relation)
         base = sampled_pair(self.mechanism, Relation.REPLACE_ONE)
         if self.rate == 1:
             return base
@@ -133,11 +206,88 @@ class SubsampledWithoutReplacement:
         return SampledPair(base, self.rate).either_way  # type: ignore[arg-type]  # exact, so no float
 
 
+@dataclass(frozen=True, slots=True)
+class SubsampledWithReplacement:
+    """`mechanism` on `batch` draws from the `population` records, each draw from all of them.
+
+    A record may be drawn several times, and then counts as often. The size of the population is
+    public: REPLACE_ONE only. The sensitivity that the inner mechanism declares is the most by which
+    replacing one record of a batch changes its query: for a sum, twice the clipping norm.
+
+    >>> from dpverify.mechanisms.gaussian import Gaussian
+    >>> sampled = SubsampledWithReplacement(Gaussian(sigma=1.0), batch=10, population=1000)
+    >>> round(sampled.pair(Relation.REPLACE_ONE).delta(0.5), 5)
+    0.00177
+    """
+
+    theorem: ClassVar[Theorem] = WITH_REPLACEMENT
+
+    mechanism: Samplable | Pair
+    batch: int
+    population: int
+
+    def __post_init__(self) -> None:
+        settle(self, batch=as_count("batch", self.batch))
+        settle(self, population=as_count("population", self.population))
+        self._pair()
+
+    def pair(self, relation: Relation) -> Pair:
+        check_replaced(relation)
+        return self._pair().simplest
+
+    def _pair(self) -> WithReplacementPair:
+        base = sampled_pair(self.mechanism, Relation.REPLACE_ONE)
+        if not isinstance(base, GaussianPair | LaplacePair):
+            raise NotSupported(f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise")
+        check_within_reach(self.mechanism, base)
+        return WithReplacementPair(base, self.batch, self.population)
+
+
+def check_replaced(relation: Relation) -> None:
+    """Raise unless a record is replaced, where the number of records is public."""
+    if Relation.parse(relation) is not Relation.REPLACE_ONE:
+        raise NotSupported(
+            f"relation={Relation.parse(relation).value!r} must be "
+            f"{Relation.REPLACE_ONE.value!r}: a batch of fixed size shows how many records "
+            "there are"
+        )
+
+
+def check_within_reach(
+    mechanism: object, base: GaussianPair | LaplacePair, *, most: float = LARGEST_SHIFT
+) -> None:
+    """Raise where ratios of one step drown in rounding, or overflow."""
+    size = float(shift_of(base).size)
+    if not LEAST_SHIFT <= size <= most:
+        raise NotSupported(
+            f"mechanism={mechanism!r} must have a sensitivity between {LEAST_SHIFT:g} and "
+            f"{most:g} times the scale of its noise; here it is {size:.3g} times"
+        )
+
+
+def replaced_pair(base: FinitePair, rate: float) -> FinitePair:
+    """What a replaced record costs: both mixtures at once, in the worst coupling of the two.
+
+    With A, V and W the outputs without the record, with the old one and with the new one, V against
+    A and W against A are dominated by `base`; so (V, W) is at worst as `antitone` has it, and so
+    are the mixtures. What only a record makes possible stays apart.
+    """
+    q = Fraction(rate)
+    law = sorted((p / a, a) for p, a in base.masses() if a)
+    alone = q * sum((p for p, a in base.masses() if not a), Fraction(0))
+    pieces = list(against_each_other(law))
+    left = [mass * (1 - q + q * up) for up, _, mass in pieces]
+    right = [mass * (1 - q + q * down) for _, down, mass in pieces]
+    return FinitePair(left=[*left, alone, 0], right=[*right, 0, alone])
+
+
 def sampled_pair(mechanism: Samplable | Pair, relation: Relation) -> Pair:
     """The pair of what is sampled; a pair stands for itself."""
     check_instance("mechanism", mechanism)
     if isinstance(mechanism, Pair):
         return mechanism
     if not callable(getattr(mechanism, "pair", None)):
-        raise InvalidParameter(f"mechanism={mechanism!r} must be a Pair or have pair(relation)")
+        raise InvalidParameter(
+            f"mechanism={shown(mechanism)} must be a Pair or have pair(relation)"
+        )
     return mechanism.pair(relation)

@@ -12,6 +12,9 @@ response. *Composition* is the product of pairs. An *audit* is a test between th
 """
 
 from dpverify.pairs.base import Pair
+from dpverify.pairs.bounded_range import BoundedRangePair
+from dpverify.pairs.discrete.gaussian import DiscreteGaussianPair
+from dpverify.pairs.discrete.laplace import DiscreteLaplacePair
 from dpverify.pairs.domination import Dominates, NotDominates, dominates
 from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.gaussian import GaussianPair
@@ -24,6 +27,9 @@ from dpverify.pairs.subsampling.poisson import Mixed, SampledPair, SubsampledPai
 from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 
 __all__ = [
+    "BoundedRangePair",
+    "DiscreteGaussianPair",
+    "DiscreteLaplacePair",
     "Dominates",
     "FinitePair",
     "GaussianPair",

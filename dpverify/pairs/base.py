@@ -182,9 +182,14 @@ class Pair(ABC):
         return self if self.reversed == self else EitherWayPair(self)
 
     @property
-    def attained(self) -> "tuple[Pair, Pair] | None":
+    def attained(self) -> "tuple[Pair, ...] | None":
         """Pairs of actual runs, where this pair dominates a mechanism without being attained."""
         return None
+
+    @property
+    def gap(self) -> str:
+        """Where not even one run attains this pair: what lies in between, in words; else empty."""
+        return ""
 
     @property
     def simplest(self) -> "Pair":
@@ -194,6 +199,12 @@ class Pair(ABC):
     def merged(self, times: int, other: "Pair | None", others: int) -> "Pair | None":  # noqa: ARG002
         """One pair for `times` runs of this one and `others` of another, if a formula is known."""
         return None
+
+    def grouped(self, size: int) -> "Pair":
+        """What bounds a group of `size` records that change together, by the profile alone."""
+        from dpverify.pairs.bounds.group import group_bound  # noqa: PLC0415  # made of pairs
+
+        return self if size == 1 else group_bound(self, size)
 
     def check(self) -> None:
         """Raise if the profile cannot be that of a pair; run when it is first composed."""

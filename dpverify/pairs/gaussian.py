@@ -88,6 +88,10 @@ class GaussianPair(Pair):
         found = crossing(float(self.mu), delta)
         return found * (1 - _NEAR), found * (1 + _NEAR) if found else math.inf
 
+    def grouped(self, size: int) -> "GaussianPair":
+        """The shifts of all records may point the same way."""
+        return GaussianPair(self.squared_mu * size**2)
+
     def merged(self, times: int, other: Pair | None, others: int) -> Pair | None:
         """The μ² add up. [DRS22 Cor. 2]"""
         if other is None:

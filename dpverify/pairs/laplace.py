@@ -1,6 +1,7 @@
 """Laplace(Δ, b) against Laplace(0, b): the dominating pair of Laplace noise."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from flint import arb
 
@@ -71,6 +72,10 @@ class LaplacePair(Pair):
 
     def kullback_leibler_ball(self) -> arb:
         return self.shift + (-self.shift).expm1()
+
+    def grouped(self, size: int) -> "LaplacePair":
+        """The shifts of all records may point the same way."""
+        return replace(self, sensitivity=Fraction(self.sensitivity) * size)  # type: ignore[arg-type]  # a real number
 
     def loss_law(self) -> LossLaw:
         return laplace_law(float(self.shift), left=1.0, right=0.0)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from flint import arb
@@ -10,8 +11,12 @@ from dpverify.balls import ball
 from dpverify.errors import as_float
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs.base import Pair
+from dpverify.pairs.bounds.between import BetweenPair
+from dpverify.pairs.bounds.group import group_points
+from dpverify.pairs.discrete.laplace import DiscreteLaplacePair
 from dpverify.pairs.loss_law import LossLaw, log_of, rest_of
 from dpverify.pairs.ramps import UNIT
+from dpverify.theorems import GROUP_PRIVACY
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +96,20 @@ class LeakyResponsePair(Pair):
         """ε·(e^ε − 1)/(e^ε + 1): the expected loss of one round."""
         own = ball(self.worst.epsilon)
         return own * (own / 2).tanh()
+
+    def grouped(self, size: int) -> Pair:
+        """For δ = 0, discrete Laplace noise of scale 1/ε: a step is this pair, k the worst."""
+        if size == 1 or self.reveals:
+            return self
+        if self.worst.epsilon == 0:
+            return LeakyResponsePair(
+                ApproxDP(epsilon=0.0, delta=min(Fraction(self.worst.delta) * size, Fraction(1)))  # type: ignore[arg-type]
+            )
+        scale: float = 1 / Fraction(self.worst.epsilon)  # type: ignore[assignment]  # a real number
+        steps = DiscreteLaplacePair(scale=scale, shift=size)
+        if self.worst.delta == 0:
+            return steps
+        return BetweenPair(group_points(self, size), steps, theorem=GROUP_PRIVACY)
 
     def loss_law(self) -> LossLaw:
         """Loss ε with probability (1−δ)·e^ε/(1+e^ε), −ε otherwise unless it leaks."""

@@ -122,7 +122,7 @@ def leaky_loss(worst: ApproxDP, times: int) -> LeakyLoss:
     if times > _MOST_ROUNDS:
         raise NotSupported(f"times={times!r} must be at most {_MOST_ROUNDS} to list every loss")
     walk: Floats = 2.0 * np.arange(times + 1.0) - times
-    logarithms = _log_binomial(times, worst.epsilon)
+    logarithms = log_binomial(times, worst.epsilon)
     losses, masses, infinite = np.empty(0), np.empty(0), 1.0
     if worst.epsilon < math.inf and worst.delta < 1:
         stay = times * math.log1p(-worst.delta)
@@ -139,7 +139,7 @@ def leaky_loss(worst: ApproxDP, times: int) -> LeakyLoss:
     )
 
 
-def _log_binomial(times: int, log_odds: float) -> Floats:
+def log_binomial(times: int, log_odds: float) -> Floats:
     """Logarithms of the probabilities of 0 … k successes at odds e^ε : 1.
 
     Loader's form: the deviances keep full accuracy where differences of log-gammas, of size

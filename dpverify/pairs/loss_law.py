@@ -16,6 +16,7 @@ from dpverify.pairs.profile_law import CutProfile, ProfileLaw
 from dpverify.pairs.ramps import UNIT, Noise, Ramp
 
 _EMPTY = np.empty(0)
+_MANY_ATOMS = 1 << 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -23,7 +24,8 @@ class LossLaw:
     """Ramps, and atoms with their losses and logarithms of masses under P.
 
     `loss_error` and `mass_error` bound, absolutely and relatively, how far the atoms' losses and
-    masses are from exact ones. Mass at loss ∞ is not part of it.
+    masses are from exact ones. Mass at loss ∞ is not part of it. At most e^log_omitted of P has no
+    atom, wherever its loss may be: it counts as ∞ from above, and as nothing from below.
     """
 
     ramps: tuple[Ramp, ...] = ()
@@ -31,14 +33,24 @@ class LossLaw:
     log_masses: Floats = field(default_factory=lambda: _EMPTY)
     loss_error: float = 0.0
     mass_error: float = 0.0
+    log_omitted: float = -math.inf
 
     @property
     def is_discrete(self) -> bool:
         return not self.ramps
 
     def cut(self, log_above: float, log_below: float) -> "CutLaw":
-        """Without the ends of its ramps, which hold at most e^log_above and e^log_below."""
-        ramps, above, below = [], -math.inf, []
+        """Without the ends of its ramps, which hold at most e^log_above and e^log_below.
+
+        Of many atoms those are left out that all together hold at most e^log_above.
+        """
+        ramps, above, below = [], self.log_omitted, []
+        losses, log_masses = self.losses, self.log_masses
+        if len(losses) > _MANY_ATOMS:
+            kept_atoms = log_masses > log_above - math.log(len(losses)) - self.mass_error
+            if not kept_atoms.all():
+                losses, log_masses = losses[kept_atoms], log_masses[kept_atoms]
+                above = float(np.logaddexp(above, log_above))
         for ramp in self.ramps:
             low, high = _cut_points(ramp, log_above, log_below)
             if ramp.high > high:
@@ -50,8 +62,8 @@ class LossLaw:
                 ramps.append(kept)
         return CutLaw(
             ramps=tuple(ramps),
-            losses=self.losses,
-            log_masses=self.log_masses,
+            losses=losses,
+            log_masses=log_masses,
             loss_error=self.loss_error,
             mass_error=self.mass_error,
             log_above=above,

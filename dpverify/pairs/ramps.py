@@ -139,6 +139,17 @@ class Ramp:
         log_masses = self.noise.log_density(outcomes) + self.log_left(outcomes) + math.log(width)
         return self.loss(outcomes), log_masses
 
+    def scaled(self, log_share: float) -> "Ramp":
+        """The same losses, with every mass multiplied."""
+        share = math.exp(log_share)
+        return replace(
+            self,
+            left_flat=self.left_flat * share,
+            log_left_rise=self.log_left_rise + log_share,
+            right_flat=self.right_flat * share,
+            log_right_fall=self.log_right_fall + log_share,
+        )
+
     def cut(self, low: float, high: float) -> "Ramp":
         return replace(self, low=max(low, self.low), high=min(high, self.high))
 

@@ -1,7 +1,7 @@
 """Two probability vectors over the same outcomes: either both exact, or both float64."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from numbers import Integral
 from typing import TypeAlias
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.arrays import Floats
-from dpverify.errors import InvalidParameter, check_between
+from dpverify.errors import InvalidParameter, check_between, shown
 
 Probabilities: TypeAlias = Sequence[float | Fraction] | NDArray[np.generic]
 Law: TypeAlias = tuple[Fraction, ...] | Floats
@@ -40,6 +40,8 @@ def parse_outcomes(outcomes: Sequence[object] | None, size: int) -> tuple[object
     """The names of the outcomes as a tuple; raise unless they are as many as `size`."""
     if outcomes is None:
         return None
+    if not isinstance(outcomes, Iterable):
+        raise InvalidParameter(f"outcomes={shown(outcomes)} must be a list of names")
     names = tuple(outcomes)
     if len(names) != size:
         raise InvalidParameter(f"outcomes has length {len(names)} and must have length {size}")
@@ -52,9 +54,9 @@ def _parse(name: str, values: Probabilities) -> Law:
     except ValueError:
         array = np.empty((0, 0))
     if array.ndim != 1:
-        raise InvalidParameter(f"{name}={values!r} must be a flat list of probabilities")
+        raise InvalidParameter(f"{name}={shown(values)} must be a flat list of probabilities")
     if not array.size:
-        raise InvalidParameter(f"{name}={values!r} must not be empty")
+        raise InvalidParameter(f"{name}={shown(values)} must not be empty")
     if array.dtype.kind == "f":
         return _checked_floats(name, array.astype(np.float64))
     entries = array.tolist()
@@ -63,7 +65,7 @@ def _parse(name: str, values: Probabilities) -> Law:
     if all(isinstance(entry, (Integral, Fraction)) for entry in entries):
         return tuple(Fraction(int(e)) if isinstance(e, Integral) else e for e in entries)
     if any(isinstance(entry, Fraction) for entry in entries):
-        raise InvalidParameter(f"{name}={values!r} must not mix Fractions with floats")
+        raise InvalidParameter(f"{name}={shown(values)} must not mix Fractions with floats")
     return _checked_floats(name, np.array(entries, dtype=np.float64))
 
 

@@ -26,12 +26,14 @@ from dpverify.schema.vectors import ALLOWED_NORMS, ROUNDING, distance, numbers
 AnswerPair: TypeAlias = tuple[Answer, Answer]
 
 _MOST_PATTERNS = 400
+_SIZES = (4, 2, 3, 6, 1)  # of answers in a search, where there may be any number of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
     """A number (`dimension` None) or vector of answers; neighbors are within `sensitivity`.
 
+    With a `dimension` of (least, None) there are so many answers or more, on both sides alike.
     The distance is that of an ℓ1, ℓ2 or ℓ∞ `norm`. Where the queries are `monotone`, as counts
     under add-remove are, no answer rises while another falls. `low` and `high` bound the answers,
     which are whole if `integer`. The mechanism takes a number or an array.
@@ -42,7 +44,7 @@ class Answers:
     (array([1., 1., 1.]), array([2., 2., 2.]))
     """
 
-    dimension: int | None = None
+    dimension: int | tuple[int, None] | None = None
     sensitivity: float
     norm: float = math.inf
     monotone: bool = False
@@ -52,8 +54,7 @@ class Answers:
     relation: Relation | None = None
 
     def __post_init__(self) -> None:
-        if self.dimension is not None:
-            check_count("dimension", self.dimension)
+        check_dimension(self)
         check_positive("sensitivity", self.sensitivity)
         check_member("norm", self.norm, ALLOWED_NORMS)
         check_real("low", self.low)
@@ -79,6 +80,9 @@ class Answers:
         if self.dimension is None:
             check_real(name, data)
             values: Answer = (float(data),)  # type: ignore[arg-type]  # checked above
+        elif isinstance(self.dimension, tuple):
+            size = len(data) if isinstance(data, (list, tuple, np.ndarray)) else 0
+            values = numbers(name, data, max(size, self.dimension[0]))
         else:
             values = numbers(name, data, self.dimension)
         if not self._allowed(values):
@@ -90,6 +94,10 @@ class Answers:
 
     def check_neighbors(self, left: object, right: object) -> None:
         a, b = self.answer(left, "left"), self.answer(right, "right")
+        if len(a) != len(b):
+            raise InvalidParameter(
+                f"right={short(right)} must have as many answers as left, {len(a)}, not {len(b)}"
+            )
         if a == b:
             raise InvalidParameter(
                 f"right={short(right)} must differ from left: every claim holds on equal data"
@@ -112,19 +120,27 @@ class Answers:
     def draw_pair(self, rng: np.random.Generator) -> Candidate:
         while True:
             base = self._draw(rng)
-            pair = self._step(base, self._direction(rng))
+            pair = self._step(base, self._direction(rng, len(base)))
             if pair is not None:
                 return self._candidate(pair, "random")
 
     def patterns(self) -> Iterator[Candidate]:
-        starts, steps = list(self._bases().items()), list(self._directions().items())
-        ranks = sorted(product(range(len(starts)), range(len(steps))), key=lambda r: (sum(r), r))
+        of = [
+            (list(self._bases(n).items()), list(self._directions(n).items())) for n in self._sizes
+        ]
+        counts = range(len(of)), range(len(of[0][0])), range(len(of[0][1]))
+        ranks = sorted(product(*counts), key=lambda r: (sum(r), r))
         seen: set[frozenset[Answer]] = set()  # a pair the other way round is the same pair
-        for i, j in ranks[:_MOST_PATTERNS]:
-            pair = self._step(starts[i][1], steps[j][1])
+        for k, i, j in ranks[:_MOST_PATTERNS]:
+            (start, base), (way, step) = of[k][0][i], of[k][1][j]
+            pair = self._step(base, step)
             if pair is not None and frozenset(pair) not in seen:
                 seen.add(frozenset(pair))
-                yield self._candidate(pair, f"{starts[i][0]}, {steps[j][0]}")
+                yield self._candidate(pair, f"{start}, {way}")
+
+    def paired(self, left: object, right: object) -> Candidate:
+        self.check_neighbors(left, right)
+        return self._candidate((self.answer(left), self.answer(right)), "given")
 
     def mutate(self, candidate: Candidate, rng: np.random.Generator) -> Candidate:
         left, right = self._pair(candidate)
@@ -138,7 +154,7 @@ class Answers:
             elif what == 1:
                 step = (*step[:i], -step[i], *step[i + 1 :])
             elif what == 2:
-                step = self._direction(rng)
+                step = self._direction(rng, len(left))
             else:
                 base = (self._value(rng),) * len(left)
             pair = self._step(base, step)
@@ -149,21 +165,34 @@ class Answers:
     def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
         left, right = self._pair(candidate)
         own = _cost(left, right)
-        for a, b in dict.fromkeys(_plainer(left, right)):
+        fewer = _fewer(left, right) if len(left) > self._least else ()
+        for a, b in dict.fromkeys([*fewer, *_plainer(left, right)]):
             if _cost(a, b) < own and a != b and self._neighbors(a, b):
                 yield self._candidate((a, b), candidate.pattern)
 
-    def _bases(self) -> dict[str, Answer]:
+    @property
+    def _least(self) -> int:
+        """The smallest number of answers."""
+        return self.dimension[0] if isinstance(self.dimension, tuple) else self.dimension or 1
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        """The numbers of answers that a search looks at."""
+        if not isinstance(self.dimension, tuple):
+            return (self._least,)
+        return tuple(n for n in _SIZES if n >= self._least) or (self._least, self._least + 2)
+
+    def _bases(self, size: int) -> dict[str, Answer]:
         (zero,) = self._clamped((0.0,))
-        return bases(self.dimension or 1, zero, self._unit)
+        return bases(size, zero, self._unit)
 
-    def _directions(self) -> dict[str, Answer]:
-        return directions(self.dimension or 1, self.norm, monotone=self.monotone)
+    def _directions(self, size: int) -> dict[str, Answer]:
+        return directions(size, self.norm, monotone=self.monotone)
 
-    def _direction(self, rng: np.random.Generator) -> Answer:
+    def _direction(self, rng: np.random.Generator, size: int) -> Answer:
         if rng.random() < 0.5:
-            return tuple(pick(list(self._directions().values()), rng))
-        signs = rng.choice([-1.0, 0.0, 1.0], size=self.dimension or 1)
+            return tuple(pick(list(self._directions(size).values()), rng))
+        signs = rng.choice([-1.0, 0.0, 1.0], size=size)
         if self.monotone:
             signs = np.abs(signs) * rng.choice([-1.0, 1.0])
         return tuple(signs.tolist())
@@ -206,7 +235,10 @@ class Answers:
         return whole and all(math.isfinite(x) and self.low <= x <= self.high for x in values)
 
     def _draw(self, rng: np.random.Generator) -> Answer:
-        return tuple(self._value(rng) for _ in range(self.dimension or 1))
+        return tuple(self._value(rng) for _ in range(self._size(rng)))
+
+    def _size(self, rng: np.random.Generator) -> int:
+        return int(pick(self._sizes, rng)) if len(self._sizes) > 1 else self._least
 
     def _value(self, rng: np.random.Generator) -> float:
         unit = self._unit
@@ -250,6 +282,24 @@ class Answers:
 
 def _with(answer: Answer, index: int, value: float) -> Answer:
     return (*answer[:index], value + 0.0, *answer[index + 1 :])
+
+
+def check_dimension(answers: Answers) -> None:
+    """Raise unless there is a number of answers; a list of JSON becomes a tuple."""
+    given: object = answers.dimension
+    if isinstance(given, (list, tuple)):
+        if len(given) != 2 or given[0] is None or given[1] is not None:
+            raise InvalidParameter(f"dimension={given!r} must be a number, or (least, None)")
+        object.__setattr__(answers, "dimension", tuple(given))
+        given = given[0]
+    if given is not None:
+        check_count("dimension", given)
+
+
+def _fewer(left: Answer, right: Answer) -> Iterator[AnswerPair]:
+    """One answer less."""
+    for i in range(len(left)):
+        yield left[:i] + left[i + 1 :], right[:i] + right[i + 1 :]
 
 
 def _plainer(left: Answer, right: Answer) -> Iterator[AnswerPair]:

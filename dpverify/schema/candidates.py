@@ -54,5 +54,8 @@ class Schema(Protocol):
     def mutate(self, candidate: Candidate, rng: np.random.Generator) -> Candidate:
         """A pair that differs a little from this one."""
 
+    def paired(self, left: object, right: object) -> Candidate:
+        """Two given neighbors as a pair; raise unless they are such."""
+
     def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
         """Pairs with fewer records or simpler values, the boldest first."""

@@ -63,6 +63,22 @@ class Changes:
         place = int(rng.integers(len(shared) + 1))
         return self._apart(Change(shared, place, before, (after,)))
 
+    def between(self, left: Rows, right: Rows) -> Change:
+        """The step from one dataset to its neighbor, which has no fewer records.
+
+        Where the others stand in another order, they keep that of `left`.
+        """
+        differ = (i for i, pair in enumerate(zip(left, right, strict=False)) if pair[0] != pair[1])
+        place = next(differ, len(left))
+        if self.relation is Relation.ADD_REMOVE:
+            new = next(row for row in right[place:] if right.count(row) > left.count(row))
+            return Change(left, place, (), (new,))
+        lost = next(
+            i for i in range(place, len(left)) if left.count(left[i]) > right.count(left[i])
+        )
+        new = next(row for row in right[place:] if right.count(row) > left.count(row))
+        return Change((*left[:lost], *left[lost + 1 :]), lost, (left[lost],), (new,))
+
     def patterns(self) -> Iterator[tuple[str, Change]]:
         """Steps on which mechanisms are known to fail, by name; the simplest first."""
         contrasts, makers, sizes = self.record.contrasts(), tuple(SHARED), self._sizes()

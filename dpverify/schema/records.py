@@ -1,5 +1,6 @@
 """Datasets of records: how many, of which domain, and when two datasets are neighbors."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from reprlib import repr as short
@@ -15,13 +16,15 @@ from dpverify.schema.domains import RecordDomain, items
 from dpverify.schema.rows import apart
 
 Layout: TypeAlias = Literal["columns", "rows"]
+_SEARCHED = 10  # records more than the least, where a search looks at data of any length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Records:
     """Datasets of records of one domain, of a length or a range of lengths.
 
-    `length` is a number, a range (least, most), or None where the data is one record itself.
+    `length` is a number, a range (least, most), a range without an end (least, None), or None where
+    the data is one record itself.
     Neighbors are compared place by place; as multisets if not `ordered`. The mechanism takes
     arrays (`layout` "columns": an array, the pair (X, y), a dict of columns) or a list of records
     ("rows").
@@ -38,7 +41,7 @@ records differ
     """
 
     record: RecordDomain
-    length: int | tuple[int, int] | None
+    length: int | tuple[int, int | None] | None
     relation: Relation
     ordered: bool = True
     layout: Layout = "columns"
@@ -53,7 +56,9 @@ records differ
             if adds:
                 raise InvalidParameter("length=None must go with replace-one: data is one record")
             return
-        ends = self.length if isinstance(self.length, tuple) else (self.length, self.length)
+        given = self.length if isinstance(self.length, tuple) else (self.length, self.length)
+        endless = len(given) == 2 and given[1] is None
+        ends: tuple[Any, ...] = (given[0], sys.maxsize) if endless else given
         whole = len(ends) == 2 and all(isinstance(n, int) and n is not True for n in ends)
         if not whole or not 0 <= ends[0] <= ends[1] or ends[1] < 1:
             raise InvalidParameter(
@@ -73,8 +78,11 @@ records differ
             return (self.record.record(name, data),)
         values = self.record.split(name, data) if self.layout == "columns" else items(name, data)
         low, high = self._range
-        if not low <= len(values) <= high:
-            wanted = f"{low}" if low == high else f"{low} to {high}"
+        endless = isinstance(self.length, tuple) and self.length[1] is None
+        if not low <= len(values) <= (len(values) if endless else high):
+            wanted = (
+                f"at least {low}" if endless else f"{low}" if low == high else f"{low} to {high}"
+            )
             raise InvalidParameter(
                 f"{name}={short(data)} must have {wanted} records, not {len(values)}"
             )
@@ -117,6 +125,13 @@ records differ
         for name, change in self._changes.patterns():
             yield self._candidate(change, name)
 
+    def paired(self, left: object, right: object) -> Candidate:
+        self.check_neighbors(left, right)
+        a, b = self.rows(left, "left"), self.rows(right, "right")
+        if len(a) > len(b):
+            a, b = b, a  # a change adds a record
+        return self._candidate(self._changes.between(a, b), "given")
+
     def mutate(self, candidate: Candidate, rng: np.random.Generator) -> Candidate:
         changed = self._changes.mutated(_form(candidate), rng)
         return self._candidate(changed, candidate.changed_pattern)
@@ -140,7 +155,10 @@ records differ
     def _range(self) -> tuple[int, int]:
         if self.length is None:
             return 1, 1
-        return self.length if isinstance(self.length, tuple) else (self.length, self.length)
+        if not isinstance(self.length, tuple):
+            return self.length, self.length
+        low, high = self.length
+        return low, low + _SEARCHED if high is None else high
 
     @property
     def _changes(self) -> Changes:

@@ -36,6 +36,8 @@ class Certifying:
         found = certified(mechanism, schema, claim, _SECONDS)
         if isinstance(found, str):
             return cls(claim, None, f"open: {found}")
+        if found.interrupted:  # a test must not pass because it was
+            raise KeyboardInterrupt
         match found.verdict:
             case "proved":
                 return cls(claim, found, f"{found.scope}; {found.reason}")

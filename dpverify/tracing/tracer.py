@@ -4,6 +4,7 @@
 
 import math
 import sys
+from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from dpverify.auditing.sampling.spelling import canonical
 from dpverify.claims import Claimable, read_claim
 from dpverify.errors import InvalidParameter, check_count, check_seed
 from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.tracing.evidence.constants import spots_of
 from dpverify.tracing.evidence.crossing import crossed
 from dpverify.tracing.evidence.determination import (
     RUNS,
@@ -29,11 +31,12 @@ from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.outcomes import may_be_equal, most_of
 from dpverify.tracing.evidence.releases import Item, Release
 from dpverify.tracing.evidence.spending import Spending, spending
-from dpverify.tracing.evidence.steering import reach_of, scripts, worst_script
+from dpverify.tracing.evidence.steering import Branches, reach_of, scripts, worst_script
 from dpverify.tracing.evidence.understanding import OutOfRuns, unmoved_events
 from dpverify.tracing.noise.generator import NotTraceable
+from dpverify.tracing.rare import rare
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import BY_CLAIM, Puzzle
+from dpverify.tracing.recording.events import BY_CLAIM, Leak, Puzzle
 from dpverify.tracing.recording.laws import NOTHING, Cost
 from dpverify.tracing.recording.places import NOWHERE, definition
 from dpverify.tracing.recording.records import first_difference
@@ -44,6 +47,7 @@ from dpverify.tracing.witness import TraceWitness, lines_of
 
 _AGAIN = 4  # further transcripts that must repeat themselves before a claim is refuted
 _DECIDING = 2 * RUNS + 2 * _AGAIN + 10  # executions that a refutation takes
+_NOTED = 3  # places of one kind
 _RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
 
 
@@ -167,8 +171,7 @@ class Tracer(Transcripts):
         try:
             return self._run()
         except NotTraceable as error:
-            where = definition(self.mechanism)
-            puzzle = Puzzle(where, str(error))
+            puzzle = Puzzle(error.place or definition(self.mechanism), str(error))
             return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
 
     def _run(self) -> Traced:
@@ -211,22 +214,47 @@ class Tracer(Transcripts):
     def _steered(self, base: TracedRun, worst: Finding) -> Finding:
         """The worst of the transcripts that are chosen after the first one."""
         spot = first_difference(self.left, self.right)
-        for script in scripts(base, self.seed, self._delta, spot):
+        branches = Branches(base, self._delta)
+        known = spots_of(self.mechanism)
+        waiting = deque(scripts(base, self.seed, self._delta, spot, known))
+        while waiting:
             spare = _DECIDING if worst.certain else 6
             if self.used + spare > self.budget:
                 if self.budget > 2:
                     self.notes.append("the budget ended before all transcripts were tried")
                 break
             try:
-                finding = self._transcript(script)
+                script = waiting.popleft()
+                run = self.record(self.left, script)
+                finding = self.finding(run, script)
             except OutOfRuns:
                 self.notes.append("the budget ended before all transcripts were understood")
                 break
+            waiting.extendleft(branches.new(run))
             if _worse(finding, worst):
                 worst = finding
             if worst.verdict == "leaking":
                 break
+        if worst.verdict == "shown" and self._delta:
+            worst = self._rarely(base, worst, spot) or worst
         return worst
+
+    def _rarely(self, base: TracedRun, worst: Finding, spot: int | None) -> Finding | None:
+        """What comparisons leak that are rarer than δ: more of δ than the releases left."""
+        assert isinstance(self.claim, ApproxDP)  # noqa: S101  # there is a δ
+        found = rare(self, base, self.claim, spot)
+        if not found.masses:
+            return None
+        place = max(found.masses, key=found.masses.__getitem__)
+        what = f"comparisons that leak fall so with probability {found.mass:.3g}"
+        left = float(self.claim.delta) - found.mass
+        if left >= 0:
+            rest = ApproxDP(epsilon=self.claim.epsilon, delta=left)
+            if judge(rest, worst.spent) is Judged.WITHIN:
+                self.notes.append(f"{place.where}: {what}, which δ allows")
+                return None
+        leak = Leak("control flow", place, what)
+        return Finding("leaking", worst.spent, (leak,), twin=worst.twin)
 
     def _first(self) -> tuple[TracedRun | None, Finding]:
         """The first transcript; or the exact laws of the output where these can be listed."""
@@ -243,7 +271,9 @@ class Tracer(Transcripts):
             if self._unseen(self.left, base):
                 return None, self._not_repeated(definition(self.mechanism))
             try:
-                listed, runs = enumerated(self.mechanism, self.left, self.right, self.seed, room)
+                with self.lines:
+                    args = (self.mechanism, self.left, self.right, self.seed, room)
+                    listed, runs = enumerated(*args)
             except NotRepeated as error:
                 self.used += error.runs
                 return None, self._not_repeated(definition(self.mechanism))
@@ -251,7 +281,7 @@ class Tracer(Transcripts):
             if listed is not None:
                 self.transcripts += runs
                 return None, self._listed(listed)
-        return base, self._twin(base, NoiseScript(self.seed))
+        return base, self.finding(base, NoiseScript(self.seed))
 
     def _listed(self, listed: Any) -> Finding:
         pair = listed.pair
@@ -355,6 +385,8 @@ class Tracer(Transcripts):
             note = f"what {name} costs is its own claim, which is not checked here"
             if said and note not in self.notes:
                 self.notes.append(note)
+        if found.verdict == "shown":
+            self.notes += self._untried()
         witness = None
         if found.verdict == "refuted" and found.twin is not None:
             witness = self._witness(
@@ -374,6 +406,19 @@ class Tracer(Transcripts):
             transcripts=self.transcripts,
             notes=tuple(self.notes),
         )
+
+    def _untried(self) -> list[str]:
+        """What transcripts did not tell: decisions on plain numbers, lines that none came to."""
+        notes = [
+            f"{place.where}: the code saw a noisy number here, in {runs} runs; what it decides on "
+            "other values is not seen"
+            for place, runs in self.seen.most_common(_NOTED)
+        ]
+        never = self.lines.never
+        notes += [f"no run came to {place}" for place in never[:_NOTED]]
+        if len(never) > _NOTED:
+            notes.append(f"nor to {len(never) - _NOTED} more lines")
+        return notes
 
 
 def _worse(one: Finding, two: Finding) -> bool:

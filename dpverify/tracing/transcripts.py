@@ -14,7 +14,7 @@ from dpverify.tracing.noise.shapes import SETTLING
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Leak, Move, Puzzle, Value
 from dpverify.tracing.recording.lines import named
-from dpverify.tracing.recording.places import Place
+from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.runs import TracedRun, Twin, runs_plainly
 from dpverify.tracing.traced import TraceVerdict
 
@@ -42,10 +42,7 @@ class Transcripts(Runner):
     transcripts: int = 0
     may_settle: bool = True
 
-    def _transcript(self, script: NoiseScript) -> Finding:
-        return self._twin(self.record(self.left, script), script)
-
-    def _twin(self, base: TracedRun, script: NoiseScript) -> Finding:
+    def finding(self, base: TracedRun, script: NoiseScript) -> Finding:
         self.transcripts += 1
         twin = self.replay(self.right, base)
         puzzles = [*base.journal.puzzles, *twin.right.journal.puzzles]
@@ -125,7 +122,9 @@ class Transcripts(Runner):
     def _named(self, twin: Twin, script: NoiseScript) -> Finding:
         """A leak, with the best line that two more runs can tell."""
         leaks = twin.leaks
-        if {leak.kind for leak in leaks} & {"output", "control flow", "exception"}:
+        start = definition(self.mechanism)
+        kinds = {"output", "control flow", "exception"}
+        if any(leak.kind in kinds or leak.place == start for leak in leaks):
             self.used += 2
             leaks = named(self.mechanism, self.left, self.right, script, twin)
         return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)

@@ -76,7 +76,7 @@ def test_says_when_no_noise_is_enough(budget: dpv.PureDP | dpv.ApproxDP) -> None
     "budget", [dpv.PureDP(epsilon=math.inf), dpv.ApproxDP(epsilon=1.0, delta=1.0)]
 )
 def test_says_when_any_noise_is_enough(budget: dpv.PureDP | dpv.ApproxDP) -> None:
-    with pytest.raises(dpv.InvalidParameter, match="finite epsilon and a delta below 1"):
+    with pytest.raises(dpv.InvalidParameter, match="must be finite, with a delta below 1"):
         dpv.calibrate(gaussian, budget=budget, relation=ADD)
 
 

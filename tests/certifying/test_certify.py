@@ -243,7 +243,52 @@ def grows(data: Any, _rng: Rng) -> list[Any]:  # noqa: ANN401
         kept.append([data] * 1000)
 
 
+def too_large(data: Any, rng: Rng) -> Any:  # noqa: ANN401
+    """One step of C, which no watcher can stop."""
+    return data[0] + rng.laplace() + len([0] * 10**10)
+
+
+def too_long(data: Any, rng: Rng) -> Any:  # noqa: ANN401
+    return data[0] + rng.laplace() + 10 ** (10**9) % 7
+
+
+def noise_without_end(_data: Any, rng: Rng) -> list[Any]:  # noqa: ANN401
+    kept = []
+    while True:
+        kept.append(rng.laplace())
+
+
+def until_it_is_small(data: Any, rng: Rng) -> Any:  # noqa: ANN401
+    left = data[0]
+    while left > 0:
+        left = left - 1
+    return left + rng.laplace()
+
+
+def to_and(data: Any, rng: Rng) -> Any:  # noqa: ANN401
+    return fro(data, rng)
+
+
+def fro(data: Any, rng: Rng) -> Any:  # noqa: ANN401
+    return to_and(data, rng)
+
+
+def in_a_set(data: Any, rng: Rng) -> int:  # noqa: ANN401
+    return len({x + rng.laplace() for x in data})
+
+
+def in_c(data: Any, rng: Rng) -> float:  # noqa: ANN401
+    return math.erf(data[0] + rng.laplace())
+
+
 OPEN: list[tuple[Any, str]] = [
+    (too_large, "more memory than is allowed"),
+    (too_long, "time or memory"),
+    (noise_without_end, "noises on one path"),
+    (until_it_is_small, "comparisons"),
+    (to_and, "without end"),
+    (in_a_set, "key"),
+    (in_c, "plain float"),
     (endless, "time or memory"),
     (recursion, "without end"),
     (rejection, "comparisons"),

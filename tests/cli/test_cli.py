@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,6 +121,31 @@ MISUSE = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        (
+            "random_allocation(gaussian(sigma=2), steps=20, selected=2)",
+            dpv.RandomAllocation(dpv.Gaussian(sigma=2), steps=20, selected=2),
+        ),
+        (
+            "shuffled(laplace(scale=2), batches=9)",
+            dpv.Shuffled(dpv.Laplace(scale=2), batches=9),
+        ),
+        (
+            "subsampled(gaussian(sigma=2), rate=0.1, at_most=9, population=50)",
+            dpv.Subsampled(dpv.Gaussian(sigma=2), rate=0.1, at_most=9, population=50),
+        ),
+        (
+            "subsampled_with_replacement(gaussian(sigma=2), batch=3, population=50)",
+            dpv.SubsampledWithReplacement(dpv.Gaussian(sigma=2), batch=3, population=50),
+        ),
+    ],
+)
+def test_every_kind_of_batch_has_an_expression(text: str, meant: object) -> None:
+    assert parse(f"{text}*4") == [(meant, 4)]
+
+
 @pytest.mark.parametrize(("expression", "message"), MISUSE)
 def test_misuse_of_an_expression(
     expression: str, message: str, capsys: pytest.CaptureFixture[str]
@@ -227,6 +253,67 @@ def test_noise_is_the_inverse_of_compose(
         assert isinstance(spent, dict)
         assert (spent["upper"] <= 1) is meets
         assert (spent["lower"] <= 1) is meets
+
+
+DP_SGD = ["noise", "dp-sgd", "--epsilon", "3", "--delta", "1e-5", "--records", "60000"]
+
+
+@pytest.mark.parametrize(
+    ("given", "found", "more"),
+    [
+        (["--batch", "256", "--epochs", "1"], "noise_multiplier", 0.999),
+        (["--batch", "256", "--noise-multiplier", "0.6"], "steps", 1),
+    ],
+)
+def test_a_training_run_is_filled_in(
+    given: list[str], found: str, more: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is printed meets the budget; a thousandth less noise, or one more step, does not."""
+    told = answer([*DP_SGD, *given], capsys)
+    assert told["relation"] == "add-remove"
+    assert told["rate"] == 256 / 60000
+    plan: dict[str, Any] = {name: told[name] for name in ("noise_multiplier", "steps")}
+    other = plan | {found: plan[found] * more if more < 1 else plan[found] + 1}
+    for each, meets in ((plan, True), (other, False)):
+        step = f"subsampled(gaussian(sigma={each['noise_multiplier']!r}), rate={256 / 60000!r})"
+        tight = ["--tolerance", "1e-5", "--delta", "1e-5", *RELATION]
+        spent = answer(["compose", f"{step}*{each['steps']}", *tight], capsys)["epsilon"]
+        assert isinstance(spent, dict)
+        assert (spent["upper"] <= 3) is meets
+        assert (spent["lower"] <= 3) is meets
+
+
+def test_a_training_run_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*DP_SGD, "--batch", "256", "--epochs", "1", "--clip", "2", "--seconds", "0"]) == 0
+    shown = capsys.readouterr().out
+    assert "noise multiplier = " in shown
+    assert "235 steps of Poisson batches, rate 0.0042666667" in shown
+    assert "clipped to norm 2" in shown
+    assert "time that was given ran out" in shown.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "noise_multiplier and batch and epochs left out: exactly one of"),
+        (["--batch", "70000", "--epochs", "1"], "batch=70000 must not exceed records=60000"),
+        (["--batch", "256", "--epochs", "-1"], "epochs=-1.0 must be positive"),
+    ],
+)
+def test_a_training_run_that_is_none(
+    given: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*DP_SGD, *given]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_compose_takes_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    expression = "subsampled(gaussian(sigma=0.5), rate=1e-6)*1e7"
+    given = ["compose", expression, "--delta", "1e-6", "--seconds", "0", *RELATION]
+    assert run(given) == 0
+    shown = capsys.readouterr().out.replace("\n", " ")
+    assert "no time was left for: " in shown
+    assert "time that was given ran out" in shown
 
 
 def test_noise_prints_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:

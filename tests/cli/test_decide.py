@@ -17,6 +17,16 @@ def schema(tmp_path: Path) -> list[str]:
     return ["--schema", str(tmp_path / "s.json"), "--epsilon", "1", "--samples", "1e3"]
 
 
+def test_an_interrupt_prints_what_was_found(
+    schema: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["decide", f"{HERE}:stopped_by_hand", *schema]) == 130
+    told = capsys.readouterr()
+    assert "not refuted: interrupted in the rung certify" in told.out
+    assert "certify: open: interrupted" in told.out
+    assert told.err.endswith("dpverify: interrupted\n")
+
+
 @pytest.mark.parametrize(
     ("name", "more", "code", "first"),
     [

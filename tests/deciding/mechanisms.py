@@ -49,6 +49,15 @@ def by_hand_little(answer: Any, rng: Rng) -> Any:
     return answer - 0.5 * math.copysign(math.log(1.0 - 2.0 * abs(u)), u)
 
 
+def by_hand_little_of_many(answers: Any, rng: Rng) -> Any:
+    return by_hand_little(float(sum(answers)), rng)
+
+
+def stopped_by_hand(answer: Any, rng: Rng) -> Any:
+    """As if someone pressed Ctrl-C."""
+    raise KeyboardInterrupt
+
+
 def hidden(answer: Any, rng: Rng) -> Any:
     """Noise from the operating system, and rng only for show."""
     (whole,) = struct.unpack("<Q", os.urandom(8))

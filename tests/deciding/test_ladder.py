@@ -127,6 +127,42 @@ def test_neighbors_that_a_certificate_suspects_are_audited() -> None:
     assert found.verdict == "refuted"
 
 
+def test_what_an_audit_refutes_is_shown_on_simple_neighbors() -> None:
+    """Whatever pair the search came upon, one answer that moves is enough to show it."""
+    found = decided(known.by_hand_little_of_many, THREE, level=1e-6)
+    assert (found.verdict, found.rung) == ("refuted", "audit")
+    assert isinstance(found.witness, dpv.Witness)
+    moved = np.array(found.witness.left) != np.array(found.witness.right)
+    assert moved.sum() == 1
+    assert (np.array(found.witness.left) == 0).sum() >= 2
+    assert found.witness.replay(
+        known.by_hand_little_of_many, samples=4_000, seed=1, level=1e-6
+    ).refuted
+
+
+@pytest.mark.parametrize("rung", ["certify", "trace"])
+def test_an_interrupt_keeps_what_was_found(rung: str) -> None:
+    """Ctrl-C while the mechanism runs in a rung: what was tried so far is the answer."""
+    told: list[str] = []
+
+    def interrupted(answer: float, rng: np.random.Generator) -> Any:
+        if told[-1] == rung:
+            raise KeyboardInterrupt
+        return known.by_hand(answer, rng)
+
+    found = decided(interrupted, progress=told.append)
+    assert told == ["certify", "trace"][: 1 + (rung == "trace")]
+    assert (found.verdict, found.stopped, found.witness) == ("not refuted", rung, None)
+    assert found.sentence == (
+        f"not refuted: interrupted in the rung {rung}, before anything was shown of interrupted"
+    )
+    assert [each.name for each in found.rungs] == told
+    assert found.rungs[-1].said.endswith("interrupted")
+    assert isinstance(found.evidence, dpv.Certificate)
+    assert str(found).split("\n")[0] == found.sentence
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
 @pytest.mark.parametrize("name", ["enough", "timed", "by_hand_little"])
 def test_same_inputs_same_decision(name: str) -> None:
     def told() -> dict[str, Any]:

@@ -134,52 +134,52 @@ CORRECT = (
 
 def sensitivity_forgotten(data: list[float], rng: Rng) -> float:
     """Salaries up to 10, noise as for up to 1."""
-    return sum(data) + rng.laplace(scale=1.0)
+    return sum(data) + rng.laplace(scale=1.0)  # flaw
 
 
 def scale_inverted(data: list[bool], rng: Rng) -> float:
     """Noise of scale ε instead of 1/ε."""
-    return sum(data) + rng.laplace(scale=0.5)
+    return sum(data) + rng.laplace(scale=0.5)  # flaw
 
 
 def mean_of_unknown_number(data: list[float], rng: Rng) -> float:
     """Records come and go, and the noise shrinks with their number, which is not public."""
     count = max(len(data), 1)
-    return sum(data) / count + rng.laplace(scale=1.0 / count)
+    return sum(data) / count + rng.laplace(scale=1.0 / count)  # flaw
 
 
 def zero_counts_hidden(data: list[str], rng: Rng) -> dict[str, float]:
     """Only the cities that occur are released."""
-    return {city: n + rng.laplace(scale=1.0) for city, n in Counter(data).items()}
+    return {city: n + rng.laplace(scale=1.0) for city, n in Counter(data).items()}  # flaw
 
 
 def fails_on_empty(data: list[float], rng: Rng) -> float:
-    return max(data) * 0.0 + rng.laplace(scale=1.0)
+    return max(data) * 0.0 + rng.laplace(scale=1.0)  # flaw
 
 
 def noise_reused(data: list[bool], rng: Rng) -> tuple[float, float]:
     """One noise for two answers: their difference has none."""
     noise = rng.laplace(scale=2.0)
-    return sum(data) + noise, len(data) + noise
+    return sum(data) + noise, len(data) + noise  # flaw
 
 
 def clipped_too_late(data: list[float], rng: Rng) -> float:
-    return min(max(sum(data) + rng.laplace(scale=1.0), 0.0), 1e6)
+    return min(max(sum(data) + rng.laplace(scale=1.0), 0.0), 1e6)  # flaw
 
 
 def half_the_budget_twice(data: list[bool], rng: Rng) -> tuple[float, float]:
     """Two releases at ε = 1 each, claimed as ε = 1 in all."""
-    return sum(data) + rng.laplace(scale=1.0), sum(data) + rng.laplace(scale=1.0)
+    return sum(data) + rng.laplace(scale=1.0), sum(data) + rng.laplace(scale=1.0)  # flaw
 
 
 def largest_value_released(data: list[float], rng: Rng) -> float:
     """Noisy max that also gives the value: all counts rise together."""
-    return max(sum(data) + rng.laplace(scale=1.0) for _ in range(8))
+    return max(sum(data) + rng.laplace(scale=1.0) for _ in range(8))  # flaw
 
 
 def debug_branch(data: list[bool], rng: Rng) -> float:
     """One release in ten has no noise, left over from debugging."""
-    return float(sum(data)) if rng.random() < 0.1 else sum(data) + rng.laplace(scale=1.0)
+    return float(sum(data)) if rng.random() < 0.1 else sum(data) + rng.laplace(scale=1.0)  # flaw
 
 
 def _one_record(left: Any, right: Any) -> bool:  # noqa: ANN401

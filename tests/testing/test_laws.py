@@ -20,6 +20,9 @@ from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.neighbors import Relation
 from dpverify.pairs import (
+    BoundedRangePair,
+    DiscreteGaussianPair,
+    DiscreteLaplacePair,
     FinitePair,
     GaussianPair,
     LaplacePair,
@@ -46,6 +49,9 @@ PAIRS: tuple[Pair, ...] = (
     SubsampledPair(LaplacePair(scale=1.0, sensitivity=1.0), 0.3, Mixed.LEFT),
     WithoutReplacementPair(GAUSSIAN, 0.1),
     SampledPair(LeakyResponsePair(ApproxDP(epsilon=0.5)), 0.3),
+    DiscreteGaussianPair(sigma=1.5, shift=2),
+    BoundedRangePair(1.5),
+    DiscreteLaplacePair(scale=1.5, shift=2),
 )
 FEW = Accountant(relation=Relation.ADD_REMOVE)
 ACCOUNTANTS = {
@@ -60,6 +66,35 @@ GUARANTEES = FEW.compose(dpv.ZeroConcentratedDP(rho=0.05)).compose(dpv.PureDP(ep
 UP, DOWN = np.array([0.0, 1.0, 0.0]), np.array([1.0, 0.0, 1.0])
 BOTH = Relation.REPLACE_ONE
 TRIALS: dict[str, Trial] = {
+    "GaussianMixture": Trial(
+        mechanism=dpv.GaussianMixture(sigma=2.0, l2_sensitivities=(0, 1), weights=(0.5, 0.5)),
+        relation=dpv.Relation.ADD_REMOVE,
+    ),
+    "MatrixMechanism": Trial(
+        mechanism=dpv.MatrixMechanism(strategy="tree", steps=8, sigma=4.0), relation=BOTH
+    ),
+    "PermuteAndFlip": Trial(
+        mechanism=dpv.PermuteAndFlip(epsilon=1.0, score_sensitivity=1.0),
+        relation=BOTH,
+        left=UP,
+        right=DOWN,
+    ),
+    "ShuffledReports": Trial(
+        mechanism=dpv.ShuffledReports(local_epsilon=1.0, reports=50), relation=BOTH
+    ),
+    "LastIterate": Trial(
+        mechanism=dpv.LastIterate(sigma=1.0, l2_sensitivity=0.5, steps=9, contraction=0.5),
+        relation=BOTH,
+    ),
+    "BestOf": Trial(
+        mechanism=dpv.BestOf(dpv.Gaussian(sigma=2.0), runs="geometric", mean=4.0), relation=BOTH
+    ),
+    "DiscreteGaussian": Trial(
+        mechanism=dpv.DiscreteGaussian(sigma=2.0), relation=BOTH, left=0, right=1
+    ),
+    "DiscreteLaplace": Trial(
+        mechanism=dpv.DiscreteLaplace(scale=1.0), relation=BOTH, left=0, right=1
+    ),
     "Laplace": Trial(mechanism=dpv.Laplace(scale=1.0), relation=BOTH, left=0.0, right=1.0),
     "Gaussian": Trial(mechanism=dpv.Gaussian(sigma=2.0), relation=BOTH, left=0.0, right=1.0),
     "NormMechanism": Trial(
@@ -104,6 +139,13 @@ TRIALS: dict[str, Trial] = {
         ),
         relation=BOTH,
     ),
+    "SubsampledWithReplacement": Trial(
+        mechanism=dpv.SubsampledWithReplacement(
+            dpv.Gaussian(sigma=1.0, l2_sensitivity=2.0), batch=1, population=10
+        ),
+        relation=BOTH,
+    ),
+    "Shuffled": Trial(mechanism=dpv.Shuffled(dpv.Gaussian(sigma=1.0), batches=2), relation=BOTH),
 }
 
 

@@ -148,7 +148,7 @@ def convolution_with_data(v: Any, rng: Any) -> Out:
 @flawed([1.0, 1.0], [100.0, 0.0])
 def average_weighted_by_data(v: Any, rng: Any) -> Out:
     noise = rng.laplace(size=2)
-    first = np.average(noise, weights=np.asarray(v))
+    first = np.average(noise, weights=np.asarray(v))  # flaw
     return first, noise
 
 
@@ -160,7 +160,7 @@ def interpolated_in_data(v: Any, rng: Any) -> Out:
 @flawed(0.1, 0.9)
 def quantile_of_noise_at_data(q: Any, rng: Any) -> Out:
     noise = rng.laplace(size=50)
-    return np.quantile(noise, q), noise.tolist()
+    return np.quantile(noise, q), noise.tolist()  # flaw
 
 
 @flawed([1.0, 0.0, 0.0], [0.0, 0.0, 1.0])
@@ -201,7 +201,7 @@ def data_in_the_shape_of_noise(x: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def differences_from_data(x: Any, rng: Any) -> Out:
     noise = rng.laplace(size=2)
-    return np.diff(noise, prepend=x), noise
+    return np.diff(noise, prepend=x), noise  # flaw
 
 
 @flawed(0.0, 1.0)
@@ -255,7 +255,7 @@ def release_modulo_constant(x: Any, rng: Any) -> Out:
 @flawed([0.0, 0.0], [1.0, 0.0])
 def added_in_place_by_a_function(v: Any, rng: Any) -> Out:
     def add(buffer: Any, values: Any) -> None:
-        buffer += values
+        buffer += values  # flaw
 
     out = rng.laplace(scale=0.1, size=2)
     add(out, np.asarray(v))
@@ -266,14 +266,14 @@ def added_in_place_by_a_function(v: Any, rng: Any) -> Out:
 def added_in_place_through_a_view(x: Any, rng: Any) -> Out:
     out = rng.laplace(scale=0.1, size=4)
     head = out[:1]
-    head += x
+    head += x  # flaw
     return out
 
 
 @flawed(0.0, 1.0)
 def view_assigned(x: Any, rng: Any) -> Out:
     out = rng.laplace(size=(2, 2))
-    out.reshape(-1)[0] = x
+    out.reshape(-1)[0] = x  # flaw
     return out
 
 
@@ -281,7 +281,7 @@ def view_assigned(x: Any, rng: Any) -> Out:
 def rows_changed_in_a_loop(m: Any, rng: Any) -> Out:
     out = rng.laplace(scale=0.1, size=(2, 2))
     for row, more in zip(out, np.asarray(m), strict=True):
-        row += more  # noqa: PLW2901
+        row += more  # flaw  # noqa: PLW2901
     return out
 
 
@@ -289,83 +289,83 @@ def rows_changed_in_a_loop(m: Any, rng: Any) -> Out:
 def other_name_added_in_place(x: Any, rng: Any) -> Out:
     out = rng.laplace(scale=0.1, size=2)
     same = out
-    same += x
+    same += x  # flaw
     return out
 
 
 @flawed(0.0, 1.0)
 def flat_assigned(x: Any, rng: Any) -> Out:
     out = rng.laplace(size=2)
-    out.flat[0] = x
+    out.flat[0] = x  # flaw
     return out
 
 
 @flawed(0.0, 1.0)
 def add_at(x: Any, rng: Any) -> Out:
     out = rng.laplace(scale=0.1, size=2)
-    np.add.at(out, [0], x)
+    np.add.at(out, [0], x)  # flaw
     return out
 
 
 @flawed(0.0, 1.0)
 def put(x: Any, rng: Any) -> Out:
     out = rng.laplace(size=3)
-    np.put(out, [1], x)
+    np.put(out, [1], x)  # flaw
     return out
 
 
 @flawed(0.0, 1.0)
 def put_mask(x: Any, rng: Any) -> Out:
     out = rng.laplace(size=3)
-    np.putmask(out, [True, False, False], x)
+    np.putmask(out, [True, False, False], x)  # flaw
     return out
 
 
 @flawed(0.0, 1.0)
 def fill_diagonal(x: Any, rng: Any) -> Out:
     out = rng.laplace(size=(2, 2))
-    np.fill_diagonal(out, x)
+    np.fill_diagonal(out, x)  # flaw
     return out
 
 
 @flawed(0.0, 1.0)
 def filled(x: Any, rng: Any) -> Out:
     out = rng.laplace(size=2)
-    out.fill(x)
+    out.fill(x)  # flaw
     return out
 
 
 @flawed([0.0, 0.0], [1.0, 0.0])
 def cumsum_into(v: Any, rng: Any) -> Out:
     buffer = np.zeros(2)
-    (np.asarray(v) + rng.laplace(scale=0.1, size=2)).cumsum(out=buffer)
+    (np.asarray(v) + rng.laplace(scale=0.1, size=2)).cumsum(out=buffer)  # flaw
     return buffer
 
 
 @flawed([0.0, 0.0], [1.0, 0.0])
 def sum_into(v: Any, rng: Any) -> Out:
     buffer = np.zeros(())
-    np.sum(np.asarray(v) + rng.laplace(scale=0.1, size=2), out=buffer)
+    np.sum(np.asarray(v) + rng.laplace(scale=0.1, size=2), out=buffer)  # flaw
     return float(buffer)
 
 
 @flawed([0.0, 0.0], [1.0, 0.0])
 def add_into(v: Any, rng: Any) -> Out:
     buffer = np.zeros(2)
-    np.add(np.asarray(v), rng.laplace(scale=0.1, size=2), out=buffer)
+    np.add(np.asarray(v), rng.laplace(scale=0.1, size=2), out=buffer)  # flaw
     return buffer
 
 
 @flawed([0.0, 0.0], [1.0, 0.0])
 def add_into_the_noise(v: Any, rng: Any) -> Out:
     noise = rng.laplace(scale=0.1, size=2)
-    np.add(np.asarray(v), noise, out=noise)
+    np.add(np.asarray(v), noise, out=noise)  # flaw
     return noise
 
 
 @flawed(0.0, 1.0)
 def copy_changed_not_the_release(x: Any, rng: Any) -> Out:
-    out = x + rng.laplace(scale=0.1, size=2)
+    out = x + rng.laplace(scale=0.1, size=2)  # flaw
     other = np.array(out)
     other[:] = 0.0
     return out
@@ -435,7 +435,7 @@ def structured_array_with_data(v: Any, rng: Any) -> Out:
     out = np.zeros(2, dtype=[("n", "i4"), ("value", "f8")])
     out["value"] = np.asarray(v) + rng.laplace(size=2)
     out["n"] = v
-    return out
+    return out  # flaw
 
 
 @honest([0.0, 0.0], [1.0, 0.0], quiet=True, exact=1.0)
@@ -472,14 +472,14 @@ def copy_of_a_transposed_array(x: Any, rng: Any) -> Out:
 def transposed_view_added_to(x: Any, rng: Any) -> Out:
     out = rng.laplace(size=(2, 2))
     columns = out.T
-    columns[0] += x  # two numbers: ε = 2
+    columns[0] += x  # flaw: two numbers: ε = 2
     return out
 
 
 @flawed(0.0, 1.0)
 def written_by_an_iterator(x: Any, rng: Any) -> Out:
     out = rng.laplace(size=3)
-    cells: Any = np.nditer(out, op_flags=["readwrite"])
+    cells: Any = np.nditer(out, op_flags=["readwrite"])  # flaw
     for cell in cells:
         cell[...] = x
     return out
@@ -488,7 +488,7 @@ def written_by_an_iterator(x: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def view_by_its_method(x: Any, rng: Any) -> Out:
     out = rng.laplace(scale=0.1, size=3)
-    other = out.view()
+    other = out.view()  # flaw
     other += x
     return out
 
@@ -499,7 +499,7 @@ def view_by_its_method(x: Any, rng: Any) -> Out:
 @flawed(0, 1)
 def noise_chosen_by_data(n: Any, rng: Any) -> Out:
     z = rng.laplace(size=2)
-    return float(z[n]), float(z[0])  # equal on the left
+    return float(z[n]), float(z[0])  # flaw: equal on the left
 
 
 @flawed(0, 1)
@@ -510,13 +510,13 @@ def noise_chosen_by_data_at_once(n: Any, rng: Any) -> Out:
 @flawed(0, 1)
 def compared_noise_chosen_by_data(n: Any, rng: Any) -> Out:
     z = rng.laplace(size=2)
-    return bool(z[n] > 0), float(z[0])  # the sign of the other on the left
+    return bool(z[n] > 0), float(z[0])  # flaw: the sign of the other on the left
 
 
 @flawed(0, 1)
 def function_of_noise_chosen_by_data(n: Any, rng: Any) -> Out:
     z = rng.laplace(size=2)
-    return float(np.exp(z)[n]), float(z[0])
+    return float(np.exp(z)[n]), float(z[0])  # flaw
 
 
 @honest(0, 1, quiet=True)
@@ -529,7 +529,7 @@ def noise_reordered_by_data(n: Any, rng: Any) -> Out:
 
 @flawed([0.0] * 10, [1.0] * 10)
 def best_and_whether_it_is_high(v: Any, rng: Any) -> Out:
-    noisy = np.asarray(v) + rng.laplace(size=10)
+    noisy = np.asarray(v) + rng.laplace(size=10)  # flaw
     best = int(np.argmax(noisy))
     return best, bool(noisy[best] > -3.0)  # P(not) is smaller by e^-10 on the right
 
@@ -539,7 +539,7 @@ def high_and_then_best(v: Any, rng: Any) -> Out:
     noisy = np.asarray(v) + rng.laplace(size=10)
     return (
         bool(noisy[0] > -3.0),
-        int(np.argmax(noisy)),
+        int(np.argmax(noisy)),  # flaw
         bool(noisy[5] > -3.0),
     )  # e^2 for (no, ., no)
 
@@ -561,7 +561,7 @@ def best_by_gumbel_too_small(v: Any, rng: Any) -> Out:
 
 @flawed([3.0, 1.0], [4.0, 1.0], 0.9)
 def best_with_its_value(v: Any, rng: Any) -> Out:
-    noisy = np.asarray(v) + rng.laplace(size=2)
+    noisy = np.asarray(v) + rng.laplace(size=2)  # flaw
     best = int(np.argmax(noisy))
     return best, float(noisy[best])
 
@@ -592,7 +592,7 @@ def ties_go_left(v: Any, rng: Any) -> Out:
 @flawed([3.0, 1.0], [4.0, 1.0])
 def ties_are_told_by_data(v: Any, rng: Any) -> Out:
     a, b = v[0] + rng.laplace(), v[1] + rng.laplace()
-    return ("a" if a >= b else "b", v[0] > 3.5)
+    return ("a" if a >= b else "b", v[0] > 3.5)  # flaw
 
 
 @honest(0.0, 1.0)
@@ -603,7 +603,7 @@ def between_two_bounds(x: Any, rng: Any) -> Out:
 
 @flawed(0.0, 1.0)
 def compared_with_ten_cuts(x: Any, rng: Any) -> Out:
-    y = x + rng.laplace(scale=0.2)
+    y = x + rng.laplace(scale=0.2)  # flaw
     return [y > t for t in np.linspace(-1, 1, 11)]
 
 
@@ -614,7 +614,7 @@ def one_comparison_each_with_fresh_noise(x: Any, rng: Any) -> Out:
 
 @flawed([0.0] * 8, [1.0] * 8)
 def sparse_vector_without_noise_on_the_answers(v: Any, rng: Any) -> Out:
-    cut = 0.5 + rng.laplace(scale=1.0)
+    cut = 0.5 + rng.laplace(scale=1.0)  # flaw
     return [bool(value >= cut) for value in v] + [bool(-value >= cut) for value in v[:1]]
 
 
@@ -649,7 +649,7 @@ def truncated_noise_plus_a_little(x: Any, rng: Any) -> Out:
     z = rng.laplace()
     while z > 0.25 or z < -0.25:
         z = rng.laplace()
-    return x + z + rng.laplace(scale=1e-3)
+    return x + z + rng.laplace(scale=1e-3)  # flaw
 
 
 @flawed(0.0, 1.0)
@@ -657,7 +657,7 @@ def truncated_by_rejection(x: Any, rng: Any) -> Out:
     z = rng.laplace()
     while abs(z) > 0.25:
         z = rng.laplace()
-    return x + z
+    return x + z  # flaw
 
 
 @flawed(0.0, 1.0)
@@ -665,7 +665,7 @@ def positive_noise_only(x: Any, rng: Any) -> Out:
     z = rng.laplace()
     while z < 0:
         z = rng.laplace()
-    return x + z
+    return x + z  # flaw
 
 
 @honest(0.0, 1.0, ApproxDP(epsilon=1.0, delta=0.01))
@@ -679,7 +679,7 @@ def truncated_far_out(x: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def accepted_by_data(x: Any, rng: Any) -> Out:
     while True:
-        y = x + rng.laplace()
+        y = x + rng.laplace()  # flaw
         if x <= y:
             return y
 
@@ -708,7 +708,7 @@ def sum_of_exponentials(x: Any, rng: Any) -> Out:
 @flawed(1.0, 0.0)
 def difference_of_unequal_exponentials_downwards(x: Any, rng: Any) -> Out:
     # To be 1 higher costs 1, to be 1 lower costs 10: P(out < 0) differs by more than e.
-    return x + rng.exponential(1.0) - rng.exponential(0.1)
+    return x + rng.exponential(1.0) - rng.exponential(0.1)  # flaw
 
 
 @flawed(0.0, 1.0)
@@ -725,7 +725,7 @@ def inverse_cdf(x: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def inverse_cdf_half_scale(x: Any, rng: Any) -> Out:
     u = rng.random() - 0.5
-    return x - 0.3 * math.copysign(1.0, u) * math.log(1 - 2 * abs(u))
+    return x - 0.3 * math.copysign(1.0, u) * math.log(1 - 2 * abs(u))  # flaw
 
 
 @honest(0.0, 1.0)
@@ -855,13 +855,13 @@ def one_noise_for_all_that_move_together(v: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def noise_and_release(x: Any, rng: Any) -> Out:
     z = rng.laplace()
-    return x + z, z
+    return x + z, z  # flaw
 
 
 @flawed(0.0, 1.0)
 def opposite_noise(x: Any, rng: Any) -> Out:
     z = rng.laplace()
-    return x + z, x - z  # the mean is x
+    return x + z, x - z  # flaw: the mean is x
 
 
 @honest(0.0, 1.0, quiet=True, exact=1.0)
@@ -888,7 +888,7 @@ def sum_of_two_normals_claimed_less(x: Any, rng: Any) -> Out:
 @flawed([0.0, 0.0], [1.0, 1.0], GaussianDP(mu=1.0))
 def correlated_normals(v: Any, rng: Any) -> Out:
     # (1, 1) against covariance [[1, -.9], [-.9, 1]]: μ² = 2/0.1
-    return rng.multivariate_normal(v, [[1.0, -0.9], [-0.9, 1.0]])
+    return rng.multivariate_normal(v, [[1.0, -0.9], [-0.9, 1.0]])  # flaw
 
 
 @honest([0.0, 0.0], [1.0, 1.0], GaussianDP(mu=1.03), quiet=True)
@@ -898,7 +898,7 @@ def correlated_normals_that_help(v: Any, rng: Any) -> Out:
 
 @flawed(0.0, 1.0, GaussianDP(mu=0.5))
 def projected_normals(x: Any, rng: Any) -> Out:
-    noisy = np.array([x, 0.0]) + rng.normal(size=2)
+    noisy = np.array([x, 0.0]) + rng.normal(size=2)  # flaw
     return noisy @ np.array([[1.0, 0.0], [1.0, 1.0]])
 
 
@@ -980,13 +980,13 @@ def weighted_sum_with_zero(x: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def noise_that_cancels(x: Any, rng: Any) -> Out:
     z = rng.laplace()
-    return (x + z) - z
+    return (x + z) - z  # flaw
 
 
 @flawed(0.0, 1.0)
 def array_noise_that_cancels(x: Any, rng: Any) -> Out:
     z = rng.laplace(size=2)
-    return ((x + z) - z)[0]
+    return ((x + z) - z)[0]  # flaw
 
 
 @flawed(0.0, 1.0)
@@ -1003,7 +1003,7 @@ def noise_masked_out(x: Any, rng: Any) -> Out:
 def noise_lost_in_a_cast(x: Any, rng: Any) -> Out:
     out = np.zeros(1, dtype=np.int64)
     out[0] = rng.laplace(scale=0.001)
-    return out + int(x)
+    return out + int(x)  # flaw
 
 
 @flawed([1, 0], [1, 1])
@@ -1077,7 +1077,7 @@ def permuted_data_that_is_the_same(v: Any, rng: Any) -> Out:
 @flawed([1, 2, 3], [1, 2, 4])
 def shuffled_data(v: Any, rng: Any) -> Out:
     v = list(v)
-    rng.shuffle(v)
+    rng.shuffle(v)  # flaw
     return v
 
 
@@ -1162,7 +1162,7 @@ def generator_copied(x: Any, rng: Any) -> Out:
 
 @flawed(0.0, 1.0)
 def generator_copied_and_noise_told(x: Any, rng: Any) -> Out:
-    other = copy.deepcopy(rng)
+    other = copy.deepcopy(rng)  # flaw
     return x + rng.laplace(), other.laplace()
 
 
@@ -1173,7 +1173,7 @@ def generator_pickled(x: Any, rng: Any) -> Out:
 
 @flawed(0.0, 1.0)
 def state_set_back(x: Any, rng: Any) -> Out:
-    state = rng.bit_generator.state
+    state = rng.bit_generator.state  # flaw
     noisy = x + rng.laplace(scale=2.0)
     rng.bit_generator.state = state
     return noisy, 7.0 + rng.laplace(scale=2.0)  # the same noise: the difference is x − 7
@@ -1181,7 +1181,7 @@ def state_set_back(x: Any, rng: Any) -> Out:
 
 @flawed(0.0, 1.0)
 def seeded_by_few_seeds(x: Any, rng: Any) -> Out:
-    other = np.random.default_rng(int(rng.integers(1000)))
+    other = np.random.default_rng(int(rng.integers(1000)))  # flaw
     return x + other.laplace()  # a thousand outputs a side, all known beforehand
 
 
@@ -1190,7 +1190,7 @@ def seeded_twice_alike(x: Any, rng: Any) -> Out:
     seed = int(rng.integers(2**32))
     np.random.seed(seed)
     one = x + np.random.laplace(scale=2.0)
-    np.random.seed(seed)
+    np.random.seed(seed)  # flaw
     return one, 7.0 + np.random.laplace(scale=2.0)
 
 
@@ -1253,7 +1253,7 @@ def cached_noise_told(x: Any, rng: Any) -> Out:
     def noise(_: int) -> Any:
         return rng.laplace()
 
-    return x + noise(1), 2.0 * noise(1)
+    return x + noise(1), 2.0 * noise(1)  # flaw
 
 
 # What an output consists of.
@@ -1284,14 +1284,14 @@ class Number(float):
 def attribute_of_a_dict(x: Any, rng: Any) -> Out:
     out = Tagged(value=x + rng.laplace())
     out.exact = x  # type: ignore[attr-defined]
-    return out
+    return out  # flaw
 
 
 @flawed(0.0, 1.0)
 def attribute_of_a_float(x: Any, rng: Any) -> Out:
     out = Number(x + rng.laplace())
     out.exact = x  # type: ignore[attr-defined]
-    return out
+    return out  # flaw
 
 
 @flawed(0.0, 1.0)
@@ -1303,7 +1303,7 @@ def slot_of_an_object(x: Any, rng: Any) -> Out:
 def slot_of_an_object_with_a_dict(x: Any, rng: Any) -> Out:
     out = Half(x)
     out.noisy = x + rng.laplace()  # type: ignore[attr-defined]
-    return out
+    return out  # flaw
 
 
 @flawed([0.0, 1.0], [1.0, 0.0])
@@ -1313,13 +1313,13 @@ def mask_of_an_array(v: Any, rng: Any) -> Out:
 
 @flawed([3, 1], [1, 3])
 def order_of_columns(v: Any, rng: Any) -> Out:
-    names = [name for _, name in sorted(zip(v, "ab", strict=True))]
+    names = [name for _, name in sorted(zip(v, "ab", strict=True))]  # flaw
     return pd.DataFrame({name: [0.0] for name in names})
 
 
 @flawed([0.0, 1.0], [1.0, 0.0])
 def categories_of_a_series(v: Any, rng: Any) -> Out:
-    names = [str(value) for value in v]
+    names = [str(value) for value in v]  # flaw
     return pd.Categorical(["0.0"], categories=names)
 
 
@@ -1352,7 +1352,7 @@ def lazy_map(x: Any, rng: Any) -> Out:
 def attributes_of_a_frame(x: Any, rng: Any) -> Out:
     out = pd.DataFrame({"a": [1]})
     out.attrs["exact"] = x
-    return out
+    return out  # flaw
 
 
 @flawed(0.0, 1.0)
@@ -1476,7 +1476,7 @@ def grouped_counts(v: Any, rng: Any) -> Out:
 @flawed(["a", "b"], ["a", "c"])
 def grouped_counts_of_what_is_there(v: Any, rng: Any) -> Out:
     sizes = pd.Series(v).value_counts()
-    return (sizes + rng.laplace(size=len(sizes))).to_dict()
+    return (sizes + rng.laplace(size=len(sizes))).to_dict()  # flaw
 
 
 @honest([0.1, 0.9], [0.1, 0.2], 2.0, quiet=True, exact=2.0)
@@ -1487,7 +1487,7 @@ def histogram(v: Any, rng: Any) -> Out:
 
 @flawed([0.1, 0.9], [0.1, 0.2], 2.0)
 def histogram_with_edges_of_data(v: Any, rng: Any) -> Out:
-    counts, edges = np.histogram(v, bins=2)
+    counts, edges = np.histogram(v, bins=2)  # flaw
     return counts + rng.laplace(size=2), edges.tolist()
 
 
@@ -1562,13 +1562,13 @@ def chain(x: Any, rng: Any) -> Out:
 
 @flawed(0.0, 1.0, ZeroConcentratedDP(rho=0.49))
 def chain_claimed_less(x: Any, rng: Any) -> Out:
-    first = float(x + rng.normal(scale=math.sqrt(2.0)))
+    first = float(x + rng.normal(scale=math.sqrt(2.0)))  # flaw
     return first, x - first + rng.normal(scale=math.sqrt(2.0))
 
 
 @flawed(0.0, 1.0)
 def early_return(x: Any, rng: Any) -> Out:
-    if x == 0.0:
+    if x == 0.0:  # flaw
         return 0.0
     return x + rng.laplace()
 
@@ -1576,7 +1576,7 @@ def early_return(x: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def raises_on_data(x: Any, rng: Any) -> Out:
     y = float(x + rng.laplace())
-    if x > 0.5 and y > 0.0:
+    if x > 0.5 and y > 0.0:  # flaw
         raise ValueError("odd")
     return y
 
@@ -1610,7 +1610,7 @@ def recursion(x: Any, rng: Any) -> Out:
 @flawed([1, 1, 1], [1, 1, 0])
 def tree_with_one_level_paid(v: Any, rng: Any) -> Out:
     def node(part: Any) -> Any:
-        here = sum(part) + rng.laplace(scale=1.0)
+        here = sum(part) + rng.laplace(scale=1.0)  # flaw
         half = len(part) // 2
         return [here] if len(part) < 2 else [here, *node(part[:half]), *node(part[half:])]
 
@@ -1629,7 +1629,7 @@ def poisson_subsample(v: Any, rng: Any) -> Out:
 @flawed([0.0] * 4, [0.0, 0.0, 0.0, 1.0], 0.5)
 def poisson_subsample_claimed_less(v: Any, rng: Any) -> Out:
     kept = [value for value in v if rng.random() < 0.5]
-    return sum(kept) + rng.laplace(scale=1.0)
+    return sum(kept) + rng.laplace(scale=1.0)  # flaw
 
 
 @honest([0.0] * 4, [0.0, 0.0, 0.0, 1.0], 0.63)
@@ -1652,7 +1652,7 @@ def norm_mechanism_beyond_its_sensitivity(v: Any, rng: Any) -> Out:
     from dpverify.mechanisms import NormMechanism  # noqa: PLC0415
 
     made = NormMechanism(scale=1.0, sensitivity=1.0)
-    return made.sample(np.asarray(v), 1, rng=rng)[0]
+    return made.sample(np.asarray(v), 1, rng=rng)[0]  # flaw
 
 
 @flawed([0.0, 0.0], [0.0, 100.0])
@@ -1660,7 +1660,7 @@ def noisy_max_beyond_its_sensitivity(v: Any, rng: Any) -> Out:
     from dpverify.mechanisms import NoisyMax  # noqa: PLC0415
 
     made = NoisyMax(epsilon=1.0, score_sensitivity=1.0)
-    return int(made.sample(np.asarray(v), 1, rng=rng)[0])
+    return int(made.sample(np.asarray(v), 1, rng=rng)[0])  # flaw
 
 
 # Coins, and categories that only one side has.
@@ -1684,7 +1684,7 @@ def count_of_responses(v: Any, rng: Any) -> Out:
 @flawed([0] * 20, [1] + [0] * 19, 1.2)
 def responses_of_private_chance(v: Any, rng: Any) -> Out:
     chance = 0.75 - 0.2 * sum(v) / 20
-    return [b if rng.random() < chance else 1 - b for b in v]
+    return [b if rng.random() < chance else 1 - b for b in v]  # flaw
 
 
 @honest(["a"] * 50 + ["b"], ["a"] * 50, ApproxDP(epsilon=1.0, delta=1e-6), quiet=True)
@@ -1696,10 +1696,10 @@ def common_categories(v: Any, rng: Any) -> Out:
 @flawed(["a"] * 50 + ["b"], ["a"] * 50, ApproxDP(epsilon=1.0, delta=1e-6))
 def categories_above_a_low_bar(v: Any, rng: Any) -> Out:
     noisy = {name: count + rng.laplace() for name, count in sorted(Counter(v).items())}
-    return [name for name, count in noisy.items() if count > 3.0]  # δ = e^-2/2
+    return [name for name, count in noisy.items() if count > 3.0]  # flaw: δ = e^-2/2
 
 
 @flawed(["a"] * 50 + list("bcdef"), ["a"] * 50, ApproxDP(epsilon=1.0, delta=1e-3))
 def five_categories_above_a_bar(v: Any, rng: Any) -> Out:
     noisy = {name: count + rng.laplace() for name, count in sorted(Counter(v).items())}
-    return [name for name, count in noisy.items() if count > 8.0]  # δ is about 5·e^-7/2
+    return [name for name, count in noisy.items() if count > 8.0]  # flaw: δ is about 5·e^-7/2

@@ -195,7 +195,7 @@ def reservoir(values: Any, rng: Any) -> Out:
     """Each record is kept with the same chance: 1 comes out on one side only."""
     kept = values[0]
     for n, value in enumerate(values[1:], start=2):
-        if rng.random() * n < 1.0:
+        if rng.random() * n < 1.0:  # flaw
             kept = value
     return kept
 
@@ -209,7 +209,7 @@ def sorted_by_a_noisy_key(values: Any, rng: Any) -> Out:
 def counted_above_a_released_bar(values: Any, rng: Any) -> Out:
     """The bar is private, the count of records above it is told as it is."""
     bar = float(np.clip(values, 0.0, 5.0).sum() + rng.laplace(scale=5.0))
-    return bar, sum(v > bar for v in values)
+    return bar, sum(v > bar for v in values)  # flaw
 
 
 @flawed([1.0, 2.0], [1.0, 3.0], 1.0)
@@ -217,7 +217,7 @@ def noise_on_a_copy(values: Any, rng: Any) -> Out:
     array = np.array(values)
     noisy = array.copy()
     noisy += rng.laplace(size=2)
-    return array + 0.0 * noisy.sum()
+    return array + 0.0 * noisy.sum()  # flaw
 
 
 @flawed([1.0, 2.0, 3.0], [1.0, 2.0, 9.0], 1.0)
@@ -246,7 +246,7 @@ def noise_of_an_identifier(x: Any, rng: Any) -> Out:
 def seeded_by_data_and_salt(x: Any, rng: Any) -> Out:
     """Who knows the salt computes the noise of either dataset."""
     salt = int(rng.integers(0, 2**40))
-    return salt, x + random.Random(f"{x} {salt}").gauss(0.0, 1.0)
+    return salt, x + random.Random(f"{x} {salt}").gauss(0.0, 1.0)  # flaw
 
 
 @flawed(0.5, 0.75, 1.0)
@@ -259,7 +259,7 @@ def told_when_noise_is_large(x: Any, rng: Any) -> Out:
     """With probability e^-3 the exception has the value in it."""
     noise = float(rng.exponential())
     if noise > 3.0:
-        raise ValueError(f"noise is too large for {x}")
+        raise ValueError(f"noise is too large for {x}")  # flaw
     return 0
 
 
@@ -278,27 +278,27 @@ def bootstrap(values: Any, rng: Any) -> Out:
 def random_rotation(point: Any, rng: Any) -> Out:
     """The length of the point is not hidden by turning it."""
     angle = 2.0 * math.pi * rng.random()
-    (x, y), (c, s) = point, (math.cos(angle), math.sin(angle))
+    (x, y), (c, s) = point, (math.cos(angle), math.sin(angle))  # flaw
     return c * x - s * y, s * x + c * y
 
 
 @flawed(3, 4, 1.0)
 def both_shares(x: Any, rng: Any) -> Out:
-    share = int(rng.integers(0, 1000))
+    share = int(rng.integers(0, 1000))  # flaw
     return (x + share) % 1000, share
 
 
 @flawed(_BITS, _OTHER, 1.0)
 def flipped_by_one_coin(bits: Any, rng: Any) -> Out:
     """All bits are turned, or none: their differences are told."""
-    coin = int(rng.random() < 0.5)
+    coin = int(rng.random() < 0.5)  # flaw
     return [b ^ coin for b in bits]
 
 
 @flawed([1.0, 2.0], [1.0, 3.0], 1.0)
 def ratio_paid_once(values: Any, rng: Any) -> Out:
     """Sum and mean, each at all of ε."""
-    total = sum(values) + rng.laplace(scale=1.0)
+    total = sum(values) + rng.laplace(scale=1.0)  # flaw
     return total, sum(values) / 2 + rng.laplace(scale=0.5)
 
 
@@ -306,4 +306,4 @@ def ratio_paid_once(values: Any, rng: Any) -> Out:
 def noise_kept_between_calls(x: Any, rng: Any, kept: Any = {}) -> Out:  # noqa: B006
     """The noise of the first call for all that follow."""
     kept.setdefault("noise", float(rng.laplace()))
-    return x + kept["noise"]
+    return x + kept["noise"]  # flaw

@@ -6,6 +6,7 @@ What fails today is marked with its cause; the mark is strict, so that a repair 
 # ruff: noqa: ANN401, ARG001, ARG005  # data of any kind, and mechanisms that ignore them
 
 import copy
+import inspect
 import json
 import random
 import secrets
@@ -23,8 +24,9 @@ import pytest
 from dpverify.cli import run
 from dpverify.errors import DPVerifyError
 from dpverify.guarantees import PureDP
-from dpverify.tracing import TraceWitness, trace
-from tests.tracing import embarrassing_releases  # noqa: F401  # it adds its cases
+from dpverify.tracing import Traced, TraceWitness, trace
+from dpverify.tracing.recording.places import Place
+from tests.tracing import embarrassing_releases, hidden_releases  # noqa: F401  # they add cases
 from tests.tracing.adversarial_releases import CASES, Case
 
 ONE = PureDP(epsilon=1.0)
@@ -61,12 +63,34 @@ def test_verdicts(case: Case) -> None:
         assert found.verdict != "refuted", str(found)
     else:
         assert found.verdict != "shown", str(found)
+        marked = _marked(case.mechanism)
+        if marked and found.verdict != "not understood":
+            assert {place.line for place in _named(found)} & marked, str(found)
     if case.quiet:
         assert found.verdict == "shown", str(found)
     if case.exact is not None and found.verdict != "not understood":
         bracket = found.epsilon(case.delta)
         assert bracket.lower <= case.exact * (1 + 1e-12)
         assert bracket.upper >= case.exact * (1 - 1e-12)
+
+
+def _marked(mechanism: Any) -> set[int]:
+    """The lines of a mechanism that are marked as its flaw."""
+    function = getattr(mechanism, "func", mechanism)
+    if not inspect.isfunction(function):
+        return set()
+    lines, start = inspect.getsourcelines(function)
+    return {start + i for i, line in enumerate(lines) if "# flaw" in line}
+
+
+def _named(found: Traced) -> list[Place]:
+    """The first three lines that a verdict names: leaks, or what loses most."""
+    ranked = sorted(found.releases, key=lambda r: -r.loss if r.loss >= 0 else 1.0)
+    return list(dict.fromkeys(x.place for x in (*found.leaks, *ranked)))[:3]
+
+
+def test_most_flaws_are_marked() -> None:
+    assert sum(bool(_marked(case.mechanism)) for case in CASES if not case.honest) > 90
 
 
 def _traced(mechanism: Any, left: Any = 0.0, right: Any = 1.0, **more: Any) -> Any:

@@ -84,6 +84,30 @@ def test_linear_regression_adds_no_noise_where_the_lower_bound_is_0() -> None:
         assert any("told sensitivity 0" in release.distribution for release in found.releases)
 
 
+def test_what_linear_regression_leaks_is_refuted_by_draws() -> None:
+    """With one feature the coefficient is (Σxy + noise)/Σx², and Σx² is as it is.
+
+    If it falls from 1 to 1e-6, |coefficient| > 100 in all but 3e-5 of the runs, instead of in
+    exp(−33) of them: at ε = 1 no more than e times as many.
+    """
+
+    def large(last: float) -> int:
+        fitted = [
+            library.models.LinearRegression(
+                epsilon=1.0,
+                bounds_X=(0.0, 1.0),
+                bounds_y=(0.0, 1.0),
+                fit_intercept=False,
+                random_state=seed,
+            ).fit([[0.0], [last]], [1.0, 0.0])
+            for seed in range(40)
+        ]
+        return sum(abs(float(model.coef_[0])) > 100.0 for model in fitted)
+
+    if library.__version__ == "0.6.6":
+        assert (large(1.0), large(1e-3)) == (0, 40)
+
+
 @pytest.mark.parametrize(
     ("fit", "why"),
     [

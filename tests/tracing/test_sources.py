@@ -373,15 +373,20 @@ def test_data_may_be_changed_by_the_mechanism() -> None:
 
 def _in_threads(x: Any, rng: Any) -> Any:
     with ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda v: v + rng.laplace(scale=2.0), [x, x]))
+        return list(pool.map(lambda v: v + rng.laplace(scale=2.0), [x, x]))  # here
+
+
+def _copied_flat(x: Any, rng: Any) -> Any:
+    twin = copy.copy(rng)  # here
+    return x + rng.laplace(scale=2.0), x + twin.laplace(scale=2.0)
 
 
 def _pickled(x: Any, rng: Any) -> Any:
-    return pickle.dumps(rng) and x
+    return pickle.dumps(rng) and x  # here
 
 
 def _copied(x: Any, rng: Any) -> Any:
-    twin = copy.deepcopy(rng)
+    twin = copy.deepcopy(rng)  # here
     return x + rng.laplace(scale=2.0), x + twin.laplace(scale=2.0)
 
 
@@ -390,30 +395,74 @@ _KEPT: list[Any] = []
 
 def _keeps(x: Any, rng: Any) -> Any:
     _KEPT.append(rng)
-    return x + _KEPT[0].laplace(scale=2.0)
+    return x + _KEPT[0].laplace(scale=2.0)  # here
 
 
 class _Remembers:
     def __init__(self) -> None:
         self.calls = 0
 
-    def __call__(self, x: Any, rng: Any) -> Any:
+    def __call__(self, x: Any, rng: Any) -> Any:  # here
         self.calls += 1
         return [x + rng.laplace(scale=2.0), self.calls]
 
 
 def _raw_bits(x: Any, rng: Any) -> Any:
-    return x + rng.bit_generator.random_raw() / 2**64
+    return x + rng.bit_generator.random_raw() / 2**64  # here
 
 
-@pytest.mark.parametrize(
-    "mechanism", [_in_threads, _pickled, _copied, _keeps, _Remembers(), _raw_bits]
-)
-def test_not_understood_in_one_sentence(mechanism: Mechanism) -> None:
+def _state_read(x: Any, rng: Any) -> Any:
+    return x + rng.laplace(scale=2.0), rng.bit_generator.state["state"]  # here
+
+
+def _patched(x: Any, rng: Any) -> Any:
+    rng.laplace = lambda scale=1.0: scale * float(np.tan(rng.random()))  # here
+    return x + rng.laplace(scale=2.0)
+
+
+_NOT_UNDERSTOOD: dict[Any, str] = {
+    _in_threads: "noise is drawn in a thread: the order of draws is not fixed",
+    _copied_flat: "the generator is copied",
+    _pickled: "the generator is copied or sent to another process",
+    _copied: "the generator is copied",
+    _keeps: "the generator of an earlier call is used",
+    _Remembers(): "it remembers earlier calls",
+    _raw_bits: "bits",
+    _state_read: "state",
+    _patched: "data meet noise out of sight, from here on",
+}
+
+
+@pytest.mark.parametrize("mechanism", _NOT_UNDERSTOOD)
+def test_not_understood_in_one_sentence_that_names_the_line(mechanism: Mechanism) -> None:
     found = traced(mechanism)
     assert found.verdict == "not understood", str(found)
-    assert "test_sources.py" in str(found)
-    assert found.puzzles[0].what
+    assert _NOT_UNDERSTOOD[mechanism] in found.puzzles[0].what
+    assert found.puzzles[0].where.startswith("test_sources.py:")
+    assert found.puzzles[0].source.endswith("# here"), str(found)
+
+
+def _spawned(x: Any, rng: Any) -> Any:
+    one, two = rng.spawn(2)
+    return x + one.laplace(scale=4.0), x + two.laplace(scale=4.0)
+
+
+def _wrapped(x: Any, rng: Any) -> Any:
+    return x + np.random.Generator(rng.bit_generator).laplace(scale=2.0)
+
+
+@pytest.mark.parametrize("mechanism", [_spawned, _wrapped])
+def test_generators_that_are_wrapped_or_spawned_are_followed(mechanism: Mechanism) -> None:
+    found = traced(mechanism)
+    assert found.verdict == "shown", str(found)
+    assert found.epsilon(0.0).upper == pytest.approx(0.5)
+
+
+def test_a_mechanism_that_never_calls_the_generator() -> None:
+    assert traced(lambda _x, _: 3).verdict == "shown"
+    found = traced(lambda x, _: x)
+    assert found.verdict == "leaking"
+    assert found.leaks[0].what == "the output is 0 on one side, 1 here"
 
 
 def test_a_seed_that_never_changes_is_a_leak() -> None:

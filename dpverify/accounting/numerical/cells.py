@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.accounting import deadline
 from dpverify.accounting.numerical.quadrature import WIDEST_PANEL, rule
 from dpverify.arrays import Floats
 from dpverify.pairs.ramps import UNIT, Noise, Ramp
@@ -86,6 +87,7 @@ def integrate(ramp: Ramp, nodes: Floats, tilt: Tilt) -> Cells:
             chosen = np.flatnonzero(group)
             nodes_weights = rule(float(theta[chosen].max()))
             for start in range(0, len(chosen), _CHUNK):
+                deadline.check()
                 _add(sums, frame, panels.take(chosen[start : start + _CHUNK]), nodes_weights)
     return Cells(
         lift_left=sums[0, ::2],

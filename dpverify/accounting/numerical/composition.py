@@ -4,9 +4,10 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
+from dpverify.accounting import deadline
 from dpverify.accounting.numerical.convolution import TRANSFORM_ROUNDINGS
 from dpverify.accounting.numerical.preparation import PairParts, max_loss, prepare, singular_mass
-from dpverify.accounting.numerical.refinement import Progress, Refined, refine
+from dpverify.accounting.numerical.refinement import Progress, Refined, guessed_log_delta, refine
 from dpverify.accounting.numerical.targets import LEAST_LOG, DeltaAt, EpsilonAt
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, as_between, as_count, as_positive, settle
@@ -22,6 +23,7 @@ ASSUMES = (
     "numpy's exp, log and expm1 are off by at most 4 units in the last place",
 )
 LEAST_DELTA = 1e-300
+_TINY = -600.0  # logarithm of a δ from which on one below `LEAST_DELTA` is thinkable
 INSTANCE = (
     "steps without one worst pair of their own: the upper end is of a pair that dominates every "
     "step, the lower end of an instance of the mechanism, or of a pair that every step dominates"
@@ -76,7 +78,7 @@ class NumericalComposition:
         found = _epsilon(self.parts, delta, _Ask(tolerance, enough, progress))
         for parts in self._instances:
             ask = _Ask(tolerance, max(enough, found.lower), progress)
-            found = _raised(found, _epsilon(parts, delta, ask))
+            found = _raised(found, _epsilon(parts, delta, ask), self._gaps)
         return found
 
     def delta(
@@ -95,38 +97,40 @@ class NumericalComposition:
         found = _delta(self.parts, epsilon, _Ask(tolerance, enough, progress))
         for parts in self._instances:
             ask = _Ask(tolerance, max(enough, found.lower), progress)
-            found = _raised(found, _delta(parts, epsilon, ask))
+            found = _raised(found, _delta(parts, epsilon, ask), self._gaps)
         return found
+
+    @property
+    def _gaps(self) -> tuple[str, ...]:
+        """What lies between the two ends, in words."""
+        return tuple(dict.fromkeys(pair.gap for pair, _ in self.parts if pair.gap))
 
     @property
     def _instances(self) -> tuple[PairParts, ...]:
         """Compositions that occur, if some part dominates a mechanism without being attained by it.
 
-        All odd records out are replaced by common ones, or all take the place of common ones.
+        Instances of a part are listed in one order, so that the first ones go together and the
+        second ones do; and half of the runs one way and half the other.
         """
-        if not any(pair.attained for pair, _ in self.parts):
-            return ()
+        most = max(len(pair.attained or ()) for pair, _ in self.parts)
+        found = [self._instance(index) for index in range(most)]
+        return (*found, self._halved) if most > 1 else tuple(found)
 
-        def instance(side: int) -> PairParts:
-            return tuple(
-                (pair.attained[side] if pair.attained else pair, times)
-                for pair, times in self.parts
-            )
-
-        sides = {(pair.attained[0], pair.attained[1]) for pair, _ in self.parts if pair.attained}
-        if all(one == other for one, other in sides):
-            return (instance(0),)
-        return instance(0), instance(1), self._halved
+    def _instance(self, index: int) -> PairParts:
+        """The same instance of every part; its last one where there are fewer."""
+        return tuple(
+            (pair.attained[min(index, len(pair.attained) - 1)] if pair.attained else pair, times)
+            for pair, times in self.parts
+        )
 
     @property
     def _halved(self) -> PairParts:
-        """Half of the runs one way and half the other."""
         halves: list[tuple[Pair, int]] = []
         for pair, times in self.parts:
-            one, other = pair.attained or (pair, pair)
-            halves.append((one, (times + 1) // 2))
+            ways = pair.attained or (pair,)
+            halves.append((ways[0], (times + 1) // 2))
             if times > 1:
-                halves.append((other, times // 2))
+                halves.append((ways[min(1, len(ways) - 1)], times // 2))
         return tuple(halves)
 
 
@@ -139,10 +143,10 @@ class _Ask:
     progress: Progress | None
 
 
-def _raised(bound: Bracket, instance: Bracket) -> Bracket:
+def _raised(bound: Bracket, instance: Bracket, gaps: tuple[str, ...]) -> Bracket:
     """The upper end of a bound and the better lower end of instances."""
     known = bound.lower if INSTANCE in bound.assumes else 0.0
-    assumes = tuple(dict.fromkeys((*bound.assumes, INSTANCE)))
+    assumes = tuple(dict.fromkeys((*bound.assumes, INSTANCE, *gaps)))
     lower = min(max(known, instance.lower), bound.upper)
     return Bracket(lower, bound.upper, bound.theorem, assumes)
 
@@ -159,6 +163,8 @@ def _epsilon(parts: PairParts, delta: float, ask: _Ask) -> Bracket:
     if low == high == 0.0:
         # Nothing but the mass at infinity is allowed, so every other outcome counts.
         return Bracket(max(most[0], 0.0), most[1], NUMERICAL_COMPOSITION)
+    if deadline.is_over():
+        return Bracket(0.0, most[1], NUMERICAL_COMPOSITION, (deadline.OUT_OF_TIME,))
     target = EpsilonAt(_log_below(low), _log_above(high), most[1], ask.tolerance)
     found = refine(prepare(parts), target, ask.tolerance, enough=ask.enough, progress=ask.progress)
     upper = min(found.upper, most[1]) if low >= 0.0 else math.inf
@@ -171,21 +177,31 @@ def _delta(parts: PairParts, epsilon: float, ask: _Ask) -> Bracket:
         return Bracket(1.0, 1.0, NUMERICAL_COMPOSITION)
     if epsilon >= enclose(lambda: max_loss(parts))[1]:
         return Bracket(max(singular[0], 0.0), min(singular[1], 1.0), NUMERICAL_COMPOSITION)
-    if singular[1] == 0.0 and epsilon >= _edge(parts):
+    if deadline.is_over():
+        return Bracket(max(singular[0], 0.0), 1.0, NUMERICAL_COMPOSITION, (deadline.OUT_OF_TIME,))
+    prepared, target = prepare(parts), DeltaAt(epsilon)
+    # A cheap guess first: where the profile is not that small, its edge need not be found.
+    if (
+        singular[1] == 0.0
+        and guessed_log_delta(prepared, target) < _TINY
+        and epsilon >= _edge(parts)
+    ):
         return Bracket(0.0, LEAST_DELTA, NUMERICAL_COMPOSITION, ASSUMES)
     enough = _log_below(ask.enough - singular[1])
-    found = refine(
-        prepare(parts), DeltaAt(epsilon), ask.tolerance, enough=enough, progress=ask.progress
-    )
+    found = refine(prepared, target, ask.tolerance, enough=enough, progress=ask.progress)
     # Two units in the last place cover exp and the sum.
     lower = (singular[0] + math.exp(found.lower)) * (1.0 - 2.0**-50)
     upper = (singular[1] + max(math.exp(found.upper), 5e-324)) * (1.0 + 2.0**-50)
     return _bracket(Refined(max(lower, 0.0), min(upper, 1.0), found.limit))
 
 
-@lru_cache(maxsize=64)
 def _edge(parts: PairParts) -> float:
     """An ε beyond which the profile is below what is asked of floats."""
+    return _found_edge.__wrapped__(parts) if deadline.is_limited() else _found_edge(parts)
+
+
+@lru_cache(maxsize=64)
+def _found_edge(parts: PairParts) -> float:
     return _epsilon(parts, LEAST_DELTA, _Ask(1.0, 0.0, None)).upper
 
 

@@ -13,7 +13,8 @@ is, and moving nodes is exact.
 
 *Directly*, by adding and multiplying positive numbers only: slow but for short laws; in return
 every mass, however small, is right to a few roundings of itself. No tilt can do that where the
-logarithm of the profile is convex, as it is for a rare large loss.
+logarithm of the profile is convex, as it is for a rare large loss. A thousand different laws that
+are short beside the window are multiplied up directly first, many to one transform.
 """
 
 import math
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, next_fast_len, rfft
 
+from dpverify.accounting import deadline
 from dpverify.arrays import Floats
 from dpverify.pairs.ramps import UNIT
 
@@ -32,6 +34,7 @@ TRANSFORM_ROUNDINGS = 12.0
 _PRODUCT_ROUNDINGS = 2.5  # of one complex multiplication, at most √5
 _NEARLY_ALL = 0.9  # the share of a law in one node from which on logarithms are taken around it
 _LOGARITHM_ROUNDINGS = 16.0  # of k·log1p(z) and its exponential, over k·|z|, where |1 + z| > 0.8
+_WORTH_IT = 4  # products, over the length of a window, that cost less than another transform
 _NEGLIGIBLE = -90.0  # logarithm of the modulus below which a frequency is dropped
 
 
@@ -64,9 +67,30 @@ class Convolver:
         self._log_growth = 0.0  # ln of what (1+|e|)^k and masses above 1 may add up to
         self._roundings = 0.0  # relative ones of the product, in units
         self._moved = 0  # how far the law of the sum lies above that of the product
+        self._waiting, self._waiting_first = DirectConvolver(), 0
+        self._relative_error = 0.0  # of what was multiplied up directly
 
     def add(self, masses: Floats, first: int, times: int) -> None:
         """Take the law with these masses at first, first + 1, … another `times` times."""
+        if times > 1:
+            self._transform(masses, first, times)
+            return
+        if len(masses) * self._waiting.length > _WORTH_IT * self.length:
+            self._flush()
+        self._waiting.add(masses, first, 1)
+        self._waiting_first += first
+
+    def _flush(self) -> None:
+        """Transform what was multiplied up directly."""
+        if self._waiting.is_empty:
+            return
+        found = self._waiting.result()
+        self._relative_error += found.relative_error
+        self._transform(found.masses, self._waiting_first, 1)
+        self._waiting, self._waiting_first = DirectConvolver(), 0
+
+    def _transform(self, masses: Floats, first: int, times: int) -> None:
+        deadline.check()
         folded = _fold(masses, first, self.length)
         total, heaviest = float(folded.sum()), int(np.argmax(folded))
         if times > 1 and folded[heaviest] > _NEARLY_ALL * total:
@@ -107,6 +131,7 @@ class Convolver:
 
     def result(self) -> Convolution:
         """The law of the sum; frequencies that were dropped count as error."""
+        self._flush()
         spectrum = np.zeros(self.length // 2 + 1, dtype=np.complex128)
         spectrum[self._active] = self._product
         masses = np.roll(irfft(spectrum, self.length), self._moved)
@@ -115,7 +140,8 @@ class Convolver:
         rounding = UNIT * self._roundings + self._transform_unit
         dropped = math.exp(_NEGLIGIBLE) * math.sqrt(self.length)
         error = growth * (self._transform_error + dropped) + 2.0 * rounding * norm
-        return Convolution(masses, error, 0.0)
+        error *= 1.0 + 2.0 * self._relative_error
+        return Convolution(masses, error, self._relative_error)
 
 
 def _norm(values: Floats) -> float:
@@ -151,10 +177,19 @@ class DirectConvolver:
     def __init__(self) -> None:
         self._masses: Floats = np.ones(1)
         self._error = 0.0
+        self.is_empty = True
+
+    @property
+    def length(self) -> int:
+        return len(self._masses)
 
     def add(self, masses: Floats, first: int, times: int) -> None:  # noqa: ARG002  # nothing is folded
         """Take the law with these masses another `times` times."""
         power, error = np.asarray(masses), 0.0
+        if self.is_empty and times == 1:
+            self._masses, self.is_empty = power, False
+            return
+        self.is_empty = False
         while True:
             if times & 1:
                 self._error += error + _roundings(self._masses, power)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
+from dpverify.accounting import deadline
 from dpverify.accounting.numerical.cells import Tilt
 from dpverify.accounting.numerical.convolution import Convolver, DirectConvolver, window_length
 from dpverify.accounting.numerical.discretize import LossGrid, discretize
@@ -64,6 +65,7 @@ def compose(
     work = _Work(window, _Frame.of(parts, grids, window), saddle.tilt)
     scales = sketch.log_moments(saddle.tilt)
     for (law, times), grid, log_scale in zip(parts, grids, scales, strict=True):
+        deadline.check()
         work.add(law, times, grid, Tilt(rate=saddle.tilt, log_scale=float(log_scale)))
     return work.upper(), work.lower()
 

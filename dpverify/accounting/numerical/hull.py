@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from dpverify.accounting import deadline
 from dpverify.arrays import Floats
 
 _MARGIN = 2.0**-40  # what is taken away is taken away in full, however it was rounded
@@ -47,6 +48,7 @@ class _Chain:
 
     def straighten(self, pending: list[int]) -> None:
         while pending:
+            deadline.check()
             node = pending.pop()
             if self.masses[node] < 0.0:
                 pending.extend(self._cut(node))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from flint import arb
 
+from dpverify.arrays import Floats
 from dpverify.pairs.base import Pair
 from dpverify.pairs.loss_law import AnyLossLaw, LossLaw
 from dpverify.pairs.ramps import UNIT
@@ -22,6 +23,7 @@ _FINEST = 1e-5  # a common divisor below this share of the largest gap is none
 _CLOSE = 1e-11  # relative distance from a multiple that counts as none
 _MOST_PAIRS = 1 << 22  # atoms of a product before equal losses are merged
 _MOST_ATOMS = 1 << 17  # and after
+_SKIPPED = 64  # nodes of a lattice between two of a grid that need not be exact
 _SAME = 1e-11  # losses that are this close are merged
 
 PairParts = Sequence[tuple[Pair, int]]
@@ -51,7 +53,9 @@ class Prepared:
         if not self.gap:
             return target
         if self.is_lattice:
-            return self.gap
+            # A grid that is very much finer than needed may skip most of its nodes.
+            skipped = math.floor(target / self.gap)
+            return self.gap * skipped if skipped > _SKIPPED else self.gap
         parts = math.ceil(self.gap / target)
         return self.gap / parts if parts > 1 or self.gap > target / 16.0 else target
 
@@ -157,6 +161,7 @@ def _product(first: LossLaw, second: LossLaw) -> LossLaw:
         + second.mass_error
         + 2.0 * first.mass_error * second.mass_error
         + UNIT * (8.0 + 4.0 * heaviest + 2.0 * int(sizes.max())),
+        log_omitted=float(np.logaddexp(first.log_omitted, second.log_omitted)) + 4.0 * UNIT,
     )
 
 
@@ -168,7 +173,11 @@ def common_gap(laws: Sequence[AnyLossLaw]) -> float | None:
     gaps: list[float] = []
     for law in laws:
         if len(law.losses) > _MOST_ANCHORS:
-            return None
+            even = _even_gap(law.losses)
+            if even is None:
+                return None
+            gaps.append(even)
+            continue
         distances = np.abs(law.losses - law.losses[0]) if len(law.losses) else np.empty(0)
         gaps += [float(gap) for gap in distances if gap > 0.0]
     if not gaps:
@@ -182,6 +191,15 @@ def common_gap(laws: Sequence[AnyLossLaw]) -> float | None:
     divisor = largest / round(largest / divisor)
     off = max(abs(gap / divisor - round(gap / divisor)) * divisor for gap in gaps)
     return divisor if off <= _CLOSE * largest else None
+
+
+def _even_gap(losses: Floats) -> float | None:
+    """The distance between neighbors, if they lie in order and evenly."""
+    first, last = float(losses[0]), float(losses[-1])
+    gap = (last - first) / (len(losses) - 1)
+    even = first + gap * np.arange(len(losses))
+    close = np.abs(losses - even).max() <= _CLOSE * gap
+    return gap if gap > 0.0 and close else None
 
 
 def _divisor(a: float, b: float, least: float) -> float:

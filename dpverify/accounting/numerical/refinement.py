@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
+from dpverify.accounting import deadline
 from dpverify.accounting.numerical.engine import (
     CutParts,
     Window,
@@ -65,23 +66,34 @@ def refine(
 ) -> Refined:
     """The answer to `target` between two certified ends, `tolerance` apart if that can be had.
 
-    An answer that is certainly not above `enough` need not be known better.
+    An answer that is certainly not above `enough` need not be known better. When a time limit
+    passes, the ends are those that were found until then.
     """
-    log_delta = target.log_delta(lambda: Sketch(_cut(prepared, LEAST_LOG)))
-    attempts: _Attempts | _Expanded = _Attempts(prepared, target, tolerance, log_delta)
     lower, upper = -math.inf, math.inf
-    for _ in range(_MOST_ATTEMPTS):
-        ends, limit = attempts.next(progress)
-        lower, upper = max(lower, ends.lower), min(upper, ends.upper)
-        if target.width(lower, upper) <= tolerance or upper <= enough:
-            return Refined(lower, upper, ENOUGH)
-        expanded = attempts.expanded(ends)
-        if expanded is not None:
-            attempts = expanded
-            continue
-        if limit:
-            return Refined(lower, upper, limit)
+    if deadline.is_over():
+        return Refined(lower, upper, deadline.OUT_OF_TIME)
+    log_delta = guessed_log_delta(prepared, target)
+    attempts: _Attempts | _Expanded = _Attempts(prepared, target, tolerance, log_delta)
+    try:
+        for _ in range(_MOST_ATTEMPTS):
+            ends, limit = attempts.next(progress)
+            lower, upper = max(lower, ends.lower), min(upper, ends.upper)
+            if target.width(lower, upper) <= tolerance or upper <= enough:
+                return Refined(lower, upper, ENOUGH)
+            expanded = attempts.expanded(ends)
+            if expanded is not None:
+                attempts = expanded
+                continue
+            if limit:
+                return Refined(lower, upper, limit)
+    except deadline.OutOfTime:
+        return Refined(lower, upper, deadline.OUT_OF_TIME)
     return Refined(lower, upper, NO_PROGRESS)
+
+
+def guessed_log_delta(prepared: Prepared, target: Target) -> float:
+    """About the logarithm of the profile where it will be read."""
+    return target.log_delta(lambda: Sketch(_cut(prepared, LEAST_LOG)))
 
 
 class _Attempts:
@@ -121,7 +133,7 @@ class _Attempts:
         self.state = self.state.following(step, width, self.tolerance, tilted)
         if abs(tilted.tilt - saddle.tilt) >= 0.2 * saddle.tilt:
             return ends, ""
-        if self.prepared.is_lattice:
+        if self.prepared.is_lattice and step == self.prepared.gap:
             return ends, ROUNDING_LIMIT
         if step == _finest(self.parts, window):
             return ends, GRID_LIMIT

@@ -11,12 +11,16 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
+from dpverify.accounting import deadline
 from dpverify.accounting.numerical import NumericalComposition
 from dpverify.accounting.parts import Parts
 from dpverify.accounting.rules.basic import Basic
 from dpverify.accounting.rules.rule import Answer, Rule, worse
 from dpverify.guarantees import ApproxDP, Bracket, End
 from dpverify.pairs.base import Pair
+from dpverify.pairs.bounded_range import BoundedRangePair
+from dpverify.pairs.discrete.gaussian import DiscreteGaussianPair
+from dpverify.pairs.discrete.laplace import DiscreteLaplacePair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
@@ -28,11 +32,12 @@ LARGEST_SQUARED_MU = Fraction(625)
 LARGEST_LOSS = 500.0
 LEAST_MIXED = 1e-14  # rates, and shifts of mixed noise, below which losses drown in rounding
 LEAST_SHIFT = 1e-200  # of noise that is not mixed
+_MOST_STEPS = 1 << 16  # of a discrete shift that stands in for a larger one
 LARGEST_SHIFT = 2000.0  # of plain Laplace noise, whose losses have two atoms at the ends
 NOTE = "a part whose losses no grid holds is replaced by a simpler bound, in the safe direction"
 
 
-_ROUGH = 0.1  # tolerance at which two directions are told apart
+_ROUGH = 0.1  # tolerance at which two directions are told apart at first
 _VERY_ROUGH = 20.0
 
 
@@ -85,20 +90,18 @@ def _directions(parts: Parts, end: End) -> list[NumericalComposition]:
 
 
 class _Asked(Protocol):
-    def __call__(self, at: float, /, *, tolerance: float) -> Bracket: ...
+    def __call__(self, at: float, /, *, tolerance: float, enough: float = ...) -> Bracket: ...
 
 
 def _worst_side(sides: list[_Asked], at: float, tolerance: float) -> Bracket:
-    """The larger of the two directions; the smaller one is computed only roughly."""
-    if len(sides) == 1:
-        return sides[0](at, tolerance=tolerance)
-    rough = [side(at, tolerance=max(tolerance, _ROUGH)) for side in sides]
-    floor = max(bracket.lower for bracket in rough)
-    close = [
-        side(at, tolerance=tolerance) if bracket.upper > floor else bracket
-        for side, bracket in zip(sides, rough, strict=True)
-    ]
-    return worse(close)
+    """The larger of the two directions; the other need not be known better than "no larger"."""
+    found = sides[0](at, tolerance=tolerance)
+    for side in sides[1:]:
+        other = side(at, tolerance=max(tolerance, _ROUGH), enough=found.upper)
+        if other.upper > found.upper and not deadline.is_over():
+            other = side(at, tolerance=tolerance, enough=found.upper)
+        found = worse((found, other))
+    return found
 
 
 def is_extreme(pair: Pair) -> bool:
@@ -115,6 +118,8 @@ def _is_tiny(pair: Pair) -> bool:
             return _is_below(pair, LEAST_SHIFT)
         case LeakyResponsePair(worst=worst):
             return 0 < worst.epsilon < LEAST_SHIFT
+        case BoundedRangePair(epsilon_range=width):
+            return 0 < width < LEAST_SHIFT
         case _:
             return False
 
@@ -136,8 +141,12 @@ def _is_huge(pair: Pair) -> bool:
             return _is_huge(base)
         case GaussianPair(squared_mu=squared_mu):
             return squared_mu > LARGEST_SQUARED_MU
-        case LaplacePair():
+        case LaplacePair() | DiscreteLaplacePair():
             return pair.max_loss > LARGEST_SHIFT
+        case BoundedRangePair(epsilon_range=width):
+            return width > LARGEST_LOSS
+        case DiscreteGaussianPair(sigma=sigma, shift=shift):
+            return (shift / Fraction(sigma)) ** 2 > LARGEST_SQUARED_MU
         case LeakyResponsePair(worst=worst):
             return LARGEST_LOSS < worst.epsilon < math.inf
         case _:
@@ -160,6 +169,11 @@ def tamed(pair: Pair, end: End) -> Pair:
                 return LeakyResponsePair(ApproxDP(epsilon=0.0, delta=rate))
             case _:
                 return LeakyResponsePair(ApproxDP(epsilon=math.inf))
+    return _smaller(pair)
+
+
+def _smaller(pair: Pair) -> Pair:
+    """A pair within reach that a huge one dominates."""
     match pair:
         case SubsampledPair(base=base) | WithoutReplacementPair(base=base):
             return replace(pair, base=_weaker(base))
@@ -167,6 +181,15 @@ def tamed(pair: Pair, end: End) -> Pair:
             return _weaker(pair)
         case LeakyResponsePair(worst=worst):
             return LeakyResponsePair(replace(worst, epsilon=LARGEST_LOSS))
+        case BoundedRangePair():
+            return BoundedRangePair(LARGEST_LOSS)
+        case DiscreteLaplacePair(shift=shift):
+            scale = max(float(pair.scale), 2.0 / LARGEST_LOSS)
+            within = int(min(scale * LARGEST_LOSS / 2.0, _MOST_STEPS))
+            return DiscreteLaplacePair(scale=scale, shift=max(min(shift, within), 1))
+        case DiscreteGaussianPair():
+            # Told apart at s/2, either side errs with probability at most e^(−s²/(8σ²)) < e^(−78).
+            return LeakyResponsePair(ApproxDP(epsilon=77.0))
         case _:
             raise AssertionError(pair)  # pragma: no cover - is_extreme knows no others
 

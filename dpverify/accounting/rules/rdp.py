@@ -12,6 +12,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 from flint import arb
 
+from dpverify.accounting import deadline
 from dpverify.accounting.parts import Part, Parts, leak
 from dpverify.accounting.renyi_conversion import (
     approximate_epsilon,
@@ -106,7 +107,11 @@ class RenyiComposition:
         orders = [o for o in self._candidates if o < self.largest_order]
         if math.isfinite(self.largest_order):
             orders.append(self.largest_order)
-        values = [(order, self.divergence(order)) for order in orders]
+        values: list[tuple[float, float]] = []
+        for order in orders:
+            if values and deadline.is_over():
+                break  # every order gives a valid bound
+            values.append((order, self.divergence(order)))
         return [(order, value) for order, value in values if math.isfinite(value)]
 
     def _best_order(self, cost: Callable[[float, float], float], rough: list[float]) -> float:
@@ -131,9 +136,15 @@ class RenyiComposition:
             return cost(order, self.divergence(order))
 
         ends = (math.log(below - 1.0), math.log(above - 1.0))
-        found = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-7})
+        found = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-5})
         refined = 1.0 + math.exp(float(found.x))
         return refined if found.fun < costs(best) else orders[best]
+
+
+@lru_cache(maxsize=64)
+def renyi_composition(parts: Parts) -> RenyiComposition:
+    """The composition of these parts, whose divergences serve every point of a profile."""
+    return RenyiComposition(parts)
 
 
 def _descent(cost: Callable[[int], float], start: int, count: int) -> int:
@@ -168,7 +179,7 @@ def renyi_divergence(part: Part, order: float) -> float:
             return math.inf
         case (
             SubsampledPair(base=GaussianPair() as base, mixed=Mixed.LEFT | Mixed.RIGHT) as pair
-        ) if order <= _WHOLE_ORDERS[-1] and order.is_integer():
+        ) if order <= _WHOLE_ORDERS[-1] and order == int(order):
             return _subsampled_gaussian(base, pair.rate, int(order))
         case WithoutReplacementPair() as pair:
             return _batch_divergence(pair, order)
@@ -236,16 +247,21 @@ class Renyi(Rule):
             return None
         if not kept:
             return 0.0
-        found = RenyiComposition(kept)
+        found = _composition_of(kept)
         return found.epsilon(spare) if found.applies else None
 
     def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:  # noqa: ARG002
         kept, leaks = unleaked(parts)
-        found = RenyiComposition(kept) if kept else None
+        found = _composition_of(kept) if kept else None
         if found is not None and not found.applies:
             return None
         rest = 0.0 if found is None else found.delta(epsilon)
         return min(enclose(lambda: leak(leaks) + (1 - leak(leaks)) * ball(rest))[1], 1.0)
+
+
+def _composition_of(parts: Parts) -> RenyiComposition:
+    """The shared one, unless a time limit may leave it without some orders."""
+    return RenyiComposition(parts) if deadline.is_limited() else renyi_composition(parts)
 
 
 def unleaked(parts: Parts) -> tuple[Parts, tuple[tuple[ApproxDP, int], ...]]:

@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 from dpverify.accounting.parts import Part, Parts
-from dpverify.accounting.rules.rdp import RenyiComposition
+from dpverify.accounting.rules.rdp import RenyiComposition, renyi_composition
 from dpverify.accounting.rules.rule import Answer, Rule
 from dpverify.balls import round_up
 from dpverify.guarantees import RenyiDP, ZeroConcentratedDP
@@ -58,7 +58,7 @@ def zcdp_delta(rho: float, epsilon: float) -> float:
 
 def _composition(rho: float) -> RenyiComposition:
     guarantee = ZeroConcentratedDP(rho=rho)
-    return RenyiComposition((Part(guarantee, 1, repr(guarantee)),))
+    return renyi_composition((Part(guarantee, 1, repr(guarantee)),))
 
 
 class ZeroConcentrated(Rule):

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_positive
-from dpverify.guarantees import ApproxDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
+from dpverify.interop.opendp import guarantee_of
 from dpverify.neighbors import Relation
 from dpverify.schema import Answers, Category, Records, Schema
 from dpverify.theorems import Theorem
@@ -65,43 +65,12 @@ def from_opendp(
     distance: float | int = float(d_in) if floats else int(d_in)
     if distance != d_in:
         raise InvalidParameter(f"d_in={d_in!r} must be a whole number for {metric}")
-    guarantee = _guarantee(measurement, distance, delta, order)
+    measure = str(measurement.output_measure)
+    guarantee = guarantee_of(measure, measurement.map(distance), delta=delta, order=order)
     relation = _RELATIONS.get((metric.partition("(")[0], int(d_in)))
     claim = Claim(guarantee, relation, PRIVACY_MAP, (OWN_RANDOMNESS,))
     schema = _schema(measurement, metric, distance)
     return OpenDPMeasurement(measurement=measurement, claim=claim, schema=schema)
-
-
-def _guarantee(
-    measurement: Any,  # noqa: ANN401
-    distance: float,
-    delta: float | None,
-    order: float | None,
-) -> Guarantee:
-    measure = str(measurement.output_measure)
-    spent = measurement.map(distance)
-    match measure:
-        case "MaxDivergence":
-            return PureDP(epsilon=float(spent))
-        case "Approximate(MaxDivergence)":
-            return ApproxDP(epsilon=float(spent[0]), delta=float(spent[1]))
-        case "ZeroConcentratedDivergence":
-            return ZeroConcentratedDP(rho=float(spent))
-        case "Approximate(ZeroConcentratedDivergence)" if spent[1] == 0.0:
-            return ZeroConcentratedDP(rho=float(spent[0]))
-        case "SmoothedMaxDivergence":
-            if delta is None:
-                raise InvalidParameter("delta=None must be given: the map is a whole profile")
-            return ApproxDP(epsilon=float(spent.epsilon(delta)), delta=float(delta))
-        case "RenyiDivergence":
-            if order is None:
-                raise InvalidParameter("order=None must be given: the map is a curve of orders")
-            return RenyiDP(order=float(order), epsilon=float(spent(order)))
-        case _:
-            raise InvalidParameter(
-                f"measurement with output_measure={measure} must be turned into pure, "
-                "approximate or zero-concentrated privacy first"
-            )
 
 
 def _schema(measurement: Any, metric: str, distance: float) -> Schema | None:  # noqa: ANN401

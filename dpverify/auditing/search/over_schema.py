@@ -21,7 +21,7 @@ from dpverify.auditing.search.shrinking import SchemaShrinking
 from dpverify.auditing.search.trials import PairTrial, Search, derived
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.auditing.verdict import Refuted, Verdict
-from dpverify.claims import Claimable, read_claim
+from dpverify.claims import AuditClaim, Claimable, read_claim
 from dpverify.errors import (
     InvalidParameter,
     check_count,
@@ -36,6 +36,7 @@ _SHARES = (0.75, 0.25)  # of the level, for the pair that looks worst and for th
 _SAMPLES = {True: 100_000, False: 10_000}
 _MOST_EXPLORED = 100_000
 _SHOWN = 100  # characters of a dataset in a note
+_MOST_MINIMIZING = 20  # times as many draws as the refutation took, for simpler pairs
 
 
 def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
@@ -143,6 +144,31 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
         tried=(*verdict.tried, told),
         notes=tuple(dict.fromkeys([*verdict.notes, pair, *assumptions(target, claim)])),
     )
+
+
+def minimized(  # noqa: PLR0913  # what was refuted of what, and how hard it is tried
+    verdict: Refuted,
+    mechanism: Target,
+    schema: Schema,
+    claim: AuditClaim,
+    *,
+    seed: int,
+    seconds: float,
+) -> Refuted:
+    """The refutation on the simplest pair that is found in so many seconds and refuted, too."""
+    witness = verdict.witness
+    candidate = schema.paired(witness.left, witness.right)
+    most = _MOST_MINIMIZING * verdict.samples
+    search = Search(mechanism, implied_points(claim), level=verdict.level, samples=most, seed=seed)
+    trial = replace(search.trial(candidate, seed), found=verdict)
+    shrinking = SchemaShrinking(search, trial, schema, claim=claim)
+    end = time.monotonic() + seconds
+    try:
+        while time.monotonic() < end and shrinking.step():
+            pass
+    except KeyboardInterrupt:
+        return verdict
+    return shrinking.confirmed() if shrinking.now is not trial else verdict
 
 
 def _finalists(explored: Halving) -> list[Finalist]:

@@ -97,7 +97,7 @@ def _random_pairing(mixed: int, ones: int, size: int) -> float:
     spread = np.sqrt(max(2.0 * mean * (1.0 - mean / pairs), 0.25))
     if abs(mixed - mean) < _PROMISING * spread / 2.0:
         return 1.0
-    d = np.arange(ones % 2, min(ones, zeros) + 1, 2)
+    d = np.arange(ones % 2, min(ones, zeros) + 1, 2, dtype=np.float64)
     logs = d * np.log(2.0) + gammaln(pairs + 1) - _log_choose(size, ones)
     logs -= gammaln((ones - d) / 2 + 1) + gammaln(d + 1) + gammaln((zeros - d) / 2 + 1)
     return _two_sided(d, logs, mixed)
@@ -107,7 +107,7 @@ def _hypergeometric(part: Mask, whole: Mask) -> float:
     """Twice the smaller tail of the number of bits that are set in a part of them."""
     hits, ones = int(np.count_nonzero(part)), int(np.count_nonzero(whole))
     zeros, taken = len(whole) - ones, len(part)
-    k = np.arange(max(0, taken - zeros), min(ones, taken) + 1)
+    k = np.arange(max(0, taken - zeros), min(ones, taken) + 1, dtype=np.float64)
     logs = _log_choose(ones, k) + _log_choose(zeros, taken - k) - _log_choose(len(whole), taken)
     return _two_sided(k, logs, hits)
 
@@ -119,7 +119,8 @@ def _agreement(left: Mask, right: Mask) -> float:
 
 
 def _log_choose(n: int, k: Floats | int) -> Floats:
-    return np.asarray(gammaln(n + 1) - gammaln(np.add(k, 1)) - gammaln(np.subtract(n, k) + 1))
+    found: Floats = gammaln(n + 1.0) - gammaln(np.add(k, 1.0)) - gammaln(np.subtract(n + 1.0, k))
+    return found
 
 
 def _two_sided(values: Floats, logs: Floats, seen: int) -> float:

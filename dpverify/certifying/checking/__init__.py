@@ -2,7 +2,8 @@
 
 - `forms`: linear forms and contradictions between facts; `neighbors`: what a schema allows;
   `trees`: programs;
-- `alignments`: translations of the noise; `sums` and `normal`: releases of data plus noise;
+- `alignments`: translations of the noise; `induction`: the same for data of any length;
+- `sums` and `normal`: releases of data plus noise;
 - `numbers`, `masses`, `exactly`: probabilities, computed anew.
 """
 
@@ -11,10 +12,12 @@ import json
 from dpverify.certifying.checking.alignments import alignment
 from dpverify.certifying.checking.exactly import counterexample, exact
 from dpverify.certifying.checking.forms import Invalid, Json, need
+from dpverify.certifying.checking.induction import induction
 from dpverify.certifying.checking.sums import check_gaussian_event, check_sums
 
 _METHODS = {
     "alignment": alignment,
+    "induction": induction,
     "exact": exact,
     "counterexample": counterexample,
     "sums": check_sums,

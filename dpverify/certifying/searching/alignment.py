@@ -318,6 +318,7 @@ class _Synthesis:
         self._facts = [f for f in self._facts if set(f) <= {*self._symbols, ""}]
         self._ask = z3.Solver()
         self._ask.set("timeout", 20_000)
+        self._ask.set(ctrl_c=False)  # an interrupt is for Python
         self._count = 0
         self.shifts = {n: self._unknown(n) for n in names}
         self.bounds: dict[str, dict[str, Any]] = {}

@@ -42,6 +42,7 @@ class Contradictions:
         factors = {i: z3.Real(f"m{i}") for i in relevant}
         ask = z3.SolverFor("QF_LRA")
         ask.set("timeout", 10_000)
+        ask.set(ctrl_c=False)  # an interrupt is for Python
         columns: dict[str, list[Any]] = {}
         for i in relevant:
             ask.add(factors[i] >= 0)

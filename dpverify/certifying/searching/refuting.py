@@ -27,6 +27,7 @@ SLACK = Fraction(1, 10**9)
 """A claim is refuted only if it is exceeded by this share: readings of floats are closer by far."""
 
 _MOST_EVENTS = 400
+_MOST_COMBINED = 20_000
 _STRONG = 0.01
 """Squared standard deviations a draw: ten of them in 10,000 draws, which an audit does not miss."""
 
@@ -167,8 +168,20 @@ def _events(left: Tree, right: Tree) -> Iterator[Any]:
         options = [
             _half_lines([row[i] for row in mine], [row[i] for row in other]) for i in range(width)
         ]
-        for chosen in sorted(product(*options), key=lambda c: sum(o[0] for o in c)):
+        for chosen in _combined(options):
             yield _filled(key, iter([pattern for _, pattern in chosen]))
+
+
+def _combined(options: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
+    """One option for each number, the most telling first; of many numbers, a few combinations."""
+    if math.prod(map(len, options)) <= _MOST_COMBINED:
+        yield from sorted(product(*options), key=lambda chosen: sum(rank for rank, _ in chosen))
+        return
+    first = [own[0] for own in options]
+    yield tuple(first)
+    for i, own in enumerate(options):
+        yield tuple(own[0] if i == j else other[-1] for j, other in enumerate(options))
+        yield from ((*first[:i], option, *first[i + 1 :]) for option in own[1:])
 
 
 def _half_lines(mine: list[Fraction], other: list[Fraction]) -> list[tuple[int, Any]]:

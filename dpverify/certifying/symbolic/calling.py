@@ -202,6 +202,20 @@ def _clamped(run: Any, operation: str, a: Any, b: Any) -> Any:  # noqa: ANN401
     return run.clamped(operation, value, plain)
 
 
+def is_stand(value: object) -> bool:
+    """Whether a name stands for `math` or `numpy`, or for a function of them."""
+    return isinstance(value, _Stand) or any(value is f for f in _OF_MODULES)
+
+
+def is_number_type(value: object) -> bool:
+    """Whether a name stands for `float`, `int`, `min` or `max`."""
+    return (
+        value in {_Float, _Int}
+        if isinstance(value, type)
+        else any(value is f for f in _EXTREMES.values())
+    )
+
+
 def _clip(values: Any, low: Any = None, high: Any = None, *more: Any, **named: Any) -> Any:  # noqa: ANN401
     """`np.clip`, element by element where there are symbols."""
     low = named.pop("a_min", named.pop("min", low))
@@ -216,6 +230,9 @@ def _clip(values: Any, low: Any = None, high: Any = None, *more: Any, **named: A
     for index in np.ndindex(source.shape):
         result[index] = _clamped(run, "min", _clamped(run, "max", source[index], low), high)
     return result if source.ndim else result.item()
+
+
+_EXTREMES = {name: _extreme(name) for name in ("min", "max")}
 
 
 _MATH = _Stand(
@@ -251,6 +268,9 @@ _INSTEAD: dict[Any, Any] = {
 for _name in ("exp", "log", "floor", "ceil", "sqrt"):
     _INSTEAD[id(getattr(math, _name))] = getattr(_MATH, _name)
     _INSTEAD[id(getattr(np, _name))] = getattr(_NUMPY, _name)
+
+
+_OF_MODULES = [v for stand in (_MATH, _NUMPY) for k, v in vars(stand).items() if k[0] != "_"]
 
 
 def _import(name: str, *given: Any, **named: Any) -> Any:  # noqa: ANN401
@@ -307,8 +327,8 @@ def _scope(original: dict[str, Any], scopes: dict[int, Any], done: dict[int, Any
     made["__builtins__"] = vars(builtins) | {"__import__": _import}
     made.setdefault("float", _Float)
     made.setdefault("int", _Int)
-    made.setdefault("min", _extreme("min"))
-    made.setdefault("max", _extreme("max"))
+    made.setdefault("min", _EXTREMES["min"])
+    made.setdefault("max", _EXTREMES["max"])
     for name, value in original.items():
         if id(value) in _INSTEAD:
             made[name] = _INSTEAD[id(value)]
@@ -323,14 +343,19 @@ def no_other_randomness() -> Iterator[None]:
 
     The global generators must not move, and nothing may be seeded by the operating system.
     """
-    before = random.getstate(), repr(np.random.get_state())  # noqa: NPY002  # it is what is watched
+    before = _global_states()
     with ExitStack() as stack:
         for owner, name in ((os, "urandom"), (random, "_urandom"), (random.Random, "seed")):
             stack.callback(setattr, owner, name, getattr(owner, name))
             setattr(owner, name, _other_entropy)
         yield
-    if (random.getstate(), repr(np.random.get_state())) != before:  # noqa: NPY002
+    if _global_states() != before:
         raise NotUnderstood(_OTHER)
+
+
+def _global_states() -> tuple[Any, ...]:
+    name, words, *more = np.random.get_state()  # noqa: NPY002  # it is what is watched
+    return random.getstate(), name, np.asarray(words).tobytes(), *more
 
 
 def _other_entropy(*_: Any, **__: Any) -> Any:  # noqa: ANN401

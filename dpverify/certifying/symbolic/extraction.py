@@ -30,11 +30,15 @@ class Extraction:
     releasing: bool = False
 
     def __post_init__(self) -> None:
-        self._call = prepared(self.mechanism)
-        self._memory = remembered(self._call)
-        self._more = (Symbolic({}, self.epsilon),) if self._wants_epsilon() else ()
+        self.prepared = prepared(self.mechanism)
+        self.memory = remembered(self.prepared)
+        self.more = (Symbolic({}, self.epsilon),) if self._wants_epsilon() else ()
         self.shared = Shared(self.unit, self.limits, releasing=self.releasing)
         self._trees: dict[Rows, Tree] = {}
+
+    def start_over(self) -> None:
+        """Forget the noises that were named."""
+        self.shared = Shared(self.unit, self.limits, releasing=self.releasing)
 
     def _wants_epsilon(self) -> bool:
         """For every ε it must be given; for one, only where the mechanism has no default."""
@@ -88,14 +92,14 @@ class Extraction:
     def call_plainly(self, data: Any, rng: Any) -> Any:  # noqa: ANN401
         """The same for the mechanism as it was given, without stand-ins."""
         multiple = self.epsilon.multiple()
-        more = (float(multiple or 0) * self.unit.value,) if self._more else ()
+        more = (float(multiple or 0) * self.unit.value,) if self.more else ()
         return plain_output(self.mechanism(data, rng, *more))
 
     def call(self, data: Any, rng: Any) -> Any:  # noqa: ANN401
         """One run: the plain form of what the mechanism returns."""
         with no_other_randomness():
-            returned = self._call(data, rng, *self._more)
-        if remembered(self._call) != self._memory:
+            returned = self.prepared(data, rng, *self.more)
+        if remembered(self.prepared) != self.memory:
             raise Remembers("it keeps something from one call to the next", self._first_line())
         rng._check_unused()  # noqa: SLF001
         return plain_output(returned)

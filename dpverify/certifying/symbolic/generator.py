@@ -13,7 +13,7 @@ import numpy as np
 
 from dpverify.certifying.symbolic.exact import ONE, ZERO, ExactNumber
 from dpverify.certifying.symbolic.running import NoiseLaw, SymbolicRun
-from dpverify.certifying.symbolic.symbols import Symbolic, Uniform, number, refuse
+from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic, Uniform, number, refuse
 
 _MOST_OUTCOMES = 720
 _CLOSE = Fraction(1, 10**8)  # how far from 1 NumPy lets probabilities sum
@@ -158,6 +158,9 @@ class SymbolicGenerator(np.random.Generator):
     def _around(self, kind: str, loc: Any, scale: Any, size: Any) -> Any:  # noqa: ANN401
         def one(pair: tuple[Any, Any]) -> Any:  # noqa: ANN401
             center, spread = pair
+            if isinstance(spread, Symbolic) and spread.key() == _per_record(spread).key():
+                noise = self._symbol(kind, ExactNumber.of(spread.coefficients[0][1]))
+                return noise.per_record(Fraction(1)) + center
             parameter = _constant(spread, "scale")
             if not parameter:
                 return center
@@ -177,6 +180,13 @@ class SymbolicGenerator(np.random.Generator):
 
     def _symbol(self, kind: str, parameter: ExactNumber) -> Symbolic:
         return Symbolic.symbol(self._run.noise(NoiseLaw(kind, parameter)))
+
+
+def _per_record(value: Symbolic) -> Symbolic:
+    """The share of a number that is a constant divided by the number of records."""
+    return Symbolic(
+        {n: c for n, c in value.coefficients if n == PER_RECORD and c > 0} or {"": Fraction(1)}
+    )
 
 
 def _constant(value: object, name: str) -> ExactNumber:

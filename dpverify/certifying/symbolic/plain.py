@@ -17,10 +17,10 @@ from dpverify.certifying.symbolic.running import (
 )
 from dpverify.certifying.symbolic.schemas import (
     Schema,
-    lengths,
     listed_records,
     plain_rows,
     rational,
+    sizes_of,
     slots,
 )
 from dpverify.certifying.symbolic.symbols import Symbolic
@@ -91,7 +91,7 @@ def plain_schema(schema: Schema) -> dict[str, Any]:
         ends = [None if math.isinf(end) else _text(end) for end in (schema.low, schema.high)]
         return {
             "relation": "move",
-            "sizes": [schema.dimension or 1] * 2,
+            "sizes": sizes_of(schema),
             "slots": [[*ends, schema.integer]],
             "values": None,
             "ball": None,
@@ -103,7 +103,7 @@ def plain_schema(schema: Schema) -> dict[str, Any]:
         }
     if not isinstance(schema, Records):
         raise NotUnderstood(f"a schema of the class {type(schema).__name__} is not understood")
-    domain, sizes = schema.record, lengths(schema)
+    domain = schema.record
     listed = isinstance(domain, (Category, Labeled, Table))
     ball = None
     if isinstance(domain, Vector):
@@ -111,7 +111,7 @@ def plain_schema(schema: Schema) -> dict[str, Any]:
     ends_of = [] if listed else slots(schema, 1)
     return {
         "relation": schema.relation.value,
-        "sizes": [sizes[0], sizes[-1]],
+        "sizes": sizes_of(schema),
         "slots": None if listed else [[_text(s.low), _text(s.high), s.whole] for s in ends_of],
         "values": plain_rows(tuple(listed_records(domain))) if listed else None,
         "ball": ball,

@@ -11,14 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.certifying.symbolic.automaton import Automaton
 from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
-from dpverify.certifying.symbolic.outputs import filled, merged, plain_output, values
+from dpverify.certifying.symbolic.outputs import filled, merged, plain_output
+from dpverify.certifying.symbolic.outputs import values as values_of
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import NoiseLaw, Shared, SymbolicRun, once
-from dpverify.certifying.symbolic.schemas import Rows, concrete
-from dpverify.certifying.symbolic.symbols import Symbolic
+from dpverify.certifying.symbolic.schemas import Rows, concrete, same_length
+from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic
 
 _RUNS = 12
 _TOLERANCE = 1e-9
@@ -53,12 +55,19 @@ class GuidedRun(SymbolicRun):
 
     def __init__(self, shared: Shared, script: DrawScript, data: dict[str, float]) -> None:
         super().__init__(shared, [])
-        self._script, self.known = script, dict(data)
+        self._script, self.known, self.records = script, dict(data), 1
         self._uniform: list[float] = []
 
     def value(self, expression: Symbolic) -> float:
         constant = float(self._number(expression.constant))
-        return constant + math.fsum(float(c) * self.known[n] for n, c in expression.coefficients)
+        return constant + math.fsum(
+            float(c) * self._value_of(n) for n, c in expression.coefficients
+        )
+
+    def _value_of(self, name: str) -> float:
+        if name[0] != PER_RECORD:
+            return self.known[name]
+        return (self.known[name[1:]] if name[1:] else 1.0) / self.records
 
     def _number(self, number: ExactNumber) -> float:
         unit = EpsilonUnit() if self.unit.every else self.unit
@@ -150,10 +159,66 @@ def rehearse(extraction: Extraction, datasets: Sequence[Rows] | None = None) -> 
                 output = once(lambda r=run: extraction.call_plainly(data, PlainGenerator(r)), run)  # type: ignore[misc]  # noqa: B023
             else:
                 output = once(lambda r=run: extraction.call(symbols, SymbolicGenerator(r)), run)  # type: ignore[misc]  # noqa: B023
-            numbers = iter([("float", Fraction(run.value(v))) for v in values(output)])
+            numbers = iter([("float", Fraction(run.value(v))) for v in values_of(output)])
             runs.append(merged(filled(output, numbers)))
         if not _close(*runs):
             raise NotUnderstood("it returns something else on plain numbers than on symbols")
+
+
+def rehearse_steps(automaton: Automaton) -> None:
+    """Raise where the automaton, step by step, returns something else than the mechanism."""
+    rng = np.random.default_rng(11)
+    extraction = automaton.extraction
+    for seed in range(_RUNS):
+        data, script = extraction.schema.draw(rng), DrawScript(seed)
+        if not len(data) and same_length(extraction.schema):
+            continue  # no neighbors
+        run = GuidedRun(Shared(extraction.unit, extraction.limits), script, {})
+        plain = once(lambda r=run: extraction.call_plainly(data, PlainGenerator(r)), run)  # type: ignore[misc]  # noqa: B023
+        script.rewind()
+        if not _close(merged(plain), merged(_walked(automaton, list(data), script))):
+            raise NotUnderstood("it returns something else at once than record by record")
+
+
+def _walked(automaton: Automaton, records: list[Any], script: DrawScript) -> Any:  # noqa: ANN401
+    """What the automaton returns on these records, with lists that have grown filled in."""
+    at, known, left, lists = 0, dict[str, float](), list(records), dict[str, list[Any]]()
+    finite = automaton.values
+    while True:
+        place, item = automaton.places[at], None
+        looping = place[0] == "loop"
+        if looping and not left:
+            _, at, (_, *values), _ = automaton.ended(place)
+            known = {f"s{i}": known[v] for i, v in enumerate(values)}
+            continue
+        if looping:
+            record, *left = left
+            item = automaton.items()[0 if finite is None else finite.index(record)]
+            numbers: list[Any] = [] if finite is not None else list(np.ravel(record))
+            known |= {f"x{i}": float(x) for i, x in enumerate(numbers)}
+        run = GuidedRun(
+            Shared(automaton.extraction.unit, automaton.extraction.limits), script, known
+        )
+        run.records = len(records)
+        end = once(lambda p=place, i=item: automaton.run(p, i), run)  # type: ignore[misc]
+        end = filled(end, iter([("float", Fraction(run.value(v))) for v in values_of(end)]))
+        if end[0] == "return":
+            return _with_lists(end[1], lists)
+        _, after, (_, *state), (_, *told) = end
+        for _, token, *added in told:
+            lists.setdefault(token, []).extend(added)
+        known = {f"s{i}": float(number[1]) for i, number in enumerate(state)}
+        if not looping or automaton.places[after][0] == "code":  # the next loop begins anew
+            left = list(records)
+        at = after
+
+
+def _with_lists(output: Any, lists: dict[str, list[Any]]) -> Any:  # noqa: ANN401
+    if isinstance(output, tuple) and output and output[0] == "grown":
+        return ("list", *lists.get(output[1], []), *output[2:])
+    return (
+        tuple(_with_lists(part, lists) for part in output) if isinstance(output, tuple) else output
+    )
 
 
 def _close(a: Any, b: Any) -> bool:  # noqa: ANN401

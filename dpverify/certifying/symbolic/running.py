@@ -5,6 +5,7 @@ the first that is possible from there on, and remembers what it was asked; `expl
 mechanism again with other answers until no path is left.
 """
 
+import contextlib
 import math
 import sys
 from collections.abc import Callable
@@ -18,14 +19,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from dpverify.certifying.symbolic.exact import ONE, ZERO, EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.reading import read_float
 from dpverify.certifying.symbolic.reasons import NotUnderstood
-from dpverify.certifying.symbolic.watching import watched
+from dpverify.certifying.symbolic.watching import memory_limit, watched
 
 if TYPE_CHECKING:
     from dpverify.certifying.symbolic.symbols import Symbolic
 
 current: ContextVar["SymbolicRun | None"] = ContextVar("run", default=None)
-_OWN = str(Path(__file__).parent.parent)
-_LIBRARIES = (_OWN, "numpy", "<__array_function__", "contextlib", "functools")
+_OWN = str(Path(__file__).parents[2])
+_STANDARD = str(Path(contextlib.__file__).parent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +108,11 @@ Step: TypeAlias = tuple[Any, int, int]
 
 @dataclass(slots=True)
 class Limits:
-    """How much may be tried: paths, comparisons on one path, seconds in all, bytes in all."""
+    """How much may be tried: paths, comparisons and noises on one, seconds and bytes in all."""
 
     paths: int = 3000
     depth: int = 300
+    draws: int = 5_000
     seconds: float = 20.0
     memory: int = 2 << 30
 
@@ -142,6 +144,7 @@ class SymbolicRun:
         self._spent: set[str] = set()  # noises that are part of a release
         self._told: set[str] = set()  # noises that something else depends on
         self._made = 0
+        self.lengths: frozenset[str] = frozenset()  # symbols for the number of records
         for name, (low, high) in shared.bounds.items():
             self._facts[((name, Fraction(1)),)] = _Range(
                 None if low is None else ExactNumber.of(low),
@@ -176,6 +179,8 @@ class SymbolicRun:
             raise self.refused("the scale of a noise is not positive")
         if law.kind == "geometric" and self.unit.sign(ONE - law.parameter) <= 0:
             raise self.refused("the p of a geometric draw is not between 0 and 1")
+        if self._draws >= self.shared.limits.draws:
+            raise self.refused(f"it draws more than {self._draws} noises on one path")
         name, self._draws = f"n{self._draws}", self._draws + 1
         while self.shared.laws.setdefault(name, law) != law:
             name += "'"
@@ -190,6 +195,8 @@ class SymbolicRun:
         return name
 
     def uniform(self) -> int:
+        if len(self._coins) >= self.shared.limits.draws:
+            raise self.refused(f"it draws more than {len(self._coins)} numbers on one path")
         self._coins.append((ZERO, ONE))
         return len(self._coins) - 1
 
@@ -337,6 +344,13 @@ class _Range:
         return _Range(self.low, end, self.low_strict, test.strict)
 
 
+def is_library(filename: str) -> bool:
+    """Whether code is of dpverify, NumPy or the standard library: no line of the mechanism."""
+    if filename.startswith(_STANDARD) and "site-packages" not in filename:
+        return True
+    return any(part in filename for part in (_OWN, "numpy", "<__array_function__"))
+
+
 def where() -> str:
     """The line of the mechanism that is being run, as file:line."""
     frame = sys._getframe(1)  # noqa: SLF001  # the frames of the caller are what is asked for
@@ -344,7 +358,7 @@ def where() -> str:
         name = frame.f_code.co_filename
         if frame.f_code is once.__code__:
             break  # what lies outside is not the mechanism
-        if not any(part in name for part in _LIBRARIES):
+        if not is_library(name):
             return f"{Path(name).name}:{frame.f_lineno}"
         frame = frame.f_back  # type: ignore[assignment]
     return "unknown line"
@@ -372,11 +386,14 @@ def once(program: Callable[[], Any], run: SymbolicRun) -> Any:  # noqa: ANN401
     """One run; every way in which it can fail becomes a reason."""
     token = current.set(run)
     try:
-        output = program()
+        with memory_limit(run.shared.limits.memory):
+            output = program()
     except NotUnderstood as error:
         found = run.failure or error
         found.where = found.where or line_of(error)
         raise found from None
+    except MemoryError as error:
+        raise NotUnderstood("it needs more memory than is allowed", line_of(error)) from None
     except RecursionError as error:
         raise NotUnderstood("it calls itself without end", line_of(error)) from None
     except Exception as error:  # noqa: BLE001  # whatever the mechanism raises
@@ -400,7 +417,7 @@ def line_of(error: BaseException | None) -> str | None:
     trace, found = error.__traceback__, None
     while trace is not None:
         name = trace.tb_frame.f_code.co_filename
-        if not any(part in name for part in _LIBRARIES):
+        if not is_library(name):
             found = f"{Path(name).name}:{trace.tb_lineno}"
         trace = trace.tb_next
     return found or line_of(error.__context__)

@@ -4,9 +4,10 @@ The only place that knows the classes of schemas.
 """
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, islice, product
 from typing import Any, TypeAlias
@@ -51,13 +52,40 @@ __all__ = [
 ]
 
 
+def is_endless(schema: Schema) -> bool:
+    """Whether data may be of any length."""
+    size = getattr(schema, "dimension", None) or getattr(schema, "length", None)
+    return isinstance(size, tuple) and size[1] is None
+
+
+def endless(schema: Schema) -> Schema | None:
+    """The same schema for any length from the least on; None where data are no sequence."""
+    if isinstance(schema, Answers) and schema.dimension is not None:
+        return replace(schema, dimension=(1, None))
+    if isinstance(schema, Records) and schema.length is not None and schema.ordered:
+        return replace(schema, length=(_range(schema)[0], None))
+    return None
+
+
+def narrowed(schema: Schema, *datasets: Rows) -> Schema:
+    """A schema of any length, cut to the lengths of some of its datasets; others as they are."""
+    if not is_endless(schema):
+        return schema
+    most = max(map(len, datasets))
+    if isinstance(schema, Answers):
+        return replace(schema, dimension=most)
+    return replace(schema, length=(min(map(len, datasets)), most))  # type: ignore[type-var]
+
+
 def finite_datasets(schema: Schema, most: int) -> list[Rows] | None:
     """All datasets as tuples of records or answers; None if there are too many."""
+    if is_endless(schema):
+        return None
     if isinstance(schema, Answers):
         if not schema.integer or not math.isfinite(schema.low) or not math.isfinite(schema.high):
             return None
         values: list[Any] | None = list(range(math.ceil(schema.low), math.floor(schema.high) + 1))
-        lengths = [schema.dimension or 1]
+        lengths = [_size(schema)]
     elif isinstance(schema, Records):
         values = _values(schema.record, most)
         low, high = _range(schema)
@@ -119,7 +147,21 @@ def _steps(schema: Records, a: Rows, b: Rows) -> bool:
 def _range(schema: Records) -> tuple[int, int]:
     if schema.length is None:
         return 1, 1
-    return schema.length if isinstance(schema.length, tuple) else (schema.length, schema.length)
+    if not isinstance(schema.length, tuple):
+        return schema.length, schema.length
+    low, high = schema.length
+    return low, sys.maxsize if high is None else high
+
+
+def sizes_of(schema: Answers | Records) -> list[int | None]:
+    """The least and the largest number of answers or records; None if there is no largest."""
+    low, high = _range(schema) if isinstance(schema, Records) else (_size(schema), _size(schema))
+    return [low, None if is_endless(schema) else high]
+
+
+def _size(schema: Answers) -> int:
+    """How many answers there are; the least, if there may be any number of them."""
+    return schema.dimension[0] if isinstance(schema.dimension, tuple) else schema.dimension or 1
 
 
 def _values(domain: RecordDomain, most: int) -> list[Any] | None:
@@ -170,7 +212,7 @@ def pattern_rows(schema: Schema) -> Iterator[tuple[Rows, Rows]]:
 
 def grid_rows(schema: Schema, most: int) -> Iterator[tuple[Rows, Rows]]:
     """More neighbors with simple values: on a small grid for few answers, else at random."""
-    if isinstance(schema, Answers) and (schema.dimension or 1) <= 4:
+    if isinstance(schema, Answers) and not is_endless(schema) and _size(schema) <= 4:
         yield from islice(_grid(schema), most)
         return
     rng = np.random.default_rng(0)
@@ -186,7 +228,7 @@ def grid_rows(schema: Schema, most: int) -> Iterator[tuple[Rows, Rows]]:
 
 
 def _grid(schema: Answers) -> Iterator[tuple[Rows, Rows]]:
-    n, step = schema.dimension or 1, schema.sensitivity
+    n, step = _size(schema), schema.sensitivity
     start = min(max(0.0, schema.low), schema.high)
     levels = [start + k * step for k in (0, 1, -1)]
     levels = [x for x in levels if schema.low <= x <= schema.high]
@@ -259,6 +301,35 @@ def _record_slots(domain: RecordDomain) -> list[Slot]:
     raise NotUnderstood(f"records of the class {type(domain).__name__} are no symbols")
 
 
+_FEW = 8
+
+
+def record_slots(schema: Schema) -> list[Slot]:
+    """The numbers in one record, or in one answer."""
+    return slots(schema, 1)
+
+
+def same_length(schema: Schema) -> bool:
+    """Whether neighbors have the same number of records, or of answers."""
+    return isinstance(schema, Answers) or schema.relation is Relation.REPLACE_ONE
+
+
+def item_values(schema: Schema) -> list[Any] | None:
+    """All that one record can be, as a loop over the data finds it; None if these are not few."""
+    if not isinstance(schema, Records):
+        return None
+    domain = schema.record
+    if isinstance(domain, Category):
+        values = list(domain.values)
+    elif isinstance(domain, Number) and domain.integer and domain.high - domain.low < _FEW:
+        values = list(range(math.ceil(domain.low), math.floor(domain.high) + 1))
+    else:
+        return None
+    if len(values) > _FEW:
+        raise NotUnderstood(f"records of more than {_FEW} categories are too many for loops")
+    return list(concrete(schema, tuple(values)))
+
+
 def symbolic(schema: Schema, length: int) -> Any:  # noqa: ANN401
     """The data as the mechanism takes it, with symbols x0, x1, … for its numbers."""
     names = [Symbolic.symbol(f"x{i}") for i in range(len(slots(schema, length)))]
@@ -285,13 +356,15 @@ def flattened(schema: Schema, data: Any) -> tuple[list[float], int]:  # noqa: AN
     if isinstance(schema, Records):
         records = [data] if schema.length is None else list(data)
         return [float(x) for record in records for x in np.ravel(record)], len(records)
-    return [float(x) for x in np.ravel(data)], schema.dimension or 1  # type: ignore[attr-defined]
+    return [float(x) for x in np.ravel(data)], np.size(data)
 
 
 def lengths(schema: Schema) -> list[int]:
     """How many records or answers a dataset may have."""
+    if is_endless(schema):
+        raise NotUnderstood("data of any length are not gone through one by one")
     if isinstance(schema, Answers):
-        return [schema.dimension or 1]
+        return [_size(schema)]
     low, high = _range(schema) if isinstance(schema, Records) else (0, 0)
     return list(range(low, high + 1))
 

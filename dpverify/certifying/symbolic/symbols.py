@@ -15,6 +15,7 @@ from dpverify.certifying.symbolic.running import SymbolicRun, current
 
 _NUMPY = str(Path(np.__file__).parent)
 Coefficients = tuple[tuple[str, Fraction], ...]
+PER_RECORD = "w"  # before the name of a symbol that is divided by the number of records
 
 
 class Symbolic:
@@ -48,6 +49,14 @@ class Symbolic:
         for name, c in other.coefficients:
             total[name] = total.get(name, Fraction()) + c
         return Symbolic(total, self.constant + other.constant)
+
+    def per_record(self, factor: Fraction) -> "Symbolic":
+        """Divided by the number of records: each symbol y becomes y per record, and 1 does."""
+        plain = self.constant.fraction()
+        if plain is None or any(n[0] == PER_RECORD for n, _ in self.coefficients):
+            raise refuse("it divides by the number of records twice, or what is not rational")
+        parts = {PER_RECORD + n: c * factor for n, c in self.coefficients}
+        return Symbolic(parts | {PER_RECORD: plain * factor})
 
     def without(self, name: str) -> "Symbolic":
         return Symbolic({n: c for n, c in self.coefficients if n != name}, self.constant)
@@ -352,7 +361,11 @@ def _product(a: Symbolic, b: Symbolic) -> Symbolic:
 def _quotient(a: Symbolic, b: Symbolic) -> Symbolic:
     if b.is_constant:
         return a.scaled(b.constant.inverse())
-    raise refuse("it divides by data or noise, which is not linear")
+    run = current.get()
+    (name, factor), *more = b.coefficients
+    if run is None or name not in run.lengths or more or b.constant:
+        raise refuse("it divides by data or noise, which is not linear")
+    return a.per_record(1 / factor)
 
 
 def _equal(a: Symbolic, b: Symbolic) -> bool:

@@ -7,9 +7,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
+from dpverify.auditing.sampling.processes import OutOfTime, time_limit_if_possible
 from dpverify.certifying.symbolic.reasons import OverTime
 
+_GRACE = 1.0  # second
 _EVERY = 0.02  # seconds between two looks
 _A_FEW_STEPS = 10  # of Python code
 _RAISING = threading.Lock()
@@ -38,7 +41,10 @@ def watched(seconds: float, memory: int) -> Iterator[None]:
     try:
         with _RAISING:
             watcher.start()
-        yield
+        with time_limit_if_possible(seconds + _GRACE):  # for long calls into C
+            yield
+    except OutOfTime:
+        raise OverTime from None
     finally:
         ended = False
         while not ended:  # what is raised in the last moment must not hit whoever comes next
@@ -51,6 +57,35 @@ def watched(seconds: float, memory: int) -> Iterator[None]:
                 ended = True
             except OverTime:
                 continue
+
+
+@contextmanager
+def memory_limit(most: int) -> Iterator[None]:
+    """Within the block, refuse memory beyond so many more bytes by a `MemoryError`.
+
+    A single call into C cannot be stopped by `watched`: a list of 10¹⁰ numbers is made in one step.
+    Where the system does not tell how much is held, there is no limit.
+    """
+    held = _held()
+    if held is None:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = held + most if soft == resource.RLIM_INFINITY else min(soft, held + most)
+    resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _held() -> int | None:
+    """The addresses that the process holds, in bytes."""
+    try:
+        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[0]
+    except OSError:
+        return None
+    return int(pages) * resource.getpagesize()
 
 
 def _peak() -> int:

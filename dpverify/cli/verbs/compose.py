@@ -43,6 +43,7 @@ def compose(
     delta: Annotated[float | None, number_option("Ask for ε at this δ.")] = None,
     epsilon: Annotated[float | None, number_option("Ask for δ at this ε.")] = None,
     tolerance: Annotated[float, number_option("How wide the bracket may be.")] = 1e-3,
+    seconds: Annotated[float | None, number_option("How long each answer may take.")] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Also draw the profile and the growth of ε to this file.")
     ] = None,
@@ -62,11 +63,11 @@ def compose(
         accountant = accountant.compose(part, times=times)
     with progress("composing"):
         if delta is not None:
-            exact = accountant.epsilon(delta, tolerance=tolerance)
-            table = accountant.compare(delta=delta, tolerance=tolerance)
+            exact = accountant.epsilon(delta, tolerance=tolerance, seconds=seconds)
+            table = accountant.compare(delta=delta, tolerance=tolerance, seconds=seconds)
         else:
-            exact = accountant.delta(float(epsilon or 0.0), tolerance=tolerance)
-            table = accountant.compare(epsilon=epsilon, tolerance=tolerance)
+            exact = accountant.delta(float(epsilon or 0.0), tolerance=tolerance, seconds=seconds)
+            table = accountant.compare(epsilon=epsilon, tolerance=tolerance, seconds=seconds)
     answer = _answer(expression, accountant, exact, table)
     if plot is not None or report is not None:
         with progress(f"drawing {plot or report}"):
@@ -177,6 +178,9 @@ def _show(accountant: Accountant, exact: Bracket, table: Comparison) -> None:
         grid.add_row(*cells, style="bold green" if best else "")
     screen.print()
     screen.print(grid)
+    if table.skipped:
+        names = ", ".join(table.skipped)
+        screen.print(f"no time was left for: {names}", style="dim", markup=False)
     for assumption in exact.assumes:
         screen.print(f"assumes: {assumption}", style="dim", markup=False)
 

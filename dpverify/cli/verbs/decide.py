@@ -8,7 +8,7 @@ import typer
 
 from dpverify.auditing.verdict import Witness
 from dpverify.certifying.certificate import Certificate
-from dpverify.cli.exits import MISUSE
+from dpverify.cli.exits import INTERRUPTED, MISUSE
 from dpverify.cli.options import (
     Delta,
     Epsilon,
@@ -125,6 +125,8 @@ def _exit_code(found: Decision, require: str | None) -> int:
     """1 refuted; 2 if it is less than what is required, or an audit failed; 130 interrupted."""
     if found.refuted:
         return 1
+    if found.stopped is not None:
+        return INTERRUPTED
     evidence = found.evidence
     code = 0 if isinstance(evidence, (Certificate, Traced)) else exit_code(evidence)
     if code == 0 and require is not None and found.verdict != require:

@@ -10,6 +10,7 @@ import typer
 from dpverify.accounting.calibration import Calibration, Factory, calibration
 from dpverify.accounting.comparison import plain
 from dpverify.accounting.parts import Composable
+from dpverify.cli.dp_sgd import Plan
 from dpverify.cli.output import Json, console, count_option, number_option, print_json, progress
 from dpverify.errors import InvalidParameter, check_between
 from dpverify.guarantees import ApproxDP
@@ -26,6 +27,7 @@ class Kind(StrEnum):
     LAPLACE = "laplace"
     NORM = "norm"
     RANDOMIZED_RESPONSE = "randomized-response"
+    DP_SGD = "dp-sgd"
 
 
 def noise(
@@ -41,9 +43,32 @@ def noise(
     relation: Annotated[
         str, typer.Option(help="add-remove or replace-one; matters with --rate.")
     ] = Relation.ADD_REMOVE.value,
+    records: Annotated[int | None, count_option("For dp-sgd: how many there are.")] = None,
+    batch: Annotated[int | None, count_option("For dp-sgd: mean size of a Poisson batch.")] = None,
+    epochs: Annotated[float | None, number_option("For dp-sgd: passes over the records.")] = None,
+    noise_multiplier: Annotated[
+        float | None, number_option("For dp-sgd: noise over clipping norm, to find another number.")
+    ] = None,
+    clip: Annotated[float, number_option("For dp-sgd: clipping norm.")] = 1.0,
+    seconds: Annotated[float | None, number_option("How long it may take.")] = None,
     json: Json = False,
 ) -> None:
-    """Find the smallest noise with which all runs together stay within (ε, δ)."""
+    """Find the smallest noise with which all runs together stay within (ε, δ).
+
+    For dp-sgd, one of --noise-multiplier, --batch and --epochs is left out, and found.
+    """
+    if mechanism is Kind.DP_SGD:
+        plan = Plan(
+            records=records,
+            batch=batch,
+            epochs=epochs,
+            noise_multiplier=noise_multiplier,
+            clip=clip,
+        )
+        with progress("calibrating"):
+            solved = plan.solved(ApproxDP(epsilon, delta), Relation.parse(relation), seconds)
+        print_json(solved.answer) if json else solved.show(console())
+        return
     given = {
         "l2-sensitivity": l2_sensitivity,
         "l1-sensitivity": l1_sensitivity,
@@ -56,7 +81,9 @@ def noise(
         check_between("rate", rate, 0.0, 1.0)
         maker = _subsampled(mechanism, declared, rate)
     with progress("calibrating"):
-        found = calibration(maker, budget=budget, times=times, relation=Relation.parse(relation))
+        found = calibration(
+            maker, budget=budget, times=times, relation=Relation.parse(relation), seconds=seconds
+        )
     answer = _answer(mechanism, found, budget, times)
     answer |= {"relation": Relation.parse(relation).value, "rate": rate, "sensitivity": declared}
     if json:
@@ -72,6 +99,7 @@ def _declared(mechanism: Kind, given: dict[str, float | None]) -> float | None:
         Kind.LAPLACE: "l1-sensitivity",
         Kind.NORM: "sensitivity",
         Kind.RANDOMIZED_RESPONSE: None,
+        Kind.DP_SGD: None,
     }[mechanism]
     for name, value in given.items():
         if value is not None and name != own:

@@ -1,1 +1,1 @@
-"""Pairs of noise on random samples: Poisson, without replacement, one of several steps."""
+"""Pairs of noise on random samples: Poisson, with and without replacement, shuffled, allocated."""

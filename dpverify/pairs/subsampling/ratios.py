@@ -1,11 +1,12 @@
-"""Sums of independent likelihood ratios, bounded from above and from below.
+"""Sums and products of independent likelihood ratios, bounded from above and from below.
 
 A pair is known by the distribution of its ratio dP/dQ under Q, and dominates another if its ratio
 is larger in the convex order: E(R − x)₊ at every x ≥ 0. Splitting a mass between two neighbors so
 that the mean stays raises a ratio in that order, merging masses in their mean lowers it, and sums
-of independent variables keep it. [Shaked, Shanthikumar, Stochastic Orders, 2007, Thm 3.A.12] So a
-sum of many ratios is computed by doubling, on a grid, from both sides; either error is of second
-order in the spacing. All terms are positive, so rounding is relative to each mass and each value.
+and products of independent ones keep it. [Shaked, Shanthikumar, Stochastic Orders, 2007, Thm
+3.A.12] So a sum or product of many ratios is computed by doubling, on a grid, from both sides;
+either error is of second order in the spacing. All terms are positive, so rounding is relative to
+each mass and each value.
 """
 
 from collections.abc import Iterator
@@ -39,11 +40,44 @@ class Ratios:
 
     def times(self, count: int, end: End) -> "Ratios":
         """The sum of `count` independent ones, or of what bounds them towards `end`."""
+        return self._repeated(count, end, np.add)
+
+    def power(self, count: int, end: End) -> "Ratios":
+        """The product of `count` independent ones."""
+        return self._repeated(count, end, np.multiply)
+
+    def product(self, other: "Ratios", end: End) -> "Ratios":
+        return _joined(self, other, end, np.multiply)
+
+    def _repeated(self, count: int, end: End, join: np.ufunc) -> "Ratios":
         if count == 1:
             return self
-        half = self.times(count // 2, end)
-        double = _sum(half, half, end)
-        return _sum(double, self, end) if count % 2 else double
+        half = self._repeated(count // 2, end, join)
+        double = _joined(half, half, end, join)
+        return _joined(double, self, end, join) if count % 2 else double
+
+    def profile(self, at: Floats) -> Floats:
+        """E(R − x)₊ at these x, with what is at ∞, to some digits: sums from the greatest value."""
+        order = np.argsort(self.values, kind="stable")
+        values, masses = self.values[order], self.masses[order]
+        first = np.searchsorted(values, at, side="right")
+        # Σ (v − x)·m over v > x, as Σ of gaps times the mass beyond each: no cancellation.
+        beyond = np.append(np.cumsum(masses[::-1])[::-1], 0.0)
+        rest = np.append(np.cumsum((np.diff(values) * beyond[1:-1])[::-1])[::-1], [0.0, 0.0])
+        near = np.append(values, values[-1])[first] - at
+        found: Floats = np.where(first < len(values), near * beyond[first], 0.0) + rest[first]
+        return found + self.infinite
+
+    def leaking(self, share: float, *, both: bool) -> "Ratios":
+        """With this much more of P, or of both laws, on outcomes that give the side away."""
+        found = replace(self, infinite=self.infinite + share)
+        if not both:
+            return found
+        return replace(
+            found,
+            values=np.concatenate([[0.0], self.values]),
+            masses=np.concatenate([[share], self.masses]),
+        )
 
     def over(self, count: int) -> "Ratios":
         """Every value divided by a count."""
@@ -62,20 +96,22 @@ def from_cells(edges: Floats, left: Floats, right: Floats, error: float, end: En
     """
     kept = right > 0.0
     means = np.divide(left, right, out=np.zeros_like(left), where=kept)
-    if end is End.LOWER:
-        return Ratios(means[kept], right[kept], 0.0, 4.0 * error, 2.0 * error)
     finite = edges[:-1]
+    for edge in (finite, edges[1:]):  # what rounding alone keeps off an edge lies on it
+        means = np.where(np.abs(means - edge) <= 4.0 * error * means, edge, means)
     means = np.clip(means, finite, edges[1:])
+    if end is End.LOWER:
+        return Ratios(means[kept], right[kept], 0.0, 8.0 * error, 2.0 * error)
     masses, infinite = _split(finite, means[kept], right[kept], np.flatnonzero(kept))
-    return Ratios(finite, masses, infinite, 6.0 * error, 6.0 * error)
+    return Ratios(finite, masses, infinite, 10.0 * error, 6.0 * error)
 
 
-def _sum(first: Ratios, second: Ratios, end: End) -> Ratios:
-    """The sum of two independent ratios, on a grid."""
-    nodes = _grid(first, second)
+def _joined(first: Ratios, second: Ratios, end: End, join: np.ufunc) -> Ratios:
+    """The sum or product of two independent ratios, on a grid."""
+    nodes = _grid(first, second, join)
     cells, infinite = len(nodes), 0.0
     lifts, drops, counts = np.zeros(cells), np.zeros(cells), np.zeros(cells)
-    for values, masses in _blocks(first, second):
+    for values, masses in _blocks(first, second, join):
         cell = np.searchsorted(nodes, values, side="right") - 1
         if end is End.LOWER:
             lifts += np.bincount(cell, masses, cells)
@@ -87,7 +123,8 @@ def _sum(first: Ratios, second: Ratios, end: End) -> Ratios:
             infinite += beyond
         counts += np.bincount(cell, minlength=cells)
     rounding = UNIT * (8.0 + float(counts.max()))
-    value_error = max(first.value_error, second.value_error) + UNIT
+    errors = first.value_error, second.value_error
+    value_error = (max(errors) if join is np.add else sum(errors)) + 2.0 * UNIT
     mass_error = first.mass_error + second.mass_error + 2.0 * first.mass_error * second.mass_error
     if end is End.LOWER:
         kept = lifts > 0.0
@@ -99,12 +136,12 @@ def _sum(first: Ratios, second: Ratios, end: End) -> Ratios:
             mass_error + rounding,
         )
     masses = drops + np.concatenate([[0.0], lifts[:-1]])
-    at_infinity = first.infinite + second.infinite + infinite  # as means of sums add up
+    at_infinity = first.infinite + second.infinite + infinite  # as do means; of products, at most
     return Ratios(nodes, masses, at_infinity, value_error, mass_error + rounding)
 
 
-def _blocks(first: Ratios, second: Ratios) -> Iterator[tuple[Floats, Floats]]:
-    """All sums of two values with the products of their masses, some rows at a time.
+def _blocks(first: Ratios, second: Ratios, join: np.ufunc) -> Iterator[tuple[Floats, Floats]]:
+    """All pairs of values, joined, with the products of their masses, some rows at a time.
 
     Of two equal ratios each unordered pair beyond the block on the diagonal is listed once.
     """
@@ -115,7 +152,7 @@ def _blocks(first: Ratios, second: Ratios) -> Iterator[tuple[Floats, Floats]]:
         if same:
             weights[_ROWS:] *= 2.0
         yield (
-            np.add.outer(first.values[rows], second.values[columns]).ravel(),
+            join.outer(first.values[rows], second.values[columns]).ravel(),
             np.multiply.outer(first.masses[rows], weights).ravel(),
         )
 
@@ -136,24 +173,22 @@ def _shares(
     Above the last node all of the mass stays there, and the rest of the mean goes to ∞.
     """
     top = len(nodes) - 1
-    inside = cell < top
     above, below = nodes[np.minimum(cell + 1, top)], nodes[cell]
-    width = np.where(inside, above - below, 1.0)
-    up = np.where(inside, masses * ((values - below) / width), 0.0)
-    down = np.where(inside, masses * ((above - values) / width), masses)
-    beyond = float((masses[~inside] * (values[~inside] - nodes[-1])).sum())
+    wide = above > below  # not above the last node, nor where nodes are the same float
+    width = np.where(wide, above - below, 1.0)
+    up = np.where(wide, masses * ((values - below) / width), 0.0)
+    down = np.where(wide, masses * ((above - values) / width), masses)
+    outside = cell == top
+    beyond = float((masses[outside] * (values[outside] - nodes[-1])).sum())
     return up, down, beyond * (1.0 + 1e-9)
 
 
-def _grid(first: Ratios, second: Ratios) -> Floats:
+def _grid(first: Ratios, second: Ratios, join: np.ufunc) -> Floats:
     """0, and nodes spaced evenly in the logarithm: half of them in the bulk, half all over."""
     lows, highs, masses = (
-        outer(one, other).ravel()
-        for outer, one, other in zip(
-            (np.add.outer, np.add.outer, np.multiply.outer),
-            _coarse(first),
-            _coarse(second),
-            strict=True,
+        ufunc.outer(one, other).ravel()
+        for ufunc, one, other in zip(
+            (join, join, np.multiply), _coarse(first), _coarse(second), strict=True
         )
     )
     rising, falling = np.argsort(lows), np.argsort(-highs)

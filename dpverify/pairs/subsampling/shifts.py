@@ -38,6 +38,10 @@ class Shift(ABC):
         """The outcome with that tail, for 0 < tail < 1."""
 
     @abstractmethod
+    def ratio(self, outcome: arb, copies: int) -> arb:
+        """dB(copies·s)/dB at an outcome."""
+
+    @abstractmethod
     def expectation(self, integrand: Integrand, growth: arb, *, above: bool = False) -> arb:
         """E of integrand(r(z), r(−z)) under B; with `above`, only over z > s/2, where r(z) > 1.
 
@@ -64,6 +68,10 @@ class NormalShift(Shift):
 
     def quantile(self, tail: arb) -> arb:
         return arb(2).sqrt() * (2 * tail).erfcinv()
+
+    def ratio(self, outcome: arb, copies: int) -> arb:
+        moved = copies * self.size
+        return (moved * outcome - moved * moved / 2).exp()
 
     def expectation(self, integrand: Integrand, growth: arb, *, above: bool = False) -> arb:
         """Over |z| ≤ T by rigorous quadrature; beyond, by the bound that the caller gave.
@@ -107,6 +115,9 @@ class LaplaceShift(Shift):
         if tail <= 0.5:
             return above
         return below if tail > 0.5 else above.union(below)
+
+    def ratio(self, outcome: arb, copies: int) -> arb:
+        return (abs(outcome) - abs(outcome - copies * self.size)).exp()
 
     def expectation(
         self,

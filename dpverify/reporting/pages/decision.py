@@ -149,7 +149,8 @@ def _meaning(found: Decision) -> Section:
             "neighbors, other runs or more draws may refute it."
         ),
     }
-    theorems = [] if isinstance(found.evidence, Verdict) else found.evidence.theorems
+    silent = found.stopped is not None or isinstance(found.evidence, Verdict)
+    theorems = () if silent else found.evidence.theorems  # type: ignore[union-attr]
     return Section(
         title="What this means",
         text=(told[found.verdict],),

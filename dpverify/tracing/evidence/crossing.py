@@ -3,10 +3,15 @@
 A plain number has no memory, so `float(rng.random()) < x` is not seen as a comparison. But as noise
 moves, some transcript is the last on which a side decides as before; if the other side has another
 threshold, the two decide differently near it. So the noise is moved to either end of its range, and
-where that changes what a side does, the change is bisected, with a replay at every step.
+where that changes what a side does, the change is bisected, with a replay at every step. A decision
+that is taken back before the end, as `2.9 < v < 3.0` is, does not show so: therefore noise is first
+moved to where a number that came of it passes one that stands in the code.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,18 +19,27 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats
 from dpverify.auditing.sampling.spelling import canonical
+from dpverify.tracing.evidence.constants import spots_of
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
-from dpverify.tracing.evidence.steering import far_out
+from dpverify.tracing.evidence.steering import far_out, plain_draws
 from dpverify.tracing.evidence.understanding import Runner
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Value
+from dpverify.tracing.recording.journal import Recording
+from dpverify.tracing.recording.lines import watched
+from dpverify.tracing.recording.places import Place
 from dpverify.tracing.recording.runs import TracedRun, Twin
+
+Made = dict[tuple[Place, int], float]
 
 _STEPS = 9  # of a bisection: to 1/512 of the way to the end of the range
 _COST = 2 + 2 * _STEPS
 _MOST_NUMBERS = 2000
 _MOST_DRAWS = 20_000
+_MOST_POINTS = 6  # to which noise is moved in either direction, for a number to pass one
+_HUGE = 1e300
+_GRID = (1 / 12, 2 / 12, 1 / 4, 1 / 2)
 
 
 @dataclass(slots=True)
@@ -56,6 +70,9 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     every = list(loose.values())
     quiet = [event for number, event in loose.items() if number not in moved]
     groups = [quiet, every] if quiet and len(quiet) < len(every) else [every]
+    found = _passing(runner, twin, reach)
+    if found is not None:
+        return found
     for group in groups:
         draws = np.unique(np.concatenate([np.ravel(event.idx) for event in group]))
         for to in (reach, -reach):
@@ -67,11 +84,60 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     return None
 
 
-def _bisected(runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float) -> Twin | None:
-    def run(share: float) -> TracedRun:
-        script = NoiseScript(runner.seed, fixed=_moved(twin.left, draws, to, share))
-        return runner.record(runner.left, script, eager=twin.left.journal.eager)
+def _passing(runner: Runner, twin: Twin, reach: float) -> Twin | None:
+    """A replay on which a number that came of noise passes one of the code, if the sides differ.
 
+    Any number that a line made is looked at, so `i = int(2 * v + 1)` is put where it equals 15.
+    """
+    known = spots_of(runner.mechanism)
+    draws = plain_draws(twin.left)
+    if not len(draws) or runner.used + 4 + _COST > runner.budget:
+        return None
+    start = _made(runner, _moved(twin.left, draws, reach, 0.0), twin)
+    for to in (reach, -reach):
+        if runner.used + 3 + _COST > runner.budget:
+            break
+        end = _made(runner, _moved(twin.left, draws, to, 1.0), twin)
+        shares = _shares(start, end, known)
+        for share in dict.fromkeys([*islice(shares, _MOST_POINTS), *_GRID]):
+            if runner.used + 2 + _COST > runner.budget:
+                break
+            found = runner.replay(runner.right, _run(runner, twin, draws, to, share))
+            if found.leaks or not _keeps(runner, found):
+                return found
+    return None
+
+
+def _shares(start: Made, end: Made, known: list[float]) -> Iterator[float]:
+    """How far to move noise for numbers to pass each known one."""
+    ends = [(start[key], end[key]) for key in start if start[key] != end.get(key, start[key])]
+    for spot in known:
+        for one, two in ends[:_MOST_NUMBERS]:
+            share = (spot - one) / (two - one)
+            if 0.0 < share < 1.0:
+                yield round(share, 12)
+
+
+def _made(runner: Runner, fixed: dict[int, float], twin: Twin) -> Made:
+    """Every number that a line made in a run on the left, by line and turn."""
+    runner.used += 1
+    journal = Recording(NoiseScript(runner.seed, fixed=fixed), eager=twin.left.journal.eager)
+    steps = watched(runner.mechanism, runner.left, journal)
+    return {
+        (place, turn): float(value)
+        for place, values in steps.values.items()
+        for turn, value in enumerate(values)
+        if type(value) in {int, float, np.float64, np.int64} and abs(value) < _HUGE
+    }
+
+
+def _run(runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float, share: float) -> TracedRun:
+    script = NoiseScript(runner.seed, fixed=_moved(twin.left, draws, to, share))
+    return runner.record(runner.left, script, eager=twin.left.journal.eager)
+
+
+def _bisected(runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float) -> Twin | None:
+    run: Callable[[float], TracedRun] = partial(_run, runner, twin, draws, to)
     ends = [_decided(twin.left), _decided(run(1.0))]
     half = _decided(run(0.5))
     kept = None

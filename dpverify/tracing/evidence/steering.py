@@ -1,19 +1,30 @@
 """Noise that is chosen: both sides of every comparison, far out, and at ties."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Move, Pick, Value
+from dpverify.tracing.recording.journal import beyond
 from dpverify.tracing.recording.laws import TracedLaw, coin
 from dpverify.tracing.recording.runs import TracedRun, Twin
 
-_MOST_COINS = 16
-FAR = 12.0  # in scales: what happens once in 160,000 runs with Laplace noise
+Floats = NDArray[np.float64]
+
+_MOST_COINS = 512
+_MOST_SIGNS = 4
+_MOST_INTERVALS = 6
+_MOST_KNOWN = 10  # numbers of the code that noisy ones are put to
+_TURNS = 4  # times that a line is looked at in later transcripts
+FAR = 12.0  # in scales: what happens once in 320,000 runs with Laplace noise
+_FARTHEST = 36.0  # as far as tails are computed
 
 
 def _all(value: Any, to: float) -> Any:  # noqa: ANN401  # a float or an array
@@ -21,21 +32,31 @@ def _all(value: Any, to: float) -> Any:  # noqa: ANN401  # a float or an array
 
 
 def far_out(law: TracedLaw, value: Any, to: float) -> Any:  # noqa: ANN401
-    """Noise `to` scales away from 0, or at the end of its support on that side."""
+    """Noise as far out as Laplace noise that is `to` scales away from 0."""
+    return _all(value, _far(law, to))
+
+
+def _far(law: TracedLaw, to: float) -> float:  # one case a law
+    tail = max(0.5 * math.exp(-abs(to)), 2.0**-53)
     match law.name:
         case "uniform":
-            return _all(value, 0.5 + math.copysign(0.4999, to))
-        case "exponential" | "geometric":
-            least = 1.0 if law.name == "geometric" else 1e-3
-            return _all(value, math.ceil(to) if to > 0 else least)
+            return 1.0 - tail if to > 0 else tail
+        case "exponential":
+            return -math.log(tail) if to > 0 else tail
+        case "geometric":
+            return max(1.0, math.ceil(-math.log(tail) / law.rate)) if to > 0 else 1.0
         case "integers":
-            return _all(value, law.parameter - 1.0 if to > 0 else 0.0)
-        case "normal" if abs(to) <= FAR:
-            return _all(
-                value, math.copysign(math.sqrt(2.0 * abs(to)), to)
-            )  # as likely as Laplace's
+            return law.parameter - 1.0 if to > 0 else 0.0
+        case _ if abs(to) > _FARTHEST:
+            return to
+        case "normal":
+            return math.copysign(float(ndtri(tail)), to)
+        case "gumbel" if to < 0:
+            return -math.log(-math.log(tail))
+        case "cauchy":
+            return math.copysign(1.0 / math.tan(math.pi * tail), to)
         case _:
-            return _all(value, to)
+            return to
 
 
 def alternating(law: TracedLaw, value: Any, to: float = FAR) -> Any:  # noqa: ANN401
@@ -50,45 +71,203 @@ def _tie(law: TracedLaw, value: Any) -> Any:  # noqa: ANN401
 
 
 def reach_of(delta: float) -> float:
-    """How far noise is moved, in scales: beyond, transcripts are rarer than δ."""
-    return FAR if not delta else min(FAR, 0.8 * math.log(0.5 / min(delta, 0.4)))
+    """How far noise is moved, in scales: what lies beyond is rarer than δ."""
+    return FAR if not delta else min(_FARTHEST, -math.log(2.1 * min(delta, 0.4)))
 
 
 def scripts(
-    base: TracedRun, seed: int, delta: float = 0.0, spot: int | None = None
+    base: TracedRun,
+    seed: int,
+    delta: float = 0.0,
+    spot: int | None = None,
+    known: Sequence[float] = (),
 ) -> Iterator[NoiseScript]:
     """Transcripts worth tracing after a first one: flips of its comparisons come first.
 
     `spot` is the first record that differs: samples that take it, orders that put it first or last.
-    A claim with δ > 0 allows anything on transcripts of smaller probability: those are left out.
+    `known` are numbers that noisy ones may be compared with out of sight. A claim with δ > 0
+    allows anything on transcripts of smaller probability: `rare` sees to those.
     """
     most = base.journal.draws.top
     reach = reach_of(delta)
     seen: dict[Any, int] = {}
     for number, event in enumerate(base.journal.events):
         turn = seen[event.place] = seen.get(event.place, -1) + 1
-        if isinstance(event, Bits) and (turn < 2 or _is_near(turn, spot)):
-            if not delta or _chance(base, event) > delta:
-                yield from _flips(base, seed, number, () if turn < 2 else (reach, -reach))
+        if isinstance(event, Bits) and (turn < 2 or is_near(turn, spot)):
+            flip = _flip(base, number, delta)
+            if flip is not None:
+                yield flip
+                for far in () if turn < 2 else (reach, -reach):
+                    yield flip.shaped(partial(far_out, to=far), most)
         elif turn < 2 and spot is not None:
             yield from _towards(base, seed, number, spot)
+    yield from _between(base, delta)
     for far in (reach, -reach, *(() if delta else (100 * FAR, -100 * FAR))):
         yield NoiseScript(seed, shape=partial(far_out, to=far), until=most)
     yield NoiseScript(seed, shape=partial(alternating, to=reach), until=most)
     yield NoiseScript(seed, shape=_tie, until=most)
+    yield from _signs(base, seed, reach)
+    yield from _at(base, seed, reach, known)
     for more in range(1, 4):
         yield NoiseScript(seed + 1000 * more)
 
 
-def _flips(
-    base: TracedRun, seed: int, number: int, reaches: tuple[float, ...]
-) -> Iterator[NoiseScript]:
-    """A comparison that falls the other way; also with all other noise far out."""
-    outcomes = {number: np.logical_not(base.journal.events[number].outcome)[()]}
-    yield NoiseScript(seed, outcomes=outcomes)
-    for far in reaches:
-        away = partial(far_out, to=far)
-        yield NoiseScript(seed, outcomes=outcomes, shape=away, until=base.journal.draws.top)
+def plain_draws(base: TracedRun) -> NDArray[np.intp]:
+    """The draws behind noisy numbers that a line of the code saw as plain ones."""
+    loose = [e for e in base.journal.events if isinstance(e, Value) and not e.final]
+    if not loose:
+        return np.zeros(0, dtype=np.intp)
+    every = np.unique(np.concatenate([np.ravel(event.idx) for event in loose]))
+    laws = base.journal.draws
+    return every[[laws.law_of(int(j)).name not in {"shaped", "bounded"} for j in every]]
+
+
+def _signs(base: TracedRun, seed: int, reach: float) -> Iterator[NoiseScript]:
+    """Where code saw a few noisy numbers: each of them far out, on all combinations of sides."""
+    draws = plain_draws(base)
+    if not 2 <= len(draws) <= _MOST_SIGNS:
+        return
+    laws = [base.journal.draws.law_of(int(j)) for j in draws]
+    for signs in product((reach, -reach), repeat=len(draws)):
+        if len(set(signs)) == 2:
+            ends = map(_far, laws, signs)
+            yield NoiseScript(seed, fixed=dict(zip(draws.tolist(), ends, strict=True)))
+
+
+def _at(base: TracedRun, seed: int, reach: float, known: Sequence[float]) -> Iterator[NoiseScript]:
+    """Noisy numbers that code saw as plain ones, all of them equal to one that is known."""
+    draws = plain_draws(base)
+    if not len(draws):
+        return
+    journal = base.journal
+    for number in known[:_MOST_KNOWN]:
+        fixed: dict[int, float] = {}
+        for event in journal.events:
+            if isinstance(event, Value) and not event.final and _is_apart(event):
+                z = (number - np.asarray(event.offset)) / np.asarray(event.coef)
+                wanted = np.broadcast_to(z, np.shape(event.idx)).reshape(-1)
+                fixed |= dict(zip(np.ravel(event.idx).tolist(), wanted.tolist(), strict=True))
+        fixed = {j: z for j, z in fixed.items() if _happens(journal.draws.law_of(j), z, reach)}
+        if fixed:
+            yield NoiseScript(seed, fixed=fixed)
+
+
+def _is_apart(event: Value) -> bool:
+    """Whether every number of a release has a draw of its own, and there are not very many."""
+    return np.shape(event.idx) == np.shape(event.values) and np.size(event.idx) <= _MOST_COINS
+
+
+def _happens(law: TracedLaw, z: float, reach: float) -> bool:
+    """Whether noise can be so, and is not further out than `reach`."""
+    if law.is_discrete and z != round(z):
+        return False
+    return law.name not in {"shaped", "bounded"} and _far(law, -reach) <= z <= _far(law, reach)
+
+
+class Branches:
+    """Comparisons by line and turn: which outcomes transcripts have had, and which not yet."""
+
+    def __init__(self, base: TracedRun, delta: float) -> None:
+        self.delta = delta
+        self.places = {key[0] for _, key, _ in _compared(base)}
+        self.seen = {key for _, key, _ in _compared(base)}
+        self.seen |= {other for *_, other in _compared(base)}  # `scripts` has these flips
+
+    def new(self, run: TracedRun) -> Iterator[NoiseScript]:
+        """Scripts for the other outcome of comparisons that this transcript was the first to meet.
+
+        So decisions inside of decisions are found, one level after the other.
+        """
+        met = list(_compared(run))
+        before = len(self.places)
+        self.places |= {key[0] for _, key, _ in met}
+        if len(self.places) > before:
+            yield from _between(run, self.delta)
+        self.seen |= {key for _, key, _ in met}
+        for number, _, other in met:
+            if other not in self.seen:
+                self.seen.add(other)
+                flip = _flip(run, number, self.delta)
+                if flip is not None:
+                    yield flip
+
+
+def _between(run: TracedRun, delta: float) -> Iterator[NoiseScript]:
+    """Noise between two thresholds that it was compared with: `(v > 2.9) & (v < 3.0)`."""
+    cuts: dict[int, dict[float, None]] = {}
+    for event in run.journal.events:
+        if isinstance(event, Bits):
+            some = np.arange(min(np.size(event.idx), _MOST_COINS))
+            for j, _, cut, *_ in _coins(run, event, some):
+                cuts.setdefault(j, {})[cut] = None
+    inner: list[dict[int, float]] = [{} for _ in range(_MOST_INTERVALS)]
+    for j, found in cuts.items():
+        law, ranked = run.journal.draws.law_of(j), sorted(found)
+        for spots, low, high in zip(inner, ranked, ranked[1:], strict=False):
+            z = beyond(law, low, (low, high), up=True)
+            if z is not None and not law.between(low, high) <= delta:
+                spots[j] = z
+    yield from (run.journal.script.turned({}, spots) for spots in inner if spots)
+
+
+def _compared(run: TracedRun) -> Iterator[tuple[int, Any, Any]]:
+    """Comparisons of a run: number of the event, what it came to, what else it may have."""
+    turns: dict[Any, int] = {}
+    for number, event in enumerate(run.journal.events):
+        if isinstance(event, Bits):
+            turn = turns[event.place] = turns.get(event.place, -1) + 1
+            if turn < _TURNS:
+                outcome = event.outcome if np.ndim(event.idx) == 0 else True
+                other = not outcome if np.ndim(event.idx) == 0 else False
+                yield number, (event.place, turn, outcome), (event.place, turn, other)
+
+
+def _flip(run: TracedRun, number: int, delta: float) -> NoiseScript | None:
+    """A comparison that falls the other way; of several, those for which that is no rarity."""
+    event = run.journal.events[number]
+    chances = chances_of(run, event) if delta else np.ones(np.size(event.idx))
+    wanted = chances > delta if delta else chances > 0
+    return turned(run, number, np.flatnonzero(wanted)) if np.any(wanted) else None
+
+
+def turned(run: TracedRun, number: int, which: NDArray[np.intp]) -> NoiseScript:
+    """The script of a run, but for some coins of one comparison, which fall the other way."""
+    event = run.journal.events[number]
+    outcome = np.array(event.outcome)
+    outcome.reshape(-1)[which] = ~outcome.reshape(-1)[which]
+    fixed = {}
+    for j, law, cut, window, up in _coins(run, event, which):
+        moved = beyond(law, cut, window, up=not up)
+        if moved is not None:
+            fixed[j] = moved
+    script: NoiseScript = run.journal.script
+    return script.turned({number: outcome[()]}, fixed)
+
+
+def _coins(
+    run: TracedRun, event: Bits, which: NDArray[np.intp]
+) -> Iterator[tuple[int, TracedLaw, float, tuple[float, float], bool]]:
+    """For some coins of a comparison: the draw, its law, where it was cut, its range, its side."""
+    shape = np.shape(event.idx)
+    offset, coef, raised = (
+        np.broadcast_to(np.asarray(x), shape).reshape(-1)
+        for x in (event.offset, event.coef, event.raised)
+    )
+    lows, highs = (np.broadcast_to(x, shape).reshape(-1) for x in event.window)
+    draws = np.ravel(event.idx)
+    for i in which.tolist():
+        up = bool(raised[i]) == bool(coef[i] > 0)
+        window = (float(lows[i]), float(highs[i]))
+        cut = float(-offset[i] / coef[i]) if coef[i] else math.inf
+        yield int(draws[i]), run.journal.draws.law_of(int(draws[i])), cut, window, up
+
+
+def chances_of(run: TracedRun, event: Bits) -> Floats:
+    """The probability of each coin of a comparison to fall the other way."""
+    every = np.arange(np.size(event.idx))
+    some = every[:_MOST_COINS]
+    known = [float(coin(law, w, cut, up=up)[1]) for _, law, cut, w, up in _coins(run, event, some)]
+    return np.pad(np.array(known), (0, len(every) - len(some)), mode="edge")
 
 
 def _towards(base: TracedRun, seed: int, number: int, spot: int) -> Iterator[NoiseScript]:
@@ -103,7 +282,7 @@ def _towards(base: TracedRun, seed: int, number: int, spot: int) -> Iterator[Noi
             yield NoiseScript(seed, fixed=fixed)
 
 
-def _is_near(turn: int, spot: int | None) -> bool:
+def is_near(turn: int, spot: int | None) -> bool:
     """Whether the coin of this turn may be that of the record that differs, in a loop over all."""
     return spot is not None and turn in {spot - 1, spot}
 
@@ -128,21 +307,6 @@ def _with_record(event: Pick, spot: int) -> Iterator[Any]:
     elif event.key[0] == "choice" and event.weights is None and spot < event.key[2]:
         outcome[0] = spot if spot not in outcome else outcome[0]
         yield outcome
-
-
-def _chance(base: TracedRun, event: Bits) -> float:
-    """The probability that a comparison falls the other way; of several, the least likely one."""
-    shape = np.shape(event.idx)
-    parts = [np.broadcast_to(np.asarray(x), shape).reshape(-1) for x in (event.offset, event.coef)]
-    lows, highs = (np.ravel(x) for x in event.window)
-    raised = np.ravel(event.raised)
-    chances = []
-    for i, j in enumerate(np.ravel(event.idx)[:_MOST_COINS]):
-        up = bool(raised[i]) == bool(parts[1][i] > 0)
-        window = (float(lows[i]), float(highs[i]))
-        law = base.journal.draws.law_of(int(j))
-        chances.append(float(coin(law, window, float(-parts[0][i] / parts[1][i]), up=up)[1]))
-    return min(chances, default=0.0)
 
 
 def worst_script(twin: Twin, seed: int, target: float, *, simple: bool) -> NoiseScript:

@@ -2,7 +2,8 @@
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import OTHER
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Pick, Puzzle, Value
+from dpverify.tracing.recording.lines import ReachedLines
 from dpverify.tracing.recording.outputs import Part, differing, differing_parts, part_of
+from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 
 _LONELY = 6  # comparisons that may have no counterpart
@@ -40,17 +43,26 @@ class Runner:
     used: int = 0
     returned: bool = False
     raised: str = ""
+    seen: Counter[Place] = field(default_factory=Counter)
+    lines: ReachedLines = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lines = ReachedLines(definition(self.mechanism).filename)
 
     def record(self, data: Any, script: NoiseScript, *, eager: int = 0) -> TracedRun:
         self.used += 1
-        found = record(self.mechanism, data, script, eager=eager)
+        with self.lines:
+            found = record(self.mechanism, data, script, eager=eager)
+        events = found.journal.events
+        self.seen.update({e.place for e in events if isinstance(e, Value) and not e.final})
         self.returned = self.returned or not found.raised
         self.raised = found.raised or self.raised
         return found
 
-    def replay(self, data: Any, base: TracedRun, flips: Any = None) -> Twin:
+    def replay(self, data: Any, base: TracedRun, **how: Any) -> Twin:
         self.used += 1
-        return replay(self.mechanism, data, base, flips=flips)
+        with self.lines:
+            return replay(self.mechanism, data, base, **how)
 
     def _matched(self, base: TracedRun, script: NoiseScript) -> Twin | None:
         """A replay in which one comparison has no counterpart, in either direction.
@@ -72,8 +84,7 @@ class Runner:
             for number in lonely[-_LONELY:]:
                 if self.used + 4 > self.budget:
                     raise OutOfRuns
-                self.used += 1
-                found = replay(self.mechanism, data, run, skips=frozenset({number}))
+                found = self.replay(data, run, skips=frozenset({number}))
                 if found.leaks:
                     continue
                 if judge(self.claim, spending(found.differences)) is Judged.WITHIN:
@@ -126,13 +137,13 @@ class Runner:
             if self.used + 4 > self.budget:
                 raise OutOfRuns
             flips = {number: turn}
-            found = self.replay(self.right, base, flips)
+            found = self.replay(self.right, base, flips=flips)
             if found.leaks:
                 continue
             event = base.journal.events[number]
             script = NoiseScript(base.journal.script.seed, outcomes={number: _other(event, turn)})
             other = self.record(self.left, script)
-            back = self.replay(self.right, other, flips)
+            back = self.replay(self.right, other, flips=flips)
             if not back.leaks:
                 return found
         return None

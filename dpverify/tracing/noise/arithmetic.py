@@ -26,6 +26,7 @@ from dpverify.tracing.noise.shapes import (
     with_terms,
 )
 from dpverify.tracing.recording.events import Factor, rescaled
+from dpverify.tracing.recording.journal import CURRENT
 from dpverify.tracing.recording.places import Place, here
 
 MOST_TERMS = 4_000_000  # beyond, a sum of draws is realized part by part
@@ -92,6 +93,7 @@ def _at(ufunc: np.ufunc, inputs: Any, place: Place) -> None:
 
 
 _SUMS = {np.add, np.subtract}
+_SHORT = (np.dtype(np.float32), np.dtype(np.float16))
 _PRODUCTS = {np.multiply, np.true_divide, np.matmul}
 
 
@@ -105,6 +107,8 @@ def _sides(inputs: Any) -> tuple[Any, Any] | None:
             found.append(gathered(x) if holds_noise(x) else np.asarray(x))
         else:
             found.append(x)
+            if getattr(x, "dtype", None) in _SHORT:
+                CURRENT.get().met(float(np.finfo(x.dtype).eps))
         if not (is_noisy(found[-1]) or is_plain(found[-1])):
             return None
     return found[0], found[1]

@@ -86,6 +86,10 @@ def _is_drawn_from_few(journal: Any, event: Any) -> bool:
 class NotTraceable(DPVerifyError):
     """The mechanism does something with its generator that cannot be followed."""
 
+    def __init__(self, what: str, place: Place | None = None) -> None:
+        super().__init__(what)
+        self.place = place
+
 
 def _plain(value: Any, place: Place) -> Any:
     return value.realize(place) if is_noisy(value) else value
@@ -220,7 +224,7 @@ class RecordingGenerator(np.random.Generator):
         now = CURRENT.get()
         if self.journal.closed or (now is not None and now is not self.journal):
             if now is None:
-                raise NotTraceable(f"{place}: the generator of a trace that is over was used")
+                raise NotTraceable("the generator of a trace that is over was used", place)
             if now.inner:
                 return now
             now.puzzle(place, "the generator of an earlier call is used")
@@ -419,9 +423,9 @@ class RecordingGenerator(np.random.Generator):
     def __reduce__(self) -> Any:
         place = here(2)
         self.journal.puzzle(place, "the generator is copied or sent to another process")
-        raise NotTraceable(f"{place}: the generator is copied or sent to another process")
+        raise NotTraceable("the generator is copied or sent to another process", place)
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: Any = None) -> Any:
         place = here(2)
         self.journal.puzzle(place, "the generator is copied: both would draw the same noise")
         return RecordingGenerator(self.journal)

@@ -115,6 +115,8 @@ def _forms(value: Any) -> Any:
     if type(value) is NoisyTensor:
         return value.form
     if isinstance(value, _torch().Tensor):
+        if value.is_floating_point():
+            CURRENT.get().met(_torch().finfo(value.dtype).eps)
         return value.detach().cpu().numpy().astype(np.float64)
     if type(value) in {list, tuple}:
         return type(value)(_forms(part) for part in value)
@@ -254,6 +256,7 @@ def torch_patches() -> list[tuple[Any, str, Any]]:
     found.append((torch, "manual_seed", _seeded))
     fills = [name for name in _FILLS if hasattr(torch.Tensor, name)]
     found += [(torch.Tensor, n, _noted(getattr(torch.Tensor, n), f"Tensor.{n}")) for n in fills]
+    found += [(torch.Tensor, name, _filling(law)) for name, law in _FILLED.items()]
     laws = getattr(torch, "distributions", None)
     for name in () if laws is None else ("Laplace", "Normal", "Exponential", "Gumbel"):
         kind = getattr(laws, name)
@@ -264,10 +267,37 @@ def torch_patches() -> list[tuple[Any, str, Any]]:
 
 
 _NOT_FOLLOWED = ("randint", "randperm", "multinomial", "poisson")
-_FILLS = (
-    *("normal_", "uniform_", "random_", "exponential_", "cauchy_", "geometric_", "bernoulli_"),
-    "log_normal_",
-)
+_FILLS = ("cauchy_", "geometric_", "bernoulli_", "log_normal_")
+
+
+def _whole(rng: Any, like: Any, low: Any = None, high: Any = None) -> Any:
+    """Whole numbers of a range, as far as floats hold them: seeds of loaders are such."""
+    low, high = (0, low) if high is None else (low, high)
+    if high is None:
+        largest = 2**24 if like.dtype is _torch().float32 else 2**53
+        high = min(largest, largest if like.is_floating_point() else _torch().iinfo(like.dtype).max)
+    return rng.integers(low, high, size=tuple(like.shape))
+
+
+_FILLED: dict[str, Callable[..., Any]] = {
+    "normal_": lambda rng, t, mean=0.0, std=1.0: mean + std * rng.standard_normal(tuple(t.shape)),
+    "uniform_": lambda rng, t, low=0.0, high=1.0: low + (high - low) * rng.random(tuple(t.shape)),
+    "exponential_": lambda rng, t, lambd=1.0: rng.standard_exponential(tuple(t.shape)) / lambd,
+    "random_": _whole,
+}
+
+
+def _filling(law: Callable[..., Any]) -> Any:
+    """A plain tensor filled with noise, as weights are before a fit: its numbers are known."""
+
+    def fill(self: Any, *args: Any, generator: Any = None, **options: Any) -> Any:
+        del generator
+        options = {{"from": "low", "to": "high"}.get(k, k): v for k, v in options.items()}
+        drawn = law(RecordingGenerator(CURRENT.get()), self, *args, **options)
+        values = np.array(_plain(drawn, here(2)))
+        return self.copy_(_torch().as_tensor(values))
+
+    return fill
 
 
 def _noted(original: Any, name: str) -> Any:

@@ -140,12 +140,22 @@ class NoiseScript:
 
     def again(self) -> "NoiseScript":
         """The same script from its start."""
+        return self.turned({}, {})
+
+    def turned(self, outcomes: dict[int, Any], fixed: dict[int, float]) -> "NoiseScript":
+        """The same script with more that is set by hand."""
         return NoiseScript(
             self.seed,
-            fixed=self.fixed,
+            fixed={**self.fixed, **fixed},
             shape=self.shape,
-            outcomes=self.outcomes,
+            outcomes={**self.outcomes, **outcomes},
             until=self.until,
+        )
+
+    def shaped(self, shape: Callable[[TracedLaw, Any], Any], until: int) -> "NoiseScript":
+        """The same script with all other draws in another shape."""
+        return NoiseScript(
+            self.seed, fixed=self.fixed, shape=shape, outcomes=self.outcomes, until=until
         )
 
     def draw_one(self, law: TracedLaw, start: int) -> float:

@@ -60,6 +60,11 @@ class Following(TraceJournal):
         self.owner = np.zeros(0, dtype=np.intp)
 
     @property
+    def summed(self) -> float:
+        """What sums of very many floats may be off by, relative to the numbers at hand."""
+        return SUMMED * max(self.coarse, self.recording.coarse)
+
+    @property
     def sizes(self) -> Floats:
         """For every draw the size of the numbers that it was computed from, in its own unit."""
         missing = len(self.draws.z) - len(self._sizes)

@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
+import math
 import operator
 import threading
 from collections.abc import Callable
@@ -62,6 +63,7 @@ class TraceJournal:
         self.seeds: list[tuple[Place, Any]] = []
         self.tapes: dict[str, list[Any]] = {}
         self.thread = _thread()
+        self.coarse = 1.0  # the last place of the shortest floats that met noise, in doubles
         self.closed = False
         self.inner = False
         self.ambient: Any = None  # generators of this run for np.random.* and random.*
@@ -71,6 +73,10 @@ class TraceJournal:
         found = Puzzle(place, what)
         if found not in self.puzzles:
             self.puzzles.append(found)
+
+    def met(self, last_place: float) -> None:
+        """Note that floats with this relative spacing met noise: shifts are no more precise."""
+        self.coarse = max(self.coarse, last_place * 2.0**52)
 
     def in_thread(self, place: Place) -> None:
         if _thread() != self.thread:
@@ -221,7 +227,7 @@ class Recording(TraceJournal):
                 bound = float(np.broadcast_to(cut, np.shape(idx))[at])
                 window = (float(low[j]), float(high[j]))
                 to = not bool(np.broadcast_to(up, np.shape(idx))[at])
-                found = _beyond(draws.law_of(j), bound, window, up=to)
+                found = beyond(draws.law_of(j), bound, window, up=to)
                 if found is not None:
                     draws.z[j] = found
 
@@ -284,16 +290,28 @@ class Recording(TraceJournal):
         return output
 
 
-def _beyond(law: TracedLaw, cut: float, window: tuple[float, float], *, up: bool) -> float | None:
+def beyond(law: TracedLaw, cut: float, window: tuple[float, float], *, up: bool) -> float | None:
     """A value of the law's support on the wanted side of a threshold, if there is one."""
     low, high = window
     if law.name in {"uniform", "exponential"}:
         low = max(low, 0.0)
     if law.name == "uniform":
         high = min(high, 1.0)
+    if law.is_discrete:
+        return _whole_beyond(law, cut, window, up=up)
     low, high = (max(cut, low), high) if up else (low, min(cut, high))
     if not low < high:
         return None
     if np.isfinite(low) and np.isfinite(high):
         return (low + high) / 2.0
     return low + 1.0 if np.isfinite(low) else high - 1.0
+
+
+def _whole_beyond(
+    law: TracedLaw, cut: float, window: tuple[float, float], *, up: bool
+) -> float | None:
+    """The whole number next to a threshold: low < z ≤ high."""
+    least = max(math.floor(max(window[0], -1.0)) + 1.0, 1.0 if law.name == "geometric" else 0.0)
+    most = min(window[1], law.parameter - 1.0 if law.name == "integers" else math.inf)
+    z = math.floor(cut) + 1.0 if up else math.floor(min(cut, most))
+    return z if least <= z <= most else None

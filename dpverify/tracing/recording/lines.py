@@ -1,4 +1,4 @@
-"""Which line is at fault: both runs once more, line by line."""
+"""Which line is at fault: both runs once more, line by line; and which lines no run came to."""
 
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Leak
 from dpverify.tracing.recording.journal import Recording, TraceJournal
 from dpverify.tracing.recording.outputs import differing, same_leaf
-from dpverify.tracing.recording.places import NOWHERE, Place, is_inside
+from dpverify.tracing.recording.places import NOWHERE, Place, definition, is_inside
 from dpverify.tracing.recording.replaying import Replaying
 from dpverify.tracing.recording.runs import Twin, callable_of, run
 
@@ -48,7 +48,7 @@ class _Watcher:
         place = Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         if event == "line":
             self.steps.lines.append(place)
-        self.before[frame] = (place, dict(frame.f_locals))
+        self.before[frame] = (place, {k: _copied(v) for k, v in dict(frame.f_locals).items()})
         return self
 
     def _made(self, frame: FrameType) -> None:
@@ -56,9 +56,77 @@ class _Watcher:
         if frame not in self.before:
             return
         place, old = self.before[frame]
-        for name, value in frame.f_locals.items():
-            if name not in old or old[name] is not value:
-                self.steps.values.setdefault(place, []).append(value)
+        for name, value in dict(frame.f_locals).items():
+            if name not in old or not _is_unchanged(old[name], value):
+                self.steps.values.setdefault(place, []).append(_copied(value))
+
+
+def _copied(value: Any) -> Any:
+    """A small container as it is now, for lines that change it in place."""
+    held = type(value) in {np.ndarray, list, dict}
+    return value.copy() if held and _size(value) < _MOST_PARTS else value
+
+
+def _size(value: Any) -> int:
+    return value.size if isinstance(value, np.ndarray) else len(value)
+
+
+def _is_unchanged(old: Any, value: Any) -> bool:
+    """Whether nothing was assigned to a name, nor to what it holds; by identity alone."""
+    if old is value:
+        return True
+    if type(old) is not type(value) or type(value) not in {np.ndarray, list, dict}:
+        return False
+    if isinstance(value, np.ndarray):
+        return bool(old.shape == value.shape and old.tobytes() == value.tobytes())
+    one, two = (list(x.values()) if isinstance(x, dict) else x for x in (old, value))
+    return len(one) == len(two) and all(a is b for a, b in zip(one, two, strict=True))
+
+
+class ReachedLines:
+    """Lines of one file that no run came to, in functions that were called.
+
+    Nothing is seen while something else, as a debugger or a measurement of coverage, watches lines.
+    """
+
+    def __init__(self, filename: str) -> None:
+        self.filename = filename
+        self.missing: dict[CodeType, set[int]] = {}
+        self.busy = False
+
+    def __enter__(self) -> None:
+        self.busy = sys.gettrace() is not None
+        if not self.busy:
+            sys.settrace(self._called)
+
+    def __exit__(self, *_: object) -> None:
+        if not self.busy:
+            sys.settrace(None)
+
+    def _called(self, frame: FrameType, event: str, arg: object) -> Any:
+        del event, arg
+        code = frame.f_code
+        if code.co_filename != self.filename:
+            return None
+        if code not in self.missing:
+            lines = {line for *_, line in code.co_lines() if line is not None}
+            self.missing[code] = lines - {code.co_firstlineno, frame.f_lineno}
+        return self._stepped if self.missing[code] else None
+
+    def _stepped(self, frame: FrameType, event: str, arg: object) -> Any:
+        del event, arg
+        self.missing[frame.f_code].discard(frame.f_lineno)
+        return self._stepped
+
+    @property
+    def never(self) -> list[Place]:
+        """The lines that no run came to, in order."""
+        found = {
+            Place(code.co_filename, line, code.co_name)
+            for code, lines in self.missing.items()
+            for line in lines
+        }
+        return sorted(found, key=lambda place: place.line)
 
 
 def watched(mechanism: Any, data: Any, journal: TraceJournal) -> WatchedSteps:
@@ -92,12 +160,16 @@ def named(mechanism: Any, left: Any, right: Any, script: NoiseScript, twin: Twin
     one = watched(mechanism, left, journal)
     two = watched(mechanism, right, Replaying(NoiseScript(script.seed + 1), journal))
     found = []
+    start = definition(mechanism)
     for leak in twin.leaks:
         place: Place | None = None
-        if leak.kind in {"output", "exception"} and not twin.right.diverged:
+        known = leak.kind == "output" and leak.place != start
+        if leak.kind in {"output", "exception"} and not known and not twin.right.diverged:
             place = _branch(one, two) or _source(one, two, twin, (left, right))
         if leak.kind == "control flow":
             place = _branch(one, two)
+        if place is None and leak.place == start and one.lines:
+            place = one.lines[-1]
         if leak.kind == "exception" and twin.right.ended != twin.left.ended:
             place = place or leak.place
         found.append(leak if place is None else replace(leak, place=place))
@@ -134,7 +206,7 @@ def _source(
     wanted = [
         (a, b)
         for a, b in wanted
-        if _telling(a) and _telling(b) and not (_among(a, given[0]) or _among(b, given[1]))
+        if _telling(a) and _telling(b) and not (_is_given(a, given[0]) or _is_given(b, given[1]))
     ]
     for place in dict.fromkeys(one.lines):
         mine = [part for value in one.values.get(place, ()) for part in _parts(value)]
@@ -164,6 +236,13 @@ def _parts(value: Any, depth: int = 0) -> Iterator[Any]:
     elif depth < 2 and isinstance(value, dict) and len(value) < _MOST_PARTS:
         for part in value.values():
             yield from _parts(part, depth + 1)
+
+
+def _is_given(value: Any, given: list[Any]) -> bool:
+    """Whether a value stands in the data, or is an array of what does."""
+    if isinstance(value, np.ndarray) and 0 < value.size < _MOST_PARTS:
+        return all(_among(part, given) for part in value.reshape(-1).tolist())
+    return _among(value, given)
 
 
 def _among(value: Any, parts: list[Any]) -> bool:

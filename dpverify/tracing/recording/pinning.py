@@ -17,7 +17,6 @@ from dpverify.tracing.recording.events import (
 )
 from dpverify.tracing.recording.following import (
     ROUNDING,
-    SUMMED,
     factor_line,
     line_of,
     size_of,
@@ -251,7 +250,7 @@ class Pinning(SumReplay):
                     scale_other=other[mine],
                     z=z[mine],
                     z_other=z_other[mine],
-                    slack=SUMMED * sizes[mine],
+                    slack=self.summed * sizes[mine],
                     values=values[mine],
                     flat=flat[mine],
                     windows=None if windows is None else (windows[0][mine], windows[1][mine]),

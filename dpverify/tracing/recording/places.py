@@ -12,7 +12,7 @@ OWN = str(Path(__file__).parents[1])
 _PACKAGE = str(Path(__file__).parents[2])
 _INSIDE = (
     *("numpy", "scipy", "pandas", "torch", "opendp", "diffprivlib", "sklearn", "joblib"),
-    *("dpverify", "solvers"),
+    *("dpverify", "solvers", "opacus"),
 )
 _SOLVERS = str(Path(_PACKAGE).with_name("solvers"))
 
@@ -59,6 +59,7 @@ class Located:
         return self.place.source
 
 
+_DECORATORS = 20  # lines above a function at most
 NOWHERE = Place("<unknown>", 0, "")
 
 
@@ -129,4 +130,6 @@ def definition(function: object) -> Place:
         code = getattr(call, "__code__", None)
     if code is None:
         return NOWHERE
-    return Place(code.co_filename, code.co_firstlineno, code.co_name)
+    lines = range(code.co_firstlineno, code.co_firstlineno + _DECORATORS)
+    heads = (n for n in lines if f"def {code.co_name}" in linecache.getline(code.co_filename, n))
+    return Place(code.co_filename, next(heads, code.co_firstlineno), code.co_name)

@@ -27,7 +27,6 @@ from dpverify.tracing.recording.events import (
 )
 from dpverify.tracing.recording.following import (
     ROUNDING,
-    SUMMED,
     Following,
     line_of,
     one_to_one,
@@ -288,7 +287,7 @@ class SumReplay(Following):
                 scale_other=factor,
                 z=z,
                 z_other=z + gap / factor,
-                slack=SUMMED * (np.abs(offset) + np.abs(offset - gap)),
+                slack=self.summed * (np.abs(offset) + np.abs(offset - gap)),
                 values=values,
                 flat=moved,
             )
@@ -306,7 +305,7 @@ class SumReplay(Following):
         exact: bool,
     ) -> None:
         moved = np.flatnonzero(np.abs(step) > 0)
-        slack = SUMMED * (np.abs(step) + self.sizes[names[free]])
+        slack = self.summed * (np.abs(step) + self.sizes[names[free]])
         z = self.recording.draws.z[twins[free[moved]]]
         laws = [self.draws.law_of(int(names[free[i]])) for i in moved]
         for own in dict.fromkeys(laws):

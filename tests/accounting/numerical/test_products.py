@@ -34,7 +34,12 @@ def test_gaps_with_a_common_divisor(laws: list[LossLaw], gap: float) -> None:
 
 def test_gaps_without_one() -> None:
     assert common_gap([atoms(0.0, 1.0), atoms(0.0, math.sqrt(2.0))]) is None
-    assert common_gap([atoms(*range(100))]) is None
+    assert common_gap([atoms(*(k**2 for k in range(100)))]) is None
+
+
+def test_many_atoms_may_lie_evenly() -> None:
+    assert common_gap([atoms(*range(100))]) == 1.0
+    assert common_gap([atoms(*range(100)), atoms(0.0, 1.5)]) == 0.5
 
 
 @given(st.integers(1, 300), st.floats(0.01, 2.0))

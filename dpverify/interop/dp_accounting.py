@@ -1,16 +1,13 @@
-"""What other accountants recorded, composed here: dp_accounting's events, Opacus' histories.
-
-Neither library is imported: events are told by the names of their classes and fields.
-"""
+"""The events of dp_accounting, and what holds them: its accountants, jax-privacy's plans."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from dpverify.accounting.accountant import Accountant
-from dpverify.accounting.parts import Composable
-from dpverify.errors import InvalidParameter, NotSupported, as_between, as_count
+from dpverify.accounting.parts import Composable, gaussian_parts
+from dpverify.errors import NotSupported, as_between, as_count
 from dpverify.guarantees import GaussianDP, ZeroConcentratedDP
 from dpverify.mechanisms import (
     Gaussian,
@@ -20,47 +17,22 @@ from dpverify.mechanisms import (
     SubsampledWithoutReplacement,
 )
 from dpverify.neighbors import Relation
-from dpverify.pairs import FinitePair
+from dpverify.pairs import FinitePair, GaussianPair
 
+_RELATIONS = {1.0: Relation.ADD_REMOVE, 2.0: Relation.REPLACE_ONE}  # by how far a record moves sums
 _NOTHING_HIDDEN = GaussianDP(mu=math.inf)
 
 
 def from_dp_event(event: Any, *, relation: Relation) -> Accountant:  # noqa: ANN401  # a foreign type
-    """The accountant of a `dp_accounting` event, or of an accountant's `ledger`.
+    """The accountant of a `dp_accounting` event, of an accountant's `ledger`, or of a plan's event.
 
     An event's noise multiplier is the noise over the norm C of *one record's* contribution. Adding
     or removing a record moves a sum by C, replacing one by 2·C, and that is what is composed.
     """
     relation = Relation.parse(relation)
-    return _composed(Accountant(relation=relation), getattr(event, "ledger", event), times=1)
-
-
-def from_opacus(history: Any, *, relation: Relation = Relation.ADD_REMOVE) -> Accountant:  # noqa: ANN401
-    """The accountant of an Opacus accountant, or of its `history`.
-
-    A history lists (noise multiplier, sample rate, number of steps), for Poisson batches.
-    """
-    recorded = getattr(history, "history", history)
-    if not isinstance(recorded, Iterable) or isinstance(recorded, str):
-        raise InvalidParameter(
-            f"history={history!r} must list (noise multiplier, sample rate, steps)"
-        )
-    accountant = Accountant(relation=Relation.parse(relation))
-    for entry in recorded:
-        try:
-            noise, rate, steps = entry
-        except (TypeError, ValueError):
-            raise InvalidParameter(
-                f"history entry={entry!r} must be (noise multiplier, sample rate, steps)"
-            ) from None
-        rate = as_between("sample rate", rate, 0.0, 1.0)
-        steps = as_count("steps", steps)
-        inner = _gaussian(noise, 1.0)
-        accountant = accountant.compose(
-            Subsampled(inner, rate=rate) if isinstance(inner, Gaussian) else inner,
-            times=steps,
-        )
-    return accountant
+    for holder in ("ledger", "dp_event"):  # of a dp_accounting accountant, of a jax-privacy plan
+        event = getattr(event, holder, event)
+    return _composed(Accountant(relation=relation), event, times=1)
 
 
 def _composed(accountant: Accountant, event: Any, *, times: int) -> Accountant:  # noqa: ANN401
@@ -78,6 +50,8 @@ def _composed(accountant: Accountant, event: Any, *, times: int) -> Accountant: 
             return _composed(accountant, event.event, times=times * count)
         case name if name in _PARTS:
             return accountant.compose(_PARTS[name](event, accountant.relation), times=times)
+        case name if name in _REFUSED:
+            raise NotSupported(f"event={event!r} must be another: {_REFUSED[name]}")
         case _:
             known = ", ".join(sorted(_PARTS))
             raise NotSupported(f"event={event!r} must be composed of: {known}")
@@ -121,14 +95,15 @@ def _discrete_laplace(event: Any, relation: Relation) -> Composable:  # noqa: AN
     if event.sensitivity * _moves(relation) != 1:
         raise NotSupported(
             f"sensitivity={event.sensitivity!r} must be 1, under "
-            f"{Relation.ADD_REMOVE.value!r}, for discrete Laplace noise"
+            f"{Relation.ADD_REMOVE.value!r}, for discrete Laplace noise: no pair is known here for "
+            "other shifts"
         )
     return RandomizedResponse(epsilon=event.noise_parameter)
 
 
 def _poisson(event: Any, _: Relation) -> Composable:  # noqa: ANN401
-    inner = _inner(event.event, moves=1.0)  # presence moves a sum by one norm under either relation
-    return Subsampled(inner, rate=event.sampling_probability)
+    # Presence moves a sum by one norm under either relation.
+    return Subsampled(_inner(event.event, moves=1.0), rate=event.sampling_probability)
 
 
 def _batch(event: Any, relation: Relation) -> Composable:  # noqa: ANN401
@@ -138,12 +113,19 @@ def _batch(event: Any, relation: Relation) -> Composable:  # noqa: ANN401
     )
 
 
-def _inner(event: Any, *, moves: float) -> Gaussian | Laplace:  # noqa: ANN401
+def _inner(event: Any, *, moves: float) -> Gaussian | Laplace | GaussianPair:  # noqa: ANN401
+    """What is run on a sample: noise, or several Gaussians on the same sample, which are one."""
     match type(event).__name__:
         case "GaussianDpEvent":
             inner = _gaussian(event.noise_multiplier, moves)
         case "LaplaceDpEvent":
             inner = _laplace(event.noise_multiplier, moves)
+        case "ComposedDpEvent" | "SelfComposedDpEvent":
+            whole = _composed(Accountant(relation=_RELATIONS[moves]), event, times=1)
+            one = gaussian_parts(whole.parts) if whole.parts else None
+            if one is None:
+                raise NotSupported(f"event={event!r} must be of Gaussians inside a sample")
+            return one
         case _:
             raise NotSupported(f"event={event!r} must be Gaussian or Laplace inside a sample")
     if not isinstance(inner, Gaussian | Laplace):
@@ -151,9 +133,28 @@ def _inner(event: Any, *, moves: float) -> Gaussian | Laplace:  # noqa: ANN401
     return inner
 
 
+def _tree(event: Any, relation: Relation) -> Composable:  # noqa: ANN401
+    """A record is in one node of every level, at most ⌈log2(steps + 1)⌉ of them, in one tree."""
+    if relation is not Relation.REPLACE_ONE:
+        raise NotSupported(
+            f"relation={relation.value!r} must be {Relation.REPLACE_ONE.value!r} for a tree: a "
+            "record that is added moves all others to other steps"
+        )
+    counts = event.step_counts
+    steps = max(as_count("step_counts", n) for n in ([counts] if _is_number(counts) else counts))
+    noise = as_between("noise multiplier", event.noise_multiplier, 0.0, math.inf)
+    if noise == 0:
+        return _NOTHING_HIDDEN
+    return GaussianPair(steps.bit_length() * (Fraction(_moves(relation)) / Fraction(noise)) ** 2)
+
+
+def _is_number(value: object) -> bool:
+    return not isinstance(value, Sequence) and not hasattr(value, "__len__")
+
+
 def _zcdp(event: Any, _: Relation) -> Composable:  # noqa: ANN401
     if event.xi != 0:
-        raise NotSupported(f"xi={event.xi!r} must be 0")
+        raise NotSupported(f"xi={event.xi!r} must be 0 in event={event!r}: ρ-zCDP has no offset")
     return ZeroConcentratedDP(rho=event.rho)
 
 
@@ -165,5 +166,15 @@ _PARTS: dict[str, Callable[[Any, Relation], Composable]] = {
     "RandomizedResponseDpEvent": _randomized_response,
     "PoissonSampledDpEvent": _poisson,
     "SampledWithoutReplacementDpEvent": _batch,
+    "SingleEpochTreeAggregationDpEvent": _tree,
     "ZCDpEvent": _zcdp,
+}
+
+_REFUSED = {  # and why: a line moves up to `_PARTS` with the mechanism that answers it
+    "DpEvent": "an event without a kind says nothing",
+    "UnsupportedDpEvent": "it stands for whatever was run, which nobody knows",
+    "SampledWithReplacementDpEvent": "no pair is known here for batches with replacement",
+    "TruncatedSubsampledGaussianDpEvent": "no pair is known here for Poisson batches cut to a size",
+    "MixtureOfGaussiansDpEvent": "no pair is known here for Gaussians of several shifts",
+    "RepeatAndSelectDpEvent": "no pair is known here for the best of a random number of runs",
 }

@@ -1,12 +1,14 @@
 """Events and histories of other accountants, and their own numbers for the same."""
 
+import inspect
 import math
+import re
 from types import SimpleNamespace
 
 import pytest
 
 import dpverify as dpv
-from dpverify.interop import from_dp_event, from_opacus
+from dpverify.interop import from_dp_event
 
 dpa = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
 
@@ -85,34 +87,81 @@ def test_what_hides_nothing_costs_everything() -> None:
 
 
 def test_an_event_it_does_not_know_is_named() -> None:
-    event = dpa.SingleEpochTreeAggregationDpEvent(1.0, 8)
-    with pytest.raises(dpv.NotSupported, match="SingleEpochTreeAggregationDpEvent"):
-        from_dp_event(event, relation=ADD)
     with pytest.raises(dpv.NotSupported, match="event=3 must be composed of"):
         from_dp_event(3, relation=ADD)
 
 
-def test_an_opacus_history() -> None:
-    history = [(1.0, 0.01, 100), (0.8, 0.02, 50)]
-    expected = (
-        dpv.Accountant(relation=ADD)
-        .compose(dpv.Subsampled(dpv.Gaussian(sigma=1.0), rate=0.01), times=100)
-        .compose(dpv.Subsampled(dpv.Gaussian(sigma=0.8), rate=0.02), times=50)
-    )
-    assert from_opacus(history).epsilon(1e-5) == expected.epsilon(1e-5)
-    assert from_opacus(SimpleNamespace(history=history)).parts == expected.parts
+NOISE = dpa.GaussianDpEvent(1.0)
+EVENTS = {  # one of each class: under some relation it is answered, or refused with a reason
+    "DpEvent": (),
+    "NoOpDpEvent": (),
+    "NonPrivateDpEvent": (),
+    "UnsupportedDpEvent": (),
+    "RandomizedResponseDpEvent": (0.5, 4),
+    "GaussianDpEvent": (1.0,),
+    "LaplaceDpEvent": (1.0,),
+    "DiscreteLaplaceDpEvent": (0.5, 1),
+    "SelfComposedDpEvent": (NOISE, 3),
+    "ComposedDpEvent": ([NOISE, NOISE],),
+    "PoissonSampledDpEvent": (0.1, NOISE),
+    "SampledWithReplacementDpEvent": (100, 10, NOISE),
+    "SampledWithoutReplacementDpEvent": (100, 10, NOISE),
+    "SingleEpochTreeAggregationDpEvent": (1.0, [8, 4]),
+    "RepeatAndSelectDpEvent": (NOISE, 3.0, 1.0),
+    "MixtureOfGaussiansDpEvent": (1.0, [1.0, 2.0], [0.5, 0.5]),
+    "ZCDpEvent": (0.1,),
+    "TruncatedSubsampledGaussianDpEvent": (1000, 0.1, 150, 1.0),
+}
 
 
-@pytest.mark.parametrize(
-    ("history", "message"),
-    [
-        (3, "history=3 must list"),
-        ([(1.0, 0.1)], "must be \\(noise multiplier"),
-        ([(1.0, 2.0, 3)], "sample rate=2.0 must"),
-        ([(1.0, 0.1, 0)], "steps=0 must"),
-        ([(-1.0, 0.1, 2)], "noise multiplier=-1.0 must"),
-    ],
-)
-def test_refuses_what_is_no_history(history: object, message: str) -> None:
-    with pytest.raises(dpv.InvalidParameter, match=message):
-        from_opacus(history)
+def test_every_class_of_the_installed_package_is_answered_or_refused_with_a_reason() -> None:
+    kinds = {
+        name: kind
+        for name, kind in inspect.getmembers(dpa.dp_event, inspect.isclass)
+        if issubclass(kind, dpa.DpEvent)
+    }
+    assert set(kinds) == set(EVENTS)  # a new class needs a line here, and an answer
+    answered = set()
+    for name, kind in kinds.items():
+        for relation in (ADD, REPLACE):
+            try:
+                found = from_dp_event(kind(*EVENTS[name]), relation=relation)
+            except dpv.NotSupported as refusal:
+                assert re.search(r"must be .*: \w+", str(refusal))  # noqa: PT017  # and the reason
+                continue
+            assert found.epsilon(1e-3, tolerance=0.1).upper >= 0.0
+            answered.add(name)
+    assert len(answered) >= len(kinds) - 6
+
+
+def test_a_tree_is_a_gaussian_of_its_height() -> None:
+    """Eight steps: a record is in a leaf, and in the nodes of two, four and eight steps."""
+    event = dpa.SingleEpochTreeAggregationDpEvent(4.0, 8)
+    found = from_dp_event(event, relation=REPLACE)
+    expected = dpv.Accountant(relation=REPLACE).compose(dpv.GaussianDP(mu=1.0))  # √4·2/4
+    assert found.epsilon(1e-6) == expected.epsilon(1e-6)
+
+
+def test_gaussians_on_one_sample_are_one() -> None:
+    both = dpa.ComposedDpEvent([dpa.GaussianDpEvent(3.0), dpa.GaussianDpEvent(4.0)])
+    found = from_dp_event(dpa.PoissonSampledDpEvent(0.1, both), relation=ADD)
+    sigma = 1 / math.hypot(1 / 3, 1 / 4)
+    one = dpv.Subsampled(dpv.Gaussian(sigma=sigma), rate=0.1)
+    expected = dpv.Accountant(relation=ADD).compose(one)
+    assert found.epsilon(1e-4).upper == pytest.approx(expected.epsilon(1e-4).upper, rel=1e-12)
+    mixed = dpa.ComposedDpEvent([NOISE, dpa.LaplaceDpEvent(1.0)])
+    with pytest.raises(dpv.NotSupported, match="must be of Gaussians"):
+        from_dp_event(dpa.PoissonSampledDpEvent(0.1, mixed), relation=ADD)
+
+
+def test_a_plan_is_read_through_its_event() -> None:
+    """As jax-privacy's execution plans hold one."""
+    plan = SimpleNamespace(dp_event=poisson_training())
+    assert from_dp_event(plan, relation=ADD) == from_dp_event(poisson_training(), relation=ADD)
+
+
+@pytest.mark.slow
+def test_a_plan_of_the_real_package() -> None:
+    accounting = pytest.importorskip("jax_privacy.experimental.accounting")
+    event = accounting.dpsgd_event(0.8, 1000, sampling_prob=0.004)
+    assert from_dp_event(event, relation=ADD) == from_dp_event(poisson_training(), relation=ADD)

@@ -1,0 +1,118 @@
+"""Whether all that a function knows is in its local variables: nothing else can carry a state.
+
+An induction looks at the variables between two records. Whatever could remember something elsewhere
+(names of a module, attributes, files, other modules) is refused, in the function and in those that
+it calls; so is every name that is not known to be harmless.
+"""
+
+# ruff: noqa: SIM905  # lists of words
+
+import builtins
+import dis
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpverify.certifying.symbolic.calling import is_number_type, is_stand
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+
+_MOST = 1000  # numbers in a constant
+_BUILTINS = frozenset(
+    "abs all any bool divmod enumerate float int isinstance len list max min pow range reversed "
+    "round sorted str sum tuple zip ValueError TypeError IndexError ZeroDivisionError Exception "
+    "AssertionError RuntimeError NotImplementedError ArithmeticError".split()
+)
+_NUMPY = frozenset(
+    "abs absolute add all any append arange argmax argmin argsort array asarray bool_ ceil clip "
+    "concatenate cumsum diff divide dot e empty exp eye fabs fill flatten float64 floor full fsum "
+    "full_like hstack index inf int64 integer isfinite isinf isnan linspace log logical_and "
+    "logical_not logical_or max maximum mean median min minimum multiply nan ndarray negative ones "
+    "ones_like outer pi power prod ravel repeat reshape rint round shape sign size sort sqrt "
+    "stack std subtract sum take tolist transpose vstack where zeros zeros_like item astype copy "
+    "append extend insert pop remove reverse count startswith endswith T".split()
+)
+_DRAWS = frozenset(
+    "laplace exponential standard_exponential geometric normal standard_normal random uniform "
+    "integers choice permutation shuffle binomial".split()
+)
+_STORING = frozenset(
+    "STORE_GLOBAL DELETE_GLOBAL STORE_ATTR DELETE_ATTR STORE_NAME IMPORT_NAME IMPORT_FROM "
+    "YIELD_VALUE LOAD_BUILD_CLASS LOAD_CLASSDEREF LOAD_NAME".split()
+)
+
+
+def check_contained(function: types.FunctionType) -> None:
+    """Raise with the line of what might be known outside of local variables."""
+    _check(function, function.__code__, set())
+
+
+def _check(function: types.FunctionType, code: types.CodeType, seen: set[int]) -> None:
+    if id(code) in seen:
+        return
+    seen.add(id(code))
+    line = code.co_firstlineno
+    for step in dis.get_instructions(code):
+        line = step.starts_line or line
+        reason = _objection(function, code, step)
+        if reason is not None:
+            raise NotUnderstood(reason, f"{Path(code.co_filename).name}:{line}")
+        if step.opname == "LOAD_GLOBAL" and step.argval in function.__globals__:
+            _follow(function.__globals__[step.argval], seen)
+    for content in _cells(function) if code is function.__code__ else ():
+        if not _is_harmless(content):
+            where = f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+            raise NotUnderstood(f"it holds on to a {type(content).__name__} from outside", where)
+        _follow(content, seen)
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            _check(function, inner, seen)
+
+
+def _follow(value: object, seen: set[int]) -> None:
+    own = is_stand(value) or is_number_type(value)
+    if isinstance(value, types.FunctionType) and not own:
+        _check(value, value.__code__, seen)
+
+
+def _objection(
+    function: types.FunctionType, code: types.CodeType, step: dis.Instruction
+) -> str | None:
+    name = step.argval
+    if step.opname in _STORING and (step.opname != "YIELD_VALUE" or code.co_name != "<genexpr>"):
+        return "it keeps something outside of its local variables"
+    if step.opname == "STORE_DEREF" and name in code.co_freevars and code is function.__code__:
+        return "it keeps something outside of its local variables"
+    if step.opname == "LOAD_GLOBAL":
+        if name in function.__globals__:
+            found = function.__globals__[name]
+            return None if _is_harmless(found) else f"it uses {name}, a {type(found).__name__}"
+        known = name in _BUILTINS and hasattr(builtins, name)
+        return None if known else f"it uses {name}, which may keep a state"
+    if step.opname in {"LOAD_ATTR", "LOAD_METHOD"} and name not in _NUMPY | _DRAWS:
+        return f"it uses .{name}, which may keep a state"
+    return None
+
+
+def _cells(function: types.FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        if cell != types.CellType():
+            yield cell.cell_contents
+
+
+def _is_harmless(value: Any) -> bool:  # noqa: ANN401
+    """Functions, whose code is looked at; `math` and `numpy`; constants."""
+    return (
+        isinstance(value, types.FunctionType) or is_stand(value) or is_number_type(value)
+    ) or _is_constant(value, [_MOST])
+
+
+def _is_constant(value: Any, left: list[int]) -> bool:  # noqa: ANN401
+    left[0] -= 1
+    if isinstance(value, (bool, int, float, str, type(None), np.number, np.bool_)):
+        return left[0] >= 0
+    if isinstance(value, np.ndarray):
+        return value.dtype != object and value.size <= left[0]
+    return type(value) in {list, tuple} and all(_is_constant(part, left) for part in value)

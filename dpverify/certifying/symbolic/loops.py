@@ -1,0 +1,471 @@
+"""A mechanism cut at its loops over the data: pieces of its own code that run one by one.
+
+Loops over the data must stand at the top of the function: `for`, or in an expression `sum` and list
+comprehensions, which become loops. Between two loops all that the function knows is in its local
+variables, so each piece can be run from any values of them. Whatever uses the data in another way,
+or could carry something from one record to the next beside the variables, is refused with its line.
+"""
+
+import ast
+import builtins
+import linecache
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dpverify.certifying.symbolic.calling import is_stand
+from dpverify.certifying.symbolic.contained import check_contained
+from dpverify.certifying.symbolic.reasons import NotUnderstood
+from dpverify.certifying.symbolic.states import joined
+
+ITEM, LENGTH = "·item", "·length"  # no names that an author can write
+_ARRIVED, _LOCALS, _JOINED = "·arrived", "·locals", "·joined"
+_PURE = {"sum", "len", "list", "tuple", "float", "int", "bool", "abs", "round", "min", "max"}
+_BUILTINS = {"sum", "len", "list", "tuple", "range", "enumerate"}
+_HIDDEN = {"locals", "globals", "vars", "dir", "eval", "exec", "_getframe", "currentframe", "iter"}
+_ELSEWHERE = (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await)
+_SCOPES = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Where a piece ended, other than by returning, and the local variables there."""
+
+    end: str  # "loop": at the next one; "next": ready for the next record; "break"
+    names: dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Loop:
+    body: list[ast.stmt]
+    counter: str | None
+    line: int
+
+
+@dataclass
+class Pieces:
+    """The code before, between and after the loops over the data; and the loops."""
+
+    function: types.FunctionType
+    filename: str
+    names: set[str]
+    codes: list[list[ast.stmt]] = field(default_factory=lambda: [[]])
+    loops: list[_Loop] = field(default_factory=list)
+    _made: dict[Any, Callable[..., Any]] = field(default_factory=dict)
+
+    def code(self, index: int, given: dict[str, Any], rng: Any) -> Any:  # noqa: ANN401
+        """Run the code that follows on so many loops, from these variables."""
+        last = index == len(self.loops)
+        body = [*self.codes[index], _arrival("loop") if not last else ast.Return(value=None)]
+        return self._function(("code", index), body, given)(rng, **given)
+
+    def step(self, index: int, given: dict[str, Any], rng: Any, item: Any) -> Any:  # noqa: ANN401
+        """Run the body of a loop on one record."""
+        made = self._function(("step", index), self.loops[index].body, given, ITEM)
+        return made(rng, item, **given)
+
+    def line(self, index: int) -> str:
+        """The line of a loop, or of the last one."""
+        return f"{Path(self.filename).name}:{self.loops[min(index, len(self.loops) - 1)].line}"
+
+    def needed(self, index: int, *, looping: bool) -> set[str]:
+        """The names that may be read from the body of a loop on, or after it."""
+        parts = [*self.codes[index + 1 :], *(loop.body for loop in self.loops[index + 1 :])]
+        parts += [self.loops[index].body] if looping else []
+        return {name for part in parts for name in _read(part)}
+
+    def _function(
+        self,
+        of: tuple[str, int],
+        body: list[ast.stmt],
+        given: dict[str, Any],
+        *more: str,
+    ) -> Callable[..., Any]:
+        key = (*of, *sorted(given))
+        if key not in self._made:
+            rng = self.function.__code__.co_varnames[1]
+            self._made[key] = self._compiled(body, [rng, *more, *sorted(given)])
+        return self._made[key]
+
+    def _compiled(self, body: list[ast.stmt], parameters: list[str]) -> Callable[..., Any]:
+        """A function of the author's own code, with the author's names around it."""
+        unbound = sorted(self.names - set(parameters))
+        local = [  # never run: a local name stays one where a piece does not assign it
+            ast.If(ast.Constant(value=False), [_assign(n, ast.Constant(None)) for n in unbound], [])
+        ]
+        free = {
+            **dict(
+                zip(
+                    self.function.__code__.co_freevars, self.function.__closure__ or (), strict=True
+                )
+            ),
+            _ARRIVED: types.CellType(Arrived),
+            _LOCALS: types.CellType(builtins.locals),
+            _JOINED: types.CellType(joined),
+        }
+        inner = _definition("piece", parameters, [*(local if unbound else []), *body])
+        code = _inner_code(inner, list(free), self.filename)
+        cells = tuple(free[name] for name in code.co_freevars)
+        return types.FunctionType(code, self.function.__globals__, "piece", None, cells)
+
+
+def cut(function: Callable[..., Any]) -> Pieces:
+    """The pieces of a function `mechanism(data, rng, …)`; raises where it cannot be cut."""
+    if not isinstance(function, types.FunctionType):
+        raise NotUnderstood("loops are read from plain functions only")
+    check_contained(function)
+    definition = _source(function)
+    return _Cutter(function, definition).pieces()
+
+
+class _Cutter:
+    def __init__(self, function: types.FunctionType, definition: ast.FunctionDef) -> None:
+        code = function.__code__
+        given = definition.args
+        if given.vararg or given.kwarg or len([*given.posonlyargs, *given.args]) < 2:
+            raise NotUnderstood("loops are read from functions of data and rng only")
+        self.data, self.rng = code.co_varnames[:2]
+        self.file = Path(code.co_filename).name
+        names = {*code.co_varnames, *code.co_cellvars} - {self.data, self.rng}
+        self.made = Pieces(function, code.co_filename, names)
+        self.definition, self.count = definition, 0
+
+    def pieces(self) -> Pieces:
+        self._check_names()
+        body = [self._counted(statement) for statement in self.definition.body]
+        for statement in body:
+            if isinstance(statement, ast.For) and self._way(statement.iter) is not None:
+                if statement.orelse:
+                    raise self._refused(statement, "a loop over the data has an else")
+                self._loop(statement.iter, statement.target, statement.body)
+            else:
+                kept = self._hoisted(statement)
+                self._check_rest(kept)
+                self.made.codes[-1].append(kept)
+        everything = [*self.made.codes, *(loop.body for loop in self.made.loops)]
+        if any(LENGTH in _read(part) for part in everything):
+            self._count_records()
+        return self.made
+
+    def _refused(self, node: ast.AST, reason: str) -> NotUnderstood:
+        return NotUnderstood(reason, f"{self.file}:{getattr(node, 'lineno', '?')}")
+
+    def _check_names(self) -> None:
+        for node in ast.walk(self.definition):
+            if isinstance(node, _ELSEWHERE):
+                raise self._refused(node, "a name from outside, or a generator, keeps a state")
+            named = node.id if isinstance(node, ast.Name) else getattr(node, "attr", None)
+            if named in _HIDDEN:
+                raise self._refused(node, f"it looks at itself by {named}")
+            stored = isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+            if stored and node.id in {self.data, self.rng, *_BUILTINS}:  # type: ignore[attr-defined]
+                raise self._refused(node, f"it gives the name {named} to something else")
+            inner = isinstance(node, ast.arg) and node.arg in {self.data, *_BUILTINS}
+            if inner and node not in self.definition.args.args[:1]:
+                raise self._refused(node, f"it gives the name {node.arg} to something else")  # type: ignore[attr-defined]
+        shadowed = _BUILTINS & {*self.made.names, *self.made.function.__globals__}
+        if shadowed:
+            raise NotUnderstood(f"it gives the name {min(shadowed)} to something else")
+
+    def _counted(self, statement: ast.stmt) -> ast.stmt:
+        """len(data) is the same number everywhere; [*list, …] is the list and more."""
+        made: ast.stmt = _replaced(
+            statement, lambda n: _name(LENGTH) if self._is_length(n) else _extended(n)
+        )
+        return made
+
+    def _is_length(self, node: ast.AST) -> bool:
+        return _calls(node, "len", 1) and self._is_data(node.args[0], copies=False)  # type: ignore[attr-defined]
+
+    def _count_records(self) -> None:
+        step: ast.stmt = ast.AugAssign(_name(LENGTH, ast.Store()), ast.Add(), ast.Constant(value=1))
+        self.made.codes[0].insert(0, _assign(LENGTH, ast.Constant(value=0)))
+        self.made.codes.insert(0, [self.made.codes[0].pop(0)])
+        self.made.loops.insert(
+            0,
+            _Loop(
+                _once(_name("·", ast.Store()), _name(ITEM), [step]), None, self.definition.lineno
+            ),
+        )
+        self.made.names.add(LENGTH)
+
+    def _is_data(self, node: ast.AST, *, copies: bool = True) -> bool:
+        if copies and (_calls(node, "list", 1) or _calls(node, "tuple", 1)):
+            node = node.args[0]  # type: ignore[attr-defined]
+        return isinstance(node, ast.Name) and node.id == self.data
+
+    def _way(self, node: ast.AST) -> str | None:
+        """How the records are gone through: one by one, with a number, or by their numbers."""
+        if self._is_data(node):
+            return "records"
+        if _calls(node, "enumerate", 1) and self._is_data(node.args[0]):  # type: ignore[attr-defined]
+            return "numbered"
+        by_length = _calls(node, "range", 1) and isinstance(node.args[0], ast.Name)  # type: ignore[attr-defined]
+        return "numbers" if by_length and node.args[0].id == LENGTH else None  # type: ignore[attr-defined]
+
+    def _loop(self, over: ast.expr, target: ast.expr, body: list[ast.stmt]) -> None:
+        way = self._way(over)
+        counter = None if way == "records" else f"·number{len(self.made.loops)}"
+        item: ast.expr = _name(ITEM)
+        if way == "numbers":
+            if not isinstance(target, ast.Name):
+                raise self._refused(target, "the number of a record has no plain name")
+            if target.id in _stored(body):
+                raise self._refused(target, "the number of a record is changed in its loop")
+            body = [_replaced(s, lambda n: self._taken(n, target.id)) for s in body]
+        if counter is not None:
+            self.made.codes[-1].append(_assign(counter, ast.Constant(value=0)))
+            self.made.names.add(counter)
+            item = (
+                _name(counter)
+                if way == "numbers"
+                else ast.Tuple([_name(counter), item], ast.Load())
+            )
+        for statement in body:
+            self._check_rest(statement)
+        line = getattr(over, "lineno", self.definition.lineno)
+        self.made.loops.append(_Loop(_once(target, item, body, counter), counter, line))
+        self.made.codes.append([])
+
+    def _taken(self, node: ast.AST, number: str) -> ast.expr | None:
+        """data[i] is the record of this step."""
+        by = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)
+        if by and self._is_data(node.value, copies=False):  # type: ignore[attr-defined]
+            index = node.slice  # type: ignore[attr-defined]
+            return _name(ITEM) if isinstance(index, ast.Name) and index.id == number else None
+        return None
+
+    def _check_rest(self, statement: ast.stmt) -> None:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and node.id == self.data:
+                raise self._refused(node, "the data are used other than by a loop over all of them")
+
+    def _hoisted(self, statement: ast.stmt) -> ast.stmt:
+        """The statement with its sums and lists over the data as loops before it."""
+        part = "test" if isinstance(statement, ast.If) else "value"
+        value = getattr(statement, part, None)
+        simple = isinstance(
+            statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.If)
+        )
+        if not simple or value is None or self.data not in _read_in(value):
+            return statement
+        self._check_order(value)
+        setattr(statement, part, self._drawn_out(value))
+        return statement
+
+    def _check_order(self, value: ast.expr) -> None:
+        """Loops that are moved ahead must not change what the rest of the statement does."""
+        for node in ast.walk(value):
+            if isinstance(node, ast.NamedExpr):
+                raise self._refused(node, "it gives a name within an expression over the data")
+            if isinstance(node, ast.Call) and not self._is_pure(node.func):
+                raise self._refused(node, "it calls a function in an expression over the data")
+
+    def _is_pure(self, called: ast.expr) -> bool:
+        if isinstance(called, ast.Name):
+            own = {*self.made.names, *self.made.function.__code__.co_freevars}
+            return called.id in _PURE and called.id not in own
+        root = called
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if not isinstance(root, ast.Name):
+            return False
+        if root.id == self.data:
+            return isinstance(called, ast.Attribute) and called.attr in {"sum", "mean"}
+        return root.id == self.rng or is_stand(self.made.function.__globals__.get(root.id))
+
+    def _drawn_out(self, node: Any) -> Any:  # noqa: ANN401
+        if isinstance(node, ast.ListComp) and self._way(node.generators[0].iter) is not None:
+            return self._from_comprehension(node, "list", ast.List([], ast.Load()))
+        if isinstance(node, ast.Call):
+            summed = self._summed(node)
+            if summed is not None:
+                return summed
+        if isinstance(node, (*_SCOPES, *_COMPREHENSIONS)):
+            return node
+        for name, inner in ast.iter_fields(node):
+            if isinstance(inner, ast.AST):
+                setattr(node, name, self._drawn_out(inner))
+            elif isinstance(inner, list):
+                setattr(
+                    node, name, [self._drawn_out(x) if isinstance(x, ast.AST) else x for x in inner]
+                )
+        return node
+
+    def _summed(self, node: ast.Call) -> ast.expr | None:
+        """sum(data), sum(… for x in data), np.sum(data), data.sum()."""
+        if node.keywords or len(node.args) > 1:
+            return None
+        named = isinstance(node.func, ast.Name) and node.func.id == "sum"
+        method = isinstance(node.func, ast.Attribute) and node.func.attr in {"sum", "fsum", "mean"}
+        if not named and not method:
+            return None
+        start = ast.Constant(value=0 if named else 0.0)
+        own = method and not node.args and self._is_data(node.func.value, copies=False)  # type: ignore[attr-defined]
+        if own or (node.args and self._is_data(node.args[0])):
+            total = self._sum_of_records(start)
+            mean = ast.BinOp(total, ast.Div(), _name(LENGTH))
+            return mean if method and node.func.attr == "mean" else total  # type: ignore[attr-defined]
+        if len(node.args) != 1 or (method and node.func.attr == "mean"):  # type: ignore[attr-defined]
+            return None
+        argument = node.args[0]
+        over = isinstance(argument, (ast.GeneratorExp, ast.ListComp)) and (
+            named or isinstance(argument, ast.ListComp)
+        )
+        if over and self._way(argument.generators[0].iter) is not None:  # type: ignore[attr-defined]
+            return self._from_comprehension(argument, "sum", start)
+        return None
+
+    def _sum_of_records(self, start: ast.expr) -> ast.expr:
+        name = self._fresh("sum")
+        self.made.codes[-1].append(_assign(name, start))
+        self._loop(_name(self.data), _name("·", ast.Store()), [_added(name, _name(ITEM))])
+        return _name(name)
+
+    def _from_comprehension(self, node: Any, kind: str, start: ast.expr) -> ast.expr:  # noqa: ANN401
+        (over, *more), element = node.generators, node.elt
+        inner = (*_SCOPES, *_COMPREHENSIONS)
+        if more or any(isinstance(n, inner) for x in (element, *over.ifs) for n in ast.walk(x)):
+            raise self._refused(node, "a comprehension over the data has another one in it")
+        name = self._fresh(kind)
+        own = {
+            n.id: f"·{n.id}{self.count}" for n in ast.walk(over.target) if isinstance(n, ast.Name)
+        }
+        self.made.names |= set(own.values())
+
+        def renamed(part: Any) -> Any:  # noqa: ANN401
+            return _replaced(
+                part,
+                lambda n: (
+                    _name(own[n.id], n.ctx) if isinstance(n, ast.Name) and n.id in own else None
+                ),
+            )
+
+        made: ast.stmt = _added(name, renamed(element))
+        if kind == "list":
+            append = ast.Attribute(_name(name), "append", ast.Load())
+            made = ast.Expr(ast.Call(append, [renamed(element)], []))
+        for test in reversed(over.ifs):
+            made = ast.If(renamed(test), [made], [])
+        ast.copy_location(made, node)
+        self.made.codes[-1].append(_assign(name, start))
+        self._loop(over.iter, renamed(over.target), [made])
+        return _name(name)
+
+    def _fresh(self, kind: str) -> str:
+        self.count += 1
+        name = f"·{kind}{self.count}"
+        self.made.names.add(name)
+        return name
+
+
+def _source(function: types.FunctionType) -> ast.FunctionDef:
+    """The definition that the function was compiled from; raises unless it is that very code."""
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    try:
+        compiled = compile(text, code.co_filename, "exec", dont_inherit=True)
+        module = ast.parse(text)
+    except (SyntaxError, ValueError):
+        raise NotUnderstood("the source of its loops cannot be read") from None
+    if code not in _codes(compiled):
+        raise NotUnderstood("the source of its loops cannot be read, or is not what runs")
+    for node in ast.walk(module):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            first = node.decorator_list[0] if node.decorator_list else node
+            if first.lineno == code.co_firstlineno:
+                return node
+    raise NotUnderstood("loops are read from functions with a name only")
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield inner
+            yield from _codes(inner)
+
+
+def _inner_code(inner: ast.FunctionDef, free: list[str], filename: str) -> types.CodeType:
+    """The code of a function inside of another one that has the free names."""
+    outer = _definition("outer", free, [inner])
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    code = compile(module, filename, "exec", dont_inherit=True)
+    for _ in range(2):
+        code = next(c for c in code.co_consts if isinstance(c, types.CodeType))
+    return code
+
+
+def _definition(name: str, parameters: list[str], body: list[ast.stmt]) -> ast.FunctionDef:
+    arguments = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
+    return ast.FunctionDef(name, arguments, body or [ast.Pass()], [], None, None)
+
+
+def _name(name: str, ctx: ast.expr_context | None = None) -> ast.Name:
+    return ast.Name(name, ctx or ast.Load())
+
+
+def _assign(name: str, value: ast.expr) -> ast.Assign:
+    return ast.Assign([_name(name, ast.Store())], value)
+
+
+def _added(name: str, value: ast.expr) -> ast.Assign:
+    return _assign(name, ast.BinOp(_name(name), ast.Add(), value))
+
+
+def _arrival(end: str) -> ast.Return:
+    told = ast.Call(_name(_LOCALS), [], [])
+    return ast.Return(ast.Call(_name(_ARRIVED), [ast.Constant(end), told], []))
+
+
+def _once(
+    target: ast.expr, item: ast.expr, body: list[ast.stmt], counter: str | None = None
+) -> list[ast.stmt]:
+    """A loop of one step, which tells `continue` and the end from `break`."""
+    after = [] if counter is None else [_added(counter, ast.Constant(value=1))]
+    loop = ast.For(target, ast.Tuple([item], ast.Load()), body, [*after, _arrival("next")], None)
+    return [loop, _arrival("break")]
+
+
+def _calls(node: ast.AST, name: str, count: int) -> bool:
+    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return called and node.func.id == name and len(node.args) == count and not node.keywords  # type: ignore[attr-defined]
+
+
+def _replaced(node: Any, choose: Callable[[Any], ast.expr | None]) -> Any:  # noqa: ANN401
+    class Replace(ast.NodeTransformer):
+        def visit(self, inner: ast.AST) -> Any:  # noqa: ANN401
+            instead = choose(inner)
+            return (
+                self.generic_visit(inner) if instead is None else ast.copy_location(instead, inner)
+            )
+
+    return Replace().visit(node)
+
+
+def _extended(node: ast.AST) -> ast.expr | None:
+    starred = isinstance(node, ast.List) and node.elts and isinstance(node.elts[0], ast.Starred)
+    if not starred or any(isinstance(e, ast.Starred) for e in node.elts[1:]):  # type: ignore[attr-defined]
+        return None
+    first, *more = node.elts  # type: ignore[attr-defined]
+    return ast.Call(_name(_JOINED), [first.value, ast.List(more, ast.Load())], [])
+
+
+def _read_in(node: ast.AST) -> Iterator[str]:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load):
+            yield inner.id
+        elif isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name):
+            yield inner.target.id
+
+
+def _read(statements: list[ast.stmt]) -> set[str]:
+    return {name for statement in statements for name in _read_in(statement)}
+
+
+def _stored(statements: list[ast.stmt]) -> set[str]:
+    nodes = [n for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)]
+    return {n.id for n in nodes if not isinstance(n.ctx, ast.Load)}

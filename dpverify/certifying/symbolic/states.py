@@ -1,0 +1,188 @@
+"""What a mechanism knows between two records: a form that stays, and numbers that do not.
+
+Numbers that change without end become symbols s0, s1, …; other values are part of the form, as are
+the lengths of lists. A list that is empty when a loop begins may only grow: what is added to it is
+told at once, and nothing of it can be read again.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+
+from dpverify.certifying.symbolic.outputs import plain_output
+from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic, number, refuse
+
+Form: TypeAlias = tuple[Any, ...]
+"""A value with its symbols left blank; two values have one form if only their symbols differ."""
+
+
+class Grown:
+    """A list of unknown length, of which only what was added since is known."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+        self.added: list[Any] = []
+
+    def append(self, value: Any) -> None:  # noqa: ANN401
+        self.added.append(value)
+
+    def extend(self, values: Any) -> None:  # noqa: ANN401
+        self.added.extend(values if isinstance(values, (list, tuple)) else self._refused())
+
+    def __iadd__(self, values: Any) -> Self:  # noqa: ANN401
+        self.extend(values)
+        return self
+
+    def __add__(self, more: Any) -> "Grown":  # noqa: ANN401
+        made = Grown(self.token)
+        made.extend([*self.added, *(more if isinstance(more, list) else self._refused())])
+        return made
+
+    def plain(self) -> Any:  # noqa: ANN401
+        return ("grown", self.token, *map(_told, self.added))
+
+    def _refused(self, *_: Any) -> Any:  # noqa: ANN401
+        raise refuse("it reads a list that grows with the data")
+
+    __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = __bool__ = _refused
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __radd__ = _refused
+    __mul__ = __rmul__ = __reversed__ = __repr__ = __str__ = __delitem__ = _refused
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._refused()
+
+
+def _told(value: Any) -> Any:  # noqa: ANN401
+    """What was added to a list, in plain form; what can still change is refused."""
+    if isinstance(value, tuple):
+        return ("tuple", *map(_told, value))
+    if isinstance(value, (list, dict, np.ndarray, Grown)):
+        raise refuse("it adds a list or an array, which may change, to a list that grows")
+    return plain_output(value)
+
+
+def joined(first: Any, more: list[Any]) -> Any:  # noqa: ANN401
+    """[*first, *more]."""
+    return first + more if isinstance(first, Grown) else [*first, *more]
+
+
+@dataclass
+class Variables:
+    """The variables at one place: their form, the values of its symbols, what was told."""
+
+    widened: frozenset[str]
+    counters: dict[str, str]  # what is known of a number by its name
+    noisy: frozenset[str]  # symbols that surely are floats
+    kinds: dict[str, str]  # of the symbols of the place before
+    looping: bool
+    values: list[Symbolic] = field(default_factory=list)
+    told: list[Any] = field(default_factory=list)
+    seen: dict[str, Any] = field(default_factory=dict)  # plain numbers, by their place
+    symbols: set[str] = field(default_factory=set)
+    _held: set[int] = field(default_factory=set)
+
+    def read(self, names: dict[str, Any]) -> Form:
+        return tuple((name, self._form(names[name], name)) for name in sorted(names))
+
+    def _form(self, value: Any, place: str) -> Form:  # noqa: ANN401
+        if isinstance(value, Grown):
+            self._hold(value)
+            if value.token != place:
+                raise refuse("it moves a list that grows with the data")
+            self.told.append(value.plain())
+            return ("grown", place)
+        if isinstance(value, Symbolic):
+            return self._number(value, place)
+        if isinstance(value, (bool, np.bool_, str, type(None))):
+            return ("plain", type(value).__name__, value)
+        if isinstance(value, (int, float, np.integer, np.floating)):
+            return self._number(value, place)
+        if isinstance(value, (list, tuple)) and type(value) in {list, tuple}:
+            if isinstance(value, list):
+                self._hold(value)
+                if not value and self.looping:
+                    self.told.append(("grown", place))
+                    return ("grown", place)
+            parts = (self._form(x, f"{place}[{i}]") for i, x in enumerate(value))
+            return (type(value).__name__, *parts)
+        if isinstance(value, np.ndarray):
+            self._hold(value)
+            cells = enumerate(value.ravel())
+            kind = "object" if value.dtype == object else str(value.dtype)
+            return ("array", value.shape, kind, *(self._form(x, f"{place}[{i}]") for i, x in cells))
+        raise refuse(f"it keeps a {type(value).__name__} from one record to the next")
+
+    def _hold(self, value: Any) -> None:  # noqa: ANN401
+        if id(value) in self._held:
+            raise refuse("two names stand for one list")
+        self._held.add(id(value))
+
+    def _number(self, value: Any, place: str) -> Form:  # noqa: ANN401
+        read = number(value)
+        if read is None:  # pragma: no cover  # all numbers are read
+            raise refuse("it keeps an unknown number")
+        if place in self.counters:
+            return self._symbol(read, place, self.counters[place])
+        if not read.is_constant:
+            if len(read.coefficients) == 1 and not read.constant:
+                name, factor = read.coefficients[0]
+                if factor == 1 and self.kinds.get(name, "any") != "any":
+                    return self._symbol(read, place, self.kinds[name])
+            sure = any(n in self.noisy or n[0] == PER_RECORD for n, _ in read.coefficients)
+            return self._symbol(read, place, "noisy" if sure else "any")
+        if read.constant.fraction() is not None:
+            self.seen[place] = read.constant.fraction()
+            if place in self.widened:
+                return self._symbol(read, place, "any")
+        if isinstance(value, Symbolic):
+            return ("constant", read.key())
+        return ("plain", type(value).__name__, value, repr(value))
+
+    def _symbol(self, value: Symbolic, place: str, kind: str) -> Form:
+        self.values.append(value)
+        self.symbols.add(place)
+        return ("symbol", kind)
+
+
+def restored(form: Form) -> tuple[dict[str, Any], dict[str, str]]:
+    """Variables of a form with the symbols s0, s1, … in it, and what is known of each symbol."""
+    kinds: dict[str, str] = {}
+    return {name: _restored(part, name, kinds) for name, part in form}, kinds
+
+
+def _restored(form: Form, place: str, kinds: dict[str, str]) -> Any:  # noqa: ANN401
+    kind, *parts = form
+    if kind == "symbol":
+        name = f"s{len(kinds)}"
+        kinds[name] = parts[0]
+        return Symbolic.symbol(name)
+    if kind == "plain":
+        return parts[1]
+    if kind == "constant":
+        return Symbolic(dict(parts[0][0]), parts[0][1])
+    if kind == "grown":
+        return Grown(place)
+    if kind == "array":
+        size, cells_kind, *cells = parts
+        made = np.empty(len(cells), object)
+        made[:] = [_restored(cell, f"{place}[{i}]", kinds) for i, cell in enumerate(cells)]
+        symbols = any(isinstance(x, Symbolic) for x in made)
+        made = made if symbols else made.astype(cells_kind)
+        return made.reshape(size)
+    inner = [_restored(part, f"{place}[{i}]", kinds) for i, part in enumerate(parts)]
+    return inner if kind == "list" else tuple(inner)
+
+
+def output_of(value: Any) -> Any:  # noqa: ANN401
+    """The plain form of a returned value, in which lists may have grown with the data."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, Grown):
+        return value.plain()
+    if type(value) in {list, tuple}:
+        return (type(value).__name__, *map(output_of, value))
+    return plain_output(value)

@@ -1,0 +1,144 @@
+"""Privacy-loss distributions in and out: masses on a grid of losses, with their rounding direction.
+
+Out: the dominating and the dominated law of one run, as the numerical accountant makes them. In:
+what another library computed is a bound in the direction in which it rounded, and only that end
+of a bracket rests on it.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dpverify.accounting.numerical.cells import Tilt
+from dpverify.accounting.numerical.discretize import LossGrid, discretize
+from dpverify.accounting.parts import Composable, part_of
+from dpverify.balls import enclose
+from dpverify.errors import InvalidParameter, NotSupported, as_positive
+from dpverify.guarantees import End
+from dpverify.neighbors import Relation
+from dpverify.pairs.base import Pair
+from dpverify.pairs.between import BetweenPair
+from dpverify.pairs.grid import GridLaw, GridPair
+
+_ROUNDING = 2.0**-48
+_LEAST = -690.0  # logarithm of the mass that may be cut off at the top
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossDistribution:
+    """The losses of one run on a grid, in both directions, rounded towards one end.
+
+    `removed` holds the loss of the left law over the right one, with the record over without it
+    under add-remove; `added` that of the right over the left.
+    """
+
+    removed: GridLaw
+    added: GridLaw
+    end: End
+
+    @property
+    def pair(self) -> BetweenPair:
+        """As an accountant composes it: a bound in the direction in which it was rounded."""
+        pair = GridPair(self.removed, self.added)
+        return BetweenPair(above=pair) if self.end is End.UPPER else BetweenPair(below=pair)
+
+    def to_dp_accounting(self) -> Any:  # noqa: ANN401  # a PrivacyLossDistribution
+        """The same as a `PrivacyLossDistribution` of dp_accounting, which must be installed."""
+        from dp_accounting.pld import (  # type: ignore[import-untyped]  # noqa: PLC0415
+            pld_pmf,
+            privacy_loss_distribution,
+        )
+
+        def pmf(law: GridLaw) -> Any:  # noqa: ANN401
+            masses = {law.first + i: mass for i, mass in enumerate(law.masses) if mass > 0.0}
+            upper = self.end is End.UPPER
+            return pld_pmf.create_pmf(masses, float(law.step), float(law.infinity_mass), upper)
+
+        return privacy_loss_distribution.PrivacyLossDistribution(pmf(self.removed), pmf(self.added))
+
+
+def loss_distribution(
+    subject: Composable, *, relation: Relation, step: float, end: End
+) -> LossDistribution:
+    """The losses of one run of a mechanism on a grid, dominating (UPPER) or dominated (LOWER).
+
+    Products of the dominating laws dominate, and likewise below, so that whoever composes them
+    composes bounds.
+    """
+    step, relation = as_positive("step", step), Relation.parse(relation)
+    if not isinstance(end, End):
+        raise InvalidParameter(f"end={end!r} must be End.UPPER or End.LOWER")
+    pair = part_of(subject, times=1, relation=relation).pair
+    if pair is None:
+        raise NotSupported(
+            f"subject={subject!r} must have a pair: a guarantee without one has none"
+        )
+    removed, added = (_on_grid(side, float(step), end) for side in (pair, pair.reversed))
+    return LossDistribution(removed=removed, added=added, end=end)
+
+
+def _on_grid(pair: Pair, step: float, end: End) -> GridLaw:
+    law, grid = pair.simplest.loss_law().cut(_LEAST, _LEAST), LossGrid(step, 0.0)
+    # Tilted, so that of two lower laws the one that spreads out counts as the better one.
+    tilt = Tilt(rate=1.0, log_scale=0.0)
+    found = discretize(law, grid, tilt)
+    low, high = enclose(pair.singular_mass_ball)
+    tilted, infinity, sign = found.lower, max(low, 0.0), -1.0
+    if end is End.UPPER:
+        beyond = math.exp(law.log_above) if law.log_above > -math.inf else 0.0
+        tilted, infinity, sign = found.upper, min(high + beyond, 1.0), 1.0
+    losses = grid.losses(found.first, found.first + len(tilted) - 1)
+    # Nodes are known to `loss_error`, exponentials to a few units: P and x·Q both move that much.
+    slack = 2.0 * found.loss_error + _ROUNDING * (1.0 + float(abs(losses).max()))
+    masses = tilted * np.exp(-losses) * (1.0 + sign * slack)
+    return GridLaw(
+        step=step, first=found.first, masses=tuple(masses.tolist()), infinity_mass=infinity
+    )
+
+
+def from_loss_distribution(
+    *given: Any,  # noqa: ANN401  # LossDistributions, or dp_accounting's
+) -> BetweenPair:
+    """The pair of a mechanism whose losses these distributions bound: one, or one from each side.
+
+    A `PrivacyLossDistribution` of dp_accounting that is a pessimistic estimate bounds from above,
+    and only the upper end of a bracket is certified then; an optimistic one from below. What they
+    rest on beyond rounding, the floats of that library, is theirs.
+    """
+    if not given:
+        raise InvalidParameter("given=() must be one or two privacy-loss distributions")
+    found = BetweenPair()
+    for each in given:
+        read = each if isinstance(each, LossDistribution) else _read(each)
+        side = "above" if read.end is End.UPPER else "below"
+        found = replace(found, **{side: getattr(read.pair, side)})
+    return found
+
+
+def _read(foreign: Any) -> LossDistribution:  # noqa: ANN401
+    """dp_accounting's distribution, by the names of its fields."""
+    try:
+        removed, added = foreign._pmf_remove, foreign._pmf_add  # noqa: SLF001  # there is no door
+        ends = {bool(pmf._pessimistic_estimate) for pmf in (removed, added)}  # noqa: SLF001
+        laws = [_law(pmf) for pmf in (removed, added)]
+    except AttributeError:
+        raise InvalidParameter(
+            f"given={foreign!r} must be a LossDistribution or a PrivacyLossDistribution"
+        ) from None
+    if len(ends) != 1:
+        raise InvalidParameter(f"given={foreign!r} must be rounded the same way in both directions")
+    return LossDistribution(
+        removed=laws[0], added=laws[1], end=End.UPPER if ends == {True} else End.LOWER
+    )
+
+
+def _law(pmf: Any) -> GridLaw:  # noqa: ANN401
+    dense = pmf.to_dense_pmf() if hasattr(pmf, "to_dense_pmf") else pmf
+    return GridLaw(
+        step=float(dense._discretization),  # noqa: SLF001
+        first=int(dense._lower_loss),  # noqa: SLF001
+        masses=dense._probs,  # noqa: SLF001
+        infinity_mass=float(dense._infinity_mass),  # noqa: SLF001
+    )

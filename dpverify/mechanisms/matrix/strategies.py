@@ -1,0 +1,74 @@
+"""Strategy matrices: what is released of a stream with one row a step."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dpverify.arrays import Floats
+from dpverify.errors import InvalidParameter, as_count, check_member
+
+NAMES = ("prefix", "tree", "square root")
+MOST_STEPS = 4096
+
+
+def strategy_of(given: object, steps: int | None, bands: int | None) -> Floats:
+    """The matrix that a name or an array stands for: as many columns as steps."""
+    if isinstance(given, str):
+        check_member("strategy", given, NAMES)
+        count = as_count("steps", steps, most=MOST_STEPS)
+        if given != "square root" and bands is not None:
+            raise InvalidParameter(f"bands={bands!r} must be None for strategy={given!r}")
+        match given:
+            case "prefix":
+                return np.tril(np.ones((count, count)))
+            case "tree":
+                return tree(count)
+            case _:
+                return square_root(count, as_count("bands", bands, most=count))
+    if steps is not None or bands is not None:
+        raise InvalidParameter(
+            f"steps={steps!r}, bands={bands!r} must be None where strategy is a matrix"
+        )
+    return _matrix(given)  # type: ignore[arg-type]  # checked there
+
+
+def tree(steps: int) -> Floats:
+    """The sums of all nodes of a binary tree over the steps: one row a node."""
+    rows, width = [], 1
+    while True:
+        for start in range(0, steps, width):
+            row = np.zeros(steps)
+            row[start : start + width] = 1.0
+            rows.append(row)
+        if width >= steps:
+            return np.array(rows)
+        width *= 2
+
+
+def square_root(steps: int, bands: int) -> Floats:
+    """The square root of the prefix sums, cut to `bands` diagonals: C(2k, k)/4^k on the k-th."""
+    diagonal, matrix = 1.0, np.zeros((steps, steps))
+    for k in range(bands):
+        matrix += np.diag(np.full(steps - k, diagonal), -k)
+        diagonal *= (2.0 * k + 1.0) / (2.0 * k + 2.0)
+    return matrix
+
+
+def bandwidth(matrix: Floats) -> int:
+    """The largest number of rows from the first to the last that one column reaches."""
+    rows = [np.flatnonzero(column) for column in matrix.T]
+    return max((int(found[-1] - found[0]) + 1 for found in rows if found.size), default=1)
+
+
+def _matrix(given: ArrayLike) -> Floats:
+    try:
+        matrix = np.asarray(given)
+    except ValueError:
+        matrix = np.empty(0)
+    if matrix.ndim != 2 or not matrix.size or matrix.dtype.kind not in "iuf":
+        raise InvalidParameter(f"strategy={given!r} must be one of {NAMES} or a matrix of numbers")
+    floats = matrix.astype(np.float64)
+    if not np.isfinite(floats).all() or not floats.any() or np.abs(floats).max() > 1e100:
+        raise InvalidParameter("strategy must have finite entries up to 1e100, not all 0")
+    if floats.shape[1] > MOST_STEPS:
+        raise InvalidParameter(f"strategy has {floats.shape[1]} columns, at most {MOST_STEPS}")
+    return floats

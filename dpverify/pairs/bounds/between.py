@@ -1,0 +1,75 @@
+"""A pair that is not known, but lies between two that are."""
+
+from dataclasses import dataclass
+
+from flint import arb
+
+from dpverify.guarantees import Bracket
+from dpverify.pairs.base import Pair
+from dpverify.pairs.loss_law import AnyLossLaw
+from dpverify.theorems import EXACT_PROFILE, Theorem
+
+
+@dataclass(frozen=True, slots=True)
+class BetweenPair(Pair):
+    """`upper` dominates what is meant, and that dominates `lower`: every answer has both ends.
+
+    `mirrored` is what it dominates with its sides exchanged, where that is not `lower.reversed`;
+    `theorem` says why.
+    """
+
+    upper: Pair
+    lower: Pair
+    mirrored: Pair | None = None
+    theorem: Theorem = EXACT_PROFILE
+
+    @property
+    def reversed(self) -> "BetweenPair":
+        if self.mirrored is None:
+            return BetweenPair(self.upper.reversed, self.lower.reversed, theorem=self.theorem)
+        return BetweenPair(self.upper.reversed, self.mirrored, self.lower, self.theorem)
+
+    @property
+    def attained(self) -> tuple[Pair, Pair]:
+        return self.lower, self.lower
+
+    @property
+    def is_limit_known(self) -> bool:
+        return False
+
+    def singular_mass_ball(self) -> arb:
+        known = self.lower.is_limit_known
+        least = self.lower.singular_mass_ball() if known else arb(0)
+        return least.union(self.upper.singular_mass_ball())
+
+    def max_loss_ball(self) -> arb:
+        return self.upper.max_loss_ball()
+
+    def profile_ball(self, epsilon: arb) -> arb:
+        return self.lower.profile_ball(epsilon).union(self.upper.profile_ball(epsilon))
+
+    def delta_bracket(self, epsilon: float) -> Bracket:
+        low, high = (side.delta_bracket(epsilon) for side in (self.lower, self.upper))
+        return Bracket(min(low.lower, high.upper), high.upper, self.theorem)
+
+    def epsilon_bracket(self, delta: float) -> Bracket:
+        low, high = (side.epsilon_bracket(delta) for side in (self.lower, self.upper))
+        return Bracket(min(low.lower, high.upper), high.upper, self.theorem)
+
+    def trade_off_ball(self, false_alarm: arb) -> arb:
+        """That of the upper pair: the attacker's error is rounded down."""
+        return self.upper.trade_off_ball(false_alarm)
+
+    def renyi_ball(self, order: arb) -> arb:
+        """That of the upper pair, as for every pair that is bounded from above."""
+        return self.upper.renyi_ball(order)
+
+    def kullback_leibler_ball(self) -> arb:
+        return self.upper.kullback_leibler_ball()
+
+    def loss_law(self) -> AnyLossLaw:
+        return self.upper.loss_law()
+
+    @property
+    def either_way(self) -> Pair:
+        return BetweenPair(self.upper.either_way, self.lower, theorem=self.theorem)

@@ -1,0 +1,1 @@
+"""Noise on the integers: discrete Laplace and discrete Gaussian."""

@@ -1,0 +1,92 @@
+"""The numbers that a mechanism holds: in its code, its defaults, what it closes over."""
+
+# ruff: noqa: ANN401  # mechanisms and what they hold are whatever the user has
+
+import dis
+import types
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any
+
+from dpverify.tracing.recording.places import is_inside
+
+_MOST_CODES = 20  # functions that are looked into
+
+
+def numbers_of(mechanism: Any) -> list[float]:
+    """Numbers of a function and of those that it calls; those that are compared come first.
+
+    >>> numbers_of(lambda data, rng, cap=5: 2.5 < data * 3 < cap)
+    [2.5, 3.0, 5.0]
+    """
+    function = _function(mechanism)
+    compared: dict[float, None] = {}
+    others: dict[float, None] = dict.fromkeys(_numbers(_held(mechanism, function)))
+    waiting = [(getattr(function, "__code__", None), getattr(function, "__globals__", {}))]
+    done: set[Any] = set()
+    while waiting and len(done) < _MOST_CODES:
+        code, names = waiting.pop(0)
+        if code is None or code in done or is_inside(code.co_filename):
+            continue
+        done.add(code)
+        last: list[float] = []
+        for step in dis.get_instructions(code):
+            if step.opname in {"COMPARE_OP", "CONTAINS_OP"}:
+                compared.update(dict.fromkeys(last))
+                last = []
+            elif step.opname in {"LOAD_CONST", "LOAD_GLOBAL"}:
+                value = names.get(step.argval) if step.opname == "LOAD_GLOBAL" else step.argval
+                if isinstance(value, types.CodeType):
+                    waiting.append((value, names))
+                elif isinstance(value, types.FunctionType):
+                    waiting.append((value.__code__, value.__globals__))
+                found = list(_numbers(value))
+                last = [*last[-1:], *found]
+                others.update(dict.fromkeys(found))
+    return list({**compared, **others})
+
+
+def spots_of(mechanism: Any) -> list[float]:
+    """Where a number may be decided on: just above each number that is held, and between two."""
+    known = numbers_of(mechanism)
+    ranked = sorted(set(known))
+    between = [(one + two) / 2 for one, two in pairwise(ranked)]
+    return [*(number + 1e-9 * max(1.0, abs(number)) for number in known), *between]
+
+
+def _function(mechanism: Any) -> Any:
+    """The function behind a partial, a method, or an object that is called or sampled from."""
+    found = getattr(mechanism, "func", mechanism)
+    if not hasattr(found, "__code__") and not hasattr(found, "__func__"):
+        kind = vars(type(found))
+        found = kind.get("sample") or kind.get("__call__")
+    return getattr(found, "__func__", found)
+
+
+def _held(mechanism: Any, function: Any) -> list[Any]:
+    """What stands in no code: arguments of a partial, defaults, attributes, closures."""
+    inner = getattr(mechanism, "func", mechanism)
+    owner = getattr(inner, "__self__", inner)
+    cells = getattr(function, "__closure__", None) or ()
+    return [
+        getattr(mechanism, "args", ()),
+        getattr(mechanism, "keywords", {}),
+        getattr(function, "__defaults__", None),
+        getattr(function, "__kwdefaults__", None),
+        getattr(owner, "__dict__", {}),
+        [cell.cell_contents for cell in cells if cell != types.CellType()],
+    ]
+
+
+def _numbers(value: Any, depth: int = 0) -> Iterator[float]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple, set, frozenset)) and depth < 2:
+        for part in value:
+            yield from _numbers(part, depth + 1)
+    elif isinstance(value, str):
+        with suppress(ValueError):
+            yield from _numbers(float(value), depth + 1)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300:
+        yield float(value)

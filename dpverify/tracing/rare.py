@@ -1,0 +1,86 @@
+"""Comparisons that fall the other way more rarely than δ: what the claim's δ must pay for.
+
+A claim with δ > 0 allows anything at all on transcripts of probability δ together. One comparison
+may be rare enough, and ten of them not. So some of those at each line are turned; what those that
+then leak weigh is taken off δ, and if all that were tried did, so is the weight of the others.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpverify.guarantees import ApproxDP
+from dpverify.tracing.evidence.steering import chances_of, is_near, turned
+from dpverify.tracing.evidence.understanding import OutOfRuns
+from dpverify.tracing.recording.events import Bits
+from dpverify.tracing.recording.places import Place
+from dpverify.tracing.recording.runs import TracedRun
+from dpverify.tracing.transcripts import Transcripts
+
+_TRIED = 4  # comparisons of a line
+_MOST = 12  # comparisons of a run
+_SPARE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Toss:
+    """One coin of a comparison that seldom falls the other way."""
+
+    event: int
+    element: int
+    chance: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rare:
+    """The probability of rare transcripts that leak, by line; all of them tried, or not."""
+
+    masses: dict[Place, float]
+    tried: int
+
+    @property
+    def mass(self) -> float:
+        return min(1.0, sum(self.masses.values()))
+
+
+def rare(runner: Transcripts, base: TracedRun, claim: ApproxDP, spot: int | None) -> Rare:
+    """What comparisons that are rarer than δ leak when they fall the other way."""
+    masses: dict[Place, float] = {}
+    tried = 0
+    for place, tosses in _tosses(base, float(claim.delta)).items():
+        told = {}
+        for toss in _some(tosses, spot):
+            if tried >= _MOST or runner.used + 2 + _SPARE > runner.budget:
+                break
+            tried += 1
+            try:
+                told[toss] = _leaks(runner, base, toss)
+            except OutOfRuns:
+                break
+        bad = [toss for toss in tosses if told.get(toss, bool(told) and all(told.values()))]
+        if bad:
+            masses[place] = sum(toss.chance for toss in bad)
+    return Rare(masses, tried)
+
+
+def _tosses(base: TracedRun, delta: float) -> dict[Place, list[Toss]]:
+    found: dict[Place, list[Toss]] = defaultdict(list)
+    for number, event in enumerate(base.journal.events):
+        if isinstance(event, Bits):
+            chances = chances_of(base, event)
+            for i in np.flatnonzero((chances > 0) & (chances <= delta)).tolist():
+                found[event.place].append(Toss(number, i, float(chances[i])))
+    return found
+
+
+def _some(tosses: list[Toss], spot: int | None) -> list[Toss]:
+    """Those near the record that differs, the first two and the last."""
+    near = [toss for turn, toss in enumerate(tosses) if is_near(turn, spot)]
+    return list(dict.fromkeys([*near, *tosses[:2], tosses[-1]]))[:_TRIED]
+
+
+def _leaks(runner: Transcripts, base: TracedRun, toss: Toss) -> bool:
+    """Whether the two sides differ by more than the claim allows once the coin has turned."""
+    script = turned(base, toss.event, np.array([toss.element]))
+    return runner.finding(runner.record(runner.left, script), script).verdict != "shown"
