@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from dpverify.certifying import Certificate, certify, check_certificate
     from dpverify.claims import Claim, Mechanism
     from dpverify.deciding import Decision, decide
-    from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
+    from dpverify.errors import BudgetExceeded, DPVerifyError, InvalidParameter, NotSupported
     from dpverify.guarantees import (
         ApproxDP,
         Bracket,
@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         from_opendp_history,
         loss_distribution,
     )
+    from dpverify.ledger import Filter, Ledger, Odometer
     from dpverify.mechanisms import (
         BestOf,
         DiscreteGaussian,
@@ -111,6 +112,7 @@ __all__ = [
     "AttackRisk",
     "BestOf",
     "Bracket",
+    "BudgetExceeded",
     "Calibration",
     "Certificate",
     "Claim",
@@ -122,6 +124,7 @@ __all__ = [
     "DiscreteLaplace",
     "Evidence",
     "ExponentialMechanism",
+    "Filter",
     "FinitePair",
     "Gaussian",
     "GaussianDP",
@@ -133,6 +136,7 @@ __all__ = [
     "Largest",
     "LastIterate",
     "LeakyRandomizedResponse",
+    "Ledger",
     "LossDistribution",
     "MatrixMechanism",
     "Mechanism",
@@ -141,6 +145,7 @@ __all__ = [
     "NotIndistinguishable",
     "NotRefuted",
     "NotSupported",
+    "Odometer",
     "OneRunVerdict",
     "Pair",
     "PermuteAndFlip",
@@ -206,6 +211,7 @@ _HOME = {
     "AttackRisk": "accounting.budgets",
     "BestOf": "mechanisms",
     "Bracket": "guarantees",
+    "BudgetExceeded": "errors",
     "Calibration": "accounting.calibration",
     "Certificate": "certifying",
     "Claim": "claims",
@@ -217,6 +223,7 @@ _HOME = {
     "DiscreteLaplace": "mechanisms",
     "Evidence": "theorems",
     "ExponentialMechanism": "mechanisms",
+    "Filter": "ledger",
     "FinitePair": "pairs",
     "Gaussian": "mechanisms",
     "GaussianDP": "guarantees",
@@ -227,6 +234,7 @@ _HOME = {
     "Laplace": "mechanisms",
     "Largest": "accounting.calibration",
     "LeakyRandomizedResponse": "mechanisms",
+    "Ledger": "ledger",
     "LossDistribution": "interop",
     "LastIterate": "mechanisms",
     "MatrixMechanism": "mechanisms",
@@ -236,6 +244,7 @@ _HOME = {
     "NotIndistinguishable": "pairs",
     "NotRefuted": "auditing",
     "NotSupported": "errors",
+    "Odometer": "ledger",
     "OneRunVerdict": "auditing",
     "Pair": "pairs",
     "PermuteAndFlip": "mechanisms",

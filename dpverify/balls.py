@@ -19,6 +19,7 @@ Formula = Callable[[], arb]
 
 _FIRST_BITS = 128
 _MOST_BITS = 1 << 14
+_LONG, _KEPT = 640, 256  # bits of a denominator; of a fraction that is rounded
 
 
 class Order(Enum):
@@ -44,6 +45,20 @@ def round_up(exact: Fraction) -> float:
     except OverflowError:
         return math.inf
     return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def shortened(value: Fraction) -> Fraction:
+    """A fraction that is not below `value`, of at most 640 bits below the line.
+
+    Equal to it where it is short, else within a part in 2^255 of it.
+    """
+    bits = value.denominator.bit_length()
+    if bits <= _LONG:
+        return value
+    shift = _KEPT + bits - abs(value.numerator).bit_length()
+    if shift <= 0:
+        return Fraction(math.ceil(value))
+    return Fraction(-((-value.numerator << shift) // value.denominator), 1 << shift)
 
 
 def probability_above(value: arb) -> float:

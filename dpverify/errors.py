@@ -34,6 +34,14 @@ class NotSupported(DPVerifyError, NotImplementedError):
     """The question is meaningful, but no theorem in the library answers it."""
 
 
+class BudgetExceeded(DPVerifyError):
+    """A request does not fit what is left of a budget; nothing was charged."""
+
+
+class LedgerDamaged(DPVerifyError):
+    """A ledger's file is not as it was written, or not one that this version can read."""
+
+
 def check_real(name: str, value: object) -> None:
     """Raise unless `value` is a real number other than NaN; a bool is not a number here."""
     if isinstance(value, bool) or not isinstance(value, Real) or value != value:  # noqa: PLR0124

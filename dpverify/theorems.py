@@ -582,6 +582,64 @@ DISCRETE_GAUSSIAN = Theorem(
     proof="proofs/discrete_gaussian.py",
 )
 
+BASIC_FILTER = Theorem(
+    name="basic-filter",
+    statement=(
+        "If each next part, chosen from all answers so far with its parameters, is (εᵢ, δᵢ)-DP, "
+        "and nothing is run that would make Σεᵢ > ε or Σδᵢ > δ, then all answers together are "
+        "(ε, δ)-DP."
+    ),
+    source="Rogers, Roth, Ullman, Vadhan, NeurIPS 2016, Thm 3.6 (arXiv 1605.08294v3)",
+    proof="proofs/basic_filter.py",
+)
+RENYI_FILTER = Theorem(
+    name="renyi-filter",
+    statement=(
+        "If each next part is chosen from all answers so far with its parameters, and nothing is "
+        "run unless at one of m orders αⱼ the divergences still add up to at most Bⱼ, where Bⱼ at "
+        "αⱼ implies (ε, δ/m)-DP, then all answers together are (ε, δ)-DP; with one order they have "
+        "a divergence of at most B."
+    ),
+    source="Feldman, Zrnic, NeurIPS 2021, Thm 4.5 (arXiv 2008.11193v4), and a union over orders",
+    proof="proofs/renyi_filter.py",
+)
+ZCDP_FILTER = Theorem(
+    name="zcdp-filter",
+    statement=(
+        "If each next part, chosen from all answers so far with its parameters, is ρᵢ-zCDP, and "
+        "nothing is run that would make Σρᵢ > ρ, then all answers together are ρ-zCDP."
+    ),
+    source=(
+        "Feldman, Zrnic, NeurIPS 2021, Thm 4.5 (arXiv 2008.11193v4); Whitehouse, Ramdas, Rogers, "
+        "Wu, ICML 2023, Thm 1 (arXiv 2203.05481)"
+    ),
+    proof="proofs/zcdp_filter.py",
+)
+PLAN_FILTER = Theorem(
+    name="plan-filter",
+    statement=(
+        "If each next part is one of a list of pairs fixed in advance, each taken at most once, or "
+        "a μᵢ-GDP part with Σμᵢ² at most a reserve μ² fixed in advance, in an order and up to an "
+        "end chosen from the answers so far, then all answers together are dominated by the "
+        "product of the list and one Gaussian of μ²."
+    ),
+    source="from adaptive domination, by induction on what is left of the list",
+    proof="proofs/plan_filter.py",
+)
+RENYI_ODOMETER = Theorem(
+    name="renyi-odometer",
+    statement=(
+        "Let Gⱼ be the divergences at order αⱼ added up so far and Σwⱼ ≤ 1. With ε the least of "
+        "Gⱼ + ln(1 − 1/αⱼ) − ln(αⱼ·wⱼ·δ)/(αⱼ − 1) over j, P(E) ≤ E_Q[e^ε; E] + δ for all events E "
+        "of the answers up to any stopping time, whatever was chosen from earlier answers."
+    ),
+    source=(
+        "Ville's argument on the moments of Feldman, Zrnic, NeurIPS 2021, and Prop. 12 of "
+        "Canonne, Kamath, Steinke, arXiv 2004.00010v4; cf. Whitehouse et al., ICML 2023, Thm 6"
+    ),
+    proof="proofs/renyi_odometer.py",
+)
+
 REGISTRY: tuple[Theorem, ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, Theorem)
 )

@@ -15,6 +15,7 @@ LAYERS: dict[str, tuple[str, ...]] = {  # of a package: its modules and folders,
         *("pairs", "claims", "fingerprint", "schema", "accounting", "mechanisms", "interop"),
         *(
             "auditing",
+            "ledger",
             "tracing",
             "certifying",
             "deciding",

@@ -9,6 +9,7 @@ from typing import Literal
 
 from dpverify.accounting import deadline, record
 from dpverify.accounting.comparison import Comparison, Row
+from dpverify.accounting.growth import Growth
 from dpverify.accounting.parts import (
     Composable,
     Part,
@@ -23,13 +24,15 @@ from dpverify.accounting.rules import BASIC, GDP, NUMERICAL, OPTIMAL, RDP, RULES
 from dpverify.accounting.rules.basic import basic
 from dpverify.accounting.rules.optimal import within_reach
 from dpverify.accounting.rules.rule import answer_of
-from dpverify.balls import ball, enclose, float_below
+from dpverify.balls import at_least, ball, enclose, float_below
 from dpverify.errors import InvalidParameter, as_between, as_count, as_positive
 from dpverify.guarantees import ApproxDP, Bracket, RenyiDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
-from dpverify.theorems import BASIC_COMPOSITION, EXACT_PROFILE
+from dpverify.theorems import BASIC_COMPOSITION, EXACT_PROFILE, GAUSSIAN_COMPOSITION
+
+_MANY = 16  # Gaussian parts, from which on sums are kept to bounds that floats cannot tell apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +55,7 @@ class Accountant:
 
     relation: Relation
     parts: Parts = field(default=(), init=False)
+    _grown: Growth = field(default_factory=Growth, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relation", Relation.parse(self.relation))
@@ -73,7 +77,9 @@ class Accountant:
     def extended(self, *added: Part) -> "Accountant":
         """The accountant with parts that are known already."""
         grown = Accountant(relation=self.relation)
-        object.__setattr__(grown, "parts", merged((*self.parts, *added)))
+        parts, growth = self._grown.after(self.parts, added)
+        object.__setattr__(grown, "parts", parts)
+        object.__setattr__(grown, "_grown", growth)
         return grown
 
     def to_json(self) -> str:
@@ -131,11 +137,22 @@ class Accountant:
         ε falls in δ and δ in ε, so the upper end is that of the float below.
         """
         below, above = enclose(lambda: ball(at))
-        found = _answer(self.parts, Question(unknown, below, float(tolerance)))
+        found = self._answered(Question(unknown, below, float(tolerance)))
         if below == above:
             return found
-        beyond = _answer(self.parts, Question(unknown, above, float(tolerance)))
+        beyond = self._answered(Question(unknown, above, float(tolerance)))
         return replace(found, lower=min(beyond.lower, found.upper))
+
+    def _answered(self, question: Question) -> Bracket:
+        """The answer to a question; from the sums alone where many parts are all Gaussian."""
+        squares = self._grown.squares if len(self.parts) >= _MANY else None
+        if squares is None:
+            return _answer(self.parts, question)
+        least, most = map(GaussianPair, squares)
+        found = question.of(most)
+        if least == most or _reaches(least, question, found.lower):
+            return replace(found, theorem=GAUSSIAN_COMPOSITION)
+        return Bracket(question.of(least).lower, found.upper, GAUSSIAN_COMPOSITION)
 
     def compare(
         self,
@@ -166,6 +183,13 @@ class Accountant:
         with deadline.time_limit(seconds):
             rows, skipped = _rows(self.parts, question)
         return Comparison(question.unknown, question.at, rows, skipped)
+
+
+def _reaches(pair: Pair, question: Question, lower: float) -> bool:
+    """Whether the ε of a pair at the δ in question is certainly not below `lower`."""
+    if question.unknown == "delta":
+        return False
+    return at_least(lambda: pair.profile_ball(ball(lower)) - ball(question.at), 0.0)
 
 
 def _rows(

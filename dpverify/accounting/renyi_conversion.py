@@ -94,6 +94,22 @@ def _first(holds: Callable[[float], bool], low: float, near: float, high: float)
     return first_float(holds, low, high)
 
 
+@lru_cache(maxsize=256)
+def largest_divergence(order: float, epsilon: float, delta: float) -> float:
+    """The largest divergence at a finite order that implies (ε, δ)-DP, rounded down.
+
+    >>> renyi_epsilon(8.0, largest_divergence(8.0, 1.0, 1e-5), 1e-5) <= 1.0
+    True
+    """
+    if delta == 1 or epsilon == math.inf:
+        return math.inf
+    line = _Line(order, epsilon, delta)
+    if delta == 0 or not line.excludes(0.0):
+        return 0.0
+    breaking = first_float(lambda d: not line.excludes(d), 0.0, math.inf)
+    return math.nextafter(breaking, 0.0)
+
+
 @lru_cache(maxsize=4096)
 def approximate_epsilon(order: float, divergence: float, delta: float) -> float:
     """`renyi_epsilon` in plain floats, for searching over orders and for starting points only."""

@@ -1,6 +1,7 @@
 """The command line; `verbs` has one file a verb.
 
-Exit code: 0 the claim stands or the work is done, 1 the claim is refuted, 2 misuse, 3 a defect of
+Exit code: 0 the claim stands or the work is done, 1 the claim is refuted (of `ledger spend`: the
+budget does not allow the request, and nothing was charged), 2 misuse, 3 a defect of
 dpverify, 130 interrupted. All but 0 and 1 get one line on standard error; `exits` decides which.
 """
 

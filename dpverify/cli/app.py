@@ -7,7 +7,7 @@ import typer
 
 from dpverify.registry import load_plugins
 
-VERBS = ("compose", "noise", "audit", "trace", "decide", "check", "fit", "prove", "demo")
+VERBS = ("compose", "noise", "audit", "trace", "decide", "check", "fit", "ledger", "prove", "demo")
 
 
 def application(arguments: list[str]) -> typer.Typer:
@@ -22,7 +22,10 @@ def application(arguments: list[str]) -> typer.Typer:
     app.callback(invoke_without_command=True)(dpverify)
     for verb in [*set(arguments[:1]) & set(VERBS)] or VERBS:
         module = import_module(f"dpverify.cli.verbs.{verb}")
-        app.command(epilog=module.EXAMPLE)(getattr(module, verb))
+        if hasattr(module, "group"):  # a verb with verbs of its own
+            app.add_typer(module.group, name=verb)
+        else:
+            app.command(epilog=module.EXAMPLE)(getattr(module, verb))
     return app
 
 

@@ -265,7 +265,10 @@ class Pair(ABC):
         if highest == math.inf and not self._states("max_loss", "max_loss_ball"):
             upper, lower, width = math.inf, REACH, 1.0
         else:
-            upper = first_float(suffices, 0.0, highest)
+            low, high = self._around(delta)
+            low = low if low > 0.0 and not suffices(low) else 0.0
+            high = high if high < highest and suffices(high) else highest
+            upper = first_float(suffices, low, high)
             if upper == 0.0:
                 return Bracket(0.0, 0.0, EXACT_PROFILE)
             lower = math.nextafter(upper, 0.0)
@@ -274,6 +277,10 @@ class Pair(ABC):
             # Only where equality cannot be decided, so the step may grow quickly.
             lower, width = lower - 4.0 * width, 5.0 * width
         return Bracket(max(lower, 0.0), upper, EXACT_PROFILE)
+
+    def _around(self, delta: float) -> tuple[float, float]:  # noqa: ARG002  # of a subclass
+        """Where the inverse probably lies; whatever is returned costs time alone."""
+        return 0.0, math.inf
 
     def trade_off(self, false_alarm: float) -> float:
         """The trade-off curve: the least miss rate at a false-alarm rate, rounded down."""

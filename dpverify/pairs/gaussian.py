@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from statistics import NormalDist
 
 from flint import arb
 
@@ -11,6 +12,8 @@ from dpverify.errors import InvalidParameter, as_positive, as_real, settle
 from dpverify.pairs.base import Pair
 from dpverify.pairs.loss_law import LossLaw, normal_law
 
+_LEAST = 1e-300  # of δ, that floats tell from 0 with all their digits
+_NEAR = 2.0**-40  # how close a crossing found in floats is, in most cases
 _FAR = 2.0**40  # beyond, Mills' ratio lies between x/(1+x²) and 1/x: known to 2^-80 of itself
 
 
@@ -81,6 +84,10 @@ class GaussianPair(Pair):
     def loss_law(self) -> LossLaw:
         return normal_law(float(self.mu), left=1.0, right=0.0)
 
+    def _around(self, delta: float) -> tuple[float, float]:
+        found = crossing(float(self.mu), delta)
+        return found * (1 - _NEAR), found * (1 + _NEAR) if found else math.inf
+
     def grouped(self, size: int) -> "GaussianPair":
         """The shifts of all records may point the same way."""
         return GaussianPair(self.squared_mu * size**2)
@@ -99,6 +106,29 @@ def _finite(name: str, value: object) -> float:
     if abs(number) == math.inf:
         raise InvalidParameter(f"{name}={value!r} must be finite")
     return number
+
+
+def crossing(mu: float, delta: float) -> float:
+    """The ε at which the profile is δ, in floats; 0 if there is none above 0 that floats can tell.
+
+    By Newton's method on ln δ, which is concave, from the right: Φ(μ/2 − ε/μ) alone is δ there.
+    """
+    if not _LEAST < delta < 1:
+        return 0.0
+    half = math.sqrt(0.5)
+    epsilon = mu * (mu / 2 - NormalDist().inv_cdf(delta))
+    for _ in range(50):
+        if not 0 < epsilon < 700:
+            return 0.0
+        tail = math.exp(epsilon) * math.erfc((epsilon / mu + mu / 2) * half) / 2
+        profile = math.erfc((epsilon / mu - mu / 2) * half) / 2 - tail
+        if not (tail > 0 and profile > 0):
+            return 0.0
+        step = profile / tail * math.log(profile / delta)
+        epsilon += step
+        if abs(step) <= 1e-12 * epsilon:
+            break
+    return max(epsilon, 0.0)
 
 
 def upper_tail(x: arb) -> arb:

@@ -6,7 +6,8 @@ the workers to the summary.
 """
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -78,6 +79,26 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for mark in item.iter_markers("false_alarm"):
         item.user_properties.append((f"{_PREFIX}false_alarm", float(mark.args[0])))
+
+
+@pytest.fixture
+def privacy_ledger(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Opens ledgers for one test, `privacy_ledger(budget=…, relation=…)`, each in a new file.
+
+    Code that is guarded by a ledger is tested without touching the real one. When the test ends,
+    every file is checked: all hashes and sums, and that no budget was overspent.
+    """
+    opened: list[Any] = []
+
+    def open_ledger(**options: Any) -> Any:  # noqa: ANN401  # dpverify.Ledger, loaded here
+        from dpverify.ledger import Ledger  # noqa: PLC0415  # the library is loaded by tests
+
+        opened.append(Ledger.open(tmp_path / f"{len(opened)}.ledger", **options))
+        return opened[-1]
+
+    yield open_ledger
+    for ledger in opened:
+        ledger.verify()
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:  # noqa: ANN401  # untyped in pytest

@@ -210,4 +210,16 @@ PUBLISHED: dict[str, tuple[Statement, ...]] = {
         ),
         Statement("the same with δ = 0", RIGHT, ("one-run",)),
     ),
+    "Filters: privacy losses composed as they are asked for": (
+        Statement(
+            "what keeps (ε, δ) on every path, parameters fixed, keeps it when they are chosen",
+            WRONG,
+            ("published-profile-filter",),
+            "true for a list fixed in advance, in any order: plan-filter",
+        ),
+        Statement("Σμᵢ² ≤ μ² is a filter", RIGHT, ("gaussian-filter",)),
+        Statement(
+            "Σρᵢ ≤ ρ is a filter, with advanced composition's constants", RIGHT, ("zcdp-filter",)
+        ),
+    ),
 }

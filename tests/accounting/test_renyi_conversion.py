@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.accounting.renyi_conversion import renyi_delta, renyi_epsilon, simple_epsilon
+from dpverify.accounting.renyi_conversion import (
+    largest_divergence,
+    renyi_delta,
+    renyi_epsilon,
+    simple_epsilon,
+)
 from dpverify.arrays import Floats
 from dpverify.pairs import GaussianPair, LaplacePair
 
@@ -49,6 +54,22 @@ def test_valid_and_attained(order: float, divergence: float, delta: float) -> No
 @given(orders, divergences, deltas)
 def test_never_above_the_closed_form(order: float, divergence: float, delta: float) -> None:
     assert renyi_epsilon(order, divergence, delta) <= simple_epsilon(order, divergence, delta)
+
+
+@given(orders, st.floats(0.01, 20.0), st.floats(1e-12, 0.5))
+@settings(max_examples=30, deadline=None)
+def test_the_largest_divergence_inverts_epsilon(order: float, epsilon: float, delta: float) -> None:
+    largest = largest_divergence(order, epsilon, delta)
+    assert renyi_epsilon(order, largest, delta) <= epsilon
+    assert renyi_epsilon(order, largest * (1 + 1e-6) + 1e-12, delta) >= epsilon * (1 - 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "expected"),
+    [(math.inf, 0.1, math.inf), (1.0, 1.0, math.inf), (1.0, 0.0, 0.0)],
+)
+def test_limits_of_the_largest_divergence(epsilon: float, delta: float, expected: float) -> None:
+    assert largest_divergence(8.0, epsilon, delta) == expected
 
 
 @given(orders, divergences, st.floats(1e-9, 0.5))

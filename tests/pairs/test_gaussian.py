@@ -8,6 +8,7 @@ import pytest
 
 from dpverify.errors import InvalidParameter
 from dpverify.pairs import GaussianPair
+from dpverify.pairs.gaussian import crossing
 from tests.pairs.reference import encloses, gaussian_profile, normal_cdf
 
 MUS = [1e-150, 1e-20, 1e-3, 0.5, 1.0, 10.0, 1e5, 1e150]
@@ -24,6 +25,22 @@ def test_values_by_hand() -> None:
     assert pair.renyi(1.0) == 0.5
     assert pair.renyi(math.inf) == math.inf
     assert GaussianPair.of(sigma=4.0, sensitivity=2.0).squared_mu == Fraction(1, 4)
+
+
+@pytest.mark.parametrize("mu", [1e-8, 1e-3, 0.5, 1.0, 10.0])
+@pytest.mark.parametrize("delta", [1e-100, 1e-6, 0.1])
+def test_the_crossing_in_floats_is_close(mu: float, delta: float) -> None:
+    exact = GaussianPair(Fraction(mu) ** 2).epsilon(delta)
+    found = crossing(mu, delta)
+    assert found == pytest.approx(exact, rel=1e-8) or found == 0.0
+    assert found > 0.0 or exact == 0.0 or exact > 300
+
+
+@pytest.mark.parametrize("mu", [1e-200, 1e160, 1e200])
+def test_where_floats_know_no_crossing_the_inverse_is_found_all_the_same(mu: float) -> None:
+    pair = GaussianPair(Fraction(mu) ** 2)
+    found = pair.epsilon_bracket(1e-6)
+    assert pair.delta_bracket(found.upper).lower <= 1e-6
 
 
 def test_limits() -> None:

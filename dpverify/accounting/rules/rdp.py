@@ -239,7 +239,7 @@ class Renyi(Rule):
         return True
 
     def epsilon(self, parts: Parts, delta: float, tolerance: float) -> Answer:  # noqa: ARG002
-        kept, leaks = _unleaked(parts)
+        kept, leaks = unleaked(parts)
         spare = delta
         if leaks:
             spare = enclose(lambda: (ball(delta) - leak(leaks)) / (1 - leak(leaks)))[0]
@@ -251,7 +251,7 @@ class Renyi(Rule):
         return found.epsilon(spare) if found.applies else None
 
     def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:  # noqa: ARG002
-        kept, leaks = _unleaked(parts)
+        kept, leaks = unleaked(parts)
         found = _composition_of(kept) if kept else None
         if found is not None and not found.applies:
             return None
@@ -264,7 +264,7 @@ def _composition_of(parts: Parts) -> RenyiComposition:
     return RenyiComposition(parts) if deadline.is_limited() else renyi_composition(parts)
 
 
-def _unleaked(parts: Parts) -> tuple[Parts, tuple[tuple[ApproxDP, int], ...]]:
+def unleaked(parts: Parts) -> tuple[Parts, tuple[tuple[ApproxDP, int], ...]]:
     """The parts given that none leaks, and the (ε, δ) guarantees of those that may.
 
     Whatever is (ε, δ)-DP is a post-processing of leaky randomized response, whose coin that decides

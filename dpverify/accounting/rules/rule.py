@@ -25,9 +25,10 @@ class Question:
 
     def of(self, pair: Pair) -> Bracket:
         """The answer for one run of a pair, in the worse of its two directions."""
+        sides = (pair,) if pair.reversed == pair else (pair, pair.reversed)
         if self.unknown == "epsilon":
-            return worse(side.epsilon_bracket(self.at) for side in (pair, pair.reversed))
-        return worse(side.delta_bracket(self.at) for side in (pair, pair.reversed))
+            return worse(side.epsilon_bracket(self.at) for side in sides)
+        return worse(side.delta_bracket(self.at) for side in sides)
 
 
 class Rule(ABC):

@@ -23,7 +23,7 @@ import numpy as np
 
 from dpverify.auditing.attacks.events import Linear, Trees
 from dpverify.auditing.sampling.drawing import Target
-from dpverify.auditing.search.judging import Finalist, Judging, Ledger, confirmed
+from dpverify.auditing.search.judging import Finalist, Judging, LevelShares, confirmed
 from dpverify.auditing.search.quick import (
     Look,
     Outcome,
@@ -82,7 +82,7 @@ class ExampleSearch(Search):
         self.claim = claim
         self.name = name
         self.hints = hints
-        self.ledger = Ledger(level)
+        self.ledger = LevelShares(level)
         self.first = int(np.clip(_GLANCES * samples / examples, _FEWEST, _MOST))
         self.most = max(samples // _ONE_PAIR, 2 * self.first)
         self.left_over = int(_LOOKING * samples)

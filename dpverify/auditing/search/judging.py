@@ -33,10 +33,10 @@ _TRIES = 3  # blocks that may confirm a refutation, each twice as large
 
 
 @dataclass(slots=True)
-class Ledger:
+class LevelShares:
     """Hands out shares of a level; the sum of all, the last one included, stays below it.
 
-    >>> ledger = Ledger(0.01)
+    >>> ledger = LevelShares(0.01)
     >>> shares = [ledger.next() for _ in range(1000)]
     >>> sum(shares) + ledger.last < 0.01
     True

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import dpverify as dpv
 from dpverify.auditing import audit
 from dpverify.auditing.sampling.processes import Stopped
-from dpverify.auditing.search.judging import Ledger, completed
+from dpverify.auditing.search.judging import LevelShares, completed
 from dpverify.errors import InvalidParameter
 
 INTERRUPT = Stopped(why="interrupt", reason="interrupted")
@@ -19,7 +19,7 @@ FAILURE = Stopped(why="failure", reason="there was not enough memory")
 
 
 def test_shares_by_hand() -> None:
-    ledger = Ledger(1e-6)
+    ledger = LevelShares(1e-6)
     assert ledger.next() == pytest.approx(3e-6 / math.pi**2, rel=1e-12)
     assert ledger.next() == pytest.approx(3e-6 / (4 * math.pi**2), rel=1e-12)
     assert ledger.last == 5e-7
@@ -27,7 +27,7 @@ def test_shares_by_hand() -> None:
 
 @given(st.floats(1e-12, 0.5), st.integers(1, 3_000))
 def test_the_sum_stays_below_the_level(level: float, tests: int) -> None:
-    ledger = Ledger(level)
+    ledger = LevelShares(level)
     total = sum((Fraction(ledger.next()) for _ in range(tests)), Fraction(ledger.last))
     assert total < Fraction(level)
 

@@ -1,0 +1,289 @@
+"""`dpverify ledger`: a budget in a file, spent from before each release.
+
+Exit code of `spend`: 0 granted and charged, 1 the budget does not allow it and nothing was
+charged, 2 misuse.
+"""
+
+import csv
+import json as jsonlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+from rich.table import Table
+
+from dpverify.accounting.accountant import Accountant
+from dpverify.cli.expression import parse
+from dpverify.cli.options import claim_of
+from dpverify.cli.output import (
+    Json,
+    check_output,
+    command_line,
+    console,
+    number,
+    number_option,
+    print_json,
+)
+from dpverify.errors import BudgetExceeded, InvalidParameter
+from dpverify.ledger.entries import Entry, Status
+from dpverify.ledger.ledger import Ledger, entries_of
+from dpverify.ledger.subjects import Requested
+from dpverify.ledger.words import amounts_in_words, budget_in_words
+from dpverify.neighbors import Relation
+from dpverify.plain import fields_of
+
+group = typer.Typer(
+    help="A budget in a file: open it once, spend from it before each release.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+_REFUSED = 1
+
+File: TypeAlias = Annotated[Path, typer.Argument(help="The ledger, such as budget.ledger.")]
+Dataset: TypeAlias = Annotated[
+    str | None, typer.Option(help="Whose budget; may be left out where the file has one.")
+]
+User: TypeAlias = Annotated[str | None, typer.Option(help="Who asks; the login name by default.")]
+
+
+@group.command(
+    "open",
+    epilog="Example: dpverify ledger open budget.ledger --epsilon 3 --delta 1e-6 "
+    "--relation add-remove",
+)
+def open_ledger(
+    file: File,
+    relation: Annotated[str, typer.Option(help="Neighboring relation: add-remove or replace-one.")],
+    epsilon: Annotated[float | None, number_option("The budget's ε.")] = None,
+    delta: Annotated[float, number_option("The budget's δ.")] = 0.0,
+    rho: Annotated[float | None, number_option("A budget of zCDP, instead.")] = None,
+    mu: Annotated[float | None, number_option("A budget of Gaussian DP, instead.")] = None,
+    order: Annotated[float | None, number_option("Rényi order at which ε is the budget.")] = None,
+    dataset: Annotated[str, typer.Option(help="Whose budget.")] = "main",
+    by: Annotated[
+        str | None, typer.Option(help="How to charge: gaussian, renyi or basic, for ε and δ.")
+    ] = None,
+    orders: Annotated[str | None, typer.Option(help="Rényi orders, such as 8,16,32.")] = None,
+    leak_share: Annotated[
+        float | None, number_option("Share of δ for requests with a δ of their own.")
+    ] = None,
+    plan: Annotated[
+        str | None, typer.Option(help="All that may be requested, fixed now: parts joined by +.")
+    ] = None,
+    user: User = None,
+    json: Json = False,
+) -> None:
+    """Set a budget for a dataset, in a new file or in one that has others."""
+    budget = claim_of(epsilon, delta, rho, mu, order)
+    if budget is None:
+        raise InvalidParameter("epsilon=None must be given, or rho or mu: a budget")
+    neighbors = Relation.parse(relation)
+    ledger = Ledger.open(
+        file,
+        budget=budget,
+        relation=neighbors,
+        dataset=dataset,
+        by=by,  # type: ignore[arg-type]  # checked there
+        orders=None if orders is None else [number(text) for text in orders.split(",")],
+        leak_share=leak_share,
+        plan=None if plan is None else _accountant(plan, neighbors),
+        user=user,
+    )
+    _tell(ledger, ledger.statuses(), [ledger.status(dataset)], as_json=json)
+
+
+@group.command(
+    epilog='Example: dpverify ledger spend budget.ledger "gaussian(sigma=50)" --label "mean age"'
+)
+def spend(
+    file: File,
+    expression: Annotated[
+        str, typer.Argument(help="What is about to run, e.g. gaussian(sigma=50)*10.")
+    ],
+    dataset: Dataset = None,
+    label: Annotated[str, typer.Option(help="What it is for.")] = "",
+    user: User = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say whether it fits.")] = False,
+    json: Json = False,
+) -> None:
+    """Charge a request before it runs: exit 0 if granted, 1 if the budget does not allow it."""
+    ledger = Ledger(file)
+    mechanism, times = _requested(expression, ledger.filter(dataset).relation)
+    if dry_run:
+        granted, entry, why = ledger.fits(mechanism, times=times, dataset=dataset), None, ""
+    else:
+        granted, entry, why = _spent(ledger, mechanism, times, dataset, label, user)
+    if json:
+        told = None if entry is None else fields_of(entry)
+        print_json({"version": 1, "granted": granted, "charged": told, "reason": why})
+    else:
+        console().print(_sentence(expression, entry, granted, why), markup=False)
+    if not granted:
+        raise typer.Exit(_REFUSED)
+
+
+def _spent(
+    ledger: Ledger,
+    mechanism: Requested,
+    times: int,
+    dataset: str | None,
+    label: str,
+    user: str | None,
+) -> tuple[bool, Entry | None, str]:
+    try:
+        receipt = ledger.spend(mechanism, times=times, dataset=dataset, label=label, user=user)
+    except BudgetExceeded as error:
+        return False, None, str(error)
+    return True, receipt.entry, ""
+
+
+def _sentence(expression: str, entry: Entry | None, granted: bool, why: str) -> str:  # noqa: FBT001
+    if entry is not None:
+        return (
+            f"granted: entry {entry.seq}, {expression} for {entry.dataset}; "
+            f"{100 * entry.share:.4g} % of the budget is spent"
+        )
+    if granted:
+        return f"fits: {expression}; nothing was charged"
+    return f"refused: {why}" if why else f"does not fit: {expression}"
+
+
+@group.command(epilog="Example: dpverify ledger status budget.ledger")
+def status(file: File, dataset: Dataset = None, json: Json = False) -> None:
+    """Check the whole file, and show how the budgets stand."""
+    ledger = Ledger(file)
+    every = ledger.statuses()
+    chosen = every if dataset is None else [ledger.status(dataset)]
+    _tell(ledger, every, chosen, as_json=json)
+
+
+@group.command(epilog="Example: dpverify ledger history budget.ledger --dataset main")
+def history(file: File, dataset: Dataset = None, json: Json = False) -> None:
+    """Check the whole file, and show every entry."""
+    entries = Ledger(file).history(dataset)
+    if json:
+        print_json({"version": 1, "entries": [fields_of(entry) for entry in entries]})
+        return
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("entry", "time", "dataset", "user", "label", "request", "spent"):
+        grid.add_column(name, justify="right" if name in {"entry", "spent"} else "left")
+    for entry in entries:
+        what = entry.mechanism if entry.times <= 1 else f"{entry.times:,} × {entry.mechanism}"
+        cells = (entry.time[:19], entry.dataset, entry.user, entry.label, what or "budget opened")
+        grid.add_row(str(entry.seq), *cells, f"{100 * entry.share:.4g} %")
+    console().print(grid)
+
+
+@group.command(epilog="Example: dpverify ledger export budget.ledger page.html")
+def export(
+    file: File,
+    output: Annotated[Path, typer.Argument(help="Where to: .html, .json or .csv.")],
+    json: Json = False,
+) -> None:
+    """Check the whole file, and write it as a page, as JSON with hashes, or as a table."""
+    kind = output.suffix.lower()
+    if kind not in {".html", ".json", ".csv"}:
+        raise InvalidParameter(f"output={str(output)!r} must end in .html, .json or .csv")
+    if output.exists() and output.samefile(file):
+        raise InvalidParameter(f"output={str(output)!r} must not be the ledger itself")
+    check_output("output", output)
+    ledger = Ledger(file)
+    if kind == ".html":
+        _page(ledger, output)
+    elif kind == ".json":
+        told = _answer(ledger, ledger.statuses()) | {"entries": list(entries_of(ledger))}
+        output.write_text(jsonlib.dumps(told, indent=1, ensure_ascii=False), encoding="utf-8")
+    else:
+        _table(ledger, output)
+    if json:
+        print_json({"version": 1, "output": str(output), "entries": len(ledger.history())})
+    else:
+        console().print(f"written: {output}", markup=False)
+
+
+def _page(ledger: Ledger, output: Path) -> None:
+    # Slow to import, and needed for pages only.
+    from dpverify.reporting.page import write_page  # noqa: PLC0415
+    from dpverify.reporting.pages.ledger import ledger_page  # noqa: PLC0415
+
+    statuses = ledger.statuses()
+    page = ledger_page(
+        statuses, ledger.history(), command=command_line(), data=_answer(ledger, statuses)
+    )
+    write_page(page, output)
+
+
+def _table(ledger: Ledger, output: Path) -> None:
+    with output.open("w", encoding="utf-8", newline="") as sink:
+        writer = csv.writer(sink)
+        writer.writerow([name for name in Entry.__slots__ if name != "charge"] + ["charge"])
+        for entry in ledger.history():
+            told = fields_of(entry)
+            charge = "; ".join(f"{name}={amount}" for name, amount in told.pop("charge").items())
+            writer.writerow([*map(_cell, told.values()), charge])
+
+
+def _cell(value: object) -> object:
+    """A text that no spreadsheet takes for a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@"} else value
+
+
+def _accountant(expression: str, relation: Relation) -> Accountant:
+    made = Accountant(relation=relation)
+    for part, times in parse(expression):
+        made = made.compose(part, times=times)
+    return made
+
+
+def _requested(expression: str, relation: Relation) -> tuple[Requested, int]:
+    """What the expression lists: one part and how often, or several as one accountant."""
+    parts = parse(expression)
+    return parts[0] if len(parts) == 1 else (_accountant(expression, relation), 1)
+
+
+def _answer(ledger: Ledger, statuses: Iterable[Status]) -> dict[str, Any]:
+    return {
+        "version": 1,
+        "file": str(ledger.path),
+        "datasets": [status.to_dict() for status in statuses],
+        "head": ledger.head,
+    }
+
+
+def _tell(
+    ledger: Ledger,
+    every: tuple[Status, ...],
+    chosen: Iterable[Status],
+    *,
+    as_json: bool,
+) -> None:
+    if as_json:
+        print_json(_answer(ledger, chosen))
+        return
+    screen = console()
+    for status in chosen:
+        screen.print(
+            f"[bold]{_escaped(status.dataset)}[/bold]: {100 * status.share:.4g} % of "
+            f"{budget_in_words(status.budget)} ({status.relation.value}) spent, "
+            f"requests: {status.requests:,}"
+        )
+        for line in _details(status):
+            screen.print(f"  {line}", markup=False, style="dim")
+    total = sum(status.requests + 1 for status in every)
+    screen.print(f"whole file checked, entries: {total:,}; last hash {ledger.head[:16]}…")
+
+
+def _details(status: Status) -> list[str]:
+    lines = []
+    if status.theorem is not None:
+        lines.append(f"charged: {amounts_in_words(status.spent)} [{status.theorem.name}]")
+    if status.needed is not None:
+        lines.append(f"a budget that would have sufficed: {budget_in_words(status.needed)}")
+    if status.least_sigma is not None:
+        lines.append(f"least noise that still fits: gaussian(sigma={status.least_sigma:.6g})")
+    return lines
+
+
+def _escaped(text: str) -> str:
+    return text.replace("[", "\\[")

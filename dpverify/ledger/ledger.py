@@ -1,0 +1,382 @@
+"""A budget that lives in a file: opened once, spent from by many, never above what was set."""
+
+import datetime as dt
+import getpass
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar, overload
+
+from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.parts import brief
+from dpverify.errors import (
+    BudgetExceeded,
+    InvalidParameter,
+    LedgerDamaged,
+    NotSupported,
+    as_count,
+)
+from dpverify.guarantees import Bracket, Guarantee, from_dict, to_dict
+from dpverify.ledger.amounts import Amounts, added, read, written
+from dpverify.ledger.entries import Entry, Status
+from dpverify.ledger.filters import Filter
+from dpverify.ledger.guards import guarded
+from dpverify.ledger.plans import RequestPlan
+from dpverify.ledger.schemes import By, Scheme
+from dpverify.ledger.store import Store, StoredEntry, Transaction
+from dpverify.ledger.subjects import Requested
+from dpverify.mechanisms import Gaussian
+from dpverify.neighbors import Relation
+
+T = TypeVar("T")
+_UNSTEADY = dt.timedelta(seconds=1)  # that a clock may be set back and is not worth a word
+
+
+def now() -> dt.datetime:
+    """The time of an entry."""
+    return dt.datetime.now(dt.UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt(AbstractContextManager["Receipt"]):
+    """A request that was granted: it is charged, whatever happens next.
+
+    As `with ledger.spend(mechanism): …` it says what the budget is spent for. Leaving the block,
+    by an exception too, gives nothing back: something may have been released by then.
+    """
+
+    entry: Entry
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        del kind, error, where
+
+
+class Ledger:
+    """The budgets of one file, by dataset; all that is spent from them is written there first.
+
+    Several processes may use the file at once. See `dpverify/ledger/store.py` for what it
+    survives, and `Filter` for how requests are charged.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._store = Store(Path(path))
+        with self._store.reading() as seen:
+            seen.last()
+
+    @property
+    def path(self) -> Path:
+        return self._store.path
+
+    @classmethod
+    def open(  # noqa: PLR0913  # all that a budget is
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        budget: Guarantee,
+        relation: Relation,
+        dataset: str = "main",
+        by: By | None = None,
+        orders: Iterable[float] | None = None,
+        leak_share: float | None = None,
+        plan: Accountant | None = None,
+        user: str | None = None,
+    ) -> "Ledger":
+        """Set a budget for a dataset, in a new file or beside those of other datasets."""
+        orders = None if orders is None else tuple(orders)
+        made = Filter(budget, relation, by=by, orders=orders, leak_share=leak_share, plan=plan)
+        dataset = _name("dataset", dataset)
+        store = Store(Path(path))
+        told = {
+            "kind": "open",
+            "budget": to_dict(budget),
+            "relation": made.relation.value,
+            "options": {"by": by, "orders": orders, "leak_share": leak_share},
+            "scheme": None if made.scheme is None else made.scheme.to_dict(),
+            "user": _user(user),
+        }
+        store.create()
+        with store.writing() as held:
+            if dataset in held.datasets():
+                raise InvalidParameter(f"dataset={dataset!r} must be new: it has a budget already")
+            held.append(dataset, told | {"time": _time(held)})
+        return cls(path)
+
+    def spend(
+        self,
+        mechanism: Requested,
+        *,
+        times: int = 1,
+        dataset: str | None = None,
+        label: str = "",
+        user: str | None = None,
+    ) -> Receipt:
+        """Charge a mechanism before it runs; raise `BudgetExceeded` if it does not fit.
+
+        The charge is on disk when this returns.
+        """
+        times = as_count("times", times)
+        with self._store.writing() as held:
+            name = _chosen(held, dataset)
+            state = _state(held, name)
+            before = state.spent
+            decided = state.scheme
+            if not state.request(mechanism, times=times):
+                raise BudgetExceeded(
+                    f"mechanism={_shown(mechanism)} must fit what is left of the budget of "
+                    f"dataset={name!r}: {100 * state.share:.4g} % of it is spent"
+                )
+            scheme = state.scheme
+            told = {
+                "kind": "spend",
+                "time": _time(held),
+                "user": _user(user),
+                "label": str(label),
+                "mechanism": _shown(mechanism),
+                "times": times,
+                "charge": written(_difference(before, state.spent)),
+                "spent": written(state.spent),
+                "share": state.share,
+                "scheme": scheme.to_dict() if decided is None and scheme is not None else None,
+            }
+            row = held.append(name, told)
+        return Receipt(Entry.of(row))
+
+    def request(self, mechanism: Requested, **options: Any) -> bool:  # noqa: ANN401  # of spend
+        """True, and charged, if a mechanism still fits, else False; options as of `spend`."""
+        try:
+            self.spend(mechanism, **options)
+        except BudgetExceeded:
+            return False
+        return True
+
+    def fits(self, mechanism: Requested, *, times: int = 1, dataset: str | None = None) -> bool:
+        """What `request` would answer; nothing is charged."""
+        return self.filter(dataset).fits(mechanism, times=times)
+
+    def filter(self, dataset: str | None = None) -> Filter:
+        """A copy of a dataset's budget as it stands, to ask what would fit."""
+        with self._store.reading() as seen:
+            return _state(seen, _chosen(seen, dataset))
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """The datasets that have a budget here."""
+        with self._store.reading() as seen:
+            return tuple(seen.datasets())
+
+    def status(self, dataset: str | None = None) -> Status:
+        """How the budget of a dataset stands; the whole file is checked first."""
+        rows = self._checked()
+        with self._store.reading() as seen:
+            name = _chosen(seen, dataset)
+        return _status(name, [row for row in rows if row.dataset == name])
+
+    def statuses(self) -> tuple[Status, ...]:
+        """How every budget stands; the whole file is checked first."""
+        by_name: dict[str, list[StoredEntry]] = {}
+        for row in self._checked():
+            by_name.setdefault(row.dataset, []).append(row)
+        return tuple(_status(name, rows) for name, rows in by_name.items())
+
+    def history(self, dataset: str | None = None) -> tuple[Entry, ...]:
+        """Every entry, or those of one dataset, in order; the whole file is checked first."""
+        found = tuple(map(Entry.of, self._checked()))
+        if dataset is not None and dataset not in {entry.dataset for entry in found}:
+            raise InvalidParameter(f"dataset={dataset!r} must have a budget here")
+        return tuple(entry for entry in found if dataset in {None, entry.dataset})
+
+    def verify(self) -> str:
+        """Check every page, hash and sum of the file; return the hash of its last entry.
+
+        Who keeps that hash elsewhere can tell later that nothing before it was changed.
+        """
+        rows = self._checked()
+        return rows[-1].hash
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry; only that one is checked."""
+        with self._store.reading() as seen:
+            last = seen.last()
+            return seen.head[1] if last is None else last.hash
+
+    def _checked(self) -> list[StoredEntry]:
+        with self._store.reading() as seen:
+            seen.check_pages()
+            rows = list(seen.rows())
+        _check_sums(rows)
+        return rows
+
+    @overload
+    def guard(self, thing: T, /) -> T: ...
+    @overload
+    def guard(self, /, *, charge: Requested, **options: Any) -> Callable[[T], T]: ...  # noqa: ANN401
+    def guard(self, thing: Any = None, /, **options: Any) -> Any:  # what it is given
+        """A mechanism, an estimator or a function that charges this ledger before it runs.
+
+        - of a mechanism (`sample`): each draw is charged;
+        - of an estimator (`fit`): its declared budget is charged, before it sees any data;
+        - of a function, as `@ledger.guard(charge=mechanism)`: each call charges that mechanism.
+
+        Classes may be guarded, too. Options: charge, times, dataset, label, user.
+        """
+        if thing is None:
+            return lambda later: guarded(self, later, **options)
+        return guarded(self, thing, **options)
+
+
+def _name(what: str, value: object) -> str:
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise InvalidParameter(f"{what}={value!r} must be a name of printable characters")
+    return value
+
+
+def _user(user: str | None) -> str:
+    if user is not None:
+        return _name("user", user)
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no name for this number
+        return str(os.getuid())
+
+
+def _shown(mechanism: Requested) -> str:
+    if isinstance(mechanism, Accountant):
+        text = " + ".join(f"{part.times} × {part.label}" for part in mechanism.parts)
+    else:
+        text = brief(mechanism)
+    return text if len(text) <= 400 else f"{text[:400]}…"
+
+
+def _time(held: Transaction) -> str:
+    """The time of a new entry: never before that of the last one."""
+    last = held.last()
+    current = now()
+    if last is None:
+        return current.isoformat(timespec="microseconds")
+    before = dt.datetime.fromisoformat(last.told["time"])
+    if current < before - _UNSTEADY:
+        raise InvalidParameter(
+            f"clock={current.isoformat(timespec='seconds')} must not be before the last entry, "
+            f"{before.isoformat(timespec='seconds')}: it went backwards"
+        )
+    return max(current, before).isoformat(timespec="microseconds")
+
+
+def _chosen(seen: Transaction, dataset: str | None) -> str:
+    """The dataset that is meant; it may go without saying where there is one."""
+    names = seen.datasets()
+    if dataset is None and len(names) == 1:
+        return names[0]
+    if dataset not in names:
+        listed = ", ".join(names) or "none"
+        raise InvalidParameter(f"dataset={dataset!r} must be one that has a budget here: {listed}")
+    return str(dataset)
+
+
+def _state(seen: Transaction, dataset: str) -> Filter:
+    """The filter of a dataset as its last entry left it."""
+    seen.last()
+    rows = seen.ends(dataset)
+    return _resumed([row.told for row in rows])
+
+
+def _resumed(entries: list[dict[str, Any]]) -> Filter:
+    """The filter after these entries: the first two, and the last."""
+    opened, *later = entries
+    with _as_written():
+        budget, relation = from_dict(opened["budget"]), Relation.parse(opened["relation"])
+        if isinstance(budget, Bracket):
+            raise TypeError("a budget must be a guarantee")
+        told = opened["scheme"] or (later[0]["scheme"] if later else None)
+        if told is None:
+            return Filter(budget, relation, **opened["options"])
+        scheme = _scheme(told)
+        spent = read(later[-1]["spent"]) if later else scheme.start
+        return Filter.resumed(budget, relation, scheme, spent)
+
+
+def _scheme(told: dict[str, Any]) -> Scheme | RequestPlan:
+    kind: type[Scheme | RequestPlan] = RequestPlan if told["by"] == "plan" else Scheme
+    return kind.from_dict(told)
+
+
+@contextmanager
+def _as_written() -> Iterator[None]:
+    """What an entry lacks, in a sentence."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, InvalidParameter) as error:
+        raise LedgerDamaged(f"entries must be as they were written: {error}") from None
+
+
+def _difference(before: Amounts, after: Amounts) -> Amounts:
+    """What was added to each amount, where something was."""
+    return {
+        name: amount - before.get(name, Fraction())
+        for name, amount in after.items()
+        if amount != before.get(name, Fraction())
+    }
+
+
+def _check_sums(rows: Iterable[StoredEntry]) -> None:
+    """Raise unless every total is the one before plus the charge, and keeps the budget."""
+    states: dict[str, tuple[Scheme | RequestPlan | None, Amounts]] = {}
+    for row in rows:
+        told = row.told
+        if row.dataset not in states:
+            opened = _resumed([told])
+            states[row.dataset] = opened.scheme, opened.spent
+            continue
+        scheme, before = states[row.dataset]
+        with _as_written():
+            scheme = scheme or _scheme(told["scheme"])
+            charge, spent = read(told["charge"]), read(told["spent"])
+            fits = scheme.fits(spent)
+        for name, amount in spent.items():
+            total = added(before.get(name, Fraction()), charge.get(name, Fraction()))
+            if total != amount:
+                raise LedgerDamaged(f"entry={row.seq} must add up: {name}={amount} is not {total}")
+        if not fits:
+            raise LedgerDamaged(f"entry={row.seq} must keep the budget, and does not")
+        states[row.dataset] = scheme, spent
+
+
+def _status(dataset: str, rows: list[StoredEntry]) -> Status:
+    told = [row.told for row in rows]
+    state = _resumed([*told[:2], *told[-1:]] if len(told) > 2 else told)
+    return Status(
+        dataset=dataset,
+        budget=state.budget,
+        relation=state.relation,
+        theorem=state.theorem,
+        requests=len(rows) - 1,
+        spent=state.spent,
+        share=state.share,
+        needed=state.least_budget(),
+        least_sigma=_least_sigma(state),
+        opened=told[0]["time"],
+        changed=told[-1]["time"],
+    )
+
+
+def _least_sigma(state: Filter) -> float | None:
+    try:
+        return state.remaining(Gaussian)
+    except NotSupported:
+        return None
+
+
+def entries_of(ledger: Ledger) -> Iterator[dict[str, Any]]:
+    """Every entry with its hash, as a third party needs them to check the chain."""
+    for row in ledger._checked():  # noqa: SLF001  # of this file
+        yield {"seq": row.seq, "dataset": row.dataset, "body": row.body, "hash": row.hash}

@@ -1,0 +1,254 @@
+"""The file of a ledger: entries that are only ever added, each with a hash of the one before.
+
+SQLite keeps it: a spender holds the write lock from before it reads what is left until what it
+spends is on disk, so that two never spend the same budget. A process that is killed, or a disk
+that is full, leaves the file as it was before its entry. The rollback journal (not the write-ahead
+log) is used: then a ledger is one file, and can be read where nothing can be written.
+
+The hashes show edits, by hand or by a failing disk: not those of someone who computes them anew.
+Whoever notes the last hash elsewhere (`status` shows it) can tell that, too.
+"""
+
+import contextlib
+import hashlib
+import json
+import os
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpverify.errors import InvalidParameter, LedgerDamaged
+
+VERSION = 1
+_APPLICATION = 0x6470764C  # "dpvL"
+_START = hashlib.sha256(b"dpverify ledger").hexdigest()
+_PATIENCE = 60.0  # seconds to wait for another spender
+_HEAD = "SELECT seq, hash FROM head"
+_ROWS = "SELECT seq, dataset, body, hash FROM entries"
+_SCHEMA = f"""
+PRAGMA application_id = {_APPLICATION};
+PRAGMA user_version = {VERSION};
+CREATE TABLE entries (
+    seq INTEGER PRIMARY KEY, dataset TEXT NOT NULL, body TEXT NOT NULL, hash TEXT NOT NULL
+);
+CREATE INDEX by_dataset ON entries (dataset, seq);
+CREATE TABLE head (seq INTEGER NOT NULL, hash TEXT NOT NULL);
+CREATE TRIGGER no_update BEFORE UPDATE ON entries
+    BEGIN SELECT RAISE(ABORT, 'entries are only ever added'); END;
+CREATE TRIGGER no_delete BEFORE DELETE ON entries
+    BEGIN SELECT RAISE(ABORT, 'entries are only ever added'); END;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEntry:
+    """One entry as it is stored."""
+
+    seq: int
+    dataset: str
+    body: str
+    hash: str
+
+    @classmethod
+    def of(cls, found: tuple[Any, ...]) -> "StoredEntry":
+        """The entry in a row; raise if its columns are not of their types."""
+        if tuple(map(type, found)) != (int, str, str, str):
+            raise LedgerDamaged(f"entry={found[0]!r} must be as it was written: its columns differ")
+        return cls(*found)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What the entry says."""
+        try:
+            found: dict[str, Any] = json.loads(self.body)
+        except ValueError:
+            raise LedgerDamaged(f"entry={self.seq} must be as it was written: no JSON") from None
+        return found
+
+
+def _linked(before: str, seq: int, dataset: str, body: str) -> str:
+    """The hash of an entry, given that of the one before."""
+    return hashlib.sha256(json.dumps([before, seq, dataset, body]).encode()).hexdigest()
+
+
+class Transaction:
+    """Entries as one reader or writer sees them: what others do meanwhile does not show."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._run = connection.execute
+
+    @property
+    def head(self) -> tuple[int, str]:
+        """Number and hash of the last entry."""
+        found = self._run(_HEAD).fetchall()
+        if [tuple(map(type, row)) for row in found] != [(int, str)]:
+            raise LedgerDamaged("head of the ledger must be one row as it was written")
+        seq, last = found[0]
+        return seq, last
+
+    def datasets(self) -> list[str]:
+        """Names in the order in which they were opened."""
+        query = "SELECT dataset FROM entries GROUP BY dataset ORDER BY MIN(seq)"
+        return [str(name) for (name,) in self._run(query)]
+
+    def ends(self, dataset: str) -> list[StoredEntry]:
+        """The first two entries of a dataset and its last, each checked against its hash."""
+        first = self._run(f"{_ROWS} WHERE dataset = ? ORDER BY seq LIMIT 2", (dataset,)).fetchall()
+        last = self._run(f"{_ROWS} WHERE dataset = ? ORDER BY seq DESC LIMIT 1", (dataset,))
+        rows = [StoredEntry.of(row) for row in dict.fromkeys([*first, *last.fetchall()])]
+        for row in rows:
+            self._check(row)
+        return rows
+
+    def last(self) -> StoredEntry | None:
+        """The last entry of all, checked."""
+        seq, found = self.head
+        rows = [StoredEntry.of(row) for row in self._run(f"{_ROWS} ORDER BY seq DESC LIMIT 1")]
+        if not rows and seq == 0:
+            return None
+        if not rows or (rows[0].seq, rows[0].hash) != (seq, found):
+            raise LedgerDamaged(f"entry={seq} must be the last one: entries are missing, or added")
+        self._check(rows[0])
+        return rows[0]
+
+    def _check(self, row: StoredEntry) -> None:
+        query = "SELECT hash FROM entries WHERE seq = ?"
+        before = self._run(query, (row.seq - 1,)).fetchone() if row.seq > 1 else (_START,)
+        if before is None:
+            raise LedgerDamaged(f"entry={row.seq - 1} must be there: it is missing")
+        if _linked(str(before[0]), row.seq, row.dataset, row.body) != row.hash:
+            raise LedgerDamaged(f"entry={row.seq} must be as it was written: its hash differs")
+
+    def rows(self) -> Iterator[StoredEntry]:
+        """Every entry in order, each checked against the one before; then the head."""
+        before, seq = _START, 0
+        for found in self._run(f"{_ROWS} ORDER BY seq"):
+            row, seq = StoredEntry.of(found), seq + 1
+            if row.seq != seq:
+                raise LedgerDamaged(f"entry={seq} must be there: it is missing")
+            if _linked(before, seq, row.dataset, row.body) != row.hash:
+                raise LedgerDamaged(f"entry={seq} must be as it was written: its hash differs")
+            before = row.hash
+            yield row
+        if self.head != (seq, before):
+            raise LedgerDamaged(f"entry={seq} must be the last one: entries are missing, or added")
+
+    def append(self, dataset: str, told: dict[str, Any]) -> StoredEntry:
+        """Add an entry after the last one."""
+        seq, before = self.head
+        body = json.dumps(told, ensure_ascii=False, allow_nan=False, sort_keys=True)
+        row = StoredEntry(seq + 1, dataset, body, _linked(before, seq + 1, dataset, body))
+        self._run("INSERT INTO entries VALUES (?, ?, ?, ?)", (row.seq, dataset, body, row.hash))
+        self._run("UPDATE head SET seq = ?, hash = ?", (row.seq, row.hash))
+        return row
+
+    def check_pages(self) -> None:
+        """Raise if SQLite finds a page of the file torn."""
+        found = [str(text) for (text,) in self._run("PRAGMA integrity_check(1)")]
+        if found != ["ok"]:
+            raise LedgerDamaged(f"file must be whole: {' '.join(found[0].split())}")
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Where the entries are."""
+
+    path: Path
+
+    def create(self) -> None:
+        """Make the file, unless it is a ledger already."""
+        if self.path.exists() and self.path.stat().st_size:
+            return
+        if not self.path.parent.is_dir():
+            raise InvalidParameter(f"file={str(self.path)!r} must lie in a folder that exists")
+        with self._told(), self._connected("rwc") as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            with self._settled(connection):
+                known = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+                if not known:  # another process may have been quicker
+                    for statement in _statements():
+                        connection.execute(statement)
+                    connection.execute("INSERT INTO head VALUES (0, ?)", (_START,))
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """All entries as they are now.
+
+        Nothing is added. But what a killed writer left half done is undone first, where the file
+        may be written.
+        """
+        places = (self.path, self.path.resolve().parent)
+        mode = "rw" if all(os.access(place, os.W_OK) for place in places) else "ro"
+        with self._told(), self._connected(mode) as connection:
+            self._check_kind(connection)
+            connection.execute("BEGIN")
+            with self._settled(connection):
+                yield Transaction(connection)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """Hold the lock; what is appended is on disk when this ends, or nothing is."""
+        with self._told(), self._connected("rw") as connection:
+            self._check_kind(connection)
+            connection.execute("BEGIN IMMEDIATE")
+            with self._settled(connection):
+                yield Transaction(connection)
+
+    @contextlib.contextmanager
+    def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
+        if mode != "rwc" and not self.path.exists():
+            raise InvalidParameter(f"file={str(self.path)!r} must be a ledger: there is none")
+        where = f"{self.path.resolve().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(where, uri=True, timeout=_PATIENCE, isolation_level=None)
+        try:
+            connection.execute("PRAGMA synchronous = EXTRA")
+            yield connection
+        finally:
+            connection.close()
+
+    @contextlib.contextmanager
+    def _settled(self, connection: sqlite3.Connection) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+        connection.execute("COMMIT")
+
+    def _check_kind(self, connection: sqlite3.Connection) -> None:
+        (kind,) = connection.execute("PRAGMA application_id").fetchone()
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if kind != _APPLICATION:
+            raise LedgerDamaged(f"file={str(self.path)!r} must be a ledger of dpverify")
+        if version != VERSION:
+            raise LedgerDamaged(
+                f"version={version} of file={str(self.path)!r} must be {VERSION}, which this "
+                "dpverify reads"
+            )
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """What SQLite objects to, in a sentence."""
+        name = f"file={str(self.path)!r}"
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            why = str(error)
+            if "locked" in why or "busy" in why:
+                why = f"another process has held its lock for {_PATIENCE:.0f} seconds"
+            raise InvalidParameter(f"{name} must be usable as a ledger: {why}") from None
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            raise LedgerDamaged(f"{name} must be a ledger as it was written: {error}") from None
+
+
+def _statements() -> Iterator[str]:
+    """The statements of the schema, one at a time: a script would end the transaction."""
+    statement = ""
+    for line in _SCHEMA.strip().splitlines():
+        statement += f"{line}\n"
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""

@@ -1,0 +1,38 @@
+"""How budgets were spent over time."""
+
+import datetime as dt
+from typing import TYPE_CHECKING
+
+from dpverify.ledger.entries import Entry
+from dpverify.reporting.plots import _COLORS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_DAY = dt.timedelta(days=1)
+
+
+def budget_figure(entries: tuple[Entry, ...]) -> "Figure":
+    """Steps from 0 towards 1, one line a dataset."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
+
+    figure = Figure(figsize=(10.5, 4.4), layout="constrained")
+    axes = figure.subplots()
+    start, end = _moment(entries[0]), _moment(entries[-1])
+    for place, name in enumerate(dict.fromkeys(entry.dataset for entry in entries)):
+        own = [entry for entry in entries if entry.dataset == name]
+        days = [(moment - start) / _DAY for moment in (*map(_moment, own), end)]
+        shares = [*(entry.share for entry in own), own[-1].share]
+        color = _COLORS[place % len(_COLORS)]
+        axes.step(days, shares, where="post", label=name, color=color)
+    axes.axhline(1.0, color="black", linestyle="--", linewidth=1.0)
+    axes.set_ylim(0.0, 1.05)
+    axes.set_xlabel(f"days since {start:%Y-%m-%d %H:%M} UTC")
+    axes.set_ylabel("share of the budget that is spent")
+    axes.set_title("Budgets over time")
+    axes.legend()
+    return figure
+
+
+def _moment(entry: Entry) -> dt.datetime:
+    return dt.datetime.fromisoformat(entry.time)
