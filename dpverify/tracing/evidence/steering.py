@@ -73,7 +73,7 @@ def _tie(law: TracedLaw, value: Any) -> Any:  # noqa: ANN401
 def reach_of(delta: float, base: TracedRun) -> float:
     """How far noise is moved, in scales: what lies beyond is rarer than δ.
 
-    Noise that was cut off is moved less far, to what is rarer than δ^0.8: near the cut there is what
+    Noise that was cut off is moved less far, to what is rarer than δ^0.8: near the cut is what
     cannot come out on the other side, which is charged by its probability and is no leak.
     """
     if not delta:
