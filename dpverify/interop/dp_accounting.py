@@ -7,14 +7,18 @@ from typing import Any
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.parts import Composable, gaussian_parts
-from dpverify.errors import NotSupported, as_between, as_count
+from dpverify.errors import NotSupported, as_between, as_count, as_positive
 from dpverify.guarantees import GaussianDP, ZeroConcentratedDP
 from dpverify.mechanisms import (
+    BestOf,
+    DiscreteLaplace,
     Gaussian,
+    GaussianMixture,
     Laplace,
     RandomizedResponse,
     Subsampled,
     SubsampledWithoutReplacement,
+    SubsampledWithReplacement,
 )
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair, GaussianPair
@@ -92,13 +96,44 @@ def _randomized_response(event: Any, relation: Relation) -> Composable:  # noqa:
 
 def _discrete_laplace(event: Any, relation: Relation) -> Composable:  # noqa: ANN401
     """Moved by 1, only the side of the step shows: randomized response with the same ratio."""
-    if event.sensitivity * _moves(relation) != 1:
-        raise NotSupported(
-            f"sensitivity={event.sensitivity!r} must be 1, under "
-            f"{Relation.ADD_REMOVE.value!r}, for discrete Laplace noise: no pair is known here for "
-            "other shifts"
-        )
-    return RandomizedResponse(epsilon=event.noise_parameter)
+    shift = as_count("sensitivity", event.sensitivity) * int(_moves(relation))
+    if shift == 1:
+        return RandomizedResponse(epsilon=event.noise_parameter)
+    least = math.nextafter(1.0 / as_positive("noise_parameter", event.noise_parameter), 0.0)
+    return DiscreteLaplace(scale=least, sensitivity=shift)
+
+
+def _truncated(event: Any, _: Relation) -> Composable:  # noqa: ANN401
+    """Poisson samples cut down to a size, of data with at most `dataset_size` records."""
+    return Subsampled(
+        Gaussian(sigma=event.noise_multiplier),
+        rate=event.sampling_probability,
+        at_most=event.truncated_batch_size,
+        population=event.dataset_size,
+    )
+
+
+def _with_replacement(event: Any, relation: Relation) -> Composable:  # noqa: ANN401
+    inner = _inner(event.event, moves=_moves(relation))
+    return SubsampledWithReplacement(
+        inner, batch=event.sample_size, population=event.source_dataset_size
+    )
+
+
+def _mixture(event: Any, _: Relation) -> Composable:  # noqa: ANN401
+    return GaussianMixture(
+        sigma=event.standard_deviation,
+        l2_sensitivities=tuple(event.sensitivities),
+        weights=tuple(event.sampling_probs),
+    )
+
+
+def _selected(event: Any, relation: Relation) -> Composable:  # noqa: ANN401
+    """A negative binomial number of runs: of shape 1 geometric, 0 logarithmic, ∞ Poisson."""
+    inner = _inner(event.event, moves=_moves(relation))
+    if event.shape == math.inf:
+        return BestOf(inner, runs="poisson", mean=event.mean)
+    return BestOf(inner, runs="negative binomial", mean=event.mean, shape=event.shape)
 
 
 def _poisson(event: Any, _: Relation) -> Composable:  # noqa: ANN401
@@ -166,15 +201,15 @@ _PARTS: dict[str, Callable[[Any, Relation], Composable]] = {
     "RandomizedResponseDpEvent": _randomized_response,
     "PoissonSampledDpEvent": _poisson,
     "SampledWithoutReplacementDpEvent": _batch,
+    "SampledWithReplacementDpEvent": _with_replacement,
+    "TruncatedSubsampledGaussianDpEvent": _truncated,
+    "MixtureOfGaussiansDpEvent": _mixture,
+    "RepeatAndSelectDpEvent": _selected,
     "SingleEpochTreeAggregationDpEvent": _tree,
     "ZCDpEvent": _zcdp,
 }
 
-_REFUSED = {  # and why: a line moves up to `_PARTS` with the mechanism that answers it
+_REFUSED = {  # and why
     "DpEvent": "an event without a kind says nothing",
     "UnsupportedDpEvent": "it stands for whatever was run, which nobody knows",
-    "SampledWithReplacementDpEvent": "no pair is known here for batches with replacement",
-    "TruncatedSubsampledGaussianDpEvent": "no pair is known here for Poisson batches cut to a size",
-    "MixtureOfGaussiansDpEvent": "no pair is known here for Gaussians of several shifts",
-    "RepeatAndSelectDpEvent": "no pair is known here for the best of a random number of runs",
 }
