@@ -4,7 +4,7 @@
         accountant.epsilon(1e-6)
 
 Long work asks `is_over` where it can stop with what it has, or calls `check`, which raises
-`OutOfTime` for the nearest loop above to catch.
+`DeadlinePassed` for the nearest loop above to catch.
 """
 
 import math
@@ -20,7 +20,7 @@ OUT_OF_TIME = "the time that was given ran out, which limits the width"
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
 
 
-class OutOfTime(Exception):  # never leaves the library
+class DeadlinePassed(Exception):  # never leaves the library
     """The limit passed in the middle of a step that has nothing to return yet."""
 
 
@@ -51,4 +51,4 @@ def is_over() -> bool:
 def check() -> None:
     """Raise if the limit has passed."""
     if is_over():
-        raise OutOfTime
+        raise DeadlinePassed

@@ -18,7 +18,7 @@ _MOST_STEPS = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class TrainingPlan:
     """Poisson batches of mean size `batch` out of `records`; of the next three one may be open."""
 
     records: int | None
@@ -96,7 +96,7 @@ class Plan:
         return Solved(plan, open_ones[0].replace("_", "-"), spent, budget, relation)
 
 
-def _run(start: Accountant, plan: Plan, noise: float) -> Accountant:
+def _run(start: Accountant, plan: TrainingPlan, noise: float) -> Accountant:
     return start.compose(plan.step(noise), times=plan.steps)
 
 
@@ -104,7 +104,7 @@ def _run(start: Accountant, plan: Plan, noise: float) -> Accountant:
 class Solved:
     """A plan within a budget."""
 
-    plan: Plan
+    plan: TrainingPlan
     found: str
     spent: Bracket
     budget: ApproxDP

@@ -19,8 +19,8 @@ from dpverify.errors import InvalidParameter, NotSupported, as_positive
 from dpverify.guarantees import End
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
-from dpverify.pairs.between import BetweenPair
-from dpverify.pairs.grid import GridLaw, GridPair
+from dpverify.pairs.estimated import EstimatedPair
+from dpverify.pairs.grid import GridLosses, GridPair
 
 _ROUNDING = 2.0**-48
 _LEAST = -690.0  # logarithm of the mass that may be cut off at the top
@@ -34,15 +34,15 @@ class LossDistribution:
     under add-remove; `added` that of the right over the left.
     """
 
-    removed: GridLaw
-    added: GridLaw
+    removed: GridLosses
+    added: GridLosses
     end: End
 
     @property
-    def pair(self) -> BetweenPair:
+    def pair(self) -> EstimatedPair:
         """As an accountant composes it: a bound in the direction in which it was rounded."""
         pair = GridPair(self.removed, self.added)
-        return BetweenPair(above=pair) if self.end is End.UPPER else BetweenPair(below=pair)
+        return EstimatedPair(above=pair) if self.end is End.UPPER else EstimatedPair(below=pair)
 
     def to_dp_accounting(self) -> Any:  # noqa: ANN401  # a PrivacyLossDistribution
         """The same as a `PrivacyLossDistribution` of dp_accounting, which must be installed."""
@@ -51,7 +51,7 @@ class LossDistribution:
             privacy_loss_distribution,
         )
 
-        def pmf(law: GridLaw) -> Any:  # noqa: ANN401
+        def pmf(law: GridLosses) -> Any:  # noqa: ANN401
             masses = {law.first + i: mass for i, mass in enumerate(law.masses) if mass > 0.0}
             upper = self.end is End.UPPER
             return pld_pmf.create_pmf(masses, float(law.step), float(law.infinity_mass), upper)
@@ -79,7 +79,7 @@ def loss_distribution(
     return LossDistribution(removed=removed, added=added, end=end)
 
 
-def _on_grid(pair: Pair, step: float, end: End) -> GridLaw:
+def _on_grid(pair: Pair, step: float, end: End) -> GridLosses:
     law, grid = pair.simplest.loss_law().cut(_LEAST, _LEAST), LossGrid(step, 0.0)
     # Tilted, so that of two lower laws the one that spreads out counts as the better one.
     tilt = Tilt(rate=1.0, log_scale=0.0)
@@ -93,14 +93,14 @@ def _on_grid(pair: Pair, step: float, end: End) -> GridLaw:
     # Nodes are known to `loss_error`, exponentials to a few units: P and x·Q both move that much.
     slack = 2.0 * found.loss_error + _ROUNDING * (1.0 + float(abs(losses).max()))
     masses = tilted * np.exp(-losses) * (1.0 + sign * slack)
-    return GridLaw(
+    return GridLosses(
         step=step, first=found.first, masses=tuple(masses.tolist()), infinity_mass=infinity
     )
 
 
 def from_loss_distribution(
     *given: Any,  # noqa: ANN401  # LossDistributions, or dp_accounting's
-) -> BetweenPair:
+) -> EstimatedPair:
     """The pair of a mechanism whose losses these distributions bound: one, or one from each side.
 
     A `PrivacyLossDistribution` of dp_accounting that is a pessimistic estimate bounds from above,
@@ -109,7 +109,7 @@ def from_loss_distribution(
     """
     if not given:
         raise InvalidParameter("given=() must be one or two privacy-loss distributions")
-    found = BetweenPair()
+    found = EstimatedPair()
     for each in given:
         read = each if isinstance(each, LossDistribution) else _read(each)
         side = "above" if read.end is End.UPPER else "below"
@@ -134,9 +134,9 @@ def _read(foreign: Any) -> LossDistribution:  # noqa: ANN401
     )
 
 
-def _law(pmf: Any) -> GridLaw:  # noqa: ANN401
+def _law(pmf: Any) -> GridLosses:  # noqa: ANN401
     dense = pmf.to_dense_pmf() if hasattr(pmf, "to_dense_pmf") else pmf
-    return GridLaw(
+    return GridLosses(
         step=float(dense._discretization),  # noqa: SLF001
         first=int(dense._lower_loss),  # noqa: SLF001
         masses=dense._probs,  # noqa: SLF001

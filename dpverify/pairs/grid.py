@@ -20,7 +20,7 @@ _MOST_NODES = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GridLaw:
+class GridLosses:
     """Masses at the losses (first + i)·step, and the mass at loss ∞."""
 
     step: float
@@ -52,13 +52,13 @@ class GridLaw:
 class GridPair(Pair):
     """The pair of two grid laws: losses of left over right, and of right over left."""
 
-    forward: GridLaw
-    backward: GridLaw
+    forward: GridLosses
+    backward: GridLosses
 
     def __post_init__(self) -> None:
         for name in ("forward", "backward"):
-            if not isinstance(getattr(self, name), GridLaw):
-                raise InvalidParameter(f"{name}={getattr(self, name)!r} must be a GridLaw")
+            if not isinstance(getattr(self, name), GridLosses):
+                raise InvalidParameter(f"{name}={getattr(self, name)!r} must be a GridLosses")
 
     @property
     def reversed(self) -> "GridPair":

@@ -8,8 +8,8 @@ import pytest
 import dpverify as dpv
 from dpverify.guarantees import End
 from dpverify.interop import from_loss_distribution, loss_distribution
-from dpverify.pairs.between import ONE_SIDED, BetweenPair
-from dpverify.pairs.grid import GridLaw, GridPair
+from dpverify.pairs.estimated import ONE_SIDED, EstimatedPair
+from dpverify.pairs.grid import GridLosses, GridPair
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 SUBJECTS = [
@@ -27,7 +27,7 @@ def spent(subject: Any, times: int, relation: dpv.Relation) -> dpv.Accountant:  
 
 def test_a_grid_by_hand() -> None:
     """Randomized response with e^ε = 3 on the grid of its own loss."""
-    law = GridLaw(step=math.log(3), first=-1, masses=(0.25, 0.0, 0.75))
+    law = GridLosses(step=math.log(3), first=-1, masses=(0.25, 0.0, 0.75))
     pair = GridPair(law, law)
     assert pair.delta(0.0) == pytest.approx(0.5, rel=1e-15)
     assert pair.delta(math.log(2)) == pytest.approx(0.25, rel=1e-15)
@@ -59,7 +59,7 @@ def test_both_ends_hold_what_they_bound(subject: Any, relation: dpv.Relation, ti
 def test_one_side_says_so() -> None:
     pair = loss_distribution(dpv.Gaussian(sigma=1.0), relation=ADD, step=0.01, end=End.UPPER).pair
     assert ONE_SIDED in spent(pair, 1, ADD).epsilon(1e-3).assumes
-    assert isinstance(pair, BetweenPair)
+    assert isinstance(pair, EstimatedPair)
     assert dpv.Accountant.from_json(spent(pair, 3, ADD).to_json()) == spent(pair, 3, ADD)
 
 
@@ -88,11 +88,11 @@ def test_through_dp_accounting_and_back() -> None:
     [
         (from_loss_distribution, "must be one or two"),
         (lambda: from_loss_distribution(3), "given=3 must be a LossDistribution"),
-        (lambda: BetweenPair(above=3), "above=3 must be a Pair"),  # type: ignore[arg-type]
-        (lambda: GridLaw(step=0, first=0, masses=(1.0,)), "step=0 must be positive"),
-        (lambda: GridLaw(step=1, first=0, masses=(0.7, 0.7)), "masses must add up to at most 1"),
-        (lambda: GridLaw(step=1, first=0, masses=()), "masses must be a list"),
-        (lambda: GridLaw(step=1, first=0.5, masses=(1.0,)), "first=0.5 must be"),  # type: ignore[arg-type]
+        (lambda: EstimatedPair(above=3), "above=3 must be a Pair"),  # type: ignore[arg-type]
+        (lambda: GridLosses(step=0, first=0, masses=(1.0,)), "step=0 must be positive"),
+        (lambda: GridLosses(step=1, first=0, masses=(0.7, 0.7)), "masses must add up to at most 1"),
+        (lambda: GridLosses(step=1, first=0, masses=()), "masses must be a list"),
+        (lambda: GridLosses(step=1, first=0.5, masses=(1.0,)), "first=0.5 must be"),  # type: ignore[arg-type]
         (
             lambda: loss_distribution(dpv.PureDP(1.0), relation=ADD, step=0.1, end="up"),  # type: ignore[arg-type]
             "end='up' must be End.UPPER",

@@ -86,7 +86,7 @@ def refine(
                 continue
             if limit:
                 return Refined(lower, upper, limit)
-    except deadline.OutOfTime:
+    except deadline.DeadlinePassed:
         return Refined(lower, upper, deadline.OUT_OF_TIME)
     return Refined(lower, upper, NO_PROGRESS)
 

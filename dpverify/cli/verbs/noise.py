@@ -10,7 +10,7 @@ import typer
 from dpverify.accounting.calibration import Calibration, Factory, calibration
 from dpverify.accounting.comparison import plain
 from dpverify.accounting.parts import Composable
-from dpverify.cli.dp_sgd import Plan
+from dpverify.cli.dp_sgd import TrainingPlan
 from dpverify.cli.output import Json, console, count_option, number_option, print_json, progress
 from dpverify.errors import InvalidParameter, check_between
 from dpverify.guarantees import ApproxDP
@@ -58,7 +58,7 @@ def noise(
     For dp-sgd, one of --noise-multiplier, --batch and --epochs is left out, and found.
     """
     if mechanism is Kind.DP_SGD:
-        plan = Plan(
+        plan = TrainingPlan(
             records=records,
             batch=batch,
             epochs=epochs,

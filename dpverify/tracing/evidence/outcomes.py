@@ -14,7 +14,7 @@ from dpverify.pairs.base import Pair
 from dpverify.pairs.finite import FinitePair
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.tracing.evidence.releases import ROUNDING, Item, Release
-from dpverify.tracing.recording.events import Coin, Largest, Odds, Paid
+from dpverify.tracing.recording.events import Coin, LargestOf, Odds, Paid
 from dpverify.tracing.recording.laws import NOTHING, Cost, as_fraction, coin, softmax
 from dpverify.tracing.recording.places import Place
 
@@ -152,7 +152,7 @@ def _normalized(weights: Floats) -> list[arb]:
         return [part / whole for part in parts]
 
 
-def largest(chosen: Largest) -> Item:
+def largest(chosen: LargestOf) -> Item:
     """Gumbel noise: exactly the softmax. Else the spread of the shifts bounds the loss."""
     if chosen.law.name == "gumbel":
         left, right = softmax(chosen.left), softmax(chosen.right)

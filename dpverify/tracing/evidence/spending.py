@@ -19,7 +19,7 @@ from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.tracing.evidence.outcomes import drawn, largest, paid, tossed, turned
 from dpverify.tracing.evidence.releases import Item, Release
 from dpverify.tracing.evidence.shifts import moved
-from dpverify.tracing.recording.events import Coin, Difference, Largest, Move, Odds, Paid
+from dpverify.tracing.recording.events import Coin, Difference, LargestOf, Move, Odds, Paid
 from dpverify.tracing.recording.laws import NOTHING, Cost
 
 Upper = tuple[Pair, ...]
@@ -150,7 +150,7 @@ def _item(difference: Difference) -> Item:
             return turned(difference)
         case Odds():
             return drawn(difference)
-        case Largest():
+        case LargestOf():
             return largest(difference)
         case Paid():
             return paid(difference)

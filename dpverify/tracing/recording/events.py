@@ -175,7 +175,7 @@ class Odds:
 
 
 @dataclass(slots=True)
-class Largest:
+class LargestOf:
     """The index of a noisy maximum, of scores (in units of the noise) that differ."""
 
     event: int
@@ -204,7 +204,7 @@ class Paid:
     scale: float
 
 
-Difference = Move | Coin | Odds | Largest | Paid
+Difference = Move | Coin | Odds | LargestOf | Paid
 
 
 @dataclass(frozen=True, slots=True)

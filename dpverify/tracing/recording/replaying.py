@@ -14,7 +14,7 @@ from dpverify.tracing.recording.events import (
     Bits,
     Call,
     Coin,
-    Largest,
+    LargestOf,
     Odds,
     Pick,
     Select,
@@ -170,7 +170,7 @@ class Replaying(Pinning):
             law = self.recording.draws.law_of(int(event.idx[0]))
             where = line_of(event, touches)
             self.differences.append(
-                Largest(self.at - 1, where, law, left, right, abs(scale), event.outcome)
+                LargestOf(self.at - 1, where, law, left, right, abs(scale), event.outcome)
             )
         return int(event.outcome)
 

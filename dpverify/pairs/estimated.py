@@ -26,7 +26,7 @@ ONE_SIDED = (
 
 
 @dataclass(frozen=True, slots=True)
-class BetweenPair(Pair):
+class EstimatedPair(Pair):
     """Every profile between those of `below` and `above`; the latter is what is composed."""
 
     above: Pair = EVERYTHING
@@ -38,8 +38,8 @@ class BetweenPair(Pair):
                 raise InvalidParameter(f"{name}={getattr(self, name)!r} must be a Pair")
 
     @property
-    def reversed(self) -> "BetweenPair":
-        return BetweenPair(self.above.reversed, self.below.reversed)
+    def reversed(self) -> "EstimatedPair":
+        return EstimatedPair(self.above.reversed, self.below.reversed)
 
     @property
     def attained(self) -> tuple[Pair, Pair]:
@@ -48,7 +48,7 @@ class BetweenPair(Pair):
 
     @property
     def either_way(self) -> Pair:
-        return BetweenPair(self.above.either_way, self.below)
+        return EstimatedPair(self.above.either_way, self.below)
 
     @property
     def is_limit_known(self) -> bool:
