@@ -131,9 +131,9 @@ def datasets(schema: Schema) -> list[Data]:
     match schema:
         case Answers(integer=True, dimension=None):
             return list(range(int(schema.low), int(schema.high) + 1))
-        case Answers(integer=True):
+        case Answers(integer=True, dimension=int() as dimension):
             one = range(int(schema.low), int(schema.high) + 1)
-            return [np.array(x) for x in product(one, repeat=schema.dimension or 1)]
+            return [np.array(x) for x in product(one, repeat=dimension)]
         case Records(record=Number(integer=True) as number):
             values: Sequence[Any] = range(int(number.low), int(number.high) + 1)
         case Records(record=Category() as category):
@@ -143,6 +143,8 @@ def datasets(schema: Schema) -> list[Data]:
     if schema.length is None:
         return list(values)
     low, high = schema.length if isinstance(schema.length, tuple) else (schema.length,) * 2
+    if high is None:
+        raise NotImplementedError(schema)
     lists = [list(x) for n in range(low, high + 1) for x in product(values, repeat=n)]
     return lists if schema.layout == "rows" else [np.array(x, dtype=int) for x in lists]
 

@@ -284,11 +284,13 @@ def test_spoiled_pairs_are_caught(spoiled: str, law: str) -> None:
 class Forgetful(Accountant):
     """Counts everything once, however often it was run."""
 
-    def epsilon(self, delta: float, *, tolerance: float = 1e-3) -> Bracket:
+    def epsilon(
+        self, delta: float, *, tolerance: float = 1e-3, seconds: float | None = None
+    ) -> Bracket:
         once = Accountant(relation=self.relation).extended(
             *(replace(part, times=1) for part in self.parts)
         )
-        return once.epsilon(delta, tolerance=tolerance)
+        return once.epsilon(delta, tolerance=tolerance, seconds=seconds)
 
 
 def test_a_forgetful_accountant_is_caught() -> None:
