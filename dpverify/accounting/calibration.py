@@ -61,7 +61,7 @@ def calibrate(  # noqa: PLR0913  # keywords with defaults
     Where no single pair is known to be the worst (batches without replacement, zCDP), it is the
     smallest whose *upper* end meets the budget.
 
-    >>> from dpverify.guarantees import GaussianDP
+    >>> from dpverify.guarantees import ApproxDP, GaussianDP
     >>> budget = ApproxDP(epsilon=1.0, delta=1e-6)
     >>> s = calibrate(lambda s: GaussianDP(mu=1 / s), budget=budget, relation=Relation.ADD_REMOVE)
     >>> round(s, 6)
@@ -130,7 +130,7 @@ def largest(  # noqa: PLR0913  # likewise
     for, from 1 on, the next one breaks the budget for certain wherever brackets can tell; else the
     result is exact to `precision`.
 
-    >>> from dpverify.guarantees import GaussianDP
+    >>> from dpverify.guarantees import ApproxDP, GaussianDP
     >>> start = Accountant(relation=Relation.ADD_REMOVE)
     >>> found = largest(
     ...     lambda steps: start.compose(GaussianDP(0.1), times=steps),

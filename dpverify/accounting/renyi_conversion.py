@@ -106,8 +106,11 @@ def largest_divergence(order: float, epsilon: float, delta: float) -> float:
     line = _Line(order, epsilon, delta)
     if delta == 0 or not line.excludes(0.0):
         return 0.0
-    breaking = first_float(lambda d: not line.excludes(d), 0.0, math.inf)
-    return math.nextafter(breaking, 0.0)
+    found = math.nextafter(first_float(lambda d: not line.excludes(d), 0.0, math.inf), 0.0)
+    slack = 2.0**-50
+    while renyi_epsilon(order, found, delta) > epsilon:  # it is looser in the last digits
+        found, slack = found * (1.0 - slack), 2.0 * slack
+    return found
 
 
 @lru_cache(maxsize=4096)

@@ -13,16 +13,11 @@ from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_count
 from dpverify.ledger.subjects import Requested
 from dpverify.neighbors import Relation
-from dpverify.theorems import Theorem
+from dpverify.theorems import DECLARED_BUDGET
 
 if TYPE_CHECKING:
     from dpverify.ledger.ledger import Ledger
 
-DECLARED = Theorem(
-    name="declared-budget",
-    statement="A fit keeps the budget that the estimator was given.",
-    source="the estimator's own claim, `claim_` once it is fitted",
-)
 Before: TypeAlias = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], None]
 """Called with the thing, its method and the arguments, before the method runs."""
 
@@ -96,7 +91,7 @@ def _declared(estimator: Any) -> Requested:  # noqa: ANN401
             f"budget={budget!r}, relation={relation!r} of {name} must be declared, or charge given "
             "to the guard"
         )
-    return Claim(budget, Relation.parse(relation), DECLARED)
+    return Claim(budget, Relation.parse(relation), DECLARED_BUDGET)
 
 
 class Guarded:

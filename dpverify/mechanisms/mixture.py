@@ -21,7 +21,7 @@ class GaussianMixture:
 
     >>> user = GaussianMixture(sigma=1.0, l2_sensitivities=(0, 1, 2), weights=(0.25, 0.5, 0.25))
     >>> round(user.pair(Relation.ADD_REMOVE).delta(0.0), 6)
-    0.362118
+    0.353284
     """
 
     theorem: ClassVar[Theorem] = GAUSSIAN_MIXTURE

@@ -31,8 +31,8 @@ class PointsPair(Pair):
     `epsilons` rise from 0.
 
     >>> pair = PointsPair((0.0, 1.0), (0.4, 0.0), (0.4, 0.0))
-    >>> pair.delta(1.0), pair.delta(0.0) <= 0.4
-    (0.0, True)
+    >>> pair.delta(1.0), round(pair.delta(0.0), 9)
+    (0.0, 0.4)
     """
 
     epsilons: tuple[float, ...]

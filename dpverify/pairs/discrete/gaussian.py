@@ -31,7 +31,7 @@ class DiscreteGaussianPair(Pair):
     positive, so a shift dominates all smaller ones. [CKS20, arXiv 2004.00010v6]
 
     >>> round(DiscreteGaussianPair(sigma=1.0, shift=1).delta(1.0), 6)
-    0.107591
+    0.141351
     """
 
     sigma: float
