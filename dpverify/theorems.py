@@ -643,9 +643,3 @@ RENYI_ODOMETER = Theorem(
 REGISTRY: tuple[Theorem, ...] = tuple(
     value for value in list(globals().values()) if isinstance(value, Theorem)
 )
-
-DECLARED_BUDGET = Theorem(
-    name="declared-budget",
-    statement="A fit keeps the budget that the estimator was given.",
-    source="the estimator's own claim, `claim_` once it is fitted",
-)

@@ -385,6 +385,7 @@ FROM_NOTES = {
 }
 
 SILENT = {
+    "published-profile-filter": "a rule for budgets, no mechanism; its proof plays the adversary",
     "published-one-run": "a bound on what can be guessed, not a mechanism; its proof builds one",
     "notes-advanced-composition-lemma": (
         "a violation needs k²δ of less than about 1/10 and k of more than 2·ln(1/δ), so it is of "

@@ -74,7 +74,7 @@ def test_dpverify_answers_every_case(table: str, benchmark_module: Importer) -> 
 
 def test_measuring_forgets_what_dpverify_cached(benchmark_module: Importer) -> None:
     ours = benchmark_module("with_dpverify")
-    answer = importlib.import_module("dpverify.accounting.accountant")._answer
+    answer = importlib.import_module("dpverify.accounting.accountant")._found
     ours.solve(tiny(benchmark_module("composition").CASES[0].as_json()), {})
     assert answer.cache_info().currsize
     ours.forget()

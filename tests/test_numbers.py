@@ -221,9 +221,9 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
         {"rate": 0.5, "records": 1, "at_most": 6, "population": 8},
     ),
     "SubsampledWithoutReplacement": (batch, {"batch": 10, "population": 100}),
-    "calibrate": (calibrated, {"times": 3, "precision": 0.25, "seconds": 4096.0}),
-    "calibration": (calibrated, {"times": 3, "precision": 0.25, "seconds": 4096.0}),
-    "largest": (most_runs, {"most": 64, "precision": 0.25, "seconds": 4096.0}),
+    "calibrate": (calibrated, {"times": 3, "precision": 0.25, "seconds": 100.0}),
+    "calibration": (calibrated, {"times": 3, "precision": 0.25, "seconds": 100.0}),
+    "largest": (most_runs, {"most": 64, "precision": 0.25, "seconds": 100.0}),
     "AttackRisk": (dpv.AttackRisk, {"advantage": 0.125}),
     "to_approx": (
         lambda **n: dpv.to_approx(dpv.GaussianDP(mu=1.0), **n).guarantee,

@@ -13,11 +13,12 @@ from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, as_count
 from dpverify.ledger.subjects import Requested
 from dpverify.neighbors import Relation
-from dpverify.theorems import DECLARED_BUDGET
+from dpverify.theorems import EXACT_PROFILE
 
 if TYPE_CHECKING:
     from dpverify.ledger.ledger import Ledger
 
+DECLARED = "a fit keeps the budget that the estimator was given, as its claim_ says afterwards"
 Before: TypeAlias = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], None]
 """Called with the thing, its method and the arguments, before the method runs."""
 
@@ -91,7 +92,7 @@ def _declared(estimator: Any) -> Requested:  # noqa: ANN401
             f"budget={budget!r}, relation={relation!r} of {name} must be declared, or charge given "
             "to the guard"
         )
-    return Claim(budget, Relation.parse(relation), DECLARED_BUDGET)
+    return Claim(budget, Relation.parse(relation), EXACT_PROFILE, (DECLARED,))
 
 
 class Guarded:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from dpverify.errors import InvalidParameter, NotSupported, as_between, as_positive, settle
+from dpverify.errors import InvalidParameter, NotSupported, as_between, as_positive, settle, shown
 from dpverify.neighbors import Relation
 from dpverify.pairs import Pair
 from dpverify.pairs.subsampling.mixtures import GaussianMixturePair
@@ -35,7 +35,7 @@ class GaussianMixture:
         for name, most in (("l2_sensitivities", 1e100), ("weights", 1.0)):
             given = getattr(self, name)
             if isinstance(given, str) or not hasattr(given, "__iter__"):
-                raise InvalidParameter(f"{name}={given!r} must be a list of numbers")
+                raise InvalidParameter(f"{name}={shown(given)} must be a list of numbers")
             settle(self, **{name: tuple(as_between(name, each, 0.0, most) for each in given)})
         self._pair()
 
@@ -51,4 +51,14 @@ class GaussianMixture:
     def _pair(self) -> GaussianMixturePair:
         scale = Fraction(self.sigma)
         shifts = tuple(Fraction(each) / scale for each in self.l2_sensitivities)
+        if max(shifts, default=Fraction(0)) > 10**100:
+            raise InvalidParameter(
+                f"sigma={self.sigma!r} must not be so small beside "
+                f"l2_sensitivities={self.l2_sensitivities!r}"
+            )
+        if len(shifts) != len(self.weights):
+            raise InvalidParameter(
+                f"weights={self.weights!r} must be as many as "
+                f"l2_sensitivities={self.l2_sensitivities!r}"
+            )
         return GaussianMixturePair(shifts, self.weights)  # type: ignore[arg-type]  # real numbers

@@ -84,14 +84,15 @@ class Subsampled:
     def _settle_truncation(self) -> None:
         if self.at_most is None or self.population is None:
             raise InvalidParameter(
-                f"at_most={self.at_most!r} and population={self.population!r} must be given "
+                f"at_most={shown(self.at_most)} and "
+                f"population={shown(self.population)} must be given "
                 "together: how often a sample is cut down depends on how many records there are"
             )
         settle(self, at_most=as_count("at_most", self.at_most))
         settle(self, population=as_count("population", self.population))
         if self.records > 1:
             raise NotSupported(
-                f"records={self.records!r} must be 1 with at_most={self.at_most!r}: truncated "
+                f"records={self.records!r} must be 1 with at_most={shown(self.at_most)}: truncated "
                 "samples of several records of a user are not accounted for"
             )
 
@@ -174,7 +175,7 @@ class SubsampledWithoutReplacement:
         settle(self, population=as_count("population", self.population))
         if self.batch > self.population:
             raise InvalidParameter(
-                f"batch={self.batch!r} must not exceed population={self.population!r}"
+                f"batch={self.batch!r} must not exceed population={shown(self.population)}"
             )
         sampled_pair(self.mechanism, Relation.REPLACE_ONE)
 

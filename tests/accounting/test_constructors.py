@@ -30,6 +30,11 @@ EXAMPLES: dict[str, Any] = {
     "advantage": 0.1,
     "order": 2.0,
     "population": 10,
+    "runs": "geometric",
+    "mean": 3.0,
+    "l2_sensitivities": (0.0, 1.0),
+    "weights": (0.5, 0.5),
+    "strategy": np.eye(3),
 }
 BY_KIND: dict[object, Any] = {float: 1.0, int: 2, bool: False}
 WRONG: dict[str, Any] = {

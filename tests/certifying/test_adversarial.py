@@ -867,10 +867,10 @@ def test_no_verdict_is_wrong(tried: Case) -> None:
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (("schema", "sensitivity"), "0"),
-        (("schema", "sensitivity"), "-1"),
+        (("schema", "reach"), "0"),
+        (("schema", "reach"), "-1"),
         (("schema", "norm"), "infx"),
-        (("schema", "low"), "-infx"),
+        (("schema", "slots"), [["-infx", None, False]]),
         (("claim", "epsilon"), "999999/1000000"),
         (("claim", "epsilon"), "-1"),
         (("laws", "n0", "kind"), "gaussian"),

@@ -117,8 +117,8 @@ def tiring(after: int) -> Callable[[list[float], Rng], float]:
     return mechanism
 
 
-def test_what_fresh_draws_do_not_confirm_is_a_warning() -> None:
-    with pytest.warns(UserWarning, match="a fresh block does not confirm it"):
+def test_calls_that_depend_on_each_other_are_a_warning() -> None:
+    with pytest.warns(UserWarning, match="calls are not independent"):
         shown = assert_private(tiring(1_200), ONE, [0.0], [1.0], level=1e-9)
     assert isinstance(shown, NotRefuted)
     assert shown.epsilon_lower == 0.0

@@ -285,9 +285,12 @@ def test_other_suites_see_nothing_of_it(pytester: pytest.Pytester) -> None:
 
 
 def test_the_plugin_imports_only_what_is_light() -> None:
-    """The standard library, pytest, and `context`, which has only the standard library."""
+    """The standard library, pytest, and `context`, which has only the standard library.
+
+    What a fixture needs is imported when it is used.
+    """
     for path in (Path(plugin.__file__), ROOT / "dpverify/testing/context.py"):
-        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        nodes = ast.parse(path.read_text(encoding="utf-8")).body
         names = {n.module or "" for n in nodes if isinstance(n, ast.ImportFrom)}
         names |= {a.name for n in nodes if isinstance(n, ast.Import) for a in n.names}
         roots = {name.split(".")[0] for name in names} - set(sys.stdlib_module_names)

@@ -29,6 +29,7 @@ from dpverify.claims import AuditClaim
 
 _LEARN_BITS = 4_096  # draws a side that events about bits are chosen from, if there are enough
 _LOOSER = 0.05  # level at which the fresh block should confirm what the bets refuted
+DEPENDENT = "calls are not independent"
 UNCONFIRMED = "a fresh block does not confirm it: are the calls independent?"
 _LEAST_FRESH = 1_000  # draws a side of the block that follows an early refutation
 
@@ -50,7 +51,7 @@ def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
         verdict = _at_the_end(plan, state, sampler)
     linked = dependence(past if fresh is None else past.followed_by(fresh))
     if linked is not None:
-        note = f"calls are not independent: {linked}; no test of the claim applies to such draws"
+        note = f"{DEPENDENT}: {linked}; no test of the claim applies to such draws"
         return NotRefuted(**_common(plan, state, 0.0), unusable=(note,), stopped=stopped)
     leak = None
     fewest = FEWEST_FOR_BITS if fresh is not None else 2 * FEWEST_FOR_BITS

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from dpverify.auditing.auditor import audit
-from dpverify.auditing.procedure.conclusion import UNCONFIRMED
+from dpverify.auditing.procedure.conclusion import DEPENDENT, UNCONFIRMED
 from dpverify.auditing.sampling.drawing import Target
 from dpverify.auditing.search.quick import BLOCK, SOFTLY
 from dpverify.auditing.search.trials import PairTrial, Pass, Search
@@ -152,6 +152,9 @@ def confirmed(name: str, verdict: Verdict, mechanism: Target) -> Verdict:
     loose level, calls are hardly independent, which all that is said here rests on.
     """
     verdict = completed(verdict)
+    for note in verdict.unusable:
+        if note.startswith(DEPENDENT):
+            warnings.warn(f"{name}: {note}", stacklevel=2)
     if not isinstance(verdict, Refuted) or is_confirmed(verdict, mechanism):
         return verdict
     warn_unconfirmed(name)

@@ -14,6 +14,7 @@ from dpverify.errors import (
     as_positive,
     check_member,
     settle,
+    shown,
 )
 from dpverify.guarantees import Bracket
 from dpverify.mechanisms.gaussian import Gaussian
@@ -63,12 +64,14 @@ class MatrixMechanism:
         check_member("participation", self.participation, ("once", "epochs", "separated"))
         settle(self, matrix=strategy_of(self.strategy, self.steps, self.bands))
         if self.participation == "once" and self.period is not None:
-            raise InvalidParameter(f"period={self.period!r} must be None: participation='once'")
+            raise InvalidParameter(
+                f"period={shown(self.period)} must be None: participation='once'"
+            )
         if self.participation != "once":
             settle(self, period=as_count("period", self.period))
         if self.participation != "separated" and self.most is not None:
             raise InvalidParameter(
-                f"most={self.most!r} must be None: participation={self.participation!r}"
+                f"most={shown(self.most)} must be None: participation={self.participation!r}"
             )
         if self.most is not None:
             settle(self, most=as_count("most", self.most))

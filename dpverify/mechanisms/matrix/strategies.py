@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
-from dpverify.errors import InvalidParameter, as_count, check_member
+from dpverify.errors import InvalidParameter, as_count, check_member, shown
 
 NAMES = ("prefix", "tree", "square root")
 MOST_STEPS = 4096
@@ -16,7 +16,7 @@ def strategy_of(given: object, steps: int | None, bands: int | None) -> Floats:
         check_member("strategy", given, NAMES)
         count = as_count("steps", steps, most=MOST_STEPS)
         if given != "square root" and bands is not None:
-            raise InvalidParameter(f"bands={bands!r} must be None for strategy={given!r}")
+            raise InvalidParameter(f"bands={shown(bands)} must be None for strategy={shown(given)}")
         match given:
             case "prefix":
                 return np.tril(np.ones((count, count)))
@@ -26,7 +26,7 @@ def strategy_of(given: object, steps: int | None, bands: int | None) -> Floats:
                 return square_root(count, as_count("bands", bands, most=count))
     if steps is not None or bands is not None:
         raise InvalidParameter(
-            f"steps={steps!r}, bands={bands!r} must be None where strategy is a matrix"
+            f"steps={shown(steps)}, bands={shown(bands)} must be None where strategy is a matrix"
         )
     return _matrix(given)  # type: ignore[arg-type]  # checked there
 
@@ -65,7 +65,9 @@ def _matrix(given: ArrayLike) -> Floats:
     except ValueError:
         matrix = np.empty(0)
     if matrix.ndim != 2 or not matrix.size or matrix.dtype.kind not in "iuf":
-        raise InvalidParameter(f"strategy={given!r} must be one of {NAMES} or a matrix of numbers")
+        raise InvalidParameter(
+            f"strategy={shown(given)} must be one of {NAMES} or a matrix of numbers"
+        )
     floats = matrix.astype(np.float64)
     if not np.isfinite(floats).all() or not floats.any() or np.abs(floats).max() > 1e100:
         raise InvalidParameter("strategy must have finite entries up to 1e100, not all 0")

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, TypeAlias
 from flint import arb, ctx
 
 from dpverify.balls import ball, float_above
-from dpverify.errors import InvalidParameter, as_positive, as_real, check_member, settle
+from dpverify.errors import InvalidParameter, as_positive, as_real, check_member, settle, shown
 from dpverify.mechanisms.subsampled import Samplable, sampled_pair
 from dpverify.neighbors import Relation
 from dpverify.pairs import Pair
@@ -54,11 +54,11 @@ class BestOf:
                 f"mean={self.mean!r} must be above {least:g} and at most {_LARGEST_MEAN:g}"
             )
         if self.runs != "negative binomial" and self.shape is not None:
-            raise InvalidParameter(f"shape={self.shape!r} must be None: runs={self.runs!r}")
+            raise InvalidParameter(f"shape={shown(self.shape)} must be None: runs={self.runs!r}")
         if self.runs == "negative binomial":
             settle(self, shape=as_real("shape", self.shape))
             if not -0.99 <= float(self.shape or 0.0) <= 100.0:
-                raise InvalidParameter(f"shape={self.shape!r} must lie in [-0.99, 100]")
+                raise InvalidParameter(f"shape={shown(self.shape)} must lie in [-0.99, 100]")
         sampled_pair(self.mechanism, Relation.ADD_REMOVE)
 
     @property

@@ -72,7 +72,6 @@ def stated(rng: Rng, _: dpv.Relation) -> Made:
         (lambda: dpv.ApproxDP(epsilon, delta), delta),
         (lambda: dpv.RandomizedResponse(epsilon=epsilon, categories=4), 0.0),
         (lambda: dpv.LeakyRandomizedResponse(epsilon=epsilon, delta=delta), delta),
-        (lambda: dpv.ExponentialMechanism(epsilon=epsilon, score_sensitivity=1.0), 0.0),
         (lambda: dpv.NoisyMax(epsilon=epsilon, score_sensitivity=1.0), 0.0),
         (lambda: dpv.SparseVector(epsilon=epsilon, threshold=1.0, sensitivity=1.0, answers=1), 0.0),
         (lambda: dpv.RenyiDP(order=math.inf, epsilon=epsilon), 0.0),
