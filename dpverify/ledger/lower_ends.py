@@ -30,7 +30,7 @@ class LowerEnd:
             total = self._squared + part.seen.squared_mu * part.times
             self._squared = -shortened(-total)  # rounded down
         elif isinstance(part.seen, Pair):
-            self._others[part.seen] = None
+            self._others |= dict.fromkeys(part.seen.instances)
 
     def epsilon(self, delta: float) -> float:
         """A number not above the cost at δ of the same sequence fixed in advance."""

@@ -187,6 +187,18 @@ class Pair(ABC):
         return None
 
     @property
+    def instances(self) -> "tuple[Pair, ...]":
+        """Pairs of actual runs: this one, or one for each that it dominates, all the way down."""
+        if self.attained is None:
+            return (self,)
+        return tuple(pair.instances[0] for pair in self.attained)
+
+    @property
+    def is_bracketed(self) -> bool:
+        """Whether the profile is only known to lie between those of two other pairs."""
+        return False
+
+    @property
     def gap(self) -> str:
         """Where not even one run attains this pair: what lies in between, in words; else empty."""
         return ""
@@ -332,6 +344,14 @@ class EitherWayPair(Pair):
     @property
     def attained(self) -> tuple[Pair, Pair]:
         return self.pair, self.pair.reversed
+
+    @property
+    def gap(self) -> str:
+        return self.pair.gap
+
+    @property
+    def is_bracketed(self) -> bool:
+        return self.pair.is_bracketed
 
     def singular_mass_ball(self) -> arb:
         return self.pair.singular_mass_ball().max(self.pair.reversed.singular_mass_ball())

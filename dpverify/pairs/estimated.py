@@ -51,6 +51,10 @@ class EstimatedPair(Pair):
         return EstimatedPair(self.above.either_way, self.below)
 
     @property
+    def is_bracketed(self) -> bool:
+        return True
+
+    @property
     def is_limit_known(self) -> bool:
         return False
 

@@ -119,7 +119,7 @@ class NumericalComposition:
     def _instance(self, index: int) -> PairParts:
         """The same instance of every part; its last one where there are fewer."""
         return tuple(
-            (pair.attained[min(index, len(pair.attained) - 1)] if pair.attained else pair, times)
+            (pair.instances[min(index, len(pair.instances) - 1)], times)
             for pair, times in self.parts
         )
 
@@ -127,7 +127,7 @@ class NumericalComposition:
     def _halved(self) -> PairParts:
         halves: list[tuple[Pair, int]] = []
         for pair, times in self.parts:
-            ways = pair.attained or (pair,)
+            ways = pair.instances
             halves.append((ways[0], (times + 1) // 2))
             if times > 1:
                 halves.append((ways[min(1, len(ways) - 1)], times // 2))

@@ -34,6 +34,10 @@ class BetweenPair(Pair):
         return self.lower, self.lower
 
     @property
+    def is_bracketed(self) -> bool:
+        return True
+
+    @property
     def is_limit_known(self) -> bool:
         return False
 

@@ -28,7 +28,8 @@ _ROUNDING = 1e-12  # of one sum in floats, relative, with much room
 
 def group_bound(pair: Pair, size: int) -> Pair:
     """What bounds a group of `size` records, each of which is bounded by `pair` either way."""
-    return BetweenPair(group_points(pair.either_way, size), pair, theorem=GROUP_PRIVACY)
+    (lower, *_) = pair.instances
+    return BetweenPair(group_points(pair.either_way, size), lower, theorem=GROUP_PRIVACY)
 
 
 @lru_cache(maxsize=64)

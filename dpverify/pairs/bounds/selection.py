@@ -60,7 +60,8 @@ def best_of(pair: Pair, runs: NumberOfRuns) -> Pair:
     outer = (nodes[-1] + steep) * np.arange(_CELLS + 1) / _CELLS
     forward, backward = (tuple(np.minimum(side.bound(runs, outer), 1.0).tolist()) for side in sides)
     upper = PointsPair(tuple(outer.tolist()), forward, backward)
-    lower, other = (_instance(side, runs, nodes[-1]) for side in (pair, pair.reversed))
+    actual = pair.instances[0], pair.reversed.instances[0]
+    lower, other = (_instance(side, runs, nodes[-1]) for side in actual)
     return BetweenPair(upper, lower, other, PRIVATE_SELECTION)
 
 

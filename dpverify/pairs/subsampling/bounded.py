@@ -10,6 +10,7 @@ from flint import arb
 from dpverify.balls import ball, float_above, float_below
 from dpverify.guarantees import End
 from dpverify.pairs.base import Pair
+from dpverify.pairs.bounds.between import BetweenPair
 from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.ramps import UNIT
 from dpverify.pairs.subsampling.ratios import Ratios
@@ -107,6 +108,16 @@ class BoundedPair(Pair):
     @property
     def attained(self) -> tuple[Pair, ...]:
         return (self.lower,)
+
+    @property
+    def is_bracketed(self) -> bool:
+        return True
+
+    @property
+    def either_way(self) -> Pair:
+        if self.reversed == self:
+            return self
+        return BetweenPair(self.upper.either_way, self.lower)
 
     @property
     def is_limit_known(self) -> bool:

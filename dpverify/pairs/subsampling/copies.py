@@ -19,6 +19,7 @@ which all records of a user contribute alike attains them.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
 
@@ -76,7 +77,7 @@ class CopiesPair(BoundedPair):
     def simplest(self) -> Pair:
         """One record is an ordinary Poisson sample; at rate 1 all records are drawn."""
         mixed = Mixed.BOTH if self.both else Mixed.RIGHT if self.is_reversed else Mixed.LEFT
-        if self.records == 1:
+        if self.records == 1 or self.rate == 0:
             return SubsampledPair(self.base, self.rate, mixed).simplest
         if self.rate == 1:
             return SubsampledPair(several(self.base, self.records), 1.0, mixed).simplest
@@ -113,7 +114,8 @@ def several(base: GaussianPair | LaplacePair, count: int) -> GaussianPair | Lapl
     """The same noise when it is moved by as many shifts."""
     if isinstance(base, GaussianPair):
         return GaussianPair(base.squared_mu * count**2)
-    return LaplacePair(scale=base.scale, sensitivity=base.sensitivity * count)
+    moved = Fraction(base.sensitivity) * count
+    return LaplacePair(scale=base.scale, sensitivity=moved)  # type: ignore[arg-type]  # exact
 
 
 @lru_cache(maxsize=64)

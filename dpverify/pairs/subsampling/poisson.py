@@ -235,6 +235,11 @@ class SampledPair(Pair):
     def __post_init__(self) -> None:
         if not isinstance(self.base, Pair):
             raise InvalidParameter(f"base={self.base!r} must be a Pair")
+        if self.base.gap or self.base.is_bracketed:
+            raise NotSupported(
+                f"base={self.base!r} must be known exactly: no bound is known here for samples of "
+                "what is itself only bounded from above and below"
+            )
         if self.mixed not in {Mixed.LEFT, Mixed.RIGHT}:
             raise NotSupported(
                 f"mixed={self.mixed!r} must be {Mixed.LEFT} or {Mixed.RIGHT}: what a replaced "
@@ -258,6 +263,13 @@ class SampledPair(Pair):
         mixed, plain = zip(*(((1 - q) * b + q * a, b) for a, b in self.base.masses()), strict=True)
         left, right = (mixed, plain) if self.mixed is Mixed.LEFT else (plain, mixed)
         return FinitePair(left=left, right=right, outcomes=self.base.outcomes)
+
+    @property
+    def attained(self) -> tuple[Pair, ...] | None:
+        """Samples of what the base's actual runs show."""
+        if self.base.attained is None:
+            return None
+        return tuple(replace(self, base=inner).simplest for inner in self.base.instances)
 
     @property
     def is_limit_known(self) -> bool:

@@ -28,7 +28,8 @@ from dpverify.pairs.ramps import UNIT
 from dpverify.pairs.subsampling.copies import several
 from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair, check_base
 
-_ABOVE = 1.0 + 1e-9  # what scipy's binomial tails may be off, many times over
+_TAIL_ERROR = 1e-9  # what scipy's binomial tails may be off for a hundred thousand records
+_MOST_RECORDS = 10**8  # beyond, nothing is known of their error
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,11 @@ class TruncatedPair(Pair):
         """τ, rounded up: the probability that the sample is full without the record."""
         if self.population <= self.at_most or self.rate == 0:
             return 0.0
+        if self.population > _MOST_RECORDS:
+            return 1.0
         tail = float(bdtrc(self.at_most - 1, self.population - 1, float(self.rate)))
-        return min(tail * _ABOVE + 1e-300, 1.0)
+        error = _TAIL_ERROR * max(1.0, self.population / 1e5)
+        return min(tail * (1.0 + 10.0 * error) + 1e-300, 1.0)
 
     @property
     def whole(self) -> SubsampledPair:
@@ -95,6 +99,8 @@ class TruncatedPair(Pair):
 
     def loss_law(self) -> LossLaw:
         """Both laws, each with its share of every mass."""
+        if self.cut == 1.0:
+            return self.displacing.loss_law()
         laws = (
             (self.whole.loss_law(), log_of(rest_of(self.cut))),
             (self.displacing.loss_law(), log_of(self.cut)),
