@@ -546,8 +546,9 @@ PERMUTE_AND_FLIP = Theorem(
 SHUFFLED_REPORTS = Theorem(
     name="shuffled-reports",
     statement=(
-        "One of n shuffled reports, each ε₀-DP, is dominated by (A + Δ, C + 1 − A − Δ) against the "
-        "same with 1 − Δ, where C ~ Bin(n−1, e^(−ε₀)), A ~ Bin(C, ½) and Δ = 1 with probability "
+        "One of n shuffled reports, all by one ε₀-DP randomizer, is dominated by "
+        "(A + Δ, C + 1 − A − Δ) against the same with 1 − Δ, where C ~ Bin(n−1, e^(−ε₀)), "
+        "A ~ Bin(C, ½) and Δ = 1 with probability "
         "e^ε₀/(1 + e^ε₀)."
     ),
     source="Feldman, McMillan, Talwar, FOCS 2021 (arXiv 2012.12803v3), Thm 3.1",

@@ -1,6 +1,6 @@
 """Shuffled reports: one of n users hides among clones.
 
-Let the user in question hold x or x′, and R₀, R₁ be the laws of that report; every other report has a law Rᵢ ≥ e^(−ε₀)·R₀ and
+Let the user in question hold x or x′, and R₀, R₁ be the laws of that report; all use one ε₀-DP randomizer, so every other report has a law Rᵢ ≥ e^(−ε₀)·R₀ and
 ≥ e^(−ε₀)·R₁, so Rᵢ = ½e^(−ε₀)·R₀ + ½e^(−ε₀)·R₁ + (1 − e^(−ε₀))·rest. Draw which part each report comes from, and reveal the reports of
 the rests: what is left to tell apart are C + 1 reports in random order, C of them R₀ or R₁ by fair coins, and one R₀, or
 R₁ in the other world. R₀ and R₁ come from randomized response with ε₀ by one kernel, applied to each bit; a fair coin

@@ -20,8 +20,9 @@ _LEAST_EPSILON = 1e-3
 class ShuffledReports:
     """`reports` users each send one report that is `local_epsilon`-DP; only their set is seen.
 
-    The randomizers may differ from user to user, and be anything that keeps ε₀. The number of
-    reports is public: REPLACE_ONE only. The upper end holds for all randomizers; the lower end is
+    All users apply one randomizer, anything that keeps ε₀: reports that tell who made them are
+    not hidden by shuffling. The number of
+    reports is public: REPLACE_ONE only. The upper end holds for every randomizer; the lower end is
     that of randomized response.
 
     >>> survey = ShuffledReports(local_epsilon=1.0, reports=1000)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
+from flint import arb
 
 import dpverify as dpv
 
@@ -79,3 +80,40 @@ def test_ends_of_rates() -> None:
     assert spent(never, ADD).delta(0.5).upper == 0.0
     always = dpv.Subsampled(dpv.Laplace(scale=1.0), rate=1, at_most=1, population=3)
     assert 0.0 < spent(always, ADD, 2).delta(0.5).upper < 1.0
+
+
+@pytest.mark.parametrize("groups", [3, 6, 12])
+@pytest.mark.parametrize("ratio", [Fraction(101, 100), Fraction(3, 2)])
+def test_groups_of_finite_pairs_cost_no_less_than_a_chain(groups: int, ratio: Fraction) -> None:
+    """Each step of a chain of discrete Laplace noise shows this pair: k steps lose k·ln r."""
+    pair = dpv.FinitePair(
+        left=[ratio / (1 + ratio), 1 / (1 + ratio)], right=[1 / (1 + ratio), ratio / (1 + ratio)]
+    )
+    found = spent(pair, REPLACE).group(groups).epsilon(0.0)
+    exact = groups * (arb(ratio.numerator) / ratio.denominator).log()
+    assert arb(found.upper) >= exact
+    assert found.upper < float(exact.mid()) * (1 + 1e-9)
+
+
+def test_the_best_of_bounded_range_is_below_the_best_adversary() -> None:
+    """0.33783 by enumeration of adaptive choices for two runs, and at most 2e-4 for more runs."""
+    best = dpv.BestOf(
+        dpv.ExponentialMechanism(epsilon=2.0, score_sensitivity=1.0), runs="geometric", mean=1.0001
+    )
+    assert spent(best, REPLACE, 2).delta(1.0).lower <= 0.3381
+
+
+def test_the_best_of_a_pair_with_a_constant_profile() -> None:
+    leak = dpv.BestOf(dpv.LeakyRandomizedResponse(epsilon=0.0, delta=0.1), runs="geometric", mean=2)
+    assert spent(leak, REPLACE).delta(0.5).upper >= 0.1
+
+
+def test_bands_are_counted_from_the_diagonal() -> None:
+    """Two rows a column, but not below the diagonal: columns 0 and 2 have both in common."""
+    strategy = [[0.0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]]
+    mechanism = dpv.MatrixMechanism(strategy=strategy, sigma=2.0)  # type: ignore[arg-type]
+    with pytest.raises(dpv.NotSupported, match="bands must have fewer"):
+        mechanism.amplified(rate=0.5, relation=ADD)
+    above = dpv.MatrixMechanism(strategy=[[1.0, 1.0, 1.0, 1.0]] * 4, sigma=4.0)  # type: ignore[arg-type]
+    with pytest.raises(dpv.NotSupported, match="lower triangular"):
+        above.amplified(rate=0.5, relation=ADD)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
-from dpverify.errors import InvalidParameter, as_count, check_member, shown
+from dpverify.errors import InvalidParameter, NotSupported, as_count, check_member, shown
 
 NAMES = ("prefix", "tree", "square root")
 MOST_STEPS = 4096
@@ -54,9 +54,14 @@ def square_root(steps: int, bands: int) -> Floats:
 
 
 def bandwidth(matrix: Floats) -> int:
-    """The largest number of rows from the first to the last that one column reaches."""
-    rows = [np.flatnonzero(column) for column in matrix.T]
-    return max((int(found[-1] - found[0]) + 1 for found in rows if found.size), default=1)
+    """The least b such that column j reaches from row j to row j + b − 1; raises if it is above.
+
+    Columns b apart then have no row in common, and no release comes before its step.
+    """
+    rows, columns = np.nonzero(matrix)
+    if (rows < columns).any():
+        raise NotSupported("strategy must be lower triangular for samples that are drawn in turn")
+    return int((rows - columns).max()) + 1
 
 
 def _matrix(given: ArrayLike) -> Floats:

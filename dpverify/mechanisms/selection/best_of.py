@@ -7,7 +7,15 @@ from typing import ClassVar, Literal, TypeAlias
 from flint import arb, ctx
 
 from dpverify.balls import ball, float_above
-from dpverify.errors import InvalidParameter, as_positive, as_real, check_member, settle, shown
+from dpverify.errors import (
+    InvalidParameter,
+    NotSupported,
+    as_positive,
+    as_real,
+    check_member,
+    settle,
+    shown,
+)
 from dpverify.mechanisms.subsampled import Samplable, sampled_pair
 from dpverify.neighbors import Relation
 from dpverify.pairs import Pair
@@ -59,7 +67,14 @@ class BestOf:
             settle(self, shape=as_real("shape", self.shape))
             if not -0.99 <= float(self.shape or 0.0) <= 100.0:
                 raise InvalidParameter(f"shape={shown(self.shape)} must lie in [-0.99, 100]")
-        sampled_pair(self.mechanism, Relation.ADD_REMOVE)
+        self._check_mechanism()
+
+    def _check_mechanism(self) -> None:
+        """Raise if the mechanism has a pair under neither relation."""
+        try:
+            sampled_pair(self.mechanism, Relation.ADD_REMOVE)
+        except NotSupported:
+            sampled_pair(self.mechanism, Relation.REPLACE_ONE)
 
     @property
     def number(self) -> NegativeBinomial | Poisson:

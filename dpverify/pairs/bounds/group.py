@@ -39,8 +39,10 @@ def group_points(pair: Pair, size: int) -> PointsPair:
     most = pair.max_loss if pair.max_loss <= 1.5 * reach else reach
     # A whole number of cells for each step, so that the greatest losses add up on a node.
     cells = size * max(round(_CELLS / size), 1) if size <= _CELLS else _CELLS
-    nodes = np.linspace(0.0, min(size * max(most, 1e-9), _WIDEST), cells + 1)
-    deltas = np.array([pair.delta(float(node)) for node in nodes])
+    # A little more than the sum, and looked up a little below: whatever the floats, the greatest
+    # loss of one step is not above its node.
+    nodes = np.linspace(0.0, min(size * max(most, 1e-9) * (1.0 + 1e-13), _WIDEST), cells + 1)
+    deltas = np.array([pair.delta(float(node) * (1.0 - 1e-14)) for node in nodes])
     found = _folded(_with_negative(nodes, deltas), nodes, size)
     kept = np.minimum(found[cells:], 1.0)
     return PointsPair(tuple(nodes.tolist()), tuple(kept.tolist()), tuple(kept.tolist()))

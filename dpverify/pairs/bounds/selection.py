@@ -70,7 +70,8 @@ def _nodes(pair: Pair) -> Floats:
     least = min(_LEAST + 2.0 * max(side.singular_mass for side in sides), 1.0)
     reach = max(*(side.epsilon(least) for side in sides), 1e-9)
     most = max(side.max_loss for side in sides)
-    return np.linspace(0.0, min(most if most <= 1.5 * reach else reach, _WIDEST), _CELLS + 1)
+    furthest = max(most if most <= 1.5 * reach else reach, 1e-9)
+    return np.linspace(0.0, min(furthest, _WIDEST), _CELLS + 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
