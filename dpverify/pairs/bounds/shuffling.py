@@ -1,10 +1,11 @@
 """Reports that are shuffled: what n users with ε₀-DP randomizers show of one of them.
 
 *Upper.* The randomizer, one for all users, is at least ½·e^(−ε₀)·(R(x) + R(x′)), x and x′ the two
-inputs of the user in question; so each of the others is a clone of x or of x′ with probability e^(−ε₀), by a fair
-coin. Who sees which reports are clones sees no less, and R(x), R(x′) come from randomized response.
-Among C clones A ~ Bin(C, ½) say "0", and the user adds a 0 with probability e^ε₀/(1 + e^ε₀), else
-a 1; exchanged for x′. [Feldman, McMillan, Talwar, FOCS 2021 (arXiv 2012.12803v3), Thm 3.1]
+inputs of the user in question; so each of the others is a clone of x or of x′ with probability
+e^(−ε₀), by a fair coin. Who sees which reports are clones sees no less, and R(x), R(x′) come from
+randomized response. Among C clones A ~ Bin(C, ½) say "0", and the user adds a 0 with probability
+e^ε₀/(1 + e^ε₀), else a 1; exchanged for x′. [Feldman, McMillan, Talwar, FOCS 2021 (arXiv
+2012.12803v3), Thm 3.1]
 
 *Lower.* Randomized response where all others hold the same bit.
 """
