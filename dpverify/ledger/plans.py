@@ -16,6 +16,7 @@ from typing import Any
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.parts import Part
+from dpverify.accounting.record import name_of
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 from dpverify.ledger import prices
@@ -49,7 +50,7 @@ class RequestPlan:
     def price(self, part: Part) -> Amounts:
         """How many entries of the plan, or how much of its reserve, a part takes."""
         limits = dict(self.limits)
-        name = repr(part.seen)
+        name = _name(part)
         if name in limits:
             return {name: Fraction(part.times)}
         spread = prices.squared_mu(part) if _RESERVE in limits else math.inf
@@ -83,6 +84,14 @@ class RequestPlan:
         return cls(tuple(read(told["limits"]).items()))
 
 
+def _name(part: Part) -> str | None:
+    """The name of the entry that a part would be; None for a class that has no record."""
+    try:
+        return name_of(part.seen)
+    except NotSupported:
+        return None
+
+
 def plan_for(budget: Guarantee, plan: Accountant) -> RequestPlan:
     """The limits of a plan, once it is shown to keep the budget."""
     if not isinstance(budget, PureDP | ApproxDP):
@@ -99,7 +108,7 @@ def plan_for(budget: Guarantee, plan: Accountant) -> RequestPlan:
         if part.pair is None:
             raise NotSupported(f"plan={part.label} must have a dominating pair in every entry")
         gaussian = isinstance(part.seen, GaussianPair)
-        name = _RESERVE if gaussian else repr(part.seen)
+        name = _RESERVE if gaussian else name_of(part.seen)
         amount = prices.squared_mu(part) * part.times if gaussian else Fraction(part.times)
         limits[name] = added(limits.get(name, Fraction()), amount)
     return RequestPlan(tuple(limits.items()))

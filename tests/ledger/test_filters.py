@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dpverify as dpv
-from dpverify.pairs import FinitePair
+from dpverify.pairs import FinitePair, GaussianPair
+from dpverify.pairs.base import Pair
 from proofs.support.interactions import Game
 from tests.ledger.adversary import POOL, Arena, by_loss, leaves, overspent
 
@@ -241,6 +243,56 @@ def test_what_no_theorem_prices_is_refused_in_words(budget: Any, mechanism: Any,
     with pytest.raises(dpv.NotSupported, match=told):
         guard.request(mechanism)
     assert guard.share == 0.0
+
+
+def test_pairs_that_look_alike_are_other_entries_of_a_plan() -> None:
+    """Two tables of 2,000 outcomes print the same; one costs a hundred times the other."""
+
+    def table(shift: float) -> FinitePair:
+        tilt = np.where(np.arange(2000) % 2, 1 + shift, 1 - shift)
+        tilt[:10] = tilt[-10:] = 1.0
+        return FinitePair(left=tilt / tilt.sum(), right=tilt[::-1] / tilt.sum())
+
+    cheap, costly = table(0.01), table(0.5)
+    assert repr(cheap) == repr(costly)
+    plan = dpv.Accountant(relation=ADD_REMOVE).compose(cheap, times=2)
+    guard = dpv.Filter(APPROX, ADD_REMOVE, plan=plan)
+    with pytest.raises(dpv.NotSupported, match="must be in the plan"):
+        guard.request(costly)
+    assert [guard.request(table(0.01)) for _ in range(3)] == [True, True, False]
+
+
+class Named(Pair):
+    """Somebody's own pair, all of which have one name."""
+
+    def __init__(self, squared: Fraction) -> None:
+        self.inner = GaussianPair(squared)
+
+    @property
+    def reversed(self) -> Pair:
+        return self
+
+    def profile_ball(self, epsilon: arb) -> arb:
+        return self.inner.profile_ball(epsilon)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Named) and self.inner == other.inner
+
+    def __hash__(self) -> int:
+        return hash(self.inner)
+
+    def __repr__(self) -> str:
+        return "Named()"
+
+
+def test_a_plan_of_pairs_without_a_record_is_refused() -> None:
+    plan = dpv.Accountant(relation=ADD_REMOVE).compose(Named(Fraction(1, 100)))
+    with pytest.raises(dpv.NotSupported, match="class of your own"):
+        dpv.Filter(APPROX, ADD_REMOVE, plan=plan)
+    gaussian = dpv.Accountant(relation=ADD_REMOVE).compose(dpv.Gaussian(sigma=10.0))
+    guard = dpv.Filter(APPROX, ADD_REMOVE, plan=gaussian)
+    with pytest.raises(dpv.NotSupported, match="must be in the plan"):
+        guard.request(Named(Fraction(100)))
 
 
 def test_what_is_not_in_a_plan_is_refused_in_words() -> None:
