@@ -53,11 +53,13 @@ class RequestPlan:
         name = _name(part)
         if name in limits:
             return {name: Fraction(part.times)}
-        spread = prices.squared_mu(part) if _RESERVE in limits else math.inf
+        leaks = prices.split(part)[0] > 0
+        spread = prices.squared_mu(part) if _RESERVE in limits and not leaks else math.inf
         if isinstance(spread, float):
             raise NotSupported(
-                f"mechanism={part.label} must be in the plan, or Gaussian where the plan has "
-                "Gaussian noise: privacy losses do not compose under parameters chosen from answers"
+                f"mechanism={part.label} must be in the plan, or without leaks and of a μ where "
+                "the plan has Gaussian noise: privacy losses do not compose under parameters "
+                "chosen from answers"
             )
         return {_RESERVE: spread * part.times}
 

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpverify as dpv
+from dpverify.accounting.rules.gdp import squared_mu_of
 from dpverify.pairs import FinitePair, GaussianPair
 from dpverify.pairs.base import Pair
 from proofs.support.interactions import Game
@@ -293,6 +294,20 @@ def test_a_plan_of_pairs_without_a_record_is_refused() -> None:
     guard = dpv.Filter(APPROX, ADD_REMOVE, plan=gaussian)
     with pytest.raises(dpv.NotSupported, match="must be in the plan"):
         guard.request(Named(Fraction(100)))
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_pair_that_leaks_on_either_side_takes_nothing_from_a_reserve(*, mirrored: bool) -> None:
+    """One outcome that only one of the two laws has: nothing Gaussian bounds it."""
+    pair = FinitePair(left=[1, 0], right=[Fraction(3, 4), Fraction(1, 4)])
+    leaky = pair.reversed if mirrored else pair
+    plan = dpv.Accountant(relation=ADD_REMOVE).compose(dpv.Gaussian(sigma=1.0))
+    guard = dpv.Filter(dpv.ApproxDP(epsilon=6.0, delta=1e-3), ADD_REMOVE, plan=plan)
+    with pytest.raises(dpv.NotSupported, match="without leaks"):
+        guard.request(leaky)
+    assert guard.share == 0.0
+    (part,) = dpv.Accountant(relation=ADD_REMOVE).compose(leaky).parts
+    assert squared_mu_of(part) is None
 
 
 def test_what_is_not_in_a_plan_is_refused_in_words() -> None:
