@@ -13,6 +13,7 @@ The best order is not known in advance, so δ is shared among thirty of them: th
 """
 
 import math
+import threading
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
@@ -70,14 +71,16 @@ class Odometer:
         self._other: list[Amount] = [Fraction() for _ in self.orders]
         self._leak = Fraction()
         self._lower = LowerEnd()
+        self._lock = threading.Lock()
         self._slack = lru_cache(maxsize=8)(self._slack_at)
 
     def spend(self, mechanism: Requested, *, times: int = 1) -> None:
         """Note that a mechanism runs `times` times."""
         parts = parts_of(mechanism, times=times, relation=self.relation)
-        self._rho, self._other, self._leak = self._after(parts)
-        for part in parts:
-            self._lower.note(part)
+        with self._lock:
+            self._rho, self._other, self._leak = self._after(parts)
+            for part in parts:
+                self._lower.note(part)
 
     def _after(self, parts: Iterable[Part]) -> tuple[Amount, list[Amount], Fraction]:
         """The sums once these parts have run, too."""
@@ -111,8 +114,9 @@ class Odometer:
         in advance where all are Gaussian, else that of the costliest one.
         """
         delta = below(as_between("delta", delta, 0.0, 1.0))
-        upper = self._upper(delta, self._rho, self._other, self._leak)
-        lower = min(self._lower.epsilon(delta), upper)
+        with self._lock:
+            upper = self._upper(delta, self._rho, self._other, self._leak)
+            lower = min(self._lower.epsilon(delta), upper)
         return Bracket(lower, upper, RENYI_ODOMETER)
 
     def _upper(self, delta: float, rho: Amount, other: list[Amount], leak: Fraction) -> float:
@@ -159,16 +163,18 @@ class Odometer:
 
         def fits(mechanism: Requested) -> bool:
             parts = parts_of(mechanism, times=1, relation=self.relation)
-            return self._upper(delta, *self._after(parts)) <= budget.epsilon
+            with self._lock:
+                after = self._after(parts)
+            return self._upper(delta, *after) <= budget.epsilon
 
         return least_noise(kind, fits)
 
     @property
     def rho(self) -> float | None:
         """ρ of all that was spent, rounded up; None if not everything was zCDP."""
-        if any(self._other) or self._leak or isinstance(self._rho, float):
-            return None
-        return round_up(self._rho)
+        with self._lock:
+            rho, other, leak = self._rho, self._other, self._leak
+        return None if any(other) or leak or isinstance(rho, float) else round_up(rho)
 
 
 def _shares(orders: Iterable[float] | None) -> tuple[tuple[float, ...], tuple[Fraction, ...]]:

@@ -3,6 +3,8 @@
 # ruff: noqa: ANN401  # requests of any kind
 
 import math
+import sys
+import threading
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -115,6 +117,27 @@ def test_leaks_take_their_share_of_delta() -> None:
     meter = after(*[leaky] * 10, leak_share=0.5)
     assert meter.epsilon(1e-6).upper < 2.0
     assert meter.epsilon(1e-7).upper == math.inf  # 1e-7 leaks, of 5e-8
+
+
+def test_threads_lose_no_request() -> None:
+    """4 · 200 requests of μ² = 1/2500: ρ = 800/5000."""
+    meter = dpv.Odometer(ADD_REMOVE)
+    often = sys.getswitchinterval()
+
+    def work() -> None:
+        for _ in range(200):
+            meter.spend(dpv.Gaussian(sigma=50.0))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(often)
+    assert meter.rho == 0.16
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0])
