@@ -105,7 +105,7 @@ class Ledger:
         }
         store.create()
         with store.writing() as held:
-            if dataset in held.datasets():
+            if held.ends(dataset):
                 raise InvalidParameter(f"dataset={dataset!r} must be new: it has a budget already")
             held.append(dataset, told | {"time": _time(held)})
         return cls(path)
@@ -298,6 +298,8 @@ def _resumed(entries: list[dict[str, Any]]) -> Filter:
         if isinstance(budget, Bracket):
             raise TypeError("a budget must be a guarantee")
         told = opened["scheme"] or (later[0]["scheme"] if later else None)
+        if told is None and later:
+            raise KeyError("scheme")
         if told is None:
             return Filter(budget, relation, **opened["options"])
         scheme = _scheme(told)

@@ -197,6 +197,38 @@ def test_a_spender_checks_what_it_builds_on(ledger: dpv.Ledger) -> None:
         ledger.spend(NOISE)
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM entries WHERE seq = 5",  # the last of "other"
+        "DELETE FROM entries WHERE seq IN (3, 5)",  # all that it spent
+        "DELETE FROM entries WHERE dataset = 'other'",
+        "UPDATE entries SET dataset = 'main' WHERE seq = 5",
+        "DELETE FROM ends WHERE dataset = 'other'",
+        "UPDATE ends SET seq = 3 WHERE dataset = 'other'",
+        "DELETE FROM entries WHERE seq = 3",  # the one that says how it is charged
+    ],
+)
+def test_nothing_is_granted_twice_for_an_entry_that_is_missing(
+    ledger: dpv.Ledger, statement: str
+) -> None:
+    """Entries 1, 4, 6, 7 are of "main", and 2, 3, 5 of "other", which has room for no more."""
+    options: dict[str, Any] = {"budget": BUDGET, "relation": ADD_REMOVE, "dataset": "other"}
+    dpv.Ledger.open(ledger.path, **options)
+    noise = dpv.Gaussian(sigma=2.5)
+    for name in ("other", "main", "other", "main", "main"):
+        ledger.spend(noise if name == "other" else NOISE, dataset=name)
+    assert not ledger.request(noise, dataset="other")
+    edited(ledger.path, statement)
+    again = dpv.Ledger(ledger.path)
+    for work in (
+        lambda: again.spend(noise, dataset="other"),
+        lambda: dpv.Ledger.open(ledger.path, **options),
+        again.verify,
+    ):
+        assert sentence_of(work).startswith(("entry=", "entries must be", "dataset="))
+
+
 def test_entries_cannot_be_changed_by_accident(ledger: dpv.Ledger) -> None:
     connection = sqlite3.connect(ledger.path)
     for statement in ("UPDATE entries SET body = ''", "DELETE FROM entries"):
