@@ -224,7 +224,8 @@ class Ledger:
         """A mechanism, an estimator or a function that charges this ledger before it runs.
 
         - of a mechanism (`sample`): each draw is charged;
-        - of an estimator (`fit`): its declared budget is charged, before it sees any data;
+        - of an estimator (`fit`, `partial_fit`, `fit_…`): its declared budget is charged by each
+          call, before it sees any data;
         - of a function, as `@ledger.guard(charge=mechanism)`: each call charges that mechanism.
 
         Classes may be guarded, too. Options: charge, times, dataset, label, user.

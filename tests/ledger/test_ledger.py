@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN401  # requests of any kind
 
+import copy
 import datetime as dt
 import hashlib
 import json
@@ -421,6 +422,55 @@ def test_a_guarded_estimator_charges_its_budget_before_the_fit(
         model.fit([1.0])
     assert model.fits == 2
     assert held.status().spent["epsilon"] == 2
+
+
+class Transformer(Model):
+    """An estimator that learns in more ways than one."""
+
+    fit_intercept = True
+
+    def fit_transform(self, rows: list[float]) -> list[float]:
+        return [float(self.fit(rows).fits)] * len(rows)
+
+    def partial_fit(self, rows: list[float]) -> "Transformer":
+        self.fits += len(rows)
+        return self
+
+    def set_params(self) -> "Transformer":
+        return self
+
+
+@pytest.mark.parametrize("of_class", [False, True])
+def test_every_way_to_fit_is_charged_once(tmp_path: Path, *, of_class: bool) -> None:
+    held = dpv.Ledger.open(
+        tmp_path / "b.ledger", budget=dpv.PureDP(epsilon=3.0), relation=ADD_REMOVE
+    )
+    model: Any = held.guard(Transformer)() if of_class else held.guard(Transformer())
+    assert model.fit_intercept is True
+    assert model.fit_transform([1.0]) == [1.0]
+    assert model.partial_fit([1.0]) is model
+    assert model.set_params().fit([1.0]) is model
+    assert held.status().spent["epsilon"] == 3
+    for learn in (copy.copy(model).fit, model.fit_transform, model.partial_fit):
+        with pytest.raises(dpv.BudgetExceeded):
+            learn([1.0])
+    assert model.fits == 3
+
+
+class Drawer:
+    """A mechanism that calls the number of draws by another name."""
+
+    def sample(self, data: float, n: int = 1) -> list[float]:
+        return [data] * n
+
+
+def test_draws_that_cannot_be_counted_are_refused(ledger: dpv.Ledger) -> None:
+    for thing in (Drawer(), Drawer):
+        with pytest.raises(dpv.InvalidParameter, match="must have a parameter size"):
+            ledger.guard(charge=NOISE)(thing)
+    for times in (0.25, 0, -1):
+        with pytest.raises(dpv.InvalidParameter, match="times="):
+            ledger.guard(charge=NOISE, times=times)(dpv.Gaussian(sigma=5.0))
 
 
 def test_a_fit_of_a_private_model_is_charged_as_it_claims(tmp_path: Path) -> None:
