@@ -1,5 +1,6 @@
 """What no bound on the cost of a sequence can be below, kept up to date as it grows."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from flint import ctx
@@ -16,7 +17,8 @@ _NEAR = 2.0**-30  # how much below the crossing found in floats is certified
 class LowerEnd:
     """The exact ε of the Gaussian requests together, or of the costliest single one of the rest.
 
-    Both are attained by requests fixed in advance, so nothing valid is below either.
+    Both are attained by requests fixed in advance, so nothing valid is below either. Of a pair
+    that only dominates what is run, the instances that it lists count instead.
     """
 
     def __init__(self) -> None:
@@ -30,7 +32,7 @@ class LowerEnd:
             total = self._squared + part.seen.squared_mu * part.times
             self._squared = -shortened(-total)  # rounded down
         elif isinstance(part.seen, Pair):
-            self._others[part.seen] = None
+            self._others.update(dict.fromkeys(_instances(part.seen)))
 
     def epsilon(self, delta: float) -> float:
         """A number not above the cost at δ of the same sequence fixed in advance."""
@@ -44,6 +46,15 @@ class LowerEnd:
             most = max(most, *(_certified(side, delta, most) for side in sides))
         self._largest[delta] = (len(self._others), most)
         return most
+
+
+def _instances(pair: Pair) -> Iterator[Pair]:
+    """Pairs of actual runs."""
+    if pair.attained is None:
+        yield pair
+        return
+    for instance in pair.attained:
+        yield from _instances(instance)
 
 
 def _certified(pair: Pair, delta: float, floor: float) -> float:

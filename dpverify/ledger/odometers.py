@@ -111,7 +111,7 @@ class Odometer:
         """What was spent so far, at δ: the upper end holds at all times together.
 
         The lower end is what no odometer can be below: the exact cost of the same requests fixed
-        in advance where all are Gaussian, else that of the costliest one.
+        in advance where all are Gaussian, else that of the costliest one, from below.
         """
         delta = below(as_between("delta", delta, 0.0, 1.0))
         with self._lock:
