@@ -33,7 +33,6 @@ from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 
 T = TypeVar("T")
-_UNSTEADY = dt.timedelta(seconds=1)  # that a clock may be set back and is not worth a word
 
 
 def now() -> dt.datetime:
@@ -259,18 +258,18 @@ def _shown(mechanism: Requested) -> str:
 
 
 def _time(held: Transaction) -> str:
-    """The time of a new entry: never before that of the last one."""
+    """The time of a new entry: that of the last one if the clock was set back since.
+
+    Entries are ordered by their numbers; a clock that was ahead once must not stop all spending.
+    """
     last = held.last()
-    current = now()
-    if last is None:
-        return current.isoformat(timespec="microseconds")
-    before = dt.datetime.fromisoformat(last.told["time"])
-    if current < before - _UNSTEADY:
-        raise InvalidParameter(
-            f"clock={current.isoformat(timespec='seconds')} must not be before the last entry, "
-            f"{before.isoformat(timespec='seconds')}: it went backwards"
-        )
-    return max(current, before).isoformat(timespec="microseconds")
+    times = [now()] if last is None else [now(), _time_of(last)]
+    return max(times).isoformat(timespec="microseconds")
+
+
+def _time_of(row: StoredEntry) -> dt.datetime:
+    with _as_written():
+        return dt.datetime.fromisoformat(row.told["time"]).astimezone(dt.UTC)
 
 
 def _chosen(seen: Transaction, dataset: str | None) -> str:
@@ -318,7 +317,7 @@ def _as_written() -> Iterator[None]:
     """What an entry lacks, in a sentence."""
     try:
         yield
-    except (AttributeError, KeyError, TypeError, InvalidParameter) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise LedgerDamaged(f"entries must be as they were written: {error}") from None
 
 
@@ -332,10 +331,18 @@ def _difference(before: Amounts, after: Amounts) -> Amounts:
 
 
 def _check_sums(rows: Iterable[StoredEntry]) -> None:
-    """Raise unless every total is the one before plus the charge, and keeps the budget."""
+    """Raise unless every total is the one before plus the charge, and keeps the budget.
+
+    And unless times never decrease.
+    """
     states: dict[str, tuple[Scheme | RequestPlan | None, Amounts]] = {}
+    latest = dt.datetime.min.replace(tzinfo=dt.UTC)
     for row in rows:
         told = row.told
+        time = _time_of(row)
+        if time < latest:
+            raise LedgerDamaged(f"entry={row.seq} must not be before the one before it: {time}")
+        latest = time
         if row.dataset not in states:
             opened = _resumed([told])
             states[row.dataset] = opened.scheme, opened.spent
