@@ -18,6 +18,7 @@ from dpverify.errors import (
     InvalidParameter,
     LedgerDamaged,
     NotSupported,
+    as_between,
     as_count,
 )
 from dpverify.guarantees import Bracket, Guarantee, from_dict, to_dict
@@ -26,7 +27,7 @@ from dpverify.ledger.entries import Entry, Status
 from dpverify.ledger.filters import Filter
 from dpverify.ledger.guards import guarded
 from dpverify.ledger.plans import RequestPlan
-from dpverify.ledger.schemes import By, Scheme
+from dpverify.ledger.schemes import By, Scheme, checked_orders
 from dpverify.ledger.store import Store, StoredEntry, Transaction
 from dpverify.ledger.subjects import Requested
 from dpverify.mechanisms import Gaussian
@@ -90,7 +91,9 @@ class Ledger:
         user: str | None = None,
     ) -> "Ledger":
         """Set a budget for a dataset, in a new file or beside those of other datasets."""
-        orders = None if orders is None else tuple(orders)
+        orders = None if orders is None else checked_orders(orders)
+        if leak_share is not None:
+            leak_share = float(as_between("leak_share", leak_share, 0.0, 1.0))
         made = Filter(budget, relation, by=by, orders=orders, leak_share=leak_share, plan=plan)
         dataset = _name("dataset", dataset)
         store = Store(Path(path))
@@ -122,7 +125,7 @@ class Ledger:
 
         The charge is on disk when this returns.
         """
-        times = as_count("times", times)
+        times, label = as_count("times", times), _label(label)
         with self._store.writing() as held:
             name = _chosen(held, dataset)
             state = _state(held, name)
@@ -138,7 +141,7 @@ class Ledger:
                 "kind": "spend",
                 "time": _time(held),
                 "user": _user(user),
-                "label": str(label),
+                "label": label,
                 "mechanism": _shown(mechanism),
                 "times": times,
                 "charge": written(_difference(before, state.spent)),
@@ -238,6 +241,13 @@ def _name(what: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise InvalidParameter(f"{what}={value!r} must be a name of printable characters")
     return value
+
+
+def _label(value: object) -> str:
+    text = str(value)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidParameter(f"label={text!r} must be text that UTF-8 can hold")
+    return text
 
 
 def _user(user: str | None) -> str:

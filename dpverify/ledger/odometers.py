@@ -129,9 +129,9 @@ class Odometer:
             spare = enclose(lambda: (1 - ball(self.leak_share)) * ball(delta))[0]
         if spare == 0:
             return math.inf
-        rough = self._slack(spare) + float(rho) * self._orders
+        rough = self._slack(spare) + _rounded(rho) * self._orders
         if any(other):
-            rough = rough + np.array([float(sum_) for sum_ in other])
+            rough = rough + np.array([_rounded(sum_) for sum_ in other])
         best = int(np.argmin(rough))
         total, order = other[best], self.orders[best]
         if isinstance(total, float) or isinstance(rho, float):
@@ -175,6 +175,14 @@ class Odometer:
         with self._lock:
             rho, other, leak = self._rho, self._other, self._leak
         return None if any(other) or leak or isinstance(rho, float) else round_up(rho)
+
+
+def _rounded(amount: Amount) -> float:
+    """The nearest float, or ∞ beyond the largest."""
+    try:
+        return float(amount)
+    except OverflowError:
+        return math.inf
 
 
 def _shares(orders: Iterable[float] | None) -> tuple[tuple[float, ...], tuple[Fraction, ...]]:

@@ -136,6 +136,11 @@ def test_exports(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (["open", "NEW", "--relation", "add-remove"], "epsilon=None"),
         (["open", "NEW", "--epsilon", "1", "--relation", "sideways"], "relation='sideways'"),
         (["open", "NEW", *BUDGET, "--by", "magic"], "by='magic'"),
+        (
+            ["open", "NEW", "--epsilon", "1", "--order", "inf", "--relation", "add-remove"],
+            "must have a finite order",
+        ),
+        (["spend", "FILE", "gaussian(sigma=50)", "--label", "\udcff"], "that UTF-8 can hold"),
         (["open", "NEW", *BUDGET, "--orders", "one"], "must be a real number"),
         (["status", "NEW"], "there is none"),
         (["history", "FILE", "--dataset", "other"], "dataset='other'"),

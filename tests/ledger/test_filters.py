@@ -329,6 +329,7 @@ def test_what_is_not_in_a_plan_is_refused_in_words() -> None:
         ({"budget": dpv.PureDP(epsilon=1.0), "by": "renyi"}, "must not be given"),
         ({"budget": dpv.PureDP(epsilon=math.inf)}, "finite"),
         ({"budget": dpv.ApproxDP(epsilon=1.0, delta=1.0)}, "delta below 1"),
+        ({"budget": dpv.RenyiDP(order=math.inf, epsilon=1.0)}, "finite order"),
         ({"plan": [1]}, "plan"),
         ({"plan": dpv.Accountant(relation=ADD_REMOVE)}, "plan"),
         ({"plan": dpv.Accountant(relation=REPLACE_ONE).compose(dpv.PureDP(0.1))}, "relation"),
@@ -372,6 +373,19 @@ def test_any_type_of_number_gives_the_same_filter(kind: Any) -> None:
     meter = dpv.Odometer(ADD_REMOVE, orders=[kind(8)])
     meter.spend(dpv.Gaussian(sigma=kind(8)))
     assert meter.epsilon(kind(1 / 1024)) == meter.epsilon(1 / 1024)
+
+
+@pytest.mark.parametrize("sigma", [1e-300, 1e-160, 1e160, 1e200, 1e300])
+@pytest.mark.parametrize("budget", [APPROX, dpv.GaussianDP(mu=1.0), dpv.ZeroConcentratedDP(1.0)])
+def test_noise_of_any_size_is_answered(budget: Any, sigma: float) -> None:
+    guard = dpv.Filter(budget, ADD_REMOVE)
+    assert guard.request(dpv.Gaussian(sigma=sigma)) is (sigma > 1)
+    assert 0.0 <= guard.share < 1e-300
+    meter = dpv.Odometer(ADD_REMOVE)
+    meter.spend(dpv.Gaussian(sigma=sigma))
+    found = meter.epsilon(1e-6)
+    assert (found.upper == math.inf) is (sigma < 1)
+    assert (found.lower > 1e300) is (sigma < 1)
 
 
 def test_what_hides_nothing_is_never_granted() -> None:

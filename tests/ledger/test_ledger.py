@@ -115,6 +115,14 @@ def test_every_way_of_charging_lives_in_a_file(tmp_path: Path, options: dict[str
     held.verify()
 
 
+@pytest.mark.parametrize("kind", [Fraction, np.float32, np.array])
+def test_options_of_any_type_of_number_are_kept(tmp_path: Path, kind: Any) -> None:
+    options = {"by": "renyi", "orders": [kind(8), kind(4)], "leak_share": kind(0.5)}
+    held = dpv.Ledger.open(tmp_path / "b.ledger", budget=BUDGET, relation=ADD_REMOVE, **options)
+    guard = dpv.Filter(BUDGET, ADD_REMOVE, by="renyi", orders=[4, 8], leak_share=0.5)
+    assert held.filter().scheme == guard.scheme
+
+
 # Many at once, and killed
 
 
@@ -362,6 +370,7 @@ def test_times_that_decrease_in_the_file_are_named(
         (NOISE, {"times": 0}, "times=0"),
         (NOISE, {"dataset": "other"}, "dataset='other'"),
         (NOISE, {"user": ""}, "user=''"),
+        (NOISE, {"label": "\udcff"}, "label='.udcff' must be text"),
     ],
 )
 def test_bad_requests_leave_the_ledger_as_it_was(
