@@ -273,13 +273,13 @@ def _time(held: Transaction) -> str:
     Entries are ordered by their numbers; a clock that was ahead once must not stop all spending.
     """
     last = held.last()
-    times = [now()] if last is None else [now(), _time_of(last)]
+    times = [now()] if last is None else [now(), _time_of(last.told)]
     return max(times).isoformat(timespec="microseconds")
 
 
-def _time_of(row: StoredEntry) -> dt.datetime:
+def _time_of(told: dict[str, Any]) -> dt.datetime:
     with _as_written():
-        return dt.datetime.fromisoformat(row.told["time"]).astimezone(dt.UTC)
+        return dt.datetime.fromisoformat(told["time"]).astimezone(dt.UTC)
 
 
 def _chosen(seen: Transaction, dataset: str | None) -> str:
@@ -349,7 +349,7 @@ def _check_sums(rows: Iterable[StoredEntry]) -> None:
     latest = dt.datetime.min.replace(tzinfo=dt.UTC)
     for row in rows:
         told = row.told
-        time = _time_of(row)
+        time = _time_of(told)
         if time < latest:
             raise LedgerDamaged(f"entry={row.seq} must not be before the one before it: {time}")
         latest = time
