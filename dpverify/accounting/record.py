@@ -70,6 +70,12 @@ def read(text: str) -> tuple[Relation, Parts]:
         raise InvalidParameter(f"text={short(text)} must be what to_json returns") from None
 
 
+def name_of(seen: Pair | RenyiDP | ZeroConcentratedDP) -> str:
+    """A name that no other pair or guarantee has: its kind, and a digest of all that it holds."""
+    told = _encoded(seen)
+    return f"{type(seen).__name__}:{_digest(told)}"
+
+
 def _digest(content: dict[str, Any]) -> str:
     plain = json.dumps(content, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(plain.encode()).hexdigest()

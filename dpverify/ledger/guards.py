@@ -7,6 +7,7 @@ nothing is given back, since it may have shown something before it failed.
 import functools
 import inspect
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpverify.claims import Claim
@@ -36,12 +37,14 @@ def guarded(
         raise InvalidParameter(
             f"options={sorted(unknown)} must be among: charge, times, dataset, label, user"
         )
-    for method in ("fit", "sample"):
-        if callable(getattr(thing, method, None)):
-            charging = _before(ledger, method, charge, options)
-            if isinstance(thing, type):
-                return _subclass(thing, method, charging)
-            return Guarded(thing, method, charging)
+    if any(callable(getattr(thing, method, None)) for method in ("fit", "partial_fit")):
+        return _wrapped(thing, _sees_data, _before_fit(ledger, charge, options))
+    if callable(getattr(thing, "sample", None)):
+        if "size" not in inspect.signature(thing.sample).parameters:
+            raise InvalidParameter(
+                f"sample of {thing!r} must have a parameter size: the number of draws is charged"
+            )
+        return _wrapped(thing, "sample".__eq__, _before_sample(ledger, charge, options))
     if not callable(thing) or isinstance(thing, type):
         raise InvalidParameter(
             f"thing={thing!r} must be a function, or have sample(data, size, rng=…) or fit(X, y)"
@@ -61,10 +64,23 @@ def guarded(
     return charging_first
 
 
-def _before(
-    ledger: "Ledger", method: str, charge: Requested | None, options: dict[str, Any]
-) -> Before:
-    """Charges what a call of `fit` or `sample` costs: every draw, or the declared budget."""
+def _sees_data(name: str) -> bool:
+    """Whether an estimator's method of this name is given data to learn from."""
+    return name in {"fit", "partial_fit"} or name.startswith("fit_")
+
+
+def _before_fit(ledger: "Ledger", charge: Requested | None, options: dict[str, Any]) -> Before:
+    """Charges what a fit costs, in one go or by parts: the declared budget, unless told."""
+
+    def before(thing: Any, *_: object) -> None:  # noqa: ANN401
+        ledger.spend(_declared(thing) if charge is None else charge, **options)
+
+    return before
+
+
+def _before_sample(ledger: "Ledger", charge: Requested | None, options: dict[str, Any]) -> Before:
+    """Charges every draw."""
+    times = as_count("times", options.get("times", 1))
 
     def before(
         thing: Any,  # noqa: ANN401
@@ -72,12 +88,9 @@ def _before(
         args: tuple[Any, ...],
         named: dict[str, Any],
     ) -> None:
-        if method == "fit":
-            ledger.spend(_declared(thing) if charge is None else charge, **options)
-            return
         bound = inspect.signature(call).bind(*args, **named)
         bound.apply_defaults()
-        draws = as_count("size", bound.arguments.get("size", 1)) * options.get("times", 1)
+        draws = as_count("size", bound.arguments["size"]) * times
         ledger.spend(thing if charge is None else charge, **options | {"times": draws})
 
     return before
@@ -95,20 +108,30 @@ def _declared(estimator: Any) -> Requested:  # noqa: ANN401
     return Claim(budget, Relation.parse(relation), EXACT_PROFILE, (DECLARED,))
 
 
-class Guarded:
-    """An instance whose `fit` or `sample` charges first; all else is the instance's own."""
+def _wrapped(thing: Any, is_charged: Callable[[str], bool], before: Before) -> Any:  # noqa: ANN401
+    if isinstance(thing, type):
+        return _subclass(thing, is_charged, before)
+    return Guarded(thing, is_charged, before)
 
-    def __init__(self, thing: object, method: str, before: Before) -> None:
-        self._thing, self._method, self._before = thing, method, before
+
+class Guarded:
+    """An instance of which some methods charge first; all else is the instance's own."""
+
+    def __init__(self, thing: object, is_charged: Callable[[str], bool], before: Before) -> None:
+        self._thing, self._is_charged, self._before = thing, is_charged, before
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        if name == "_thing":  # of a copy that is being made
+            raise AttributeError(name)
         found = getattr(self._thing, name)
-        if name != self._method:
+        charged = callable(found) and self._is_charged(name)
+        if not charged and getattr(found, "__self__", None) is not self._thing:
             return found
 
         @functools.wraps(found)
         def charging_first(*args: Any, **named: Any) -> Any:  # noqa: ANN401
-            self._before(self._thing, found, args, named)
+            if charged:
+                self._before(self._thing, found, args, named)
             result = found(*args, **named)
             return self if result is self._thing else result
 
@@ -118,13 +141,28 @@ class Guarded:
         return f"Guarded({self._thing!r})"
 
 
-def _subclass(kind: type, method: str, before: Before) -> type:
-    """The same class, with a method that charges first."""
-    original = getattr(kind, method)
+_RUNNING: ContextVar[frozenset[int]] = ContextVar("_RUNNING", default=frozenset())
+"""Instances of guarded classes inside a charged method: what that calls of its own is paid for."""
 
+
+def _subclass(kind: type, is_charged: Callable[[str], bool], before: Before) -> type:
+    """The same class, with methods that charge first."""
+    names = [name for name in dir(kind) if is_charged(name) and callable(getattr(kind, name))]
+    methods = {name: _charging_first(getattr(kind, name), before) for name in names}
+    return type(kind.__name__, (kind,), {**methods, "__module__": kind.__module__})
+
+
+def _charging_first(original: Callable[..., Any], before: Before) -> Callable[..., Any]:
     @functools.wraps(original)
     def charging_first(self: Any, *args: Any, **named: Any) -> Any:  # noqa: ANN401
+        running = _RUNNING.get()
+        if id(self) in running:
+            return original(self, *args, **named)
         before(self, functools.partial(original, self), args, named)
-        return original(self, *args, **named)
+        token = _RUNNING.set(running | {id(self)})
+        try:
+            return original(self, *args, **named)
+        finally:
+            _RUNNING.reset(token)
 
-    return type(kind.__name__, (kind,), {method: charging_first, "__module__": kind.__module__})
+    return charging_first

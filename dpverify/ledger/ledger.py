@@ -18,6 +18,7 @@ from dpverify.errors import (
     InvalidParameter,
     LedgerDamaged,
     NotSupported,
+    as_between,
     as_count,
 )
 from dpverify.guarantees import Bracket, Guarantee, from_dict, to_dict
@@ -26,14 +27,13 @@ from dpverify.ledger.entries import Entry, Status
 from dpverify.ledger.filters import Filter
 from dpverify.ledger.guards import guarded
 from dpverify.ledger.plans import RequestPlan
-from dpverify.ledger.schemes import By, Scheme
+from dpverify.ledger.schemes import By, Scheme, checked_orders
 from dpverify.ledger.store import Store, StoredEntry, Transaction
 from dpverify.ledger.subjects import Requested
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 
 T = TypeVar("T")
-_UNSTEADY = dt.timedelta(seconds=1)  # that a clock may be set back and is not worth a word
 
 
 def now() -> dt.datetime:
@@ -91,7 +91,9 @@ class Ledger:
         user: str | None = None,
     ) -> "Ledger":
         """Set a budget for a dataset, in a new file or beside those of other datasets."""
-        orders = None if orders is None else tuple(orders)
+        orders = None if orders is None else checked_orders(orders)
+        if leak_share is not None:
+            leak_share = float(as_between("leak_share", leak_share, 0.0, 1.0))
         made = Filter(budget, relation, by=by, orders=orders, leak_share=leak_share, plan=plan)
         dataset = _name("dataset", dataset)
         store = Store(Path(path))
@@ -105,7 +107,7 @@ class Ledger:
         }
         store.create()
         with store.writing() as held:
-            if dataset in held.datasets():
+            if held.ends(dataset):
                 raise InvalidParameter(f"dataset={dataset!r} must be new: it has a budget already")
             held.append(dataset, told | {"time": _time(held)})
         return cls(path)
@@ -123,7 +125,7 @@ class Ledger:
 
         The charge is on disk when this returns.
         """
-        times = as_count("times", times)
+        times, label = as_count("times", times), _label(label)
         with self._store.writing() as held:
             name = _chosen(held, dataset)
             state = _state(held, name)
@@ -139,7 +141,7 @@ class Ledger:
                 "kind": "spend",
                 "time": _time(held),
                 "user": _user(user),
-                "label": str(label),
+                "label": label,
                 "mechanism": _shown(mechanism),
                 "times": times,
                 "charge": written(_difference(before, state.spent)),
@@ -224,7 +226,8 @@ class Ledger:
         """A mechanism, an estimator or a function that charges this ledger before it runs.
 
         - of a mechanism (`sample`): each draw is charged;
-        - of an estimator (`fit`): its declared budget is charged, before it sees any data;
+        - of an estimator (`fit`, `partial_fit`, `fit_…`): its declared budget is charged by each
+          call, before it sees any data;
         - of a function, as `@ledger.guard(charge=mechanism)`: each call charges that mechanism.
 
         Classes may be guarded, too. Options: charge, times, dataset, label, user.
@@ -238,6 +241,13 @@ def _name(what: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise InvalidParameter(f"{what}={value!r} must be a name of printable characters")
     return value
+
+
+def _label(value: object) -> str:
+    text = str(value)
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise InvalidParameter(f"label={text!r} must be text that UTF-8 can hold")
+    return text
 
 
 def _user(user: str | None) -> str:
@@ -258,18 +268,18 @@ def _shown(mechanism: Requested) -> str:
 
 
 def _time(held: Transaction) -> str:
-    """The time of a new entry: never before that of the last one."""
+    """The time of a new entry: that of the last one if the clock was set back since.
+
+    Entries are ordered by their numbers; a clock that was ahead once must not stop all spending.
+    """
     last = held.last()
-    current = now()
-    if last is None:
-        return current.isoformat(timespec="microseconds")
-    before = dt.datetime.fromisoformat(last.told["time"])
-    if current < before - _UNSTEADY:
-        raise InvalidParameter(
-            f"clock={current.isoformat(timespec='seconds')} must not be before the last entry, "
-            f"{before.isoformat(timespec='seconds')}: it went backwards"
-        )
-    return max(current, before).isoformat(timespec="microseconds")
+    times = [now()] if last is None else [now(), _time_of(last.told)]
+    return max(times).isoformat(timespec="microseconds")
+
+
+def _time_of(told: dict[str, Any]) -> dt.datetime:
+    with _as_written():
+        return dt.datetime.fromisoformat(told["time"]).astimezone(dt.UTC)
 
 
 def _chosen(seen: Transaction, dataset: str | None) -> str:
@@ -298,6 +308,8 @@ def _resumed(entries: list[dict[str, Any]]) -> Filter:
         if isinstance(budget, Bracket):
             raise TypeError("a budget must be a guarantee")
         told = opened["scheme"] or (later[0]["scheme"] if later else None)
+        if told is None and later:
+            raise KeyError("scheme")
         if told is None:
             return Filter(budget, relation, **opened["options"])
         scheme = _scheme(told)
@@ -315,7 +327,7 @@ def _as_written() -> Iterator[None]:
     """What an entry lacks, in a sentence."""
     try:
         yield
-    except (AttributeError, KeyError, TypeError, InvalidParameter) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise LedgerDamaged(f"entries must be as they were written: {error}") from None
 
 
@@ -329,10 +341,18 @@ def _difference(before: Amounts, after: Amounts) -> Amounts:
 
 
 def _check_sums(rows: Iterable[StoredEntry]) -> None:
-    """Raise unless every total is the one before plus the charge, and keeps the budget."""
+    """Raise unless every total is the one before plus the charge, and keeps the budget.
+
+    And unless times never decrease.
+    """
     states: dict[str, tuple[Scheme | RequestPlan | None, Amounts]] = {}
+    latest = dt.datetime.min.replace(tzinfo=dt.UTC)
     for row in rows:
         told = row.told
+        time = _time_of(told)
+        if time < latest:
+            raise LedgerDamaged(f"entry={row.seq} must not be before the one before it: {time}")
+        latest = time
         if row.dataset not in states:
             opened = _resumed([told])
             states[row.dataset] = opened.scheme, opened.spent

@@ -16,7 +16,8 @@ _NEAR = 2.0**-30  # how much below the crossing found in floats is certified
 class LowerEnd:
     """The exact ε of the Gaussian requests together, or of the costliest single one of the rest.
 
-    Both are attained by requests fixed in advance, so nothing valid is below either.
+    Both are attained by requests fixed in advance, so nothing valid is below either. Of a pair
+    that only dominates what is run, the instances that it lists count instead.
     """
 
     def __init__(self) -> None:

@@ -13,6 +13,7 @@ The best order is not known in advance, so δ is shared among thirty of them: th
 """
 
 import math
+import threading
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
@@ -70,14 +71,16 @@ class Odometer:
         self._other: list[Amount] = [Fraction() for _ in self.orders]
         self._leak = Fraction()
         self._lower = LowerEnd()
+        self._lock = threading.Lock()
         self._slack = lru_cache(maxsize=8)(self._slack_at)
 
     def spend(self, mechanism: Requested, *, times: int = 1) -> None:
         """Note that a mechanism runs `times` times."""
         parts = parts_of(mechanism, times=times, relation=self.relation)
-        self._rho, self._other, self._leak = self._after(parts)
-        for part in parts:
-            self._lower.note(part)
+        with self._lock:
+            self._rho, self._other, self._leak = self._after(parts)
+            for part in parts:
+                self._lower.note(part)
 
     def _after(self, parts: Iterable[Part]) -> tuple[Amount, list[Amount], Fraction]:
         """The sums once these parts have run, too."""
@@ -108,11 +111,12 @@ class Odometer:
         """What was spent so far, at δ: the upper end holds at all times together.
 
         The lower end is what no odometer can be below: the exact cost of the same requests fixed
-        in advance where all are Gaussian, else that of the costliest one.
+        in advance where all are Gaussian, else that of the costliest one, from below.
         """
         delta = below(as_between("delta", delta, 0.0, 1.0))
-        upper = self._upper(delta, self._rho, self._other, self._leak)
-        lower = min(self._lower.epsilon(delta), upper)
+        with self._lock:
+            upper = self._upper(delta, self._rho, self._other, self._leak)
+            lower = min(self._lower.epsilon(delta), upper)
         return Bracket(lower, upper, RENYI_ODOMETER)
 
     def _upper(self, delta: float, rho: Amount, other: list[Amount], leak: Fraction) -> float:
@@ -125,9 +129,9 @@ class Odometer:
             spare = enclose(lambda: (1 - ball(self.leak_share)) * ball(delta))[0]
         if spare == 0:
             return math.inf
-        rough = self._slack(spare) + float(rho) * self._orders
+        rough = self._slack(spare) + _rounded(rho) * self._orders
         if any(other):
-            rough = rough + np.array([float(sum_) for sum_ in other])
+            rough = rough + np.array([_rounded(sum_) for sum_ in other])
         best = int(np.argmin(rough))
         total, order = other[best], self.orders[best]
         if isinstance(total, float) or isinstance(rho, float):
@@ -159,16 +163,26 @@ class Odometer:
 
         def fits(mechanism: Requested) -> bool:
             parts = parts_of(mechanism, times=1, relation=self.relation)
-            return self._upper(delta, *self._after(parts)) <= budget.epsilon
+            with self._lock:
+                after = self._after(parts)
+            return self._upper(delta, *after) <= budget.epsilon
 
         return least_noise(kind, fits)
 
     @property
     def rho(self) -> float | None:
         """ρ of all that was spent, rounded up; None if not everything was zCDP."""
-        if any(self._other) or self._leak or isinstance(self._rho, float):
-            return None
-        return round_up(self._rho)
+        with self._lock:
+            rho, other, leak = self._rho, self._other, self._leak
+        return None if any(other) or leak or isinstance(rho, float) else round_up(rho)
+
+
+def _rounded(amount: Amount) -> float:
+    """The nearest float, or ∞ beyond the largest."""
+    try:
+        return float(amount)
+    except OverflowError:
+        return math.inf
 
 
 def _shares(orders: Iterable[float] | None) -> tuple[tuple[float, ...], tuple[Fraction, ...]]:

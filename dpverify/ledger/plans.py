@@ -16,6 +16,7 @@ from typing import Any
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.parts import Part
+from dpverify.accounting.record import name_of
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 from dpverify.ledger import prices
@@ -49,14 +50,16 @@ class RequestPlan:
     def price(self, part: Part) -> Amounts:
         """How many entries of the plan, or how much of its reserve, a part takes."""
         limits = dict(self.limits)
-        name = repr(part.seen)
+        name = _name(part)
         if name in limits:
             return {name: Fraction(part.times)}
-        spread = prices.squared_mu(part) if _RESERVE in limits else math.inf
+        leaks = prices.split(part)[0] > 0
+        spread = prices.squared_mu(part) if _RESERVE in limits and not leaks else math.inf
         if isinstance(spread, float):
             raise NotSupported(
-                f"mechanism={part.label} must be in the plan, or Gaussian where the plan has "
-                "Gaussian noise: privacy losses do not compose under parameters chosen from answers"
+                f"mechanism={part.label} must be in the plan, or without leaks and of a μ where "
+                "the plan has Gaussian noise: privacy losses do not compose under parameters "
+                "chosen from answers"
             )
         return {_RESERVE: spread * part.times}
 
@@ -83,6 +86,14 @@ class RequestPlan:
         return cls(tuple(read(told["limits"]).items()))
 
 
+def _name(part: Part) -> str | None:
+    """The name of the entry that a part would be; None for a class that has no record."""
+    try:
+        return name_of(part.seen)
+    except NotSupported:
+        return None
+
+
 def plan_for(budget: Guarantee, plan: Accountant) -> RequestPlan:
     """The limits of a plan, once it is shown to keep the budget."""
     if not isinstance(budget, PureDP | ApproxDP):
@@ -99,7 +110,7 @@ def plan_for(budget: Guarantee, plan: Accountant) -> RequestPlan:
         if part.pair is None:
             raise NotSupported(f"plan={part.label} must have a dominating pair in every entry")
         gaussian = isinstance(part.seen, GaussianPair)
-        name = _RESERVE if gaussian else repr(part.seen)
+        name = _RESERVE if gaussian else name_of(part.seen)
         amount = prices.squared_mu(part) * part.times if gaussian else Fraction(part.times)
         limits[name] = added(limits.get(name, Fraction()), amount)
     return RequestPlan(tuple(limits.items()))

@@ -271,6 +271,11 @@ def _natural(
             found = Scheme("zcdp", (("rho", _limit(budget, rho)),), Fraction())
         case GaussianDP(mu=mu):
             found = Scheme("gaussian", (("squared_mu", _limit(budget, mu) ** 2),), Fraction())
+        case RenyiDP(order=math.inf, epsilon=epsilon):
+            raise InvalidParameter(
+                f"budget={budget!r} must have a finite order: PureDP(epsilon={float(epsilon):g}) "
+                "says the same"
+            )
         case RenyiDP(order=order, epsilon=epsilon):
             limits = ((f"renyi:{float(order)!r}", _limit(budget, epsilon)),)
             found = Scheme("renyi", limits, Fraction(), (float(order),))
@@ -378,13 +383,19 @@ def _best_order(budget: ApproxDP, leak_share: float, first: Part) -> Scheme | No
         return None
     own = [rest.seen.order] if isinstance(rest.seen, RenyiDP) else []
     delta = _rest(budget.delta, Fraction(budget.delta) * Fraction(leak_share))
-    best, most = None, 0.0
+    best: float | None = None
+    most: Amount = Fraction()
     for order in (*_ORDERS, *map(float, own)):
         room = _room(order, below(budget.epsilon), delta)
         cost = prices.divergence(rest, order) if room > 0 else math.inf
-        if room > most * cost:  # cost may be 0, and everything fits
-            best, most = order, room / float(cost) if cost else math.inf
+        if isinstance(cost, Fraction) and (often := _quotient(Fraction(room), cost)) > most:
+            best, most = order, often
     return None if best is None else _renyi(budget, leak_share, (best,))
+
+
+def _quotient(room: Fraction, cost: Fraction) -> Amount:
+    """How often a cost fits; ∞ for what costs nothing."""
+    return room / cost if cost else math.inf
 
 
 def _room(order: float, epsilon: float, delta: float) -> float:

@@ -5,6 +5,7 @@ spends is on disk, so that two never spend the same budget. A process that is ki
 that is full, leaves the file as it was before its entry. The rollback journal (not the write-ahead
 log) is used: then a ledger is one file, and can be read where nothing can be written.
 
+A table of the last entry, of all and of each dataset, shows what is missing without reading it all.
 The hashes show edits, by hand or by a failing disk: not those of someone who computes them anew.
 Whoever notes the last hash elsewhere (`status` shows it) can tell that, too.
 """
@@ -26,6 +27,7 @@ _APPLICATION = 0x6470764C  # "dpvL"
 _START = hashlib.sha256(b"dpverify ledger").hexdigest()
 _PATIENCE = 60.0  # seconds to wait for another spender
 _HEAD = "SELECT seq, hash FROM head"
+_ENDS = "SELECT dataset, seq, hash FROM ends"
 _ROWS = "SELECT seq, dataset, body, hash FROM entries"
 _SCHEMA = f"""
 PRAGMA application_id = {_APPLICATION};
@@ -35,6 +37,7 @@ CREATE TABLE entries (
 );
 CREATE INDEX by_dataset ON entries (dataset, seq);
 CREATE TABLE head (seq INTEGER NOT NULL, hash TEXT NOT NULL);
+CREATE TABLE ends (dataset TEXT NOT NULL UNIQUE, seq INTEGER NOT NULL, hash TEXT NOT NULL);
 CREATE TRIGGER no_update BEFORE UPDATE ON entries
     BEGIN SELECT RAISE(ABORT, 'entries are only ever added'); END;
 CREATE TRIGGER no_delete BEFORE DELETE ON entries
@@ -73,6 +76,14 @@ def _linked(before: str, seq: int, dataset: str, body: str) -> str:
     return hashlib.sha256(json.dumps([before, seq, dataset, body]).encode()).hexdigest()
 
 
+def _check_ends(found: list[tuple[str, int, str]], noted: list[tuple[Any, ...]]) -> None:
+    """Raise unless the last entries of datasets are those that were noted when they were added."""
+    for name, seq, _ in [*(set(noted) - set(found)), *(set(found) - set(noted))]:
+        raise LedgerDamaged(
+            f"entry={seq} must be the last one of dataset={name!r}: entries are missing, or added"
+        )
+
+
 class Transaction:
     """Entries as one reader or writer sees them: what others do meanwhile does not show."""
 
@@ -90,8 +101,7 @@ class Transaction:
 
     def datasets(self) -> list[str]:
         """Names in the order in which they were opened."""
-        query = "SELECT dataset FROM entries GROUP BY dataset ORDER BY MIN(seq)"
-        return [str(name) for (name,) in self._run(query)]
+        return [str(name) for name, *_ in self._run(f"{_ENDS} ORDER BY rowid")]
 
     def ends(self, dataset: str) -> list[StoredEntry]:
         """The first two entries of a dataset and its last, each checked against its hash."""
@@ -100,6 +110,8 @@ class Transaction:
         rows = [StoredEntry.of(row) for row in dict.fromkeys([*first, *last.fetchall()])]
         for row in rows:
             self._check(row)
+        noted = self._run(f"{_ENDS} WHERE dataset = ?", (dataset,)).fetchall()
+        _check_ends([(dataset, row.seq, row.hash) for row in rows[-1:]], noted)
         return rows
 
     def last(self) -> StoredEntry | None:
@@ -124,6 +136,7 @@ class Transaction:
     def rows(self) -> Iterator[StoredEntry]:
         """Every entry in order, each checked against the one before; then the head."""
         before, seq = _START, 0
+        ends: dict[str, tuple[str, int, str]] = {}
         for found in self._run(f"{_ROWS} ORDER BY seq"):
             row, seq = StoredEntry.of(found), seq + 1
             if row.seq != seq:
@@ -131,9 +144,11 @@ class Transaction:
             if _linked(before, seq, row.dataset, row.body) != row.hash:
                 raise LedgerDamaged(f"entry={seq} must be as it was written: its hash differs")
             before = row.hash
+            ends[row.dataset] = row.dataset, seq, before
             yield row
         if self.head != (seq, before):
             raise LedgerDamaged(f"entry={seq} must be the last one: entries are missing, or added")
+        _check_ends(list(ends.values()), self._run(f"{_ENDS} ORDER BY rowid").fetchall())
 
     def append(self, dataset: str, told: dict[str, Any]) -> StoredEntry:
         """Add an entry after the last one."""
@@ -142,6 +157,11 @@ class Transaction:
         row = StoredEntry(seq + 1, dataset, body, _linked(before, seq + 1, dataset, body))
         self._run("INSERT INTO entries VALUES (?, ?, ?, ?)", (row.seq, dataset, body, row.hash))
         self._run("UPDATE head SET seq = ?, hash = ?", (row.seq, row.hash))
+        self._run(
+            "INSERT INTO ends VALUES (?, ?, ?) ON CONFLICT (dataset) DO UPDATE "
+            "SET seq = excluded.seq, hash = excluded.hash",
+            (dataset, row.seq, row.hash),
+        )
         return row
 
     def check_pages(self) -> None:

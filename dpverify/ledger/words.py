@@ -41,4 +41,5 @@ def amounts_in_words(spent: Amounts) -> str:
 def _symbol(name: str) -> str:
     if name.startswith("renyi:"):
         return f"ε at order {float(name.removeprefix('renyi:')):g}"
-    return _SYMBOLS.get(name, name)
+    kind, _, digest = name.partition(":")  # of an entry of a plan
+    return _SYMBOLS.get(name, f"runs of {kind} {digest[:8]}" if digest else name)

@@ -56,6 +56,26 @@ def test_words_for_people(file: str, capsys: pytest.CaptureFixture[str]) -> None
     assert "budget" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("label", "shown"),
+    [("[/x]", "[/x]"), ("[red]a[/red]", "[red]a[/red]"), ("a\x1b[2Jb", r"a\x1b[2Jb"), ("é∑", "é∑")],
+)
+def test_labels_are_shown_as_they_are(
+    file: str,
+    label: str,
+    shown: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run(["ledger", "open", file, *BUDGET, "--dataset", "[/b]\\"]) == 0
+    assert "[/b]\\: 0 % of ε" in capsys.readouterr().out
+    spend = ["ledger", "spend", file, "gaussian(sigma=50)", "--dataset", "main", "--label", label]
+    assert run(spend) == 0
+    assert run(["ledger", "history", file]) == 0
+    assert shown in capsys.readouterr().out
+
+
 def test_a_dry_run_charges_nothing(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert told(["spend", file, "gaussian(sigma=50)", "--dry-run"], capsys)["granted"]
     assert run(["ledger", "spend", file, "gaussian(sigma=1)", "--dry-run"]) == 1
@@ -116,6 +136,11 @@ def test_exports(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         (["open", "NEW", "--relation", "add-remove"], "epsilon=None"),
         (["open", "NEW", "--epsilon", "1", "--relation", "sideways"], "relation='sideways'"),
         (["open", "NEW", *BUDGET, "--by", "magic"], "by='magic'"),
+        (
+            ["open", "NEW", "--epsilon", "1", "--order", "inf", "--relation", "add-remove"],
+            "must have a finite order",
+        ),
+        (["spend", "FILE", "gaussian(sigma=50)", "--label", "\udcff"], "that UTF-8 can hold"),
         (["open", "NEW", *BUDGET, "--orders", "one"], "must be a real number"),
         (["status", "NEW"], "there is none"),
         (["history", "FILE", "--dataset", "other"], "dataset='other'"),

@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given
 from hypothesis import strategies as st
 
 import dpverify as dpv
-from dpverify.pairs import FinitePair
+from dpverify.accounting.rules.gdp import squared_mu_of
+from dpverify.pairs import FinitePair, GaussianPair
+from dpverify.pairs.base import Pair
 from proofs.support.interactions import Game
 from tests.ledger.adversary import POOL, Arena, by_loss, leaves, overspent
 
@@ -243,6 +246,70 @@ def test_what_no_theorem_prices_is_refused_in_words(budget: Any, mechanism: Any,
     assert guard.share == 0.0
 
 
+def test_pairs_that_look_alike_are_other_entries_of_a_plan() -> None:
+    """Two tables of 2,000 outcomes print the same; one costs a hundred times the other."""
+
+    def table(shift: float) -> FinitePair:
+        tilt = np.where(np.arange(2000) % 2, 1 + shift, 1 - shift)
+        tilt[:10] = tilt[-10:] = 1.0
+        return FinitePair(left=tilt / tilt.sum(), right=tilt[::-1] / tilt.sum())
+
+    cheap, costly = table(0.01), table(0.5)
+    assert repr(cheap) == repr(costly)
+    plan = dpv.Accountant(relation=ADD_REMOVE).compose(cheap, times=2)
+    guard = dpv.Filter(APPROX, ADD_REMOVE, plan=plan)
+    with pytest.raises(dpv.NotSupported, match="must be in the plan"):
+        guard.request(costly)
+    assert [guard.request(table(0.01)) for _ in range(3)] == [True, True, False]
+
+
+class Named(Pair):
+    """Somebody's own pair, all of which have one name."""
+
+    def __init__(self, squared: Fraction) -> None:
+        self.inner = GaussianPair(squared)
+
+    @property
+    def reversed(self) -> Pair:
+        return self
+
+    def profile_ball(self, epsilon: arb) -> arb:
+        return self.inner.profile_ball(epsilon)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Named) and self.inner == other.inner
+
+    def __hash__(self) -> int:
+        return hash(self.inner)
+
+    def __repr__(self) -> str:
+        return "Named()"
+
+
+def test_a_plan_of_pairs_without_a_record_is_refused() -> None:
+    plan = dpv.Accountant(relation=ADD_REMOVE).compose(Named(Fraction(1, 100)))
+    with pytest.raises(dpv.NotSupported, match="class of your own"):
+        dpv.Filter(APPROX, ADD_REMOVE, plan=plan)
+    gaussian = dpv.Accountant(relation=ADD_REMOVE).compose(dpv.Gaussian(sigma=10.0))
+    guard = dpv.Filter(APPROX, ADD_REMOVE, plan=gaussian)
+    with pytest.raises(dpv.NotSupported, match="must be in the plan"):
+        guard.request(Named(Fraction(100)))
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_pair_that_leaks_on_either_side_takes_nothing_from_a_reserve(*, mirrored: bool) -> None:
+    """One outcome that only one of the two laws has: nothing Gaussian bounds it."""
+    pair = FinitePair(left=[1, 0], right=[Fraction(3, 4), Fraction(1, 4)])
+    leaky = pair.reversed if mirrored else pair
+    plan = dpv.Accountant(relation=ADD_REMOVE).compose(dpv.Gaussian(sigma=1.0))
+    guard = dpv.Filter(dpv.ApproxDP(epsilon=6.0, delta=1e-3), ADD_REMOVE, plan=plan)
+    with pytest.raises(dpv.NotSupported, match="without leaks"):
+        guard.request(leaky)
+    assert guard.share == 0.0
+    (part,) = dpv.Accountant(relation=ADD_REMOVE).compose(leaky).parts
+    assert squared_mu_of(part) is None
+
+
 def test_what_is_not_in_a_plan_is_refused_in_words() -> None:
     plan = dpv.Accountant(relation=ADD_REMOVE).compose(dpv.Laplace(scale=20.0), times=10)
     guard = dpv.Filter(APPROX, ADD_REMOVE, plan=plan)
@@ -262,6 +329,7 @@ def test_what_is_not_in_a_plan_is_refused_in_words() -> None:
         ({"budget": dpv.PureDP(epsilon=1.0), "by": "renyi"}, "must not be given"),
         ({"budget": dpv.PureDP(epsilon=math.inf)}, "finite"),
         ({"budget": dpv.ApproxDP(epsilon=1.0, delta=1.0)}, "delta below 1"),
+        ({"budget": dpv.RenyiDP(order=math.inf, epsilon=1.0)}, "finite order"),
         ({"plan": [1]}, "plan"),
         ({"plan": dpv.Accountant(relation=ADD_REMOVE)}, "plan"),
         ({"plan": dpv.Accountant(relation=REPLACE_ONE).compose(dpv.PureDP(0.1))}, "relation"),
@@ -305,6 +373,19 @@ def test_any_type_of_number_gives_the_same_filter(kind: Any) -> None:
     meter = dpv.Odometer(ADD_REMOVE, orders=[kind(8)])
     meter.spend(dpv.Gaussian(sigma=kind(8)))
     assert meter.epsilon(kind(1 / 1024)) == meter.epsilon(1 / 1024)
+
+
+@pytest.mark.parametrize("sigma", [1e-300, 1e-160, 1e160, 1e200, 1e300])
+@pytest.mark.parametrize("budget", [APPROX, dpv.GaussianDP(mu=1.0), dpv.ZeroConcentratedDP(1.0)])
+def test_noise_of_any_size_is_answered(budget: Any, sigma: float) -> None:
+    guard = dpv.Filter(budget, ADD_REMOVE)
+    assert guard.request(dpv.Gaussian(sigma=sigma)) is (sigma > 1)
+    assert 0.0 <= guard.share < 1e-300
+    meter = dpv.Odometer(ADD_REMOVE)
+    meter.spend(dpv.Gaussian(sigma=sigma))
+    found = meter.epsilon(1e-6)
+    assert (found.upper == math.inf) is (sigma < 1)
+    assert (found.lower > 1e300) is (sigma < 1)
 
 
 def test_what_hides_nothing_is_never_granted() -> None:

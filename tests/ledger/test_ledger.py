@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN401  # requests of any kind
 
+import copy
 import datetime as dt
 import hashlib
 import json
@@ -114,6 +115,14 @@ def test_every_way_of_charging_lives_in_a_file(tmp_path: Path, options: dict[str
     held.verify()
 
 
+@pytest.mark.parametrize("kind", [Fraction, np.float32, np.array])
+def test_options_of_any_type_of_number_are_kept(tmp_path: Path, kind: Any) -> None:
+    options = {"by": "renyi", "orders": [kind(8), kind(4)], "leak_share": kind(0.5)}
+    held = dpv.Ledger.open(tmp_path / "b.ledger", budget=BUDGET, relation=ADD_REMOVE, **options)
+    guard = dpv.Filter(BUDGET, ADD_REMOVE, by="renyi", orders=[4, 8], leak_share=0.5)
+    assert held.filter().scheme == guard.scheme
+
+
 # Many at once, and killed
 
 
@@ -195,6 +204,38 @@ def test_a_spender_checks_what_it_builds_on(ledger: dpv.Ledger) -> None:
     edited(ledger.path, "UPDATE entries SET body = replace(body, '/2500', '/9500') WHERE seq = 2")
     with pytest.raises(LedgerDamaged, match="entry=2"):
         ledger.spend(NOISE)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM entries WHERE seq = 5",  # the last of "other"
+        "DELETE FROM entries WHERE seq IN (3, 5)",  # all that it spent
+        "DELETE FROM entries WHERE dataset = 'other'",
+        "UPDATE entries SET dataset = 'main' WHERE seq = 5",
+        "DELETE FROM ends WHERE dataset = 'other'",
+        "UPDATE ends SET seq = 3 WHERE dataset = 'other'",
+        "DELETE FROM entries WHERE seq = 3",  # the one that says how it is charged
+    ],
+)
+def test_nothing_is_granted_twice_for_an_entry_that_is_missing(
+    ledger: dpv.Ledger, statement: str
+) -> None:
+    """Entries 1, 4, 6, 7 are of "main", and 2, 3, 5 of "other", which has room for no more."""
+    options: dict[str, Any] = {"budget": BUDGET, "relation": ADD_REMOVE, "dataset": "other"}
+    dpv.Ledger.open(ledger.path, **options)
+    noise = dpv.Gaussian(sigma=2.5)
+    for name in ("other", "main", "other", "main", "main"):
+        ledger.spend(noise if name == "other" else NOISE, dataset=name)
+    assert not ledger.request(noise, dataset="other")
+    edited(ledger.path, statement)
+    again = dpv.Ledger(ledger.path)
+    for work in (
+        lambda: again.spend(noise, dataset="other"),
+        lambda: dpv.Ledger.open(ledger.path, **options),
+        again.verify,
+    ):
+        assert sentence_of(work).startswith(("entry=", "entries must be", "dataset="))
 
 
 def test_entries_cannot_be_changed_by_accident(ledger: dpv.Ledger) -> None:
@@ -292,18 +333,26 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(ledger: dpv.Ledger) -> None:
     ledger.spend(NOISE)
 
 
-def test_a_clock_that_goes_backwards_is_refused(
+def test_a_clock_that_was_ahead_stops_nobody(
     ledger: dpv.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    today = ledger_module.now()
+    ahead = today + dt.timedelta(days=36500)
+    monkeypatch.setattr(ledger_module, "now", lambda: ahead)
+    wrong = ledger.spend(NOISE).entry.time
+    monkeypatch.setattr(ledger_module, "now", lambda: today)
+    assert ledger.spend(NOISE).entry.time == wrong
+    assert [entry.seq for entry in ledger.history()] == [1, 2, 3]
+
+
+def test_times_that_decrease_in_the_file_are_named(
+    ledger: dpv.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever writes entries by other means than `spend`, hashes and all."""
+    monkeypatch.setattr(ledger_module, "_time", lambda _: "2020-01-01T00:00:00+00:00")
     ledger.spend(NOISE)
-    (_, entry) = ledger.history()
-    last = dt.datetime.fromisoformat(entry.time)
-    monkeypatch.setattr(ledger_module, "now", lambda: last - dt.timedelta(hours=1))
-    with pytest.raises(dpv.InvalidParameter, match="went backwards"):
-        ledger.spend(NOISE)
-    monkeypatch.setattr(ledger_module, "now", lambda: last - dt.timedelta(milliseconds=1))
-    assert ledger.spend(NOISE).entry.time == entry.time
-    assert ledger.status().requests == 2
+    with pytest.raises(LedgerDamaged, match="entry=2 must not be before"):
+        ledger.verify()
 
 
 @pytest.mark.parametrize(
@@ -321,6 +370,7 @@ def test_a_clock_that_goes_backwards_is_refused(
         (NOISE, {"times": 0}, "times=0"),
         (NOISE, {"dataset": "other"}, "dataset='other'"),
         (NOISE, {"user": ""}, "user=''"),
+        (NOISE, {"label": "\udcff"}, "label='.udcff' must be text"),
     ],
 )
 def test_bad_requests_leave_the_ledger_as_it_was(
@@ -389,6 +439,55 @@ def test_a_guarded_estimator_charges_its_budget_before_the_fit(
         model.fit([1.0])
     assert model.fits == 2
     assert held.status().spent["epsilon"] == 2
+
+
+class Transformer(Model):
+    """An estimator that learns in more ways than one."""
+
+    fit_intercept = True
+
+    def fit_transform(self, rows: list[float]) -> list[float]:
+        return [float(self.fit(rows).fits)] * len(rows)
+
+    def partial_fit(self, rows: list[float]) -> "Transformer":
+        self.fits += len(rows)
+        return self
+
+    def set_params(self) -> "Transformer":
+        return self
+
+
+@pytest.mark.parametrize("of_class", [False, True])
+def test_every_way_to_fit_is_charged_once(tmp_path: Path, *, of_class: bool) -> None:
+    held = dpv.Ledger.open(
+        tmp_path / "b.ledger", budget=dpv.PureDP(epsilon=3.0), relation=ADD_REMOVE
+    )
+    model: Any = held.guard(Transformer)() if of_class else held.guard(Transformer())
+    assert model.fit_intercept is True
+    assert model.fit_transform([1.0]) == [1.0]
+    assert model.partial_fit([1.0]) is model
+    assert model.set_params().fit([1.0]) is model
+    assert held.status().spent["epsilon"] == 3
+    for learn in (copy.copy(model).fit, model.fit_transform, model.partial_fit):
+        with pytest.raises(dpv.BudgetExceeded):
+            learn([1.0])
+    assert model.fits == 3
+
+
+class Drawer:
+    """A mechanism that calls the number of draws by another name."""
+
+    def sample(self, data: float, n: int = 1) -> list[float]:
+        return [data] * n
+
+
+def test_draws_that_cannot_be_counted_are_refused(ledger: dpv.Ledger) -> None:
+    for thing in (Drawer(), Drawer):
+        with pytest.raises(dpv.InvalidParameter, match="must have a parameter size"):
+            ledger.guard(charge=NOISE)(thing)
+    for times in (0.25, 0, -1):
+        with pytest.raises(dpv.InvalidParameter, match="times="):
+            ledger.guard(charge=NOISE, times=times)(dpv.Gaussian(sigma=5.0))
 
 
 def test_a_fit_of_a_private_model_is_charged_as_it_claims(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 # ruff: noqa: ANN401  # requests of any kind
 
 import math
+import sys
+import threading
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -115,6 +117,45 @@ def test_leaks_take_their_share_of_delta() -> None:
     meter = after(*[leaky] * 10, leak_share=0.5)
     assert meter.epsilon(1e-6).upper < 2.0
     assert meter.epsilon(1e-7).upper == math.inf  # 1e-7 leaks, of 5e-8
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        dpv.BestOf(dpv.Gaussian(sigma=4.0), runs="poisson", mean=3.0),
+        dpv.BestOf(dpv.Laplace(scale=2.0), runs="geometric", mean=3.0),
+        dpv.Shuffled(dpv.Gaussian(sigma=2.0), batches=5),
+    ],
+    ids=["best-gaussian", "best-laplace", "shuffled"],
+)
+def test_the_lower_end_is_of_actual_runs(mechanism: Any) -> None:
+    """A pair that only dominates what is run says nothing from below: its instances do."""
+    relation = dpv.Relation.REPLACE_ONE
+    meter = dpv.Odometer(relation, leak_share=0.5)
+    meter.spend(mechanism)
+    fixed = dpv.Accountant(relation=relation).compose(mechanism).epsilon(0.05)
+    assert 0.0 < meter.epsilon(0.05).lower <= fixed.lower + 1e-3 < fixed.upper - 0.1
+
+
+def test_threads_lose_no_request() -> None:
+    """4 · 200 requests of μ² = 1/2500: ρ = 800/5000."""
+    meter = dpv.Odometer(ADD_REMOVE)
+    often = sys.getswitchinterval()
+
+    def work() -> None:
+        for _ in range(200):
+            meter.spend(dpv.Gaussian(sigma=50.0))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(often)
+    assert meter.rho == 0.16
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0])

@@ -21,8 +21,9 @@ def squared_mu_of(part: Part) -> Fraction | None:
         case GaussianPair(squared_mu=squared_mu):
             return squared_mu
         case pair:
-            largest = max(pair.max_loss, pair.reversed.max_loss)
-            if pair.singular_mass > 0 or math.isinf(largest):
+            sides = (pair, pair.reversed)
+            largest = max(side.max_loss for side in sides)
+            if any(side.singular_mass > 0 for side in sides) or math.isinf(largest):
                 return None
             return Fraction(pure_mu(largest)) ** 2
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.cli.expression import parse
@@ -171,7 +172,7 @@ def history(file: File, dataset: Dataset = None, json: Json = False) -> None:
     for entry in entries:
         what = entry.mechanism if entry.times <= 1 else f"{entry.times:,} × {entry.mechanism}"
         cells = (entry.time[:19], entry.dataset, entry.user, entry.label, what or "budget opened")
-        grid.add_row(str(entry.seq), *cells, f"{100 * entry.share:.4g} %")
+        grid.add_row(str(entry.seq), *map(_plain, cells), f"{100 * entry.share:.4g} %")
     console().print(grid)
 
 
@@ -264,9 +265,11 @@ def _tell(
     screen = console()
     for status in chosen:
         screen.print(
-            f"[bold]{_escaped(status.dataset)}[/bold]: {100 * status.share:.4g} % of "
-            f"{budget_in_words(status.budget)} ({status.relation.value}) spent, "
-            f"requests: {status.requests:,}"
+            Text.assemble(
+                (_plain(status.dataset).plain, "bold"),
+                f": {100 * status.share:.4g} % of {budget_in_words(status.budget)} "
+                f"({status.relation.value}) spent, requests: {status.requests:,}",
+            )
         )
         for line in _details(status):
             screen.print(f"  {line}", markup=False, style="dim")
@@ -285,5 +288,6 @@ def _details(status: Status) -> list[str]:
     return lines
 
 
-def _escaped(text: str) -> str:
-    return text.replace("[", "\\[")
+def _plain(text: str) -> Text:
+    """A text as it is: nothing in it is markup, and what no terminal should be sent is escaped."""
+    return Text("".join(c if c.isprintable() else ascii(c)[1:-1] for c in text))
