@@ -298,6 +298,8 @@ def number(value: object) -> Symbolic | None:
         return value
     if isinstance(value, (bool, np.bool_)):
         return Symbolic({}, ExactNumber.of(int(value)))
+    if isinstance(value, np.number) and not isinstance(value, (np.int64, np.float64)):
+        raise refuse(f"it computes with {type(value).__name__}, which rounds or overflows early")
     if isinstance(value, (int, np.integer)):
         return Symbolic({}, ExactNumber.of(int(value)))
     if isinstance(value, Fraction):
