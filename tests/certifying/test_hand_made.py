@@ -69,7 +69,8 @@ def test_an_event_counts_no_output_twice(twice: Json) -> None:
 
 def _two_noises(bar: int) -> Json:
     """Y where 5 ≤ n0 ≤ 6 and n0 + n1 reaches a bar."""
-    yes, no = {"output": ["text", "Y"]}, {"output": ["text", "N"]}
+    yes: Json = {"output": ["text", "Y"]}
+    no: Json = {"output": ["text", "N"]}
     tests = [{"n0": "1", "n1": "1", "": str(-bar)}, {"n0": "-1", "": "6"}, {"n0": "1", "": "-5"}]
     for test in [*tests, {"n0": "1"}]:
         yes = {"test": test, "strict": False, "yes": yes, "no": no}

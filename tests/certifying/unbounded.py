@@ -369,7 +369,7 @@ def added_in_place(values: Any, rng: Rng) -> Any:
 def shuffled(values: Any, rng: Rng) -> Any:
     a = [0.0, 1000.0]
     n = len(values)
-    both = (rng.shuffle(a) if n > 500 else None, sum(a[0] * v for v in values))  # type: ignore[func-returns-value]
+    both = (rng.shuffle(a) if n > 500 else None, sum(a[0] * v for v in values))
     return both[1] + rng.laplace(scale=1.0)
 
 

@@ -149,7 +149,8 @@ class _Reader:
                 return self._assigned(statement, target, value, known)
             case ast.AnnAssign(target=target, value=ast.expr() as value):
                 return self._assigned(statement, target, value, known)
-        raise self._refused(statement, f"such a statement: {type(statement).__name__}")
+            case _:
+                raise self._refused(statement, f"such a statement: {type(statement).__name__}")
 
     def _loop(
         self, node: ast.stmt, names: list[str], over: ast.expr, inside: tuple[Any, ...]

@@ -95,14 +95,14 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def _check_identity(code: types.CodeType) -> None:
-    before, line = None, code.co_firstlineno
+    plain, line = False, code.co_firstlineno
     for step in dis.get_instructions(code):
         line = step.starts_line or line
-        plain = before is not None and before.opname == "LOAD_CONST"
-        if step.opname == "IS_OP" and not (plain and before.argval in {None, True, False}):
+        if step.opname == "IS_OP" and not plain:
             where = f"{Path(code.co_filename).name}:{line}"
             raise NotUnderstood("it asks by `is` whether two values are one object", where)
-        before = step
+        constant = step.opname == "LOAD_CONST"
+        plain = constant and any(step.argval is x for x in (None, True, False))
 
 
 def _follow(value: object, seen: set[int]) -> None:
