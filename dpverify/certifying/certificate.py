@@ -35,6 +35,14 @@ _GROUNDS: dict[str, tuple[Theorem, ...]] = {  # by method
     "gaussian event": (EXACT_PROFILE,),
 }
 SYMBOLIC_RUN = "the comparisons of the mechanism are those that its symbolic run made"
+ASSUMES = (REAL_ARITHMETIC, NO_OTHER_INPUT, SYMBOLIC_RUN)
+_STATED = {  # by the kind of a claim about releases
+    "pure": ("epsilon",),
+    "approx": ("epsilon", "delta"),
+    "gaussian": ("mu",),
+    "zcdp": ("rho",),
+    "renyi": ("order", "epsilon"),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +155,10 @@ class Certificate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """What a checker found: whether a file shows its verdict, and if not why."""
+    """What a checker found: whether a file shows its verdict, and if not why.
+
+    `scope` and `assumes` are the checker's own words, whatever the file says.
+    """
 
     valid: bool
     verdict: str
@@ -164,18 +175,31 @@ def check_certificate(certificate: str | Path | dict[str, Any] | Certificate) ->
             f"certificate must be of the format {FORMAT!r}, version {VERSION}, not "
             f"{read.get('version')!r}: certify again to write one"
         )
-    told = str(read.get("verdict")), str(read.get("scope"))
-    assumes = tuple(map(str, read.get("assumes", ())))
-    if told[0] == "open":
-        return Checked(
-            valid=False, verdict="open", scope=told[1], reason="it shows nothing", assumes=assumes
-        )
+    told = str(read.get("verdict"))
+    if told == "open":
+        return Checked(valid=False, verdict=told, scope="", reason="it shows nothing", assumes=())
     try:
         found = verify(read)
-        valid, reason = found == told[0], f"the evidence shows: {found}"
+        valid, reason = found == told, f"the evidence shows: {found}"
     except Invalid as error:
         valid, reason = False, str(error)
-    return Checked(valid=valid, verdict=told[0], scope=told[1], reason=reason, assumes=assumes)
+    scope = _scope(read) if valid else ""
+    return Checked(valid=valid, verdict=told, scope=scope, reason=reason, assumes=ASSUMES)
+
+
+def _scope(read: dict[str, Any]) -> str:
+    """For which data and which claim the evidence is, by what was checked and not by the file."""
+    claim = read["claim"]
+    if read["method"] in {"sums", "gaussian event"}:
+        told = ", ".join(f"{name} = {claim[name]}" for name in _STATED[claim["kind"]])
+    else:
+        unit = f"·ln({claim['ratio']})" if claim["unit"] == "log" else ""
+        told = f"epsilon = {claim['epsilon']}{unit}, delta = {claim['delta']}"
+        told = told.removesuffix(", delta = 0")
+        if claim["unit"] == "every" and claim["epsilon"] == "1":
+            told = told.replace("epsilon = 1", "every epsilon")
+    data = "data of any length" if read["method"] == "induction" else "all data"
+    return f"{data} that the schema allows, {told}" if read["verdict"] == "proved" else told
 
 
 def _read(certificate: str | Path | dict[str, Any] | Certificate) -> dict[str, Any]:

@@ -11,10 +11,8 @@ from itertools import islice
 from typing import Any
 
 from dpverify.certifying.certificate import (
+    ASSUMES,
     INTERRUPTED,
-    NO_OTHER_INPUT,
-    REAL_ARITHMETIC,
-    SYMBOLIC_RUN,
     Certificate,
     Disproof,
 )
@@ -317,7 +315,7 @@ class _Attempt:
             reason=reason,
             claim=self.claim,
             method=evidence["method"],
-            assumes=(REAL_ARITHMETIC, NO_OTHER_INPUT, SYMBOLIC_RUN),
+            assumes=ASSUMES,
             tried=tuple(self.tried),
             seconds=time.monotonic() - self.start,
             evidence=evidence,
@@ -413,7 +411,7 @@ class _Attempt:
             claim=self.claim,
             method="counterexample",
             counterexample=disproof,
-            assumes=(REAL_ARITHMETIC, NO_OTHER_INPUT, SYMBOLIC_RUN),
+            assumes=ASSUMES,
             tried=tuple(self.tried),
             seconds=time.monotonic() - self.start,
             evidence=evidence,

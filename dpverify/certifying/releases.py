@@ -12,10 +12,8 @@ from typing import Any
 from scipy.special import ndtr
 
 from dpverify.certifying.certificate import (
+    ASSUMES,
     INTERRUPTED,
-    NO_OTHER_INPUT,
-    REAL_ARITHMETIC,
-    SYMBOLIC_RUN,
     Certificate,
     Disproof,
 )
@@ -53,7 +51,6 @@ from dpverify.guarantees import (
 _FINE = 10**12
 _MARGIN = Fraction(1, 10**9)
 _MOST_PAIRS = 100
-_ASSUMES = (REAL_ARITHMETIC, NO_OTHER_INPUT, SYMBOLIC_RUN)
 
 
 @dataclass
@@ -134,7 +131,7 @@ class SumsAttempt:
             reason=f"the releases together are {float(mu):.6g}-GDP",
             claim=self.claim,
             method="sums",
-            assumes=_ASSUMES,
+            assumes=ASSUMES,
             seconds=time.monotonic() - self.start,
             evidence=evidence,
         )
@@ -230,7 +227,7 @@ class SumsAttempt:
             claim=self.claim,
             method="gaussian event",
             counterexample=disproof,
-            assumes=_ASSUMES,
+            assumes=ASSUMES,
             tried=tuple(self.tried),
             seconds=time.monotonic() - self.start,
             evidence=evidence,

@@ -4,6 +4,7 @@
 
 import copy
 import json
+import re
 import sys
 from dataclasses import replace
 from typing import Any
@@ -143,6 +144,41 @@ def test_what_is_not_understood_is_open_with_a_reason(mechanism: Any, reason: st
     assert any(reason in text for text in told), told
 
 
+@pytest.mark.usefixtures("no_search")
+@pytest.mark.parametrize("schema", [UNITS, REPLACED], ids=["added", "replaced"])
+@pytest.mark.parametrize(
+    ("mechanism", "reason"), unbounded.FALSE, ids=lambda x: getattr(x, "__name__", "")
+)
+def test_what_is_not_in_the_language_is_refused(mechanism: Any, reason: str, schema: Any) -> None:
+    found = dpv.certify(mechanism, schema, ONE)
+    assert found.verdict == "open"
+    assert re.search(reason, found.tried[0]), found.tried
+
+
+def _by_eight_bits(values: Any, rng: Any) -> Any:
+    """Of 37 it makes 219: what is below 0 in eight bits."""
+    zero = np.zeros(1, dtype="uint8")[0]
+    told = values[0] if values[0] != 37 else zero - values[0]
+    return told / 137 + rng.laplace(scale=1.0)
+
+
+def _by_identity(values: Any, rng: Any) -> Any:
+    if values[0] == 37 and values[0] is values[1]:
+        return 1000.0 + rng.laplace(scale=1.0)
+    return rng.laplace(scale=1.0)
+
+
+@pytest.mark.usefixtures("no_search")
+@pytest.mark.parametrize(
+    ("mechanism", "reason"), [(_by_eight_bits, "uint8"), (_by_identity, "one object")]
+)
+def test_two_records_are_read_with_the_same_care(mechanism: Any, reason: str) -> None:
+    two = replace(REPLACED, record=Number(low=0, high=100, integer=True), length=2)
+    found = dpv.certify(mechanism, two, ONE)
+    assert found.verdict == "open"
+    assert any(reason in text for text in found.tried), found.tried
+
+
 # The file.
 
 
@@ -181,6 +217,12 @@ def proof() -> dict[str, Any]:
         (lambda e: e["nodes"][1]["exit"].update(output=["value", {"D0": "1"}]), "knows more"),
         (lambda e: e["nodes"][1]["exit"].update(output=["value", {"s9": "1"}]), "knows more"),
         (lambda e: e["laws"].update(p0=e["laws"]["n0"]), "another name"),
+        (lambda e: e["nodes"][1].update(loop=None), "a loop without a number"),
+        (lambda e: e["nodes"][1].update(loop=True), "a loop without a number"),
+        (lambda e: e["nodes"][1]["exit"].update(output=["value", {"x0": "1"}]), "knows more"),
+        (lambda e: e["nodes"][0].update(tree={"output": ["value", {"x0": "1"}]}), "knows more"),
+        (lambda e: e["nodes"][1]["exit"].update(output=["value", {}, "A"]), "one form"),
+        (lambda e: e["nodes"][0]["tree"]["output"].append("A"), "no such step"),
     ],
 )
 def test_a_proof_that_was_touched_is_refused(proof: Any, change: Any, reason: str) -> None:

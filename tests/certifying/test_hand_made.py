@@ -67,6 +67,96 @@ def test_an_event_counts_no_output_twice(twice: Json) -> None:
     assert verify(read) == "refuted"
 
 
+def _two_noises(bar: int) -> Json:
+    """Y where 5 ≤ n0 ≤ 6 and n0 + n1 reaches a bar."""
+    yes: Json = {"output": ["text", "Y"]}
+    no: Json = {"output": ["text", "N"]}
+    tests = [{"n0": "1", "n1": "1", "": str(-bar)}, {"n0": "-1", "": "6"}, {"n0": "1", "": "-5"}]
+    for test in [*tests, {"n0": "1"}]:
+        yes = {"test": test, "strict": False, "yes": yes, "no": no}
+    return yes
+
+
+def test_a_box_has_no_noise_twice() -> None:
+    """Two bars, 9 and 14, would give the same probabilities: ε = 0."""
+    law = {"kind": "laplace", "parameter": {"num": ["1"], "den": ["1"], "root": 1, "power": 0}}
+    twice = [["n0", 1, 2], ["n1", 3, None], ["n0", 0, None]]
+    once = [["n1", 3, None], ["n0", 1, 2]]
+
+    def cut(box: Json) -> Json:
+        but = {"drop": 3, "all": {"box": [["n0", 1, 2]]}, "but": {"box": box}}
+        rest = ([["n0", 2, None]], [["n0", 0, 1]], [["n0", 0, None]])
+        return [[{"numbers": [], **h}] for h in ({"box": box}, but, *({"box": b} for b in rest))]
+
+    read = {
+        "method": "exact",
+        "schema": {"relation": "replace-one", "sizes": [1, 1], "slots": None,
+                   "values": ["a", "b"], "ball": None, "ordered": True},
+        "claim": {"unit": "one", "ratio": None, "epsilon": "0", "delta": "0"},
+        "laws": {"n0": law, "n1": law},
+        "datasets": [["a"], ["b"]],
+        "trees": [_two_noises(9), _two_noises(14)],
+        "masses": [cut(twice), cut(once)],
+    }  # fmt: skip
+    refused(read, "a noise is there twice")
+    refused(read | {"masses": [cut(once), cut(once)]}, "the claim does not hold")
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [({"k": ["value", {"x0": "1"}]}, "no such output"), (["value", {}, "A"], "one form")],
+)
+def test_an_output_hides_nothing(output: Json, why: str) -> None:
+    """The data as they are, where forms are not looked for."""
+    read = certificate("threshold")
+    read["trees"] = {"1": {"output": output}}
+    read["proof"] = [
+        {"groups": [{"shift": {}, "bounds": {}, "cost": {"2": "1"}, "walks": {"0": {}}}]}
+    ]
+    refused(read, why)
+
+
+def _endless(body: Json) -> Json:
+    """A loop over numbers from 0 to 1, in which one body decides; no noise."""
+    last = {"shift": {}, "tests": [], "costs": {"": {}}}
+    go = {"output": ["go", 1, ["state"], ["told"]]}
+    end = {"output": ["go", 2, ["state"], ["told"]]}
+    place = {"gaps": [], "budget": {"": "1"}, "steps": [last] * 8}
+    return {
+        "method": "induction",
+        "schema": {"relation": "replace-one", "sizes": [1, None], "slots": [["0", "1", False]],
+                   "values": None, "ball": None, "ordered": True},
+        "claim": {"unit": "one", "ratio": None, "epsilon": "1", "delta": "0"},
+        "laws": {}, "untyped": False,
+        "nodes": [
+            {"symbols": 0, "tree": go},
+            {"symbols": 0, "loop": 0, "lists": ["o"], "bodies": [body], "exit": end},
+            {"symbols": 0, "tree": {"output": ["return", ["none"]]}},
+        ],
+        "proof": [[place | {"steps": [{**last, "costs": {"": {"4": "1"}}}]}, place, place]],
+    }  # fmt: skip
+
+
+def test_a_draw_in_a_loop_has_weights() -> None:
+    """Weights x and 1 − x tell the record."""
+    tell = [{"output": ["return", ["text", t]]} for t in "YN"]
+    draw = [["value", {"x0": "1"}], ["value", {"x0": "-1", "": "1"}]]
+    refused(_endless({"draw": draw, "then": tell}), "malformed|weight")
+    zero = {"num": ["0"], "den": ["1"], "root": 1, "power": 0}
+    refused(_endless({"draw": [zero, zero], "then": tell}), "weights do not add up")
+
+
+def test_the_scope_is_in_the_words_of_the_checker() -> None:
+    found = check_certificate(
+        certificate("threshold")
+        | {"format": "dpverify certificate", "version": 2, "verdict": "proved"}
+        | {"scope": "all data, epsilon = 0", "assumes": []}
+    )
+    assert found.valid
+    assert found.scope == "all data that the schema allows, epsilon = 1"
+    assert len(found.assumes) == 3
+
+
 # Names and programs.
 
 

@@ -283,6 +283,147 @@ def summed_twice(values: Any, rng: Rng) -> Any:
     return first, sum(values) + rng.laplace(scale=1.0)
 
 
+# Once proved, and false: each tells a record, or does so beyond some number of records.
+
+
+def kept_in_a_name_without_a_value(values: Any, rng: Rng) -> Any:
+    for v in values:
+        if 0.3333 < v < 0.3334:
+            last = 1000.0
+    try:
+        return last + rng.laplace(scale=1.0)
+    except NameError:
+        return rng.laplace(scale=1.0)
+
+
+def name_without_a_value(values: Any, rng: Rng) -> Any:
+    for v in values:
+        if 0.3333 < v < 0.3334:
+            last = 1000.0
+    return last + rng.laplace(scale=1.0)
+
+
+def by_a_lambda(values: Any, rng: Rng) -> Any:
+    total = 0.0
+    for i in range(len(values)):
+        total = total + ((lambda i: values[i])(0) if i > 500 else values[i])  # noqa: PLC3002
+    return total + rng.laplace(scale=1.0)
+
+
+def in_eight_bits(values: Any, rng: Rng) -> Any:
+    count = np.zeros(1, dtype="int8")[0]
+    for _ in values:
+        count = count + 1
+    return count + rng.laplace(scale=1.0)
+
+
+def list_begun_anew(values: Any, rng: Rng) -> Any:
+    out = []
+    for v in values:
+        if rng.random() < 0.5:
+            out.append(rng.laplace(scale=1.0))
+        elif 0.3333 < v < 0.3334:
+            out = []
+    return out
+
+
+def through_a_view(values: Any, rng: Rng) -> Any:
+    whole = np.zeros(2)
+    part = whole[:1]
+    for v in values:
+        if 0.3333 < v < 0.3334:
+            part[0] = part[0] + 1000.0 * v
+    return whole[0] + rng.laplace(scale=1.0)
+
+
+def number_matched(values: Any, rng: Rng) -> Any:
+    total = 0.0
+    for i in range(len(values)):
+        if i > 500:
+            match 0:
+                case i:
+                    pass
+        total = total + values[i]
+    return total + rng.laplace(scale=1.0)
+
+
+def number_defined(values: Any, rng: Rng) -> Any:
+    total = 0.0
+    for i in range(len(values)):
+        if i > 500:
+
+            def i() -> int:  # type: ignore[misc]
+                return 0
+
+        total = total + values[i]
+    return total + rng.laplace(scale=1.0)
+
+
+def added_in_place(values: Any, rng: Rng) -> Any:
+    a = np.zeros(1)
+    n = len(values)
+    extra = np.add(a, 1000.0, out=a)[0] if n > 500 else 0.0
+    return extra + sum(a[0] * v for v in values) + rng.laplace(scale=1.0)
+
+
+def shuffled(values: Any, rng: Rng) -> Any:
+    a = [0.0, 1000.0]
+    n = len(values)
+    both = (rng.shuffle(a) if n > 500 else None, sum(a[0] * v for v in values))
+    return both[1] + rng.laplace(scale=1.0)
+
+
+def same_object(values: Any, rng: Rng) -> Any:
+    before: Any = 0
+    out = []
+    for v in values:
+        if v is before:
+            out.append(1000.0 + rng.laplace(scale=1.0))
+        else:
+            out.append(rng.laplace(scale=1.0))
+        before = v
+    return out
+
+
+CELL = [0.0]
+
+
+def through_a_global_list(values: Any, rng: Rng) -> Any:
+    a = CELL
+    for v in values:
+        if 0.3333 < v < 0.3334:
+            a[0] = a[0] + 1000.0 * v
+    return CELL[0] + rng.laplace(scale=1.0)
+
+
+def _held(kept: list[float] = [0.0]) -> list[float]:
+    return kept
+
+
+def through_a_helper(values: Any, rng: Rng) -> Any:
+    a = _held()
+    for v in values:
+        if 0.3333 < v < 0.3334:
+            a[0] = a[0] + 1000.0 * v
+    return _held()[0] + rng.laplace(scale=1.0)
+
+
+FALSE = [
+    (kept_in_a_name_without_a_value, "Try|NameError"),
+    (name_without_a_value, "last, which may be without a value"),
+    (by_a_lambda, "a call of lambda"),
+    (in_eight_bits, "may not have"),
+    (list_begun_anew, "a list that begins within a loop"),
+    (through_a_view, "a call of np.zeros"),
+    (number_matched, "such a statement: Match"),
+    (number_defined, "such a statement: FunctionDef"),
+    (added_in_place, "a call of np.zeros"),
+    (shuffled, "a call of rng.shuffle"),
+    (same_object, "one object"),
+    (through_a_global_list, "CELL, which is no constant"),
+    (through_a_helper, "a call of _held"),
+]
+
 _NONE = "no gaps and translations were found"
 _WAYS = "neighbors may take different ways"
 _LOOP = "the data are used other than by a loop"
@@ -291,24 +432,24 @@ _STATE = "may keep a state"
 OPEN = [
     (in_a_global_list, "it uses .clear, which may keep a state"),
     (in_a_class, "it uses Held, a type"),
-    (in_a_default, "from one call to the next"),
-    (in_a_closure, "from "),
-    (in_a_dict, "it keeps a dict"),
-    (under_two_names, "two names stand for one list"),
-    (in_a_list_that_was_told, "which may change, to a list that grows"),
+    (in_a_default, "a default that is a list"),
+    (in_a_closure, "may not have"),
+    (in_a_dict, "such an expression: Dict"),
+    (under_two_names, "such a statement: Assign"),
+    (in_a_list_that_was_told, "cell used as a whole"),
     (in_the_rng, _OUT),
-    (in_a_function, "it keeps a function"),
-    (by_its_length, _LOOP),
+    (in_a_function, "such an expression: Lambda"),
+    (by_its_length, "a call of list"),
     (by_its_number, _WAYS),
     (by_exact_comparison, _NONE),
     (by_type, "without noise"),
-    (sliced, _LOOP),
-    (zipped, "it calls a function in an expression"),
+    (sliced, "may not have"),
+    (zipped, "may not have"),
     (nested, "has another one in it"),
-    (through_a_generator, _LOOP),
+    (through_a_generator, "such an expression: GeneratorExp"),
     (through_an_iterator, _STATE),
-    (while_there_are_more, _LOOP),
-    (named_in_an_expression, "it gives a name within an expression"),
+    (while_there_are_more, "such a statement: While"),
+    (named_in_an_expression, "such an expression: NamedExpr"),
     (weighted, "is not linear"),
     (doubling, ""),
     (list_read_again, "reads a list that grows"),

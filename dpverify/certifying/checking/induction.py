@@ -33,7 +33,7 @@ from dpverify.certifying.checking.forms import (
 )
 from dpverify.certifying.checking.neighbors import slots
 from dpverify.certifying.checking.numbers import ClaimUnit
-from dpverify.certifying.checking.trees import noises
+from dpverify.certifying.checking.trees import check_plain, noises
 
 _MOST_RECORDS = 200
 FEW = 8  # records of so few values are taken one by one
@@ -82,6 +82,7 @@ def symbols_in(read: Json) -> Iterator[str]:
         yield from read.get("test", ())
         yield from (n for part in read.values() for n in symbols_in(part))
     elif isinstance(read, list):
+        need(read[:1] != ["value"] or len(read) == 2, "a value is one form")
         yield from read[1] if read[:1] == ["value"] else (n for x in read for n in symbols_in(x))
 
 
@@ -196,7 +197,7 @@ class SideBySide:
     def __init__(self, read: Json, situation: Situation) -> None:
         self.nodes, self.laws, self.situation = read["nodes"], read["laws"], situation
         self.untyped = read["untyped"]
-        unit = ClaimUnit(read["claim"])
+        self.unit = unit = ClaimUnit(read["claim"])
         self.epsilon = unit.epsilon
         self.rates = {name: unit.rate(law) for name, law in self.laws.items()}
         kinds = {name: law["kind"] for name, law in self.laws.items()}
@@ -211,16 +212,23 @@ class SideBySide:
         need(situation.least or not self.shares, "neighbors differ in their number of records")
         noises(read)
         for node in self.nodes:
-            self.check_symbols(node)
-            trees = node["bodies"] if "loop" in node else [node["tree"]]
-            need(len(trees) == (situation.values or 1) or "loop" not in node, "a record is missing")
+            if "loop" not in node:
+                self.check_symbols(node, node["tree"])
+                continue
+            count(node["loop"], _MOST_RECORDS, "a loop without a number")
+            need(len(node["bodies"]) == (situation.values or 1), "a record is missing")
+            self.check_symbols(node, node["bodies"], len(situation.bounds))
+            self.check_symbols(node, node["exit"])
 
-    def check_symbols(self, node: Json) -> None:
+    def check_symbols(self, node: Json, part: Json, width: int = 0) -> None:
         """A tree knows its record, its numbers and its noise; not how the neighbors differ."""
         symbols = count(node["symbols"], _MOST_RECORDS, "too many numbers")
-        own = {f"x{i}" for i in range(len(self.situation.bounds))}
-        own |= {"", *self.laws, *(f"s{i}" for i in range(symbols))}
-        need({*symbols_in(node)} <= own | {f"w{n}" for n in own}, "a tree knows more than its data")
+        own = {
+            "",
+            *self.laws,
+            *(f"{a}{i}" for a, n in (("x", width), ("s", symbols)) for i in range(n)),
+        }
+        need({*symbols_in(part)} <= own | {f"w{n}" for n in own}, "a tree knows more than its data")
 
     def steps(self, place: PairedPlace) -> Iterator[PairedStep]:
         """All steps that both runs can take from a place."""
@@ -319,6 +327,9 @@ class SideBySide:
         if step.left[0] != step.right[0] or step.left[0] not in {"go", "return"}:
             step.fits = False
         elif step.left[0] == "go":
+            need(len(step.left) == len(step.right) == 4, "no such step")
+            for way in (step.left, step.right):
+                count(way[1], len(self.nodes) - 1, "no such node")
             there, loop = self.nodes[step.left[1]].get("loop"), self.nodes[place.node].get("loop")
             step.fits &= step.left[1] == step.right[1]
             inside = there is not None and there == loop
@@ -333,7 +344,7 @@ class SideBySide:
             yield PathEnd(output=tree["output"])
         elif "draw" in tree:
             key = json.dumps(tree["draw"])
-            need(len(tree["then"]) == len(tree["draw"]), "a draw without a branch")
+            need(len(tree["then"]) == len(self.unit.weights(key)), "a draw without a branch")
             for i, child in enumerate(tree["then"]):
                 for leaf in self.leaves(child):
                     yield PathEnd(leaf.tests, ((key, i), *leaf.address), leaf.output)
@@ -418,6 +429,9 @@ def check_shift(shift: dict[str, Form], proof: Json, facts: list[Fact], runs: Si
 def same(a: Json, b: Json, left: dict[str, Form], right: Json) -> bool:
     """Equal where plain, identical as forms where data or noise come in."""
     if not isinstance(a, list) or not isinstance(b, list):
+        for part in (a, b):
+            if not isinstance(part, list):
+                check_plain(part)
         return type(a) is type(b) and bool(a == b)
     if a[:1] == ["value"] == b[:1]:
         return bool(put(form(a[1]), left) == right(form(b[1])))

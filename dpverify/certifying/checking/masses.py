@@ -89,6 +89,7 @@ class NoiseBox:
 
     def __init__(self, masses: BoxMasses, facts: list[Fact], order: Json) -> None:
         self.of, self.values, self.ends = masses, dict[str, Form](), dict[str, Fraction]()
+        need(len({name for name, _, _ in order}) == len(order), "a noise is there twice")
         for name, low, _ in reversed(order):  # c·name + rest ≥ 0
             rest = dict(facts[low][0])
             c = rest.pop(name)

@@ -76,8 +76,15 @@ def leaves(tree: Json, whole: set[str], values: dict[str, Form]) -> Iterator[tup
 def told(output: Json, values: dict[str, Form]) -> str:
     """An output as a text, its forms in the symbols of the case: equal texts, equal outputs."""
     if isinstance(output, list) and output[:1] == ["value"]:
+        need(len(output) == 2, "a value is one form")
         terms = sorted((n, str(c)) for n, c in placed(output[1], values).items())
         return json.dumps(["value", terms])
     if isinstance(output, list):
         return f"[{', '.join(told(part, values) for part in output)}]"
+    check_plain(output)
     return json.dumps(output)
+
+
+def check_plain(output: Json) -> None:
+    """Outputs are lists of texts, whole numbers, truth values and nothing."""
+    need(output is None or type(output) in {str, int, bool}, "no such output")

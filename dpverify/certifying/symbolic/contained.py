@@ -71,6 +71,40 @@ def _check(function: types.FunctionType, code: types.CodeType, seen: set[int]) -
             _check(function, inner, seen)
 
 
+def check_identity(value: Any) -> None:  # noqa: ANN401
+    """Raise where `is` compares two values: symbols stand for equal data, not for one object."""
+    waiting, seen = [value], set[int]()
+    while waiting:
+        found = waiting.pop()
+        found = getattr(found, "func", getattr(found, "__func__", found))  # partials and methods
+        own = not is_stand(found) and not is_number_type(found)
+        if not isinstance(found, types.FunctionType) or not own or id(found.__code__) in seen:
+            continue
+        for code in _codes(found.__code__):
+            seen.add(id(code))
+            _check_identity(code)
+            waiting += [found.__globals__.get(name) for name in code.co_names]
+        waiting += _cells(found)
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            yield from _codes(inner)
+
+
+def _check_identity(code: types.CodeType) -> None:
+    plain, line = False, code.co_firstlineno
+    for step in dis.get_instructions(code):
+        line = step.starts_line or line
+        if step.opname == "IS_OP" and not plain:
+            where = f"{Path(code.co_filename).name}:{line}"
+            raise NotUnderstood("it asks by `is` whether two values are one object", where)
+        constant = step.opname == "LOAD_CONST"
+        plain = constant and any(step.argval is x for x in (None, True, False))
+
+
 def _follow(value: object, seen: set[int]) -> None:
     own = is_stand(value) or is_number_type(value)
     if isinstance(value, types.FunctionType) and not own:

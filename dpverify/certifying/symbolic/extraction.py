@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dpverify.certifying.symbolic.calling import no_other_randomness, prepared, takes_epsilon
+from dpverify.certifying.symbolic.contained import check_identity
 from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.memory import remembered
@@ -31,6 +32,7 @@ class Extraction:
 
     def __post_init__(self) -> None:
         self.prepared = prepared(self.mechanism)
+        check_identity(self.prepared)
         self.memory = remembered(self.prepared)
         self.more = (Symbolic({}, self.epsilon),) if self._wants_epsilon() else ()
         self.shared = Shared(self.unit, self.limits, releasing=self.releasing)

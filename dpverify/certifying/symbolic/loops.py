@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from dpverify.certifying.symbolic.allowed import check_allowed
 from dpverify.certifying.symbolic.calling import is_stand
 from dpverify.certifying.symbolic.contained import check_contained
 from dpverify.certifying.symbolic.reasons import NotUnderstood
@@ -118,6 +119,7 @@ def cut(function: Callable[..., Any]) -> Pieces:
         raise NotUnderstood("loops are read from plain functions only")
     check_contained(function)
     definition = _source(function)
+    check_allowed(function, definition)
     return _Cutter(function, definition).pieces()
 
 
