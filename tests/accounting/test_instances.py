@@ -111,9 +111,9 @@ def test_the_best_of_a_pair_with_a_constant_profile() -> None:
 def test_bands_are_counted_from_the_diagonal() -> None:
     """Two rows a column, but not below the diagonal: columns 0 and 2 have both in common."""
     strategy = [[0.0, 0, 0, 0], [0, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 1]]
-    mechanism = dpv.MatrixMechanism(strategy=strategy, sigma=2.0)  # type: ignore[arg-type]
+    mechanism = dpv.MatrixMechanism(strategy=strategy, sigma=2.0)
     with pytest.raises(dpv.NotSupported, match="bands must have fewer"):
         mechanism.amplified(rate=0.5, relation=ADD)
-    above = dpv.MatrixMechanism(strategy=[[1.0, 1.0, 1.0, 1.0]] * 4, sigma=4.0)  # type: ignore[arg-type]
+    above = dpv.MatrixMechanism(strategy=[[1.0, 1.0, 1.0, 1.0]] * 4, sigma=4.0)
     with pytest.raises(dpv.NotSupported, match="lower triangular"):
         above.amplified(rate=0.5, relation=ADD)
