@@ -9,6 +9,7 @@ it calls; so is every name that is not known to be harmless.
 
 import builtins
 import dis
+import functools
 import types
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,7 +77,10 @@ def check_identity(value: Any) -> None:  # noqa: ANN401
     waiting, seen = [value], set[int]()
     while waiting:
         found = waiting.pop()
-        found = getattr(found, "func", getattr(found, "__func__", found))  # partials and methods
+        if isinstance(found, functools.partial):
+            found = found.func
+        elif isinstance(found, types.MethodType):
+            found = found.__func__
         own = not is_stand(found) and not is_number_type(found)
         if not isinstance(found, types.FunctionType) or not own or id(found.__code__) in seen:
             continue

@@ -58,7 +58,7 @@ class TruncatedPair(Pair):
             return 1.0
         tail = float(bdtrc(self.at_most - 1, self.population - 1, float(self.rate)))
         error = _TAIL_ERROR * max(1.0, self.population / 1e5)
-        return min(tail * (1.0 + 10.0 * error) + 1e-300, 1.0)
+        return min(tail * (1.0 + 5.0 * error) + 1e-300, 1.0)
 
     @property
     def whole(self) -> SubsampledPair:
