@@ -78,7 +78,7 @@ def exponential_max(scores: Data, rng: Rng) -> Out:
 
 
 def total(values: Data, rng: Rng) -> Out:
-    return float(sum(values) + rng.laplace(scale=1.0))
+    return float(sum(values[:]) + rng.laplace(scale=1.0))
 
 
 def larger(scores: Data, rng: Rng) -> Out:

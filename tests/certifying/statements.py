@@ -168,7 +168,7 @@ def _gaussian_kept(read: Json, left: _Side, right: _Side) -> bool:
 def _distance(read: Json, left: _Side, right: _Side) -> float:
     """Σ(distance/σ)²; infinite where outputs differ."""
     if read["method"] == "gaussian event":
-        forms = [side.tree["output"][1] for side in (left, right)]
+        forms = [side.tree["output"][1][1] for side in (left, right)]
         names = sorted({n for f in forms for n in f if n})
         spread = [[Fraction(f.get(n, 0)) * _width(read["laws"][n]) for n in names] for f in forms]
         gap = float(Fraction(forms[0].get("", 0)) - Fraction(forms[1].get("", 0)))
@@ -257,10 +257,7 @@ def _add(output: Json, known: dict[str, Any], mass: Any, found: Law) -> None:  #
     for k in np.flatnonzero(totals):
         numbers = [int(k) // 256**i % 256 - 100 for i in range(len(bins))]
         told = shape.format(
-            *(
-                f"['int', {n}]" if w else f"bin {n}"
-                for n, (_, w) in zip(numbers, values, strict=True)
-            )
+            *(str(n) if w else f"bin {n}" for n, (_, w) in zip(numbers, values, strict=True))
         )
         found[told] = found.get(told, 0.0) + float(totals[k])
 

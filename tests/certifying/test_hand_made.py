@@ -33,7 +33,7 @@ def test_vectors_of_a_counterexample_lie_in_their_ball() -> None:
     read["claim"]["epsilon"] = "8/5"
     read["event"] = [["atmost", "-4"]]
     for tree, rows, total in zip(read["trees"], (["-2", "-2"], ["2", "2"]), (-4, 4), strict=True):
-        tree["output"][1][""] = str(total)
+        tree["output"][1][1][""] = str(total)
         read["datasets"][0 if total < 0 else 1] = [rows]
     refused(read, "no such data")
     read["schema"]["ball"] = None
@@ -102,9 +102,21 @@ def test_a_box_has_no_noise_twice() -> None:
     refused(read | {"masses": [cut(once), cut(once)]}, "the claim does not hold")
 
 
+FORMS_ELSEWHERE: list[Json] = [
+    ["value", {}],
+    ["value", {}, "A"],
+    ["text", ["value", {}]],
+    ["list", ["value", {}]],
+    ["float", ["value", {}], "A"],
+    ["float", ["value", {}, "A"]],
+    ["float", ["value"]],
+]
+
+
 @pytest.mark.parametrize(
     ("output", "why"),
-    [({"k": ["value", {"x0": "1"}]}, "no such output"), (["value", {}, "A"], "one form")],
+    [({"k": ["value", {"x0": "1"}]}, "no such output")]
+    + [(output, "in a number|no such output") for output in FORMS_ELSEWHERE],
 )
 def test_an_output_hides_nothing(output: Json, why: str) -> None:
     """The data as they are, where forms are not looked for."""
@@ -149,7 +161,7 @@ def test_a_draw_in_a_loop_has_weights() -> None:
 def test_the_scope_is_in_the_words_of_the_checker() -> None:
     found = check_certificate(
         certificate("threshold")
-        | {"format": "dpverify certificate", "version": 2, "verdict": "proved"}
+        | {"format": "dpverify certificate", "version": 3, "verdict": "proved"}
         | {"scope": "all data, epsilon = 0", "assumes": []}
     )
     assert found.valid
@@ -453,9 +465,7 @@ def test_a_file_is_read_as_it_is_written(text: str, tmp_path: Path) -> None:
 
 def test_certificates_of_another_version_are_refused() -> None:
     read = certificate("response")
-    for version in (1, 3, None, "2", 2.0):
-        if version == 2.0:
-            continue
+    for version in (1, 2, None, "3", 4):
         with pytest.raises(InvalidParameter, match="version"):
             check_certificate(read | {"version": version})
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import current
-from dpverify.certifying.symbolic.symbols import Symbolic, number, refuse
+from dpverify.certifying.symbolic.symbols import Symbolic, common_kind, number, refuse
 from dpverify.errors import InvalidParameter
 
 _LIBRARY_ROOTS = tuple(str(Path(inspect.getfile(module)).parent.parent) for module in (np, inspect))
@@ -40,14 +40,22 @@ def takes_epsilon(mechanism: Callable[..., Any]) -> bool:
     return len(names) > 2 and names[2] == "epsilon"
 
 
+def _known(value: Symbolic) -> str:
+    if value.kind is None:
+        raise refuse("it asks for the type of a number that may be an int or a float")
+    return value.kind
+
+
 class _FloatMeta(type):
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, (builtins.float, Symbolic))
+        if isinstance(value, Symbolic):
+            return _known(value) == "float"
+        return isinstance(value, builtins.float)
 
     def __call__(cls, value: Any = 0.0) -> Any:  # noqa: ANN401
         if isinstance(value, np.ndarray) and value.dtype == object and value.size == 1:
             value = value.item()
-        return value if isinstance(value, Symbolic) else builtins.float(value)
+        return value.typed("float") if isinstance(value, Symbolic) else builtins.float(value)
 
     def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
         return getattr(builtins.float, name)
@@ -55,15 +63,13 @@ class _FloatMeta(type):
 
 class _IntMeta(type):
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, builtins.int) or (
-            isinstance(value, Symbolic)
-            and (run := current.get()) is not None
-            and run.is_whole(value)
-        )
+        if isinstance(value, Symbolic):
+            return _known(value) == "int"
+        return isinstance(value, builtins.int)
 
     def __call__(cls, value: Any = 0, *more: Any) -> Any:  # noqa: ANN401
         if isinstance(value, Symbolic) and not value.is_constant:
-            return value.whole()
+            return value.whole().typed("int")
         return builtins.int(value, *more)
 
     def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
@@ -129,7 +135,8 @@ def _exact(method: str, plain: Callable[[Any], Any]) -> Callable[..., Any]:
                 result[index] = apply(source[index], *more, **named)
             return result
         if isinstance(value, Symbolic):
-            return getattr(value, method)()
+            made = getattr(value, method)()
+            return made.typed("int") if plain in {math.floor, math.ceil} else made
         if current.get() is not None and not more and method == "exp" and math.isfinite(value):
             run = current.get()
             before = None if run is None else run.failure
@@ -158,6 +165,13 @@ def _array(value: Any, dtype: Any = None, **named: Any) -> Any:  # noqa: ANN401
             raise refuse("it cuts numbers beside data or noise to whole ones")
         for symbol in symbols if kind == "i" else ():
             symbol.whole()
+        if any(number(x) is None for x in made.ravel()):
+            raise refuse("it puts data or noise into an array with other things")
+        for index in np.ndindex(made.shape):
+            made[index] = number(made[index])  # of one type, as all numbers of an array
+        kinds = {"f": ("float",), "i": ("int",)}.get(kind, {x.kind for x in made.ravel()})
+        for index in np.ndindex(made.shape):
+            made[index] = made[index].typed(common_kind(*kinds))
         return made
     return np.array(value, dtype=_kind(dtype), **named)
 
@@ -199,7 +213,8 @@ def _clamped(run: Any, operation: str, a: Any, b: Any) -> Any:  # noqa: ANN401
     in_data = isinstance(value, Symbolic) and any(n[0] in "xc" for n, _ in value.coefficients)
     if plain is None or not in_data:
         return getattr(builtins, operation)(a, b)
-    return run.clamped(operation, value, plain)
+    made: Symbolic = run.clamped(operation, value, plain)
+    return made.typed(value.kind if value.kind == read.kind else None)
 
 
 def is_stand(value: object) -> bool:

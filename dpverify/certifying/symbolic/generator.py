@@ -163,7 +163,7 @@ class SymbolicGenerator(np.random.Generator):
                 return noise.per_record(Fraction(1)) + center
             parameter = _constant(spread, "scale")
             if not parameter:
-                return center
+                return _number(center).typed("float")
             noise = self._symbol(kind, parameter)
             plain = isinstance(center, (int, float)) and center == 0
             return noise if plain else noise + center
@@ -179,7 +179,8 @@ class SymbolicGenerator(np.random.Generator):
         return result
 
     def _symbol(self, kind: str, parameter: ExactNumber) -> Symbolic:
-        return Symbolic.symbol(self._run.noise(NoiseLaw(kind, parameter)))
+        name = self._run.noise(NoiseLaw(kind, parameter))
+        return Symbolic.symbol(name, "int" if kind == "geometric" else "float")
 
 
 def _per_record(value: Symbolic) -> Symbolic:
@@ -187,6 +188,13 @@ def _per_record(value: Symbolic) -> Symbolic:
     return Symbolic(
         {n: c for n, c in value.coefficients if n == PER_RECORD and c > 0} or {"": Fraction(1)}
     )
+
+
+def _number(value: object) -> Symbolic:
+    found = number(value)
+    if found is None:
+        raise refuse(f"it draws around a {type(value).__name__}")
+    return found
 
 
 def _constant(value: object, name: str) -> ExactNumber:
