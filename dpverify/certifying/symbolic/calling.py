@@ -31,6 +31,15 @@ from dpverify.errors import InvalidParameter
 _LIBRARY_ROOTS = tuple(str(Path(inspect.getfile(module)).parent.parent) for module in (np, inspect))
 
 
+_OWN_ROOT = str(Path(__file__).parents[2])
+
+
+def is_of_library(module: types.ModuleType | None) -> bool:
+    """Whether a module is of the standard library, of an installed package, or of dpverify."""
+    file = getattr(module, "__file__", None)
+    return module is not None and (file is None or file.startswith((*_LIBRARY_ROOTS, _OWN_ROOT)))
+
+
 def takes_epsilon(mechanism: Callable[..., Any]) -> bool:
     """Whether the mechanism takes `epsilon` as its third argument."""
     try:
@@ -225,9 +234,9 @@ def is_stand(value: object) -> bool:
 def is_number_type(value: object) -> bool:
     """Whether a name stands for `float`, `int`, `min` or `max`."""
     return (
-        value in {_Float, _Int}
+        value in {_Float, _Int, _Type}
         if isinstance(value, type)
-        else any(value is f for f in _EXTREMES.values())
+        else any(value is f for f in (*_EXTREMES.values(), *_ASKING.values()))
     )
 
 
@@ -248,6 +257,48 @@ def _clip(values: Any, low: Any = None, high: Any = None, *more: Any, **named: A
 
 
 _EXTREMES = {name: _extreme(name) for name in ("min", "max")}
+
+
+def _asking(name: str) -> Callable[..., Any]:
+    """`type`, `getattr` and their kin: symbols and their generator are not what they stand for."""
+    original = getattr(builtins, name)
+
+    def ask(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        if given and isinstance(given[0], (Symbolic, np.random.Generator)):
+            raise refuse(f"it looks at data, noise or rng by {name}()")
+        return original(*given, **named)
+
+    return ask
+
+
+def _hash(value: Any) -> int:  # noqa: ANN401
+    """`hash`: that of a text is another one in every process."""
+    if not isinstance(value, (int, float, np.number)):
+        raise refuse("it looks at the hash of something other than a number")
+    return hash(value)
+
+
+def _id(_: object) -> int:
+    raise refuse("it looks at where something is in memory")
+
+
+class _TypeMeta(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, builtins.type)
+
+    def __call__(cls, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+        return _asking("type")(*given, **named)
+
+    def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
+        return getattr(builtins.type, name)
+
+
+class _Type(metaclass=_TypeMeta):
+    """Stands for `type`: refuses to tell that of symbols."""
+
+
+_ASKING = {name: _asking(name) for name in ("getattr", "hasattr", "setattr", "vars", "dir")}
+_ASKING |= {"hash": _hash, "id": _id, "type": _Type}
 
 
 _MATH = _Stand(
@@ -344,6 +395,8 @@ def _scope(original: dict[str, Any], scopes: dict[int, Any], done: dict[int, Any
     made.setdefault("int", _Int)
     made.setdefault("min", _EXTREMES["min"])
     made.setdefault("max", _EXTREMES["max"])
+    for name, stand in _ASKING.items():
+        made.setdefault(name, stand)
     for name, value in original.items():
         if id(value) in _INSTEAD:
             made[name] = _INSTEAD[id(value)]
