@@ -1,5 +1,6 @@
 """What a checker must accept and refuse; it is taken as a module, so that mutants sit it too."""
 
+import copy
 import importlib
 import json
 from fractions import Fraction
@@ -8,9 +9,9 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 from dpverify.certifying import checking
-from tests.certifying.alterations import altered
-from tests.certifying.small import SMALL, certificate
-from tests.certifying.test_hand_made import false_files
+from tests.certifying.alterations import altered, count
+from tests.certifying.small import INDUCED, SMALL, certificate
+from tests.certifying.test_hand_made import false_files, true_files
 
 Json: TypeAlias = Any
 _SLOW = ("clipped", "geometric max", "clipped for every epsilon")
@@ -19,12 +20,15 @@ _PAPERS_OF_EACH = 12
 
 def examine(checker: ModuleType) -> None:
     """Raise if the checker is not the one that we know."""
-    for name in sorted(SMALL, key=_SLOW.__contains__):
-        read = certificate(name)
+    for name in sorted(SMALL | INDUCED, key=_SLOW.__contains__):
+        read = copy.deepcopy(_certificate(name))
         assert checker.verify(read) == read["verdict"], name
     tables(checker)
     for read, verdict in papers():
         assert verdict_of(checker, read) == verdict, read
+
+
+_certificate = cache(certificate)
 
 
 def verdict_of(checker: Any, read: Json) -> str | None:  # noqa: ANN401
@@ -38,11 +42,12 @@ def verdict_of(checker: Any, read: Json) -> str | None:  # noqa: ANN401
 @cache
 def papers() -> list[tuple[Json, str | None]]:
     """Files made by hand and altered certificates, with what the true checker says of them."""
-    made = [json.loads(json.dumps(read)) for read in false_files()]
-    for name in SMALL:
-        every = [read for _, read in altered(certificate(name))] if name not in _SLOW else []
-        step = max(1, len(every) // _PAPERS_OF_EACH)
-        made += every[len(name) % step :: step]
+    made = [json.loads(json.dumps(read)) for read in (*false_files(), *true_files())]
+    for name in SMALL | INDUCED:
+        if name not in _SLOW:
+            read = certificate(name)
+            step = max(1, count(read) // _PAPERS_OF_EACH)
+            made += [paper for _, paper in altered(read, len(name) % step, step)]
     return [(read, verdict_of(checking, read)) for read in made]
 
 
@@ -54,6 +59,14 @@ def tables(checker: ModuleType) -> None:
     }
     F = Fraction  # noqa: N806
     tight, impossible = part["forms"].tight, part["forms"].impossible
+    assert part["forms"].form({"x": "0", "y": "1"}) == {"y": F(1)}
+    assert [part["forms"].count(n, 5, "") for n in (0, 5)] == [0, 5]
+    for no_count in (-1, 6, True, "1", None):
+        try:
+            part["forms"].count(no_count, 5, "")
+        except checker.Invalid:
+            continue
+        raise AssertionError(no_count)
     x, y = {"x": F(1)}, {"y": F(1)}
     assert tight(({"x": F(2), "": F(-3)}, True), {"x"}) == ({"x": F(1), "": F(-2)}, False)
     assert tight(({"x": F(2), "": F(-3)}, False), {"x"}) == ({"x": F(1), "": F(-2)}, False)
@@ -69,6 +82,7 @@ def tables(checker: ModuleType) -> None:
         ([(x, False), ({"": F(-1)}, False)], {"-1": "1"}, False),
         ([(x, False), ({"": F(-1)}, False)], {"0": "1", "1": "1"}, False),
         ([(x, False), ({"": F(-1)}, False)], {"1": "1"}, True),
+        ([(x, False), ({"": F(-1)}, False)], {"0": "0", "1": "1"}, True),
     ):
         try:
             impossible(facts, factors)
@@ -125,9 +139,9 @@ def data(neighbors: Any) -> None:  # noqa: ANN401
         ("inf", False): 49 - 9, ("1", False): 2 * 12, ("2", False): 2 * 12,
         ("inf", True): 2 * (12 + 4), ("1", True): 24,
     }  # fmt: skip
-    for (norm, monotone), count in near.items():
+    for (norm, monotone), number in near.items():
         schema = move | {"reach": "1", "norm": norm, "monotone": monotone}
-        assert len(list(pairs(schema, datasets(schema)))) == count
+        assert len(list(pairs(schema, datasets(schema)))) == number
     bits = base | {"relation": "add-remove", "slots": None, "values": [0, 1]}
     assert len(datasets(bits)) == 7
     assert len(list(pairs(bits, datasets(bits)))) == 2 * (2 + 6)

@@ -470,6 +470,205 @@ def test_certificates_of_another_version_are_refused() -> None:
             check_certificate(read | {"version": version})
 
 
+# Programs of a few lines with proofs written by hand, each false in one place.
+
+
+HALF, QUARTER, REST = (
+    {"num": [p], "den": ["1"], "root": 1, "power": 0} for p in ("1/2", "1/4", "3/4")
+)
+EXPONENTIAL = {"num": ["0", "1"], "den": ["1"], "root": 1, "power": 0}  # e^(−1)
+
+
+def says(text: str) -> Json:
+    return {"output": ["text", text]}
+
+
+def moved(tree: Json, proof: Json, **laws: Json) -> Json:
+    """A program on one real number that moves by d0, |d0| ≤ 1, at ε = 1."""
+    read = certificate("threshold")
+    return read | {"trees": {"1": tree}, "proof": [proof], "laws": laws}
+
+
+def unmoved(facts: int, *walks: Json) -> Json:
+    """The same noise on both sides, after so many facts; the walks of all paths."""
+    told = {str(i): walk for i, walk in enumerate(walks)}
+    return {"groups": [{"shift": {}, "bounds": {}, "cost": {str(facts): "1"}, "walks": told}]}
+
+
+def geometric() -> Json:
+    return {"kind": "geometric", "parameter": EXPONENTIAL}
+
+
+def test_a_case_must_be_shown_to_be_impossible() -> None:
+    tree = {"output": ["float", ["value", {"x0": "1"}]]}
+    refused(moved(tree, {"impossible": {}}), "no contradiction")
+
+
+def test_noise_is_not_named_like_data() -> None:
+    tree = {"output": ["float", ["value", {"x0": "1"}]]}
+    law = certificate("threshold")["laws"]["n0"]
+    refused(moved(tree, unmoved(2, {}), x0=law), "another name")
+
+
+def test_cases_leave_no_gap() -> None:
+    """Whether x is 0, which is neither above nor below."""
+    above, below = {"x0": "1"}, {"x0": "-1"}
+    tree = {"test": above, "strict": False, "where": "", "no": says("other")}
+    tree["yes"] = {
+        "test": below, "strict": False, "where": "", "yes": says("zero"), "no": says("other"),
+    }  # fmt: skip
+    right = {"x0": "1", "d0": "1"}
+
+    def gone(*facts: str) -> Json:
+        return {"impossible": dict.fromkeys(facts, "1")}
+
+    def walk(at: int, *, positive: bool) -> Json:
+        """The neighbor's way, from the fact of this number on: its sign is fact 3."""
+        up = {"yes": gone("3", str(at + 1)), "no": {}} if positive else gone("3", str(at))
+        return {"yes": up, "no": {}}
+
+    proof: Json = {"split": above}
+    for own in ("yes", "no"):
+        proof[own] = {"split": right}
+        for other in ("yes", "no"):
+            positive = other == "yes"
+            walks = [gone("2", "5"), walk(6, positive=positive), gone("2", "4")]
+            if own == "no":
+                walks = [gone("2", "4"), gone("2", "4"), walk(5, positive=positive)]
+            proof[own][other] = unmoved(4, *walks)
+    refused(moved(tree, proof), "no contradiction")
+
+
+def test_whole_noise_is_not_moved_by_a_fraction() -> None:
+    """x + n0 − n1 tells the fraction of x."""
+    tree = {"output": ["float", ["value", {"x0": "1", "n0": "1", "n1": "-1"}]]}
+
+    def group(name: str, shift: Json, fact: str) -> Json:
+        bound = {"bound": shift, "above": {"5": "1"}, "below": {"4": "1", "5": "1"}}
+        return {
+            "groups": [
+                {"shift": {name: shift}, "bounds": {name: bound}, "cost": {fact: "1", "5": "1"}}
+                | {"walks": {"0": {}}}
+            ]
+        }
+
+    for facts in (("0", "1"), ("1", "0")):
+        proof = {
+            "split": {"d0": "1"},
+            "yes": group("n1", {"d0": "1"}, facts[0]),
+            "no": group("n0", {"d0": "-1"}, facts[1]),
+        }
+        refused(moved(tree, proof, n0=geometric(), n1=geometric()), "no whole shift")
+
+
+def test_a_noise_may_be_where_its_support_begins() -> None:
+    """Geometric noise is 1 with probability 0.63, and then x is told."""
+    tree = {
+        "test": {"n0": "1", "": "-2"}, "strict": False, "where": "",
+        "yes": says("nothing"), "no": {"output": ["float", ["value", {"x0": "1"}]]},
+    }  # fmt: skip
+    gone = {"impossible": {"2": "1", "3": "1"}}
+    walk = {"yes": {}, "no": {"impossible": {"3": "1", "4": "1"}}}
+    refused(moved(tree, unmoved(3, walk, gone), n0=geometric()), "no contradiction")
+
+
+def by_sign(yes: Json, no: Json) -> Json:
+    return {"test": {"x0": "1"}, "strict": False, "where": "", "yes": yes, "no": no}
+
+
+def test_another_draw_may_have_any_outcome() -> None:
+    """A coin of 1/2 on one side, of 1/4 on the other."""
+    ends = [says("a"), says("b")]
+    tree = by_sign({"draw": [HALF, HALF], "then": ends}, {"draw": [QUARTER, REST], "then": ends})
+    walks = [{side: {"draw": {str(i): {}}} for side in ("yes", "no")} for i in (0, 1, 0, 1)]
+    refused(moved(tree, unmoved(2, *walks)), "malformed")
+
+
+def test_a_draw_has_all_its_outcomes() -> None:
+    tree = {"draw": [HALF, HALF], "then": [says("a")]}
+    refused(moved(tree, unmoved(2, {"draw": {"0": {}}})), "malformed")
+
+
+def both_ways() -> Json:
+    """Right: the same text in the end, with a coin on one side that the other does not throw."""
+    tree = by_sign(says("a"), {"draw": [HALF, HALF], "then": [says("a"), says("a")]})
+    coin = {"draw": {"0": {}, "1": {}}}
+    walks = [{"yes": {}, "no": coin}, *({"yes": {}, "no": {"draw": {str(i): {}}}} for i in (0, 1))]
+    return moved(tree, unmoved(2, *walks))
+
+
+def all_kinds() -> Json:
+    """Right: noise of all kinds, of which none is used."""
+    law = certificate("threshold")["laws"]["n0"]
+    laws = {"n0": law, "n1": law | {"kind": "exponential"}, "n2": geometric()}
+    return moved(says("a"), unmoved(4, {}), **laws)
+
+
+def split_twice() -> Json:
+    """Right: a case within a case that cannot be."""
+    twice = {
+        "split": {"x0": "1"},
+        "yes": unmoved(4, {}),
+        "no": {"impossible": {"2": "1", "3": "1"}},
+    }
+    return moved(says("a"), {"split": {"x0": "1"}, "yes": twice, "no": unmoved(3, {})})
+
+
+@pytest.mark.parametrize("made", [both_ways, all_kinds, split_twice])
+def test_what_is_right_is_accepted(made: Callable[[], Json]) -> None:
+    assert verify(made()) == "proved"
+
+
+def true_files() -> list[Json]:
+    """What is right, and rarely found by a search."""
+    return [both_ways(), all_kinds(), split_twice()]
+
+
+def exactly(*trees: Json, masses: Json) -> Json:
+    """A program on one of as many categories, without noise, at ε = 0."""
+    values = [chr(ord("a") + i) for i in range(len(trees))]
+    return {
+        "method": "exact",
+        "schema": {"relation": "replace-one", "sizes": [1, 1], "slots": None,
+                   "values": values, "ball": None, "ordered": True},
+        "claim": {"unit": "one", "ratio": None, "epsilon": "0", "delta": "0"},
+        "laws": {}, "datasets": [[v] for v in values], "trees": list(trees), "masses": masses,
+    }  # fmt: skip
+
+
+def test_no_output_is_left_out() -> None:
+    refused(exactly(says("a"), says("b"), masses=[[[]], [[]]]), "do not add up")
+
+
+def test_no_output_makes_up_for_another() -> None:
+    """One that is counted twice stands for one that is left out."""
+    coin, whole = {"draw": [HALF, HALF], "then": [says("a"), says("b")]}, [{"numbers": []}]
+    read = exactly(coin, says("a"), masses=[[[*whole, *whole], []], [whole]])
+    refused(read, "counted twice")
+
+
+def test_numbers_are_whole_numbers() -> None:
+    read = certificate("clipped")
+
+    def spelled(part: Json) -> None:
+        for inner in part if isinstance(part, list) else part.values():
+            if isinstance(inner, dict) and "numbers" in inner:
+                inner["numbers"] = [str(n) for n in inner["numbers"]]
+            elif isinstance(inner, (list, dict)):
+                spelled(inner)
+
+    spelled(read["masses"])
+    refused(read, "no number")
+
+
+def test_ranges_in_lists_may_overlap() -> None:
+    read = certificate("less flagged")
+    (event,) = read["event"]
+    read["event"] = [event, ["list", ["atleast", "0"], ["any"]]]
+    read["masses"] = [[[case, case] for (case,) in leaf] for leaf in read["masses"]]
+    refused(read, "overlap")
+
+
 def false_files() -> list[Json]:
     """All that is refused above by `refused`, for other checkers to be tried on."""
     module, found = sys.modules[__name__], list[Json]()
