@@ -55,7 +55,7 @@ def tables(checker: ModuleType) -> None:
     """Single functions, at values that one knows."""
     part = {
         name: importlib.import_module(f"{checker.__name__}.{name}")
-        for name in ("forms", "neighbors", "normal", "numbers")
+        for name in ("forms", "neighbors", "normal", "numbers", "masses")
     }
     F = Fraction  # noqa: N806
     tight, impossible = part["forms"].tight, part["forms"].impossible
@@ -128,6 +128,7 @@ def tables(checker: ModuleType) -> None:
             continue
         raise AssertionError(wrong)
     data(part["neighbors"])
+    boxes(checker, part["masses"], part["numbers"])
 
 
 def data(neighbors: Any) -> None:  # noqa: ANN401
@@ -178,3 +179,98 @@ def data(neighbors: Any) -> None:  # noqa: ANN401
         found = list(neighbors.situations(schema))
         assert [len(facts) - 2 for _, _, facts, _ in found] == [c - 2 for c in counts]
         assert all({"x0", "x1", "d0", "d1"} <= whole for _, _, _, whole in found)
+
+
+ONE = {"unit": "one", "ratio": None, "epsilon": "1", "delta": "0"}
+
+
+def number(*num: str) -> Json:
+    """A polynomial in e^(−u)."""
+    return {"num": list(num), "den": ["1"], "root": 1, "power": 0}
+
+
+LAWS = {
+    "n0": {"kind": "laplace", "parameter": number("1")},
+    "n1": {"kind": "laplace", "parameter": number("2")},
+    "n2": {"kind": "exponential", "parameter": number("1")},
+    "n3": {"kind": "geometric", "parameter": number("0", "1")},
+    "n4": {"kind": "geometric", "parameter": number("0", "1")},
+    "n5": {"kind": "geometric", "parameter": number("1/2")},
+}
+
+
+def least(**form: Fraction | int) -> tuple[dict[str, Fraction], bool]:
+    """The fact that a form is at least 0; `c` is its constant."""
+    return {name.strip("c"): Fraction(x) for name, x in form.items() if x}, False
+
+
+def boxes(checker: ModuleType, masses: Any, numbers: Any) -> None:  # noqa: ANN401
+    """Probabilities by hand, q = e^(−1); and boxes that are none."""
+    unit, of, q = numbers.ClaimUnit(ONE), numbers.Quotient.of, numbers.Quotient.of(1, -1)
+    half, up, gone = Fraction(1, 2), ["n0", 0, None], {"differences": [["n3", "n4"]]}
+    two = [least(n0=1), least(n0=-1, c=1)]
+    flat = [*two, least(n1=1, n0=2, c=-2)], {"box": [["n1", 2, None], ["n0", 0, 1]]}
+    for facts, how, expected in (
+        (*flat, of(half * half, -1)),
+        ([least(n0=1, c=-1)], {"box": [up]}, of(half, -1)),
+        ([least(n0=-half)], {"box": [up]}, of(half)),
+        ([least(n1=1), least(n1=-2, c=3)], {"box": [["n1", 0, 1]]},
+         of(half) - of(half, Fraction(-3, 4))),
+        ([least(n2=1, c=-1)], {"box": [["n2", 0, None]]}, q),
+        ([least(n3=1, c=-3)], {"box": [["n3", 0, None]]}, q * q),
+        ([least(n3=-1, c=2)], {"box": [["n3", 1, 0]]}, of(1) - q * q),
+        ([least(n3=1, n4=-1, c=-1)], gone | {"box": [["n3-n4", 0, None]]}, q / (of(1) + q)),
+        ([least(n0=1), least(n1=1, n0=-1)], {"box": [["n1", 1, None], up]}, of(Fraction(1, 6))),
+        ([least(n0=1), least(n1=1)],
+         {"apart": [{"noises": ["n1"], "box": [["n1", 0, None]]}], "box": [up]}, of(half * half)),
+        ([least(n0=1), least(n0=-1, c=1), least(n1=1, n0=half, c=-half)],
+         {"box": [["n1", 2, None], ["n0", 0, 1]]}, of(1, Fraction(-1, 4)) * (of(half * half))
+         * (of(1) - of(1, Fraction(-3, 4))) * of(Fraction(4, 3))),
+        ([least(n3=-1, c=3), least(n3=1, n4=1, c=-5)], {"box": [["n4", 1, None], ["n3", 2, 0]]},
+         of(3) * (of(1) - q) * q * q * q),
+        ([least(n3=1, c=-1)],
+         {"split": {"n3": "1", "": "-2"}, "yes": {"box": [["n3", 2, None]]},
+          "no": {"box": [["n3", 0, 2]]}}, of(1)),
+    ):  # fmt: skip
+        found = masses.BoxMasses(LAWS, unit).probability(facts, how)
+        assert unit.sign(found - expected) == 0, (facts, how)
+    for facts, how in (
+        ([least(n3=1, n5=-1)], {"differences": [["n3", "n5"]], "box": [["n3-n5", 0, None]]}),
+        ([least(n0=1, n1=-1)], {"differences": [["n0", "n1"]], "box": [["n0-n1", 0, None]]}),
+        ([least(n3=1)], {"differences": [["n3", "n3"]], "box": [["n3-n3", 0, None]]}),
+        ([least(n3=1, n4=-2)], gone | {"box": [["n3-n4", 0, None]]}),
+        ([least(n0=1), least(n1=1, n0=-1)], {"apart": [{"noises": ["n0"], "box": [up]}]}),
+        ([least(n0=1, n1=-1)], {"box": [up]}),
+        ([least(n3=2, n4=-1)], {"box": [["n3", 0, None], ["n4", 2, None]]}),
+        ([least(n3=1, n2=-1)], {"box": [["n3", 0, None], ["n2", 1, None]]}),
+        ([least(n3=2, n4=-1, c=-1)], {"box": [["n3", 0, None], ["n4", 2, None]]}),
+        ([least(n3=1, n2=-1, c=-1)], {"box": [["n3", 0, None], ["n2", 1, None]]}),
+        ([least(n0=1, n1=-1), least(n1=-1)], {"box": [["n1", 1, None], up]}),
+        ([*two, least(n1=1, n0=-1)], {"box": [["n0", 0, 2], ["n1", 2, None]]}),
+        (two, {"box": [["n0", 1, 1]]}),
+        ([least(n0=1, c=-2), least(n0=-1, c=1)], {"box": [["n0", 0, 1]]}),
+        ([least(n0=1, c=-1), least(n0=-1, c=half)], {"box": [["n0", 0, 1]]}),
+        ([least(n0=1), least(n1=1)], {"box": [up]}),
+        ([least(n0=1), ({}, True)], {"box": [up]}),
+        ([*two, least(n0=-1, c=half)], {"box": [["n0", 0, 1]]}),
+        ([least(n2=-1, c=-1)], {"box": [["n2", 0, None]]}),
+        ([least(n0=1, c=1)], {"box": [up]}),
+    ):
+        refuses(checker, lambda f=facts, h=how: masses.BoxMasses(LAWS, unit).probability(f, h))  # type: ignore[misc]
+    every = numbers.ClaimUnit(ONE | {"unit": "every"})
+    scaled = {n: law | {"parameter": law["parameter"] | {"power": -1}} for n, law in LAWS.items()}
+    real = {name: scaled[name] for name in ("n0", "n1")}
+    refuses(checker, lambda: masses.BoxMasses(real, every).probability(*flat))
+    for law in (
+        {"kind": "gaussian", "parameter": number("1")},
+        *({"kind": "geometric", "parameter": number(p)} for p in ("0", "1", "2", "-1/2")),
+    ):
+        refuses(checker, lambda law=law: masses.BoxMasses({"n0": law}, unit))  # type: ignore[misc]
+
+
+def refuses(checker: ModuleType, action: Any) -> None:  # noqa: ANN401
+    try:
+        action()
+    except (checker.Invalid, KeyError):
+        return
+    raise AssertionError("not refused")
