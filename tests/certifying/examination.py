@@ -128,6 +128,7 @@ def tables(checker: ModuleType) -> None:
             continue
         raise AssertionError(wrong)
     data(part["neighbors"])
+    no_data(checker, part["neighbors"])
     boxes(checker, part["masses"], part["numbers"])
 
 
@@ -179,6 +180,30 @@ def data(neighbors: Any) -> None:  # noqa: ANN401
         found = list(neighbors.situations(schema))
         assert [len(facts) - 2 for _, _, facts, _ in found] == [c - 2 for c in counts]
         assert all({"x0", "x1", "d0", "d1"} <= whole for _, _, _, whole in found)
+
+
+def no_data(checker: ModuleType, neighbors: Any) -> None:  # noqa: ANN401
+    """Schemas of nothing, or of more than can be listed."""
+    few, many = ["1", "0"], ["0", "1", "1"]
+    assert not neighbors.added(few, many, True)
+    assert neighbors.added(few, many, False)
+    base = {"ordered": True, "ball": None, "values": None, "sizes": [1, 1], "slots": None}
+    base |= {"relation": "move", "reach": "1", "norm": "inf", "monotone": False}
+    unit = ["0", "1", True]
+    for change in ({"relation": "other"}, {"sizes": [2, 1]}, {"sizes": [0, 201]}):
+        refuses(checker, lambda c=change: neighbors.sizes(base | c))  # type: ignore[misc]
+    for slots in ([], [unit] * 201, [["1", "0", True]]):
+        refuses(checker, lambda s=slots: neighbors.slots(base | {"slots": s}))  # type: ignore[misc]
+    for change in ({"reach": "0"}, {"reach": "-1"}, {"norm": "3"}):
+        refuses(checker, lambda c=change: neighbors.reaches(base | c, 1))  # type: ignore[misc]
+    for change in (
+        {"values": [0, 1, 2], "sizes": [8, 8]},
+        *({"slots": [slot]} for slot in (["0", "3000", True], ["0", "1", False])),
+        *({"slots": [slot]} for slot in ([None, "1", True], ["0", None, True])),
+        {"slots": [["0", "99", True]] * 2},
+    ):
+        refuses(checker, lambda c=change: neighbors.datasets(base | c))  # type: ignore[misc]
+    refuses(checker, lambda: neighbors.size([Fraction(1)], "3"))
 
 
 ONE = {"unit": "one", "ratio": None, "epsilon": "1", "delta": "0"}

@@ -27,7 +27,7 @@ def dropped(file: str) -> list[Mutant]:
 def test_conditions_on_forms_are_examined() -> None:
     papers()
     assert len(dropped("forms")) >= 5
-    assert not [str(m) for m in dropped("forms") if survives(m)]
+    assert not [str(m) for m in dropped("forms") if survives(m, seconds=1.5)]
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """No deception is proved, and nothing that only looks like one is refuted."""
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from dpverify.certifying import certify, check_certificate
 from tests.certifying.deceptions import DECEPTIONS, Deception
@@ -12,22 +13,21 @@ LONG = {  # searched to the end of their time
 }
 
 
-def marked(tried: Deception) -> object:
+def marked(tried: Deception) -> ParameterSet:
     slow = [pytest.mark.slow] * (tried.name.split("-")[0] in LONG)
     return pytest.param(tried, id=tried.name, marks=slow)
 
 
-@pytest.mark.parametrize("tried", map(marked, DECEPTIONS))
+@pytest.mark.parametrize("tried", [marked(tried) for tried in DECEPTIONS])
 def test_no_verdict_is_wrong(tried: Deception) -> None:
-    found = certify(tried.mechanism, tried.schema, tried.claim, seconds=4.0)
-    wrong = "refuted" if tried.true else "proved"
-    assert found.verdict != wrong, f"{found.method}: {found.reason}\n{found.tried}"
+    """What is true is proved, so that these are no tests of one who refuses all that is unusual."""
+    seconds = 60.0 if tried.true else 4.0
+    found = certify(tried.mechanism, tried.schema, tried.claim, seconds=seconds)
+    assert found.proved == tried.true, f"{found.method}: {found.reason}\n{found.tried}"
     assert check_certificate(found).valid == (found.verdict != "open")
 
 
-def test_true_ones_are_proved() -> None:
-    """They are no tests of a certifier that refuses all that is unusual."""
+def test_there_are_enough_of_them() -> None:
     true = [tried for tried in DECEPTIONS if tried.true]
     assert len(true) >= 25
-    found = [t.name for t in true if not certify(t.mechanism, t.schema, t.claim).proved]
-    assert not found
+    assert len(DECEPTIONS) - len(true) >= 140
