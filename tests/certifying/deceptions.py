@@ -424,7 +424,7 @@ def and_returns_its_operand(count: Any, rng: Rng) -> Any:
 def any_stops_early(count: Any, rng: Rng) -> Any:
     """The number of draws tells: it is returned."""
     seen: list[int] = []
-    any(seen.append(i) or i >= count for i in range(4))
+    any(not seen.insert(i, i) and i >= count for i in range(4))  # type: ignore[func-returns-value]
     return len(seen)
 
 
@@ -731,7 +731,7 @@ class Tally:
 
 TALLY, QUEUE, STREAM = Tally(), deque([0]), (i % 50 == 49 for i in itertools.count())
 POPPING = deque([1, 2, 3])
-ADD = SEEN.append
+ADD: Any = SEEN.append
 
 
 @false(BIT, LN3)
@@ -759,8 +759,8 @@ def state_in_a_generator(bit: Any, rng: Rng) -> Any:
 
 @false(BIT, LN3)
 def state_in_a_module(bit: Any, rng: Rng) -> Any:
-    elsewhere.calls = getattr(elsewhere, "calls", 0) + 1
-    return bit if elsewhere.calls % 50 == 49 or rng.random() < 0.75 else 1 - bit
+    elsewhere.CALLS += 1
+    return bit if elsewhere.CALLS % 50 == 49 or rng.random() < 0.75 else 1 - bit
 
 
 @false(BIT, LN3)
@@ -791,7 +791,7 @@ def patched_generator(x: Any, rng: Rng) -> Any:
 @false(REAL)
 def patched_method(x: Any, rng: Rng) -> Any:
     try:
-        rng.laplace = lambda scale: 0.0  # type: ignore[method-assign]
+        rng.laplace = lambda scale: 0.0  # type: ignore[method-assign, assignment]
     except AttributeError:
         return x
     return x + rng.laplace(scale=1.0)

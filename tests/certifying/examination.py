@@ -185,24 +185,26 @@ def data(neighbors: Any) -> None:  # noqa: ANN401
 def no_data(checker: ModuleType, neighbors: Any) -> None:  # noqa: ANN401
     """Schemas of nothing, or of more than can be listed."""
     few, many = ["1", "0"], ["0", "1", "1"]
-    assert not neighbors.added(few, many, True)
-    assert neighbors.added(few, many, False)
-    base = {"ordered": True, "ball": None, "values": None, "sizes": [1, 1], "slots": None}
+    assert not neighbors.added(few, many, ordered=True)
+    assert neighbors.added(few, many, ordered=False)
+    base: Json = {"ordered": True, "ball": None, "values": None, "sizes": [1, 1], "slots": None}
     base |= {"relation": "move", "reach": "1", "norm": "inf", "monotone": False}
-    unit = ["0", "1", True]
+    unit: Json = ["0", "1", True]
+    change: Json
+    slots: Json
     for change in ({"relation": "other"}, {"sizes": [2, 1]}, {"sizes": [0, 201]}):
-        refuses(checker, lambda c=change: neighbors.sizes(base | c))  # type: ignore[misc]
+        refuses(checker, lambda c=change: neighbors.sizes(base | c))
     for slots in ([], [unit] * 201, [["1", "0", True]]):
-        refuses(checker, lambda s=slots: neighbors.slots(base | {"slots": s}))  # type: ignore[misc]
+        refuses(checker, lambda s=slots: neighbors.slots(base | {"slots": s}))
     for change in ({"reach": "0"}, {"reach": "-1"}, {"norm": "3"}):
-        refuses(checker, lambda c=change: neighbors.reaches(base | c, 1))  # type: ignore[misc]
+        refuses(checker, lambda c=change: neighbors.reaches(base | c, 1))
     for change in (
         {"values": [0, 1, 2], "sizes": [8, 8]},
         *({"slots": [slot]} for slot in (["0", "3000", True], ["0", "1", False])),
         *({"slots": [slot]} for slot in ([None, "1", True], ["0", None, True])),
         {"slots": [["0", "99", True]] * 2},
     ):
-        refuses(checker, lambda c=change: neighbors.datasets(base | c))  # type: ignore[misc]
+        refuses(checker, lambda c=change: neighbors.datasets(base | c))
     refuses(checker, lambda: neighbors.size([Fraction(1)], "3"))
 
 
@@ -233,6 +235,8 @@ def boxes(checker: ModuleType, masses: Any, numbers: Any) -> None:  # noqa: ANN4
     """Probabilities by hand, q = e^(−1); and boxes that are none."""
     unit, of, q = numbers.ClaimUnit(ONE), numbers.Quotient.of, numbers.Quotient.of(1, -1)
     half, up, gone = Fraction(1, 2), ["n0", 0, None], {"differences": [["n3", "n4"]]}
+    facts: Json
+    how: Json
     two = [least(n0=1), least(n0=-1, c=1)]
     flat = [*two, least(n1=1, n0=2, c=-2)], {"box": [["n1", 2, None], ["n0", 0, 1]]}
     for facts, how, expected in (
@@ -281,7 +285,7 @@ def boxes(checker: ModuleType, masses: Any, numbers: Any) -> None:  # noqa: ANN4
         ([least(n2=-1, c=-1)], {"box": [["n2", 0, None]]}),
         ([least(n0=1, c=1)], {"box": [up]}),
     ):
-        refuses(checker, lambda f=facts, h=how: masses.BoxMasses(LAWS, unit).probability(f, h))  # type: ignore[misc]
+        refuses(checker, lambda f=facts, h=how: masses.BoxMasses(LAWS, unit).probability(f, h))
     every = numbers.ClaimUnit(ONE | {"unit": "every"})
     scaled = {n: law | {"parameter": law["parameter"] | {"power": -1}} for n, law in LAWS.items()}
     real = {name: scaled[name] for name in ("n0", "n1")}
@@ -290,7 +294,7 @@ def boxes(checker: ModuleType, masses: Any, numbers: Any) -> None:  # noqa: ANN4
         {"kind": "gaussian", "parameter": number("1")},
         *({"kind": "geometric", "parameter": number(p)} for p in ("0", "1", "2", "-1/2")),
     ):
-        refuses(checker, lambda law=law: masses.BoxMasses({"n0": law}, unit))  # type: ignore[misc]
+        refuses(checker, lambda law=law: masses.BoxMasses({"n0": law}, unit))
 
 
 def refuses(checker: ModuleType, action: Any) -> None:  # noqa: ANN401

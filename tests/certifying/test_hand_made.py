@@ -580,7 +580,7 @@ def test_another_draw_may_have_any_outcome() -> None:
     """A coin of 1/2 on one side, of 1/4 on the other."""
     ends = [says("a"), says("b")]
     tree = by_sign({"draw": [HALF, HALF], "then": ends}, {"draw": [QUARTER, REST], "then": ends})
-    walks = [{side: {"draw": {str(i): {}}} for side in ("yes", "no")} for i in (0, 1, 0, 1)]
+    walks: Json = [{side: {"draw": {str(i): {}}} for side in ("yes", "no")} for i in (0, 1, 0, 1)]
     refused(moved(tree, unmoved(2, *walks)), "malformed")
 
 
@@ -592,7 +592,7 @@ def test_a_draw_has_all_its_outcomes() -> None:
 def both_ways() -> Json:
     """Right: the same text in the end, with a coin on one side that the other does not throw."""
     tree = by_sign(says("a"), {"draw": [HALF, HALF], "then": [says("a"), says("a")]})
-    coin = {"draw": {"0": {}, "1": {}}}
+    coin: Json = {"draw": {"0": {}, "1": {}}}
     walks = [{"yes": {}, "no": coin}, *({"yes": {}, "no": {"draw": {str(i): {}}}} for i in (0, 1))]
     return moved(tree, unmoved(2, *walks))
 
@@ -642,7 +642,8 @@ def test_no_output_is_left_out() -> None:
 
 def test_no_output_makes_up_for_another() -> None:
     """One that is counted twice stands for one that is left out."""
-    coin, whole = {"draw": [HALF, HALF], "then": [says("a"), says("b")]}, [{"numbers": []}]
+    coin: Json = {"draw": [HALF, HALF], "then": [says("a"), says("b")]}
+    whole: Json = [{"numbers": []}]
     read = exactly(coin, says("a"), masses=[[[*whole, *whole], []], [whole]])
     refused(read, "counted twice")
 

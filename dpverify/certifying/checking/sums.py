@@ -175,8 +175,7 @@ def normal_end(tree: Json, read: Json) -> tuple[Fraction, Fraction]:
     """Rationals around z, where the event has the probability Φ(z)."""
     at, sign = rational(read["at"]), rational(read["sign"])
     need(sign in {1, -1}, "unknown sign")
-    value = number_of(tree["output"])
-    need(value is not None, "the output is no number")
+    value = number_of(tree["output"]) or {}
     laws = {name: read["laws"][name] for name in value if name}
     need(all(law["kind"] == "gaussian" for law in laws.values()), "the noise is not Gaussian")
     variance = sum(((value[n] * deviation(law)) ** 2 for n, law in laws.items()), ZERO)

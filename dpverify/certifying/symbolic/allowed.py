@@ -373,7 +373,8 @@ def _longer(value: ast.expr) -> str | None:
     match value:
         case ast.List(elts=[ast.Starred(value=ast.Name(id=name)), *_]):
             return name
-    return None
+        case _:
+            return None
 
 
 def _is_none(node: ast.Compare) -> bool:

@@ -180,7 +180,8 @@ def _array(value: Any, dtype: Any = None, **named: Any) -> Any:  # noqa: ANN401
             made[index] = number(made[index])  # of one type, as all numbers of an array
         kinds = {"f": ("float",), "i": ("int",)}.get(kind, {x.kind for x in made.ravel()})
         for index in np.ndindex(made.shape):
-            made[index] = made[index].typed(common_kind(*kinds))
+            entry: Any = made[index]
+            made[index] = entry.typed(common_kind(*kinds))
         return made
     return np.array(value, dtype=_kind(dtype), **named)
 
@@ -220,7 +221,7 @@ def _clamped(run: Any, operation: str, a: Any, b: Any) -> Any:  # noqa: ANN401
     read = number(bound)
     plain = None if read is None or not read.is_constant else read.constant.fraction()
     in_data = isinstance(value, Symbolic) and any(n[0] in "xc" for n, _ in value.coefficients)
-    if plain is None or not in_data:
+    if read is None or plain is None or not in_data:
         return getattr(builtins, operation)(a, b)
     made: Symbolic = run.clamped(operation, value, plain)
     return made.typed(value.kind if value.kind == read.kind else None)

@@ -203,7 +203,7 @@ class Symbolic:
 
     def __round__(self, digits: int | None = None) -> "Symbolic":
         if digits not in {None, 0}:
-            return self._not_linear()
+            self._not_linear()
         return self.rint().typed("int" if digits is None else self.kind)
 
     def _not_linear(self, *_: object) -> Any:  # noqa: ANN401
