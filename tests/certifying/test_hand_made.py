@@ -614,14 +614,96 @@ def split_twice() -> Json:
     return moved(says("a"), {"split": {"x0": "1"}, "yes": twice, "no": unmoved(3, {})})
 
 
-@pytest.mark.parametrize("made", [both_ways, all_kinds, split_twice])
+# Sums of noised answers.
+
+
+def releases(read: Json) -> list[Json]:
+    """All releases in the trees of a certificate."""
+    found, waiting = [], list(read["trees"].values())
+    while waiting:
+        tree = waiting.pop()
+        found += [tree] if "release" in tree else []
+        waiting += [tree["then"]] if "then" in tree else []
+    return found
+
+
+def test_noise_of_two_scales_tells() -> None:
+    """Five times the noise where there is no record."""
+    read = certificate("noisy sum")
+    read["trees"]["0"]["scale"] = "5"
+    refused(read, "the noises differ")
+
+
+@pytest.mark.parametrize("scale", ["-1", "0"])
+def test_a_release_has_noise(scale: str) -> None:
+    read = certificate("noisy sum")
+    for release in releases(read):
+        release["scale"] = scale
+    refused(read, "no noise")
+
+
+def test_a_deviation_is_a_rational() -> None:
+    """2 − e^(−1) is less than 2."""
+    read = certificate("noisy sum")
+    for law in (*read["laws"].values(), *(release["law"] for release in releases(read))):
+        law["parameter"]["num"] = ["2", "-1"]
+    refused(read, "no rational scale")
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "why"),
+    [
+        ("noisy sum", {"kind": "pure"}, "no claim"),
+        ("noisy sum", {"kind": "other"}, "no claim"),
+        ("noisy sum", {"mu": "-1/2"}, "no claim"),
+        ("noisy sum, delta", {"delta": "1/1000000"}, "too small"),
+        ("noisy sum, renyi", {"order": "1"}, "no claim"),
+        ("noisy sum, renyi", {"order": "-4", "epsilon": "-1/2"}, "no claim"),
+    ],
+)
+def test_gaussian_noise_keeps_claims_of_some_kinds(name: str, claim: Json, why: str) -> None:
+    read = certificate(name)
+    read["claim"] |= claim
+    refused(read, why)
+
+
+def test_an_event_of_gaussian_noise_is_one_side_of_a_number() -> None:
+    """0.5-GDP, so that no event breaks 3/4; with twice the distance one would."""
+    read = certificate("less noisy sum")
+    read["claim"]["mu"] = "3/4"
+    refused(read, "not too likely")
+    for sign in (2, -2, "3/2", "-3/2"):
+        refused(read | {"sign": sign}, "unknown sign")
+
+
+def test_an_event_is_of_gaussian_noise() -> None:
+    read = certificate("less noisy sum")
+    (name,) = read["laws"]
+    read["laws"][name]["kind"] = "laplace"
+    refused(read, "not Gaussian")
+    read = json.loads(json.dumps(certificate("less noisy sum")).replace(f'"{name}"', '"x0"'))
+    refused(read, "another name")
+
+
+def sum_split_twice() -> Json:
+    """Right: a number from 0 to 1 is not below 0."""
+    read = certificate("noisy sum")
+    first = read["proof"][0]
+    for key in ("above", "below"):
+        first[key] = {("3" if k == "2" else k): m for k, m in first[key].items()}
+    gone = {"impossible": {"0": "1", "2": "1"}}
+    read["proof"][0] = {"split": {"y0": "1"}, "yes": first, "no": gone}
+    return read
+
+
+@pytest.mark.parametrize("made", [both_ways, all_kinds, split_twice, sum_split_twice])
 def test_what_is_right_is_accepted(made: Callable[[], Json]) -> None:
     assert verify(made()) == "proved"
 
 
 def true_files() -> list[Json]:
     """What is right, and rarely found by a search."""
-    return [both_ways(), all_kinds(), split_twice()]
+    return [both_ways(), all_kinds(), split_twice(), sum_split_twice()]
 
 
 def exactly(*trees: Json, masses: Json) -> Json:
