@@ -55,7 +55,7 @@ def tables(checker: ModuleType) -> None:
     """Single functions, at values that one knows."""
     part = {
         name: importlib.import_module(f"{checker.__name__}.{name}")
-        for name in ("forms", "neighbors", "normal", "numbers", "masses")
+        for name in ("forms", "neighbors", "normal", "numbers", "masses", "exactly")
     }
     F = Fraction  # noqa: N806
     tight, impossible = part["forms"].tight, part["forms"].impossible
@@ -129,6 +129,7 @@ def tables(checker: ModuleType) -> None:
         raise AssertionError(wrong)
     data(part["neighbors"])
     no_data(checker, part["neighbors"])
+    outputs(part["exactly"])
     boxes(checker, part["masses"], part["numbers"])
 
 
@@ -206,6 +207,30 @@ def no_data(checker: ModuleType, neighbors: Any) -> None:  # noqa: ANN401
     ):
         refuses(checker, lambda c=change: neighbors.datasets(base | c))
     refuses(checker, lambda: neighbors.size([Fraction(1)], "3"))
+    refuses(checker, lambda: neighbors.moved([0], [0, 1], base))
+    assert neighbors.size([Fraction(2), Fraction(-1)], "1") == 3
+    assert neighbors.moved([1, 0], [0, 0], base | {"monotone": True})
+    ends = ([{"x": 1, "": -1}, {"x": -1, "": 2}], (Fraction(1), Fraction(2), False))
+    assert neighbors.within({"x": Fraction(1)}, ends[1]) == [(f, False) for f in ends[0]]
+    for norm, monotone in (("1", False), ("2", True), ("inf", True)):
+        told = neighbors.reaches(base | {"norm": norm, "monotone": monotone}, 2)
+        assert not any(strict for facts in told for _, strict in facts)
+    for slots, rows in (
+        ([unit, ["0", "0", True]], [[[0, 0]], [[1, 0]]]),
+        ([["1", "2", True]], [[1], [2]]),
+        ([["-1", "0", True]], [[-1], [0]]),
+    ):
+        assert neighbors.datasets(base | {"slots": slots}) == rows
+
+
+def outputs(exactly: Any) -> None:  # noqa: ANN401
+    """Numbers that are told, and patterns of them."""
+    assert exactly.number_of(["float", "inf"]) is None
+    assert exactly.number_of(["float", "-0.0"]) == exactly.number_of(["bool", False]) == {"": 0}
+    assert exactly.matched(["float", "inf"], ["number", "inf"]) == []
+    assert exactly.between({"n0": Fraction(1)}, ["any"]) == []
+    assert not exactly.exactly(["list", ["atleast", "0"], ["none"]])
+    assert exactly.exactly(["list", ["none"], ["number", "1/2"], ["text", "a"]])
 
 
 ONE = {"unit": "one", "ratio": None, "epsilon": "1", "delta": "0"}
@@ -300,6 +325,6 @@ def boxes(checker: ModuleType, masses: Any, numbers: Any) -> None:  # noqa: ANN4
 def refuses(checker: ModuleType, action: Any) -> None:  # noqa: ANN401
     try:
         action()
-    except (checker.Invalid, KeyError):
+    except (checker.Invalid, KeyError, ValueError):
         return
     raise AssertionError("not refused")
