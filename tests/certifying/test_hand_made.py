@@ -696,14 +696,92 @@ def sum_split_twice() -> Json:
     return read
 
 
-@pytest.mark.parametrize("made", [both_ways, all_kinds, split_twice, sum_split_twice])
+@pytest.mark.parametrize(
+    ("name", "claim"),
+    [
+        ("noisy sum", {"mu": "1/5"}),
+        ("noisy sum, zcdp", {"rho": "1/100"}),
+        ("noisy sum, zcdp", {"rho": "1/10"}),
+        ("noisy sum, renyi", {"epsilon": "1/10"}),
+        ("noisy sum, renyi", {"epsilon": "9/20"}),
+        ("noisy sum, renyi", {"order": "400"}),
+        ("clipped sums", {"mu": "1/2"}),
+    ],
+)
+def test_all_releases_are_paid_for(name: str, claim: Json) -> None:
+    read = certificate(name)
+    read["claim"] |= claim
+    refused(read, "cost too much")
+
+
+@pytest.mark.parametrize("claim", [{"kind": "zcdp"}, {"delta": "1/2"}])
+def test_an_event_breaks_a_claim_of_its_kind(claim: Json) -> None:
+    read = certificate("less noisy sum, delta")
+    read["claim"] |= claim
+    refused(read, "no event breaks|not too likely")
+
+
+def summed(tree: Json, proof: Json) -> Json:
+    """A program on one number from 0 to 1, x0 and x0 + d0: facts 0 to 3 are the bounds of both."""
+    read = certificate("noisy sum")
+    schema = read["schema"] | {"relation": "replace-one", "sizes": [1, 1]}
+    return read | {"schema": schema, "trees": {"1": tree}, "proof": [proof]}
+
+
+TOLD = {"output": ["float", ["value", {"x0": "1"}]]}
+
+
+def test_a_case_of_sums_must_be_shown_to_be_impossible() -> None:
+    refused(summed(TOLD, {"impossible": {}}), "no contradiction")
+
+
+def test_a_branch_is_taken_because_the_other_one_cannot_be() -> None:
+    test = {"test": {"x0": "1", "": "-1/2"}, "strict": False, "where": ""}
+    go = {"branch": "yes", "not": {}}
+    proof = {"go": 0, **go, "then": {"go": 1, **go, "then": {"end": True}}}
+    refused(summed(test | {"yes": says("a"), "no": says("b")}, proof), "no contradiction")
+
+
+@pytest.mark.parametrize(
+    ("constant", "bound", "why"), [("5", "1", "no bound"), ("1", "1", "no contradiction")]
+)
+def test_a_maximum_is_not_below_its_bounds(constant: str, bound: str, why: str) -> None:
+    """That it is at least the constant, and at most the bound, is no contradiction."""
+    tree = {
+        "clamp": "c0",
+        "operation": "max",
+        "form": {"x0": "1"},
+        "constant": constant,
+        "then": TOLD,
+    }
+    then = {"impossible": {"4": "1", "6": "1"}}
+    proof = {"clamp": 0, "bound": bound, "within": {"1": "1", "4": "1"}, "then": then}
+    refused(summed(tree, proof), why)
+
+
+def branch_and_draw() -> Json:
+    """Right: x + 1 is not below 0, a coin is thrown, and x is told with noise."""
+    law = certificate("noisy sum")["trees"]["0"]["law"]
+    end = {"output": ["float", ["value", {"r0": "1"}]]}
+    told = {"release": "r0", "form": {"x0": "1"}, "scale": "1", "law": law, "then": end}
+    coin = {"draw": [HALF, HALF], "then": [told, says("a")]}
+    tree = {"test": {"x0": "1", "": "1"}, "strict": False, "where": "", "yes": coin, "no": TOLD}
+    paid = {"bound": "1", "above": dict.fromkeys("126", "1"), "below": dict.fromkeys("036", "1")}
+    draw = {"draw": [paid | {"then": {"end": True}}, {"end": True}]}
+    right = {"go": 1, "branch": "yes", "not": {"2": "1", "5": "1"}, "then": draw}
+    return summed(tree, {"go": 0, "branch": "yes", "not": {"0": "1", "4": "1"}, "then": right})
+
+
+@pytest.mark.parametrize(
+    "made", [both_ways, all_kinds, split_twice, sum_split_twice, branch_and_draw]
+)
 def test_what_is_right_is_accepted(made: Callable[[], Json]) -> None:
     assert verify(made()) == "proved"
 
 
 def true_files() -> list[Json]:
     """What is right, and rarely found by a search."""
-    return [both_ways(), all_kinds(), split_twice(), sum_split_twice()]
+    return [both_ways(), all_kinds(), split_twice(), sum_split_twice(), branch_and_draw()]
 
 
 def exactly(*trees: Json, masses: Json) -> Json:
