@@ -759,6 +759,26 @@ def test_a_maximum_is_not_below_its_bounds(constant: str, bound: str, why: str) 
     refused(summed(tree, proof), why)
 
 
+@pytest.mark.parametrize(
+    ("weights", "ends", "cases", "why"),
+    [
+        ([[HALF, HALF], [QUARTER, REST]], ["ab", "ab"], 2, "draw differently"),
+        ([[HALF, QUARTER], [HALF, QUARTER]], ["ab", "ab"], 2, "."),
+        ([[HALF, HALF], [HALF, HALF]], ["ab", "ac"], 1, "malformed"),
+    ],
+)
+def test_coins_of_sums_are_the_same_and_all_of_them(
+    weights: Json, ends: Json, cases: int, why: str
+) -> None:
+    """A record is added or not; what is told depends on a coin."""
+    read = certificate("noisy sum")
+    read["schema"]["sizes"] = [0, 1]
+    for size, (coin, told) in enumerate(zip(weights, ends, strict=True)):
+        read["trees"][str(size)] = {"draw": coin, "then": [says(text) for text in told]}
+    read["proof"] = [{"draw": [{"end": True}] * cases}] * 2
+    refused(read, why)
+
+
 def branch_and_draw() -> Json:
     """Right: x + 1 is not below 0, a coin is thrown, and x is told with noise."""
     law = certificate("noisy sum")["trees"]["0"]["law"]
