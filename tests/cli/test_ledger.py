@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from dpverify.cli import run
+from tests.ledger.conftest import tmp_path
+
+__all__ = ["tmp_path"]  # in memory
 
 BUDGET = ["--epsilon", "3", "--delta", "1e-6", "--relation", "add-remove"]
 

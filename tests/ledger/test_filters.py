@@ -2,7 +2,9 @@
 
 # ruff: noqa: ANN401  # requests of any kind
 
+import copy
 import math
+import pickle
 import threading
 from fractions import Fraction
 from typing import Any
@@ -19,6 +21,7 @@ from dpverify.pairs import FinitePair, GaussianPair
 from dpverify.pairs.base import Pair
 from proofs.support.interactions import Game
 from tests.ledger.adversary import POOL, Arena, by_loss, leaves, overspent
+from tests.ledger.children import in_a_child, sentence_of
 
 ADD_REMOVE, REPLACE_ONE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 APPROX = dpv.ApproxDP(epsilon=1.0, delta=1e-6)
@@ -193,7 +196,7 @@ def test_the_harness_sees_an_interaction_that_breaks_its_budget() -> None:
         dpv.Laplace(scale=10.0),
         dpv.Subsampled(dpv.Gaussian(sigma=1.0), rate=0.01),
         dpv.Subsampled(dpv.Laplace(scale=1.0), rate=0.01),
-        dpv.RandomAllocation(dpv.Gaussian(sigma=2.0), steps=10),
+        dpv.RandomAllocation(dpv.Gaussian(sigma=2.0), steps=3),
         dpv.RandomizedResponse(epsilon=0.2),
         dpv.ApproxDP(epsilon=0.2, delta=1e-9),
         dpv.ZeroConcentratedDP(rho=0.001),
@@ -229,6 +232,20 @@ def test_threads_never_overspend_together() -> None:
     assert guard.share == 1.0
 
 
+@pytest.mark.parametrize("kind", ["filter", "odometer"])
+def test_what_is_kept_in_memory_is_kept_once(kind: str) -> None:
+    """A copy, or a child that was forked, would spend the same budget again."""
+    held: Any = dpv.Odometer(ADD_REMOVE)
+    if kind == "filter":
+        held = dpv.Filter(dpv.PureDP(epsilon=1.0), ADD_REMOVE)
+    for double in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(dpv.InvalidParameter, match="must not be copied"):
+            double(held)
+    spend = held.request if kind == "filter" else held.spend
+    told = in_a_child(lambda: sentence_of(lambda: spend(dpv.PureDP(epsilon=1.0))))
+    assert "which made this" in told
+
+
 @pytest.mark.parametrize(
     ("budget", "mechanism", "told"),
     [
@@ -247,20 +264,20 @@ def test_what_no_theorem_prices_is_refused_in_words(budget: Any, mechanism: Any,
 
 
 def test_pairs_that_look_alike_are_other_entries_of_a_plan() -> None:
-    """Two tables of 2,000 outcomes print the same; one costs a hundred times the other."""
+    """Two tables of 1,024 outcomes print the same; one costs a hundred times the other."""
 
     def table(shift: float) -> FinitePair:
-        tilt = np.where(np.arange(2000) % 2, 1 + shift, 1 - shift)
+        tilt = np.where(np.arange(1024) % 2, 1 + shift, 1 - shift)
         tilt[:10] = tilt[-10:] = 1.0
-        return FinitePair(left=tilt / tilt.sum(), right=tilt[::-1] / tilt.sum())
+        return FinitePair(left=tilt / 1024, right=tilt[::-1] / 1024)
 
-    cheap, costly = table(0.01), table(0.5)
+    cheap, costly = table(2.0**-7), table(0.5)
     assert repr(cheap) == repr(costly)
     plan = dpv.Accountant(relation=ADD_REMOVE).compose(cheap, times=2)
     guard = dpv.Filter(APPROX, ADD_REMOVE, plan=plan)
     with pytest.raises(dpv.NotSupported, match="must be in the plan"):
         guard.request(costly)
-    assert [guard.request(table(0.01)) for _ in range(3)] == [True, True, False]
+    assert [guard.request(table(2.0**-7)) for _ in range(3)] == [True, True, False]
 
 
 class Named(Pair):

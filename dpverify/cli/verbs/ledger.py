@@ -106,6 +106,9 @@ def spend(
     label: Annotated[str, typer.Option(help="What it is for.")] = "",
     user: User = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say whether it fits.")] = False,
+    ignore_clock: Annotated[
+        bool, typer.Option("--ignore-clock", help="Spend though the last entry is in the future.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Charge a request before it runs: exit 0 if granted, 1 if the budget does not allow it."""
@@ -114,10 +117,11 @@ def spend(
     if dry_run:
         granted, entry, why = ledger.fits(mechanism, times=times, dataset=dataset), None, ""
     else:
-        granted, entry, why = _spent(ledger, mechanism, times, dataset, label, user)
+        told = {"times": times, "dataset": dataset, "label": label, "user": user}
+        granted, entry, why = _spent(ledger, mechanism, **told, ignore_clock=ignore_clock)
     if json:
-        told = None if entry is None else fields_of(entry)
-        print_json({"version": 1, "granted": granted, "charged": told, "reason": why})
+        charged = None if entry is None else fields_of(entry)
+        print_json({"version": 1, "granted": granted, "charged": charged, "reason": why})
     else:
         console().print(_sentence(expression, entry, granted, why), markup=False)
     if not granted:
@@ -127,13 +131,10 @@ def spend(
 def _spent(
     ledger: Ledger,
     mechanism: Requested,
-    times: int,
-    dataset: str | None,
-    label: str,
-    user: str | None,
+    **options: Any,  # noqa: ANN401  # of Ledger.spend
 ) -> tuple[bool, Entry | None, str]:
     try:
-        receipt = ledger.spend(mechanism, times=times, dataset=dataset, label=label, user=user)
+        receipt = ledger.spend(mechanism, **options)
     except BudgetExceeded as error:
         return False, None, str(error)
     return True, receipt.entry, ""
