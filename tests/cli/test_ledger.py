@@ -109,7 +109,8 @@ def test_every_kind_of_budget(
 
 
 def test_exports(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["ledger", "open", file, "--mu", "1", "--relation", "add-remove", "--dataset", "<b>"])
+    name = r"_$\bad$ <b>"  # no formula, and not hidden from the legend
+    run(["ledger", "open", file, "--mu", "1", "--relation", "add-remove", "--dataset", name])
     run(["ledger", "spend", file, "gaussian(sigma=50)", "--dataset", "main", "--label", "=1+1"])
     for name in ("page.html", "all.json", "all.csv"):
         capsys.readouterr()
@@ -119,6 +120,12 @@ def test_exports(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "&lt;b&gt;" in page
     assert "<b>" not in page.split("<svg")[0]
     assert "gaussian-filter" in page
+    frames = json.loads(page.split('class="frames">')[1].split("</script>")[0])
+    assert [(curve["label"], curve["steps"]) for curve in frames[0]["curves"]] == [
+        ("main", True),
+        (name, True),
+    ]
+    assert '<table class="cards">' in page  # a row is a card where the page is narrow
     whole = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
     assert [entry["seq"] for entry in whole["entries"]] == [1, 2, 3]
     assert whole["head"] == whole["entries"][-1]["hash"]
