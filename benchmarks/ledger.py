@@ -97,9 +97,8 @@ SPEED = (
 
 def speed() -> dict[str, Any]:
     found = {}
-    print(
-        f"{'ε after each request':28}{'requests':>10}{'CPU s':>9}{'ms first':>10}{'ms last':>9}{'growth':>8}"
-    )
+    print(f"{'ε after each request':28}{'requests':>10}{'CPU s':>9}", end="")
+    print(f"{'ms first':>10}{'ms last':>9}{'growth':>8}")
     for what, kind, count in SPEED:
         make, made = makers()[what], kind()
         times = [time.process_time()]
@@ -176,11 +175,13 @@ def adversaries(interactions: int) -> dict[str, Any]:
         ]
         each = max(1, -(-(interactions if not wrong else interactions // 10) // len(arenas)))
         start = time.process_time()
+        reached: dict[str, float] = {}
         for seed in arenas:
             arena = Arena.drawn(seed, wrong=wrong)
             best = arena.play_best()
-            played = [arena.play(1_000_000 * seed + k) for k in range(each)]
-            for one in (*played, *([] if best is None else [best])):
+            name = f"{seed % len(BUDGETS)}: {best.budget} {BUDGETS[seed % len(BUDGETS)][1] or ''}"
+            reached[name] = max(reached.get(name, 0.0), best.reached)
+            for one in (best, *(arena.play(1_000_000 * seed + k) for k in range(each))):
                 counts[one.strategy, one.overspent] += 1
         total, broken = counts.total(), sum(n for (_, bad), n in counts.items() if bad)
         print(
@@ -190,7 +191,9 @@ def adversaries(interactions: int) -> dict[str, Any]:
         for strategy in sorted({name for name, _ in counts}):
             fine, bad = counts[strategy, False], counts[strategy, True]
             print(f"  {strategy:18}{fine + bad:>9,}{bad:>9,}", flush=True)
-        found[title] = {"interactions": total, "overspent": broken}
+        for name, most in sorted(reached.items()):
+            print(f"  the best reaches {most:.4f} of {name}")
+        found[title] = {"interactions": total, "overspent": broken, "reached": reached}
     return found
 
 

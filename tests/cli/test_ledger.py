@@ -109,8 +109,8 @@ def test_every_kind_of_budget(
 
 
 def test_exports(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    name = r"_$\bad$ <b>"  # no formula, and not hidden from the legend
-    run(["ledger", "open", file, "--mu", "1", "--relation", "add-remove", "--dataset", name])
+    odd = r"_$\bad$ <b>"  # no formula, and not hidden from the legend
+    run(["ledger", "open", file, "--mu", "1", "--relation", "add-remove", "--dataset", odd])
     run(["ledger", "spend", file, "gaussian(sigma=50)", "--dataset", "main", "--label", "=1+1"])
     for name in ("page.html", "all.json", "all.csv"):
         capsys.readouterr()
@@ -123,7 +123,7 @@ def test_exports(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     frames = json.loads(page.split('class="frames">')[1].split("</script>")[0])
     assert [(curve["label"], curve["steps"]) for curve in frames[0]["curves"]] == [
         ("main", True),
-        (name, True),
+        (odd, True),
     ]
     assert '<table class="cards">' in page  # a row is a card where the page is narrow
     whole = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))

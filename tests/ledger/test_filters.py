@@ -19,7 +19,7 @@ import dpverify as dpv
 from dpverify.accounting.rules.gdp import squared_mu_of
 from dpverify.pairs import FinitePair, GaussianPair
 from dpverify.pairs.base import Pair
-from proofs.support.interactions import Game
+from proofs.support.interactions import Game, by_filter, response
 from tests.ledger.adversary import POOL, Arena, by_loss, leaves, overspent
 from tests.ledger.children import in_a_child, sentence_of
 
@@ -171,13 +171,36 @@ def test_no_adversary_overspends(seed: int) -> None:
     arena = Arena.drawn(seed)
     played = [arena.play(100 * seed + k) for k in range(10)]
     best = arena.play_best()
-    assert not [each for each in (*played, best) if each is not None and each.overspent]
+    assert not [each for each in (*played, best) if each.overspent]
+
+
+DIVERGENCE = math.log(2 / 3 * 4 + 1 / 3 / 4) / 2  # of order 3, of the response with odds 2 : 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "least"),
+    [
+        (dpv.PureDP(epsilon=4 * math.log(2) + 1e-12), 0.99),
+        (dpv.RenyiDP(order=3.0, epsilon=4 * DIVERGENCE * (1 + 1e-9)), 1 - 1e-8),
+        (dpv.ApproxDP(epsilon=0.1, delta=0.25), 0.99),
+    ],
+)
+def test_the_best_adversary_comes_close_where_a_filter_is_tight(budget: Any, least: float) -> None:
+    """Four responses of odds 2 : 1 are the whole budget; or one leak of δ."""
+    leak = FinitePair.leaky_response(Fraction(1), Fraction(1, 4))
+    menu = (response(Fraction(2)), response(Fraction(3)), leak)
+    by: Any = "basic" if isinstance(budget, dpv.ApproxDP) else None
+    decide = by_filter(menu, lambda: dpv.Filter(budget, ADD_REMOVE, by=by))
+    best = Arena(budget, menu, decide, 5).play_best()
+    assert not best.overspent
+    assert best.reached >= least
 
 
 def test_the_same_harness_finds_the_wrong_filter() -> None:
     """Seeds whose budgets are (ε, δ); the filter composes privacy losses as they are asked for."""
     best = [Arena.drawn(seed, wrong=True).play_best() for seed in range(5, 10)]
-    assert sum(each.overspent for each in best if each is not None) >= 2
+    assert sum(each.overspent for each in best) >= 2
+    assert max(each.reached for each in best) > 1.15
 
 
 def test_the_harness_sees_an_interaction_that_breaks_its_budget() -> None:
