@@ -68,7 +68,7 @@ class Filtered:
         import dpverify as dpv
 
         budget = dpv.ApproxDP(epsilon=20.0, delta=1e-6)
-        options = {"by": "renyi", "orders": [2.0, 4.0, 8.0]}
+        options: dict[str, Any] = {"by": "renyi", "orders": [2.0, 4.0, 8.0]}
         self.guard = dpv.Filter(budget, dpv.Relation.ADD_REMOVE, **options)
 
     def step(self, mechanism: Any) -> None:

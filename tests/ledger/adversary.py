@@ -246,11 +246,11 @@ class Arena:
                 return self._divergence(game, int(order), exchanged) / float(epsilon)
             case GaussianDP(mu=mu):
                 pair = GaussianPair(Fraction(mu) ** 2)
-                found = [
+                shares = [
                     gain(game, below_exp(e), exchanged=exchanged) / Fraction(pair.delta(e))
                     for e in (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
                 ]
-                return float(max(found))
+                return float(max(shares))
 
     @staticmethod
     def _divergence(game: Game, order: int, exchanged: bool) -> float:  # noqa: FBT001  # passed on

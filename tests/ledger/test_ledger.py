@@ -551,7 +551,7 @@ def test_clones_of_a_guarded_estimator_are_guarded(tmp_path: Path, *, of_class: 
         tmp_path / "b.ledger", budget=dpv.PureDP(epsilon=2.0), relation=ADD_REMOVE
     )
 
-    class Learner(BaseEstimator, Model):
+    class Learner(BaseEstimator, Model):  # type: ignore[misc]  # scikit-learn has no types
         pass
 
     model: Any = held.guard(Learner)() if of_class else held.guard(Learner())

@@ -156,7 +156,7 @@ class _Side:
 
     def __init__(self, tilt: float, window: Window, step: float, length: int) -> None:
         self.tilt, self.step, self.length = tilt, step, length
-        self.most, self.runs = 0, 0
+        self.most, self.runs, self.cut_at = 0, 0, (-math.inf, -math.inf)
         self.first = self.last = 0
         self.offsets: list[float] = []
         self.log_mass = 0.0
