@@ -1,5 +1,6 @@
 """The verb `ledger`: exit codes, JSON, exports, and misuse in one sentence that changes nothing."""
 
+import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from dpverify.cli import run
+from dpverify.ledger import ledger as ledger_module
 from tests.ledger.conftest import tmp_path
 
 __all__ = ["tmp_path"]  # in memory
@@ -184,3 +186,21 @@ def test_a_damaged_file_is_named(file: str, capsys: pytest.CaptureFixture[str]) 
     capsys.readouterr()
     assert run(["ledger", "status", file]) == 2
     assert "entry=2 must be as it was written" in capsys.readouterr().err
+
+
+def test_a_clock_behind_the_last_entry_is_refused(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spend = ["ledger", "spend", file, "gaussian(sigma=50)"]
+    today = ledger_module.now()
+    monkeypatch.setattr(ledger_module, "now", lambda: today + dt.timedelta(days=400))
+    assert run(spend) == 0
+    monkeypatch.setattr(ledger_module, "now", lambda: today)
+    before = Path(file).read_bytes()
+    capsys.readouterr()
+    assert run(spend) == 2
+    shown = capsys.readouterr()
+    assert "must not be behind the last entry" in shown.err
+    assert (shown.err.count("\n"), shown.out) == (1, "")
+    assert Path(file).read_bytes() == before
+    assert run([*spend, "--ignore-clock"]) == 0

@@ -50,8 +50,7 @@ User: TypeAlias = Annotated[str | None, typer.Option(help="Who asks; the login n
 
 @group.command(
     "open",
-    epilog="Example: dpverify ledger open budget.ledger --epsilon 3 --delta 1e-6 "
-    "--relation add-remove",
+    epilog="Example: dpverify ledger open b.ledger --epsilon 3 --relation add-remove",
 )
 def open_ledger(
     file: File,
@@ -94,9 +93,7 @@ def open_ledger(
     _tell(ledger, ledger.statuses(), [ledger.status(dataset)], as_json=json)
 
 
-@group.command(
-    epilog='Example: dpverify ledger spend budget.ledger "gaussian(sigma=50)" --label "mean age"'
-)
+@group.command(epilog='Example: dpverify ledger spend budget.ledger "laplace(scale=50)"')
 def spend(
     file: File,
     expression: Annotated[
@@ -169,10 +166,12 @@ def history(file: File, dataset: Dataset = None, json: Json = False) -> None:
         return
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("entry", "time", "dataset", "user", "label", "request", "spent"):
-        grid.add_column(name, justify="right" if name in {"entry", "spent"} else "left")
+        side: Any = "right" if name in {"entry", "spent"} else "left"
+        grid.add_column(name, justify=side, overflow="fold", no_wrap=name == "time")
     for entry in entries:
         what = entry.mechanism if entry.times <= 1 else f"{entry.times:,} × {entry.mechanism}"
-        cells = (entry.time[:19], entry.dataset, entry.user, entry.label, what or "budget opened")
+        when = entry.time[:16].replace("T", " ")
+        cells = (when, entry.dataset, entry.user, entry.label, what or "budget opened")
         grid.add_row(str(entry.seq), *map(_plain, cells), f"{100 * entry.share:.4g} %")
     console().print(grid)
 
@@ -275,7 +274,8 @@ def _tell(
         for line in _details(status):
             screen.print(f"  {line}", markup=False, style="dim")
     total = sum(status.requests + 1 for status in every)
-    screen.print(f"whole file checked, entries: {total:,}; last hash {ledger.head[:16]}…")
+    screen.print(f"whole file checked, entries: {total:,}; the last hash is")
+    screen.print(f"  {ledger.head}")
 
 
 def _details(status: Status) -> list[str]:
