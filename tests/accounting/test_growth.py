@@ -5,7 +5,7 @@ import threading
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify.accounting.accountant import Accountant
@@ -103,6 +103,7 @@ def test_asked_after_each_part_is_as_asked_once(relation: Relation) -> None:
             assert agree(found, once.epsilon(1e-6, tolerance=5e-4))
 
 
+@settings(max_examples=10)
 @given(
     st.lists(
         st.tuples(st.floats(0.5, 5.0), st.floats(1e-4, 0.5), st.integers(1, 40)),

@@ -219,7 +219,6 @@ def test_the_harness_sees_an_interaction_that_breaks_its_budget() -> None:
         dpv.Laplace(scale=10.0),
         dpv.Subsampled(dpv.Gaussian(sigma=1.0), rate=0.01),
         dpv.Subsampled(dpv.Laplace(scale=1.0), rate=0.01),
-        dpv.RandomAllocation(dpv.Gaussian(sigma=2.0), steps=3),
         dpv.RandomizedResponse(epsilon=0.2),
         dpv.ApproxDP(epsilon=0.2, delta=1e-9),
         dpv.ZeroConcentratedDP(rho=0.001),
@@ -237,6 +236,11 @@ def test_nothing_is_charged_less_than_it_costs_fixed_in_advance(
     fixed = dpv.Accountant(relation=ADD_REMOVE).compose(mechanism).epsilon(1e-6)
     assert needed.epsilon >= fixed.lower
     assert guard.share > 0
+
+
+def test_what_is_known_by_its_profile_is_stated_as_epsilon_and_delta() -> None:
+    epoch = dpv.RandomAllocation(dpv.Gaussian(sigma=2.0), steps=3)
+    test_nothing_is_charged_less_than_it_costs_fixed_in_advance(epoch, WAYS[-1])
 
 
 def test_threads_never_overspend_together() -> None:
