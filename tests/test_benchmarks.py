@@ -17,7 +17,10 @@ Importer: TypeAlias = Callable[[str], ModuleType]
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 SCRIPTS = sorted(BENCHMARKS.rglob("*.py"))
-TABLES = ("accounting", "adult", "allocation", "composition", "erm", "run", "tracing", "truth")
+TABLES = (
+    *("accounting", "adult", "allocation", "composition", "erm", "registry", "run", "tracing"),
+    "truth",
+)
 
 
 @pytest.fixture

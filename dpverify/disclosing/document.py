@@ -169,7 +169,9 @@ class Exhibit:
     The power of an audit is `most_shown`: the largest ε that so many draws could have shown.
     """
 
-    kind: Literal["theorem", "certificate", "audit", "witness", "trace witness", "ledger", "model"]
+    kind: Literal[
+        "theorem", "certificate", "audit", "witness", "trace witness", "ledger", "model"
+    ] = field(metadata={"says": "What it is.", "asked": True})
     says: str | None = asked("What it shows, in a sentence.")
     name: str | None = extra("Name of the theorem.")
     source: str | None = extra("Where the theorem is published.")

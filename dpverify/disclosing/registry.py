@@ -285,7 +285,7 @@ def entry_of(disclosure: Disclosure) -> dict[str, Any]:
         "deployment_model": _model(disclosure.trust or TrustModel()),
         "accounting": {
             "post_processing": composition.post_processing,
-            "composition": composition.statement,
+            "composition": _composition(composition),
         },
         "implementation": _implementation(disclosure),
         "administrative": administrative,
@@ -349,6 +349,10 @@ def _ends(guarantee: StatedGuarantee) -> str | None:
         if point.delta is not None
     ]
     return "\n".join(lines)
+
+
+def _composition(told: StatedComposition) -> str | None:
+    return ": ".join(filter(None, (told.rule, told.statement))) or None
 
 
 def _model(trust: TrustModel) -> dict[str, Any]:

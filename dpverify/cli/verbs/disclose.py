@@ -116,8 +116,10 @@ def _tell(made: Disclosure, output: Path, label: Path | None) -> None:
     screen = console()
     told = made.guarantee
     if told is not None and told.epsilon is not None:
-        upper = told.epsilon.upper
-        screen.print(f"ε ≤ {upper:.6g} at δ = {told.delta:g}", markup=False)
+        from dpverify.reporting.label import rounded_up  # noqa: PLC0415  # needed here alone
+
+        upper = rounded_up(told.epsilon.upper or 0.0, digits=6)
+        screen.print(f"ε ≤ {upper} at δ = {told.delta:g}", markup=False)
     screen.print(f"disclosure: {output}", markup=False, soft_wrap=True)
     if label is not None:
         screen.print(f"label: {label}", markup=False, soft_wrap=True)
