@@ -179,6 +179,8 @@ def _delta(delta: float | None, own: Shown | None, subject: Disclosable) -> floa
     match own.guarantee if own is not None else subject:
         case PureDP():
             return 0.0
+        case list() as parts if all(isinstance(part, PureDP) for part, _ in parts):
+            return 0.0
         case ApproxDP(delta=stated):
             return float(stated)
         case _:

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from typing import Any
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.parts import gaussian_parts
@@ -53,10 +54,18 @@ def _profile(
     return tuple(points if falls else points[:-1])
 
 
-def risk_of(accountant: Accountant, tolerance: float, seconds: float | None = None) -> StatedRisk:
-    """What an attacker can do. Every line of `StatedRisk` is filled in here and nowhere else."""
-    found = accountant.delta(0.0, tolerance=tolerance, seconds=seconds)
-    return StatedRisk(advantage=ends(found))
+def risk_of(accountant: Accountant, tolerance: float) -> StatedRisk:
+    """What an attacker can do, as it is stated."""
+    found = risks(accountant, tolerance)
+    return StatedRisk(**{name: ends(bracket) for name, bracket in found.items()})
+
+
+def risks(
+    accountant: Accountant, tolerance: float, seconds: float | None = None
+) -> dict[str, Bracket]:
+    """A bracket for every line of `StatedRisk`: add one here, and it is written and checked."""
+    limits: dict[str, Any] = {"tolerance": tolerance, "seconds": seconds}
+    return {"advantage": accountant.delta(0.0, **limits)}
 
 
 def mu_of(accountant: Accountant) -> float | None:

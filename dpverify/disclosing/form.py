@@ -58,8 +58,7 @@ class Reader:
                     self.wrong(where, "must be stated")
                 continue
             value = self.value(hints[item.name], tree[item.name], where)
-            self._check_range(item.metadata, value, where)
-            if value is not None:
+            if value is not None and self._is_within(item.metadata, value, where):
                 made[item.name] = value
         try:
             return kind(**made)
@@ -116,13 +115,16 @@ class Reader:
             self.wrong(path, f"{shown(tree)} must be a number that a float can hold")
             return None
 
-    def _check_range(self, declared: Any, value: object, path: str) -> None:  # noqa: ANN401
+    def _is_within(self, declared: Any, value: object, path: str) -> bool:  # noqa: ANN401
+        """Whether a number lies in its range; anything else does."""
         if not isinstance(value, int | float):
-            return
+            return True
         low, high = declared.get("low"), declared.get("high")
         if (low is not None and value < low) or (high is not None and value > high):
             bound = f"at least {low:g}" if high is None else f"from {low:g} to {high:g}"
             self.wrong(path, f"{shown(value)} must be {bound}")
+            return False
+        return True
 
     def _check_finite(self, tree: Tree, path: str) -> None:
         match tree:

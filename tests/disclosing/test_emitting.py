@@ -15,7 +15,7 @@ from dpverify.disclosing.parts import composed, stated_part
 from dpverify.mechanisms.registered import MECHANISMS
 from dpverify.neighbors import Relation
 
-SUBJECTS = [
+SUBJECTS: list[Any] = [
     dpv.Gaussian(sigma=2.0, l2_sensitivity=3.0),
     dpv.Laplace(scale=2.0),
     dpv.RandomizedResponse(epsilon=0.5),

@@ -11,11 +11,11 @@ from dpverify.certifying.certificate import FORMAT as CERTIFICATE
 from dpverify.certifying.certificate import check_certificate
 from dpverify.cli.exits import MISUSE
 from dpverify.cli.output import Json, console, number_option, print_json, progress
-from dpverify.disclosing.text import LARGEST
 from dpverify.errors import InvalidParameter, as_positive, check_member
 
 EXAMPLE = "Example: dpverify check certificate.json | witness.json | disclosure.yaml"
 _HEADS = (CERTIFICATE, '"trace witness"', '"claim"')  # what a large file must begin with
+_LARGE = 2_000_000  # bytes
 _SECONDS = 60.0
 
 
@@ -60,7 +60,7 @@ def _certificate_or_witness(file: Path) -> dict[str, Any] | None:
         raise InvalidParameter(f"file={str(file)!r} must be a file")
     with file.open("rb") as opened:
         head = opened.read(200).decode("utf-8", "replace")
-    if file.stat().st_size > LARGEST and not any(word in head for word in _HEADS):
+    if file.stat().st_size > _LARGE and not any(word in head for word in _HEADS):
         return None
     try:
         held = json_module.loads(file.read_text(encoding="utf-8"))
