@@ -16,6 +16,7 @@ from dpverify.disclosing.text import Tree
 from dpverify.errors import shown
 
 NOT_STATED = "not stated"
+_HINTS = 20  # unknown fields of one object for which a close one is looked up
 _INFINITE = ("inf", ".inf", "Infinity")
 
 
@@ -46,8 +47,8 @@ class Reader:
             return None
         hints = get_type_hints(kind)
         names = [item.name for item in fields(kind)]
-        for name in (each for each in tree if each not in names):
-            close = get_close_matches(str(name), names, n=1)
+        for i, name in enumerate(each for each in tree if each not in names):
+            close = get_close_matches(str(name), names, n=1) if i < _HINTS else []
             hint = f"did you mean {close[0]!r}?" if close else f"fields are {', '.join(names)}"
             self.wrong(_below(path, _brief(name)), f"unknown field, nothing checks it; {hint}")
         made: dict[str, Any] = {}
@@ -91,8 +92,7 @@ class Reader:
         if get_origin(kind) is dict:
             if not isinstance(tree, dict):
                 return self.wrong(path, f"{shown(tree)} must be an object")
-            self._check_finite(tree, path)
-            return tree
+            return tree if self._is_finite(tree, path) else None
         if kind is int:
             if isinstance(tree, bool) or not isinstance(tree, int):
                 return self.wrong(path, f"{shown(tree)} must be a whole number")
@@ -126,16 +126,19 @@ class Reader:
             return False
         return True
 
-    def _check_finite(self, tree: Tree, path: str) -> None:
+    def _is_finite(self, tree: Tree, path: str) -> bool:
+        """Whether no number in plain values is NaN."""
         match tree:
             case dict():
-                for name, part in tree.items():
-                    self._check_finite(part, _below(path, _brief(name)))
+                inner = [(part, _below(path, _brief(name))) for name, part in tree.items()]
             case list():
-                for i, part in enumerate(tree):
-                    self._check_finite(part, f"{path}[{i}]")
+                inner = [(part, f"{path}[{i}]") for i, part in enumerate(tree)]
             case float() if math.isnan(tree):
                 self.wrong(path, "nan must be a number")
+                return False
+            case _:
+                return True
+        return not [where for part, where in inner if not self._is_finite(part, where)]
 
 
 def _optional(kind: Any) -> Any:  # noqa: ANN401  # a type

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from dpverify.errors import settle
+
+_LONGEST = 600  # characters of one sentence
 Weight: TypeAlias = Literal["wrong", "incomplete", "note"]
 
 
@@ -18,8 +21,17 @@ class Objection:
     path: str
     text: str
 
+    def __post_init__(self) -> None:
+        """A document may hold anything: what would move a terminal's cursor is not repeated."""
+        settle(self, path=_printable(self.path), text=_printable(self.text))
+
     def __str__(self) -> str:
         return f"{self.weight}: {self.path}: {self.text}"
+
+
+def _printable(text: str) -> str:
+    shown = "".join(each if each.isprintable() else " " for each in text)
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,7 @@ LARGEST = 2_000_000
 """Bytes: a disclosure has some thousands."""
 _DEEPEST = 40
 _MOST = 100_000  # values
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _INT = re.compile(r"[-+]?[0-9]{1,300}")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]{1,5})?")
 _WORDS = {
@@ -62,11 +63,11 @@ def parsed(text: str) -> Tree:
     """
     if len(text) > LARGEST:
         raise InvalidParameter(f"text must have at most {LARGEST:,} characters, not {len(text):,}")
-    if text.lstrip().startswith("{"):
-        found = _json(text)
-        if found is not None:
-            return found
-    return _yaml(text)
+    found = _json(text) if text.lstrip().startswith("{") else None
+    if found is None:
+        found = _yaml(text)
+    _check(found)
+    return found
 
 
 def written(tree: Tree, format: Literal["yaml", "json"] = "yaml") -> str:  # noqa: A002
@@ -92,20 +93,20 @@ def _json(text: str) -> Tree | None:
         raise
     except ValueError:
         return None
-    _check_size(found)
     return found
 
 
 def _once(pairs: list[tuple[str, Tree]]) -> dict[str, Tree]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidParameter(f"key={shown(twice)} must be there once, not twice")
+    found: dict[str, Tree] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InvalidParameter(f"key={shown(name)} must be there once, not twice")
+        found[name] = value
     return found
 
 
-def _check_size(tree: Tree) -> None:
+def _check(tree: Tree) -> None:
+    """Refuse what is too large or too deep, and texts that no file can hold."""
     level, count, depth = [tree], 0, 0
     while level:
         count, depth = count + len(level), depth + 1
@@ -113,11 +114,15 @@ def _check_size(tree: Tree) -> None:
             raise InvalidParameter(
                 f"text must hold at most {_MOST:,} values, at most {_DEEPEST} levels deep"
             )
-        inner = (
-            part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
-            for part in level
-        )
-        level = [value for values in inner for value in values]
+        below: list[Tree] = []
+        for part in level:
+            if isinstance(part, str) and _SURROGATE.search(part):
+                raise InvalidParameter(f"value={shown(part)} must be text that UTF-8 can hold")
+            if isinstance(part, dict):
+                below += [*part.keys(), *part.values()]
+            elif isinstance(part, list):
+                below += part
+        level = below
 
 
 @dataclass

@@ -254,6 +254,10 @@ def test_what_is_out_of_range_is_told_and_left_out() -> None:
         (("guarantee", "epsilon", "upper"), "inf"),
         (("mechanisms", 0, "times"), 10**30),
         (("mechanisms", 0, "parameters", "sigma"), 10**400),
+        (("mechanisms", 0, "parameters", "sigma"), float("nan")),
+        (("mechanisms", 0, "parameters", "sigma"), [[1]]),
+        (("mechanisms", 0, "parameters"), {"mechanism": {"name": "subsampled", "parameters": {}}}),
+        (("evidence", 0, "claim"), {"x": float("nan")}),
     ):
         assert resealed(changed(base, path, value)).verdict != "stands"
 
@@ -263,6 +267,17 @@ def test_what_takes_too_long_is_incomplete_and_not_wrong() -> None:
     found = check_disclosure(emitted("accountant"), seconds=1e-9)
     assert found.wrong == ()
     assert [each for each in found.incomplete if "not verified in 1e-09 s" in each.text]
+
+
+def test_what_is_repeated_moves_no_cursor() -> None:
+    found = check_disclosure({"\x1b[2J\u202e": 1, "evidence": [{"kind": "audit", "says": "\x07"}]})
+    assert all(each.isprintable() for each in str(found).replace("\n", ""))
+
+
+@pytest.mark.usefixtures("folder")
+def test_many_unknown_fields_are_told_quickly() -> None:
+    found = check_disclosure({f"x{i}": i for i in range(3000)})
+    assert len(found.wrong) == 3000 + len(("format", "version"))
 
 
 def test_a_script_is_text_and_nothing_is_looked_up() -> None:

@@ -75,6 +75,8 @@ BOMB = "a: &a [x, x]\n" + "\n".join(
         ("a: [" + "1, " * 120_000 + "1]", "100,000 values"),
         ("? [a, b]\n: 1", "key at line 1 must be a text"),
         ("a: [1", "must be YAML or JSON"),
+        ('{"a": "\\ud800"}', "must be text that UTF-8 can hold"),
+        ('{"\\ud800": 1}', "must be text that UTF-8 can hold"),
         ("a: \x00", "must be YAML or JSON"),
         ("", "must not be empty"),
         ("# nothing", "must not be empty"),
