@@ -1,18 +1,19 @@
 """`check_disclosure`: compute every number again, verify the evidence, find contradictions."""
 
 import math
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import dpverify
 from dpverify.accounting.accountant import Accountant
-from dpverify.accounting.deadline import OUT_OF_TIME
+from dpverify.accounting.deadline import OUT_OF_TIME, is_over, time_limit
 from dpverify.disclosing.document import (
     Disclosure,
     Exhibit,
     ProtectedUnit,
     StatedGuarantee,
+    StatedRisk,
     TwoEnds,
 )
 from dpverify.disclosing.emitting import is_one_record, theorems_by_name
@@ -164,28 +165,37 @@ class _Check:
         limits: dict[str, Any] = {"tolerance": tolerance, "seconds": self.seconds}
         if told.epsilon is not None and told.delta is not None:
             found = accountant.epsilon(told.delta, **limits)
-            self._held(told.epsilon, found, "guarantee.epsilon", tolerance)
+            self._held(told.epsilon, found, "guarantee.epsilon", _slack(found, tolerance))
             self._rests_on(found, told.theorem)
         for i, point in enumerate(told.profile or ()):
             if point.epsilon is not None and point.delta is not None:
                 again = accountant.delta(point.epsilon, **limits)
-                slack = tolerance * again.upper
+                slack = _slack(again, tolerance * again.upper)
                 self._held(point.delta, again, f"guarantee.profile[{i}].delta", slack)
         self._held_above(told.mu, mu_of(accountant), "guarantee.mu")
         self._held_above(told.rho, rho_of(accountant), "guarantee.rho")
-        for name, again in risks(accountant, tolerance, self.seconds).items():
-            stated = getattr(self.told.risk, name, None)
+        if self.told.risk is not None:
+            self._risks(accountant, self.told.risk, tolerance)
+
+    def _risks(self, accountant: Accountant, told: StatedRisk, tolerance: float) -> None:
+        with time_limit(self.seconds):
+            found = risks(accountant, told, tolerance)
+            late = (OUT_OF_TIME,) if is_over() else ()
+        share = _slack(found["advantage"], tolerance)
+        for path, again in found.items():
+            stated: Any = told
+            for name in path.split("."):
+                stated = getattr(stated, name, None)
             if isinstance(stated, TwoEnds):
-                self._held(stated, again, f"risk.{name}", tolerance * again.upper)
+                known = replace(again, assumes=(*again.assumes, *late))
+                self._held(stated, known, f"risk.{path}", share * again.upper)
 
     def _held(self, stated: TwoEnds, again: Bracket, path: str, slack: float) -> None:
         """Stated ends against computed ones: false if they exclude them, else equal.
 
-        Where ends are as narrow as asked and no narrower, other machines may have other ones, by
-        as much as `slack`; where they are closed forms, none may.
+        Other machines may have other ends, by as much as `slack`.
         """
         lower, upper = float(again.lower), float(again.upper)
-        slack = slack if again.theorem is NUMERICAL_COMPOSITION else 0.0
         self.numbers += (stated.lower is not None) + (stated.upper is not None)
         if stated.upper is not None and stated.upper < lower * (1 - _SAME):
             text = f"{stated.upper!r} must be at least {lower!r}: the exact value is above it"
@@ -334,6 +344,11 @@ class _Check:
 
 
 _ORDER = {"wrong": 0, "incomplete": 1, "note": 2}
+
+
+def _slack(found: Bracket, width: float) -> float:
+    """How far ends may differ between machines: not at all where they are closed forms."""
+    return width if found.theorem is NUMERICAL_COMPOSITION else 0.0
 
 
 def _same(stated: float, again: float) -> bool:

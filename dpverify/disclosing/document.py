@@ -95,12 +95,30 @@ class StatedGuarantee:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Detection:
+    """What the best test of membership finds."""
+
+    false_positive_rate: float | None = asked("At this rate of false alarms.", low=0, high=1)
+    true_positive_rate: TwoEnds | None = asked("The largest rate at which it is right.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Belief:
+    """How sure anyone can become of one record, after the worst output there is."""
+
+    prior: float | None = asked("Who was sure to this degree before.", low=0, high=1)
+    posterior: TwoEnds | None = asked("Can become at most so sure.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StatedRisk:
     """What an attacker who knows everything but one record can do."""
 
     advantage: TwoEnds | None = asked(
         "True minus false positive rate of the best membership attack: δ at ε = 0."
     )
+    detection: Detection | None = asked("What a test finds.")
+    belief: Belief | None = extra("How sure one can become, where there is a limit.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,7 @@ def disclose(  # noqa: PLR0913  # all that a document rests on
     given: dict[str, Any] | None = None,
     evidence: Iterable[str | Path] = (),
     arithmetic: str | None = None,
+    dataset: str | None = None,
     tolerance: float = TOLERANCE,
 ) -> Disclosure:
     """The disclosure of a release: an accountant, a ledger, a fitted model, or an evidence file.
@@ -51,7 +52,8 @@ def disclose(  # noqa: PLR0913  # all that a document rests on
     `relation` and `delta` are needed where the subject does not state them. `given` is what only
     people know, by section, as in the document: product, unit, data, trust, composition, defenses
     and code; `arithmetic` says how the noise was computed. `evidence` are files that the document
-    is kept beside: certificates, witnesses, the JSON of audits, models and ledgers.
+    is kept beside: certificates, witnesses, the JSON of audits, models and ledgers; `dataset` is
+    which one of a ledger is meant.
 
     >>> from dpverify.mechanisms import Gaussian
     >>> made = disclose(Gaussian(sigma=5.0), relation="add-remove", delta=1e-6)
@@ -61,7 +63,7 @@ def disclose(  # noqa: PLR0913  # all that a document rests on
     tolerance = float(as_positive("tolerance", tolerance))
     people = _given(given)
     shown = tuple(shown_by(Path(path)) for path in evidence)
-    own = _shown(subject)
+    own = _shown(subject, dataset)
     relation = _relation(relation, own, subject, people)
     parts = _parts(subject, own, relation)
     delta = _delta(delta, own, subject)
@@ -119,12 +121,12 @@ def _given(tree: Tree) -> Disclosure:
     return found
 
 
-def _shown(subject: Disclosable) -> Shown | None:
+def _shown(subject: Disclosable, dataset: str | None) -> Shown | None:
     """What a file, a ledger or a fitted model shows; None for what is composed."""
     if isinstance(subject, Ledger):
-        return shown_by(subject.path)
+        return shown_by(subject.path, dataset=dataset)
     if isinstance(subject, str | Path):
-        return shown_by(Path(subject))
+        return shown_by(Path(subject), dataset=dataset)
     claim = subject if isinstance(subject, Claim) else getattr(subject, "claim_", None)
     if not isinstance(claim, Claim):
         return None

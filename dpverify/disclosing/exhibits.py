@@ -272,23 +272,24 @@ def _trace_witness(path: Path) -> Shown:
 
 def _ledger(path: Path, dataset: str | None) -> Shown:
     ledger = Ledger(path)
-    status, head = ledger.status(dataset), ledger.verify()
+    head, budget = ledger.verify(), ledger.filter(dataset)
+    name = dataset or ledger.datasets[0]
     exhibit = Exhibit(
         kind="ledger",
-        says=f"every request for dataset {status.dataset!r} was charged before it ran",
-        name=status.dataset,
+        says=f"every request for dataset {name!r} was charged before it ran",
+        name=name,
         file=path.name,
         sha256=head,
         verdict="granted",
-        claim=_told(status.budget),
-        requests=status.requests,
+        claim=_told(budget.budget),
+        requests=sum(entry.kind == "spend" for entry in ledger.history(name)),
     )
     return Shown(
         exhibit=exhibit,
-        guarantee=status.budget,
-        relation=status.relation,
-        theorem=status.theorem,
-        label=f"all requests that the ledger grants for dataset {status.dataset!r}, together",
+        guarantee=budget.budget,
+        relation=budget.relation,
+        theorem=budget.theorem,
+        label=f"all requests that the ledger grants for dataset {name!r}, together",
     )
 
 

@@ -2,12 +2,13 @@
 
 import math
 from fractions import Fraction
-from typing import Any
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.parts import gaussian_parts
 from dpverify.balls import ball, enclose
 from dpverify.disclosing.document import (
+    Belief,
+    Detection,
     ProfilePoint,
     StatedGuarantee,
     StatedRisk,
@@ -18,6 +19,8 @@ from dpverify.guarantees import Bracket, ZeroConcentratedDP
 
 TOLERANCE = 1e-3
 """How far apart the ends of ε may be, unless a document says otherwise."""
+ALARM, PRIOR = 0.05, 0.5
+"""The rate of false alarms and the prior for which risks are stated."""
 _BELOW, _ABOVE = (0.25, 0.5), 1.5  # shares of ε, where the profile is stated
 
 
@@ -56,16 +59,30 @@ def _profile(
 
 def risk_of(accountant: Accountant, tolerance: float) -> StatedRisk:
     """What an attacker can do, as it is stated."""
-    found = risks(accountant, tolerance)
-    return StatedRisk(**{name: ends(bracket) for name, bracket in found.items()})
+    asked = StatedRisk(detection=Detection(false_positive_rate=ALARM), belief=Belief(prior=PRIOR))
+    found = risks(accountant, asked, tolerance)
+    posterior = ends(found["belief.posterior"])
+    limited = posterior.upper is not None and posterior.upper < 1
+    return StatedRisk(
+        advantage=ends(found["advantage"]),
+        detection=Detection(
+            false_positive_rate=ALARM,
+            true_positive_rate=ends(found["detection.true_positive_rate"]),
+        ),
+        belief=Belief(prior=PRIOR, posterior=posterior) if limited else None,
+    )
 
 
-def risks(
-    accountant: Accountant, tolerance: float, seconds: float | None = None
-) -> dict[str, Bracket]:
-    """A bracket for every line of `StatedRisk`: add one here, and it is written and checked."""
-    limits: dict[str, Any] = {"tolerance": tolerance, "seconds": seconds}
-    return {"advantage": accountant.delta(0.0, **limits)}
+def risks(accountant: Accountant, told: StatedRisk, tolerance: float) -> dict[str, Bracket]:
+    """A bracket for every line of a stated risk, by its path; here they are computed alone."""
+    found = {"advantage": accountant.advantage(tolerance=tolerance)}
+    if told.detection is not None and told.detection.false_positive_rate is not None:
+        alarm = told.detection.false_positive_rate
+        rate = accountant.true_positive_rate(alarm, tolerance=tolerance)
+        found["detection.true_positive_rate"] = rate
+    if told.belief is not None and told.belief.prior is not None:
+        found["belief.posterior"] = accountant.posterior(told.belief.prior)
+    return found
 
 
 def mu_of(accountant: Accountant) -> float | None:

@@ -154,6 +154,7 @@ def _facts(disclosure: Disclosure) -> Iterator[Fact]:
     yield _fact("Protected", unit.protected and f"each {unit.protected}")
     yield _fact("Neighbors", _neighbors(unit))
     yield _fact("Guarantee", _guarantee(guarantee))
+    yield _fact("Best test", _detection(disclosure))
     yield _fact(
         "Trust", trust.model and f"{trust.model} model; {trust.actors or 'actors not stated'}"
     )
@@ -191,6 +192,15 @@ def _guarantee(guarantee: StatedGuarantee) -> str | None:
     told += "" if guarantee.variant == "gaussian" else " DP"
     inside = f"[{rounded_down(ends.lower, digits=6)}, {rounded_up(ends.upper, digits=6)}]"
     return f"{told}; the exact ε of what is stated lies in {inside}"
+
+
+def _detection(disclosure: Disclosure) -> str | None:
+    found = disclosure.risk.detection if disclosure.risk else None
+    rate = None if found is None or found.true_positive_rate is None else found.true_positive_rate
+    if found is None or rate is None or rate.upper is None or found.false_positive_rate is None:
+        return None
+    alarm, right = 100 * found.false_positive_rate, rounded_up(100 * rate.upper, digits=3)
+    return f"with {alarm:g} % false alarms, it is right about at most {right} % of the records"
 
 
 def _mechanisms(disclosure: Disclosure) -> str | None:

@@ -74,6 +74,11 @@ def test_a_ledger_is_disclosed_and_its_file_verified(capsys: Any) -> None:  # no
     dpv.Ledger.open("b.ledger", budget=budget, relation=dpv.Relation.ADD_REMOVE)
     told(capsys, "disclose", "b.ledger", "--output", "d.yaml")
     assert "no theorem" not in told(capsys, "check", "d.yaml")
+    budget = dpv.ApproxDP(epsilon=2.0, delta=1e-6)
+    dpv.Ledger.open("b.ledger", budget=budget, relation=dpv.Relation.ADD_REMOVE, dataset="more")
+    told(capsys, "disclose", "b.ledger", code=2)
+    told(capsys, "disclose", "b.ledger", "--dataset", "more", "--output", "d.yaml")
+    assert "wrong" not in told(capsys, "check", "d.yaml").replace("found wrong", "")
 
 
 @pytest.mark.usefixtures("folder")

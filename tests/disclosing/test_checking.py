@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dpverify as dpv
 from dpverify.disclosing import Disclosure, Review, check_disclosure, disclose
@@ -41,9 +43,8 @@ def emitted(name: str) -> Disclosure:
         case "zcdp":
             return disclose(dpv.ZeroConcentratedDP(rho=0.1), relation=relation, delta=delta)
         case "accountant":
-            step = dpv.Subsampled(dpv.Gaussian(sigma=4.0), rate=0.01)
-            spent = dpv.Accountant(relation=dpv.Relation.REPLACE_ONE).compose(step, times=100)
-            return disclose(spent, delta=delta)
+            spent = dpv.Accountant(relation=dpv.Relation.REPLACE_ONE)
+            return disclose(spent.compose(dpv.Laplace(scale=5.0)), delta=1e-3)
         case "certificate":
             return disclose("proof.json", relation=relation)
         case "ledger":
@@ -52,7 +53,7 @@ def emitted(name: str) -> Disclosure:
             return disclose("audit.json", relation=relation)
 
 
-SOURCES = ("parts", "zcdp", "accountant", "certificate", "ledger", "audit")
+SOURCES = ("parts", "accountant", "certificate", "ledger", "audit")
 GIVEN_BY_PEOPLE = {("parts", ("data", "records")), ("ledger", ("guarantee", "delta"))}
 """Numbers from which nothing follows, or hardly anything: the seal alone shows a change."""
 
@@ -120,7 +121,7 @@ def test_a_complete_document_stands() -> None:
     made.save("disclosure.json")
     for file in ("disclosure.yaml", "disclosure.json"):
         found = check_disclosure(file)
-        assert str(found) == "stands: all that it states was verified; numbers computed again: 14"
+        assert str(found) == "stands: all that it states was verified; numbers computed again: 16"
     Path("release.py").write_text("print('other')\n")
     assert [each.path for each in check_disclosure("disclosure.yaml").wrong] == ["code.sha256"]
 
@@ -264,9 +265,47 @@ def test_what_is_out_of_range_is_told_and_left_out() -> None:
 
 @pytest.mark.usefixtures("folder")
 def test_what_takes_too_long_is_incomplete_and_not_wrong() -> None:
-    found = check_disclosure(emitted("accountant"), seconds=1e-9)
+    step = dpv.Subsampled(dpv.Gaussian(sigma=4.0), rate=0.01)
+    made = disclose([(step, 10)], relation="add-remove", delta=1e-6)
+    found = check_disclosure(made, seconds=1e-9)
     assert found.wrong == ()
     assert [each for each in found.incomplete if "not verified in 1e-09 s" in each.text]
+
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["inf", "not stated", "pure", "gaussian", "pair", "1/0", "theorem", "audit"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=4,
+)
+
+
+def nodes(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401
+    parts = (
+        tree.items() if isinstance(tree, dict) else enumerate(tree if type(tree) is list else ())
+    )
+    for name, part in parts:
+        yield (*path, name)
+        yield from nodes(part, (*path, name))
+
+
+BASE = disclose(
+    dpv.PureDP(epsilon=1.0), relation="add-remove", given=GIVEN | {"unit": {}}
+).to_dict()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(list(nodes(BASE))), PLAIN)
+def test_whatever_stands_in_a_field_is_told_and_nothing_breaks(
+    path: tuple[Any, ...], value: object
+) -> None:
+    tree = changed(BASE, path, value)
+    assert isinstance(check_disclosure(tree), Review)
+    assert isinstance(resealed(tree), Review)
 
 
 def test_what_is_repeated_moves_no_cursor() -> None:
@@ -281,10 +320,10 @@ def test_many_unknown_fields_are_told_quickly() -> None:
 
 
 def test_a_script_is_text_and_nothing_is_looked_up() -> None:
-    given = copy.deepcopy(GIVEN)
-    given["product"]["name"] = "<script>alert(1)</script>"
-    given["product"]["description"] = "${jndi:ldap://example.org} {{7*7}} %n"
-    made = disclose(dpv.PureDP(epsilon=1.0), relation="add-remove", given=given)
+    people = copy.deepcopy(GIVEN)
+    people["product"]["name"] = "<script>alert(1)</script>"
+    people["product"]["description"] = "${jndi:ldap://example.org} {{7*7}} %n"
+    made = disclose(dpv.PureDP(epsilon=1.0), relation="add-remove", given=people)
     found = check_disclosure(made)
     assert found.wrong == ()
     assert found.name == "<script>alert(1)</script>"

@@ -42,6 +42,9 @@ def disclose(
     arithmetic: Annotated[
         str | None, typer.Option(help="How the noise was computed, in words.")
     ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The dataset of a ledger, if it has several.")
+    ] = None,
     tolerance: Annotated[float, number_option("How wide brackets may be.")] = TOLERANCE,
     output: Annotated[
         Path | None, typer.Option(help="Write to this file; default: standard output.")
@@ -78,6 +81,7 @@ def disclose(
             given=facts,
             evidence=evidence or (),
             arithmetic=arithmetic,
+            dataset=dataset,
             tolerance=tolerance,
         )
     text = _text(made, kind)
