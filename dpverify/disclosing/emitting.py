@@ -1,6 +1,5 @@
 """`disclose`: what is known of a release, as one document; what is not known is said not to be."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -209,7 +208,7 @@ def _word(text: str | None) -> str | None:
     """A unit's name without what is written in many ways: case, -level, plural."""
     if text is None:
         return None
-    return re.sub(r"[\s_-]*level$", "", text.strip().lower()).rstrip("s")
+    return text.strip().lower().removesuffix("level").rstrip(" _-").removesuffix("s")
 
 
 def _theorem(name: str | None) -> Theorem | None:

@@ -29,6 +29,8 @@ KINDS = (
     *("Interactive API", "SQL queries"),
 )
 SECTORS = ("Technology", "Healthcare", "Education", "Government", "Energy", "Finance")
+_SHORT = 300  # characters: a longer text says something
+_REQUIRED = "Required by the registry."
 _VARIANTS = {
     "Pure DP": "pure",
     "Approximate DP": "approximate",
@@ -61,92 +63,90 @@ _AGAIN = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Basic:
-    name: str | None = asked("Required.")
-    data_curators: tuple[str, ...] | None = asked("Required.")
-    intended_use: str | None = asked("Required.")
-    data_product_type: str | None = asked("Required.")
-    data_product_region: str | None = asked("Required.")
-    description: str | None = asked("Required.")
-    publication_date: str | None = asked("Required.")
-    data_product_sector: str | None = extra("Sector.")
+    name: str | None = asked(_REQUIRED)
+    data_curators: tuple[str, ...] | None = asked(_REQUIRED)
+    intended_use: str | None = asked(_REQUIRED)
+    data_product_type: str | None = asked(_REQUIRED)
+    data_product_region: str | None = asked(_REQUIRED)
+    description: str | None = asked(_REQUIRED)
+    publication_date: str | None = asked(_REQUIRED)
+    data_product_sector: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Variant:
     variant_name: (
         Literal["Pure DP", "Approximate DP", "Zero-concentrated DP", "Renyi DP", "Custom"] | None
-    ) = extra("Variant.")
-    data_domain: str | None = extra("Domain.")
-    unprotected_quantities: str | None = extra("Invariants.")
+    ) = None
+    data_domain: str | None = None
+    unprotected_quantities: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Parameters:
     epsilon: float | None = extra("ε.", low=0)
-    delta: Any = extra("δ, a number or a formula.")
+    delta: Any = None
     rho: float | None = extra("ρ.", low=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Loss:
-    privacy_unit: str | None = extra("Unit.")
-    privacy_unit_details: str | None = extra("Neighbors.")
-    privacy_parameters: _Parameters | None = extra("Parameters.")
-    privacy_parameters_details: Any = extra("More on them.")
+    privacy_unit: str | None = None
+    privacy_unit_details: str | None = None
+    privacy_parameters: _Parameters | None = None
+    privacy_parameters_details: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Model:
-    model_name: Literal["Local", "Central", "Shuffle", "Federated", "Varies"] | None = extra(
-        "Model."
-    )
-    model_name_details: str | None = extra("More.")
-    actors: str | None = extra("Actors.")
-    release_type: Literal["One release", "Many releases"] | None = extra("How often.")
-    release_type_details: str | None = extra("More.")
-    data_source_type: Literal["Static", "Dynamic"] | None = extra("Data.")
-    data_source_type_details: Any = extra("More.")
-    access_type: Literal["Interactive", "Non-interactive"] | None = extra("Access.")
-    access_type_details: str | None = extra("More.")
+    model_name: Literal["Local", "Central", "Shuffle", "Federated", "Varies"] | None = None
+    model_name_details: str | None = None
+    actors: str | None = None
+    release_type: Literal["One release", "Many releases"] | None = None
+    release_type_details: str | None = None
+    data_source_type: Literal["Static", "Dynamic"] | None = None
+    data_source_type_details: Any = None
+    access_type: Literal["Interactive", "Non-interactive"] | None = None
+    access_type_details: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Accounting:
-    post_processing: str | None = extra("Post-processing.")
-    composition: str | None = extra("Composition.")
+    post_processing: str | None = None
+    composition: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Implementation:
-    preprocessing_and_hyperparameter_tuning: str | None = extra("Before.")
-    mechanisms: str | None = extra("Mechanisms.")
-    justification: str | None = extra("Why.")
+    preprocessing_and_hyperparameter_tuning: str | None = None
+    mechanisms: str | None = None
+    justification: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Administrative:
-    registry_authors: tuple[str, ...] | None = asked("Required.")
-    sources: str | None = extra("Sources.")
-    notes: str | None = extra("Notes.")
+    registry_authors: tuple[str, ...] | None = asked(_REQUIRED)
+    sources: str | None = None
+    notes: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Deployment:
-    basic: _Basic | None = asked("Required.")
-    dp_variant: _Variant | None = extra("Section.")
-    privacy_loss: _Loss | None = extra("Section.")
-    deployment_model: _Model | None = extra("Section.")
-    accounting: _Accounting | None = extra("Section.")
-    implementation: _Implementation | None = extra("Section.")
-    administrative: _Administrative | None = extra("Section.")
+    basic: _Basic | None = asked(_REQUIRED)
+    dp_variant: _Variant | None = None
+    privacy_loss: _Loss | None = None
+    deployment_model: _Model | None = None
+    accounting: _Accounting | None = None
+    implementation: _Implementation | None = None
+    administrative: _Administrative | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    url_slug: str | None = asked("Required.")
-    status: str | None = asked("Required.")
-    tier: Literal[1, 2, 3] | None = asked("Required.")
-    deployment: _Deployment | None = asked("Required.")
+    url_slug: str | None = asked(_REQUIRED)
+    status: str | None = asked(_REQUIRED)
+    tier: Literal[1, 2, 3] | None = asked(_REQUIRED)
+    deployment: _Deployment | None = asked(_REQUIRED)
 
 
 def is_registry_entry(tree: Tree) -> bool:
@@ -238,7 +238,8 @@ def relation_in(text: str | None) -> str | None:
 
 def _known(text: str | None) -> str | None:
     """The text, unless it says that nothing is known."""
-    if text is None or _UNKNOWN.fullmatch(text) or _SILENT.match(text):
+    short = text is not None and len(text) <= _SHORT
+    if text is None or (short and _UNKNOWN.fullmatch(text)) or _SILENT.match(text):
         return None
     return text
 

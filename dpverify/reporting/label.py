@@ -200,7 +200,7 @@ def _detection(disclosure: Disclosure) -> str | None:
     if found is None or rate is None or rate.upper is None or found.false_positive_rate is None:
         return None
     alarm, right = 100 * found.false_positive_rate, rounded_up(100 * rate.upper, digits=3)
-    return f"with {alarm:g} % false alarms, it is right about at most {right} % of the records"
+    return f"with {alarm:g} % false alarms, it finds at most {right} % of what it looks for"
 
 
 def _mechanisms(disclosure: Disclosure) -> str | None:

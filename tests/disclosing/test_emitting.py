@@ -75,6 +75,13 @@ def test_a_group_of_records_is_accounted_for() -> None:
     assert made.guarantee.epsilon.upper == pytest.approx(0.5)
 
 
+def test_one_unit_may_be_written_in_many_ways() -> None:
+    for protected, record in (("User-level", "users"), ("  person ", "Person"), ("_" * 10**6, "x")):
+        unit = {"protected": protected, "record": record, "most_records": 1}
+        made = disclose(dpv.PureDP(epsilon=0.1), relation="add-remove", given={"unit": unit})
+        assert check_disclosure(made).wrong == ()
+
+
 def test_a_fitted_model_states_its_claim(tmp_path: Path, capsys: Any) -> None:  # noqa: ANN401
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40, 2)) / 8

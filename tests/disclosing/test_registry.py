@@ -50,6 +50,13 @@ def entry(**changes: Any) -> dict[str, Any]:  # noqa: ANN401
     return made
 
 
+def test_long_texts_are_read_quickly() -> None:
+    blank = "no information was provided" + " " * 10**6 + "x" + "add" * 10**5
+    details = {"privacy_unit": "_" * 10**6 + "level!", "privacy_unit_details": blank}
+    found = check_disclosure(entry(privacy_loss=details, accounting={"composition": blank}))
+    assert found.kind == "registry entry"
+
+
 def test_an_honest_entry_is_left_alone() -> None:
     found = check_disclosure(entry())
     assert found.kind == "registry entry"
