@@ -32,7 +32,7 @@ from dpverify.theorems import NUMERICAL_COMPOSITION
 
 _SAME = 1e-6  # relative: far below any change that matters, far above what platforms differ by
 SECONDS = 60.0
-"""How long one number may take; what is not known by then is held against wider ends."""
+"""How long all numbers may take; what is not known by then is held against wider ends."""
 
 
 def check_disclosure(
@@ -75,7 +75,8 @@ class _Check:
         accountant = self._accountant()
         if accountant is not None:
             try:
-                self._figures(accountant)
+                with time_limit(self.seconds):
+                    self._figures(accountant)
             except (DPVerifyError, ArithmeticError) as error:
                 self.open("guarantee", f"not computed again: {error}")
         self._theorem_names()
@@ -162,14 +163,13 @@ class _Check:
         """Every number of the guarantee and of the risk, computed again."""
         told = self.told.guarantee or StatedGuarantee()
         tolerance = told.tolerance or TOLERANCE
-        limits: dict[str, Any] = {"tolerance": tolerance, "seconds": self.seconds}
         if told.epsilon is not None and told.delta is not None:
-            found = accountant.epsilon(told.delta, **limits)
+            found = accountant.epsilon(told.delta, tolerance=tolerance)
             self._held(told.epsilon, found, "guarantee.epsilon", _slack(found, tolerance))
             self._rests_on(found, told.theorem)
         for i, point in enumerate(told.profile or ()):
             if point.epsilon is not None and point.delta is not None:
-                again = accountant.delta(point.epsilon, **limits)
+                again = accountant.delta(point.epsilon, tolerance=tolerance)
                 slack = _slack(again, tolerance * again.upper)
                 self._held(point.delta, again, f"guarantee.profile[{i}].delta", slack)
         self._held_above(told.mu, mu_of(accountant), "guarantee.mu")
@@ -178,9 +178,8 @@ class _Check:
             self._risks(accountant, self.told.risk, tolerance)
 
     def _risks(self, accountant: Accountant, told: StatedRisk, tolerance: float) -> None:
-        with time_limit(self.seconds):
-            found = risks(accountant, told, tolerance)
-            late = (OUT_OF_TIME,) if is_over() else ()
+        found = risks(accountant, told, tolerance)
+        late = (OUT_OF_TIME,) if is_over() else ()
         share = _slack(found["advantage"], tolerance)
         for path, again in found.items():
             stated: Any = told

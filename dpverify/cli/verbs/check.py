@@ -27,7 +27,9 @@ def check(
     require: Annotated[
         str | None, typer.Option(help="complete: what a disclosure leaves out is an error, exit 2.")
     ] = None,
-    seconds: Annotated[float, number_option("How long one number may take.")] = _SECONDS,
+    seconds: Annotated[
+        float, number_option("How long a disclosure's numbers may take.")
+    ] = _SECONDS,
     label: Annotated[
         Path | None, typer.Option(help="Draw the label of a disclosure that is not wrong here.")
     ] = None,
