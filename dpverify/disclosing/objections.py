@@ -79,7 +79,7 @@ class Review:
             "wrong": f"wrong: {'one statement does' if wrong == 1 else f'{wrong} statements do'} "
             "not hold",
             "incomplete": f"incomplete: nothing found wrong, {missing} not stated or not verified",
-            "stands": "stands: all that it states was verified"
+            "stands": "stands: numbers and evidence verified, what people state taken as given"
             if self.kind == "disclosure"
             else "nothing found wrong, which is no proof of it",
         }[self.verdict]

@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import dpverify as dpv
 from dpverify.disclosing import check_disclosure, disclose, entry_of
 from dpverify.disclosing.registry import relation_in
 from dpverify.disclosing.text import parsed, written
 from tests.disclosing.conftest import GIVEN
+from tests.disclosing.test_checking import PLAIN, changed, nodes
 
 ENTRY = """
 url_slug: example
@@ -55,6 +58,13 @@ def test_long_texts_are_read_quickly() -> None:
     details = {"privacy_unit": "_" * 10**6 + "level!", "privacy_unit_details": blank}
     found = check_disclosure(entry(privacy_loss=details, accounting={"composition": blank}))
     assert found.kind == "registry entry"
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(list(nodes(parsed(ENTRY)))), PLAIN)
+def test_whatever_stands_in_a_field_nothing_breaks(path: tuple[Any, ...], value: object) -> None:
+    made = changed(parsed(ENTRY), path, value)
+    assert check_disclosure(made).verdict in {"wrong", "incomplete", "stands"}
 
 
 def test_an_honest_entry_is_left_alone() -> None:
@@ -182,8 +192,8 @@ def test_a_disclosure_becomes_an_entry_that_is_left_alone(tmp_path: Path) -> Non
     [("name", None), ("kind", "Poem"), ("published", "May"), ("sector", "Poetry")],
 )
 def test_what_the_registry_does_not_take_is_refused(field: str, value: str | None) -> None:
-    given = copy.deepcopy(GIVEN)
-    given["product"][field] = value
-    made = disclose(dpv.PureDP(epsilon=1.0), relation="add-remove", given=given)
+    people = copy.deepcopy(GIVEN)
+    people["product"][field] = value
+    made = disclose(dpv.PureDP(epsilon=1.0), relation="add-remove", given=people)
     with pytest.raises(dpv.InvalidParameter, match=f"product.{field}"):
         entry_of(made)
