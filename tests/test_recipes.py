@@ -127,7 +127,7 @@ def add_rule(tree: Copy) -> None:
         "dpverify/accounting/rules/__init__.py",
         (
             "from dpverify.registry",
-            "from dpverify.accounting.rules.largest_loss import LargestLoss\nfrom dpverify.registry",
+            "from .largest_loss import LargestLoss\nfrom dpverify.registry",
         ),
         ("NUMERICAL):", "NUMERICAL, LargestLoss()):"),
     )
