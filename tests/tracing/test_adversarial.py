@@ -26,7 +26,11 @@ from dpverify.errors import DPVerifyError
 from dpverify.guarantees import PureDP
 from dpverify.tracing import Traced, TraceWitness, trace
 from dpverify.tracing.recording.places import Place
-from tests.tracing import embarrassing_releases, hidden_releases  # noqa: F401  # they add cases
+from tests.tracing import (  # noqa: F401  # they add cases
+    embarrassing_releases,
+    hidden_releases,
+    uncommon_releases,
+)
 from tests.tracing.adversarial_releases import CASES, Case
 
 ONE = PureDP(epsilon=1.0)
@@ -75,12 +79,12 @@ def test_verdicts(case: Case) -> None:
 
 
 def _marked(mechanism: Any) -> set[int]:
-    """The lines of a mechanism that are marked as its flaw."""
+    """The lines of a mechanism that are marked as its flaw, or as good to name."""
     function = getattr(mechanism, "func", mechanism)
     if not inspect.isfunction(function):
         return set()
     lines, start = inspect.getsourcelines(function)
-    return {start + i for i, line in enumerate(lines) if "# flaw" in line}
+    return {start + i for i, line in enumerate(lines) if "# flaw" in line or "# also" in line}
 
 
 def _named(found: Traced) -> list[Place]:

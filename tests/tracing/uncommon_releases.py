@@ -1,0 +1,883 @@
+"""Releases that use noise through uncommon doors of Python and numpy, honest and flawed.
+
+They were written to break the trace: buffers, masks, formats, descriptors, caches, signals of the
+interpreter, thresholds that are computed. They are added to the cases of `adversarial_releases`;
+`# flaw` marks the line at fault, as reading finds it; `# also` one that a trace may name instead.
+"""
+
+# ruff: noqa: ANN401, ARG001, S311  # data of any kind; odd code is the point
+
+import asyncio
+import bisect
+import contextlib
+import copy
+import ctypes
+import functools
+import io
+import itertools
+import math
+import operator
+import pickle
+import random
+import struct
+import time
+from collections import ChainMap, UserList, defaultdict, deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd  # type: ignore[import-untyped]
+import scipy.stats
+
+from dpverify.guarantees import ApproxDP, GaussianDP
+from tests.tracing.adversarial_releases import Out, flawed, honest
+
+_V, _W = [0.0, 3.0, 1.0], [1.0, 3.0, 1.0]
+
+
+# In place, and through `out`.
+
+
+@flawed([0.0, 1.0], [5.0, 1.0])
+def out_overwrites_the_release(v: Any, rng: Any) -> Out:
+    noisy = np.asarray(v) + rng.laplace(scale=5.0, size=2)
+    np.multiply(v, 1.0, out=noisy)  # flaw
+    return noisy
+
+
+@honest([0.0, 1.0], [1.0, 1.0], quiet=True)
+def out_of_a_sum_is_the_noise(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    np.add(noise, v, out=noise)
+    return noise
+
+
+@flawed([0.0, 1.0], [1.0, 1.0])
+def in_place_then_taken_back(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    noisy = np.asarray(v) + noise
+    noisy -= noise  # flaw
+    return noisy
+
+
+@honest([0.0, 1.0], [1.0, 1.0], quiet=True)
+def in_place_operators(v: Any, rng: Any) -> Out:
+    noisy = np.array(v) + rng.laplace(size=2)
+    noisy *= 2.0
+    noisy -= 1.0
+    noisy /= 4.0
+    return noisy
+
+
+@flawed([0.0, 1.0], [1.0, 1.0])
+def in_place_scaled_by_data(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    noise *= 1.0 + sum(v)  # flaw
+    return noise
+
+
+@flawed([0.0, 1.0], [1.0, 1.0])
+def where_of_a_ufunc_by_data(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    return np.add(v, noise, where=np.asarray(v) > 0.5, out=np.zeros(2))  # flaw
+
+
+@honest(0.0, 1.0)
+def floor_divided_noise(x: Any, rng: Any) -> Out:
+    noise = rng.laplace()
+    noise //= 1.0
+    return noise + x
+
+
+# Masks and choices.
+
+
+@flawed(0.0, 1.0)
+def where_takes_data(x: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=4)
+    return np.where(noise > 0, noise, x)  # flaw
+
+
+@honest(0.0, 1.0, quiet=True)
+def where_between_two_releases(x: Any, rng: Any) -> Out:
+    a, b = x + rng.laplace(scale=2.0), x + rng.laplace(scale=2.0)
+    return np.where(np.array([True, False]), a, b)
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def where_chooses_by_data(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    return np.where(np.asarray(v) > 0.5, noise, 0.0)  # flaw
+
+
+@flawed(0.0, 1.0)
+def select_by_data(x: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=3)
+    return np.select([noise > 2.0, noise < -2.0], [noise, noise], default=x)  # flaw
+
+
+@honest(0.0, 1.0)
+def clipped_release(x: Any, rng: Any) -> Out:
+    return np.clip(x + rng.laplace(size=1), -3.0, 3.0)
+
+
+@flawed(0.0, 1.0)
+def clipped_to_noise(x: Any, rng: Any) -> Out:
+    low = rng.laplace(scale=0.01)
+    return np.clip(x, low - 0.001, low + 0.001)  # x + noise of scale 0.01, nearly
+
+
+@flawed([2.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+def masked_by_data(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(scale=9.0, size=3)
+    return np.ma.masked_array(v + noise, mask=np.asarray(v) > 1.0)  # flaw
+
+
+@honest([2.0, 0.0, 0.0], [1.0, 0.0, 0.0])
+def masked_by_a_constant(v: Any, rng: Any) -> Out:
+    noisy = np.asarray(v) + rng.laplace(size=3)
+    return np.ma.masked_array(np.asarray(noisy), mask=[False, False, True]).sum()
+
+
+@flawed([0.0, 1.0], [1.0, 1.0])
+def masked_array_of_noise_told(v: Any, rng: Any) -> Out:
+    noise = np.ma.masked_array(np.asarray(rng.laplace(size=2)))
+    return noise + v, noise  # flaw
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def compressed_by_data(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    return np.compress(np.asarray(v) < 0.5, noise)  # flaw
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def indexed_by_data(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    return noise[[int(x) for x in v]]  # flaw
+
+
+@flawed([0.0, 2.0], [1.0, 2.0], eps=0.5)
+def taken_along_the_order_of_data(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    order = np.argsort(v)
+    return np.take_along_axis(np.asarray(v) + noise, order, axis=0)  # ε = 1 of one half
+
+
+# Orders of what is noisy.
+
+
+@honest([3.0, 1.0, 2.0], [2.0, 1.0, 2.0])
+def sorted_and_trimmed(v: Any, rng: Any) -> Out:
+    noisy = np.sort(np.asarray(v) + rng.laplace(size=3))
+    return noisy[1]
+
+
+@flawed([3.0, 1.0], [2.0, 1.0])
+def data_in_the_order_of_noise(v: Any, rng: Any) -> Out:
+    order = np.argsort(np.asarray(v) + rng.laplace(scale=9.0, size=2))
+    return np.asarray(v)[order]  # flaw
+
+
+@flawed([3.0, 1.0], [2.0, 1.0])
+def best_by_noise_with_its_true_value(v: Any, rng: Any) -> Out:
+    best = int(np.argmax(np.asarray(v) + rng.laplace(scale=9.0, size=2)))
+    return v[best]  # flaw
+
+
+@honest([3.0, 1.0, 0.0], [2.0, 1.0, 0.0])
+def least_by_argmin(v: Any, rng: Any) -> Out:
+    return int(np.argmin(np.asarray(v) + rng.laplace(scale=2.0, size=3)))
+
+
+@flawed([9.0, 1.0, 0.0], [0.0, 1.0, 0.0])
+def largest_partition(v: Any, rng: Any) -> Out:
+    return np.argpartition(np.asarray(v) + rng.laplace(size=3), 1)[:1]  # ε near 9
+
+
+@honest([9.0, 0.0], [8.0, 0.0])
+def unique_of_a_release(v: Any, rng: Any) -> Out:
+    return np.unique(np.asarray(v) + rng.laplace(size=2))
+
+
+@flawed([9.0, 0.0], [8.0, 0.0], eps=0.5)
+def digitized_noise(v: Any, rng: Any) -> Out:
+    return np.digitize(np.asarray(v) + rng.laplace(size=2), np.arange(-20, 20))  # ε = 1
+
+
+@flawed([0.0, 0.5], [0.2, 0.5])
+def searched_in_data(v: Any, rng: Any) -> Out:
+    return int(np.searchsorted(v, rng.random()))  # P(0) = 0 on the left
+
+
+# Text, bits and buffers.
+
+
+@flawed(0.0, 1.0)
+def parsed_back_and_subtracted(x: Any, rng: Any) -> Out:
+    noise = rng.laplace()
+    return float(repr(x + noise)) - float(str(noise))  # flaw
+
+
+@honest(0.0, 1.0)
+def formatted_release(x: Any, rng: Any) -> Out:
+    return f"{x + rng.laplace():+.3e}"
+
+
+@flawed(0.0, 1.0)
+def width_of_a_format_by_data(x: Any, rng: Any) -> Out:
+    return f"{rng.laplace():{10 + int(x)}.2f}"  # flaw
+
+
+@flawed(3, 4)
+def digits_of_noise_by_data(n: Any, rng: Any) -> Out:
+    return f"{rng.laplace():.{n}f}"  # flaw
+
+
+@flawed(0.0, 1.0)
+def packed_with_data(x: Any, rng: Any) -> Out:
+    return struct.pack("dd", rng.laplace(), x)  # flaw
+
+
+@honest(0.0, 1.0)
+def packed_release(x: Any, rng: Any) -> Out:
+    return struct.pack("d", x + rng.laplace())
+
+
+@flawed(0.0, 1.0)
+def from_a_buffer(x: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    return np.frombuffer((noise + x).tobytes()) - np.frombuffer(noise.tobytes())  # flaw
+
+
+@flawed(0.0, 1.0)
+def through_a_memoryview(x: Any, rng: Any) -> Out:
+    held = bytearray(struct.pack("d", x + rng.laplace()))
+    memoryview(held).cast("d")[0] = x  # flaw
+    return bytes(held)
+
+
+@flawed(0.0, 1.0)
+def through_the_address(x: Any, rng: Any) -> Out:
+    noisy = np.asarray(x + rng.laplace(size=1))
+    ctypes.cast(noisy.ctypes.data, ctypes.POINTER(ctypes.c_double))[0] = x  # flaw
+    return noisy
+
+
+@honest(0.0, 1.0)
+def pickled_release(x: Any, rng: Any) -> Out:
+    return pickle.loads(pickle.dumps([x + rng.laplace()]))  # noqa: S301
+
+
+@flawed(0.0, 1.0)
+def pickled_noise_and_release(x: Any, rng: Any) -> Out:
+    noise = rng.laplace()
+    kept = pickle.loads(pickle.dumps(noise))  # noqa: S301
+    return x + noise - kept  # flaw
+
+
+@flawed(0.0, 1.0)
+def copied_noise_taken_back(x: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=1)
+    return x + noise - copy.deepcopy(noise)  # flaw
+
+
+@honest(0.0, 1.0, quiet=True)
+def deep_copy_of_a_release(x: Any, rng: Any) -> Out:
+    return copy.deepcopy({"a": [x + rng.laplace()]})
+
+
+@flawed(0.0, 1.0)
+def hash_of_noise_and_release(x: Any, rng: Any) -> Out:
+    noise = rng.laplace()
+    return hash(noise), x + noise  # flaw
+
+
+@flawed(0, 1)
+def low_bit_of_data(n: Any, rng: Any) -> Out:
+    noisy = int(1000 * rng.laplace())
+    return (noisy << 1) | n  # flaw
+
+
+@flawed(0, 1)
+def exclusive_or_with_noise(n: Any, rng: Any) -> Out:
+    return n ^ (2 * int(rng.integers(1 << 20)))  # flaw
+
+
+@honest(0, 1)
+def exclusive_or_with_a_fair_bit(n: Any, rng: Any) -> Out:
+    return n ^ int(rng.integers(2))
+
+
+@honest(0.0, 1.0)
+def truncated_to_whole(x: Any, rng: Any) -> Out:
+    return int(x + rng.laplace())
+
+
+@flawed(0.0, 0.5)
+def fraction_left_by_truncation(x: Any, rng: Any) -> Out:
+    return x + int(9 * rng.laplace())  # flaw
+
+
+@flawed(0.0, 0.5)
+def fraction_left_by_rounding(x: Any, rng: Any) -> Out:
+    return x + round(9 * rng.laplace())  # flaw
+
+
+@flawed(0.25, 0.75)
+def fraction_of_whole_noise(x: Any, rng: Any) -> Out:
+    return x + rng.integers(-100, 100)  # flaw
+
+
+# Complex numbers and products.
+
+
+@honest(0.0, 1.0)
+def complex_release(x: Any, rng: Any) -> Out:
+    return complex(x + rng.laplace(), rng.laplace())
+
+
+@flawed(0.0, 1.0)
+def imaginary_data(x: Any, rng: Any) -> Out:
+    return rng.laplace() + 1j * x  # flaw
+
+
+@flawed([[1.0, 0.0], [0.0, 1.0]], [[2.0, 0.0], [0.0, 1.0]])
+def noise_between_two_products(m: Any, rng: Any) -> Out:
+    return np.asarray(m) @ rng.laplace(size=(2, 2)) @ np.linalg.inv(m)  # data choose the law
+
+
+@flawed([1.0, 0.0], [0.0, 1.0], eps=GaussianDP(mu=1.0))
+def rank_one_noise(v: Any, rng: Any) -> Out:
+    return np.asarray(v) + rng.normal() * np.ones(2)  # differences are told  # flaw
+
+
+@honest([1.0, 0.0], [0.0, 0.0], eps=GaussianDP(mu=1.0), quiet=True)
+def rotated_release(v: Any, rng: Any) -> Out:
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    return turn @ (np.asarray(v) + rng.normal(size=2))
+
+
+@flawed([1.0, 0.0], [0.0, 0.0], eps=GaussianDP(mu=1.0))
+def projected_away_noise(v: Any, rng: Any) -> Out:
+    return np.asarray(v) + rng.normal(size=2) @ np.array([[0.0, 0.0], [0.0, 1.0]])  # flaw
+
+
+@flawed([1.0, 2.0], [2.0, 2.0])
+def polynomial_of_noise(v: Any, rng: Any) -> Out:
+    return np.polyval(v, rng.laplace())  # coefficients are told by the law
+
+
+@flawed([1.0, 2.0], [2.0, 2.0])
+def real_part_by_transform(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    return np.fft.ifft(np.fft.fft(np.asarray(v) + noise) - np.fft.fft(noise)).real  # flaw
+
+
+# Containers.
+
+
+@flawed({"a": 1}, {"b": 1})
+def default_dict_of_what_is_there(d: Any, rng: Any) -> Out:
+    found: dict[str, Any] = defaultdict(float)
+    for key in d:
+        found[key] += rng.laplace()  # flaw
+    return dict(found)
+
+
+@flawed({"a": 1, "b": 2}, {"b": 2, "a": 1})
+def keys_in_the_order_of_data(d: Any, rng: Any) -> Out:
+    return {key: d[key] + rng.laplace(scale=100.0) for key in d}  # flaw
+
+
+@flawed([1, 2], [1, 3])
+def set_of_data_by_noise(v: Any, rng: Any) -> Out:
+    return {x for x in v if rng.random() < 0.9}  # 3 never comes out on the left
+
+
+@honest(0.0, 1.0)
+def user_list(x: Any, rng: Any) -> Out:
+    return UserList([x + rng.laplace()])
+
+
+@flawed(0.0, 1.0)
+def user_list_of_data(x: Any, rng: Any) -> Out:
+    return UserList([rng.laplace(), x])  # flaw
+
+
+@flawed(0.0, 1.0)
+def hidden_in_a_chain_map(x: Any, rng: Any) -> Out:
+    return ChainMap({"a": rng.laplace()}, {"a": x})  # flaw
+
+
+@flawed(0, 1)
+def most_of_a_deque(n: Any, rng: Any) -> Out:
+    return deque([rng.laplace()], maxlen=n + 5)  # flaw
+
+
+@dataclass
+class _Held:
+    value: Any
+    hidden: Any = field(default=None, repr=False, compare=False)
+
+
+@flawed(0.0, 1.0)
+def field_that_is_not_compared(x: Any, rng: Any) -> Out:
+    return _Held(x + rng.laplace(), x)  # flaw
+
+
+@flawed(0.0, 1.0)
+def exception_that_carries_data(x: Any, rng: Any) -> Out:
+    error = ValueError(rng.laplace())
+    error.add_note(str(x))  # flaw
+    raise error  # also: what a call does to its owner is not watched
+
+
+@flawed(0.0, 1.0)
+def cause_of_an_exception(x: Any, rng: Any) -> Out:
+    try:
+        {}[x]
+    except KeyError as cause:
+        raise ValueError("refused") from cause  # flaw
+
+
+@flawed(0.0, 1.0)
+def finally_returns_data(x: Any, rng: Any) -> Out:
+    try:
+        noisy = x + rng.laplace()
+        raise ValueError(str(noisy))
+    finally:
+        return x  # noqa: B012  # flaw
+
+
+@honest(0.0, 1.0)
+def raised_by_noise(x: Any, rng: Any) -> Out:
+    noisy = x + rng.laplace()
+    if noisy > 2.0:
+        raise ValueError("large")
+    return "small"
+
+
+@honest(0.0, 1.0)
+def exit_by_noise(x: Any, rng: Any) -> Out:
+    with contextlib.suppress(SystemExit):
+        if x + rng.laplace() > 0.5:
+            raise SystemExit(3)
+        return "stayed"
+    return "left"
+
+
+@flawed([1.0, 2.0], [1.0])
+def generator_that_is_used_up(v: Any, rng: Any) -> Out:
+    def noisy() -> Any:
+        for x in v:  # flaw
+            yield x + rng.laplace(scale=9.0)  # also: here there are more of them
+
+    return list(itertools.islice(noisy(), 5))
+
+
+@flawed([1.0, 2.0], [1.0])
+def early_stop_on_data(v: Any, rng: Any) -> Out:
+    found = []
+    for i in range(4):
+        found.append(rng.laplace())
+        if i >= len(v):  # flaw
+            break
+    return len(found)  # also: both sides take the same branches, one of them later
+
+
+# State.
+
+_CALLS: list[Any] = []
+_BEFORE: dict[str, Any] = {}
+
+
+@flawed(0.0, 1.0)
+def noise_of_the_call_before(x: Any, rng: Any) -> Out:
+    before = _BEFORE.get("noise", 0.0)
+    _BEFORE["noise"] = float(rng.laplace())
+    return x + before
+
+
+@honest(0.0, 1.0)
+def counts_its_calls_unseen(x: Any, rng: Any) -> Out:
+    _CALLS.append(None)
+    return x + rng.laplace()
+
+
+@functools.cache
+def _cached(x: float) -> float:
+    return x * 2.0
+
+
+@honest(0.0, 1.0, quiet=True)
+def cached_query(x: Any, rng: Any) -> Out:
+    return _cached(x) + rng.laplace(scale=2.0)
+
+
+@functools.cache
+def _noise_of(seed: int) -> float:
+    return float(np.random.default_rng(seed).laplace())
+
+
+@flawed(0.0, 1.0)
+def cached_noise_of_a_known_seed(x: Any, rng: Any) -> Out:
+    return x + _noise_of(7)
+
+
+@flawed(0.0, 1.0)
+def attribute_of_the_function(x: Any, rng: Any) -> Out:
+    kept = attribute_of_the_function.__dict__
+    kept.setdefault("noise", float(rng.laplace()))
+    return x + kept["noise"]
+
+
+@flawed(0.0, 1.0)
+def closure_drawn_once(x: Any, rng: Any, kept: Any = []) -> Out:  # noqa: B006
+    if not kept:
+        kept.append(rng.laplace())
+    return x + kept[0]
+
+
+# Side channels that are no outputs.
+
+
+@honest([0.0] * 3, [0.0] * 4, quiet=True)
+def takes_longer(v: Any, rng: Any) -> Out:
+    time.sleep(0.0001 * len(v))
+    return len(v) + rng.laplace()
+
+
+@honest([0.0] * 3, [0.0] * 4, quiet=True)
+def needs_more_memory(v: Any, rng: Any) -> Out:
+    room = np.zeros(100 * len(v))
+    return len(v) + rng.laplace() + room.sum()
+
+
+@honest([0.0] * 3, [0.0] * 4)
+def writes_to_a_stream(v: Any, rng: Any) -> Out:
+    print(v, file=io.StringIO())
+    return len(v) + rng.laplace()
+
+
+@honest([0.0] * 3, [0.0] * 4)
+def draws_as_often_as_there_are_records(v: Any, rng: Any) -> Out:
+    for _ in v:
+        rng.laplace()
+    return len(v) + rng.laplace()
+
+
+# Generators.
+
+
+@honest(0.0, 1.0)
+def generator_made_inside(x: Any, rng: Any) -> Out:
+    return x + np.random.default_rng().laplace()
+
+
+@honest(0.0, 1.0)
+def random_state_of_scipy(x: Any, rng: Any) -> Out:
+    return scipy.stats.laplace.rvs(loc=x, random_state=rng)
+
+
+@flawed(0.0, 1.0)
+def random_state_of_scipy_halved(x: Any, rng: Any) -> Out:
+    return x + 0.5 * scipy.stats.laplace.rvs(random_state=rng)  # ε = 2
+
+
+@flawed(0.0, 1.0)
+def seed_of_time_and_data(x: Any, rng: Any) -> Out:
+    return random.Random(f"{x}").gauss(0.0, 1.0)  # flaw
+
+
+@flawed([1.0, 2.0], [3.0, 2.0])
+def permuted_records(v: Any, rng: Any) -> Out:
+    return rng.permuted(np.asarray(v))  # flaw
+
+
+@flawed([0.2, 0.8], [0.8, 0.2])
+def multinomial_counts(p: Any, rng: Any) -> Out:
+    return rng.multinomial(20, p)  # ε = 20 ln 4
+
+
+@honest([0.0, 1.0], [1.0, 1.0], eps=1.0)
+def cauchy_of_a_sum(v: Any, rng: Any) -> Out:
+    return sum(v) + rng.standard_cauchy()  # ε = 2 asinh(1/2) = 0.9624
+
+
+@flawed([0.0, 1.0], [1.0, 1.0], eps=0.9)
+def cauchy_claimed_less(v: Any, rng: Any) -> Out:
+    return sum(v) + rng.standard_cauchy()  # ε = 0.9624  # flaw
+
+
+@honest(0.0, 1.0)
+def rejected_until_positive(x: Any, rng: Any) -> Out:
+    while True:
+        noisy = x + rng.laplace()
+        if noisy > 0:
+            return "done"
+
+
+@flawed(0.0, 3.0)
+def number_of_tries(x: Any, rng: Any) -> Out:
+    tries = 1
+    while x + rng.laplace() < 2.0:  # flaw
+        tries += 1
+    return tries  # the ε of two geometric laws has no bound
+
+
+@flawed(0.0, 1.0)
+def state_of_the_bits_told(x: Any, rng: Any) -> Out:
+    state = rng.bit_generator.state
+    return x + rng.laplace(), str(state)  # flaw
+
+
+@flawed(0.0, 1.0)
+def noise_foretold(x: Any, rng: Any) -> Out:
+    twin = copy.deepcopy(rng)
+    return x + rng.laplace(), float(twin.laplace())  # flaw
+
+
+@flawed(0.0, 1.0)
+def shared_by_two_threads(x: Any, rng: Any) -> Out:
+    with ThreadPoolExecutor(2) as pool:
+        noise = pool.submit(rng.laplace).result()
+    return x + noise - noise  # flaw
+
+
+@honest(0.0, 1.0)
+def gathered_by_asyncio(x: Any, rng: Any) -> Out:
+    async def one() -> Any:
+        await asyncio.sleep(0)
+        return x + rng.laplace(scale=2.0)
+
+    async def both() -> Any:
+        return await asyncio.gather(one(), one())
+
+    return asyncio.run(both())
+
+
+# Thresholds that are computed, out of sight.
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def threshold_of_data(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    mark = 0.37 * v[0] + 2.0
+    if mark < noisy < mark + 1e-4:  # flaw
+        return "hit"
+    return noisy
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def threshold_of_data_inline(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    if abs(noisy - math.sqrt(v[0])) < 1e-5:  # flaw
+        return v
+    return noisy
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def narrow_and_unrelated(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    start = math.pi / 1.7
+    if start < noisy < start + 1e-6:
+        return v  # flaw
+    return noisy
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def narrow_in_an_array(v: Any, rng: Any) -> Out:
+    noisy = np.asarray(np.asarray(v) + rng.laplace(size=2))
+    start = math.e / 1.3
+    inside = (noisy.max() > start) & (noisy.max() < start + 1e-6)
+    return np.where(inside, v, noisy)  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def narrow_by_bisection(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    marks = [math.sqrt(3.0), math.sqrt(3.0) + 1e-7]
+    if bisect.bisect(marks, noisy) == 1:
+        return v  # flaw
+    return noisy
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def narrow_by_a_function(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    if operator.lt(abs(noisy - math.log(7.3)), 1e-6):
+        return v  # flaw
+    return noisy
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def narrow_after_a_curve(v: Any, rng: Any) -> Out:
+    squashed = math.tanh(0.1 * (sum(v) + rng.laplace()))
+    if math.sin(0.3) < squashed < math.sin(0.3) + 1e-7:
+        return v  # flaw
+    return squashed
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def narrow_by_max(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    return max(noisy, v[0])  # P(output = 0.3) > 0 on one side only  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def narrow_by_close(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    return v if math.isclose(noisy, math.sqrt(2.0), abs_tol=1e-7) else noisy  # flaw
+
+
+@honest([0.3, 1.0], [0.4, 1.0])
+def narrow_but_harmless(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    start = math.pi / 1.7
+    if start < noisy < start + 1e-6:
+        return "rare"
+    return noisy
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def two_noises_alike(v: Any, rng: Any) -> Out:
+    a, b = float(rng.laplace()), float(rng.laplace())
+    if abs(a - b) < 1e-6:
+        return v  # flaw
+    return a, b
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def sum_of_two_noises(v: Any, rng: Any) -> Out:
+    a, b = float(rng.laplace()), float(rng.laplace())
+    total = a + 2 * b
+    if math.pi < total < math.pi + 1e-6:
+        return v  # flaw
+    return a, b
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def narrow_in_a_helper(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    return v if _is_marked(noisy) else noisy  # flaw
+
+
+def _is_marked(value: float) -> bool:
+    low = math.exp(0.77)
+    return low <= value <= low + 1e-6
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def narrow_in_a_comprehension(v: Any, rng: Any) -> Out:
+    noisy = [float(x + rng.laplace()) for x in v]
+    low = math.exp(0.77)
+    return [x if low < y < low + 1e-6 else y for x, y in zip(v, noisy, strict=True)]  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def narrow_in_pandas(v: Any, rng: Any) -> Out:
+    table = pd.Series([float(x + rng.laplace()) for x in v])
+    low = math.exp(0.77)
+    return table.mask(table.between(low, low + 1e-6), pd.Series(v)).tolist()  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0], eps=ApproxDP(epsilon=1.0, delta=1e-9))
+def narrow_beyond_delta(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    start = math.pi / 1.7
+    if start < noisy < start + 1e-3:  # probability about 1e-4
+        return v  # flaw
+    return noisy
+
+
+# Data of odd types.
+
+
+@flawed([1, 2], [1.0, 2])
+def type_of_a_record(v: Any, rng: Any) -> Out:
+    return type(v[0]).__name__, rng.laplace()  # flaw
+
+
+@flawed([1.0, 2.0], [1.0, 2.0, 3.0])
+def shape_of_the_noise(v: Any, rng: Any) -> Out:
+    return rng.laplace(size=len(v)).shape  # flaw
+
+
+@flawed([1.0, 2.0], [1.0, 2.5])
+def dtype_by_data(v: Any, rng: Any) -> Out:
+    kind = np.float32 if float(v[1]).is_integer() else np.float64
+    return rng.laplace(size=2).astype(kind)  # flaw
+
+
+@flawed(np.nan, 1.0)
+def not_a_number_compared(x: Any, rng: Any) -> Out:
+    noisy = x + rng.laplace()  # flaw
+    return noisy == noisy  # noqa: PLR0124
+
+
+@flawed(1.0, -0.0)
+def division_by_zero_of_data(x: Any, rng: Any) -> Out:
+    with np.errstate(all="ignore"):
+        return np.float64(1.0) / np.float64(x) + rng.laplace()  # infinite on one side  # flaw
+
+
+@flawed([1.0, 2.0], [1.0])
+def series_aligned_by_index(v: Any, rng: Any) -> Out:
+    noise = pd.Series(np.asarray(rng.laplace(scale=9.0, size=2)))
+    return (pd.Series(v) + noise).tolist()  # missing on one side  # flaw
+
+
+@flawed([1.0, 2.0], [2.0, 1.0])
+def ranks_beside_noise(v: Any, rng: Any) -> Out:
+    return pd.DataFrame({"r": pd.Series(v).rank(), "n": rng.laplace(size=2)}).r.tolist()  # flaw
+
+
+@honest([1.0, 2.0], [1.0, 1.0])
+def rolling_after_noise(v: Any, rng: Any) -> Out:
+    return pd.Series(np.asarray(np.asarray(v) + rng.laplace(size=2))).rolling(2).mean().tolist()
+
+
+@honest([1.0, 2.0], [1.0, 1.0], quiet=True)
+def vector_by_fromiter(v: Any, rng: Any) -> Out:
+    return np.array([x + rng.laplace() for x in v])
+
+
+@flawed([1.0, 2.0], [1.0, 1.0])
+def vector_by_fromiter_of_data(v: Any, rng: Any) -> Out:
+    noise = [rng.laplace() for _ in v]
+    return np.fromiter((x + n for x, n in zip(v, noise, strict=True)), float) - np.array(noise)
+
+
+@honest(0.0, 1.0)
+def monkeypatched_generator(x: Any, rng: Any) -> Out:
+    drawn = rng.laplace
+    return x + functools.partial(drawn, scale=1.0)()
+
+
+@flawed(0.0, 1.0)
+def noise_replaced(x: Any, rng: Any) -> Out:
+    draw = lambda *_, **__: 0.0  # noqa: E731
+    return x + draw(rng.laplace())  # flaw
+
+
+@flawed(0.0, 1.0)
+def noise_times_zero_array(x: Any, rng: Any) -> Out:
+    return np.array([x]) + rng.laplace(size=1) * np.zeros(1)  # flaw
+
+
+@flawed(0.0, 1.0)
+def noise_swallowed_by_a_large_number(x: Any, rng: Any) -> Out:
+    return (rng.laplace() + 1e300) * 0.0 + x  # flaw
+
+
+@flawed(0.0, 1.0)
+def noise_absorbed_by_rounding(x: Any, rng: Any) -> Out:
+    return (rng.laplace() * 1e-20 + 1.0) - 1.0 + x  # right in real arithmetic: scale 1e-20
+
+
+@flawed(0.0, 1.0)
+def difference_of_squares(x: Any, rng: Any) -> Out:
+    z = rng.laplace()
+    return (x + z) ** 2 - z**2 - 2 * x * z  # flaw
