@@ -881,3 +881,351 @@ def noise_absorbed_by_rounding(x: Any, rng: Any) -> Out:
 def difference_of_squares(x: Any, rng: Any) -> Out:
     z = rng.laplace()
     return (x + z) ** 2 - z**2 - 2 * x * z  # flaw
+
+
+# Decisions on plain numbers, once more.
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def key_of_a_table(v: Any, rng: Any) -> Out:
+    noisy = round(float(sum(v) + rng.laplace()), 3)
+    return {2.718: v}.get(noisy, noisy)  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def key_of_a_table_or_an_exception(v: Any, rng: Any) -> Out:
+    noisy = round(float(sum(v) + rng.laplace()), 3)
+    table = {round(math.pi, 3): v}
+    try:
+        return table[noisy]  # flaw
+    except KeyError:
+        return noisy
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def member_of_a_set(v: Any, rng: Any) -> Out:
+    noisy = round(float(sum(v) + rng.laplace()), 4)
+    return v if noisy in {math.floor(1e4 * math.e) / 1e4, 99.0} else noisy  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def division_that_fails(v: Any, rng: Any) -> Out:
+    noisy = round(1000 * float(sum(v) + rng.laplace()))
+    try:
+        return 1.0 / (noisy - 2303)
+    except ZeroDivisionError:
+        return v  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def matched_case(v: Any, rng: Any) -> Out:
+    noisy = round(1000 * float(sum(v) + rng.laplace()))
+    match noisy:
+        case n if n == 17**3 // 2:
+            return v  # flaw
+        case _:
+            return noisy
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def loop_until_close(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    low, high = -20.0, 20.0
+    for _ in range(14):
+        middle = (low + high) / 2
+        low, high = (middle, high) if noisy > middle else (low, middle)
+    mark = math.sqrt(5.0)
+    return v if low <= mark <= high else noisy  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def one_of_a_hundred_coordinates(v: Any, rng: Any) -> Out:
+    noisy = [float(rng.laplace()) for _ in range(100)]
+    mark = math.sqrt(2.0) / 3.0
+    return [v[0] if mark < n < mark + 1e-7 else n for n in noisy]  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def product_of_two(v: Any, rng: Any) -> Out:
+    a, b = float(rng.laplace()), float(rng.laplace())
+    if math.e < a * b < math.e + 1e-7:
+        return v  # flaw
+    return a, b
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def exponent_of_noise(v: Any, rng: Any) -> Out:
+    noisy = math.exp(-float(sum(v) + rng.laplace(scale=2.0)))
+    if 0.777 <= noisy <= 0.777 + 1e-9:
+        return v  # flaw
+    return noisy
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def uniform_in_a_slit(v: Any, rng: Any) -> Out:
+    u = float(rng.random())
+    slit = 1.0 / math.sqrt(3.0)
+    return v if slit < u < slit + 1e-9 else u  # flaw
+
+
+class _Judge:
+    """Decides in a method, with a bound that it holds."""
+
+    def __init__(self, mark: float) -> None:
+        self.__mark = mark
+
+    def is_near(self, value: float) -> bool:
+        return self.__mark < value < self.__mark + 1e-7
+
+
+class _Strict(_Judge):
+    def is_near(self, value: float) -> bool:
+        return super().is_near(value)
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def method_of_a_subclass(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    return v if _Strict(math.sqrt(7.0)).is_near(noisy) else noisy  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def nested_function_decides(v: Any, rng: Any) -> Out:
+    mark = math.sqrt(6.0)
+
+    def near(value: float) -> bool:
+        return mark < value < mark + 1e-8
+
+    noisy = float(sum(v) + rng.laplace())
+    return v if near(noisy) else noisy  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def helper_handed_over(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    found = list(filter(lambda n: abs(n - math.sqrt(6.5)) < 1e-8, [noisy]))
+    return v if found else noisy  # flaw
+
+
+def _checked(function: Any) -> Any:
+    @functools.wraps(function)
+    def wrapper(v: Any, rng: Any) -> Any:
+        assert len(v) < 10**9
+        return function(v, rng)
+
+    return wrapper
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+@_checked
+def wrapped_decision(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    if (gap := noisy - math.sqrt(8.0)) >= 0.0 and gap < 1e-8:
+        return v  # flaw
+    return noisy
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def decision_of_a_coroutine(v: Any, rng: Any) -> Out:
+    async def told() -> Any:
+        await asyncio.sleep(0)
+        noisy = float(sum(v) + rng.laplace())
+        return v if math.sqrt(9.5) < noisy < math.sqrt(9.5) + 1e-8 else noisy  # flaw
+
+    return asyncio.run(told())  # also: what a coroutine gave back
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def sum_of_plain_numbers(v: Any, rng: Any) -> Out:
+    noisy = np.asarray(np.asarray(v) + rng.laplace(size=2))
+    total = float(noisy.sum())
+    return v if math.pi < total < math.pi + 1e-8 else noisy.tolist()  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def threshold_moves_a_little(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace(scale=1000.0))
+    return "high" if noisy > 2.0 + 1e-6 * v[0] else noisy  # flaw
+
+
+@honest([0.3, 1.0], [0.4, 1.0])
+def threshold_of_data_told_by_a_bit(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    return ["low", "high"][noisy > 5.0 + 1e-5 * v[0]]  # the gap moves by a tenth: ε = 0.1
+
+
+@honest([0.3, 1.0], [0.4, 1.0])
+def sorted_beside_constants(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    return sorted([noisy, 1.0, 2.0])
+
+
+@honest([0.3, 1.0], [0.4, 1.0])
+def buckets_of_a_release(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    return bisect.bisect([-1.0, 0.0, 1.0, math.e], noisy), int(noisy > math.pi)
+
+
+@honest([0.3, 1.0], [0.4, 1.0])
+def methods_and_properties(v: Any, rng: Any) -> Out:
+    judge = _Strict(math.sqrt(7.0))
+    noisy = float(sum(v) + rng.laplace())
+    return "near" if judge.is_near(noisy) else noisy
+
+
+@honest([0.3, 1.0], [0.4, 1.0])
+def recursion_on_a_release(v: Any, rng: Any) -> Out:
+    def halved(value: float, depth: int) -> float:
+        return value if abs(value) < 1.0 or depth > 30 else halved(value / 2 - 0.1, depth + 1)
+
+    return halved(float(sum(v) + rng.laplace()), 0)
+
+
+@honest([0.3, 1.0], [0.4, 1.0])
+def starred_arguments(v: Any, rng: Any) -> Out:
+    both = (float(sum(v) + rng.laplace()), 2.5)
+    return max(*both), sum([*both, -1.0])
+
+
+@honest([0.3, 1.0], [0.4, 1.0])
+def generator_of_a_release(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+
+    def steps() -> Any:
+        left = noisy
+        while left > 0.0:
+            left -= 1.0
+            yield left
+
+    return sum(1 for _ in itertools.islice(steps(), 100))
+
+
+# Where noise comes from, once more.
+
+
+@flawed(0.0, 1.0)
+def seeded_by_a_number(x: Any, rng: Any) -> Out:
+    kept = random.Random(12345)  # flaw
+    return x + kept.gauss(0.0, 1.0)
+
+
+@flawed(0.0, 1.0, eps=0.9)
+def laplace_by_two_exponentials_of_random(x: Any, rng: Any) -> Out:
+    return x + random.expovariate(1.0) - random.expovariate(1.0)  # flaw
+
+
+@honest(0.0, 1.0, quiet=True)
+def laplace_by_random(x: Any, rng: Any) -> Out:
+    return x + random.expovariate(1.0) - random.expovariate(1.0)
+
+
+@flawed([1.0, 0.0], [0.0, 0.0], eps=GaussianDP(mu=1.0))
+def half_of_the_matrix(v: Any, rng: Any) -> Out:
+    noise = np.triu(rng.normal(size=(2, 2)))
+    return np.diag(v) + noise + noise.T - np.diag(np.diag(noise)) * 2.0  # flaw
+
+
+@honest([1.0, 0.0], [0.0, 0.0], eps=GaussianDP(mu=1.0))
+def symmetric_noise(v: Any, rng: Any) -> Out:
+    noise = np.triu(rng.normal(size=(2, 2)))
+    return np.diag(v) + noise + np.triu(noise, 1).T
+
+
+@flawed([1.0, 0.0, 0.0], [0.0, 0.0, 0.0])
+def noise_repeated(v: Any, rng: Any) -> Out:
+    return np.asarray(v) + np.repeat(rng.laplace(size=1), 3)  # flaw
+
+
+@flawed([1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0])
+def noise_tiled(v: Any, rng: Any) -> Out:
+    return np.asarray(v) + np.tile(rng.laplace(size=2), 2)  # flaw
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def noise_broadcast(v: Any, rng: Any) -> Out:
+    return np.asarray(v) + np.broadcast_to(rng.laplace(), (2,))  # flaw
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def noise_rolled_back(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    return np.asarray(v) + noise - np.roll(np.roll(noise, 1), -1)  # flaw
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def noise_flipped_and_added(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    return np.asarray(v) + noise, noise[::-1]  # flaw
+
+
+@honest([1.0, 0.0], [0.0, 0.0], quiet=True)
+def noise_flipped(v: Any, rng: Any) -> Out:
+    return np.asarray(v) + np.flip(rng.laplace(size=2))
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def kept_in_a_closure_list(v: Any, rng: Any) -> Out:
+    seen: list[Any] = []
+    noisy = [x + (seen.append(n := rng.laplace()) or n) for x in v]  # also: what is told again
+    return noisy, seen  # flaw
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def stacked_and_reduced(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(size=2)
+    both = np.stack([np.asarray(v) + noise, -noise])  # also: what is taken back
+    return both.sum(axis=0)  # flaw
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def reduced_by_functools(v: Any, rng: Any) -> Out:
+    noise = rng.laplace()
+    return functools.reduce(operator.add, [v[0], noise, -1 * noise])  # flaw
+
+
+@honest([1.0, 0.0], [0.0, 0.0], quiet=True)
+def summed_by_fsum(v: Any, rng: Any) -> Out:
+    return math.fsum(v) + rng.laplace()
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def summed_with_fsum(v: Any, rng: Any) -> Out:
+    noise = rng.laplace()
+    return math.fsum([*v, noise, -noise])  # flaw
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def iterated_by_accumulate(v: Any, rng: Any) -> Out:
+    noise = rng.laplace(scale=2.0)
+    return list(itertools.accumulate([noise, v[0], -noise]))  # flaw
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def scale_from_an_environment(v: Any, rng: Any) -> Out:
+    scale = {0.0: 1.0, 1.0: 2.0}[v[0]]
+    return v[0] + rng.laplace(scale=scale)  # flaw
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def generator_chosen_by_data(v: Any, rng: Any) -> Out:
+    draw = rng.laplace if v[0] else rng.normal  # flaw
+    return draw()  # also: where the laws differ
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def size_of_a_sum_of_noise(v: Any, rng: Any) -> Out:
+    return rng.laplace(size=3 + int(v[0])).sum()  # another law  # flaw
+
+
+@flawed([1.0, 0.0], [0.0, 0.0])
+def order_of_draws_by_data(v: Any, rng: Any) -> Out:
+    a, b = rng.laplace(), rng.laplace()
+    first, _ = (a, b) if v[0] else (b, a)
+    return first, a  # equal on one side  # flaw
+
+
+@honest([1.0, 0.0], [0.0, 0.0])
+def order_of_draws_that_is_not_told(v: Any, rng: Any) -> Out:
+    a, b = rng.laplace(), rng.laplace()
+    first, _ = (a, b) if v[0] else (b, a)
+    return first

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from dpverify.arrays import Floats
 from dpverify.auditing.sampling.spelling import canonical
@@ -34,8 +35,8 @@ _MOST_NUMBERS = 2000
 _MOST_DRAWS = 20_000
 _MOST_DRAWN = 20  # draws that tell one spot from another
 _MOST_PASSES = 12  # numbers that are put where they pass another
-_SHARPENING = 8
-_SHARP = 2.0**-42  # of the way that a number goes
+_SHARPENING = 20
+_SHARP = 2.0**-44  # of the way to an end of the noise's range
 _GRID = (1 / 12, 2 / 12, 1 / 4, 1 / 2)
 
 
@@ -148,25 +149,31 @@ def _ranked(passes: list[_Pass]) -> list[_Pass]:
 def _sharpened(
     runner: Runner, twin: Twin, draws: NDArray[np.intp], passed: _Pass
 ) -> Iterator[float]:
-    """Shares at which two numbers are all but equal: one just above, one just below the other.
+    """Shares at which two numbers are all but equal: one just above, one just below the other."""
+    known = {0.0: passed.start, 1.0: passed.end}
 
-    By secants inside of a bracket: one step where their gap is linear in the noise.
-    """
-    (low, high), width = (0.0, 1.0), abs(passed.start) + abs(passed.end)
-    (before, then), (last, now) = (0.0, passed.start), (1.0, passed.end)
-    share = -passed.start / (passed.end - passed.start)
-    for _ in range(_SHARPENING):
+    def gap_at(share: float) -> float:
+        if share in known:
+            return known[share]
         if runner.used + 4 + _COST > runner.budget:
-            return
-        gap = _gaps(runner, twin, _moved(twin.left, draws, passed.way, share)).get(passed.key)
-        if gap is None or abs(gap) <= _SHARP * width:
-            break
-        low, high = (low, share) if gap * passed.end > 0 else (share, high)
-        before, then, last, now = last, now, share, gap
-        share = last - now * (last - before) / (now - then) if now != then else low
-        share = share if low < share < high else (low + high) / 2
-    step = 4 * _SHARP * width / max(abs(passed.end - passed.start), _SHARP * width)
-    yield from (share + step, share - step)
+            raise _LostSight
+        gaps = _gaps(runner, twin, _moved(twin.left, draws, passed.way, share))
+        if passed.key not in gaps:
+            raise _LostSight  # they do not meet here
+        known[share] = gaps[passed.key]
+        return known[share]
+
+    try:
+        share = brentq(gap_at, 0.0, 1.0, xtol=_SHARP, rtol=_SHARP, maxiter=_SHARPENING)
+    except (_LostSight, RuntimeError):  # a gap that jumps: both sides of the jump, as far as known
+        sides = ([x for x in known if known[x] * passed.end > 0], [*known])
+        yield from dict.fromkeys((min(sides[0]), max(set(sides[1]) - set(sides[0]))))
+    else:
+        yield from (share + 4 * _SHARP, share - 4 * _SHARP)
+
+
+class _LostSight(Exception):
+    """Two numbers are not seen to meet any more."""
 
 
 def _gaps(runner: Runner, twin: Twin, fixed: dict[int, float]) -> Gaps:

@@ -56,6 +56,7 @@ def written_functions(mechanism: Any) -> list[types.FunctionType]:
             waiting.append(held.fget)
         elif isinstance(held, type):
             waiting += [part for part in vars(held).values() if isinstance(part, _WRITTEN)]
+            waiting += held.__bases__
         elif isinstance(held, types.FunctionType) and not is_inside(held.__code__.co_filename):
             found[id(held)] = held
             waiting += _called(held)
@@ -112,6 +113,12 @@ class _Telling(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.op, ast.Sub):
             node.left, node.right = self._told("subtracted", [node.left, node.right])
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load) and not isinstance(node.slice, (ast.Slice, ast.Tuple)):
+            node.value, node.slice = self._told("given", [node.value, node.slice])
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
@@ -202,15 +209,16 @@ def _tell(name: tuple[str, int, int, int], value: Any) -> Any:
 
 
 def _numbers(value: Any) -> list[float]:
-    """The plain numbers of an operand; none where noise is still in it."""
+    """The plain numbers of an operand, of a dict its keys; none where noise is still in it."""
     kind = type(value)
     if kind in {int, float} or isinstance(value, (np.floating, np.integer)):
         return [float(value)] if abs(value) < _HUGE else []
-    if kind in {list, tuple, set, frozenset} and len(value) <= _MOST_PARTS:
+    if kind in {list, tuple, set, frozenset, dict} and len(value) <= _MOST_PARTS:
         return [number for part in value if type(part) in {int, float} for number in _numbers(part)]
-    if kind is np.ndarray or kind.__module__.startswith("pandas"):
+    is_array = kind is np.ndarray or kind.__module__.startswith("pandas")
+    if is_array and getattr(value, "size", _HUGE) <= _MOST_PARTS:
         array = np.asarray(value)
-        if array.dtype.kind in "iuf" and array.size <= _MOST_PARTS:
+        if array.dtype.kind in "iuf":
             return [float(part) for part in array.reshape(-1) if abs(part) < _HUGE]
     return []
 
@@ -227,14 +235,19 @@ def _pairs(one: list[float], two: list[float]) -> Iterator[tuple[int, int, float
 def meetings(mechanism: Any) -> Iterator[Gaps]:
     """How far apart the operands were that met in the runs inside, by place and turn."""
     met = _Met()
-    exchanged = [(f, f.__code__, _telling(f)) for f in written_functions(mechanism)]
+    exchanged = [(f, _telling(f)) for f in written_functions(mechanism)]
     token = _MET.set(met)
     try:
-        for function, _, code in exchanged:
+        for function, code in exchanged:
             if code is not None:
+                _PLAIN.setdefault(code, function.__code__)
                 function.__code__ = code
         yield met.gaps
     finally:
-        for function, code, _ in exchanged:
-            function.__code__ = code
+        for function, _ in exchanged:
+            function.__code__ = _PLAIN.get(function.__code__, function.__code__)
         _MET.reset(token)
+
+
+_PLAIN: dict[types.CodeType, types.CodeType] = {}
+"""The code that each code which tells stands for: another thread may have exchanged it first."""
