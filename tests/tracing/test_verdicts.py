@@ -116,7 +116,7 @@ def test_broken_mechanisms_of_teams(demo: Demo) -> None:
     )
     assert again.verdict in {"refuted", "leaking", "overspent"}
     assert again.executions <= _MOST
-    assert _is_at_fault(_first(again).source), str(again)
+    assert "# flaw" in _first(again).source, str(again)
     assert _first(again).where.startswith("demo_mechanisms.py:")
 
 

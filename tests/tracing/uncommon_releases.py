@@ -24,6 +24,8 @@ import time
 from collections import ChainMap, UserList, defaultdict, deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -1229,3 +1231,33 @@ def order_of_draws_that_is_not_told(v: Any, rng: Any) -> Out:
     a, b = rng.laplace(), rng.laplace()
     first, _ = (a, b) if v[0] else (b, a)
     return first
+
+
+# Texts and fractions that are compared.
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def text_that_is_equal(v: Any, rng: Any) -> Out:
+    text = f"{sum(v) + rng.laplace():.3f}"
+    return v if text == f"{math.sqrt(11.0):.3f}" else text  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def decimal_in_a_slit(v: Any, rng: Any) -> Out:
+    noisy = Decimal(float(sum(v) + rng.laplace()))
+    mark = Decimal(11).sqrt()
+    return v if mark < noisy < mark + Decimal("1e-7") else str(noisy)  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def fraction_in_a_slit(v: Any, rng: Any) -> Out:
+    noisy = Fraction(float(sum(v) + rng.laplace()))
+    return v if 0 < noisy - Fraction(22, 7) < Fraction(1, 10**7) else float(noisy)  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def slit_far_out(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    if 10.0 * math.e < noisy < 10.0 * math.e + 1e-7:  # once in e^26 runs: no δ is allowed
+        return v  # flaw
+    return noisy

@@ -22,7 +22,7 @@ from dpverify.arrays import Floats
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
-from dpverify.tracing.evidence.steering import far_out, plain_draws
+from dpverify.tracing.evidence.steering import FAR, far_out, plain_draws
 from dpverify.tracing.evidence.understanding import Runner
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Value
@@ -106,23 +106,33 @@ def _spots(
     """Where to move noise, the likeliest first: directions, and how far to go in them."""
     if not len(draws) or runner.used + 6 + _COST > runner.budget:
         return
-    ends = [np.full(len(draws), to) for to in (reach, -reach)]
-    turning = np.where(np.arange(len(draws)) % 2 == 0, reach, -reach)
-    ends += [turning, -turning] if len(draws) > 1 else []
-    start = _gaps(runner, twin, _moved(twin.left, draws, ends[0], 0.0))
-    passes = []
-    for way in ends:
-        if runner.used + 4 + _COST > runner.budget:
-            break
-        end = _gaps(runner, twin, _moved(twin.left, draws, way, 1.0))
-        passes += [
-            _Pass(way, key, start[key], end[key])
-            for key in start
-            if key in end and start[key] * end[key] <= 0.0 and start[key] != end[key]
-        ]
+    up = np.full(len(draws), reach)
+    start = _gaps(runner, twin, _moved(twin.left, draws, up, 0.0))
+    passes: list[_Pass] = []
+    for ends in _ways(up):
+        met: set[Meeting] = set()
+        for way in ends:
+            if runner.used + 4 + _COST > runner.budget:
+                break
+            end = _gaps(runner, twin, _moved(twin.left, draws, way, 1.0))
+            new = [k for k in start if k in end and k not in met and _passed(start[k], end[k])]
+            passes += [_Pass(way, key, start[key], end[key]) for key in new]
+            met.update(new)
     for found in _ranked(passes):
         yield from ((found.way, share) for share in _sharpened(runner, twin, draws, found))
-    yield from product(ends[:2], _GRID)
+    yield from product((up, -up), _GRID)
+
+
+def _ways(up: Floats) -> list[list[Floats]]:
+    """Directions for all draws at once, each with the ends to go to: near ones first."""
+    turning = up * np.where(np.arange(len(up)) % 2 == 0, 1.0, -1.0)
+    further = [1.0, 100.0] if up[0] == FAR else [1.0]  # nothing is too rare where there is no δ
+    straight = [[to * way for to in further] for way in (up, -up)]
+    return straight + ([[turning], [-turning]] if len(up) > 1 else [])
+
+
+def _passed(start: float, end: float) -> bool:
+    return start * end <= 0.0 and start != end
 
 
 class _Pass(NamedTuple):

@@ -52,6 +52,7 @@ class _Watcher:
         self.steps = WatchedSteps([], {})
         self.before: dict[FrameType, tuple[Place, dict[str, Any]]] = {}
         self.first: FrameType | None = None  # of the mechanism itself
+        self.stated: dict[FrameType, Place] = {}  # the last line that said what to return
         self.given: dict[FrameType | None, tuple[Place, Any]] = {}  # what a call gave back last
 
     def __call__(self, frame: FrameType, event: str, arg: object) -> Any:
@@ -62,6 +63,8 @@ class _Watcher:
         self._made(frame)
         if event == "return":
             place = self.before.pop(frame, (NOWHERE, {}))[0]
+            stated = self.stated.pop(frame, place)  # before what `finally` did
+            place = place if "return" in place.source else stated
             self.steps.values.setdefault(place, []).append(arg)
             if not frame.f_code.co_flags & inspect.CO_GENERATOR:
                 left_to = self.given.pop(frame, None)
@@ -73,6 +76,8 @@ class _Watcher:
         place = Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         if event == "line":
             self.steps.lines.append(place)
+            if place.source.startswith("return"):
+                self.stated[frame] = place
             if frame is self.first:
                 self.steps.last = place
         self.before[frame] = (place, {k: _copied(v) for k, v in dict(frame.f_locals).items()})
@@ -119,7 +124,7 @@ class ReachedLines:
 
     def __init__(self, filename: str) -> None:
         self.filename = filename
-        self.missing: dict[CodeType, set[int]] = {}
+        self.missing: dict[tuple[str, int], set[int]] = {}  # by function
         self.busy = False
 
     def __enter__(self) -> None:
@@ -136,22 +141,24 @@ class ReachedLines:
         code = frame.f_code
         if code.co_filename != self.filename:
             return None
-        if code not in self.missing:
+        function = (code.co_qualname, code.co_firstlineno)
+        if function not in self.missing:
             lines = {line for *_, line in code.co_lines() if line is not None}
-            self.missing[code] = lines - {code.co_firstlineno, frame.f_lineno}
-        return self._stepped if self.missing[code] else None
+            self.missing[function] = lines - {code.co_firstlineno, frame.f_lineno}
+        return self._stepped if self.missing[function] else None
 
     def _stepped(self, frame: FrameType, event: str, arg: object) -> Any:
         del event, arg
-        self.missing[frame.f_code].discard(frame.f_lineno)
+        code = frame.f_code
+        self.missing[code.co_qualname, code.co_firstlineno].discard(frame.f_lineno)
         return self._stepped
 
     @property
     def never(self) -> list[Place]:
         """The lines that no run came to, in order."""
         found = {
-            Place(code.co_filename, line, code.co_name)
-            for code, lines in self.missing.items()
+            Place(self.filename, line, name.rpartition(".")[2])
+            for (name, _), lines in self.missing.items()
             for line in lines
         }
         return sorted(found, key=lambda place: place.line)

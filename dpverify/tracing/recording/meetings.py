@@ -13,8 +13,10 @@ import linecache
 import types
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -31,6 +33,7 @@ _HOOK = "the operand of a meeting"
 _MOST_FUNCTIONS = 100
 _MOST_TURNS = 64
 _MOST_PARTS = 8
+_LONGEST = 30  # of a text that may spell a number
 _HUGE = 1e300
 _WRITTEN = (types.FunctionType, staticmethod, classmethod, property)
 
@@ -209,10 +212,13 @@ def _tell(name: tuple[str, int, int, int], value: Any) -> Any:
 
 
 def _numbers(value: Any) -> list[float]:
-    """The plain numbers of an operand, of a dict its keys; none where noise is still in it."""
+    """The plain numbers of an operand, of a dict its keys, of a text the one that it spells."""
     kind = type(value)
-    if kind in {int, float} or isinstance(value, (np.floating, np.integer)):
+    if kind in {int, float, Decimal, Fraction} or isinstance(value, (np.floating, np.integer)):
         return [float(value)] if abs(value) < _HUGE else []
+    if kind is str and len(value) < _LONGEST:
+        with suppress(ValueError):
+            return _numbers(float(value))
     if kind in {list, tuple, set, frozenset, dict} and len(value) <= _MOST_PARTS:
         return [number for part in value if type(part) in {int, float} for number in _numbers(part)]
     is_array = kind is np.ndarray or kind.__module__.startswith("pandas")
