@@ -29,6 +29,7 @@ from dpverify.tracing.recording.places import Place
 from tests.tracing import (  # noqa: F401  # they add cases
     embarrassing_releases,
     hidden_releases,
+    symmetric_releases,
     uncommon_releases,
 )
 from tests.tracing.adversarial_releases import CASES, Case

@@ -24,6 +24,7 @@ import time
 from collections import ChainMap, UserList, defaultdict, deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -1261,3 +1262,30 @@ def slit_far_out(v: Any, rng: Any) -> Out:
     if 10.0 * math.e < noisy < 10.0 * math.e + 1e-7:  # once in e^26 runs: no δ is allowed
         return v  # flaw
     return noisy
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def time_in_a_slit(v: Any, rng: Any) -> Out:
+    noisy = timedelta(seconds=float(sum(v) + rng.laplace()))
+    mark = timedelta(seconds=math.sqrt(5.0))
+    return v if mark < noisy < mark + timedelta(microseconds=5) else noisy  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def length_of_noise_in_a_slit(v: Any, rng: Any) -> Out:
+    noise = np.asarray(rng.normal(size=50))
+    length = float(np.linalg.norm(noise))
+    return v if 6.7 < length < 6.7 + 1e-7 else noise  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def place_among_marks(v: Any, rng: Any) -> Out:
+    noisy = float(sum(v) + rng.laplace())
+    marks = [0.0, math.sqrt(5.0), math.sqrt(5.0) + 1e-7, 9.0]
+    return v if sum(mark < noisy for mark in marks) == 2 else noisy  # flaw
+
+
+@flawed([0.3, 1.0], [0.4, 1.0])
+def one_of_a_million(v: Any, rng: Any) -> Out:
+    number = int(rng.integers(10**6))
+    return v if number == 271_828 else number  # flaw

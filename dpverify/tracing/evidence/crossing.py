@@ -10,6 +10,7 @@ moved to where a number that came of it passes another one that it meets in the 
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, NamedTuple
@@ -128,7 +129,7 @@ def _ways(up: Floats) -> list[list[Floats]]:
     turning = up * np.where(np.arange(len(up)) % 2 == 0, 1.0, -1.0)
     further = [1.0, 100.0] if up[0] == FAR else [1.0]  # nothing is too rare where there is no δ
     straight = [[to * way for to in further] for way in (up, -up)]
-    return straight + ([[turning], [-turning]] if len(up) > 1 else [])
+    return straight + ([[0.0 * up], [turning], [-turning]] if len(up) > 1 else [])
 
 
 def _passed(start: float, end: float) -> bool:
@@ -178,8 +179,15 @@ def _sharpened(
     except (_LostSight, RuntimeError):  # a gap that jumps: both sides of the jump, as far as known
         sides = ([x for x in known if known[x] * passed.end > 0], [*known])
         yield from dict.fromkeys((min(sides[0]), max(set(sides[1]) - set(sides[0]))))
-    else:
-        yield from (share + 4 * _SHARP, share - 4 * _SHARP)
+        return
+    step = 4 * _SHARP
+    yield from (share + step, share - step)
+    with suppress(_LostSight):
+        while known.get(share) == 0.0 and step < 1.0 / 16.0:  # rounded numbers are equal for long
+            step *= 16
+            if gap_at(share + step):
+                yield from (share + step, share - step)
+                return
 
 
 class _LostSight(Exception):

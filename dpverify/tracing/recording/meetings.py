@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -216,6 +217,8 @@ def _numbers(value: Any) -> list[float]:
     kind = type(value)
     if kind in {int, float, Decimal, Fraction} or isinstance(value, (np.floating, np.integer)):
         return [float(value)] if abs(value) < _HUGE else []
+    if kind is timedelta:
+        return [value.total_seconds()]
     if kind is str and len(value) < _LONGEST:
         with suppress(ValueError):
             return _numbers(float(value))
