@@ -84,7 +84,7 @@ class Traced:
     @property
     def headline(self) -> str:
         """The verdict in words that say what it rests on."""
-        words = "shown on these runs" if self.verdict == "shown" else self.verdict
+        words: str = "shown on these runs" if self.verdict == "shown" else self.verdict
         if self.audit is not None and self.audit.refuted:
             words += ", and refuted by the audit"
         return words

@@ -861,7 +861,9 @@ def monkeypatched_generator(x: Any, rng: Any) -> Out:
 
 @flawed(0.0, 1.0)
 def noise_replaced(x: Any, rng: Any) -> Out:
-    draw = lambda *_, **__: 0.0  # noqa: E731
+    def draw(_: Any) -> float:
+        return 0.0
+
     return x + draw(rng.laplace())  # flaw
 
 
@@ -1169,7 +1171,12 @@ def noise_flipped(v: Any, rng: Any) -> Out:
 @flawed([1.0, 0.0], [0.0, 0.0])
 def kept_in_a_closure_list(v: Any, rng: Any) -> Out:
     seen: list[Any] = []
-    noisy = [x + (seen.append(n := rng.laplace()) or n) for x in v]  # also: what is told again
+
+    def noise() -> Any:
+        seen.append(rng.laplace())
+        return seen[-1]
+
+    noisy = [x + noise() for x in v]  # also: what is told again
     return noisy, seen  # flaw
 
 

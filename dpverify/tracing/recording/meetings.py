@@ -103,7 +103,8 @@ class _Telling(ast.NodeTransformer):
         self.count += 1
         told: list[ast.expr] = []
         for place, operand in enumerate(operands):
-            name = ast.Constant((kind, operand.lineno, self.count, place))
+            parts = (kind, operand.lineno, self.count, place)
+            name = ast.Tuple([ast.Constant(part) for part in parts], ast.Load())
             call = ast.Call(ast.Constant(_HOOK), [name, operand], [])
             told.append(ast.copy_location(call, operand))
         return told
