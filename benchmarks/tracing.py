@@ -49,7 +49,7 @@ def line_of(found: Traced) -> str:
 def flawed(budget: int) -> None:
     """What a trace says of each flaw; `audit`: the draws a side that an audit of the pair needs.
 
-    `line`: whether the first line that is named is the wrong one, as reading finds it ("wrong"), or
+    `line`: whether the first line that is named is the one at fault, as reading finds it, or
     one where that surfaces ("surfaces").
     """
     print(f"{'verdict':15s} {'runs':>4s} {'audit':>9s} {'line':8s}  name; line")
@@ -69,7 +69,7 @@ def flawed(budget: int) -> None:
             )
             told = f"{verdict.samples:,}" if verdict.refuted else f">{most:,}"
         line = line_of(found)
-        right_one = "wrong" if at_fault[0] in line else "surfaces" if _any(at_fault, line) else "-"
+        right_one = _named(line, at_fault)
         lines[right_one] += found.verdict not in {"shown", "not understood"}
         told_all = f"{found.verdict:15s} {found.executions:4d} {told:>9s} {right_one:8s}"
         print(f"{told_all}  {name}; {line[:70]}")
@@ -81,8 +81,10 @@ def flawed(budget: int) -> None:
     print("left to the audit, which needs so many draws a side:", *handed, sep="\n")
 
 
-def _any(pieces: tuple[str, ...], line: str) -> bool:
-    return any(piece in line for piece in pieces)
+def _named(line: str, pieces: tuple[str, ...]) -> str:
+    if pieces[0] in line:
+        return "at fault"
+    return "surfaces" if any(piece in line for piece in pieces) else "neither"
 
 
 Flaw = tuple[str, Any, Any, Any, Any, int, bool, tuple[str, ...]]
