@@ -1296,3 +1296,18 @@ def place_among_marks(v: Any, rng: Any) -> Out:
 def one_of_a_million(v: Any, rng: Any) -> Out:
     number = int(rng.integers(10**6))
     return v if number == 271_828 else number  # flaw
+
+
+@flawed([0.3] * 40, [0.4] + [0.3] * 39)
+def slit_for_any_of_forty(v: Any, rng: Any) -> Out:
+    noisy = np.asarray(np.asarray(v) + rng.laplace(size=40))
+    start = math.sqrt(5.0)
+    return v if np.any((noisy > start) & (noisy < start + 1e-7)) else noisy  # flaw
+
+
+@flawed([0.3] * 400, [0.4] + [0.3] * 399)
+def slit_for_each_of_many(v: Any, rng: Any) -> Out:
+    noisy = np.asarray(np.asarray(v) + rng.laplace(size=400))
+    start = math.sqrt(5.0)
+    inside = (noisy > start) & (noisy < start + 1e-7)
+    return v[0] if inside.any() else noisy[:3].tolist()  # flaw

@@ -10,6 +10,7 @@ are is a function of the noise, so that noise can be chosen for which they are e
 
 import ast
 import linecache
+import math
 import types
 import warnings
 from collections.abc import Iterator
@@ -33,7 +34,8 @@ RANKS = ("compared", "subtracted", "given")
 _HOOK = "the operand of a meeting"
 _MOST_FUNCTIONS = 100
 _MOST_TURNS = 64
-_MOST_PARTS = 8
+_MOST_PARTS = 32
+_LARGEST = 100_000  # elements of an array that is looked at
 _LONGEST = 30  # of a text that may spell a number
 _HUGE = 1e300
 _WRITTEN = (types.FunctionType, staticmethod, classmethod, property)
@@ -226,10 +228,11 @@ def _numbers(value: Any) -> list[float]:
     if kind in {list, tuple, set, frozenset, dict} and len(value) <= _MOST_PARTS:
         return [number for part in value if type(part) in {int, float} for number in _numbers(part)]
     is_array = kind is np.ndarray or kind.__module__.startswith("pandas")
-    if is_array and getattr(value, "size", _HUGE) <= _MOST_PARTS:
+    if is_array and getattr(value, "size", _HUGE) <= _LARGEST:
         array = np.asarray(value)
         if array.dtype.kind in "iuf":
-            return [float(part) for part in array.reshape(-1) if abs(part) < _HUGE]
+            some = array.reshape(-1)[:_MOST_PARTS].tolist()
+            return [float(part) if abs(part) < _HUGE else math.nan for part in some]
     return []
 
 
