@@ -23,6 +23,7 @@ from dpverify.certifying.checking.sums import deviation
 from dpverify.certifying.searching.sums import bound_releases
 from dpverify.certifying.symbolic.exact import ONE, EpsilonUnit
 from dpverify.certifying.symbolic.extraction import Extraction
+from dpverify.certifying.symbolic.outputs import is_noisy_number
 from dpverify.certifying.symbolic.plain import plain_laws, plain_schema, plain_tree
 from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
 from dpverify.certifying.symbolic.rehearsal import rehearse
@@ -176,11 +177,11 @@ class SumsAttempt:
 
     def _told(self, extraction: Extraction, left: Rows, right: Rows) -> Certificate | None:
         trees = [extraction.on(left), extraction.on(right)]
-        if not all(isinstance(tree, Leaf) and tree.output[0] == "value" for tree in trees):
+        if not all(isinstance(tree, Leaf) and is_noisy_number(tree.output) for tree in trees):
             return None
         laws = plain_laws(extraction.shared.laws)
         plain = [plain_tree(tree) for tree in trees]
-        centers = [form(tree["output"][1]).get("", Fraction(0)) for tree in plain]
+        centers = [form(tree["output"][1][1]).get("", Fraction(0)) for tree in plain]
         for at in {*centers, sum(centers) / 2}:
             for sign in (1, -1):
                 evidence = {
@@ -239,7 +240,7 @@ _ANY_CLAIM: dict[str, Any] = {"unit": "one", "epsilon": "1", "delta": "0", "rati
 
 
 def _probability(tree: dict[str, Any], laws: dict[str, Any], at: float, sign: int) -> float:
-    value = form(tree["output"][1])
+    value = form(tree["output"][1][1])
     variance = sum(float(c * deviation(laws[n])) ** 2 for n, c in value.items() if n)
     return float(ndtr(sign * (float(value.get("", 0)) - at) / math.sqrt(variance)))
 

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 from dpverify.certifying.checking.forms import RATIONAL
@@ -25,17 +26,21 @@ TOLD = {"format", "version", "verdict", "scope", "reason", "assumes", "tried", "
 """What is told to the reader, and not looked at."""
 
 
-def altered(read: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
-    """Each with where it was changed, and how."""
+def altered(read: Any, first: int = 0, step: int = 1) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """Each with where it was changed, and how; of all of them every `step`-th, from `first` on."""
     kept = _kept(read)
-    for way in _ways(kept):
-        for how, change in _changes(_at(kept, way)):
-            made = copy.deepcopy(kept)
-            if not way:
-                continue
-            change(_at(made, way[:-1]), way[-1])
-            if made != kept or str(made) != str(kept):
-                yield f"{'/'.join(map(str, way))} {how}", made
+    every = ((way, *told) for way in _ways(kept) if way for told in _changes(_at(kept, way)))
+    for way, how, change in islice(every, first, None, step):
+        made = copy.deepcopy(kept)
+        change(_at(made, way[:-1]), way[-1])
+        if made != kept or str(made) != str(kept):
+            yield f"{'/'.join(map(str, way))} {how}", made
+
+
+def count(read: Any) -> int:  # noqa: ANN401
+    """How many alterations there are, those that change nothing among them."""
+    kept = _kept(read)
+    return sum(1 for way in _ways(kept) if way for _ in _changes(_at(kept, way)))
 
 
 def _kept(value: Any) -> Any:  # noqa: ANN401

@@ -12,8 +12,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from dpverify.certifying import checking
@@ -31,14 +32,26 @@ _SWAPS: dict[type, type] = {
 }  # fmt: skip
 
 
+_CHANGED = (
+    *(ast.Compare, ast.BoolOp, ast.BinOp, ast.AugAssign, ast.UnaryOp, ast.Constant, ast.If),
+    *(ast.IfExp, ast.While, ast.comprehension, ast.Expr),
+)
+
+
 @dataclass(frozen=True)
 class Mutant:
-    """A file of the checker with one change in a line."""
+    """A file of the checker with one change in a line: the change of this number at this node."""
 
     file: str
     line: int
     change: str
-    tree: ast.Module
+    node: int
+    number: int
+
+    def tree(self) -> ast.Module:
+        made = ast.parse(_source(self.file))
+        _changed(next(islice(ast.walk(made), self.node, None)), self.number)
+        return ast.fix_missing_locations(made)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} {self.change}"
@@ -51,14 +64,11 @@ def mutants(file: str) -> Iterator[Mutant]:
     for index, node in enumerate(list(ast.walk(first))):
         if id(node) in skipped or isinstance(node, (ast.ImportFrom, ast.Import)):
             continue
-        for number in range(9):
-            tree = copy.deepcopy(first) if _changed(copy.deepcopy(node), number) else None
-            if tree is None:
+        for number in range(9) if isinstance(node, _CHANGED) else ():
+            change = _changed(copy.deepcopy(node), number)
+            if change is None:
                 break
-            place = next(n for i, n in enumerate(ast.walk(tree)) if i == index)
-            change = _changed(place, number)
-            ast.fix_missing_locations(tree)
-            yield Mutant(file, getattr(node, "lineno", 0), str(change), tree)
+            yield Mutant(file, getattr(node, "lineno", 0), change, index, number)
 
 
 def _annotations(tree: ast.Module) -> Iterator[ast.AST]:
@@ -142,13 +152,23 @@ class _Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         file = module.__name__.removeprefix(self.name).lstrip(".") or "__init__"
         if self.mutant is not None and file == self.mutant.file:
-            tree = copy.deepcopy(self.mutant.tree)
+            code = _compiled(self.mutant.tree(), file, self.name)
         else:
-            tree = ast.parse(_source(file))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(NAME):
-                node.module = (node.module or "").replace(NAME, self.name)
-        exec(compile(tree, file, "exec"), module.__dict__)  # noqa: S102
+            code = _unchanged(file, self.name)
+        exec(code, module.__dict__)  # noqa: S102
+
+
+def _compiled(tree: ast.Module, file: str, name: str) -> CodeType:
+    """The code of a file whose imports are from a package of another name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(NAME):
+            node.module = (node.module or "").replace(NAME, name)
+    return compile(tree, file, "exec")
+
+
+@cache
+def _unchanged(file: str, name: str) -> CodeType:
+    return _compiled(ast.parse(_source(file)), file, name)
 
 
 class Checker:
@@ -171,21 +191,21 @@ class Checker:
             del sys.modules[name]
 
 
-def survives(mutant: Mutant, seconds: float = 20.0) -> bool:
+def survives(mutant: Mutant, seconds: float = 4.0) -> bool:
     """Whether a mutant passes the examination; one that hangs does not."""
 
     def late(*_: object) -> None:
         raise TimeoutError
 
-    signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.signal(signal.SIGVTALRM, late)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
     try:
         with Checker(mutant) as checker:
             examine(checker)
     except Exception:  # noqa: BLE001  # whatever goes wrong, it is seen
         return False
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     return True
 
 

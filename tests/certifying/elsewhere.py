@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+CALLS = 0
+
 
 def clamp(value: Any, low: float, high: float) -> Any:  # noqa: ANN401
     return min(max(value, low), high)

@@ -1,5 +1,6 @@
 """What a checker must accept and refuse; it is taken as a module, so that mutants sit it too."""
 
+import copy
 import importlib
 import json
 from fractions import Fraction
@@ -8,9 +9,9 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 from dpverify.certifying import checking
-from tests.certifying.alterations import altered
-from tests.certifying.small import SMALL, certificate
-from tests.certifying.test_hand_made import false_files
+from tests.certifying.alterations import altered, count
+from tests.certifying.small import INDUCED, SMALL, certificate
+from tests.certifying.test_hand_made import false_files, true_files
 
 Json: TypeAlias = Any
 _SLOW = ("clipped", "geometric max", "clipped for every epsilon")
@@ -19,12 +20,15 @@ _PAPERS_OF_EACH = 12
 
 def examine(checker: ModuleType) -> None:
     """Raise if the checker is not the one that we know."""
-    for name in sorted(SMALL, key=_SLOW.__contains__):
-        read = certificate(name)
+    for name in sorted(SMALL | INDUCED, key=_SLOW.__contains__):
+        read = copy.deepcopy(_certificate(name))
         assert checker.verify(read) == read["verdict"], name
     tables(checker)
     for read, verdict in papers():
         assert verdict_of(checker, read) == verdict, read
+
+
+_certificate = cache(certificate)
 
 
 def verdict_of(checker: Any, read: Json) -> str | None:  # noqa: ANN401
@@ -38,11 +42,12 @@ def verdict_of(checker: Any, read: Json) -> str | None:  # noqa: ANN401
 @cache
 def papers() -> list[tuple[Json, str | None]]:
     """Files made by hand and altered certificates, with what the true checker says of them."""
-    made = [json.loads(json.dumps(read)) for read in false_files()]
-    for name in SMALL:
-        every = [read for _, read in altered(certificate(name))] if name not in _SLOW else []
-        step = max(1, len(every) // _PAPERS_OF_EACH)
-        made += every[len(name) % step :: step]
+    made = [json.loads(json.dumps(read)) for read in (*false_files(), *true_files())]
+    for name in SMALL | INDUCED:
+        if name not in _SLOW:
+            read = certificate(name)
+            step = max(1, count(read) // _PAPERS_OF_EACH)
+            made += [paper for _, paper in altered(read, len(name) % step, step)]
     return [(read, verdict_of(checking, read)) for read in made]
 
 
@@ -50,10 +55,18 @@ def tables(checker: ModuleType) -> None:
     """Single functions, at values that one knows."""
     part = {
         name: importlib.import_module(f"{checker.__name__}.{name}")
-        for name in ("forms", "neighbors", "normal", "numbers")
+        for name in ("forms", "neighbors", "normal", "numbers", "masses", "exactly")
     }
     F = Fraction  # noqa: N806
     tight, impossible = part["forms"].tight, part["forms"].impossible
+    assert part["forms"].form({"x": "0", "y": "1"}) == {"y": F(1)}
+    assert [part["forms"].count(n, 5, "") for n in (0, 5)] == [0, 5]
+    for no_count in (-1, 6, True, "1", None):
+        try:
+            part["forms"].count(no_count, 5, "")
+        except checker.Invalid:
+            continue
+        raise AssertionError(no_count)
     x, y = {"x": F(1)}, {"y": F(1)}
     assert tight(({"x": F(2), "": F(-3)}, True), {"x"}) == ({"x": F(1), "": F(-2)}, False)
     assert tight(({"x": F(2), "": F(-3)}, False), {"x"}) == ({"x": F(1), "": F(-2)}, False)
@@ -69,6 +82,7 @@ def tables(checker: ModuleType) -> None:
         ([(x, False), ({"": F(-1)}, False)], {"-1": "1"}, False),
         ([(x, False), ({"": F(-1)}, False)], {"0": "1", "1": "1"}, False),
         ([(x, False), ({"": F(-1)}, False)], {"1": "1"}, True),
+        ([(x, False), ({"": F(-1)}, False)], {"0": "0", "1": "1"}, True),
     ):
         try:
             impossible(facts, factors)
@@ -114,6 +128,9 @@ def tables(checker: ModuleType) -> None:
             continue
         raise AssertionError(wrong)
     data(part["neighbors"])
+    no_data(checker, part["neighbors"])
+    outputs(part["exactly"])
+    boxes(checker, part["masses"], part["numbers"])
 
 
 def data(neighbors: Any) -> None:  # noqa: ANN401
@@ -125,9 +142,9 @@ def data(neighbors: Any) -> None:  # noqa: ANN401
         ("inf", False): 49 - 9, ("1", False): 2 * 12, ("2", False): 2 * 12,
         ("inf", True): 2 * (12 + 4), ("1", True): 24,
     }  # fmt: skip
-    for (norm, monotone), count in near.items():
+    for (norm, monotone), number in near.items():
         schema = move | {"reach": "1", "norm": norm, "monotone": monotone}
-        assert len(list(pairs(schema, datasets(schema)))) == count
+        assert len(list(pairs(schema, datasets(schema)))) == number
     bits = base | {"relation": "add-remove", "slots": None, "values": [0, 1]}
     assert len(datasets(bits)) == 7
     assert len(list(pairs(bits, datasets(bits)))) == 2 * (2 + 6)
@@ -164,3 +181,150 @@ def data(neighbors: Any) -> None:  # noqa: ANN401
         found = list(neighbors.situations(schema))
         assert [len(facts) - 2 for _, _, facts, _ in found] == [c - 2 for c in counts]
         assert all({"x0", "x1", "d0", "d1"} <= whole for _, _, _, whole in found)
+
+
+def no_data(checker: ModuleType, neighbors: Any) -> None:  # noqa: ANN401
+    """Schemas of nothing, or of more than can be listed."""
+    few, many = ["1", "0"], ["0", "1", "1"]
+    assert not neighbors.added(few, many, ordered=True)
+    assert neighbors.added(few, many, ordered=False)
+    base: Json = {"ordered": True, "ball": None, "values": None, "sizes": [1, 1], "slots": None}
+    base |= {"relation": "move", "reach": "1", "norm": "inf", "monotone": False}
+    unit: Json = ["0", "1", True]
+    change: Json
+    slots: Json
+    for change in ({"relation": "other"}, {"sizes": [2, 1]}, {"sizes": [0, 201]}):
+        refuses(checker, lambda c=change: neighbors.sizes(base | c))
+    for slots in ([], [unit] * 201, [["1", "0", True]]):
+        refuses(checker, lambda s=slots: neighbors.slots(base | {"slots": s}))
+    for change in ({"reach": "0"}, {"reach": "-1"}, {"norm": "3"}):
+        refuses(checker, lambda c=change: neighbors.reaches(base | c, 1))
+    for change in (
+        {"values": [0, 1, 2], "sizes": [8, 8]},
+        *({"slots": [slot]} for slot in (["0", "3000", True], ["0", "1", False])),
+        *({"slots": [slot]} for slot in ([None, "1", True], ["0", None, True])),
+        {"slots": [["0", "99", True]] * 2},
+    ):
+        refuses(checker, lambda c=change: neighbors.datasets(base | c))
+    refuses(checker, lambda: neighbors.size([Fraction(1)], "3"))
+    refuses(checker, lambda: neighbors.moved([0], [0, 1], base))
+    assert neighbors.size([Fraction(2), Fraction(-1)], "1") == 3
+    assert neighbors.moved([1, 0], [0, 0], base | {"monotone": True})
+    ends = ([{"x": 1, "": -1}, {"x": -1, "": 2}], (Fraction(1), Fraction(2), False))
+    assert neighbors.within({"x": Fraction(1)}, ends[1]) == [(f, False) for f in ends[0]]
+    for norm, monotone in (("1", False), ("2", True), ("inf", True)):
+        told = neighbors.reaches(base | {"norm": norm, "monotone": monotone}, 2)
+        assert not any(strict for facts in told for _, strict in facts)
+    for slots, rows in (
+        ([unit, ["0", "0", True]], [[[0, 0]], [[1, 0]]]),
+        ([["1", "2", True]], [[1], [2]]),
+        ([["-1", "0", True]], [[-1], [0]]),
+    ):
+        assert neighbors.datasets(base | {"slots": slots}) == rows
+
+
+def outputs(exactly: Any) -> None:  # noqa: ANN401
+    """Numbers that are told, and patterns of them."""
+    assert exactly.number_of(["float", "inf"]) is None
+    assert exactly.number_of(["float", "-0.0"]) == exactly.number_of(["bool", False]) == {"": 0}
+    assert exactly.matched(["float", "inf"], ["number", "inf"]) == []
+    assert exactly.between({"n0": Fraction(1)}, ["any"]) == []
+    assert not exactly.exactly(["list", ["atleast", "0"], ["none"]])
+    assert exactly.exactly(["list", ["none"], ["number", "1/2"], ["text", "a"]])
+
+
+ONE = {"unit": "one", "ratio": None, "epsilon": "1", "delta": "0"}
+
+
+def number(*num: str) -> Json:
+    """A polynomial in e^(−u)."""
+    return {"num": list(num), "den": ["1"], "root": 1, "power": 0}
+
+
+LAWS = {
+    "n0": {"kind": "laplace", "parameter": number("1")},
+    "n1": {"kind": "laplace", "parameter": number("2")},
+    "n2": {"kind": "exponential", "parameter": number("1")},
+    "n3": {"kind": "geometric", "parameter": number("0", "1")},
+    "n4": {"kind": "geometric", "parameter": number("0", "1")},
+    "n5": {"kind": "geometric", "parameter": number("1/2")},
+}
+
+
+def least(**form: Fraction | int) -> tuple[dict[str, Fraction], bool]:
+    """The fact that a form is at least 0; `c` is its constant."""
+    return {name.strip("c"): Fraction(x) for name, x in form.items() if x}, False
+
+
+def boxes(checker: ModuleType, masses: Any, numbers: Any) -> None:  # noqa: ANN401
+    """Probabilities by hand, q = e^(−1); and boxes that are none."""
+    unit, of, q = numbers.ClaimUnit(ONE), numbers.Quotient.of, numbers.Quotient.of(1, -1)
+    half, up, gone = Fraction(1, 2), ["n0", 0, None], {"differences": [["n3", "n4"]]}
+    facts: Json
+    how: Json
+    two = [least(n0=1), least(n0=-1, c=1)]
+    flat = [*two, least(n1=1, n0=2, c=-2)], {"box": [["n1", 2, None], ["n0", 0, 1]]}
+    for facts, how, expected in (
+        (*flat, of(half * half, -1)),
+        ([least(n0=1, c=-1)], {"box": [up]}, of(half, -1)),
+        ([least(n0=-half)], {"box": [up]}, of(half)),
+        ([least(n1=1), least(n1=-2, c=3)], {"box": [["n1", 0, 1]]},
+         of(half) - of(half, Fraction(-3, 4))),
+        ([least(n2=1, c=-1)], {"box": [["n2", 0, None]]}, q),
+        ([least(n3=1, c=-3)], {"box": [["n3", 0, None]]}, q * q),
+        ([least(n3=-1, c=2)], {"box": [["n3", 1, 0]]}, of(1) - q * q),
+        ([least(n3=1, n4=-1, c=-1)], gone | {"box": [["n3-n4", 0, None]]}, q / (of(1) + q)),
+        ([least(n0=1), least(n1=1, n0=-1)], {"box": [["n1", 1, None], up]}, of(Fraction(1, 6))),
+        ([least(n0=1), least(n1=1)],
+         {"apart": [{"noises": ["n1"], "box": [["n1", 0, None]]}], "box": [up]}, of(half * half)),
+        ([least(n0=1), least(n0=-1, c=1), least(n1=1, n0=half, c=-half)],
+         {"box": [["n1", 2, None], ["n0", 0, 1]]}, of(1, Fraction(-1, 4)) * (of(half * half))
+         * (of(1) - of(1, Fraction(-3, 4))) * of(Fraction(4, 3))),
+        ([least(n3=-1, c=3), least(n3=1, n4=1, c=-5)], {"box": [["n4", 1, None], ["n3", 2, 0]]},
+         of(3) * (of(1) - q) * q * q * q),
+        ([least(n3=1, c=-1)],
+         {"split": {"n3": "1", "": "-2"}, "yes": {"box": [["n3", 2, None]]},
+          "no": {"box": [["n3", 0, 2]]}}, of(1)),
+    ):  # fmt: skip
+        found = masses.BoxMasses(LAWS, unit).probability(facts, how)
+        assert unit.sign(found - expected) == 0, (facts, how)
+    for facts, how in (
+        ([least(n3=1, n5=-1)], {"differences": [["n3", "n5"]], "box": [["n3-n5", 0, None]]}),
+        ([least(n0=1, n1=-1)], {"differences": [["n0", "n1"]], "box": [["n0-n1", 0, None]]}),
+        ([least(n3=1)], {"differences": [["n3", "n3"]], "box": [["n3-n3", 0, None]]}),
+        ([least(n3=1, n4=-2)], gone | {"box": [["n3-n4", 0, None]]}),
+        ([least(n0=1), least(n1=1, n0=-1)], {"apart": [{"noises": ["n0"], "box": [up]}]}),
+        ([least(n0=1, n1=-1)], {"box": [up]}),
+        ([least(n3=2, n4=-1)], {"box": [["n3", 0, None], ["n4", 2, None]]}),
+        ([least(n3=1, n2=-1)], {"box": [["n3", 0, None], ["n2", 1, None]]}),
+        ([least(n3=2, n4=-1, c=-1)], {"box": [["n3", 0, None], ["n4", 2, None]]}),
+        ([least(n3=1, n2=-1, c=-1)], {"box": [["n3", 0, None], ["n2", 1, None]]}),
+        ([least(n0=1, n1=-1), least(n1=-1)], {"box": [["n1", 1, None], up]}),
+        ([*two, least(n1=1, n0=-1)], {"box": [["n0", 0, 2], ["n1", 2, None]]}),
+        (two, {"box": [["n0", 1, 1]]}),
+        ([least(n0=1, c=-2), least(n0=-1, c=1)], {"box": [["n0", 0, 1]]}),
+        ([least(n0=1, c=-1), least(n0=-1, c=half)], {"box": [["n0", 0, 1]]}),
+        ([least(n0=1), least(n1=1)], {"box": [up]}),
+        ([least(n0=1), ({}, True)], {"box": [up]}),
+        ([*two, least(n0=-1, c=half)], {"box": [["n0", 0, 1]]}),
+        ([least(n2=-1, c=-1)], {"box": [["n2", 0, None]]}),
+        ([least(n0=1, c=1)], {"box": [up]}),
+    ):
+        refuses(checker, lambda f=facts, h=how: masses.BoxMasses(LAWS, unit).probability(f, h))
+    every = numbers.ClaimUnit(ONE | {"unit": "every"})
+    scaled = {n: law | {"parameter": law["parameter"] | {"power": -1}} for n, law in LAWS.items()}
+    real = {name: scaled[name] for name in ("n0", "n1")}
+    refuses(checker, lambda: masses.BoxMasses(real, every).probability(*flat))
+    for law in (
+        {"kind": "gaussian", "parameter": number("1")},
+        *({"kind": "geometric", "parameter": number(p)} for p in ("0", "1", "2", "-1/2")),
+    ):
+        refuses(checker, lambda law=law: masses.BoxMasses({"n0": law}, unit))
+
+
+def refuses(checker: ModuleType, action: Any) -> None:  # noqa: ANN401
+    try:
+        action()
+    except (checker.Invalid, KeyError, ValueError):
+        return
+    raise AssertionError("not refused")

@@ -78,7 +78,7 @@ def exponential_max(scores: Data, rng: Rng) -> Out:
 
 
 def total(values: Data, rng: Rng) -> Out:
-    return float(sum(values) + rng.laplace(scale=1.0))
+    return float(sum(values[:]) + rng.laplace(scale=1.0))
 
 
 def larger(scores: Data, rng: Rng) -> Out:
@@ -111,6 +111,19 @@ def clipped_sums(values: Data, rng: Rng) -> Out:
 
 def norm_sum(rows: Data, rng: Rng) -> Out:
     return float(rows[0][0] + rows[0][1] + rng.laplace(scale=4.0))
+
+
+def clipped_floats(count: Data, rng: Rng) -> Out:
+    return [float(clipped(count, rng)), "of a list"]
+
+
+def mixed(bit: Data, rng: Rng) -> Out:
+    """Outputs of many forms: lists of several lengths, texts, nothing, an infinite number."""
+    return [[1 - bit], [bit, 0], (bit, None), "text", None, math.inf][int(rng.integers(6))]
+
+
+def flagged(bit: Data, rng: Rng) -> Out:
+    return bit, rng.laplace(scale=1.0)
 
 
 PERSON = Records(record=Category(values=(0, 1)), length=None, relation=dpv.Relation.REPLACE_ONE)
@@ -157,6 +170,10 @@ SMALL: dict[str, tuple[Callable[..., Out], Schema, Any]] = {
     "clipped sums": (clipped_sums, WIDE, dpv.GaussianDP(mu=0.6)),
     "less response": (response, PERSON, pure(math.log(2))),
     "less die": (die, COUNT, dpv.ApproxDP(epsilon=0.0, delta=0.25)),
+    "clipped floats": (clipped_floats, COUNT, pure(math.log(2))),
+    "less die, far": (die, FAR, dpv.ApproxDP(epsilon=0.0, delta=0.5)),
+    "less mixed": (mixed, PERSON, pure(1.0)),
+    "less flagged": (flagged, PERSON, pure(1.0)),
     "less labels": (labels, FAR, dpv.ApproxDP(epsilon=0.0, delta=0.5)),
     "less clipped": (clipped, COUNT, pure(0.5)),
     "less geometric max": (geometric_max, SCORES, pure(0.75)),
@@ -172,6 +189,87 @@ SMALL: dict[str, tuple[Callable[..., Out], Schema, Any]] = {
 }
 
 
+def any_sum(values: Data, rng: Rng) -> Out:
+    total = 0.0
+    for value in values:
+        total += min(value, 1.0)
+    return total + rng.laplace(scale=1.0)
+
+
+def any_sparse(answers: Data, rng: Rng) -> Out:
+    bar = rng.laplace(scale=2.0)
+    told = []
+    for answer in answers:
+        if answer + rng.laplace(scale=4.0) >= bar:
+            told.append(True)
+            return told
+        told.append(False)
+    return told
+
+
+def any_count(bits: Data, rng: Rng) -> Out:
+    count = 0
+    for bit in bits:
+        if bit == 1:
+            count += 1
+    return count + rng.laplace(scale=1.0)
+
+
+def any_mean(values: Data, rng: Rng) -> Out:
+    return sum(values) / len(values) + rng.laplace(scale=1 / len(values))
+
+
+def any_answers(answers: Data, rng: Rng) -> Out:
+    return [answer + rng.laplace(scale=1.0) for answer in answers]
+
+
+def any_two_loops(values: Data, rng: Rng) -> Out:
+    count, total = 0, 0.0
+    for _ in values:
+        count += 1
+    noisy = count + rng.laplace(scale=2.0)
+    for value in values:
+        total += value
+    if noisy > 3:
+        return noisy, total + rng.laplace(scale=2.0)
+    return noisy, 0.0
+
+
+def any_early(answers: Data, rng: Rng) -> Out:
+    bar = rng.exponential(2.0)
+    for i, answer in enumerate(answers):
+        if answer + rng.laplace(scale=2.0) >= bar:
+            return i
+    return -1
+
+
+MANY = Records(record=Number(low=0.0, high=1.0), length=(0, None), relation=dpv.Relation.ADD_REMOVE)
+FIXED = Records(
+    record=Number(low=0.0, high=1.0), length=(1, None), relation=dpv.Relation.REPLACE_ONE
+)
+BITS = Records(record=Category(values=(0, 1)), length=(0, None), relation=dpv.Relation.ADD_REMOVE)
+OTHERS = Records(
+    record=Category(values=(0, 1)), length=(1, None), relation=dpv.Relation.REPLACE_ONE
+)
+QUERIES = Answers(dimension=(1, None), sensitivity=1.0)
+INDUCED: dict[str, tuple[Callable[..., Out], Schema, Any]] = {
+    "any sum": (any_sum, MANY, pure(1.0)),
+    "any sum, replaced": (any_sum, FIXED, pure(1.0)),
+    "any sparse vector": (any_sparse, QUERIES, pure(1.0)),
+    "any count": (any_count, BITS, pure(1.0)),
+    "any count, replaced": (any_count, OTHERS, pure(1.0)),
+    "any mean": (any_mean, FIXED, pure(1.0)),
+    "any answers": (any_answers, Answers(dimension=(1, None), sensitivity=1.0, norm=1), pure(1.0)),
+    "any two loops": (any_two_loops, MANY, pure(1.0)),
+    "any early, upwards": (
+        any_early,
+        Answers(dimension=(1, None), sensitivity=1.0, monotone=True),
+        pure(1.0),
+    ),
+}
+"""For data of any length, by induction."""
+
+
 def certificate(name: str) -> Any:  # noqa: ANN401
     """The certificate in its file."""
     return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
@@ -179,8 +277,7 @@ def certificate(name: str) -> Any:  # noqa: ANN401
 
 def write(names: Iterable[str]) -> None:
     for name in names:
-        mechanism, schema, claim = SMALL[name]
-        found = certify(mechanism, schema, claim)
+        found = certify(*(SMALL | INDUCED)[name])
         wanted = "refuted" if name.startswith("less") else "proved"
         if found.verdict != wanted:
             raise RuntimeError(f"{name}: {found}")
@@ -189,4 +286,4 @@ def write(names: Iterable[str]) -> None:
 
 
 if __name__ == "__main__":
-    write(sys.argv[1:] or SMALL)
+    write(sys.argv[1:] or SMALL | INDUCED)

@@ -168,7 +168,7 @@ def _gaussian_kept(read: Json, left: _Side, right: _Side) -> bool:
 def _distance(read: Json, left: _Side, right: _Side) -> float:
     """Σ(distance/σ)²; infinite where outputs differ."""
     if read["method"] == "gaussian event":
-        forms = [side.tree["output"][1] for side in (left, right)]
+        forms = [side.tree["output"][1][1] for side in (left, right)]
         names = sorted({n for f in forms for n in f if n})
         spread = [[Fraction(f.get(n, 0)) * _width(read["laws"][n]) for n in names] for f in forms]
         gap = float(Fraction(forms[0].get("", 0)) - Fraction(forms[1].get("", 0)))
@@ -213,9 +213,9 @@ def _value(form: Json, known: dict[str, Any]) -> Any:  # noqa: ANN401
 
 def _law(read: Json, side: _Side, unit: float) -> Law:
     names = sorted(read["laws"])
-    grids = [
-        _grid(read["laws"][n]["kind"], _number(read["laws"][n]["parameter"], unit)) for n in names
-    ]
+    cell = _CELL if len(names) > 1 else _CELL / 4
+    laws = [read["laws"][n] for n in names]
+    grids = [_grid(law["kind"], _number(law["parameter"], unit), cell) for law in laws]
     mesh = np.meshgrid(*(values for values, _ in grids), indexing="ij") if names else []
     mass = np.ones(()) if not names else np.array(1.0)
     for i, (_, weights) in enumerate(grids):
@@ -257,10 +257,7 @@ def _add(output: Json, known: dict[str, Any], mass: Any, found: Law) -> None:  #
     for k in np.flatnonzero(totals):
         numbers = [int(k) // 256**i % 256 - 100 for i in range(len(bins))]
         told = shape.format(
-            *(
-                f"['int', {n}]" if w else f"bin {n}"
-                for n, (_, w) in zip(numbers, values, strict=True)
-            )
+            *(str(n) if w else f"bin {n}" for n, (_, w) in zip(numbers, values, strict=True))
         )
         found[told] = found.get(told, 0.0) + float(totals[k])
 
@@ -277,11 +274,11 @@ def _blank(output: Json, known: dict[str, Any], values: list[Any]) -> str:
 
 
 @cache
-def _grid(kind: str, parameter: float) -> tuple[Any, Any]:
+def _grid(kind: str, parameter: float, cell: float) -> tuple[Any, Any]:
     if kind == "geometric":
         k = np.arange(1, _CAP)
         return k.astype(float), (1 - parameter) * parameter ** (k - 1)
-    edges = np.arange(0.0 if kind == "exponential" else -_REACH, _REACH + _CELL / 2, _CELL)
+    edges = np.arange(0.0 if kind == "exponential" else -_REACH, _REACH + cell / 2, cell)
     if kind == "laplace":
         tail = np.where(
             edges < 0, 0.5 * np.exp(edges / parameter), 1 - 0.5 * np.exp(-edges / parameter)

@@ -16,6 +16,7 @@ from tests.certifying.mutations import MUTANTS
 from tests.certifying.programs import PROGRAMS, Program
 from tests.certifying.random_programs import cases
 from tests.certifying.schemas import Answers, Category, Number, Records
+from tests.certifying.small import SMALL
 
 QUICK = {
     *("sparse vector 1", "sparse vector 3", "sparse vector 4", "sparse vector 5"),
@@ -413,3 +414,11 @@ def test_check_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
     assert run(["check", str(path)]) == 2
     assert "not valid" in capsys.readouterr().out
     assert run(["check", str(tmp_path / "none.json")]) == 2
+
+
+def test_a_proof_does_not_depend_on_earlier_ones() -> None:
+    found = []
+    for names in (("larger", "exponential max"), ("exponential max", "larger")):
+        made = {name: certify(*SMALL[name]).evidence for name in names}
+        found.append(made["larger"])
+    assert found[0] == found[1]

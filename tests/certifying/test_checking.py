@@ -178,7 +178,7 @@ def test_a_wrong_multiplier_shows_nothing_new(name: str, wrong: str) -> None:
             verify(changed)
         except Invalid:
             refused += 1
-    assert refused > 0.7 * total > 5  # which proof is found depends on what the solver did before
+    assert refused > 0.8 * total > 5
 
 
 @pytest.mark.parametrize("junk", [{}, {"method": "alignment"}, {"method": "magic"}, [], None, 3])

@@ -33,7 +33,7 @@ def test_vectors_of_a_counterexample_lie_in_their_ball() -> None:
     read["claim"]["epsilon"] = "8/5"
     read["event"] = [["atmost", "-4"]]
     for tree, rows, total in zip(read["trees"], (["-2", "-2"], ["2", "2"]), (-4, 4), strict=True):
-        tree["output"][1][""] = str(total)
+        tree["output"][1][1][""] = str(total)
         read["datasets"][0 if total < 0 else 1] = [rows]
     refused(read, "no such data")
     read["schema"]["ball"] = None
@@ -102,9 +102,21 @@ def test_a_box_has_no_noise_twice() -> None:
     refused(read | {"masses": [cut(once), cut(once)]}, "the claim does not hold")
 
 
+FORMS_ELSEWHERE: list[Json] = [
+    ["value", {}],
+    ["value", {}, "A"],
+    ["text", ["value", {}]],
+    ["list", ["value", {}]],
+    ["float", ["value", {}], "A"],
+    ["float", ["value", {}, "A"]],
+    ["float", ["value"]],
+]
+
+
 @pytest.mark.parametrize(
     ("output", "why"),
-    [({"k": ["value", {"x0": "1"}]}, "no such output"), (["value", {}, "A"], "one form")],
+    [({"k": ["value", {"x0": "1"}]}, "no such output")]
+    + [(output, "in a number|no such output") for output in FORMS_ELSEWHERE],
 )
 def test_an_output_hides_nothing(output: Json, why: str) -> None:
     """The data as they are, where forms are not looked for."""
@@ -149,7 +161,7 @@ def test_a_draw_in_a_loop_has_weights() -> None:
 def test_the_scope_is_in_the_words_of_the_checker() -> None:
     found = check_certificate(
         certificate("threshold")
-        | {"format": "dpverify certificate", "version": 2, "verdict": "proved"}
+        | {"format": "dpverify certificate", "version": 3, "verdict": "proved"}
         | {"scope": "all data, epsilon = 0", "assumes": []}
     )
     assert found.valid
@@ -453,11 +465,389 @@ def test_a_file_is_read_as_it_is_written(text: str, tmp_path: Path) -> None:
 
 def test_certificates_of_another_version_are_refused() -> None:
     read = certificate("response")
-    for version in (1, 3, None, "2", 2.0):
-        if version == 2.0:
-            continue
+    for version in (1, 2, None, "3", 4):
         with pytest.raises(InvalidParameter, match="version"):
             check_certificate(read | {"version": version})
+
+
+# Programs of a few lines with proofs written by hand, each false in one place.
+
+
+HALF, QUARTER, REST = (
+    {"num": [p], "den": ["1"], "root": 1, "power": 0} for p in ("1/2", "1/4", "3/4")
+)
+EXPONENTIAL = {"num": ["0", "1"], "den": ["1"], "root": 1, "power": 0}  # e^(−1)
+
+
+def says(text: str) -> Json:
+    return {"output": ["text", text]}
+
+
+def moved(tree: Json, proof: Json, **laws: Json) -> Json:
+    """A program on one real number that moves by d0, |d0| ≤ 1, at ε = 1."""
+    read = certificate("threshold")
+    return read | {"trees": {"1": tree}, "proof": [proof], "laws": laws}
+
+
+def unmoved(facts: int, *walks: Json) -> Json:
+    """The same noise on both sides, after so many facts; the walks of all paths."""
+    told = {str(i): walk for i, walk in enumerate(walks)}
+    return {"groups": [{"shift": {}, "bounds": {}, "cost": {str(facts): "1"}, "walks": told}]}
+
+
+def geometric() -> Json:
+    return {"kind": "geometric", "parameter": EXPONENTIAL}
+
+
+def test_a_case_must_be_shown_to_be_impossible() -> None:
+    tree = {"output": ["float", ["value", {"x0": "1"}]]}
+    refused(moved(tree, {"impossible": {}}), "no contradiction")
+
+
+def test_noise_is_not_named_like_data() -> None:
+    tree = {"output": ["float", ["value", {"x0": "1"}]]}
+    law = certificate("threshold")["laws"]["n0"]
+    refused(moved(tree, unmoved(2, {}), x0=law), "another name")
+
+
+def test_cases_leave_no_gap() -> None:
+    """Whether x is 0, which is neither above nor below."""
+    above, below = {"x0": "1"}, {"x0": "-1"}
+    tree = {"test": above, "strict": False, "where": "", "no": says("other")}
+    tree["yes"] = {
+        "test": below, "strict": False, "where": "", "yes": says("zero"), "no": says("other"),
+    }  # fmt: skip
+    right = {"x0": "1", "d0": "1"}
+
+    def gone(*facts: str) -> Json:
+        return {"impossible": dict.fromkeys(facts, "1")}
+
+    def walk(at: int, *, positive: bool) -> Json:
+        """The neighbor's way, from the fact of this number on: its sign is fact 3."""
+        up = {"yes": gone("3", str(at + 1)), "no": {}} if positive else gone("3", str(at))
+        return {"yes": up, "no": {}}
+
+    proof: Json = {"split": above}
+    for own in ("yes", "no"):
+        proof[own] = {"split": right}
+        for other in ("yes", "no"):
+            positive = other == "yes"
+            walks = [gone("2", "5"), walk(6, positive=positive), gone("2", "4")]
+            if own == "no":
+                walks = [gone("2", "4"), gone("2", "4"), walk(5, positive=positive)]
+            proof[own][other] = unmoved(4, *walks)
+    refused(moved(tree, proof), "no contradiction")
+
+
+def test_whole_noise_is_not_moved_by_a_fraction() -> None:
+    """x + n0 − n1 tells the fraction of x."""
+    tree = {"output": ["float", ["value", {"x0": "1", "n0": "1", "n1": "-1"}]]}
+
+    def group(name: str, shift: Json, fact: str) -> Json:
+        bound = {"bound": shift, "above": {"5": "1"}, "below": {"4": "1", "5": "1"}}
+        return {
+            "groups": [
+                {"shift": {name: shift}, "bounds": {name: bound}, "cost": {fact: "1", "5": "1"}}
+                | {"walks": {"0": {}}}
+            ]
+        }
+
+    for facts in (("0", "1"), ("1", "0")):
+        proof = {
+            "split": {"d0": "1"},
+            "yes": group("n1", {"d0": "1"}, facts[0]),
+            "no": group("n0", {"d0": "-1"}, facts[1]),
+        }
+        refused(moved(tree, proof, n0=geometric(), n1=geometric()), "no whole shift")
+
+
+def test_a_noise_may_be_where_its_support_begins() -> None:
+    """Geometric noise is 1 with probability 0.63, and then x is told."""
+    tree = {
+        "test": {"n0": "1", "": "-2"}, "strict": False, "where": "",
+        "yes": says("nothing"), "no": {"output": ["float", ["value", {"x0": "1"}]]},
+    }  # fmt: skip
+    gone = {"impossible": {"2": "1", "3": "1"}}
+    walk = {"yes": {}, "no": {"impossible": {"3": "1", "4": "1"}}}
+    refused(moved(tree, unmoved(3, walk, gone), n0=geometric()), "no contradiction")
+
+
+def by_sign(yes: Json, no: Json) -> Json:
+    return {"test": {"x0": "1"}, "strict": False, "where": "", "yes": yes, "no": no}
+
+
+def test_another_draw_may_have_any_outcome() -> None:
+    """A coin of 1/2 on one side, of 1/4 on the other."""
+    ends = [says("a"), says("b")]
+    tree = by_sign({"draw": [HALF, HALF], "then": ends}, {"draw": [QUARTER, REST], "then": ends})
+    walks: Json = [{side: {"draw": {str(i): {}}} for side in ("yes", "no")} for i in (0, 1, 0, 1)]
+    refused(moved(tree, unmoved(2, *walks)), "malformed")
+
+
+def test_a_draw_has_all_its_outcomes() -> None:
+    tree = {"draw": [HALF, HALF], "then": [says("a")]}
+    refused(moved(tree, unmoved(2, {"draw": {"0": {}}})), "malformed")
+
+
+def both_ways() -> Json:
+    """Right: the same text in the end, with a coin on one side that the other does not throw."""
+    tree = by_sign(says("a"), {"draw": [HALF, HALF], "then": [says("a"), says("a")]})
+    coin: Json = {"draw": {"0": {}, "1": {}}}
+    walks = [{"yes": {}, "no": coin}, *({"yes": {}, "no": {"draw": {str(i): {}}}} for i in (0, 1))]
+    return moved(tree, unmoved(2, *walks))
+
+
+def all_kinds() -> Json:
+    """Right: noise of all kinds, of which none is used."""
+    law = certificate("threshold")["laws"]["n0"]
+    laws = {"n0": law, "n1": law | {"kind": "exponential"}, "n2": geometric()}
+    return moved(says("a"), unmoved(4, {}), **laws)
+
+
+def split_twice() -> Json:
+    """Right: a case within a case that cannot be."""
+    twice = {
+        "split": {"x0": "1"},
+        "yes": unmoved(4, {}),
+        "no": {"impossible": {"2": "1", "3": "1"}},
+    }
+    return moved(says("a"), {"split": {"x0": "1"}, "yes": twice, "no": unmoved(3, {})})
+
+
+# Sums of noised answers.
+
+
+def releases(read: Json) -> list[Json]:
+    """All releases in the trees of a certificate."""
+    found, waiting = [], list(read["trees"].values())
+    while waiting:
+        tree = waiting.pop()
+        found += [tree] if "release" in tree else []
+        waiting += [tree["then"]] if "then" in tree else []
+    return found
+
+
+def test_noise_of_two_scales_tells() -> None:
+    """Five times the noise where there is no record."""
+    read = certificate("noisy sum")
+    read["trees"]["0"]["scale"] = "5"
+    refused(read, "the noises differ")
+
+
+@pytest.mark.parametrize("scale", ["-1", "0"])
+def test_a_release_has_noise(scale: str) -> None:
+    read = certificate("noisy sum")
+    for release in releases(read):
+        release["scale"] = scale
+    refused(read, "no noise")
+
+
+def test_a_deviation_is_a_rational() -> None:
+    """2 − e^(−1) is less than 2."""
+    read = certificate("noisy sum")
+    for law in (*read["laws"].values(), *(release["law"] for release in releases(read))):
+        law["parameter"]["num"] = ["2", "-1"]
+    refused(read, "no rational scale")
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "why"),
+    [
+        ("noisy sum", {"kind": "pure"}, "no claim"),
+        ("noisy sum", {"kind": "other"}, "no claim"),
+        ("noisy sum", {"mu": "-1/2"}, "no claim"),
+        ("noisy sum, delta", {"delta": "1/1000000"}, "too small"),
+        ("noisy sum, renyi", {"order": "1"}, "no claim"),
+        ("noisy sum, renyi", {"order": "-4", "epsilon": "-1/2"}, "no claim"),
+    ],
+)
+def test_gaussian_noise_keeps_claims_of_some_kinds(name: str, claim: Json, why: str) -> None:
+    read = certificate(name)
+    read["claim"] |= claim
+    refused(read, why)
+
+
+def test_an_event_of_gaussian_noise_is_one_side_of_a_number() -> None:
+    """0.5-GDP, so that no event breaks 3/4; with twice the distance one would."""
+    read = certificate("less noisy sum")
+    read["claim"]["mu"] = "3/4"
+    refused(read, "not too likely")
+    for sign in (2, -2, "3/2", "-3/2"):
+        refused(read | {"sign": sign}, "unknown sign")
+
+
+def test_an_event_is_of_gaussian_noise() -> None:
+    read = certificate("less noisy sum")
+    (name,) = read["laws"]
+    read["laws"][name]["kind"] = "laplace"
+    refused(read, "not Gaussian")
+    read = json.loads(json.dumps(certificate("less noisy sum")).replace(f'"{name}"', '"x0"'))
+    refused(read, "another name")
+
+
+def sum_split_twice() -> Json:
+    """Right: a number from 0 to 1 is not below 0."""
+    read = certificate("noisy sum")
+    first = read["proof"][0]
+    for key in ("above", "below"):
+        first[key] = {("3" if k == "2" else k): m for k, m in first[key].items()}
+    gone = {"impossible": {"0": "1", "2": "1"}}
+    read["proof"][0] = {"split": {"y0": "1"}, "yes": first, "no": gone}
+    return read
+
+
+@pytest.mark.parametrize(
+    ("name", "claim"),
+    [
+        ("noisy sum", {"mu": "1/5"}),
+        ("noisy sum, zcdp", {"rho": "1/100"}),
+        ("noisy sum, zcdp", {"rho": "1/10"}),
+        ("noisy sum, renyi", {"epsilon": "1/10"}),
+        ("noisy sum, renyi", {"epsilon": "9/20"}),
+        ("noisy sum, renyi", {"order": "400"}),
+        ("clipped sums", {"mu": "1/2"}),
+    ],
+)
+def test_all_releases_are_paid_for(name: str, claim: Json) -> None:
+    read = certificate(name)
+    read["claim"] |= claim
+    refused(read, "cost too much")
+
+
+@pytest.mark.parametrize("claim", [{"kind": "zcdp"}, {"delta": "1/2"}])
+def test_an_event_breaks_a_claim_of_its_kind(claim: Json) -> None:
+    read = certificate("less noisy sum, delta")
+    read["claim"] |= claim
+    refused(read, "no event breaks|not too likely")
+
+
+def summed(tree: Json, proof: Json) -> Json:
+    """A program on one number from 0 to 1, x0 and x0 + d0: facts 0 to 3 are the bounds of both."""
+    read = certificate("noisy sum")
+    schema = read["schema"] | {"relation": "replace-one", "sizes": [1, 1]}
+    return read | {"schema": schema, "trees": {"1": tree}, "proof": [proof]}
+
+
+TOLD = {"output": ["float", ["value", {"x0": "1"}]]}
+
+
+def test_a_case_of_sums_must_be_shown_to_be_impossible() -> None:
+    refused(summed(TOLD, {"impossible": {}}), "no contradiction")
+
+
+def test_a_branch_is_taken_because_the_other_one_cannot_be() -> None:
+    test = {"test": {"x0": "1", "": "-1/2"}, "strict": False, "where": ""}
+    go = {"branch": "yes", "not": {}}
+    proof = {"go": 0, **go, "then": {"go": 1, **go, "then": {"end": True}}}
+    refused(summed(test | {"yes": says("a"), "no": says("b")}, proof), "no contradiction")
+
+
+@pytest.mark.parametrize(
+    ("constant", "bound", "why"), [("5", "1", "no bound"), ("1", "1", "no contradiction")]
+)
+def test_a_maximum_is_not_below_its_bounds(constant: str, bound: str, why: str) -> None:
+    """That it is at least the constant, and at most the bound, is no contradiction."""
+    tree = {
+        "clamp": "c0",
+        "operation": "max",
+        "form": {"x0": "1"},
+        "constant": constant,
+        "then": TOLD,
+    }
+    then = {"impossible": {"4": "1", "6": "1"}}
+    proof = {"clamp": 0, "bound": bound, "within": {"1": "1", "4": "1"}, "then": then}
+    refused(summed(tree, proof), why)
+
+
+@pytest.mark.parametrize(
+    ("weights", "ends", "cases", "why"),
+    [
+        ([[HALF, HALF], [QUARTER, REST]], ["ab", "ab"], 2, "draw differently"),
+        ([[HALF, QUARTER], [HALF, QUARTER]], ["ab", "ab"], 2, "."),
+        ([[HALF, HALF], [HALF, HALF]], ["ab", "ac"], 1, "malformed"),
+    ],
+)
+def test_coins_of_sums_are_the_same_and_all_of_them(
+    weights: Json, ends: Json, cases: int, why: str
+) -> None:
+    """A record is added or not; what is told depends on a coin."""
+    read = certificate("noisy sum")
+    read["schema"]["sizes"] = [0, 1]
+    for size, (coin, told) in enumerate(zip(weights, ends, strict=True)):
+        read["trees"][str(size)] = {"draw": coin, "then": [says(text) for text in told]}
+    read["proof"] = [{"draw": [{"end": True}] * cases}] * 2
+    refused(read, why)
+
+
+def branch_and_draw() -> Json:
+    """Right: x + 1 is not below 0, a coin is thrown, and x is told with noise."""
+    law = certificate("noisy sum")["trees"]["0"]["law"]
+    end = {"output": ["float", ["value", {"r0": "1"}]]}
+    told = {"release": "r0", "form": {"x0": "1"}, "scale": "1", "law": law, "then": end}
+    coin = {"draw": [HALF, HALF], "then": [told, says("a")]}
+    tree = {"test": {"x0": "1", "": "1"}, "strict": False, "where": "", "yes": coin, "no": TOLD}
+    paid = {"bound": "1", "above": dict.fromkeys("126", "1"), "below": dict.fromkeys("036", "1")}
+    draw = {"draw": [paid | {"then": {"end": True}}, {"end": True}]}
+    right = {"go": 1, "branch": "yes", "not": {"2": "1", "5": "1"}, "then": draw}
+    return summed(tree, {"go": 0, "branch": "yes", "not": {"0": "1", "4": "1"}, "then": right})
+
+
+@pytest.mark.parametrize(
+    "made", [both_ways, all_kinds, split_twice, sum_split_twice, branch_and_draw]
+)
+def test_what_is_right_is_accepted(made: Callable[[], Json]) -> None:
+    assert verify(made()) == "proved"
+
+
+def true_files() -> list[Json]:
+    """What is right, and rarely found by a search."""
+    return [both_ways(), all_kinds(), split_twice(), sum_split_twice(), branch_and_draw()]
+
+
+def exactly(*trees: Json, masses: Json) -> Json:
+    """A program on one of as many categories, without noise, at ε = 0."""
+    values = [chr(ord("a") + i) for i in range(len(trees))]
+    return {
+        "method": "exact",
+        "schema": {"relation": "replace-one", "sizes": [1, 1], "slots": None,
+                   "values": values, "ball": None, "ordered": True},
+        "claim": {"unit": "one", "ratio": None, "epsilon": "0", "delta": "0"},
+        "laws": {}, "datasets": [[v] for v in values], "trees": list(trees), "masses": masses,
+    }  # fmt: skip
+
+
+def test_no_output_is_left_out() -> None:
+    refused(exactly(says("a"), says("b"), masses=[[[]], [[]]]), "do not add up")
+
+
+def test_no_output_makes_up_for_another() -> None:
+    """One that is counted twice stands for one that is left out."""
+    coin: Json = {"draw": [HALF, HALF], "then": [says("a"), says("b")]}
+    whole: Json = [{"numbers": []}]
+    read = exactly(coin, says("a"), masses=[[[*whole, *whole], []], [whole]])
+    refused(read, "counted twice")
+
+
+def test_numbers_are_whole_numbers() -> None:
+    read = certificate("clipped")
+
+    def spelled(part: Json) -> None:
+        for inner in part if isinstance(part, list) else part.values():
+            if isinstance(inner, dict) and "numbers" in inner:
+                inner["numbers"] = [str(n) for n in inner["numbers"]]
+            elif isinstance(inner, (list, dict)):
+                spelled(inner)
+
+    spelled(read["masses"])
+    refused(read, "no number")
+
+
+def test_ranges_in_lists_may_overlap() -> None:
+    read = certificate("less flagged")
+    (event,) = read["event"]
+    read["event"] = [event, ["list", ["atleast", "0"], ["any"]]]
+    read["masses"] = [[[case, case] for (case,) in leaf] for leaf in read["masses"]]
+    refused(read, "overlap")
 
 
 def false_files() -> list[Json]:

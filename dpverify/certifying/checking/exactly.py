@@ -9,7 +9,6 @@ from dpverify.certifying.checking.forms import (
     Fact,
     Form,
     Json,
-    form,
     need,
     plus,
     rational,
@@ -17,7 +16,7 @@ from dpverify.certifying.checking.forms import (
 from dpverify.certifying.checking.masses import BoxMasses
 from dpverify.certifying.checking.neighbors import allowed, datasets, pairs
 from dpverify.certifying.checking.numbers import ClaimUnit, Quotient
-from dpverify.certifying.checking.trees import leaves, noises
+from dpverify.certifying.checking.trees import NUMBERS, leaves, noises, unknown
 
 
 def exact(read: Json) -> str:
@@ -87,11 +86,12 @@ def shown(output: Json, cases: Json) -> Iterator[tuple[str, list[Fact], Json]]:
 
 
 def filled(output: Json, numbers: Iterator[Json], facts: list[Fact]) -> Json:
-    if isinstance(output, list) and output[:1] == ["value"]:
+    value = unknown(output)
+    if value is not None:
         number = next(numbers, None)
         need(type(number) is int, "no number")
-        facts += between(form(output[1]), ["number", str(number)])
-        return ["int", number]
+        facts += between(value, ["number", str(number)])
+        return [output[0], number if output[0] == "int" else str(number)]
     return [filled(part, numbers, facts) for part in output] if isinstance(output, list) else output
 
 
@@ -122,10 +122,10 @@ SAME = {("text", "text"), ("none", "none"), ("float", "number")}  # the last one
 
 def number_of(output: Json) -> Form | None:
     """A number that is returned, as a form; None for infinities and what is no number."""
-    if output[0] == "value":
-        return form(output[1])
-    if output[0] not in {"int", "float", "bool"}:
+    if output[0] not in NUMBERS:
         return None
+    if unknown(output) is not None:
+        return unknown(output)
     text = {"True": "1", "False": "0", "-0.0": "0"}.get(str(output[1]), str(output[1]))
     return {"": rational(text)} if RATIONAL.fullmatch(text) else None
 

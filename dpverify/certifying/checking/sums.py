@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpverify.certifying.checking.exactly import check_neighbors
+from dpverify.certifying.checking.exactly import check_neighbors, number_of
 from dpverify.certifying.checking.forms import (
     ONE,
     ZERO,
@@ -175,8 +175,7 @@ def normal_end(tree: Json, read: Json) -> tuple[Fraction, Fraction]:
     """Rationals around z, where the event has the probability Φ(z)."""
     at, sign = rational(read["at"]), rational(read["sign"])
     need(sign in {1, -1}, "unknown sign")
-    need(tree["output"][0] == "value", "the output is no noisy number")
-    value = form(tree["output"][1])
+    value = number_of(tree["output"]) or {}
     laws = {name: read["laws"][name] for name in value if name}
     need(all(law["kind"] == "gaussian" for law in laws.values()), "the noise is not Gaussian")
     variance = sum(((value[n] * deviation(law)) ** 2 for n, law in laws.items()), ZERO)

@@ -73,12 +73,26 @@ def leaves(tree: Json, whole: set[str], values: dict[str, Form]) -> Iterator[tup
                 yield (fact, *facts), draws, output
 
 
+NUMBERS = {"int", "float", "bool", "numeric"}
+
+
+def unknown(output: Json) -> Form | None:
+    """The form in a number that is told, such as ["float", ["value", form]]; None if it has none.
+
+    A form stands nowhere else.
+    """
+    parts = output if isinstance(output, list) else []
+    if not any(isinstance(part, list) and part[:1] == ["value"] for part in parts):
+        return None
+    need(output[0] in NUMBERS and len(output) == 2 == len(output[1]), "a form must be in a number")
+    return form(output[1][1])
+
+
 def told(output: Json, values: dict[str, Form]) -> str:
     """An output as a text, its forms in the symbols of the case: equal texts, equal outputs."""
-    if isinstance(output, list) and output[:1] == ["value"]:
-        need(len(output) == 2, "a value is one form")
-        terms = sorted((n, str(c)) for n, c in placed(output[1], values).items())
-        return json.dumps(["value", terms])
+    if unknown(output) is not None:
+        terms = sorted((n, str(c)) for n, c in placed(output[1][1], values).items())
+        return json.dumps([output[0], ["value", terms]])
     if isinstance(output, list):
         return f"[{', '.join(told(part, values) for part in output)}]"
     check_plain(output)

@@ -492,6 +492,8 @@ def _readable(output: Any) -> str:  # noqa: ANN401
     if output[0] == "value":
         terms = [f"{c}·{n}" if c != "1" else n for n, c in output[1].items() if n]
         return " + ".join([*terms, *([output[1][""]] if "" in output[1] else [])])
+    if output[0] == "dict":
+        return "{" + ", ".join(f"{_readable(k)}: {_readable(x)}" for k, x in output[1:]) + "}"
     if output[0] in {"list", "tuple", "array"}:
         return "[" + ", ".join(map(_readable, output[1:])) + "]"
-    return str(output[1]) if len(output) > 1 else output[0]
+    return _readable(output[1]) if len(output) > 1 else str(output[0])

@@ -9,7 +9,23 @@ Form: TypeAlias = dict[str, Fraction]
 Fact: TypeAlias = tuple[Form, bool]
 
 
-def solver() -> Any:  # noqa: ANN401
+class FreshSolver:
+    """z3 in a context of its own: what it answers does not depend on what it was asked before."""
+
+    def __init__(self) -> None:
+        self._z3 = _imported()
+        self._context = self._z3.Context()
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        found = getattr(self._z3, name)
+        if name in {"Real", "Int", "RealVal", "SolverFor"}:
+            return lambda given: found(given, self._context)
+        if name in {"Solver", "Optimize"}:
+            return lambda: found(ctx=self._context)
+        return found
+
+
+def _imported() -> Any:  # noqa: ANN401
     """The z3 module, or how to get it."""
     try:
         import z3  # type: ignore[import-untyped]  # noqa: PLC0415  # an extra
@@ -24,7 +40,7 @@ class Contradictions:
     """Finds multipliers; what was found once is kept."""
 
     def __init__(self) -> None:
-        self.z3 = solver()
+        self.z3 = FreshSolver()
         self._known: dict[Any, dict[str, str] | None] = {}
         self.asked = 0
 

@@ -67,8 +67,7 @@ def _cases(path: TreePath, whole: set[str]) -> Iterator[tuple[Any, tuple[Inequal
         equal = [
             t for e, n in zip(expressions, numbers, strict=True) for t in equalities(e, Fraction(n))
         ]
-        numbers_shown = iter([("int", n) for n in numbers])
-        yield filled(path.output, numbers_shown), (*path.tests, *equal)
+        yield filled(path.output, iter(numbers)), (*path.tests, *equal)
 
 
 def equalities(expression: Symbolic, value: Fraction) -> list[Inequality]:

@@ -18,7 +18,14 @@ from dpverify.certifying.searching.finite import (
 from dpverify.certifying.searching.masses import Masses
 from dpverify.certifying.symbolic.exact import ZERO, ExactNumber
 from dpverify.certifying.symbolic.extraction import Extraction
-from dpverify.certifying.symbolic.outputs import merged, shape, shown, values
+from dpverify.certifying.symbolic.outputs import (
+    is_noisy_number,
+    is_number,
+    merged,
+    shape,
+    shown,
+    values,
+)
 from dpverify.certifying.symbolic.reasons import NotUnderstood, OverTime, Remembers
 from dpverify.certifying.symbolic.running import Inequality, Tree
 from dpverify.certifying.symbolic.schemas import Rows
@@ -219,16 +226,16 @@ def _matched(output: Any, pattern: Any) -> list[Inequality] | None:  # noqa: ANN
     if not isinstance(pattern, tuple) or not pattern:
         return [] if merged(output) == pattern else None
     if pattern[0] in {"any", "atleast", "atmost"}:
-        if output[0] == "value":
-            return _rows(output[1], pattern)
-        if output[0] not in {"int", "float", "bool"} or isinstance(output[1], str):
+        if is_noisy_number(output):
+            return _rows(output[1][1], pattern)
+        if not is_number(output) or isinstance(output[1], str):
             return [] if pattern[0] == "any" and output[0] == "none" else None
         number = Fraction(output[1])
         inside = pattern[0] == "any" or (
             number >= pattern[1] if pattern[0] == "atleast" else number <= pattern[1]
         )
         return [] if inside else None
-    if output[0] == "value":
+    if is_noisy_number(output):
         return None
     if pattern[0] != "list":
         return [] if merged(output) == pattern else None

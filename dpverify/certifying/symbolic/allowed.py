@@ -64,7 +64,7 @@ class _Reader:
         self.locals = {*self.parameters, *self.assigned}
         for statement in self.definition.body:
             for name, value in self._pairs(statement):
-                if isinstance(value, (ast.List, ast.ListComp)):
+                if isinstance(value, (ast.List, ast.ListComp)) and _longer(value) != name:
                     if name in self.lists:
                         raise self._refused(statement, f"{name}, a list, begins anew")
                     self.lists.add(name)
@@ -183,6 +183,9 @@ class _Reader:
         for one, its in zip(targets, values, strict=True):
             fresh = isinstance(its, (ast.List, ast.ListComp))
             name = one.id if isinstance(one, ast.Name) else None
+            if name is not None and name == _longer(its):
+                self._extended(its, known)
+                continue
             if fresh and (name is None or statement not in self.definition.body):
                 raise self._refused(statement, "a list that begins within a loop or a case")
             if name in self.lists and not fresh:
@@ -207,6 +210,8 @@ class _Reader:
 
     def _returned(self, value: ast.expr, known: set[str]) -> None:
         match value:
+            case ast.List() if _longer(value) is not None:
+                self._extended(value, known)
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 for part in parts:
                     self._returned(part, known)
@@ -216,6 +221,14 @@ class _Reader:
                 pass
             case _:
                 self._expression(value, known)
+
+    def _extended(self, value: Any, known: set[str]) -> None:  # noqa: ANN401
+        """[*name, …]: a list of its own, and more."""
+        name = _longer(value)
+        if name not in self.lists or name not in known:
+            raise self._refused(value, f"*{name}, which is no list of its own")
+        for part in value.elts[1:]:
+            self._expression(part, known)
 
     def _listed(self, value: ast.expr, known: set[str]) -> None:
         """A list of numbers, written out or by a comprehension."""
@@ -353,6 +366,15 @@ class _Reader:
                     self._expression(part, known)
             case _:
                 raise self._refused(node, f"a call of {ast.unparse(node.func)}")
+
+
+def _longer(value: ast.expr) -> str | None:
+    """The name of the list that [*name, …] makes longer."""
+    match value:
+        case ast.List(elts=[ast.Starred(value=ast.Name(id=name)), *_]):
+            return name
+        case _:
+            return None
 
 
 def _is_none(node: ast.Compare) -> bool:

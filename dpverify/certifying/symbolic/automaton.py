@@ -141,12 +141,13 @@ class Automaton:
         schema = self.extraction.schema
         if self.values is not None:
             return [lambda v=value: v for value in self.values]  # type: ignore[misc]
-        width = len(record_slots(schema))
+        kinds = ["int" if slot.whole else "float" for slot in record_slots(schema)]
+        width = len(kinds)
         single = isinstance(schema, Answers) or isinstance(getattr(schema, "record", None), Number)
 
         def item() -> Any:  # noqa: ANN401
             made = np.empty(width, object)
-            made[:] = [Symbolic.symbol(f"x{i}") for i in range(width)]
+            made[:] = [Symbolic.symbol(f"x{i}", kinds[i]) for i in range(width)]
             return made[0] if single else made
 
         return [item]

@@ -25,10 +25,19 @@ import numpy as np
 
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import current
-from dpverify.certifying.symbolic.symbols import Symbolic, number, refuse
+from dpverify.certifying.symbolic.symbols import Symbolic, common_kind, number, refuse
 from dpverify.errors import InvalidParameter
 
 _LIBRARY_ROOTS = tuple(str(Path(inspect.getfile(module)).parent.parent) for module in (np, inspect))
+
+
+_OWN_ROOT = str(Path(__file__).parents[2])
+
+
+def is_of_library(module: types.ModuleType | None) -> bool:
+    """Whether a module is of the standard library, of an installed package, or of dpverify."""
+    file = getattr(module, "__file__", None)
+    return module is not None and (file is None or file.startswith((*_LIBRARY_ROOTS, _OWN_ROOT)))
 
 
 def takes_epsilon(mechanism: Callable[..., Any]) -> bool:
@@ -40,14 +49,22 @@ def takes_epsilon(mechanism: Callable[..., Any]) -> bool:
     return len(names) > 2 and names[2] == "epsilon"
 
 
+def _known(value: Symbolic) -> str:
+    if value.kind is None:
+        raise refuse("it asks for the type of a number that may be an int or a float")
+    return value.kind
+
+
 class _FloatMeta(type):
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, (builtins.float, Symbolic))
+        if isinstance(value, Symbolic):
+            return _known(value) == "float"
+        return isinstance(value, builtins.float)
 
     def __call__(cls, value: Any = 0.0) -> Any:  # noqa: ANN401
         if isinstance(value, np.ndarray) and value.dtype == object and value.size == 1:
             value = value.item()
-        return value if isinstance(value, Symbolic) else builtins.float(value)
+        return value.typed("float") if isinstance(value, Symbolic) else builtins.float(value)
 
     def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
         return getattr(builtins.float, name)
@@ -55,15 +72,13 @@ class _FloatMeta(type):
 
 class _IntMeta(type):
     def __instancecheck__(cls, value: object) -> bool:
-        return isinstance(value, builtins.int) or (
-            isinstance(value, Symbolic)
-            and (run := current.get()) is not None
-            and run.is_whole(value)
-        )
+        if isinstance(value, Symbolic):
+            return _known(value) == "int"
+        return isinstance(value, builtins.int)
 
     def __call__(cls, value: Any = 0, *more: Any) -> Any:  # noqa: ANN401
         if isinstance(value, Symbolic) and not value.is_constant:
-            return value.whole()
+            return value.whole().typed("int")
         return builtins.int(value, *more)
 
     def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
@@ -129,7 +144,8 @@ def _exact(method: str, plain: Callable[[Any], Any]) -> Callable[..., Any]:
                 result[index] = apply(source[index], *more, **named)
             return result
         if isinstance(value, Symbolic):
-            return getattr(value, method)()
+            made = getattr(value, method)()
+            return made.typed("int") if plain in {math.floor, math.ceil} else made
         if current.get() is not None and not more and method == "exp" and math.isfinite(value):
             run = current.get()
             before = None if run is None else run.failure
@@ -158,6 +174,14 @@ def _array(value: Any, dtype: Any = None, **named: Any) -> Any:  # noqa: ANN401
             raise refuse("it cuts numbers beside data or noise to whole ones")
         for symbol in symbols if kind == "i" else ():
             symbol.whole()
+        if any(number(x) is None for x in made.ravel()):
+            raise refuse("it puts data or noise into an array with other things")
+        for index in np.ndindex(made.shape):
+            made[index] = number(made[index])  # of one type, as all numbers of an array
+        kinds = {"f": ("float",), "i": ("int",)}.get(kind, {x.kind for x in made.ravel()})
+        for index in np.ndindex(made.shape):
+            entry: Any = made[index]
+            made[index] = entry.typed(common_kind(*kinds))
         return made
     return np.array(value, dtype=_kind(dtype), **named)
 
@@ -197,9 +221,10 @@ def _clamped(run: Any, operation: str, a: Any, b: Any) -> Any:  # noqa: ANN401
     read = number(bound)
     plain = None if read is None or not read.is_constant else read.constant.fraction()
     in_data = isinstance(value, Symbolic) and any(n[0] in "xc" for n, _ in value.coefficients)
-    if plain is None or not in_data:
+    if read is None or plain is None or not in_data:
         return getattr(builtins, operation)(a, b)
-    return run.clamped(operation, value, plain)
+    made: Symbolic = run.clamped(operation, value, plain)
+    return made.typed(value.kind if value.kind == read.kind else None)
 
 
 def is_stand(value: object) -> bool:
@@ -210,9 +235,9 @@ def is_stand(value: object) -> bool:
 def is_number_type(value: object) -> bool:
     """Whether a name stands for `float`, `int`, `min` or `max`."""
     return (
-        value in {_Float, _Int}
+        value in {_Float, _Int, _Type}
         if isinstance(value, type)
-        else any(value is f for f in _EXTREMES.values())
+        else any(value is f for f in (*_EXTREMES.values(), *_ASKING.values()))
     )
 
 
@@ -233,6 +258,48 @@ def _clip(values: Any, low: Any = None, high: Any = None, *more: Any, **named: A
 
 
 _EXTREMES = {name: _extreme(name) for name in ("min", "max")}
+
+
+def _asking(name: str) -> Callable[..., Any]:
+    """`type`, `getattr` and their kin: symbols and their generator are not what they stand for."""
+    original = getattr(builtins, name)
+
+    def ask(*given: Any, **named: Any) -> Any:  # noqa: ANN401
+        if given and isinstance(given[0], (Symbolic, np.random.Generator)):
+            raise refuse(f"it looks at data, noise or rng by {name}()")
+        return original(*given, **named)
+
+    return ask
+
+
+def _hash(value: Any) -> int:  # noqa: ANN401
+    """`hash`: that of a text is another one in every process."""
+    if not isinstance(value, (int, float, np.number)):
+        raise refuse("it looks at the hash of something other than a number")
+    return hash(value)
+
+
+def _id(_: object) -> int:
+    raise refuse("it looks at where something is in memory")
+
+
+class _TypeMeta(type):
+    def __instancecheck__(cls, value: object) -> bool:
+        return isinstance(value, builtins.type)
+
+    def __call__(cls, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+        return _asking("type")(*given, **named)
+
+    def __getattr__(cls, name: str) -> Any:  # noqa: ANN401
+        return getattr(builtins.type, name)
+
+
+class _Type(metaclass=_TypeMeta):
+    """Stands for `type`: refuses to tell that of symbols."""
+
+
+_ASKING = {name: _asking(name) for name in ("getattr", "hasattr", "setattr", "vars", "dir")}
+_ASKING |= {"hash": _hash, "id": _id, "type": _Type}
 
 
 _MATH = _Stand(
@@ -329,6 +396,8 @@ def _scope(original: dict[str, Any], scopes: dict[int, Any], done: dict[int, Any
     made.setdefault("int", _Int)
     made.setdefault("min", _EXTREMES["min"])
     made.setdefault("max", _EXTREMES["max"])
+    for name, stand in _ASKING.items():
+        made.setdefault(name, stand)
     for name, value in original.items():
         if id(value) in _INSTEAD:
             made[name] = _INSTEAD[id(value)]

@@ -4,9 +4,11 @@
 # The methods take what numpy's take; their results are symbols.
 
 import math
+import sys
 from fractions import Fraction
 from itertools import permutations
 from math import comb, factorial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from dpverify.certifying.symbolic.exact import ONE, ZERO, ExactNumber
 from dpverify.certifying.symbolic.running import NoiseLaw, SymbolicRun
 from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic, Uniform, number, refuse
 
+_OWN = str(Path(__file__).parents[2])
 _MOST_OUTCOMES = 720
 _CLOSE = Fraction(1, 10**8)  # how far from 1 NumPy lets probabilities sum
 
@@ -41,7 +44,9 @@ class SymbolicGenerator(np.random.Generator):
             raise refuse("it draws plain numbers from the rng")
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
-        if not name.startswith("_") and name not in SymbolicGenerator._KNOWN:
+        asking = sys._getframe(1).f_code.co_filename  # noqa: SLF001
+        private = name.startswith("_") and asking.startswith(_OWN)
+        if not private and name not in SymbolicGenerator._KNOWN:
             raise refuse(f"rng.{name} is not understood")
         return super().__getattribute__(name)
 
@@ -163,7 +168,7 @@ class SymbolicGenerator(np.random.Generator):
                 return noise.per_record(Fraction(1)) + center
             parameter = _constant(spread, "scale")
             if not parameter:
-                return center
+                return _number(center).typed("float")
             noise = self._symbol(kind, parameter)
             plain = isinstance(center, (int, float)) and center == 0
             return noise if plain else noise + center
@@ -179,7 +184,8 @@ class SymbolicGenerator(np.random.Generator):
         return result
 
     def _symbol(self, kind: str, parameter: ExactNumber) -> Symbolic:
-        return Symbolic.symbol(self._run.noise(NoiseLaw(kind, parameter)))
+        name = self._run.noise(NoiseLaw(kind, parameter))
+        return Symbolic.symbol(name, "int" if kind == "geometric" else "float")
 
 
 def _per_record(value: Symbolic) -> Symbolic:
@@ -187,6 +193,13 @@ def _per_record(value: Symbolic) -> Symbolic:
     return Symbolic(
         {n: c for n, c in value.coefficients if n == PER_RECORD and c > 0} or {"": Fraction(1)}
     )
+
+
+def _number(value: object) -> Symbolic:
+    found = number(value)
+    if found is None:
+        raise refuse(f"it draws around a {type(value).__name__}")
+    return found
 
 
 def _constant(value: object, name: str) -> ExactNumber:

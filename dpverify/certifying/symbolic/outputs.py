@@ -1,7 +1,9 @@
 """What a mechanism returns, in plain form: nested tuples of texts and numbers.
 
-A leaf is ("int", n), ("float", x), ("bool", b), ("text", s), ("none",) or ("value", expression);
-anything else is ("list" | "tuple" | "array" | "dict", …).
+A leaf is ("int", n), ("float", x), ("bool", b), ("text", s) or ("none",); anything else is
+("list" | "tuple" | "array" | "dict", …). Where a number depends on noise or data, the leaf holds
+("value", expression) in its place; it is "numeric" where a run does not tell whether the number is
+an int or a float. So 0, 0.0, −0.0 and False are four outputs; Python's 0 and NumPy's are one.
 """
 
 import math
@@ -18,33 +20,66 @@ from dpverify.certifying.symbolic.symbols import Symbolic, Uniform, refuse
 def plain_output(value: Any) -> Any:  # noqa: C901, ANN401
     """The plain form of a returned value."""
     if isinstance(value, Symbolic):
-        return _symbolic(value)
+        return _symbolic(value, value.kind)
     if isinstance(value, (bool, np.bool_)):
         return ("bool", bool(value))
+    if isinstance(value, int) and type(value) is not int:
+        raise refuse(f"it returns a {type(value).__name__}, which is not understood")
     if isinstance(value, (int, np.integer)):
         return ("int", int(value))
     if isinstance(value, (float, np.floating)):
         return ("float", _float(float(value)))
     if value is None:
         return ("none",)
-    if isinstance(value, str):
+    if type(value) in {str, np.str_}:
         return ("text", str(value))
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return plain_output(value.item())
-    if isinstance(value, np.ndarray) and value.ndim > 1 and not value.size:
-        return ("array", ("text", f"of shape {value.shape}"))
     if isinstance(value, np.ndarray):
-        return ("array", *(plain_output(part) for part in value))
-    if isinstance(value, (list, tuple)):
-        return (
-            "list" if isinstance(value, list) else "tuple",
-            *(plain_output(part) for part in value),
-        )
-    if isinstance(value, dict):
+        return _array(value)
+    if type(value) in {list, tuple}:
+        return (type(value).__name__, *map(plain_output, value))
+    if type(value) is dict:
         keys = [(plain_output(key), plain_output(part)) for key, part in value.items()]
         return ("dict", *keys)  # their order can be seen
     what = "a uniform draw" if isinstance(value, Uniform) else f"a {type(value).__name__}"
     raise refuse(f"it returns {what}, which is not understood")
+
+
+def _array(value: Any) -> Any:  # noqa: ANN401
+    """Its numbers are all of one kind, as NumPy makes them."""
+    if type(value) is not np.ndarray:
+        raise refuse(f"it returns a {type(value).__name__}, which is not understood")
+    if not value.size:
+        usual = value.ndim == 1 and value.dtype in {np.dtype(float), np.dtype(object)}
+        return ("array",) if usual else ("array", ("text", f"{value.dtype} {value.shape}"))
+    leaves = [plain_output(x) for x in value.ravel()]
+    kinds = {leaf[0] for leaf in leaves}
+    if value.dtype == object and len(kinds) > 1:
+        if not kinds <= _NUMBERS:
+            raise refuse("it returns an array of numbers and other things")
+        kind = "float" if "float" in kinds else "numeric" if "numeric" in kinds else "int"
+        leaves = [(kind, Fraction(x) if isinstance(x, (bool, int)) else x) for _, x in leaves]
+    return _nested(iter(leaves), value.shape)
+
+
+def _nested(leaves: Iterator[Any], size: tuple[int, ...]) -> Any:  # noqa: ANN401
+    if not size:
+        return next(leaves)
+    return ("array", *(_nested(leaves, size[1:]) for _ in range(size[0])))
+
+
+_NUMBERS = {"int", "float", "bool", "numeric"}
+
+
+def is_number(output: Any) -> bool:  # noqa: ANN401
+    """Whether an output is a leaf with a number."""
+    return isinstance(output, tuple) and len(output) == 2 and output[0] in _NUMBERS
+
+
+def is_noisy_number(output: Any) -> bool:  # noqa: ANN401
+    """Whether an output is a leaf with an expression."""
+    return is_number(output) and isinstance(output[1], tuple)
 
 
 def shape(output: Any) -> Any:  # noqa: ANN401
@@ -77,7 +112,9 @@ def merged(output: Any) -> Any:  # noqa: ANN401
     """
     if not isinstance(output, tuple):
         return output
-    if output and output[0] in {"int", "float", "bool"}:
+    if is_number(output):
+        if isinstance(output[1], tuple):
+            return output[1]
         number = Fraction(0) if output[1] == "-0.0" else output[1]
         return ("number", number if isinstance(number, str) else _simplest(Fraction(number)))
     if output and output[0] == "dict":
@@ -94,7 +131,7 @@ def shown(output: Any) -> Any:  # noqa: ANN401
     kind, *parts = output
     if kind in {"int", "bool", "text"}:
         return parts[0]
-    if kind in {"float", "number"}:
+    if kind in {"float", "numeric", "number"}:
         number = parts[0]
         if isinstance(number, Fraction):
             return int(number) if number.denominator == 1 and kind == "number" else float(number)
@@ -109,13 +146,15 @@ def shown(output: Any) -> Any:  # noqa: ANN401
     return tuple(made) if kind == "tuple" else made
 
 
-def _symbolic(value: Symbolic) -> Any:  # noqa: ANN401
+def _symbolic(value: Symbolic, kind: str | None) -> Any:  # noqa: ANN401
     plain = value.constant.fraction()
     if not value.is_constant:
-        return ("value", value)
+        return (kind or "numeric", ("value", value))
     if plain is None:
         return ("float", f"exact {value.constant.key()}")
-    return ("float", Fraction(float(plain)))
+    if kind == "int" and plain.denominator == 1:
+        return ("int", plain.numerator)
+    return (kind or "numeric", Fraction(float(plain)))
 
 
 def _float(value: float) -> Any:  # noqa: ANN401

@@ -332,7 +332,8 @@ def item_values(schema: Schema) -> list[Any] | None:
 
 def symbolic(schema: Schema, length: int) -> Any:  # noqa: ANN401
     """The data as the mechanism takes it, with symbols x0, x1, … for its numbers."""
-    names = [Symbolic.symbol(f"x{i}") for i in range(len(slots(schema, length)))]
+    kinds = ["int" if slot.whole else "float" for slot in slots(schema, length)]
+    names = [Symbolic.symbol(f"x{i}", kind) for i, kind in enumerate(kinds)]
     if isinstance(schema, Answers):
         return names[0] if schema.dimension is None else _array(names)
     if not isinstance(schema, Records):

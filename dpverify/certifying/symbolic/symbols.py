@@ -19,18 +19,30 @@ PER_RECORD = "w"  # before the name of a symbol that is divided by the number of
 
 
 class Symbolic:
-    """Σ coefficient·symbol + constant. A comparison is a bool at once: the run decides which."""
+    """Σ coefficient·symbol + constant. A comparison is a bool at once: the run decides which.
 
-    __slots__ = ("coefficients", "constant")
+    `kind` is what the number is where the mechanism runs, "int" or "float"; None if unknown.
+    """
 
-    def __init__(self, coefficients: Mapping[str, Fraction], constant: ExactNumber = ZERO) -> None:
+    __slots__ = ("coefficients", "constant", "kind")
+
+    def __init__(
+        self,
+        coefficients: Mapping[str, Fraction],
+        constant: ExactNumber = ZERO,
+        kind: str | None = "float",
+    ) -> None:
         kept = sorted((name, c) for name, c in coefficients.items() if c)
         self.coefficients: Coefficients = tuple(kept)
-        self.constant = constant
+        self.constant, self.kind = constant, kind
 
     @staticmethod
-    def symbol(name: str) -> "Symbolic":
-        return Symbolic({name: Fraction(1)})
+    def symbol(name: str, kind: str | None = "float") -> "Symbolic":
+        return Symbolic({name: Fraction(1)}, kind=kind)
+
+    def typed(self, kind: str | None) -> "Symbolic":
+        """The same number as an int, as a float, or as either."""
+        return self if kind == self.kind else Symbolic(dict(self.coefficients), self.constant, kind)
 
     @property
     def is_constant(self) -> bool:
@@ -38,17 +50,18 @@ class Symbolic:
 
     def scaled(self, factor: ExactNumber) -> "Symbolic":
         if self.is_constant:
-            return Symbolic({}, self.constant * factor)
+            return Symbolic({}, self.constant * factor, self.kind)
         plain = factor.fraction()
         if plain is None:
             raise refuse("it multiplies data or noise by a number that is not rational")
-        return Symbolic({n: c * plain for n, c in self.coefficients}, self.constant * factor)
+        made = {n: c * plain for n, c in self.coefficients}
+        return Symbolic(made, self.constant * factor, self.kind)
 
     def plus(self, other: "Symbolic") -> "Symbolic":
         total = dict(self.coefficients)
         for name, c in other.coefficients:
             total[name] = total.get(name, Fraction()) + c
-        return Symbolic(total, self.constant + other.constant)
+        return Symbolic(total, self.constant + other.constant, common_kind(self.kind, other.kind))
 
     def per_record(self, factor: Fraction) -> "Symbolic":
         """Divided by the number of records: each symbol y becomes y per record, and 1 does."""
@@ -59,7 +72,8 @@ class Symbolic:
         return Symbolic(parts | {PER_RECORD: plain * factor})
 
     def without(self, name: str) -> "Symbolic":
-        return Symbolic({n: c for n, c in self.coefficients if n != name}, self.constant)
+        rest = {n: c for n, c in self.coefficients if n != name}
+        return Symbolic(rest, self.constant, self.kind)
 
     def key(self) -> tuple[Coefficients, ExactNumber]:
         return self.coefficients, self.constant
@@ -87,7 +101,7 @@ class Symbolic:
         return _lifted(self, other, lambda a, b: _quotient(b, a))
 
     def __neg__(self) -> "Symbolic":
-        return Symbolic({n: -c for n, c in self.coefficients}, -self.constant)
+        return Symbolic({n: -c for n, c in self.coefficients}, -self.constant, self.kind)
 
     def __pos__(self) -> "Symbolic":
         return self
@@ -97,8 +111,9 @@ class Symbolic:
 
     def __pow__(self, exponent: object) -> "Symbolic":
         if isinstance(exponent, (int, np.integer)) and self.is_constant:
-            return Symbolic({}, self.constant ** int(exponent))
-        if exponent == 1:
+            kind = self.kind if int(exponent) >= 0 else "float"
+            return Symbolic({}, self.constant ** int(exponent), kind)
+        if isinstance(exponent, (int, np.integer)) and exponent == 1:
             return self
         raise refuse("a power of data or noise is not linear")
 
@@ -159,28 +174,37 @@ class Symbolic:
     def rint(self) -> "Symbolic":
         plain = self.constant.fraction()
         if self.is_constant and plain is not None:
-            return Symbolic({}, ExactNumber.of(round(plain)))
+            return Symbolic({}, ExactNumber.of(round(plain)), self.kind)
         return self.whole()
 
     def trunc(self) -> "Symbolic":
         plain = self.constant.fraction()
         if self.is_constant and plain is not None:
-            return Symbolic({}, ExactNumber.of(int(plain)))
+            return Symbolic({}, ExactNumber.of(int(plain)), self.kind)
         return self.whole()
 
     def floor(self) -> "Symbolic":
         plain = self.constant.fraction()
         if self.is_constant and plain is not None:
-            return Symbolic({}, ExactNumber.of(plain.numerator // plain.denominator))
+            return Symbolic({}, ExactNumber.of(plain.numerator // plain.denominator), self.kind)
         return self.whole()
 
     def ceil(self) -> "Symbolic":
         return -(-self).floor()
 
-    __floor__, __ceil__, __trunc__ = floor, ceil, trunc
+    def __floor__(self) -> "Symbolic":
+        return self.floor().typed("int")
+
+    def __ceil__(self) -> "Symbolic":
+        return self.ceil().typed("int")
+
+    def __trunc__(self) -> "Symbolic":
+        return self.trunc().typed("int")
 
     def __round__(self, digits: int | None = None) -> "Symbolic":
-        return self.rint() if digits in {None, 0} else self._not_linear()
+        if digits not in {None, 0}:
+            self._not_linear()
+        return self.rint().typed("int" if digits is None else self.kind)
 
     def _not_linear(self, *_: object) -> Any:  # noqa: ANN401
         raise refuse("it divides with a remainder, rounds to digits or looks at bits")
@@ -297,13 +321,13 @@ def number(value: object) -> Symbolic | None:
     if isinstance(value, Symbolic):
         return value
     if isinstance(value, (bool, np.bool_)):
-        return Symbolic({}, ExactNumber.of(int(value)))
+        return Symbolic({}, ExactNumber.of(int(value)), "int")
     if isinstance(value, np.number):
         _check_wide(value.dtype)
     if isinstance(value, (int, np.integer)):
-        return Symbolic({}, ExactNumber.of(int(value)))
+        return Symbolic({}, ExactNumber.of(int(value)), "int")
     if isinstance(value, Fraction):
-        return Symbolic({}, ExactNumber.of(value))
+        return Symbolic({}, ExactNumber.of(value), None)
     if isinstance(value, ExactNumber):
         return Symbolic({}, value)
     if isinstance(value, (float, np.floating)):
@@ -339,9 +363,19 @@ def _lifted(own: Symbolic, other: object, action: Callable[[Symbolic, Symbolic],
     if read is None:
         return NotImplemented
     try:
-        return action(own, read)
+        made = action(own, read)
     except NotUnderstood as reason:  # it marks the run, should the program catch it
         raise refuse(reason.reason) from None
+    if not isinstance(made, Symbolic):
+        return made
+    return made.typed(common_kind(own.kind, read.kind, made.kind))
+
+
+def common_kind(*kinds: str | None) -> str | None:
+    """What a sum or a product of such numbers is."""
+    if "float" in kinds:
+        return "float"
+    return None if None in kinds else "int"
 
 
 def _infinite(value: float) -> bool | None:
@@ -350,7 +384,7 @@ def _infinite(value: float) -> bool | None:
 
 def _released(value: Symbolic) -> Symbolic:
     run = current.get()
-    return value if run is None else run.released(value)
+    return value if run is None else run.released(value).typed(value.kind)
 
 
 def _product(a: Symbolic, b: Symbolic) -> Symbolic:
@@ -363,7 +397,7 @@ def _product(a: Symbolic, b: Symbolic) -> Symbolic:
 
 def _quotient(a: Symbolic, b: Symbolic) -> Symbolic:
     if b.is_constant:
-        return a.scaled(b.constant.inverse())
+        return a.scaled(b.constant.inverse()).typed("float")
     run = current.get()
     (name, factor), *more = b.coefficients
     if run is None or name not in run.lengths or more or b.constant:
