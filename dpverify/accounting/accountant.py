@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from dpverify.accounting import deadline, record
+from dpverify.accounting.adaptive.batches import sharpened
 from dpverify.accounting.comparison import Comparison, Row
 from dpverify.accounting.growth import Growth
 from dpverify.accounting.parts import (
@@ -147,7 +148,7 @@ class Accountant:
         """The answer to a question; from the sums alone where many parts are all Gaussian."""
         squares = self._grown.squares if len(self.parts) >= _MANY else None
         if squares is None:
-            return _answer(self.parts, question)
+            return sharpened(self.parts, question, _answer(self.parts, question))
         least, most = map(GaussianPair, squares)
         found = question.of(most)
         if least == most or _reaches(least, question, found.lower):

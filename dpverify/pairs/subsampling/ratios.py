@@ -106,6 +106,20 @@ def from_cells(edges: Floats, left: Floats, right: Floats, error: float, end: En
     return Ratios(finite, masses, infinite, 10.0 * error, 6.0 * error)
 
 
+def envelope(nodes: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """The points of the largest convex function that is nowhere above these."""
+    kept: list[int] = []
+    for i in range(len(nodes)):
+        while len(kept) > 1:
+            a, b = kept[-2], kept[-1]
+            ahead = (values[i] - values[a]) * (nodes[b] - nodes[a])
+            if (values[b] - values[a]) * (nodes[i] - nodes[a]) < ahead:
+                break
+            kept.pop()
+        kept.append(i)
+    return nodes[kept], values[kept]
+
+
 def _joined(first: Ratios, second: Ratios, end: End, join: np.ufunc) -> Ratios:
     """The sum or product of two independent ratios, on a grid."""
     nodes = _grid(first, second, join)
