@@ -310,10 +310,11 @@ RENYI_MONOTONE = Theorem(
 ADAPTIVE_BATCHES = Theorem(
     name="adaptive-batches",
     statement=(
-        "Gaussian noise on batches of a fixed size, k steps that may each depend on all outputs so "
-        "far: their profile is at most V_k, V₀(x) = (1−x)₊ and V_j(x) the largest E_P[V_{j−1}(x·dQ/dP)] "
-        "over pairs of which mixtures dominate ((1−q)·N(u) + q·N(v), (1−q)·N(u) + q·N(w)) for all "
-        "triangles u, v, w with sides of at most the sensitivity; and it is attained."
+        "Gaussian noise on batches of a fixed size, in k steps that may each depend on all outputs "
+        "so far, has a profile of at most V_k, where V₀(x) = (1−x)₊ and V_j(x) is the largest "
+        "E_P[V_{j−1}(x·dQ/dP)] over pairs whose mixtures dominate ((1−q)·N(u) + q·N(v), (1−q)·N(u) "
+        "+ q·N(w)) for all triangles u, v, w with sides of at most the sensitivity; and of at "
+        "least V_k over some of these."
     ),
     source="derived here; adaptive domination: Zhu, Dong, Wang, AISTATS 2022, Thm 10",
     proof="proofs/adaptive_batches.py",

@@ -1,9 +1,9 @@
 """What steps on batches of a fixed size cost together: the best choice of a triangle at every step.
 
-One pair dominates every step (`WithoutReplacementPair`), but no run shows it twice: it takes what a
-removed record shows above loss 0, and what an added one shows below. So the product of such pairs is
-too much. Here the steps are a game over the running loss: from above among few pairs whose mixtures
-dominate all triangles, from below among three that occur.
+One pair dominates every step (`WithoutReplacementPair`), but no run shows it: it takes what a
+removed record shows above loss 0, and what an added one shows below. For one step that does not
+matter, for many it is too much. Here the steps are a game over the running loss: from above among
+few pairs whose mixtures dominate all triangles, from below among three that occur.
 """
 
 import math
@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from flint import arb
 
 from dpverify.accounting import deadline
 from dpverify.accounting.adaptive.cover import Triangles
@@ -23,26 +22,28 @@ from dpverify.accounting.numerical.composition import ASSUMES
 from dpverify.accounting.parts import Part, Parts
 from dpverify.accounting.rules import NUMERICAL, Question
 from dpverify.arrays import Floats
-from dpverify.balls import ball, float_above, float_below
+from dpverify.balls import ball, float_above
 from dpverify.guarantees import Bracket, End
-from dpverify.pairs.base import Pair
 from dpverify.pairs.bounds.between import BetweenPair
 from dpverify.pairs.gaussian import GaussianPair
-from dpverify.pairs.subsampling.ratios import envelope
+from dpverify.pairs.subsampling.bounded import RatioPair
+from dpverify.pairs.subsampling.ratios import envelope, mirrored
 from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 from dpverify.theorems import ADAPTIVE_BATCHES
 
 CHOSEN = (
-    "batches of a fixed size: the upper end is of the worst choice at every step, which may depend on "
-    "all outputs before it, the lower end of such a choice among three"
+    "batches of a fixed size: the upper end is of the worst choice at every step, which may depend "
+    "on all outputs before it, the lower end of such a choice among three"
 )
 _WORTH_IT = 0.01  # a bracket that is narrower than this share of its upper end is left alone
 _LEAST_SIZE, _LARGEST_SIZE = 0.05, 6.0  # of the shift, in units of the noise
 _LEAST_RATE, _LARGEST_RATE = 1e-6, 0.5
-_CELLS = 4.0  # steps of the lattice in a typical loss
+_CELLS = 4.0  # steps of the lattice in a typical loss, at least
+_STEPS = 1500.0  # and, where there is time, in the ε that is asked for
 _MOST_WORK = 6e7  # steps of the game times places on the board
 _BEYOND = 1e-4  # δ at the end of the board, over the one that is asked for
 _LEAKED = 1e-3  # of δ, in all steps together, so that rare large losses need not be told apart
+_BELOW = 12.0  # how far the board goes below 0, in units of what a tilt weighs down by e
 _LOG_MOMENT = 20.0  # up to which all steps together may be tilted
 _DOWN = 1.0 - 1e-12  # covers the rounding of rate and size
 
@@ -61,41 +62,50 @@ def no_games() -> Iterator[None]:
 
 def sharpened(parts: Parts, question: Question, found: Bracket) -> Bracket:
     """The bracket, narrowed where one part is made of batches of a fixed size and it is wide."""
-    index = None if _is_off.get() else _playable(parts)
-    if index is None or deadline.is_over() or not _is_wide(question, found):
+    game = None if _is_off.get() else Game.among(parts)
+    if game is None or deadline.is_over() or not _is_wide(question, found):
         return found
-    part = parts[index]
     try:
         target = _target(parts, question, found)
-        played = None if target is None else _played(part.seen, part.times, target)
+        pair = None if target is None else played(game.pair, game.times, target)
     except deadline.DeadlinePassed:
         return replace(found, assumes=(*found.assumes, deadline.OUT_OF_TIME))
-    if played is None:
+    if pair is None:
         return found
-    joined = Part(played, 1, part.label)
-    rest = parts[:index] + parts[index + 1 :]
-    sharp = question.of(played) if not rest else NUMERICAL.answer((joined, *rest), question)
+    together = (Part(pair, 1, "batches of a fixed size"), *game.others)
+    sharp = NUMERICAL.answer(together, question) if game.others else question.of(pair)
     if not isinstance(sharp, Bracket) or sharp.upper >= found.upper:
         return found
     assumes = tuple(dict.fromkeys((*ASSUMES, *sharp.assumes, CHOSEN)))
-    lower = min(max(sharp.lower, found.lower), sharp.upper)
+    # Who sees the other parts first is as well off as in any other order, since the largest of
+    # several means is no more than the mean of the largest; from below no order may be assumed.
+    lower = found.lower if game.others else min(max(sharp.lower, found.lower), sharp.upper)
     return Bracket(lower, sharp.upper, ADAPTIVE_BATCHES, assumes)
 
 
-def _playable(parts: Parts) -> int | None:
-    """Where the one part is that a game is known for."""
-    places = [i for i, part in enumerate(parts) if isinstance(part.seen, WithoutReplacementPair)]
-    if len(places) != 1 or any(part.pair is None for part in parts):
-        return None
-    (index,) = places
-    pair = parts[index].seen
-    if parts[index].times < 2 or not isinstance(pair, WithoutReplacementPair):
-        return None
-    if not isinstance(pair.base, GaussianPair):
-        return None
-    size = float(pair.shift.size)
-    within = _LEAST_SIZE <= size <= _LARGEST_SIZE and _LEAST_RATE <= pair.rate <= _LARGEST_RATE
-    return index if within else None
+@dataclass(frozen=True, slots=True)
+class Game:
+    """Steps that may each show any triangle, and the other parts of a composition."""
+
+    pair: WithoutReplacementPair
+    times: int
+    others: Parts
+
+    @classmethod
+    def among(cls, parts: Parts) -> "Game | None":
+        """The game in a composition that has one, of a size that can be played."""
+        games = [
+            cls(part.seen, part.times, parts[:place] + parts[place + 1 :])
+            for place, part in enumerate(parts)
+            if isinstance(part.seen, WithoutReplacementPair)
+        ]
+        if len(games) != 1 or any(part.pair is None for part in parts):
+            return None
+        (game,) = games
+        if game.times < 2 or not isinstance(game.pair.base, GaussianPair):
+            return None
+        within = _LEAST_SIZE <= float(game.pair.shift.size) <= _LARGEST_SIZE
+        return game if within and _LEAST_RATE <= game.pair.rate <= _LARGEST_RATE else None
 
 
 def _is_wide(question: Question, found: Bracket) -> bool:
@@ -124,109 +134,76 @@ def _target(parts: Parts, question: Question, found: Bracket) -> Target | None:
     if not (1e-200 < delta < 0.5 and 0.0 < epsilon < end < math.inf):
         return None
     # Few digits, so that questions that are alike share their games.
-    return Target(float(f"{epsilon:.1e}"), 10.0 ** math.floor(math.log10(delta)), math.ceil(8.0 * end) / 8.0)
+    return Target(
+        float(f"{epsilon:.1e}"), 10.0 ** math.floor(math.log10(delta)), float(f"{1.05 * end:.1e}")
+    )
 
 
 @lru_cache(maxsize=16)
-def _played(pair: WithoutReplacementPair, times: int, target: Target) -> BetweenPair | None:
+def played(pair: WithoutReplacementPair, times: int, target: Target) -> BetweenPair | None:
     """Bounds on the profile of the steps together; None if that would take too long."""
     size, rate = float_above(pair.shift.size), math.nextafter(float_above(ball(pair.rate)), 1.0)
-    leak = _LEAKED * target.delta / times
-    wide = Triangles(Lattice.reaching(1.0, 1.0), size, rate)
-    step = float(wide.half(1.0, 0.0)[0]) / _CELLS
-    lattice = _lattice(size, rate, step, leak)
-    triangles = Triangles(lattice, size, rate, leak)
-    worst = triangles.worst()
-    tilt = _tilt(worst.left, step * lattice.both, times, math.log(0.5 / target.delta) / target.epsilon)
-    board = Board(
-        step, -math.ceil(12.0 / (tilt * step)), math.ceil(target.end / step), tilt
-    )
-    if times * (board.last - board.first + 2 * lattice.last) > _MOST_WORK:
+    typical = float(Triangles(Lattice.reaching(1.0, 1.0), size, rate).half(1.0, 0.0)[0])
+    coarse = typical / _CELLS
+    for step in (min(coarse, target.epsilon / _STEPS), coarse):
+        triangles = _triangles(size, rate, step, _LEAKED * target.delta / times)
+        board = _board(triangles, times, target)
+        places = board.last - board.first + 2 * triangles.lattice.last
+        if times * places <= _MOST_WORK:
+            break
+    else:
         return None
-    below = Triangles(lattice, size * _DOWN, rate * _DOWN)
+    below = Triangles(triangles.lattice, size * _DOWN, rate * _DOWN)
     upper = board.play(triangles.cover(), times, End.UPPER)
     lower = board.play(below.attained(), times, End.LOWER)
     return BetweenPair(
-        Played.of(step, upper, End.UPPER), Played.of(step, lower, End.LOWER), theorem=ADAPTIVE_BATCHES
+        _pair(step, upper, End.UPPER), _pair(step, lower, End.LOWER), theorem=ADAPTIVE_BATCHES
     )
 
 
-def _lattice(size: float, rate: float, step: float, leak: float) -> Lattice:
-    """Losses up to where the worst pair has a profile of `leak`."""
+def _triangles(size: float, rate: float, step: float, leak: float) -> Triangles:
+    """All triangles, on losses up to where the worst pair has a profile of `leak`."""
     most = math.log1p(rate * math.exp(min(size * (size / 2.0 + 12.0), 600.0)))
     whole = Lattice.reaching(step, most)
     profile = Triangles(whole, size, rate).half(1.0, 0.0)
-    beyond = int(np.searchsorted(-profile, -leak)) + 1
-    return Lattice(step, whole.offsets[: max(beyond, 2)])
+    count = int(np.searchsorted(-profile, -leak)) + 1
+    return Triangles(Lattice(step, whole.offsets[: max(count, 2)]), size, rate, leak)
 
 
-def _tilt(masses: Floats, losses: Floats, times: int, wanted: float) -> float:
-    """At most what is wanted, and so little that moments of all steps together stay moderate."""
-    low, high = 0.0, wanted
-    for _ in range(60):
-        middle = (low + high) / 2.0 if low > 0.0 or high < wanted else high
-        with np.errstate(over="ignore"):
-            moment = float((masses * np.exp(middle * losses)).sum())
-        if times * math.log(max(moment, 1.0)) <= _LOG_MOMENT:
-            low = middle
-            if low == wanted:
-                break
-        else:
-            high = middle
-    return max(low, 1e-3 * wanted)
+def _board(triangles: Triangles, times: int, target: Target) -> Board:
+    """Losses around those that matter, tilted so that V is about level between 0 and ε.
 
-
-@dataclass(frozen=True, eq=False)
-class Played(Pair):
-    """A profile that is known at multiples of `step`: by its chords, constant beyond the last.
-
-    It equals its own exchange, as the steps do.
+    The tilt is so small that the moments of all steps together stay moderate.
     """
+    lattice, wanted = triangles.lattice, math.log(0.5 / target.delta) / target.epsilon
+    masses, losses = triangles.worst().left, lattice.step * lattice.both
+    tilt = wanted
+    with np.errstate(over="ignore"):
+        while times * math.log(float(masses @ np.exp(tilt * losses))) > _LOG_MOMENT:
+            tilt *= 0.9
+    first = -math.ceil(_BELOW / (tilt * lattice.step))
+    return Board(lattice.step, first, math.ceil(target.end / lattice.step), tilt)
 
-    step: float
-    values: Floats
-    is_upper: bool
 
-    @classmethod
-    def of(cls, step: float, values: Floats, end: End) -> "Played":
-        """The pair that joins values from ε = 0 on, bounded towards `end`.
+def _pair(step: float, values: Floats, end: End) -> RatioPair:
+    """The pair that is its own exchange, from its profile at multiples of `step` from 0 on.
 
-        Profiles are convex in x = e^ε, so that the envelope of an upper bound is one. With its mirror
-        image it is convex at x = 1 too if its slope there is at least (δ(0) − 1)/2.
+    From above: with its mirror image the profile is convex at x = 1 too if its slope there is at
+    least (δ(0) − 1)/2.
 
-        A lower bound holds at the nodes alone. Since profiles fall, its value at the next node holds
-        all the way from one node to the next. Then the slope is steeper by e^step; some of a pair that
-        tells nothing makes up for that.
-        """
-        x = np.exp(step * np.arange(len(values)))
-        if end is End.UPPER:
-            joined = np.interp(x, *envelope(x, values))
-            least = joined[0] + (x - 1.0) * (joined[0] - 1.0) / 2.0
-            return cls(step, np.maximum(joined, least) * (1.0 + 1e-12), is_upper=True)
-        shifted = np.append(values[1:], 0.0) * (1.0 - 2.0 * min(step, 0.5))
-        return cls(step, np.interp(x, *envelope(x, shifted)) * (1.0 - 1e-12), is_upper=False)
-
-    @property
-    def reversed(self) -> "Played":
-        return self
-
-    @property
-    def singular_mass(self) -> float:
-        return float(self.values[-1]) if self.is_upper else 0.0
-
-    @property
-    def max_loss(self) -> float:
-        return self.step * (len(self.values) - 1)
-
-    def profile_ball(self, epsilon: arb) -> arb:
-        return self._at(float_below(epsilon), epsilon).union(self._at(float_above(epsilon), epsilon))
-
-    def _at(self, near: float, epsilon: arb) -> arb:
-        """On the chord of the cell that holds `near`, at ε as far as it lies in that cell."""
-        last = len(self.values) - 1
-        cell = min(max(math.floor(near / self.step), 0), last)
-        if cell == last:
-            return arb(self.values[last])
-        start, stop = (ball(self.step) * (cell + i) for i in (0, 1))
-        share = (epsilon.max(start).min(stop) - start).expm1() / (stop - start).expm1()
-        return arb(self.values[cell]) * (1 - share) + arb(self.values[cell + 1]) * share
+    From below: values hold at the nodes alone. Since profiles fall, the one at the next node holds
+    all the way from one node to the next. Then slopes are steeper by e^step, and some of a pair
+    that tells nothing makes up for that.
+    """
+    x = np.exp(step * np.arange(len(values)))
+    if end is End.UPPER:
+        values = np.maximum(values, values[0] + (x - 1.0) * (values[0] - 1.0) / 2.0)
+    else:
+        values = np.append(values[1:], 0.0) * (1.0 - 2.0 * min(step, 0.5))
+    found = mirrored(x, values)
+    # Whatever rounding did to masses, it is their own profile that has to be on the safe side.
+    asked = np.interp(x, *envelope(x, values))
+    reached, counts = found.profile(x), asked > 0.0
+    off = asked[counts] / reached[counts] if end is End.UPPER else reached[counts] / asked[counts]
+    excess = max(float(off.max()) - 1.0, 0.0) + 1e-12
+    return RatioPair(replace(found, mass_error=max(found.mass_error, 2.0 * excess)))

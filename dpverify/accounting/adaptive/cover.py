@@ -1,11 +1,11 @@
 """Few pairs that stand for all triangles: every triangle is dominated by a mixture of them.
 
-On the square of (A, B) the worst profile over a box [A₁, A₂] × [B₁, B₂] is that of (A₂, B₁) at ratios from
-1 on and that of (A₁, B₂) below, as the former rises in A and falls in B and the latter the other way
-round; where such a corner is no triangle, √A + √B < Δ, the nearest one inside is. So each box has one
-pair that dominates it, and a linear program finds a mixture of the `choices` that dominates this,
-with as little as possible of the `worst` pair, which dominates everything. Boxes that need most of it
-are halved. What the last ones need is mixed into all choices: then these suffice.
+On the square of (A, B) the worst profile over a box [A₁, A₂] × [B₁, B₂] is that of (A₂, B₁) at
+ratios from 1 on and that of (A₁, B₂) below, as the former rises in A and falls in B and the latter
+the other way round; where such a corner is no triangle, √A + √B < Δ, the nearest one inside is. So
+each box has one pair that dominates it, and a linear program finds a mixture of the choices that
+dominates this, with as little as possible of the worst pair, which dominates everything. Boxes that
+need most of it are halved. What the last ones need is mixed into all choices: then these suffice.
 
 By symmetry only boxes with A ≥ B somewhere are looked at: the choices come in exchanged twos.
 """
@@ -22,7 +22,7 @@ from scipy.optimize import linprog
 from dpverify.accounting import deadline
 from dpverify.accounting.adaptive.lattice import Lattice, LatticePair, from_profile
 from dpverify.accounting.adaptive.triangles import Triangle
-from dpverify.arrays import Floats
+from dpverify.arrays import Floats, Ints
 from dpverify.guarantees import End
 from dpverify.pairs.subsampling.ratios import envelope
 
@@ -34,6 +34,8 @@ _MORE_ROOM = 0.02  # and the worst pair, above what splitting masses of triangle
 _CERTAIN = 1e-10  # by which boxes are raised, and mixtures lowered, when they are compared
 _ENOUGH = 0.02  # of the worst pair
 _BOXES = 160
+_EVERY = 3  # of the places, one of so many is looked at first
+_CLOSE = 0.002  # shares that differ by less are as good as the same
 _LEAST = 1e-30  # profiles below are not told apart
 
 Box: TypeAlias = tuple[float, float, float, float]
@@ -78,7 +80,9 @@ class Triangles:
 
     def attained(self) -> tuple[LatticePair, ...]:
         """Pairs that removed, added and equilateral triangles dominate."""
-        halves = {corner: self._lower_half(*corner) for corner in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))}
+        halves = {
+            corner: self._lower_half(*corner) for corner in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
+        }
         return tuple(
             from_profile(self.lattice, halves[a, b], halves[b, a], End.LOWER) for a, b in halves
         )
@@ -87,7 +91,8 @@ class Triangles:
         """Points at the lattice's ratios whose chords lie below the profile: from lines below it.
 
         Of a cell's line only the ends count: points that are below the lines of both of their cells
-        have chords below them. A line that falls below 0 within its cell is replaced by a flatter one.
+        have chords below them. A line that falls below 0 within its cell is replaced by a flatter
+        one.
         """
         ratios = self.lattice.ratios
         triangle = Triangle(first, second, self.size)
@@ -108,7 +113,11 @@ class Triangles:
         """Choices by mixtures of which every triangle is dominated."""
         points = [(1.0, 1.0), *((1.0, b) for b in EDGE), *((b, 1.0) for b in EDGE)]
         choices = [self.choice((a, a, b, b)) for a, b in points]
-        worst = self.worst()
+        # The worst pair dominates the choices too, so that more of it never hurts.
+        tops = [self.worst(), *choices]
+        calls = np.max([pair.calls for pair in tops], axis=0)
+        puts = np.max([pair.puts for pair in tops], axis=0)
+        worst = from_profile(self.lattice, calls, puts, End.UPPER)
         share = self._share(choices, worst)
         return tuple(pair.mixed(worst, share) for pair in choices)
 
@@ -148,24 +157,31 @@ def _is_empty(box: Box) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mixer:
-    """Profiles of the choices and of the worst pair, in units of the latter, where it counts."""
+    """Profiles of the choices and of the worst pair, and the places where these are told apart."""
 
     profiles: Floats  # a row for each choice
     worst: Floats
-    kept: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
+    kept: Ints
 
     @classmethod
     def of(cls, choices: Sequence[LatticePair], worst: LatticePair) -> "Mixer":
         joined = [np.concatenate([pair.calls, pair.puts]) for pair in choices]
         bound = np.concatenate([worst.calls, worst.puts])
-        return cls(np.stack(joined), bound, bound > _LEAST)
+        return cls(np.stack(joined), bound, np.flatnonzero(bound > _LEAST))
 
     def share(self, calls: Floats, puts: Floats) -> float:
-        """The least share of the worst pair with which some mixture dominates these profiles."""
+        """A share of the worst pair, about the least, with which some mixture dominates these.
+
+        Few places are looked at first, and all of them if that turns out to have been too few.
+        """
         wanted = np.concatenate([calls, puts]) * (1.0 + _CERTAIN)
-        kept, unit = self.kept, self.worst[self.kept]
+        hoped, found = self._solved(wanted, self.kept[::_EVERY])
+        return found if found <= hoped + _CLOSE else min(found, self._solved(wanted, self.kept)[1])
+
+    def _solved(self, wanted: Floats, kept: Ints) -> tuple[float, float]:
+        """The least share at some places, and what its mixture needs at all of them."""
+        unit, count = self.worst[kept], len(self.profiles)
         scaled = self.profiles[:, kept] / unit
-        count = len(scaled)
         found = linprog(
             np.append(np.zeros(count), 1.0),
             A_ub=-np.append(scaled, np.ones((1, len(unit))), axis=0).T,
@@ -175,16 +191,14 @@ class Mixer:
             bounds=(0.0, 1.0),
             method="highs",
         )
-        if not found.success:
-            return 1.0
-        # Whatever was found, it is judged by its own profile.
-        weights = np.maximum(found.x[:count], 0.0)
+        weights = np.maximum(found.x[:count], 0.0) if found.success else np.zeros(count)
         if not weights.sum() > 0.0:
-            return 1.0
-        weights /= weights.sum()
-        mixture = (weights @ self.profiles) * (1.0 - _CERTAIN)
+            return 1.0, 1.0
+        # Whatever was found, it is judged by its own profile.
+        mixture = (weights / weights.sum() @ self.profiles) * (1.0 - _CERTAIN)
         lacking, room = wanted - mixture, self.worst * (1.0 - _CERTAIN) - mixture
         short = lacking > 0.0
         if (lacking[short] >= room[short]).any():
-            return 1.0
-        return float((lacking[short] / room[short]).max(initial=0.0)) * (1.0 + _CERTAIN)
+            return float(found.x[count]), 1.0
+        need = float((lacking[short] / room[short]).max(initial=0.0)) * (1.0 + _CERTAIN)
+        return float(found.x[count]), need

@@ -1,15 +1,15 @@
 """Pairs whose losses lie on a lattice, and games in which each step may be any one of several.
 
-A game of k steps: before each step the player chooses a pair, knowing all outcomes so far. With V₀(x)
-= (1 − x)₊ and x = e^s, the best profile after j steps is
+A game of k steps: before each step the player chooses a pair, knowing all outcomes so far. With
+V₀(x) = (1 − x)₊ and x = e^s, the best profile after j steps is
 
     V_j(s) = the largest Σᵢ pᵢ·V_{j−1}(s − lᵢ) over the pairs, pᵢ the mass under P of the loss lᵢ,
 
 for a running loss may be taken off the threshold. Where all losses are multiples of one step, V is
-needed on that lattice alone, and no interpolation enters. All terms are positive, so rounding is
-relative; what lies beyond the lattice is bounded by V falling, and by its slope in x, which is at
-least −1. Players who choose among more pairs do no better if each is dominated by a mixture of these:
-E[V] is linear in the mixture, so that one of its members is at least as good.
+needed on that lattice alone, and no interpolation enters. All terms are positive; what lies beyond
+the board is bounded by V falling, and by its slope in x, which is at least −1. Players who choose
+among more pairs do no better if each is dominated by a mixture of these: V is convex in x, and E[V]
+linear in the mixture, so that one of its members is at least as good.
 """
 
 import math
@@ -117,7 +117,7 @@ def from_profile(lattice: Lattice, calls: Floats, puts: Floats, end: End) -> Lat
 
     Both start with the total variation distance; where they do not, the side that errs is scaled.
     """
-    sides = [_masses(lattice.ratios, values) for values in (calls, puts)]
+    sides = [_masses(lattice.ratios, values, end) for values in (calls, puts)]
     at_one = [float(_calls(lattice.ratios, *side)[0]) for side in sides]
     wanted = max(at_one) if end is End.UPPER else min(at_one)
     (above, infinite), (below, absent) = (
@@ -127,20 +127,28 @@ def from_profile(lattice: Lattice, calls: Floats, puts: Floats, end: End) -> Lat
     return LatticePair(lattice, above, below, infinite, absent)
 
 
-def _masses(ratios: Floats, values: Floats) -> tuple[Floats, float]:
-    """What the slope of a falling convex function rises by at each ratio, and its limit."""
+def _masses(ratios: Floats, values: Floats, end: End) -> tuple[Floats, float]:
+    """What the slope of a falling convex function rises by at each ratio, and its limit.
+
+    Whatever rounding did, the profile of these masses is on the safe side of the values.
+    """
     slopes = np.append(np.diff(values) / np.diff(ratios), 0.0)
-    masses = np.zeros(len(ratios))
+    masses, rest = np.zeros(len(ratios)), float(values[-1])
     masses[1:] = np.maximum(np.diff(slopes), 0.0)
-    return masses, float(values[-1])
+    counts = values > 0.0
+    if not counts.any():
+        return masses, rest
+    off = values[counts] / _calls(ratios, masses, rest)[counts]
+    factor = max(float(off.max()), 1.0) if end is End.UPPER else min(float(off.min()), 1.0)
+    return masses * factor, rest * factor
 
 
 @dataclass(frozen=True, slots=True)
 class Board:
     """The running losses that a game is played on: from `first` ≤ 0 to `last` steps of a lattice.
 
-    V is kept as V(s)·e^(tilt·s), so that values that differ by orders of magnitude survive a Fourier
-    transform, whose error is relative to the largest.
+    V is kept as V(s)·e^(tilt·s), so that values that differ by orders of magnitude survive a
+    Fourier transform, whose error is relative to the largest.
     """
 
     step: float
@@ -184,9 +192,9 @@ class Board:
     ) -> tuple[NDArray[np.complex128], float]:
         """Transforms of tilted masses; the ℓ2 error of what they give, over the norm of the input.
 
-        A transform of length n is taken to be off as `accounting.numerical.convolution` has it: that
-        of the masses by at most t·√n times their norm at every frequency, that of V and the one back
-        by t times the norm of what they transform.
+        A transform of length n is taken to be off as `accounting.numerical.convolution` has it:
+        that of the masses by at most t·√n times their norm at every frequency, that of V and the
+        one back by t times the norm of what they transform.
         """
         masses = np.zeros((len(pairs), length))
         offsets = pairs[0].lattice.both

@@ -20,9 +20,9 @@ for the profile at x ≥ 1, whose F″ sits where R ≥ S, it rises in A and fal
 other way round. [proofs/adaptive_batches.py]
 
 Put the first axis along v−w. Then X = G·e^(αz − α²/2), Y = G·e^(βz − β²/2) with α ≥ 0 ≥ β, α−β = Δ,
-and G = e^(ηt − η²/2) of an independent t, α² + η² = A. Given G = g the profile is a normal tail at the
-one z where R = x·S, and it is convex in g: splitting the masses of G between nodes around their mean
-bounds it from above, and any event bounds it from below.
+and G = e^(ηt − η²/2) of an independent t, α² + η² = A. Given G = g the profile is made of normal
+tails at the one z where R = x·S, and it is convex in g: splitting the masses of G between nodes
+around their mean bounds it from above, and any event bounds it from below.
 """
 
 import math
@@ -40,7 +40,9 @@ ROUNDING = 1e-12
 _SPACING = 0.05  # of ln G at most
 _SHARE = 0.2  # of its standard deviation at most
 _SPREADS = 8.0  # standard deviations of ln G that the nodes cover
-_NEWTON = 7
+_MOST_STEPS = 60  # of Newton; five or six are usual
+_FAR = 60.0  # standard deviations, beyond which there is nothing
+_CLOSE = 1e-8  # a cut that is off by so much costs its square, relative
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Triangle:
 
     @property
     def across(self) -> float:
-        """η, the part of v−u across; rounded up by more than what a rounded α costs."""
+        """η, the part of v−u across; what it is off counts as its square, where it enters."""
         share = (1.0 + self.first - self.second) / 2.0
         square = self.first - share * share
         return self.size * math.sqrt(square) if square > 0.0 else 0.0
@@ -143,9 +145,12 @@ def _crossing(alpha: float, beta: float, x: Floats, strike: Floats) -> Floats:
             return (np.log(rest) + beta * beta / 2.0) / beta
         start = (np.log(x) + (alpha * alpha - beta * beta) / 2.0) / (alpha - beta)
         z = np.maximum(start, (np.log(strike) + alpha * alpha / 2.0) / alpha)
-        for _ in range(_NEWTON):
+        for _ in range(_MOST_STEPS):
             moving = x * np.exp(beta * z - beta * beta / 2.0)
             total = strike + moving
-            step = alpha * z - alpha * alpha / 2.0 - np.log(total)
-            z = z - step / (alpha - beta * moving / total)
-    return z
+            gap = alpha * z - alpha * alpha / 2.0 - np.log(total)
+            step = gap / (alpha - beta * moving / total)
+            z = z - step
+            if ((np.abs(step) <= _CLOSE) | (z > _FAR)).all():
+                return z
+    raise ArithmeticError(f"alpha={alpha!r}, beta={beta!r}: the cut was not found")
