@@ -66,8 +66,8 @@ def sharpened(parts: Parts, question: Question, found: Bracket) -> Bracket:
     if game is None or deadline.is_over() or not _is_wide(question, found):
         return found
     try:
-        target = _target(parts, question, found)
-        pair = None if target is None else played(game.pair, game.times, target)
+        aim = _aim(parts, question, found)
+        pair = None if aim is None else played(game.pair, game.times, aim)
     except deadline.DeadlinePassed:
         return replace(found, assumes=(*found.assumes, deadline.OUT_OF_TIME))
     if pair is None:
@@ -116,7 +116,7 @@ def _is_wide(question: Question, found: Bracket) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class Aim:
     """About where the profile is asked for, and an ε at which it is far below."""
 
     epsilon: float
@@ -124,7 +124,7 @@ class Target:
     end: float
 
 
-def _target(parts: Parts, question: Question, found: Bracket) -> Target | None:
+def _aim(parts: Parts, question: Question, found: Bracket) -> Aim | None:
     if question.unknown == "epsilon":
         epsilon, delta = found.upper, question.at
     else:
@@ -134,20 +134,20 @@ def _target(parts: Parts, question: Question, found: Bracket) -> Target | None:
     if not (1e-200 < delta < 0.5 and 0.0 < epsilon < end < math.inf):
         return None
     # Few digits, so that questions that are alike share their games.
-    return Target(
+    return Aim(
         float(f"{epsilon:.1e}"), 10.0 ** math.floor(math.log10(delta)), float(f"{1.05 * end:.1e}")
     )
 
 
 @lru_cache(maxsize=16)
-def played(pair: WithoutReplacementPair, times: int, target: Target) -> BetweenPair | None:
+def played(pair: WithoutReplacementPair, times: int, aim: Aim) -> BetweenPair | None:
     """Bounds on the profile of the steps together; None if that would take too long."""
     size, rate = float_above(pair.shift.size), math.nextafter(float_above(ball(pair.rate)), 1.0)
     typical = float(Triangles(Lattice.reaching(1.0, 1.0), size, rate).half(1.0, 0.0)[0])
     coarse = typical / _CELLS
-    for step in (min(coarse, target.epsilon / _STEPS), coarse):
-        triangles = _triangles(size, rate, step, _LEAKED * target.delta / times)
-        board = _board(triangles, times, target)
+    for step in (min(coarse, aim.epsilon / _STEPS), coarse):
+        triangles = _triangles(size, rate, step, _LEAKED * aim.delta / times)
+        board = _board(triangles, times, aim)
         places = board.last - board.first + 2 * triangles.lattice.last
         if times * places <= _MOST_WORK:
             break
@@ -170,19 +170,19 @@ def _triangles(size: float, rate: float, step: float, leak: float) -> Triangles:
     return Triangles(Lattice(step, whole.offsets[: max(count, 2)]), size, rate, leak)
 
 
-def _board(triangles: Triangles, times: int, target: Target) -> Board:
+def _board(triangles: Triangles, times: int, aim: Aim) -> Board:
     """Losses around those that matter, tilted so that V is about level between 0 and ε.
 
     The tilt is so small that the moments of all steps together stay moderate.
     """
-    lattice, wanted = triangles.lattice, math.log(0.5 / target.delta) / target.epsilon
+    lattice, wanted = triangles.lattice, math.log(0.5 / aim.delta) / aim.epsilon
     masses, losses = triangles.worst().left, lattice.step * lattice.both
     tilt = wanted
     with np.errstate(over="ignore"):
         while times * math.log(float(masses @ np.exp(tilt * losses))) > _LOG_MOMENT:
             tilt *= 0.9
     first = -math.ceil(_BELOW / (tilt * lattice.step))
-    return Board(lattice.step, first, math.ceil(target.end / lattice.step), tilt)
+    return Board(lattice.step, first, math.ceil(aim.end / lattice.step), tilt)
 
 
 def _pair(step: float, values: Floats, end: End) -> RatioPair:

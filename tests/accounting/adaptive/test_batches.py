@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 import dpverify as dpv
-from dpverify.accounting.adaptive.batches import Target, no_games, played
+from dpverify.accounting.adaptive.batches import Aim, no_games, played
 from dpverify.accounting.adaptive.triangles import Triangle
 from dpverify.arrays import Floats
 from dpverify.guarantees import End
@@ -88,7 +88,7 @@ def test_profiles_rise_and_fall_along_the_surface() -> None:
 
 
 def test_one_step_is_the_known_profile() -> None:
-    found = played(pair(1.25, 0.1), 1, Target(1.0, 1e-3, 3.0))
+    found = played(pair(1.25, 0.1), 1, Aim(1.0, 1e-3, 3.0))
     assert found is not None
     for epsilon in (0.0, 0.1, 0.7, 1.5):
         truth = float(one_step(np.array([math.exp(epsilon)]), 1.25, 0.1)[0])
@@ -100,7 +100,7 @@ def test_one_step_is_the_known_profile() -> None:
 def test_two_steps_are_bounded_over_random_triangles() -> None:
     """V₂ is the largest E[V₁(x·S/R)] over triangles, V₁ known, by quadrature in the plane."""
     size, rate = 1.25, 0.1
-    found = played(pair(size, rate), 2, Target(1.0, 1e-3, 3.0))
+    found = played(pair(size, rate), 2, Aim(1.0, 1e-3, 3.0))
     assert found is not None
     rng = np.random.default_rng(3)
     corners = [(1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (1.0, 0.5)]
