@@ -87,6 +87,7 @@ def test_profiles_rise_and_fall_along_the_surface() -> None:
 # Games
 
 
+@pytest.mark.slow
 def test_one_step_is_the_known_profile() -> None:
     found = played(pair(1.25, 0.1), 1, Aim(1.0, 1e-3, 3.0))
     assert found is not None
@@ -132,6 +133,7 @@ def test_a_choice_among_many_is_worth_more_than_one() -> None:
     assert alone.epsilon(delta=1e-4).upper < found.lower
 
 
+@pytest.mark.slow
 def test_delta_is_narrowed_as_well() -> None:
     spent = dpv.Accountant(relation=REPLACE).compose(BATCH, times=30)
     with no_games():
@@ -141,6 +143,7 @@ def test_delta_is_narrowed_as_well() -> None:
     assert found.width < 0.3 * before.width
 
 
+@pytest.mark.slow
 def test_other_parts_are_composed_with_the_game() -> None:
     spent = dpv.Accountant(relation=REPLACE).compose(BATCH, times=30)
     more = spent.compose(dpv.Gaussian(sigma=4.0))
