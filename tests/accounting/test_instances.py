@@ -54,9 +54,10 @@ def cut_down(values: Sequence[float], x: float, added: int) -> float:
     def law(records: Sequence[float]) -> Floats:
         nobody = 0.5 ** len(records)
         each = (1.0 - nobody) / max(len(records), 1)  # all are alike
-        return nobody * norm.pdf(z) + sum(
-            (each * norm.pdf(z - r) for r in records), np.zeros(len(z))
-        )
+        found: Floats = nobody * norm.pdf(z)
+        for record in records:
+            found = found + each * norm.pdf(z - record)
+        return found
 
     with_them, without = law([*values, *[1.0] * added]), law(values)
     over = (np.maximum(a - x * b, 0.0).sum() for a, b in permutations((with_them, without)))
@@ -96,8 +97,8 @@ def test_allocation_either_way_holds_its_instances() -> None:
         """ln(P/Q) of draws from P, or ln(Q/P) of draws from Q."""
         where = chosen[rng.integers(len(chosen), size=draws)] if present else 0.0
         outcomes = rng.normal(size=(draws, 8)) + where
-        ratio = np.exp(outcomes @ chosen.T - 2.0).mean(axis=1)
-        return np.log(ratio) if present else -np.log(ratio)
+        loss: Floats = np.log(np.exp(outcomes @ chosen.T - 2.0).mean(axis=1))
+        return loss if present else -loss
 
     most = 0.0
     for ways in range(4):

@@ -153,9 +153,12 @@ def played(pair: WithoutReplacementPair, times: int, aim: Aim) -> BetweenPair | 
             break
     else:
         return None
-    below = Triangles(triangles.lattice, size * _DOWN, rate * _DOWN)
-    upper = board.play(triangles.cover(), times, End.UPPER)
-    lower = board.play(below.attained(), times, End.LOWER)
+    choices = triangles.cover()
+    instances = Triangles(triangles.lattice, size * _DOWN, rate * _DOWN).attained()
+    if min(float(pair.left.min()) for pair in (*choices, *instances)) < 0.0:
+        return None  # so coarse a lattice leaves nothing at loss 0
+    upper = board.play(choices, times, End.UPPER)
+    lower = board.play(instances, times, End.LOWER)
     return BetweenPair(
         _pair(step, upper, End.UPPER), _pair(step, lower, End.LOWER), theorem=ADAPTIVE_BATCHES
     )
@@ -188,21 +191,22 @@ def _board(triangles: Triangles, times: int, aim: Aim) -> Board:
 def _pair(step: float, values: Floats, end: End) -> RatioPair:
     """The pair that is its own exchange, from its profile at multiples of `step` from 0 on.
 
-    From above: with its mirror image the profile is convex at x = 1 too if its slope there is at
-    least (δ(0) − 1)/2.
+    With its mirror image a profile f is convex at x = 1 if 2f′(1) ≥ f(1) − 1. An upper bound that
+    is not is raised to a line there; a lower one is mixed with a pair that tells nothing.
 
-    From below: values hold at the nodes alone. Since profiles fall, the one at the next node holds
-    all the way from one node to the next. Then slopes are steeper by e^step, and some of a pair
-    that tells nothing makes up for that.
+    A lower bound holds at the nodes alone. Since profiles fall, the value at the next node holds
+    all the way from one node to the next.
     """
     x = np.exp(step * np.arange(len(values)))
     if end is End.UPPER:
         values = np.maximum(values, values[0] + (x - 1.0) * (values[0] - 1.0) / 2.0)
+        asked = np.interp(x, *envelope(x, values))
     else:
-        values = np.append(values[1:], 0.0) * (1.0 - 2.0 * min(step, 0.5))
-    found = mirrored(x, values)
+        asked = np.interp(x, *envelope(x, np.append(values[1:], 0.0)))
+        slope = (asked[1] - asked[0]) / (x[1] - x[0])
+        asked *= min(1.0, 1.0 / (asked[0] - 2.0 * slope)) * (1.0 - 1e-9)
+    found = mirrored(x, asked)
     # Whatever rounding did to masses, it is their own profile that has to be on the safe side.
-    asked = np.interp(x, *envelope(x, values))
     reached, counts = found.profile(x), asked > 0.0
     off = asked[counts] / reached[counts] if end is End.UPPER else reached[counts] / asked[counts]
     excess = max(float(off.max()) - 1.0, 0.0) + 1e-12

@@ -191,14 +191,16 @@ class Mixer:
             bounds=(0.0, 1.0),
             method="highs",
         )
-        weights = np.maximum(found.x[:count], 0.0) if found.success else np.zeros(count)
-        if not weights.sum() > 0.0:
+        if not found.success or found.x is None:
             return 1.0, 1.0
+        hoped, weights = float(found.x[count]), np.maximum(found.x[:count], 0.0)
+        if not weights.sum() > 0.0:
+            return hoped, 1.0
         # Whatever was found, it is judged by its own profile.
         mixture = (weights / weights.sum() @ self.profiles) * (1.0 - _CERTAIN)
         lacking, room = wanted - mixture, self.worst * (1.0 - _CERTAIN) - mixture
         short = lacking > 0.0
         if (lacking[short] >= room[short]).any():
-            return float(found.x[count]), 1.0
+            return hoped, 1.0
         need = float((lacking[short] / room[short]).max(initial=0.0)) * (1.0 + _CERTAIN)
-        return float(found.x[count]), need
+        return hoped, need

@@ -28,7 +28,7 @@ from dpverify.pairs.ramps import UNIT
 
 _DENSE = 60  # nodes next to 0 that are all kept
 _GROWTH = 0.035  # of the gaps between nodes further out
-_ROUNDING = 1e-13  # of one step, beyond that of the transform
+_ROUNDING = 1e-12  # of one step, beyond that of the transform
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +53,8 @@ class Lattice:
     @property
     def ratios(self) -> Floats:
         """e^l of the losses from 0 on."""
-        return np.exp(self.step * self.offsets)
+        found: Floats = np.exp(self.step * self.offsets)
+        return found
 
     @property
     def both(self) -> Ints:
@@ -185,7 +186,8 @@ class Board:
             else:
                 values = (seen.max(axis=0) - wrong) / tilts[inside] * (1.0 - _ROUNDING)
             values = np.clip(values, least, 1.0)
-        return values[-self.first :]
+        found: Floats = values[-self.first :]
+        return found
 
     def _transforms(
         self, pairs: Sequence[LatticePair], length: int
