@@ -159,6 +159,8 @@ def played(pair: WithoutReplacementPair, times: int, aim: Aim) -> BetweenPair | 
         return None  # so coarse a lattice leaves nothing at loss 0
     upper = board.play(choices, times, End.UPPER)
     lower = board.play(instances, times, End.LOWER)
+    if upper[0] >= 1.0 or lower[1] <= 0.0:
+        return None  # all drowned in the error of transforms
     return BetweenPair(
         _pair(step, upper, End.UPPER), _pair(step, lower, End.LOWER), theorem=ADAPTIVE_BATCHES
     )
@@ -178,9 +180,12 @@ def _board(triangles: Triangles, times: int, aim: Aim) -> Board:
 
     The tilt is so small that the moments of all steps together stay moderate.
     """
-    lattice, wanted = triangles.lattice, math.log(0.5 / aim.delta) / aim.epsilon
+    lattice = triangles.lattice
     masses, losses = triangles.worst().left, lattice.step * lattice.both
-    tilt = wanted
+    tilt = min(
+        math.log(0.5 / aim.delta) / aim.epsilon,
+        math.log(0.5 / (_LEAKED * aim.delta)) / aim.end,  # V does not fall below what is leaked
+    )
     with np.errstate(over="ignore"):
         while times * math.log(float(masses @ np.exp(tilt * losses))) > _LOG_MOMENT:
             tilt *= 0.9

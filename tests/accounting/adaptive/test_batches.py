@@ -9,6 +9,8 @@ from scipy.stats import norm
 
 import dpverify as dpv
 from dpverify.accounting.adaptive.batches import Aim, no_games, played
+from dpverify.accounting.adaptive.cover import Triangles
+from dpverify.accounting.adaptive.lattice import Board, Lattice
 from dpverify.accounting.adaptive.triangles import Triangle
 from dpverify.arrays import Floats
 from dpverify.guarantees import End
@@ -170,3 +172,23 @@ def test_a_thousand_steps() -> None:
     found = dpv.Accountant(relation=REPLACE).compose(batch, times=1000).epsilon(delta=1e-6)
     assert found.lower <= 1.6841 <= found.upper
     assert found.width <= 0.01
+
+
+@pytest.mark.parametrize("tilt", [0.5, 3.0])
+def test_a_game_with_one_choice_is_a_convolution(tilt: float) -> None:
+    """With leaks, whose floor a tilt must not turn into error; by sums over outcomes."""
+    lattice = Lattice.reaching(0.02, 1.5)
+    (step, *_) = Triangles(lattice, 0.75, 0.35, 1e-5).cover()
+    board = Board(0.02, -300, 300, tilt)
+    reach, truth = lattice.last, np.maximum(-np.expm1(0.02 * np.arange(-900, 901)), 0.0)
+    law = np.zeros(2 * reach + 1)
+    law[lattice.both + reach] = step.left
+    for _ in range(3):
+        padded = np.concatenate([np.ones(reach), truth, np.zeros(reach)])
+        truth = np.convolve(padded, law, mode="valid") + step.infinite
+    upper = board.play([step], 3, End.UPPER)
+    lower = board.play([step], 3, End.LOWER)
+    middle = truth[900:1201]
+    assert (lower <= middle).all()
+    assert (middle <= upper).all()
+    assert (upper - lower)[:200] == pytest.approx(3.0 * step.infinite, rel=0.5, abs=1e-9)
