@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dpverify.accounting.accountant import Accountant
+    from dpverify.accounting.accountant import Accountant, risk
     from dpverify.accounting.budgets import AttackRisk
     from dpverify.accounting.calibration import (
         Calibration,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from dpverify.accounting.comparison import Comparison
     from dpverify.accounting.conversion import Conversion, to_approx, to_gdp, to_renyi, to_zcdp
+    from dpverify.accounting.risk import Risk
     from dpverify.auditing import (
         NotRefuted,
         OneRunVerdict,
@@ -101,6 +102,7 @@ if TYPE_CHECKING:
         simulate,
     )
     from dpverify.registry import register
+    from dpverify.reporting.words import meaning
     from dpverify.theorems import Evidence, Step, Theorem
     from dpverify.tracing import Traced, TraceWitness, trace, trace_over
 
@@ -158,6 +160,7 @@ __all__ = [
     "Refuted",
     "Relation",
     "RenyiDP",
+    "Risk",
     "Shuffled",
     "ShuffledReports",
     "SparseVector",
@@ -192,9 +195,11 @@ __all__ = [
     "largest",
     "leaky_loss",
     "loss_distribution",
+    "meaning",
     "one_run_epsilon",
     "one_run_mu",
     "register",
+    "risk",
     "simulate",
     "to_approx",
     "to_dict",
@@ -257,6 +262,7 @@ _HOME = {
     "Refuted": "auditing",
     "Relation": "neighbors",
     "RenyiDP": "guarantees",
+    "Risk": "accounting.risk",
     "Shuffled": "mechanisms",
     "ShuffledReports": "mechanisms",
     "SparseVector": "mechanisms",
@@ -291,9 +297,11 @@ _HOME = {
     "largest": "accounting.calibration",
     "leaky_loss": "pairs",
     "loss_distribution": "interop",
+    "meaning": "reporting.words",
     "one_run_epsilon": "auditing",
     "one_run_mu": "auditing",
     "register": "registry",
+    "risk": "accounting.accountant",
     "simulate": "pairs",
     "to_approx": "accounting.conversion",
     "to_dict": "guarantees",

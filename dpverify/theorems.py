@@ -73,6 +73,46 @@ EXACT_PROFILE = Theorem(
     source="Zhu, Dong, Wang, AISTATS 2022, Def. 7 (arXiv 2106.08567v4)",
     proof="proofs/exact_profile.py",
 )
+TRADE_OFF = Theorem(
+    name="trade-off",
+    statement=(
+        "The best test between two distributions that errs under Q with probability α detects P "
+        "with probability min over x > 0 of x·α + sup over events E of P(E) − x·Q(E); for x < 1 "
+        "the supremum is 1 − x + x·δ′(ln(1/x)), δ′ the profile with the sides exchanged."
+    ),
+    source="Neyman, Pearson, 1933; Dong, Roth, Su, JRSS B 84, 2022, Prop. 6 (arXiv 1905.02383v3)",
+    proof="proofs/trade_off.py",
+)
+ATTACK_RISK = Theorem(
+    name="attack-risk",
+    statement=(
+        "If a record is there with probability π ≤ 1/2, the best guess is right with probability "
+        "1 − π + π·δ(ln((1−π)/π)); no output makes anyone surer than π·e^ε/(1 − π + π·e^ε), ε the "
+        "largest loss; and an alarm of a test with rates α and T is right with probability "
+        "π·T/(π·T + (1−π)·α)."
+    ),
+    source="Bayes' rule; Kifer, Machanavajjhala, TODS 39, 2014; Kulynych et al., 2407.02191v3",
+    proof="proofs/attack_risk.py",
+)
+RECONSTRUCTION = Theorem(
+    name="reconstruction",
+    statement=(
+        "If without the record in the data no guess of it succeeds with probability above κ, "
+        "whatever its distribution and whatever counts as success, then with it no guess succeeds "
+        "with probability above T(κ), T the largest true-positive rate at a false-positive rate."
+    ),
+    source="Hayes, Mahloujifar, Balle, NeurIPS 2023; Kulynych et al., 2507.06969v1",
+    proof="proofs/reconstruction.py",
+)
+SINGLING_OUT = Theorem(
+    name="singling-out",
+    statement=(
+        "Of n independent records, a predicate of weight at most w that is computed from the "
+        "output holds for exactly one with probability at most n·T(w), T as for reconstruction."
+    ),
+    source="Cohen, Nissim, PNAS 117, 2020, with a trade-off curve in place of (ε, δ)",
+    proof="proofs/singling_out.py",
+)
 BASIC_COMPOSITION = Theorem(
     name="basic-composition",
     statement="Parts that are (εᵢ, δᵢ)-DP compose, adaptively, to (Σεᵢ, Σδᵢ)-DP.",

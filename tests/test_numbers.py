@@ -55,6 +55,11 @@ def account(**changed: Any) -> object:  # noqa: ANN401
     return accountant.delta(**asked) if "epsilon" in asked else accountant.epsilon(**asked)
 
 
+def attack_risks(advantage: Any, **rates: Any) -> object:  # noqa: ANN401
+    """Both kinds of budget for an attacker."""
+    return dpv.AttackRisk(advantage=advantage), dpv.AttackRisk(**rates)
+
+
 def twice_stated() -> dpv.Accountant:
     """What the rules that are quick have something to say of."""
     part = dpv.ApproxDP(epsilon=0.25, delta=DELTA / 8)
@@ -113,6 +118,7 @@ def batch(batch: int, population: int) -> object:
 
 _OPTIONAL = {"grid_exponent", "split", "most", "diameter", "seconds"}
 SIMPLE = LeakyResponsePair(dpv.ApproxDP(epsilon=0.25))
+_RISK = dpv.risk(dpv.PureDP(epsilon=1.0))
 _LAPLACE = LaplacePair(scale=2.0, sensitivity=1.0)
 _RESPONSE = dpv.ApproxDP(epsilon=0.25)
 _PARTS = ((_RESPONSE, 2), (dpv.ApproxDP(epsilon=0.5), 3))
@@ -224,7 +230,26 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
     "calibrate": (calibrated, {"times": 3, "precision": 0.25, "seconds": 100.0}),
     "calibration": (calibrated, {"times": 3, "precision": 0.25, "seconds": 100.0}),
     "largest": (most_runs, {"most": 64, "precision": 0.25, "seconds": 100.0}),
-    "AttackRisk": (dpv.AttackRisk, {"advantage": 0.125}),
+    "AttackRisk": (
+        attack_risks,
+        {"advantage": 0.125, "true_positive_rate": 0.25, "false_positive_rate": 0.125},
+    ),
+    "Risk.advantage": (_RISK.advantage, {"tolerance": 0.25}),
+    "Risk.true_positive_rate": (
+        _RISK.true_positive_rate,
+        {"false_positive_rate": 0.25, "tolerance": 0.25},
+    ),
+    "Risk.success": (_RISK.success, {"prior": 0.25, "tolerance": 0.25}),
+    "Risk.posterior": (_RISK.posterior, {"prior": 0.25}),
+    "Risk.positive_predictive_value": (
+        _RISK.positive_predictive_value,
+        {"false_positive_rate": 0.25, "prior": 0.125, "tolerance": 0.25},
+    ),
+    "Risk.reconstruction": (_RISK.reconstruction, {"baseline": 0.25, "tolerance": 0.25}),
+    "Risk.singling_out": (
+        _RISK.singling_out,
+        {"records": 4, "weight": 0.125, "tolerance": 0.25},
+    ),
     "to_approx": (
         lambda **n: dpv.to_approx(dpv.GaussianDP(mu=1.0), **n).guarantee,
         {"delta": DELTA},
@@ -282,7 +307,7 @@ ELSEWHERE = {
     ),
     *("Kernel", "PrivacyLoss", "Relation", "Step", "Theorem", "Guarantee", "Mechanism"),
     *("DPVerifyError", "InvalidParameter", "NotIndistinguishable", "NotSupported"),
-    *("dominates", "simulate", "from_dict", "to_dict", "to_gdp", "to_zcdp"),
+    *("dominates", "risk", "simulate", "from_dict", "to_dict", "to_gdp", "to_zcdp"),
     *("from_dp_event", "from_opacus"),
     *("NotRefuted", "OneRunVerdict", "ProfileBand", "ProfileClaim", "Refuted", "TradeOffBand"),
     *("Verdict", "Witness", "audit", "audit_one_run", "audit_over", "estimate_profile"),

@@ -21,13 +21,14 @@ from dpverify.accounting.parts import (
     merged,
     part_of,
 )
+from dpverify.accounting.risk import Risk, Share
 from dpverify.accounting.rules import BASIC, GDP, NUMERICAL, OPTIMAL, RDP, RULES, Question, Rule
 from dpverify.accounting.rules.basic import basic
 from dpverify.accounting.rules.optimal import within_reach
 from dpverify.accounting.rules.rule import answer_of
 from dpverify.balls import at_least, ball, enclose, float_below
-from dpverify.errors import InvalidParameter, as_between, as_count, as_positive
-from dpverify.guarantees import ApproxDP, Bracket, RenyiDP, ZeroConcentratedDP
+from dpverify.errors import InvalidParameter, as_between, as_count, as_positive, check_instance
+from dpverify.guarantees import GUARANTEES, ApproxDP, Bracket, RenyiDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
@@ -155,6 +156,23 @@ class Accountant:
             return replace(found, theorem=GAUSSIAN_COMPOSITION)
         return Bracket(question.of(least).lower, found.upper, GAUSSIAN_COMPOSITION)
 
+    @property
+    def risk(self) -> Risk:
+        """What the best attacker can do: reconstruction, singling out and more."""
+        return Risk(self)
+
+    def advantage(self, *, tolerance: float = 1e-3) -> Bracket:
+        """How far a true-positive rate can exceed its false-positive rate; see `Risk`."""
+        return self.risk.advantage(tolerance=tolerance)
+
+    def true_positive_rate(self, false_positive_rate: Share, *, tolerance: float = 1e-3) -> Bracket:
+        """The largest rate of detecting a record at a rate of false alarms; see `Risk`."""
+        return self.risk.true_positive_rate(false_positive_rate, tolerance=tolerance)
+
+    def posterior(self, prior: Share = 0.5) -> Bracket:
+        """How sure anyone can become of a record who was sure to degree `prior`; see `Risk`."""
+        return self.risk.posterior(prior)
+
     def compare(
         self,
         *,
@@ -184,6 +202,38 @@ class Accountant:
         with deadline.time_limit(seconds):
             rows, skipped = _rows(self.parts, question)
         return Comparison(question.unknown, question.at, rows, skipped)
+
+
+def risk(subject: Composable | Accountant, *, relation: Relation | None = None) -> Risk:
+    """What the best attacker can do against a guarantee, a pair, a mechanism or an accountant.
+
+    A mechanism needs the `relation` that its neighbors are meant under; the risks of guarantees and
+    pairs are the same under both.
+
+    >>> from dpverify.guarantees import PureDP
+    >>> round(risk(PureDP(1.0)).posterior(prior=0.5).upper, 4)
+    0.7311
+    """
+    if relation is None and isinstance(subject, (*GUARANTEES, Pair)):
+        relation = Relation.REPLACE_ONE
+    return Risk(as_accountant(subject, relation))
+
+
+def as_accountant(subject: Composable | Accountant, relation: Relation | None) -> Accountant:
+    """An accountant of one run of the subject; accountants as they are."""
+    check_instance("subject", subject)
+    if relation is None:
+        relation = getattr(getattr(subject, "claim", subject), "relation", None)
+    if relation is None:
+        raise InvalidParameter(
+            "relation=None must be Relation.ADD_REMOVE or Relation.REPLACE_ONE: the subject does "
+            "not say which datasets are neighbors"
+        )
+    spent = Accountant(relation=Relation.parse(relation))
+    if not isinstance(subject, Accountant):
+        return spent.compose(subject)
+    spent.compose(subject)  # refuses another relation
+    return subject
 
 
 def _reaches(pair: Pair, question: Question, lower: float) -> bool:

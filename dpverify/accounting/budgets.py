@@ -55,20 +55,52 @@ Budget: TypeAlias = Guarantee | Budgeted | Iterable[Guarantee | Budgeted]
 class AttackRisk:
     """What telling two neighbors apart may achieve, whoever attacks.
 
-    `advantage`: by how much the true-positive rate of any test may exceed its false-positive rate.
-    The best test reaches δ at ε = 0, the total variation distance.
+    `advantage`: by how much the true-positive rate of any test may exceed its false-positive rate;
+    or `true_positive_rate`: the most that a test may have at `false_positive_rate`. Noise for a
+    risk is less than noise for an (ε, δ) that implies it.
+
+    >>> AttackRisk(true_positive_rate=0.1, false_positive_rate=0.05)
+    AttackRisk(advantage=None, true_positive_rate=0.1, false_positive_rate=0.05)
     """
 
-    advantage: float
+    advantage: float | None = None
+    true_positive_rate: float | None = None
+    false_positive_rate: float | None = None
 
     def __post_init__(self) -> None:
-        settle(self, advantage=as_between("advantage", self.advantage, 0.0, 1.0))
-        if self.advantage == 1:
-            raise InvalidParameter("advantage=1 must be below 1: anything stays within it")
+        for name in ("advantage", "true_positive_rate", "false_positive_rate"):
+            value = getattr(self, name)
+            if value is not None:
+                settle(self, **{name: as_between(name, value, 0.0, 1.0)})
+        has_rates = (self.true_positive_rate is not None, self.false_positive_rate is not None)
+        if has_rates not in {(True, True), (False, False)} or (
+            (self.advantage is None) is not all(has_rates)
+        ):
+            raise InvalidParameter(
+                f"advantage={self.advantage!r}, true_positive_rate={self.true_positive_rate!r}, "
+                f"false_positive_rate={self.false_positive_rate!r} must be an advantage alone, or "
+                "both rates"
+            )
+        if self.advantage == 1 or self.true_positive_rate == 1:
+            name = "advantage" if self.advantage == 1 else "true_positive_rate"
+            raise InvalidParameter(f"{name}=1 must be below 1: anything stays within it")
+        rate, alarm = self.true_positive_rate, self.false_positive_rate
+        if rate is not None and alarm is not None and rate <= alarm:
+            raise InvalidParameter(
+                f"true_positive_rate={rate!r} must exceed false_positive_rate={alarm!r}: guessing "
+                "blindly achieves that much"
+            )
 
     def spent(self, accountant: Accountant, precision: float) -> Spent:
-        found = accountant.delta(0.0, tolerance=precision / 4)
-        return Spent(found, self.advantage, found.upper * precision / 4)
+        alarm, rate = self.false_positive_rate, self.true_positive_rate
+        if alarm is None or rate is None:
+            found = accountant.advantage(tolerance=precision / 4)
+            allowed = 0.0 if self.advantage is None else self.advantage
+            return Spent(found, allowed, found.upper * precision / 4)
+        # Only what exceeds blind guessing falls with the noise.
+        precision *= float(1 - alarm / rate)
+        found = accountant.true_positive_rate(alarm, tolerance=precision / 4)
+        return Spent(found, rate, found.upper * precision / 4)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ _SHARP = 2.0**-46
 _DIGITS = 1e-12
 _ATTEMPTS = 8
 _LARGE = 50.0
+_FLATTEST = -0.05  # slope of ln(spent/allowed) in ln(noise) that a step is based on
 _FINEST = 1e-9  # precision at which whole numbers that brackets cannot tell apart are given up
 
 
@@ -268,6 +269,14 @@ class _Trial:
         )
 
 
+def _secant(first: _Trial, second: _Trial, known: float) -> float:
+    """The slope of ln(spent/allowed) in ln(noise) between two trials; `known` if they are one."""
+    distance = math.log(second.noise / first.noise)
+    if abs(distance) < _DIGITS:
+        return known
+    return min((second.excess - first.excess) / distance, _FLATTEST)
+
+
 @dataclass(frozen=True, slots=True)
 class _Search:
     """Root search in ln(noise), keeping a trial that breaks the budget and one that meets it."""
@@ -325,7 +334,10 @@ class _Search:
             if more.meets and less.falls_short:
                 break
             nearer = min(more, less, key=lambda trial: abs(trial.excess))
-            root, asked = nearer.noise * math.exp(-nearer.excess / slope), asked / 4
+            slope, last = _secant(last, nearer, slope), nearer
+            root = nearer.noise * math.exp(-nearer.excess / slope)
+            if not all(trial.meets or trial.falls_short for trial in (more, less)):
+                asked /= 4
         return low, high
 
     def _root(self, low: _Trial, high: _Trial, accuracy: float) -> tuple[float, float]:

@@ -67,12 +67,18 @@ def _call(node: ast.Call, text: str) -> Composable:
     maker: Callable[..., Composable] = GUARANTEES.get(name) or MECHANISMS[name]
     accepted = list(signature(maker).parameters)
     given: dict[str, Any] = {}
+    unnamed = [
+        parameter.name
+        for parameter in signature(maker).parameters.values()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+    ]
     for position, argument in enumerate(node.args):
-        if position or not isinstance(argument, ast.Call):
+        if position >= len(unnamed):
+            likely = accepted[min(position, len(accepted) - 1)]
             raise InvalidParameter(
-                f"argument={ast.unparse(argument)!r} of {name} must be named, as in {accepted[0]}=…"
+                f"argument={ast.unparse(argument)!r} of {name} must be named, as in {likely}=…"
             )
-        given[accepted[0]] = _call(argument, text)
+        given[unnamed[position]] = _value(argument, text)
     for keyword in node.keywords:
         if keyword.arg in given:
             raise InvalidParameter(

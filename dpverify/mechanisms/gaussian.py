@@ -1,6 +1,6 @@
 """Gaussian noise."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ from dpverify.pairs import GaussianPair
 from dpverify.theorems import ANALYTIC_GAUSSIAN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Gaussian:
     """N(0, σ²) on every coordinate of an answer of declared ℓ2 sensitivity: (Δ/σ)-GDP.
 
@@ -45,6 +45,7 @@ class Gaussian:
     """
 
     sigma: float
+    _: KW_ONLY
     l2_sensitivity: float = 1.0
     arithmetic: Arithmetic = "grid"
     grid_exponent: int | None = None

@@ -1,6 +1,6 @@
 """Laplace noise."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ from dpverify.pairs import LaplacePair
 from dpverify.theorems import LAPLACE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Laplace:
     """Laplace noise of scale b on every coordinate of an answer of ℓ1 sensitivity Δ: (Δ/b)-DP.
 
@@ -42,6 +42,7 @@ class Laplace:
     """
 
     scale: float
+    _: KW_ONLY
     l1_sensitivity: float = 1.0
     arithmetic: Arithmetic = "grid"
     grid_exponent: int | None = None

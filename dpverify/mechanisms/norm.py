@@ -1,7 +1,7 @@
 """The norm mechanism: noise with density ∝ exp(−‖z‖_p/b)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,7 +31,7 @@ from dpverify.theorems import NORM_MECHANISM
 _FINE = 17  # d coordinates must all be settled at once: a step eight times as long is worth it
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class NormMechanism:
     """Noise with density ∝ exp(−‖z‖_p/b) on an answer of ‖·‖_p sensitivity Δ: (Δ/b)-DP.
 
@@ -46,6 +46,7 @@ class NormMechanism:
     """
 
     scale: float
+    _: KW_ONLY
     sensitivity: float = 1.0
     norm: float = 2.0
     arithmetic: Arithmetic = "grid"

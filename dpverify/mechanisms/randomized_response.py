@@ -1,7 +1,7 @@
 """Randomized response, plain and leaky."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from flint import arb
@@ -28,7 +28,7 @@ from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import LEAKY_RESPONSE, RANDOMIZED_RESPONSE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class RandomizedResponse:
     """The true one of k categories with odds e^ε against each other one: ε-DP.
 
@@ -46,6 +46,7 @@ class RandomizedResponse:
     """
 
     epsilon: float
+    _: KW_ONLY
     categories: int = 2
     arithmetic: Arithmetic = "grid"
 
@@ -97,7 +98,7 @@ class RandomizedResponse:
         return others / (1 + others)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class LeakyRandomizedResponse:
     """A bit, given away with probability δ and put to randomized response otherwise: (ε, δ)-DP.
 
@@ -112,6 +113,7 @@ class LeakyRandomizedResponse:
 
     epsilon: float
     delta: float
+    _: KW_ONLY
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:

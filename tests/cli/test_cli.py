@@ -103,7 +103,7 @@ MISUSE = [
     ("gaussian(sigma=nan)", "sigma=nan must be a real number"),
     ("gaussian(scale=1)", "argument='scale' of gaussian must be one of"),
     ("gaussian()", "must give gaussian its sigma"),
-    ("gaussian(2)", "argument='2' of gaussian must be named"),
+    ("gaussian(2, 1)", "argument='1' of gaussian must be named"),
     ("gaussian(sigma='a')", "sigma='a' must be a real number"),
     ("pure(epsilon=-1)", "epsilon=-1 must be at least 0"),
     ("approx(epsilon=1, delta=2)", "delta=2 must lie in [0, 1]"),

@@ -147,7 +147,7 @@ def test_all_are_mechanisms_and_values(make: Callable[..., Any], valid: dict[str
     with pytest.raises(AttributeError):
         mechanism.arithmetic = "real"
     with pytest.raises(TypeError):
-        make(1.0)
+        make(1.0, 1.0, 1.0)  # at most the numbers that everybody would write first
     assert isinstance(mechanism, Mechanism)
 
 

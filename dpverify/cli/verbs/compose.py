@@ -21,6 +21,7 @@ from dpverify.cli.output import (
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
+from dpverify.reporting.words import guess
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,6 +140,7 @@ def _report(  # what a page shows
 def _answer(
     expression: str, accountant: Accountant, exact: Bracket, table: Comparison
 ) -> dict[str, Any]:
+    gained = accountant.advantage()
     return {
         "version": 1,
         "expression": expression,
@@ -151,6 +153,7 @@ def _answer(
         },
         "delta" if table.unknown == "epsilon" else "epsilon": plain(table.at),
         "comparison": table.to_dict(),
+        "advantage": {"lower": plain(gained.lower), "upper": plain(gained.upper)},
     }
 
 
@@ -181,6 +184,7 @@ def _show(accountant: Accountant, exact: Bracket, table: Comparison) -> None:
     if table.skipped:
         names = ", ".join(table.skipped)
         screen.print(f"no time was left for: {names}", style="dim", markup=False)
+    screen.print(f"\n{guess(accountant)}", markup=False)
     for assumption in exact.assumes:
         screen.print(f"assumes: {assumption}", style="dim", markup=False)
 

@@ -1,6 +1,6 @@
 """Discrete Gaussian noise."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ from dpverify.pairs.discrete.gaussian import DiscreteGaussianPair, total
 from dpverify.theorems import DISCRETE_GAUSSIAN
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
     """Integer noise with P(k) ∝ e^(−k²/(2σ²)) on every coordinate of whole numbers: Δ²/(2σ²)-zCDP.
 
@@ -44,6 +44,7 @@ class DiscreteGaussian:
     """
 
     sigma: float
+    _: KW_ONLY
     sensitivity: int = 1
 
     def __post_init__(self) -> None:

@@ -1,6 +1,6 @@
 """Discrete Laplace noise, also called geometric."""
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,7 +26,7 @@ from dpverify.pairs.discrete.laplace import DiscreteLaplacePair
 from dpverify.theorems import DISCRETE_LAPLACE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class DiscreteLaplace:
     """Integer noise with P(k) ∝ e^(−|k|/b) on every coordinate of whole numbers: (Δ/b)-DP.
 
@@ -41,6 +41,7 @@ class DiscreteLaplace:
     """
 
     scale: float
+    _: KW_ONLY
     sensitivity: int = 1
 
     def __post_init__(self) -> None:

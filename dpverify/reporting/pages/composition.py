@@ -7,6 +7,7 @@ from dpverify.accounting.comparison import Comparison
 from dpverify.guarantees import Bracket
 from dpverify.reporting.page import Page, Section, TextTable, theorem_section
 from dpverify.reporting.picture import Picture
+from dpverify.reporting.words import meaning
 
 
 def composition_page(  # noqa: PLR0913  # all that a page shows
@@ -33,6 +34,7 @@ def composition_page(  # noqa: PLR0913  # all that a page shows
                 ),
             ),
         ),
+        Section(title="What it means", items=tuple(meaning(accountant).splitlines())),
         Section(title="In pictures", pictures=pictures),
         Section(title="Under every rule that applies", tables=(_rules(table, symbol),)),
     ]

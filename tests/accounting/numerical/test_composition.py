@@ -298,7 +298,7 @@ def test_a_tolerance_that_cannot_be_met_is_said_so() -> None:
 def test_what_is_enough_need_not_be_known_better() -> None:
     composition = NumericalComposition(((SubsampledPair(gaussian(0.8), 0.004), 1000),))
     told: list[str] = []
-    composition.epsilon(1e-5, tolerance=1e-6, enough=100.0, progress=told.append)
+    composition.epsilon(1e-5, tolerance=1e-9, enough=100.0, progress=told.append)
     assert len(told) == 1
     assert "nodes" in told[0]
 
