@@ -201,7 +201,15 @@ class Accountant:
             raise InvalidParameter("parts=() must not be empty: compose something first")
         with deadline.time_limit(seconds):
             rows, skipped = _rows(self.parts, question)
+            rows = tuple(self._sharpened(row, question) for row in rows)
         return Comparison(question.unknown, question.at, rows, skipped)
+
+    def _sharpened(self, row: Row, question: Question) -> Row:
+        """The row of the numerical rule as the accountant answers; others as they are."""
+        if row.rule != NUMERICAL.name:
+            return row
+        bracket = sharpened(self.parts, question, row.bracket)
+        return replace(row, bracket=bracket, theorem=bracket.theorem or row.theorem)
 
 
 def risk(subject: Composable | Accountant, *, relation: Relation | None = None) -> Risk:

@@ -145,7 +145,7 @@ def played(pair: WithoutReplacementPair, times: int, aim: Aim) -> BetweenPair | 
     size, rate = float_above(pair.shift.size), math.nextafter(float_above(ball(pair.rate)), 1.0)
     typical = float(Triangles(Lattice.reaching(1.0, 1.0), size, rate).half(1.0, 0.0)[0])
     coarse = typical / _CELLS
-    for step in (min(coarse, aim.epsilon / _STEPS), coarse):
+    for step in (min(coarse, max(aim.epsilon, aim.end / 8.0) / _STEPS), coarse):
         triangles = _triangles(size, rate, step, _LEAKED * aim.delta / times)
         board = _board(triangles, times, aim)
         places = board.last - board.first + 2 * triangles.lattice.last

@@ -143,6 +143,9 @@ def test_delta_is_narrowed_as_well() -> None:
     found = spent.delta(epsilon=2.0)
     assert before.lower < found.lower < found.upper < before.upper
     assert found.width < 0.3 * before.width
+    next_to_zero = spent.delta(epsilon=1e-300)
+    assert next_to_zero.lower <= spent.delta(epsilon=0.0).upper
+    assert found.upper < next_to_zero.lower
 
 
 @pytest.mark.slow
