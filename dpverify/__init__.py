@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dpverify.certifying import Certificate, certify, check_certificate
     from dpverify.claims import Claim, Mechanism
     from dpverify.deciding import Decision, decide
+    from dpverify.disclosing import Disclosure, check_disclosure, disclose
     from dpverify.errors import BudgetExceeded, DPVerifyError, InvalidParameter, NotSupported
     from dpverify.guarantees import (
         ApproxDP,
@@ -122,6 +123,7 @@ __all__ = [
     "Conversion",
     "DPVerifyError",
     "Decision",
+    "Disclosure",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Evidence",
@@ -182,7 +184,9 @@ __all__ = [
     "calibration",
     "certify",
     "check_certificate",
+    "check_disclosure",
     "decide",
+    "disclose",
     "dominates",
     "estimate_profile",
     "from_dict",
@@ -224,6 +228,7 @@ _HOME = {
     "Conversion": "accounting.conversion",
     "DPVerifyError": "errors",
     "Decision": "deciding",
+    "Disclosure": "disclosing",
     "DiscreteGaussian": "mechanisms",
     "DiscreteLaplace": "mechanisms",
     "Evidence": "theorems",
@@ -284,7 +289,9 @@ _HOME = {
     "calibration": "accounting.calibration",
     "certify": "certifying",
     "check_certificate": "certifying",
+    "check_disclosure": "disclosing",
     "decide": "deciding",
+    "disclose": "disclosing",
     "dominates": "pairs",
     "estimate_profile": "auditing",
     "from_dict": "guarantees",

@@ -13,11 +13,18 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from dpverify.disclosing import check_disclosure
+from dpverify.disclosing.text import parsed
+from tests.disclosing.test_registry import ENTRY
+
 Importer: TypeAlias = Callable[[str], ModuleType]
 
 BENCHMARKS = Path(__file__).resolve().parent.parent / "benchmarks"
 SCRIPTS = sorted(BENCHMARKS.rglob("*.py"))
-TABLES = ("accounting", "adult", "allocation", "composition", "erm", "run", "tracing", "truth")
+TABLES = (
+    *("accounting", "adult", "allocation", "composition", "erm", "registry", "run", "tracing"),
+    "truth",
+)
 
 
 @pytest.fixture
@@ -131,3 +138,22 @@ def test_demands_are_reported_honestly(benchmark_module: Importer) -> None:
     assert accounting.demands(case, [ours, slow, missing])[-1].met is None
     failed = found("dpverify", 1.0, "error")
     assert [d.met for d in accounting.demands(case, [failed, slow])][-1] is False
+
+
+def test_the_registry_is_read_from_a_folder_and_from_git(
+    benchmark_module: Importer, tmp_path: Path
+) -> None:
+    table = benchmark_module("registry")
+    folder = tmp_path / "deployments"
+    folder.mkdir()
+    (folder / "honest.yaml").write_text(ENTRY)
+    (folder / "pure.yaml").write_text(ENTRY.replace("Approximate DP", "Pure DP"))
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=x", "-c", "user.email=x@example.org"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "entries"]):
+        subprocess.run([*git, *arguments], check=True, capture_output=True)
+    listed = list(table.entries(tmp_path))
+    assert [name for name, _ in listed] == ["honest.yaml", "pure.yaml"]
+    assert list(table.entries(tmp_path / ".git")) == listed
+    told = table.report({name: check_disclosure(parsed(text)) for name, text in listed})
+    assert told.startswith("2 entries\n    1  wrong\n    0  incomplete\n    1  stands")
+    assert "must be 0 for pure DP" in told

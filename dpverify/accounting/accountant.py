@@ -146,15 +146,29 @@ class Accountant:
         return replace(found, lower=min(beyond.lower, found.upper))
 
     def _answered(self, question: Question) -> Bracket:
-        """The answer to a question; from the sums alone where many parts are all Gaussian."""
+        """The answer to a question; from the sums alone where many parts are all Gaussian.
+
+        Where it was asked of the parts before, too, from the grids that are kept for it.
+        """
         squares = self._grown.squares if len(self.parts) >= _MANY else None
         if squares is None:
-            return sharpened(self.parts, question, _answer(self.parts, question))
+            found = None
+            if question.unknown == "epsilon" and self._is_looped:
+                loops = self._grown.loops
+                found = loops.epsilon(self.parts, question.at, question.tolerance)
+            found = _answer(self.parts, question) if found is None else found
+            return sharpened(self.parts, question, found)
         least, most = map(GaussianPair, squares)
         found = question.of(most)
         if least == most or _reaches(least, question, found.lower):
             return replace(found, theorem=GAUSSIAN_COMPOSITION)
         return Bracket(question.of(least).lower, found.upper, GAUSSIAN_COMPOSITION)
+
+    @property
+    def _is_looped(self) -> bool:
+        """Whether grids may be kept: several parts, not all with a closed form, and no hurry."""
+        several = len(self.parts) > 1 and self._grown.squares is None
+        return several and not deadline.is_limited() and leaky_parts(self.parts) is None
 
     @property
     def risk(self) -> Risk:

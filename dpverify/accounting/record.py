@@ -70,10 +70,28 @@ def read(text: str) -> tuple[Relation, Parts]:
         raise InvalidParameter(f"text={short(text)} must be what to_json returns") from None
 
 
+def told(seen: Pair | RenyiDP | ZeroConcentratedDP) -> dict[str, Any]:
+    """What an accountant sees of a part as plain values; `seen_in` is the inverse."""
+    found: dict[str, Any] = _encoded(seen)
+    return found
+
+
+def seen_in(values: dict[str, Any]) -> Pair | RenyiDP | ZeroConcentratedDP:
+    """The pair or the guarantee that `told` wrote."""
+    try:
+        found = _decoded(values)
+    except DPVerifyError:
+        raise
+    except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError):
+        found = None
+    if not isinstance(found, Pair | RenyiDP | ZeroConcentratedDP):
+        raise InvalidParameter(f"pair={short(values)} must be one that dpverify wrote")
+    return found
+
+
 def name_of(seen: Pair | RenyiDP | ZeroConcentratedDP) -> str:
     """A name that no other pair or guarantee has: its kind, and a digest of all that it holds."""
-    told = _encoded(seen)
-    return f"{type(seen).__name__}:{_digest(told)}"
+    return f"{type(seen).__name__}:{_digest(told(seen))}"
 
 
 def _digest(content: dict[str, Any]) -> str:
@@ -108,8 +126,8 @@ def _encoded(value: Any) -> Any:  # noqa: ANN401  # one line a kind
             )
 
 
-def _decoded(told: Any) -> Any:  # noqa: ANN401
-    match told:
+def _decoded(values: Any) -> Any:  # noqa: ANN401
+    match values:
         case {"float": text}:
             return float(text)
         case {"fraction": text}:
@@ -124,7 +142,7 @@ def _decoded(told: Any) -> Any:  # noqa: ANN401
         case {"kind": kind, "fields": held}:
             return _kinds()[kind](**{name: _decoded(part) for name, part in held.items()})
         case _:
-            return told
+            return values
 
 
 @cache

@@ -7,7 +7,10 @@ import typer
 
 from dpverify.registry import load_plugins
 
-VERBS = ("compose", "noise", "audit", "trace", "decide", "check", "fit", "ledger", "prove", "demo")
+VERBS = (
+    *("compose", "noise", "audit", "trace", "decide", "disclose", "check"),
+    *("fit", "ledger", "prove", "demo"),
+)
 
 
 def application(arguments: list[str]) -> typer.Typer:

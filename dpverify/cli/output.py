@@ -19,6 +19,7 @@ from dpverify.errors import InvalidParameter
 
 _PATIENCE = 2.0  # seconds before a verb says that it is still at work
 _REMINDER = 10.0
+_REPEATED = ("--plugin", "--evidence")  # options that may be given as often as one likes
 
 arguments: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
 
@@ -31,7 +32,7 @@ def command_line() -> str:
 def check_given_once(given: Sequence[str]) -> None:
     """Refuse an option given twice, as it is unclear which value is meant."""
     options = [text.partition("=")[0] for text in given if text.startswith("--") and text != "--"]
-    options = [option for option in options if option != "--plugin"]  # as often as one likes
+    options = [option for option in options if option not in _REPEATED]
     for option in options:
         if options.count(option) > 1:
             raise InvalidParameter(

@@ -1,6 +1,5 @@
 """A filter: says before each request whether it still fits a budget, and charges it if so."""
 
-import threading
 from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
@@ -10,6 +9,7 @@ from dpverify.balls import first_float
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import GUARANTEES, Guarantee
 from dpverify.ledger.amounts import Amounts
+from dpverify.ledger.owners import InMemory
 from dpverify.ledger.plans import RequestPlan, plan_for
 from dpverify.ledger.schemes import By, Scheme, scheme_for
 from dpverify.ledger.subjects import Requested, parts_of
@@ -28,7 +28,7 @@ _NOISE: dict[type, Callable[[float], Requested]] = {
 _LEAST, _MOST = 2.0**-60, 2.0**200  # noise scales that are searched
 
 
-class Filter:
+class Filter(InMemory):
     """Grants requests as long as the whole interaction keeps the budget, whatever is asked.
 
     Each request may be chosen after all answers so far, its parameters included. What is granted
@@ -56,6 +56,7 @@ class Filter:
         leak_share: float | None = None,
         plan: Accountant | None = None,
     ) -> None:
+        super().__init__()
         if not isinstance(budget, GUARANTEES):
             raise InvalidParameter(
                 f"budget={budget!r} must be a guarantee, such as ApproxDP(epsilon=1, delta=1e-6)"
@@ -69,7 +70,7 @@ class Filter:
         else:
             self._scheme = plan_for(budget, self._planned(plan))
         self._spent = None if self._scheme is None else self._scheme.start
-        self._lock = threading.Lock()
+        self._only_shows = False
 
     def _planned(self, plan: Accountant) -> Accountant:
         if not isinstance(plan, Accountant) or any(v is not None for v in self._options.values()):
@@ -84,11 +85,16 @@ class Filter:
     ) -> "Filter":
         """A filter that goes on where another one was."""
         found = cls.__new__(cls)
+        InMemory.__init__(found)
         found.budget, found.relation = budget, Relation.parse(relation)
-        found._options = {}  # noqa: SLF001
+        found._options, found._only_shows = {}, False  # noqa: SLF001
         found._scheme, found._spent = scheme, dict(spent)  # noqa: SLF001
-        found._lock = threading.Lock()  # noqa: SLF001
         return found
+
+    def shown(self) -> "Filter":
+        """The same filter, from now on to be asked what would fit, and not to be charged."""
+        self._only_shows = True
+        return self
 
     @property
     def scheme(self) -> Scheme | RequestPlan | None:
@@ -123,8 +129,12 @@ class Filter:
 
         A mechanism that no theorem prices in the budget's unit is refused with an exception.
         """
+        if self._only_shows:
+            raise InvalidParameter(
+                "request must be made of the ledger: this filter only shows how a budget stands"
+            )
         parts = parts_of(mechanism, times=times, relation=self.relation)
-        with self._lock:
+        with self._owned():
             found = self._after(parts)
             if found is None:
                 return False

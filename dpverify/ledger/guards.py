@@ -19,6 +19,7 @@ from dpverify.theorems import EXACT_PROFILE
 if TYPE_CHECKING:
     from dpverify.ledger.ledger import Ledger
 
+_OPTIONS = ("times", "dataset", "label", "user", "ignore_clock")  # of Ledger.spend
 DECLARED = "a fit keeps the budget that the estimator was given, as its claim_ says afterwards"
 Before: TypeAlias = Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], None]
 """Called with the thing, its method and the arguments, before the method runs."""
@@ -32,10 +33,10 @@ def guarded(
     **options: Any,  # noqa: ANN401  # of Ledger.spend
 ) -> Any:  # noqa: ANN401
     """The thing, made to charge `ledger` before it runs; see `Ledger.guard`."""
-    unknown = set(options) - {"times", "dataset", "label", "user"}
+    unknown = set(options) - set(_OPTIONS)
     if unknown:
         raise InvalidParameter(
-            f"options={sorted(unknown)} must be among: charge, times, dataset, label, user"
+            f"options={sorted(unknown)} must be among: charge, {', '.join(_OPTIONS)}"
         )
     if any(callable(getattr(thing, method, None)) for method in ("fit", "partial_fit")):
         return _wrapped(thing, _sees_data, _before_fit(ledger, charge, options))
@@ -133,7 +134,10 @@ class Guarded:
             if charged:
                 self._before(self._thing, found, args, named)
             result = found(*args, **named)
-            return self if result is self._thing else result
+            if result is self._thing:
+                return self
+            is_copy = isinstance(result, type(self._thing))  # as scikit-learn's clone makes them
+            return Guarded(result, self._is_charged, self._before) if is_copy else result
 
         return charging_first
 
@@ -141,8 +145,11 @@ class Guarded:
         return f"Guarded({self._thing!r})"
 
 
-_RUNNING: ContextVar[frozenset[int]] = ContextVar("_RUNNING", default=frozenset())
-"""Instances of guarded classes inside a charged method: what that calls of its own is paid for."""
+_RUNNING: ContextVar[frozenset[tuple[int, str]]] = ContextVar("_RUNNING", default=frozenset())
+"""Instances of guarded classes inside charged methods: other ways to fit that these use are paid.
+
+The same method once more is not: a callback may call it, with other data.
+"""
 
 
 def _subclass(kind: type, is_charged: Callable[[str], bool], before: Before) -> type:
@@ -155,11 +162,11 @@ def _subclass(kind: type, is_charged: Callable[[str], bool], before: Before) -> 
 def _charging_first(original: Callable[..., Any], before: Before) -> Callable[..., Any]:
     @functools.wraps(original)
     def charging_first(self: Any, *args: Any, **named: Any) -> Any:  # noqa: ANN401
-        running = _RUNNING.get()
-        if id(self) in running:
-            return original(self, *args, **named)
-        before(self, functools.partial(original, self), args, named)
-        token = _RUNNING.set(running | {id(self)})
+        running, this = _RUNNING.get(), (id(self), original.__name__)
+        is_paid = this not in running and any(one == id(self) for one, _ in running)
+        if not is_paid:
+            before(self, functools.partial(original, self), args, named)
+        token = _RUNNING.set(running | {this})
         try:
             return original(self, *args, **named)
         finally:

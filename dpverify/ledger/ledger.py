@@ -3,6 +3,7 @@
 import datetime as dt
 import getpass
 import os
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any, TypeVar, overload
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.parts import brief
+from dpverify.claims import Claim
 from dpverify.errors import (
     BudgetExceeded,
     InvalidParameter,
@@ -29,11 +31,12 @@ from dpverify.ledger.guards import guarded
 from dpverify.ledger.plans import RequestPlan
 from dpverify.ledger.schemes import By, Scheme, checked_orders
 from dpverify.ledger.store import Store, StoredEntry, Transaction
-from dpverify.ledger.subjects import Requested
+from dpverify.ledger.subjects import Requested, parts_of
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 
 T = TypeVar("T")
+_APART = dt.timedelta(minutes=5)  # between clocks of machines that share a ledger
 
 
 def now() -> dt.datetime:
@@ -69,12 +72,36 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._store = Store(Path(path))
-        with self._store.reading() as seen:
+        self._seen: tuple[int, str] | None = None
+        with self._reading() as seen:
             seen.last()
 
     @property
     def path(self) -> Path:
         return self._store.path
+
+    @contextmanager
+    def _reading(self) -> Iterator[Transaction]:
+        with self._store.reading() as seen, self._following(seen):
+            yield seen
+
+    @contextmanager
+    def _writing(self) -> Iterator[Transaction]:
+        with self._store.writing() as held, self._following(held):
+            yield held
+
+    @contextmanager
+    def _following(self, seen: Transaction) -> Iterator[None]:
+        """Entries that were there once must be there still: an older copy grants nothing again."""
+        if self._seen is not None:
+            seen.check_seen(*self._seen)
+        head = seen.head
+        yield
+        self._note(head)
+
+    def _note(self, head: tuple[int, str]) -> None:
+        if head[0] and (self._seen is None or head[0] > self._seen[0]):
+            self._seen = head
 
     @classmethod
     def open(  # noqa: PLR0913  # all that a budget is
@@ -109,10 +136,10 @@ class Ledger:
         with store.writing() as held:
             if held.ends(dataset):
                 raise InvalidParameter(f"dataset={dataset!r} must be new: it has a budget already")
-            held.append(dataset, told | {"time": _time(held)})
+            held.append(dataset, told | {"time": _time(held, ignore_clock=True)})
         return cls(path)
 
-    def spend(
+    def spend(  # noqa: PLR0913  # all that an entry tells
         self,
         mechanism: Requested,
         *,
@@ -120,29 +147,38 @@ class Ledger:
         dataset: str | None = None,
         label: str = "",
         user: str | None = None,
+        ignore_clock: bool = False,
     ) -> Receipt:
         """Charge a mechanism before it runs; raise `BudgetExceeded` if it does not fit.
 
-        The charge is on disk when this returns.
+        The charge is on disk when this returns. A clock that is behind the last entry is refused;
+        with `ignore_clock`, the entry has the time of the last one.
         """
         times, label = as_count("times", times), _label(label)
-        with self._store.writing() as held:
-            name = _chosen(held, dataset)
+        who, shown = _user(user), _shown(mechanism)
+        with self._reading() as seen:
+            name = _chosen(seen, dataset)
+            relation = _state(seen, name).relation
+        # What a mechanism does to say what it costs is done before the file is locked.
+        parts = Accountant(relation=relation).extended(
+            *parts_of(mechanism, times=times, relation=relation)
+        )
+        with self._writing() as held:
             state = _state(held, name)
             before = state.spent
             decided = state.scheme
-            if not state.request(mechanism, times=times):
+            if not state.request(parts):
                 raise BudgetExceeded(
-                    f"mechanism={_shown(mechanism)} must fit what is left of the budget of "
+                    f"mechanism={shown} must fit what is left of the budget of "
                     f"dataset={name!r}: {100 * state.share:.4g} % of it is spent"
                 )
             scheme = state.scheme
             told = {
                 "kind": "spend",
-                "time": _time(held),
-                "user": _user(user),
+                "time": _time(held, ignore_clock=ignore_clock),
+                "user": who,
                 "label": label,
-                "mechanism": _shown(mechanism),
+                "mechanism": shown,
                 "times": times,
                 "charge": written(_difference(before, state.spent)),
                 "spent": written(state.spent),
@@ -150,6 +186,7 @@ class Ledger:
                 "scheme": scheme.to_dict() if decided is None and scheme is not None else None,
             }
             row = held.append(name, told)
+        self._note((row.seq, row.hash))
         return Receipt(Entry.of(row))
 
     def request(self, mechanism: Requested, **options: Any) -> bool:  # noqa: ANN401  # of spend
@@ -165,20 +202,20 @@ class Ledger:
         return self.filter(dataset).fits(mechanism, times=times)
 
     def filter(self, dataset: str | None = None) -> Filter:
-        """A copy of a dataset's budget as it stands, to ask what would fit."""
-        with self._store.reading() as seen:
-            return _state(seen, _chosen(seen, dataset))
+        """A dataset's budget as it stands, to ask what would fit; it charges nothing."""
+        with self._reading() as seen:
+            return _state(seen, _chosen(seen, dataset)).shown()
 
     @property
     def datasets(self) -> tuple[str, ...]:
         """The datasets that have a budget here."""
-        with self._store.reading() as seen:
+        with self._reading() as seen:
             return tuple(seen.datasets())
 
     def status(self, dataset: str | None = None) -> Status:
         """How the budget of a dataset stands; the whole file is checked first."""
         rows = self._checked()
-        with self._store.reading() as seen:
+        with self._reading() as seen:
             name = _chosen(seen, dataset)
         return _status(name, [row for row in rows if row.dataset == name])
 
@@ -192,6 +229,7 @@ class Ledger:
     def history(self, dataset: str | None = None) -> tuple[Entry, ...]:
         """Every entry, or those of one dataset, in order; the whole file is checked first."""
         found = tuple(map(Entry.of, self._checked()))
+        dataset = None if dataset is None else unicodedata.normalize("NFC", dataset)
         if dataset is not None and dataset not in {entry.dataset for entry in found}:
             raise InvalidParameter(f"dataset={dataset!r} must have a budget here")
         return tuple(entry for entry in found if dataset in {None, entry.dataset})
@@ -207,12 +245,12 @@ class Ledger:
     @property
     def head(self) -> str:
         """The hash of the last entry; only that one is checked."""
-        with self._store.reading() as seen:
+        with self._reading() as seen:
             last = seen.last()
             return seen.head[1] if last is None else last.hash
 
     def _checked(self) -> list[StoredEntry]:
-        with self._store.reading() as seen:
+        with self._reading() as seen:
             seen.check_pages()
             rows = list(seen.rows())
         _check_sums(rows)
@@ -230,7 +268,7 @@ class Ledger:
           call, before it sees any data;
         - of a function, as `@ledger.guard(charge=mechanism)`: each call charges that mechanism.
 
-        Classes may be guarded, too. Options: charge, times, dataset, label, user.
+        Classes may be guarded, too. Options: charge, and those of `spend`.
         """
         if thing is None:
             return lambda later: guarded(self, later, **options)
@@ -240,7 +278,9 @@ class Ledger:
 def _name(what: str, value: object) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise InvalidParameter(f"{what}={value!r} must be a name of printable characters")
-    return value
+    if value != value.strip():
+        raise InvalidParameter(f"{what}={value!r} must be a name without spaces around it")
+    return unicodedata.normalize("NFC", value)  # what looks the same is the same
 
 
 def _label(value: object) -> str:
@@ -254,27 +294,35 @@ def _user(user: str | None) -> str:
     if user is not None:
         return _name("user", user)
     try:
-        return getpass.getuser()
+        found = getpass.getuser()
     except (KeyError, OSError):  # no name for this number
-        return str(os.getuid())
+        found = str(os.getuid())
+    return found if found.isprintable() else ascii(found)[1:-1]
 
 
 def _shown(mechanism: Requested) -> str:
     if isinstance(mechanism, Accountant):
         text = " + ".join(f"{part.times} × {part.label}" for part in mechanism.parts)
     else:
-        text = brief(mechanism)
+        text = brief(mechanism.guarantee if isinstance(mechanism, Claim) else mechanism)
+    text = text.encode(errors="backslashreplace").decode()
     return text if len(text) <= 400 else f"{text[:400]}…"
 
 
-def _time(held: Transaction) -> str:
-    """The time of a new entry: that of the last one if the clock was set back since.
+def _time(held: Transaction, *, ignore_clock: bool) -> str:
+    """The time of a new entry, not before that of the last one.
 
-    Entries are ordered by their numbers; a clock that was ahead once must not stop all spending.
+    Clocks of several machines differ a little. One that is further behind was set back, or the
+    last one was ahead: entries are ordered by their numbers, but somebody should know.
     """
-    last = held.last()
-    times = [now()] if last is None else [now(), _time_of(last.told)]
-    return max(times).isoformat(timespec="microseconds")
+    last, time = held.last(), now()
+    latest = time if last is None else max(time, _time_of(last.told))
+    if latest - time > _APART and not ignore_clock:
+        raise InvalidParameter(
+            f"clock={time.isoformat(timespec='seconds')} must not be behind the last entry, of "
+            f"{latest.isoformat(timespec='seconds')}; ignore_clock spends in spite of it"
+        )
+    return latest.isoformat(timespec="microseconds")
 
 
 def _time_of(told: dict[str, Any]) -> dt.datetime:
@@ -287,6 +335,7 @@ def _chosen(seen: Transaction, dataset: str | None) -> str:
     names = seen.datasets()
     if dataset is None and len(names) == 1:
         return names[0]
+    dataset = None if dataset is None else unicodedata.normalize("NFC", str(dataset))
     if dataset not in names:
         listed = ", ".join(names) or "none"
         raise InvalidParameter(f"dataset={dataset!r} must be one that has a budget here: {listed}")

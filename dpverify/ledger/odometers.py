@@ -13,7 +13,6 @@ The best order is not known in advance, so δ is shared among thirty of them: th
 """
 
 import math
-import threading
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
@@ -30,6 +29,7 @@ from dpverify.ledger import prices
 from dpverify.ledger.amounts import Amount, added
 from dpverify.ledger.filters import Kind, least_noise
 from dpverify.ledger.lower_ends import LowerEnd
+from dpverify.ledger.owners import InMemory
 from dpverify.ledger.schemes import below, checked_orders
 from dpverify.ledger.subjects import Requested, parts_of
 from dpverify.neighbors import Relation
@@ -42,7 +42,7 @@ _FAR = (1.0625, 1.125, 1.25, 1.5, *(2.0**k for k in range(9, 20)))  # the rest o
 _MANY = Fraction(7, 8)
 
 
-class Odometer:
+class Odometer(InMemory):
     """Adds up what is spent, without a budget, and says at any time what that comes to.
 
     `orders` are the Rényi orders that share δ; fewer of them are tighter, if they are the right
@@ -63,6 +63,7 @@ class Odometer:
         orders: Iterable[float] | None = None,
         leak_share: float = 0.0,
     ) -> None:
+        super().__init__()
         self.relation = Relation.parse(relation)
         self.orders, self.weights = _shares(orders)
         self._orders: Floats = np.array(self.orders)
@@ -71,13 +72,12 @@ class Odometer:
         self._other: list[Amount] = [Fraction() for _ in self.orders]
         self._leak = Fraction()
         self._lower = LowerEnd()
-        self._lock = threading.Lock()
         self._slack = lru_cache(maxsize=8)(self._slack_at)
 
     def spend(self, mechanism: Requested, *, times: int = 1) -> None:
         """Note that a mechanism runs `times` times."""
         parts = parts_of(mechanism, times=times, relation=self.relation)
-        with self._lock:
+        with self._owned():
             self._rho, self._other, self._leak = self._after(parts)
             for part in parts:
                 self._lower.note(part)
@@ -114,7 +114,7 @@ class Odometer:
         in advance where all are Gaussian, else that of the costliest one, from below.
         """
         delta = below(as_between("delta", delta, 0.0, 1.0))
-        with self._lock:
+        with self._owned():
             upper = self._upper(delta, self._rho, self._other, self._leak)
             lower = min(self._lower.epsilon(delta), upper)
         return Bracket(lower, upper, RENYI_ODOMETER)
@@ -163,7 +163,7 @@ class Odometer:
 
         def fits(mechanism: Requested) -> bool:
             parts = parts_of(mechanism, times=1, relation=self.relation)
-            with self._lock:
+            with self._owned():
                 after = self._after(parts)
             return self._upper(delta, *after) <= budget.epsilon
 
@@ -172,7 +172,7 @@ class Odometer:
     @property
     def rho(self) -> float | None:
         """ρ of all that was spent, rounded up; None if not everything was zCDP."""
-        with self._lock:
+        with self._owned():
             rho, other, leak = self._rho, self._other, self._leak
         return None if any(other) or leak or isinstance(rho, float) else round_up(rho)
 

@@ -355,6 +355,8 @@ def _chosen(budget: ApproxDP, by: By | None, leak_share: float | None, first: Pa
     """The scheme of which the first request takes the smallest share."""
     leak, _ = prices.split(first)
     share = leak_share if leak_share is not None else (0.5 if leak else 0.0)
+    if by is None and isinstance(first.seen, GaussianPair):
+        return _gaussian(budget, share)  # exact, so that no other takes less
     choices = [_best_order(budget, share, first)]
     if by is None:
         choices += [_gaussian(budget, share)]

@@ -16,7 +16,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +133,14 @@ class Transaction:
         if _linked(str(before[0]), row.seq, row.dataset, row.body) != row.hash:
             raise LedgerDamaged(f"entry={row.seq} must be as it was written: its hash differs")
 
+    def check_seen(self, seq: int, seen: str) -> None:
+        """Raise unless an entry that was seen before is still there."""
+        found = self._run("SELECT hash FROM entries WHERE seq = ?", (seq,)).fetchone()
+        if found != (seen,):
+            raise LedgerDamaged(
+                f"entry={seq} must be the one that was there before: the file was replaced"
+            )
+
     def rows(self) -> Iterator[StoredEntry]:
         """Every entry in order, each checked against the one before; then the head."""
         before, seq = _START, 0
@@ -173,15 +181,19 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Where the entries are."""
+    """Where the entries are: in the file that the path meant when it was given."""
 
     path: Path
+    place: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "place", self.path.absolute())
 
     def create(self) -> None:
         """Make the file, unless it is a ledger already."""
-        if self.path.exists() and self.path.stat().st_size:
+        if self.place.exists() and self.place.stat().st_size:
             return
-        if not self.path.parent.is_dir():
+        if not self.place.parent.is_dir():
             raise InvalidParameter(f"file={str(self.path)!r} must lie in a folder that exists")
         with self._told(), self._connected("rwc") as connection:
             connection.execute("BEGIN IMMEDIATE")
@@ -199,7 +211,7 @@ class Store:
         Nothing is added. But what a killed writer left half done is undone first, where the file
         may be written.
         """
-        places = (self.path, self.path.resolve().parent)
+        places = (self.place, self.place.resolve().parent)
         mode = "rw" if all(os.access(place, os.W_OK) for place in places) else "ro"
         with self._told(), self._connected(mode) as connection:
             self._check_kind(connection)
@@ -218,9 +230,14 @@ class Store:
 
     @contextlib.contextmanager
     def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
-        if mode != "rwc" and not self.path.exists():
+        if mode != "rwc" and not self.place.exists():
             raise InvalidParameter(f"file={str(self.path)!r} must be a ledger: there is none")
-        where = f"{self.path.resolve().as_uri()}?mode={mode}"
+        if self.place.exists() and (names := self.place.stat().st_nlink) > 1:
+            # What a killed writer left to be undone lies beside the name that it used.
+            raise InvalidParameter(
+                f"file={str(self.path)!r} must have one name, and has {names} (hard links)"
+            )
+        where = f"{self.place.resolve().as_uri()}?mode={mode}"
         connection = sqlite3.connect(where, uri=True, timeout=_PATIENCE, isolation_level=None)
         try:
             connection.execute("PRAGMA synchronous = EXTRA")
@@ -247,6 +264,11 @@ class Store:
             raise LedgerDamaged(
                 f"version={version} of file={str(self.path)!r} must be {VERSION}, which this "
                 "dpverify reads"
+            )
+        (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
+        if journal != "delete":
+            raise LedgerDamaged(
+                f"journal_mode={journal} of file={str(self.path)!r} must be delete, as it was made"
             )
 
     @contextlib.contextmanager

@@ -24,7 +24,7 @@ def budget_figure(entries: tuple[Entry, ...]) -> "Figure":
         days = [(moment - start) / _DAY for moment in (*map(_moment, own), end)]
         shares = [*(entry.share for entry in own), own[-1].share]
         color = _COLORS[place % len(_COLORS)]
-        axes.step(days, shares, where="post", label=name, color=color)
+        axes.step(days, shares, where="post", label=_plain(name), color=color)
     axes.axhline(1.0, color="black", linestyle="--", linewidth=1.0)
     axes.set_ylim(0.0, 1.05)
     axes.set_xlabel(f"days since {start:%Y-%m-%d %H:%M} UTC")
@@ -36,3 +36,9 @@ def budget_figure(entries: tuple[Entry, ...]) -> "Figure":
 
 def _moment(entry: Entry) -> dt.datetime:
     return dt.datetime.fromisoformat(entry.time)
+
+
+def _plain(name: str) -> str:
+    """A name as it is: no formula, and not hidden from the legend."""
+    shown = name.replace("$", r"\$")
+    return f" {shown}" if shown.startswith("_") else shown

@@ -4,11 +4,14 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from dpverify.errors import InvalidParameter
 from dpverify.reporting.picture import Picture
 from dpverify.theorems import Theorem
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 Tone = Literal["good", "bad", "plain"]
 
@@ -69,17 +72,20 @@ def write_page(page: Page, path: Path) -> None:
 
 def render(page: Page) -> str:
     """The page as one HTML document."""
+    return templates().get_template("page.html").render(page=page, embedded=_embedded)
+
+
+def templates() -> "Environment":
+    """The templates of this folder; everything that is filled in is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415  # slow to import
 
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("dpverify.reporting"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    template = environment.get_template("page.html")
-    return template.render(page=page, embedded=_embedded)
 
 
 def _embedded(value: Any) -> str:  # noqa: ANN401  # whatever JSON holds

@@ -83,9 +83,12 @@ def _curve(line: Any) -> dict[str, Any] | None:  # noqa: ANN401  # matplotlib's
     x, y = x[kept], y[kept]
     if label.startswith("_") or x.size < 2 or np.any(np.diff(x) < 0.0):
         return None
-    chosen = np.unique(np.linspace(0, x.size - 1, min(x.size, _MOST_NUMBERS)).astype(int))
+    steps = line.get_drawstyle() == "steps-post"  # then each point counts until the next
+    most = x.size if steps else min(x.size, _MOST_NUMBERS)
+    chosen = np.unique(np.linspace(0, x.size - 1, most).astype(int))
     return {
-        "label": label,
+        "label": label.replace(r"\$", "$").strip(),
+        "steps": steps,
         "color": str(line.get_color()),
         "x": [float(f"{value:.8g}") for value in x[chosen]],
         "y": [float(f"{value:.8g}") for value in y[chosen]],

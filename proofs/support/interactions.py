@@ -63,6 +63,27 @@ class Game:
 
         return value(None, (0,) * len(self.menu), Fraction(1))
 
+    def best_moment(self, order: int, *, exchanged: bool = False) -> Fraction:
+        """The largest Σ p^α·q^(1−α) over all adversaries, of pairs without leaks.
+
+        What an answer leaves to be gained is the same for every answer, but for a factor.
+        """
+        sides = [[(b, a) if exchanged else (a, b) for a, b in each.masses()] for each in self.menu]
+
+        @cache
+        def moment(item: int) -> Fraction:
+            return sum((a**order / b ** (order - 1) for a, b in sides[item] if a), Fraction(0))
+
+        @cache
+        def value(first: int | None, counts: Counts) -> Fraction:
+            gains = (
+                moment(item) * value(opening, after)
+                for item, opening, after in self.granted(first, counts)
+            )
+            return max(gains, default=Fraction(1))
+
+        return value(None, (0,) * len(self.menu))
+
 
 def response(ratio: Fraction, chance: Fraction = Fraction(1)) -> FinitePair:
     """Randomized response with e^ε = ratio, run with some chance only; which is shown."""

@@ -1,16 +1,18 @@
 """Composing in a loop: the same answers as all at once, and accountants that branch stay apart."""
 
+import copy
+import threading
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.growth import Growth
-from dpverify.accounting.parts import Part, Parts
-from dpverify.guarantees import PureDP
-from dpverify.mechanisms import Gaussian
+from dpverify.accounting.parts import Composable, Part, Parts
+from dpverify.guarantees import ApproxDP, Bracket, PureDP
+from dpverify.mechanisms import Gaussian, Laplace, Subsampled
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair
 from dpverify.theorems import GAUSSIAN_COMPOSITION
@@ -73,3 +75,83 @@ def test_the_ends_of_delta(delta: float) -> None:
     for sigma in range(10, 40):
         spent = spent.compose(Gaussian(sigma=float(sigma)))
     assert spent.epsilon(delta).upper == (0.0 if delta else float("inf"))
+
+
+def sampled(index: int) -> Subsampled:
+    return Subsampled(Gaussian(sigma=0.8 + index / 10), rate=0.01 / (1 + index % 3))
+
+
+def agree(one: Bracket, other: Bracket) -> bool:
+    """Whether one number may lie in both."""
+    return max(one.lower, other.lower) <= min(one.upper, other.upper)
+
+
+@pytest.mark.parametrize("relation", list(Relation))
+def test_asked_after_each_part_is_as_asked_once(relation: Relation) -> None:
+    """Different samples, an equal one again, a large step, and noise that is not on a sample."""
+    noise = Subsampled(Laplace(scale=2.0), rate=0.1)
+    parts: list[Composable] = [*map(sampled, range(9)), sampled(3), noise]
+    parts += [Gaussian(sigma=3.0), *map(sampled, range(9, 14))]
+    spent = EMPTY if relation is Relation.ADD_REMOVE else Accountant(relation=relation)
+    for index, part in enumerate(parts):
+        spent = spent.compose(part)
+        found = spent.epsilon(1e-6)
+        assert found.width <= 1e-3
+        assert spent.epsilon(1e-6) == found
+        if index % 5 == 2:
+            once = Accountant(relation=relation).extended(*spent.parts)
+            assert agree(found, once.epsilon(1e-6, tolerance=5e-4))
+
+
+@settings(max_examples=10)
+@given(
+    st.lists(
+        st.tuples(st.floats(0.5, 5.0), st.floats(1e-4, 0.5), st.integers(1, 40)),
+        min_size=2,
+        max_size=4,
+        unique=True,
+    ),
+    st.sampled_from([1e-3, 1e-6, 1e-12]),
+)
+def test_growing_brackets_hold_the_cost_fixed_in_advance(
+    steps: list[tuple[float, float, int]], delta: float
+) -> None:
+    spent = EMPTY
+    for sigma, rate, times in steps:
+        spent = spent.compose(Subsampled(Gaussian(sigma=sigma), rate=rate), times=times)
+        found = spent.epsilon(delta, tolerance=0.01)
+    assert agree(found, EMPTY.extended(*spent.parts).epsilon(delta, tolerance=0.005))
+
+
+def test_branches_copies_and_threads_have_grids_of_their_own() -> None:
+    def ask(spent: Accountant) -> Bracket:
+        return spent.epsilon(1e-6, tolerance=0.01)
+
+    trunk = EMPTY
+    for index in range(4):
+        trunk = trunk.compose(sampled(index))
+        ask(trunk)
+    one, two = trunk.compose(sampled(7)), trunk.compose(Gaussian(sigma=1.0))
+    copied = ask(copy.deepcopy(trunk).compose(sampled(7)))
+    found: list[Bracket] = []
+    threads = [threading.Thread(target=lambda: found.append(ask(one))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert all(agree(each, copied) for each in [*found, ask(one)])
+    assert ask(two).lower > ask(one).upper
+    assert agree(ask(trunk), ask(EMPTY.extended(*trunk.parts)))
+
+
+def test_what_no_grid_can_be_kept_for_is_answered_as_usual() -> None:
+    spent = EMPTY
+    for index in range(4):
+        spent = spent.compose(sampled(index))
+        spent.epsilon(1e-6)
+    leaky = spent.compose(ApproxDP(epsilon=0.1, delta=1e-9))
+    assert leaky.epsilon(1e-6).lower > spent.epsilon(1e-6).upper
+    assert leaky.compose(sampled(5)).epsilon(1e-6).upper < 1
+    huge = spent.compose(Subsampled(Gaussian(sigma=1e-3), rate=0.01))
+    assert huge.epsilon(1e-6).upper > 1e5

@@ -1,5 +1,6 @@
 """The verb `ledger`: exit codes, JSON, exports, and misuse in one sentence that changes nothing."""
 
+import datetime as dt
 import json
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,10 @@ from typing import Any
 import pytest
 
 from dpverify.cli import run
+from dpverify.ledger import ledger as ledger_module
+from tests.ledger.conftest import tmp_path
+
+__all__ = ["tmp_path"]  # in memory
 
 BUDGET = ["--epsilon", "3", "--delta", "1e-6", "--relation", "add-remove"]
 
@@ -106,7 +111,8 @@ def test_every_kind_of_budget(
 
 
 def test_exports(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["ledger", "open", file, "--mu", "1", "--relation", "add-remove", "--dataset", "<b>"])
+    odd = r"_$\bad$ <b>"  # no formula, and not hidden from the legend
+    run(["ledger", "open", file, "--mu", "1", "--relation", "add-remove", "--dataset", odd])
     run(["ledger", "spend", file, "gaussian(sigma=50)", "--dataset", "main", "--label", "=1+1"])
     for name in ("page.html", "all.json", "all.csv"):
         capsys.readouterr()
@@ -116,6 +122,12 @@ def test_exports(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "&lt;b&gt;" in page
     assert "<b>" not in page.split("<svg")[0]
     assert "gaussian-filter" in page
+    frames = json.loads(page.split('class="frames">')[1].split("</script>")[0])
+    assert [(curve["label"], curve["steps"]) for curve in frames[0]["curves"]] == [
+        ("main", True),
+        (odd, True),
+    ]
+    assert '<table class="cards">' in page  # a row is a card where the page is narrow
     whole = json.loads((tmp_path / "all.json").read_text(encoding="utf-8"))
     assert [entry["seq"] for entry in whole["entries"]] == [1, 2, 3]
     assert whole["head"] == whole["entries"][-1]["hash"]
@@ -174,3 +186,21 @@ def test_a_damaged_file_is_named(file: str, capsys: pytest.CaptureFixture[str]) 
     capsys.readouterr()
     assert run(["ledger", "status", file]) == 2
     assert "entry=2 must be as it was written" in capsys.readouterr().err
+
+
+def test_a_clock_behind_the_last_entry_is_refused(
+    file: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spend = ["ledger", "spend", file, "gaussian(sigma=50)"]
+    today = ledger_module.now()
+    monkeypatch.setattr(ledger_module, "now", lambda: today + dt.timedelta(days=400))
+    assert run(spend) == 0
+    monkeypatch.setattr(ledger_module, "now", lambda: today)
+    before = Path(file).read_bytes()
+    capsys.readouterr()
+    assert run(spend) == 2
+    shown = capsys.readouterr()
+    assert "must not be behind the last entry" in shown.err
+    assert (shown.err.count("\n"), shown.out) == (1, "")
+    assert Path(file).read_bytes() == before
+    assert run([*spend, "--ignore-clock"]) == 0

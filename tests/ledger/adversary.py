@@ -75,6 +75,7 @@ class Played:
     strategy: str
     overspent: bool
     rounds: int
+    reached: float = 0.0
 
 
 def leaves(game: Game, strategy: Strategy) -> Masses:
@@ -219,13 +220,40 @@ class Arena:
         ends = leaves(Game(self.menu, self.decide, self.rounds), strategy)
         return Played(self.budget, name, overspent(self.budget, ends), self.rounds)
 
-    def play_best(self) -> Played | None:
-        """The best adversary of all, where the budget is one (ε, δ)."""
-        if not isinstance(self.budget, PureDP | ApproxDP):
-            return None
-        delta = getattr(self.budget, "delta", 0.0)
-        game = Game(self.menu, self.decide, self.rounds)
-        x = below_exp(self.budget.epsilon)
-        gains = [game.best_gain(x, exchanged=way) for way in (False, True)]
-        broken = max(gains) > Fraction(delta) + Fraction(1, 2**180)
-        return Played(self.budget, "the best of all", broken, self.rounds)
+    def play_best(self) -> Played:
+        """The best adversary of all, by backward induction, in the worse direction."""
+        reached = max(self._reached(exchanged=way) for way in (False, True))
+        broken = reached > 1 + 2.0**-40
+        return Played(self.budget, "the best of all", broken, self.rounds, reached)
+
+    def _reached(self, *, exchanged: bool) -> float:
+        """How much of what the budget allows the best adversary gains: of δ, or of a divergence."""
+        game, gain = Game(self.menu, self.decide, self.rounds), Game.best_gain
+        match self.budget:
+            case PureDP(epsilon=epsilon):
+                # Whether anything is gained at ε; else how close below it something is.
+                for share in (1.0, 0.99, 0.9, 0.5):
+                    if gain(game, below_exp(share * float(epsilon)), exchanged=exchanged):
+                        return 2.0 if share == 1.0 else share
+                return 0.0
+            case ApproxDP(epsilon=epsilon, delta=delta):
+                found = gain(game, below_exp(epsilon), exchanged=exchanged)
+                return float(found / Fraction(delta))
+            case ZeroConcentratedDP(rho=rho):
+                orders = (2, 3, 8, 32)
+                return max(self._divergence(game, n, exchanged) / (n * rho) for n in orders)
+            case RenyiDP(order=order, epsilon=epsilon):
+                return self._divergence(game, int(order), exchanged) / float(epsilon)
+            case GaussianDP(mu=mu):
+                pair = GaussianPair(Fraction(mu) ** 2)
+                shares = [
+                    gain(game, below_exp(e), exchanged=exchanged) / Fraction(pair.delta(e))
+                    for e in (0.0, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0)
+                ]
+                return float(max(shares))
+
+    @staticmethod
+    def _divergence(game: Game, order: int, exchanged: bool) -> float:  # noqa: FBT001  # passed on
+        moment = game.best_moment(order, exchanged=exchanged)
+        with ctx.workprec(200):
+            return float(ball(moment).log() / (order - 1))

@@ -6,7 +6,6 @@ import copy
 import datetime as dt
 import hashlib
 import json
-import multiprocessing
 import os
 import resource
 import shutil
@@ -20,11 +19,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, clone
 
 import dpverify as dpv
 from dpverify.errors import LedgerDamaged
 from dpverify.ledger import ledger as ledger_module
 from solvers import PrivateLogisticRegression
+from tests.ledger.children import in_a_child, sentence_of
 from tests.ledger.spenders import fight
 
 ADD_REMOVE, REPLACE_ONE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
@@ -155,9 +156,7 @@ def test_a_corrupted_byte_is_detected_or_holds_nothing(ledger: dpv.Ledger, tmp_p
         torn[place] ^= 0x41
         copy.write_bytes(torn)
         try:
-            held = dpv.Ledger(copy)
-            held.verify()
-            assert held.history() == told
+            assert dpv.Ledger(copy).history() == told
         except dpv.DPVerifyError:
             detected += 1
     assert detected > 40
@@ -265,26 +264,90 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_an_older_copy_grants_nothing_again(ledger: dpv.Ledger) -> None:
+    older = ledger.path.read_bytes()
+    ledger.spend(dpv.Gaussian(sigma=2.0))
+    newer = ledger.path.read_bytes()
+    ledger.path.write_bytes(older)
+    for ask in (lambda: ledger.spend(NOISE), ledger.status, lambda: ledger.fits(NOISE)):
+        with pytest.raises(LedgerDamaged, match="entry=2 must be the one that was there before"):
+            ask()
+    ledger.path.write_bytes(newer)
+    assert ledger.spend(NOISE).entry.seq == 3
+
+
+def test_a_path_means_what_it_meant_when_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        held.append(dpv.Ledger.open("b.ledger", budget=dpv.PureDP(1.0), relation=ADD_REMOVE))
+    assert held[0].request(dpv.PureDP(1.0))
+    assert [each.status().share for each in held] == [1.0, 0.0]
+
+
+def test_a_second_name_for_the_file_is_refused(ledger: dpv.Ledger, tmp_path: Path) -> None:
+    """What a killed writer left lies beside the name that it used; a symbolic link has no own."""
+    (tmp_path / "soft").symlink_to(ledger.path)
+    dpv.Ledger(tmp_path / "soft").spend(NOISE)
+    os.link(ledger.path, tmp_path / "hard")
+    for path in (ledger.path, tmp_path / "hard"):
+        with pytest.raises(dpv.InvalidParameter, match=r"must have one name, and has 2"):
+            dpv.Ledger(path)
+    (tmp_path / "hard").unlink()
+    assert ledger.status().requests == 1
+
+
+def test_another_journal_is_refused(ledger: dpv.Ledger) -> None:
+    connection = sqlite3.connect(ledger.path)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+    with pytest.raises(LedgerDamaged, match="journal_mode=wal"):
+        ledger.spend(NOISE)
+
+
+def test_names_that_look_alike_are_one(ledger: dpv.Ledger) -> None:
+    options: dict[str, Any] = {"budget": dpv.PureDP(1.0), "relation": ADD_REMOVE}
+    dpv.Ledger.open(ledger.path, **options, dataset="caf\u00e9")
+    for name, told in (("cafe\u0301", "must be new"), ("main ", "without spaces around it")):
+        with pytest.raises(dpv.InvalidParameter, match=told):
+            dpv.Ledger.open(ledger.path, **options, dataset=name)
+    assert ledger.spend(dpv.PureDP(1.0), dataset="cafe\u0301").entry.dataset == "caf\u00e9"
+    assert len(ledger.history("cafe\u0301")) == 2
+
+
+def test_a_filter_that_shows_a_budget_does_not_charge_it(ledger: dpv.Ledger) -> None:
+    assert ledger.filter().fits(NOISE)
+    with pytest.raises(dpv.InvalidParameter, match="request must be made of the ledger"):
+        ledger.filter().request(NOISE)
+
+
+class Asking:
+    """A mechanism that spends while it is asked what it costs, and has no name for UTF-8."""
+
+    def __init__(self, held: dpv.Ledger) -> None:
+        self.held = held
+
+    def pair(self, relation: dpv.Relation) -> Any:
+        self.held.spend(NOISE)
+        return NOISE.pair(relation)
+
+    def __repr__(self) -> str:
+        return "\udcff"
+
+
+def test_a_mechanism_may_ask_the_ledger_while_it_is_charged(
+    ledger: dpv.Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOGNAME", "\udcff\x1b[2J")
+    ledger.spend(Asking(ledger))
+    last = ledger.history()[-1]
+    assert (last.seq, last.mechanism, last.user) == (3, "\\udcff", "\\udcff\\x1b[2J")
+
+
 # Surroundings
-
-
-def in_a_child(work: Callable[[], str]) -> str:
-    """What `work` returns, run in a process of its own."""
-    fork = multiprocessing.get_context("fork")
-    receive, send = fork.Pipe(duplex=False)
-    child = fork.Process(target=lambda: send.send(work()))
-    child.start()
-    told = str(receive.recv())
-    child.join()
-    return told
-
-
-def sentence_of(work: Callable[[], object]) -> str:
-    try:
-        work()
-    except dpv.DPVerifyError as error:
-        return str(error)
-    return "done"
 
 
 @pytest.fixture
@@ -333,23 +396,30 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(ledger: dpv.Ledger) -> None:
     ledger.spend(NOISE)
 
 
-def test_a_clock_that_was_ahead_stops_nobody(
+def test_a_clock_that_goes_backwards_is_told(
     ledger: dpv.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """It may be that the last one was ahead, which must not stop everybody for ever."""
     today = ledger_module.now()
     ahead = today + dt.timedelta(days=36500)
     monkeypatch.setattr(ledger_module, "now", lambda: ahead)
     wrong = ledger.spend(NOISE).entry.time
     monkeypatch.setattr(ledger_module, "now", lambda: today)
-    assert ledger.spend(NOISE).entry.time == wrong
-    assert [entry.seq for entry in ledger.history()] == [1, 2, 3]
+    before = ledger.path.read_bytes()
+    with pytest.raises(dpv.InvalidParameter, match=r"clock=.* must not be behind the last"):
+        ledger.spend(NOISE)
+    assert ledger.path.read_bytes() == before
+    assert ledger.spend(NOISE, ignore_clock=True).entry.time == wrong
+    monkeypatch.setattr(ledger_module, "now", lambda: ahead - dt.timedelta(seconds=2))
+    assert ledger.spend(NOISE).entry.time == wrong  # of a machine whose clock differs a little
+    assert [entry.seq for entry in ledger.history()] == [1, 2, 3, 4]
 
 
 def test_times_that_decrease_in_the_file_are_named(
     ledger: dpv.Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever writes entries by other means than `spend`, hashes and all."""
-    monkeypatch.setattr(ledger_module, "_time", lambda _: "2020-01-01T00:00:00+00:00")
+    monkeypatch.setattr(ledger_module, "_time", lambda _, **__: "2020-01-01T00:00:00+00:00")
     ledger.spend(NOISE)
     with pytest.raises(LedgerDamaged, match="entry=2 must not be before"):
         ledger.verify()
@@ -472,6 +542,39 @@ def test_every_way_to_fit_is_charged_once(tmp_path: Path, *, of_class: bool) -> 
         with pytest.raises(dpv.BudgetExceeded):
             learn([1.0])
     assert model.fits == 3
+
+
+@pytest.mark.parametrize("of_class", [False, True])
+def test_clones_of_a_guarded_estimator_are_guarded(tmp_path: Path, *, of_class: bool) -> None:
+    """As cross-validation and searches make them."""
+    held = dpv.Ledger.open(
+        tmp_path / "b.ledger", budget=dpv.PureDP(epsilon=2.0), relation=ADD_REMOVE
+    )
+
+    class Learner(BaseEstimator, Model):  # type: ignore[misc]  # scikit-learn has no types
+        pass
+
+    model: Any = held.guard(Learner)() if of_class else held.guard(Learner())
+    for double in (clone, copy.deepcopy):
+        double(model).fit([1.0])
+    with pytest.raises(dpv.BudgetExceeded):
+        clone(clone(model)).fit([1.0])
+    assert held.status().requests == 2
+
+
+def test_a_fit_inside_a_fit_is_charged(tmp_path: Path) -> None:
+    held = dpv.Ledger.open(
+        tmp_path / "b.ledger", budget=dpv.PureDP(epsilon=1.0), relation=ADD_REMOVE
+    )
+
+    class Calling(Model):
+        def fit(self, rows: list[Any]) -> "Calling":
+            for call in rows:
+                call(self)
+            return self
+
+    with pytest.raises(dpv.BudgetExceeded):
+        held.guard(Calling)().fit([lambda model: model.fit([])])
 
 
 class Drawer:

@@ -55,6 +55,24 @@ def test_opens_without_errors_and_fetches_nothing(browser: Any, composed: Path) 
     assert opened.page.locator("h1").inner_text().startswith("ε ≤ 2.9216")
 
 
+@pytest.mark.parametrize("kind", ["html", "svg"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_label_fits_and_fetches_nothing(
+    browser: Any,  # noqa: ANN401
+    kind: str,
+    width: int,
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / f"label.{kind}"
+    parts = ["pure(epsilon=1)", "--relation", "add-remove", "--output", str(tmp_path / "d.yaml")]
+    assert run(["disclose", *parts, "--label", str(path)]) == 0
+    opened = Opened(browser, path, width=width)
+    assert opened.troubles == []
+    assert opened.requests == [path.as_uri()]
+    root = "document.documentElement"
+    assert opened.page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth")
+
+
 def test_dragging_epsilon_reads_delta(browser: Any, composed: Path) -> None:  # noqa: ANN401
     page = Opened(browser, composed).page
     slider, told = page.locator("#slider-0"), page.locator("output").first

@@ -62,7 +62,7 @@ def compose(
 ) -> tuple[Composed, Composed]:
     """The dominating and the dominated composition, in this order."""
     grids = [grid_for(law, step, saddle.tilt) for law, _ in parts]
-    work = _Work(window, _Frame.of(parts, grids, window), saddle.tilt)
+    work = Work(window, Frame.of(parts, grids, window), saddle.tilt)
     scales = sketch.log_moments(saddle.tilt)
     for (law, times), grid, log_scale in zip(parts, grids, scales, strict=True):
         deadline.check()
@@ -71,7 +71,7 @@ def compose(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Frame:
+class Frame:
     """The nodes of the window, by index, and how far those of the whole sum reach."""
 
     step: float
@@ -84,7 +84,7 @@ class _Frame:
     is_direct: bool
 
     @classmethod
-    def of(cls, parts: CutParts, grids: Sequence[LossGrid], window: Window) -> "_Frame":
+    def of(cls, parts: CutParts, grids: Sequence[LossGrid], window: Window) -> "Frame":
         step = grids[0].step
         first = last = 0
         for (law, times), grid in zip(parts, grids, strict=True):
@@ -122,7 +122,7 @@ class _Frame:
 class _End:
     """One end's transforms, and the sums that bound what lies beyond the window."""
 
-    def __init__(self, frame: _Frame, window: Window) -> None:
+    def __init__(self, frame: Frame, window: Window) -> None:
         self.convolver = DirectConvolver() if frame.is_direct else Convolver(frame.length)
         self.above = dict.fromkeys(_exponents(window.above, frame.step), 0.0)
         self.below = dict.fromkeys(_exponents(window.below, frame.step), 0.0)
@@ -141,13 +141,13 @@ class _End:
         return -math.inf in self.log_scales
 
 
-class _Work:
-    """Running totals over the parts."""
+class Work:
+    """Running totals over the parts; as parts come, the frame may move, at its length."""
 
-    def __init__(self, window: Window, frame: _Frame, rate: float) -> None:
+    def __init__(self, window: Window, frame: Frame, rate: float) -> None:
         self.frame, self.rate = frame, rate
         self.ends = (_End(frame, window), _End(frame, window))
-        self.loss_error = frame.offset_error
+        self.loss_error = 0.0
         self.log_infinite = -math.inf
 
     def add(self, law: AnyCutLaw, times: int, grid: LossGrid, tilt: Tilt) -> None:
@@ -186,9 +186,9 @@ class _Work:
 
     def _composed(self, end: _End, outside: float, log_infinite: float) -> Composed:
         frame, convolution = self.frame, end.convolver.result()
-        masses = convolution.masses
+        masses, log_scales = convolution.masses, end.log_scales
         if end.is_empty:
-            masses, end.log_scales = np.zeros(frame.length), []
+            masses, log_scales = np.zeros(frame.length), []
         if not frame.is_direct:
             masses = np.roll(masses, -(frame.start % frame.length))
         return Composed(
@@ -196,13 +196,15 @@ class _Work:
             start=frame.low,
             step=frame.step,
             rate=self.rate,
-            log_scale=math.fsum(end.log_scales),
-            scale_error=4.0 * UNIT * math.fsum(map(abs, end.log_scales)),
+            log_scale=math.fsum(log_scales),
+            scale_error=4.0 * UNIT * math.fsum(map(abs, log_scales)),
             error=convolution.error,
             relative_error=convolution.relative_error,
             outside=outside,
             log_infinite=log_infinite,
-            loss_error=self.loss_error + 8.0 * UNIT * max(abs(frame.low), abs(frame.high)),
+            loss_error=self.loss_error
+            + frame.offset_error
+            + 8.0 * UNIT * max(abs(frame.low), abs(frame.high)),
         )
 
 

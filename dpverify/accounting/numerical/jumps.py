@@ -11,10 +11,10 @@ at most (Σ kᵢ·jᵢ)^(M+1)/(M+1)!, which the upper end takes to lie at ∞ an
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import islice
 
 import numpy as np
 
@@ -109,13 +109,15 @@ def expand(parts: CutParts, epsilon: float, log_rest: float) -> Expansion | None
 def _expanded(parts: CutParts, loss: float, log_rest: float) -> Expansion | None:
     """The expansion with everything above `loss` a jump; None if it takes too many terms."""
     pieces = [(*_split(law, loss), times) for law, times in parts if isinstance(law, CutLaw)]
+    if sum(jumps is not None for _, jumps, _ in pieces) >= _MOST_TERMS:
+        return None  # one jump is a term for each of them already
     expected = math.fsum(times * _mass(jumps) for _, jumps, times in pieces if jumps is not None)
     if not 0.0 < expected < 1.0:
         return None
     for most in range(1, _MOST_JUMPS + 1):
         log_left = (most + 1) * math.log(expected) - math.lgamma(most + 2) + _HEADROOM
         if log_left <= log_rest:
-            terms = tuple(_terms(pieces, most))
+            terms = tuple(islice(_terms(pieces, most), _MOST_TERMS + 1))
             cut = np.logaddexp.reduce([law.log_above + math.log(times) for law, times in parts])
             rest = float(np.logaddexp(log_left, cut)) + _HEADROOM
             return Expansion(terms, rest) if len(terms) <= _MOST_TERMS else None
@@ -124,10 +126,7 @@ def _expanded(parts: CutParts, loss: float, log_rest: float) -> Expansion | None
 
 def _terms(pieces: list[tuple[CutLaw, CutLaw | None, int]], most: int) -> Iterator[Term]:
     """One term for each way of having up to `most` jumps."""
-    choices = [range(min(most, times) + 1 if jumps else 1) for _, jumps, times in pieces]
-    for counts in product(*choices):
-        if sum(counts) > most:
-            continue
+    for counts in _counts([times if jumps else 0 for _, jumps, times in pieces], most):
         parts, ways = [], 1
         for (bulk, jumps, times), count in zip(pieces, counts, strict=True):
             ways *= math.comb(times, count)
@@ -136,6 +135,20 @@ def _terms(pieces: list[tuple[CutLaw, CutLaw | None, int]], most: int) -> Iterat
             if jumps is not None and count:
                 parts.append((jumps, count))
         yield Term(parts, math.log(ways))
+
+
+def _counts(limits: Sequence[int], most: int) -> Iterator[tuple[int, ...]]:
+    """Whole numbers from 0 up to each limit that add up to at most `most`."""
+    counts = [0] * len(limits)
+    while True:
+        yield tuple(counts)
+        for index, limit in enumerate(limits):
+            if counts[index] < limit and sum(counts) < most:
+                counts[index] += 1
+                break
+            counts[index] = 0
+        else:
+            return
 
 
 def _split(law: CutLaw, loss: float) -> tuple[CutLaw, CutLaw | None]:

@@ -238,8 +238,7 @@ class _State:
     @classmethod
     def start(cls, sketch: Sketch, target: Target, tolerance: float) -> "_State":
         saddle = target.saddle(sketch)
-        step = _first_step(sketch, _AIM * tolerance / target.cost(saddle.tilt))
-        return cls(min(step, _COARSEST / saddle.tilt), saddle)
+        return cls(suitable_step(sketch, target, tolerance, saddle.tilt), saddle)
 
     def following(self, step: float, width: float, tolerance: float, saddle: Saddle) -> "_State":
         """A step that should do, by the order of convergence seen so far."""
@@ -254,9 +253,20 @@ class _State:
 
 def _cut(prepared: Prepared, log_delta: float) -> CutParts:
     """The laws without what is certainly too rare to matter at this δ."""
-    log_runs = math.log(prepared.runs)
-    above, below = log_delta - log_runs + _CUT, 1.5 * _CUT - log_runs
+    above, below = cuts(prepared.runs, log_delta)
     return [(law.cut(above, below), times) for law, times in prepared.laws]
+
+
+def cuts(runs: int, log_delta: float) -> tuple[float, float]:
+    """Logarithms of what may be cut off each of this many laws, above and below."""
+    log_runs = math.log(runs)
+    return log_delta - log_runs + _CUT, 1.5 * _CUT - log_runs
+
+
+def suitable_step(sketch: Sketch, target: Target, tolerance: float, tilt: float) -> float:
+    """A step that should give ends half the tolerance apart."""
+    step = _first_step(sketch, _AIM * tolerance / target.cost(tilt))
+    return min(step, _COARSEST / tilt)
 
 
 def _first_step(sketch: Sketch, variance: float) -> float:

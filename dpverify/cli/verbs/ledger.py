@@ -50,8 +50,7 @@ User: TypeAlias = Annotated[str | None, typer.Option(help="Who asks; the login n
 
 @group.command(
     "open",
-    epilog="Example: dpverify ledger open budget.ledger --epsilon 3 --delta 1e-6 "
-    "--relation add-remove",
+    epilog="Example: dpverify ledger open b.ledger --epsilon 3 --relation add-remove",
 )
 def open_ledger(
     file: File,
@@ -94,9 +93,7 @@ def open_ledger(
     _tell(ledger, ledger.statuses(), [ledger.status(dataset)], as_json=json)
 
 
-@group.command(
-    epilog='Example: dpverify ledger spend budget.ledger "gaussian(sigma=50)" --label "mean age"'
-)
+@group.command(epilog='Example: dpverify ledger spend budget.ledger "laplace(scale=50)"')
 def spend(
     file: File,
     expression: Annotated[
@@ -106,6 +103,9 @@ def spend(
     label: Annotated[str, typer.Option(help="What it is for.")] = "",
     user: User = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say whether it fits.")] = False,
+    ignore_clock: Annotated[
+        bool, typer.Option("--ignore-clock", help="Spend though the last entry is in the future.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Charge a request before it runs: exit 0 if granted, 1 if the budget does not allow it."""
@@ -114,10 +114,11 @@ def spend(
     if dry_run:
         granted, entry, why = ledger.fits(mechanism, times=times, dataset=dataset), None, ""
     else:
-        granted, entry, why = _spent(ledger, mechanism, times, dataset, label, user)
+        told = {"times": times, "dataset": dataset, "label": label, "user": user}
+        granted, entry, why = _spent(ledger, mechanism, **told, ignore_clock=ignore_clock)
     if json:
-        told = None if entry is None else fields_of(entry)
-        print_json({"version": 1, "granted": granted, "charged": told, "reason": why})
+        charged = None if entry is None else fields_of(entry)
+        print_json({"version": 1, "granted": granted, "charged": charged, "reason": why})
     else:
         console().print(_sentence(expression, entry, granted, why), markup=False)
     if not granted:
@@ -127,13 +128,10 @@ def spend(
 def _spent(
     ledger: Ledger,
     mechanism: Requested,
-    times: int,
-    dataset: str | None,
-    label: str,
-    user: str | None,
+    **options: Any,  # noqa: ANN401  # of Ledger.spend
 ) -> tuple[bool, Entry | None, str]:
     try:
-        receipt = ledger.spend(mechanism, times=times, dataset=dataset, label=label, user=user)
+        receipt = ledger.spend(mechanism, **options)
     except BudgetExceeded as error:
         return False, None, str(error)
     return True, receipt.entry, ""
@@ -168,10 +166,12 @@ def history(file: File, dataset: Dataset = None, json: Json = False) -> None:
         return
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("entry", "time", "dataset", "user", "label", "request", "spent"):
-        grid.add_column(name, justify="right" if name in {"entry", "spent"} else "left")
+        side: Any = "right" if name in {"entry", "spent"} else "left"
+        grid.add_column(name, justify=side, overflow="fold", no_wrap=name == "time")
     for entry in entries:
         what = entry.mechanism if entry.times <= 1 else f"{entry.times:,} × {entry.mechanism}"
-        cells = (entry.time[:19], entry.dataset, entry.user, entry.label, what or "budget opened")
+        when = entry.time[:16].replace("T", " ")
+        cells = (when, entry.dataset, entry.user, entry.label, what or "budget opened")
         grid.add_row(str(entry.seq), *map(_plain, cells), f"{100 * entry.share:.4g} %")
     console().print(grid)
 
@@ -274,7 +274,8 @@ def _tell(
         for line in _details(status):
             screen.print(f"  {line}", markup=False, style="dim")
     total = sum(status.requests + 1 for status in every)
-    screen.print(f"whole file checked, entries: {total:,}; last hash {ledger.head[:16]}…")
+    screen.print(f"whole file checked, entries: {total:,}; the last hash is")
+    screen.print(f"  {ledger.head}")
 
 
 def _details(status: Status) -> list[str]:

@@ -5,10 +5,11 @@
   const to = (axis, v) => (axis.scale === "log" ? Math.log(v) : v);
   const back = (axis, v) => (axis.scale === "log" ? Math.exp(v) : v);
 
-  // The value of a curve at x, straight between its points on the axes as drawn.
+  // The value of a curve at x: that of the last step, or straight between points on the axes as drawn.
   function at(curve, frame, x) {
     const xs = curve.x, ys = curve.y;
     if (x < xs[0] || x > xs[xs.length - 1]) return null;
+    if (curve.steps) return ys[xs.findLastIndex((v) => v <= x)];
     let i = xs.findIndex((v) => v >= x);
     if (i <= 0 || xs[i] === x) return ys[Math.max(i, 0)];
     const a = to(frame.x, xs[i - 1]), b = to(frame.x, xs[i]);
@@ -39,7 +40,7 @@
       const x = back(frame.x, ends[0] + share * (ends[1] - ends[0]));
       line.setAttribute("x1", left + share * width); line.setAttribute("x2", left + share * width);
       const values = frame.curves.map((c) => [c.label, at(c, frame, x)]).filter((pair) => pair[1] !== null);
-      output.textContent = `${frame.x.label} = ${digits(x)}: ` + values.map(([name, y]) => `${name} ≈ ${digits(y)}`).join(", ");
+      output.textContent = `${frame.x.label} = ${digits(x)}: ` + values.map(([name, y]) => `${name} ${frame.curves.every((c) => c.steps) ? "=" : "≈"} ${digits(y)}`).join(", ");
       slider.setAttribute("aria-valuetext", output.textContent);
     };
     slider.addEventListener("input", () => show(slider.value / 1000));

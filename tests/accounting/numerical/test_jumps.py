@@ -120,3 +120,13 @@ def test_terms_add_up_to_the_exact_profile(
     assert math.exp(lower.log_lower(epsilon)) <= truth <= math.exp(upper.log_upper(epsilon))
     assert lower.log_lower(epsilon) >= math.log(truth) - 0.01
     assert upper.log_upper(epsilon) <= math.log(truth) + 0.01
+
+
+def test_many_different_parts_end() -> None:
+    """Ways to have a few jumps are listed one by one, never all 2^60 that there are."""
+    laws = [
+        LossLaw(losses=np.array([-0.1, 0.1, 5 + k / 64]), log_masses=np.log([0.5, 0.4999, 1e-4]))
+        for k in range(60)
+    ]
+    parts = [(law.cut(-700.0, -700.0), 1) for law in laws]
+    assert expand(parts, 5.5, -20.0) is None

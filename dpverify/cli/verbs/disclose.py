@@ -1,0 +1,129 @@
+"""`dpverify disclose`: one document that says what was promised, and that can be checked."""
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from dpverify.cli.expression import parse
+from dpverify.cli.output import check_output, console, number_option, progress
+from dpverify.disclosing import Disclosure, entry_of, schema
+from dpverify.disclosing.emitting import disclose as disclosed
+from dpverify.disclosing.figures import TOLERANCE
+from dpverify.disclosing.text import file_text, parsed, written
+from dpverify.errors import InvalidParameter, check_member
+
+EXAMPLE = (
+    'Example: dpverify disclose "gaussian(sigma=50)*1000" --delta 1e-6 --relation add-remove '
+    "--given facts.yaml --output disclosure.yaml"
+)
+_FORMATS = ("yaml", "json", "registry")
+
+
+def disclose(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            help="Parts as for compose; or a ledger, a model of `fit`, a certificate, a witness or "
+            "the JSON of an audit."
+        ),
+    ] = None,
+    relation: Annotated[
+        str | None, typer.Option(help="Neighboring relation: add-remove or replace-one.")
+    ] = None,
+    delta: Annotated[float | None, number_option("State ε at this δ.")] = None,
+    given: Annotated[
+        Path | None, typer.Option(help="YAML with what only people know: product, unit, trust, …")
+    ] = None,
+    evidence: Annotated[
+        list[Path] | None, typer.Option(help="File of evidence; may be given several times.")
+    ] = None,
+    arithmetic: Annotated[
+        str | None, typer.Option(help="How the noise was computed, in words.")
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The dataset of a ledger, if it has several.")
+    ] = None,
+    tolerance: Annotated[float, number_option("How wide brackets may be.")] = TOLERANCE,
+    output: Annotated[
+        Path | None, typer.Option(help="Write to this file; default: standard output.")
+    ] = None,
+    format: Annotated[  # noqa: A002  # the option's name
+        str | None, typer.Option(help="yaml, json or registry; default: by the name of the file.")
+    ] = None,
+    label: Annotated[
+        Path | None, typer.Option(help="Also draw the privacy label to this .html or .svg file.")
+    ] = None,
+    show_schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON Schema of the document and exit.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="The document as JSON on stdout.")] = False,
+) -> None:
+    """Write a disclosure: everything that is known of a release, with its evidence."""
+    if show_schema:
+        sys.stdout.write(written(schema(), "json"))
+        return
+    if source is None:
+        raise InvalidParameter("source=None must be given: parts, as for compose, or a file")
+    kind = _format(format, output, json)
+    check_output("output", output)
+    if label is not None:
+        from dpverify.reporting.label import check_label  # noqa: PLC0415  # slow to import
+
+        check_label(label)
+    facts: Any = None if given is None else parsed(file_text(given))
+    with progress("computing the disclosure"):
+        made = disclosed(
+            _subject(source),
+            relation=relation,
+            delta=delta,
+            given=facts,
+            evidence=evidence or (),
+            arithmetic=arithmetic,
+            dataset=dataset,
+            tolerance=tolerance,
+        )
+    text = _text(made, kind)
+    if output is not None:
+        output.write_text(text, encoding="utf-8")
+    if label is not None:
+        from dpverify.reporting.label import write_label  # noqa: PLC0415
+
+        write_label(made, label)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        _tell(made, output, label)
+
+
+def _format(asked: str | None, output: Path | None, json: bool) -> str:  # noqa: FBT001
+    if asked is not None:
+        check_member("format", asked, _FORMATS)
+        return asked
+    return "json" if json or (output is not None and output.suffix == ".json") else "yaml"
+
+
+def _subject(source: str) -> Any:  # noqa: ANN401  # what `disclose` takes
+    """A file if there is one of that name, else parts of a composition."""
+    return Path(source) if Path(source).is_file() else parse(source)
+
+
+def _text(made: Disclosure, kind: str) -> str:
+    if kind == "registry":
+        return written(entry_of(made))
+    form: Literal["yaml", "json"] = "json" if kind == "json" else "yaml"
+    return written(made.to_dict(), form)
+
+
+def _tell(made: Disclosure, output: Path, label: Path | None) -> None:
+    screen = console()
+    told = made.guarantee
+    if told is not None and told.epsilon is not None:
+        from dpverify.reporting.label import rounded_up  # noqa: PLC0415  # needed here alone
+
+        upper = rounded_up(told.epsilon.upper or 0.0, digits=6)
+        screen.print(f"ε ≤ {upper} at δ = {told.delta:g}", markup=False)
+    screen.print(f"disclosure: {output}", markup=False, soft_wrap=True)
+    if label is not None:
+        screen.print(f"label: {label}", markup=False, soft_wrap=True)

@@ -1,0 +1,25 @@
+"""The disclosure: one document that says what was promised of a release, and that can be checked.
+
+- `text`: YAML and JSON, read safely; `form`: declared values from plain ones, and back;
+- `document`: the disclosure as frozen values, and its JSON Schema;
+- `parts`: mechanisms as they are stated; `figures`: the numbers, computed from the parts;
+- `exhibits`: files of evidence; `emitting`: `disclose`;
+- `statements`: contradictions; `checking`: `check_disclosure`; `registry`: the format of the
+  public registry of deployments, in and out.
+"""
+
+from dpverify.disclosing.checking import check_disclosure
+from dpverify.disclosing.document import Disclosure, schema
+from dpverify.disclosing.emitting import disclose
+from dpverify.disclosing.objections import Objection, Review
+from dpverify.disclosing.registry import entry_of
+
+__all__ = [
+    "Disclosure",
+    "Objection",
+    "Review",
+    "check_disclosure",
+    "disclose",
+    "entry_of",
+    "schema",
+]

@@ -1,0 +1,341 @@
+"""Evidence as files: what each kind shows, found when a disclosure is written and again when it is
+checked. Nothing in a file is executed: certificates and witnesses are verified by arithmetic.
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from dpverify.auditing.statistics.binomial import Counts, epsilon_lower, rejects
+from dpverify.auditing.verdict import Witness, point_of
+from dpverify.balls import ball, enclose
+from dpverify.certifying.certificate import FORMAT as CERTIFICATE
+from dpverify.certifying.certificate import check_certificate
+from dpverify.claims import claim_from_dict
+from dpverify.disclosing.document import Exhibit
+from dpverify.disclosing.form import plain
+from dpverify.errors import DPVerifyError, InvalidParameter
+from dpverify.guarantees import (
+    GUARANTEES,
+    ApproxDP,
+    GaussianDP,
+    Guarantee,
+    PureDP,
+    RenyiDP,
+    ZeroConcentratedDP,
+)
+from dpverify.ledger import Ledger
+from dpverify.neighbors import Relation
+from dpverify.plain import tagged
+from dpverify.theorems import Theorem
+from dpverify.tracing.witness import TraceWitness
+
+_LARGEST = 100_000_000  # bytes of a file of evidence
+_NOT_REPLAYED = "not replayed: that takes the mechanism, which a check does not run"
+_LEDGER = b"SQLite format 3\x00"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a file of evidence shows: the exhibit, what it is about, and why it is not valid."""
+
+    exhibit: Exhibit
+    guarantee: Guarantee | None = None
+    relation: Relation | None = None
+    theorem: Theorem | None = None
+    label: str | None = None
+    assumes: tuple[str, ...] = ()
+    broken: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def shown_by(path: Path, *, dataset: str | None = None) -> Shown:
+    """What a file shows, whichever kind of evidence it is."""
+    if not path.is_file():
+        raise InvalidParameter(f"evidence={str(path)!r} must be a file")
+    if path.stat().st_size > _LARGEST:
+        raise InvalidParameter(f"evidence={str(path)!r} must have at most {_LARGEST:,} bytes")
+    with path.open("rb") as opened:
+        if opened.read(len(_LEDGER)) == _LEDGER:
+            return _ledger(path, dataset)
+    held = _object(path)
+    if held.get("format") == CERTIFICATE:
+        return _certificate(path, held)
+    if held.get("kind") == "trace witness":
+        return _trace_witness(path)
+    if "refuted" in held and "samples" in held:
+        return _audit(path, held)
+    if "event" in held and "counts" in held:
+        return _witness(path, held)
+    if "weights" in held and "claim" in held:
+        return _model(path, held)
+    raise InvalidParameter(
+        f"evidence={str(path)!r} must be a certificate, a witness, the JSON of an audit, a model "
+        "that `dpverify fit` wrote, or a ledger"
+    )
+
+
+def of_theorem(theorem: Theorem) -> Exhibit:
+    return Exhibit(
+        kind="theorem",
+        says=theorem.statement,
+        name=theorem.name,
+        source=theorem.source,
+        proof=theorem.proof,
+    )
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _object(path: Path) -> dict[str, Any]:
+    try:
+        held = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        held = None
+    if not isinstance(held, dict):
+        raise InvalidParameter(
+            f"evidence={str(path)!r} must be a JSON file with an object, or a ledger"
+        )
+    return held
+
+
+def _certificate(path: Path, held: dict[str, Any]) -> Shown:
+    found = check_certificate(path)
+    guarantee = _certified(held["claim"]) if found.valid else None
+    exhibit = Exhibit(
+        kind="certificate",
+        says=f"{found.verdict} for {found.scope}" if found.valid else "shows nothing",
+        file=path.name,
+        sha256=digest_of(path),
+        verdict=found.verdict,
+        claim=_told(guarantee),
+    )
+    return Shown(
+        exhibit=exhibit,
+        guarantee=guarantee,
+        relation=_declared(held) if found.valid else None,
+        label=f"the mechanism of {path.name}",
+        assumes=found.assumes,
+        broken=None if found.valid else f"the certificate is not valid: {found.reason}",
+    )
+
+
+def _certified(claim: dict[str, Any]) -> Guarantee | None:
+    """The guarantee that a valid certificate is about, rounded up; None for "every ε"."""
+
+    def number(name: str) -> float:
+        return enclose(lambda: ball(Fraction(claim[name])))[1]
+
+    match claim.get("kind"):
+        case "pure":
+            return PureDP(number("epsilon"))
+        case "approx":
+            return ApproxDP(number("epsilon"), number("delta"))
+        case "gaussian":
+            return GaussianDP(number("mu"))
+        case "zcdp":
+            return ZeroConcentratedDP(number("rho"))
+        case "renyi":
+            return RenyiDP(number("order"), number("epsilon"))
+        case _:
+            return _aligned(claim, number("epsilon"), number("delta"))
+
+
+def _aligned(claim: dict[str, Any], epsilon: float, delta: float) -> Guarantee | None:
+    """That of a certificate in units of 1, of a logarithm, or of every ε."""
+    if claim["unit"] == "every":
+        return None
+    if claim["unit"] == "log":
+        ratio, factor = Fraction(claim["ratio"]), Fraction(claim["epsilon"])
+        epsilon = enclose(lambda: ball(ratio).log() * ball(factor))[1]
+    return ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+
+
+def _declared(held: dict[str, Any]) -> Relation | None:
+    """The relation of the records that a certificate's schema declares, if it does."""
+    schema = held.get("schema", {})
+    told = schema.get("records" if schema.get("relation") == "move" else "relation")
+    return None if told is None else Relation.parse(told)
+
+
+def _audit(path: Path, held: dict[str, Any]) -> Shown:
+    """The JSON of a verdict; its power is computed anew, and its bound where draws are counted."""
+    with _reading(path):
+        claim = claim_from_dict(held["claim"])
+        samples, level, delta = int(held["samples"]), float(held["level"]), float(held["delta"])
+        refuted = bool(held["refuted"])
+        sure = Counts(hits=samples, trials=samples, other_hits=0, other_trials=samples)
+        most = epsilon_lower(sure, delta=delta, level=level)
+        least, told = float(held["epsilon_lower"]), float(held["most_shown"])
+        guarantee = claim if isinstance(claim, GUARANTEES) else None
+        exhibit = Exhibit(
+            kind="audit",
+            says=(
+                f"{claim} is refuted at level {level:g}"
+                if refuted
+                else f"{claim} is not refuted, which is no proof of it"
+            ),
+            file=path.name,
+            sha256=digest_of(path),
+            verdict="refuted" if refuted else "not refuted",
+            claim=_told(guarantee),
+            level=level,
+            delta=delta,
+            epsilon_lower=least,
+            most_shown=most,
+            samples=samples,
+        )
+    broken = None
+    if not math.isclose(most, told, rel_tol=1e-9):
+        broken = f"most_shown={told!r} must be {most!r}: that is what {samples} draws can show"
+    elif least > most * (1 + 1e-9):
+        broken = f"epsilon_lower={least!r} must not exceed most_shown={most!r}"
+    return Shown(
+        exhibit=exhibit,
+        guarantee=guarantee,
+        broken=broken,
+        label=f"the mechanism of {path.name}",
+        notes=(_NOT_REPLAYED,),
+    )
+
+
+def _witness(path: Path, held: dict[str, Any]) -> Shown:
+    """A witness of an audit: its counts alone must reject the claim, if drawn for that."""
+    with _reading(path):
+        witness = Witness.load(path)
+        guarantee = witness.claim if isinstance(witness.claim, GUARANTEES) else None
+        least, told, counts = witness.epsilon_lower, held.get("epsilon_lower"), witness.counts
+        point = point_of(witness)
+        rejected = witness.fresh and rejects(
+            counts, epsilon=point.epsilon, delta=point.delta, level=witness.level
+        )
+    exhibit = Exhibit(
+        kind="witness",
+        says=f"{witness.event}, too likely on one side, refutes {witness.claim}",
+        file=path.name,
+        sha256=digest_of(path),
+        verdict="refuted" if rejected else None,
+        claim=_told(guarantee),
+        level=float(witness.level),
+        delta=float(witness.delta),
+        epsilon_lower=least,
+        samples=counts.trials,
+    )
+    broken = None
+    if not isinstance(told, float | int) or not math.isclose(least, told, rel_tol=1e-9):
+        broken = f"epsilon_lower={told!r} must be {least!r}: the counts show that"
+    elif witness.fresh and not rejected:
+        broken = f"its counts do not reject {witness.claim} at level {witness.level:g}"
+    return Shown(
+        exhibit=exhibit,
+        guarantee=guarantee,
+        label=f"the mechanism of {path.name}",
+        broken=broken,
+        notes=(_NOT_REPLAYED,),
+    )
+
+
+def _trace_witness(path: Path) -> Shown:
+    """A witness of a trace: for a pure claim its numbers show it, for others the mechanism must."""
+    witness = TraceWitness.load(path)
+    claim = witness.claim
+    guarantee = claim if isinstance(claim, GUARANTEES) else None
+    is_pure = isinstance(claim, PureDP) or (isinstance(claim, ApproxDP) and claim.delta == 0)
+    adds_up = witness.arithmetic()
+    exhibit = Exhibit(
+        kind="trace witness",
+        says=f"a transcript whose privacy loss refutes {claim}",
+        file=path.name,
+        sha256=digest_of(path),
+        verdict="refuted" if is_pure and adds_up else None,
+        claim=_told(guarantee),
+        epsilon_lower=max(0.0, abs(witness.loss.lower)) if is_pure else None,
+    )
+    return Shown(
+        exhibit=exhibit,
+        guarantee=guarantee,
+        label=f"the mechanism of {path.name}",
+        broken=None if adds_up else "the loss of its transcript does not exceed the claim",
+        notes=(_NOT_REPLAYED,),
+    )
+
+
+def _ledger(path: Path, dataset: str | None) -> Shown:
+    ledger = Ledger(path)
+    head, budget = ledger.verify(), ledger.filter(dataset)
+    name = dataset or ledger.datasets[0]
+    exhibit = Exhibit(
+        kind="ledger",
+        says=f"every request for dataset {name!r} was charged before it ran",
+        name=name,
+        file=path.name,
+        sha256=head,
+        verdict="granted",
+        claim=_told(budget.budget),
+        requests=sum(entry.kind == "spend" for entry in ledger.history(name)),
+    )
+    return Shown(
+        exhibit=exhibit,
+        guarantee=budget.budget,
+        relation=budget.relation,
+        theorem=budget.theorem,
+        label=f"all requests that the ledger grants for dataset {name!r}, together",
+    )
+
+
+def _model(path: Path, held: dict[str, Any]) -> Shown:
+    with _reading(path):
+        claim = dict(held["claim"])
+        kinds = {kind.__name__: kind for kind in (PureDP, ApproxDP)}
+        kind = kinds[claim["guarantee"]]
+        names = [name for name in ("epsilon", "delta") if name in claim]
+        guarantee = kind(**{name: claim[name] for name in names})
+        bounds = ", ".join(f"{name} {value:g}" for name, value in held["bounds"].items())
+        label = f"{held['method']} perturbation of the {held['loss']} loss; declared: {bounds}"
+        theorem = Theorem(**held["theorem"])
+        relation = Relation.parse(claim["relation"])
+    exhibit = Exhibit(
+        kind="model",
+        says=f"the released model, with the claim that {theorem.name} gives it",
+        file=path.name,
+        sha256=digest_of(path),
+        claim=_told(guarantee),
+    )
+    return Shown(
+        exhibit=exhibit,
+        guarantee=guarantee,
+        relation=relation,
+        theorem=theorem,
+        label=label,
+        assumes=tuple(map(str, claim["assumes"])),
+    )
+
+
+def _told(guarantee: Guarantee | None) -> dict[str, Any] | None:
+    if guarantee is None:
+        return None
+    told: dict[str, Any] = plain(tagged(guarantee))
+    return told
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """What a file lacks, in a sentence."""
+    try:
+        yield
+    except DPVerifyError:
+        raise
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InvalidParameter(
+            f"evidence={str(path)!r} must be as it was written: {error!r}"
+        ) from None

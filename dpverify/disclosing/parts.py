@@ -1,0 +1,143 @@
+"""The parts of a composition as a disclosure states them, and the accountant that they make."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from inspect import signature
+from typing import Any
+
+from dpverify.accounting import record
+from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.parts import Composable, Part, part_of
+from dpverify.disclosing.document import StatedPart
+from dpverify.disclosing.form import plain
+from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported, shown
+from dpverify.guarantees import ApproxDP, Guarantee, PureDP
+from dpverify.mechanisms.registered import GUARANTEES, MECHANISMS
+from dpverify.neighbors import Relation
+from dpverify.plain import plain as as_json
+
+PAIR = "pair"
+"""The name of a part that is stated by its dominating pair."""
+_OF_SAMPLES = ("arithmetic", "grid_exponent")  # parameters that no accountant asks for
+_FRACTION = re.compile(r"-?[0-9]{1,400}/[0-9]{1,400}")
+
+
+def stated_part(
+    subject: Composable, times: int, relation: Relation, label: str | None = None
+) -> StatedPart:
+    """A mechanism or a guarantee, stated such that `composed` makes it again.
+
+    How its noise was computed is not stated: an accountant does not know.
+    """
+    part = part_of(subject, times=times, relation=relation)
+    named = _named(subject)
+    if named is not None:
+        try:
+            again = part_of(_made(*named), times=times, relation=relation)
+        except DPVerifyError:
+            again = None
+        if again is not None and again.seen == part.seen:
+            name, parameters = named
+            label = label or part.label
+            return StatedPart(label=label, name=name, parameters=parameters, times=part.times)
+    return seen_part(part, label)
+
+
+def seen_part(part: Part, label: str | None = None) -> StatedPart:
+    """A part of which only the pair is known; what is a user's own class cannot be stated."""
+    try:
+        parameters: dict[str, Any] | None = record.told(part.seen)
+    except NotSupported:
+        parameters = None
+    return StatedPart(label=label or part.label, name=PAIR, parameters=parameters, times=part.times)
+
+
+def composed(parts: Iterable[StatedPart], relation: Relation, most_records: int = 1) -> Accountant:
+    """The accountant of stated parts, for datasets that differ in up to `most_records` records."""
+    accountant = Accountant(relation=relation)
+    for part in parts:
+        if part.name is None or part.parameters is None or part.times is None:
+            raise NotSupported(f"part={part.label!r} must state name, parameters and times")
+        if part.name == PAIR:
+            seen = record.seen_in(part.parameters)
+            accountant = accountant.extended(Part(seen, part.times, part.label or PAIR))
+        else:
+            subject = _made(part.name, part.parameters)
+            accountant = accountant.compose(subject, times=part.times)
+    return accountant.group(most_records)
+
+
+def is_implied(part: StatedPart, shown: Guarantee) -> bool:
+    """Whether a part is stated as a guarantee that follows from `shown` by larger parameters."""
+    if part.name not in GUARANTEES or part.parameters is None:
+        return False
+    try:
+        stated = _made(part.name, part.parameters)
+    except DPVerifyError:
+        return False
+    pair = (_with_delta(shown), _with_delta(stated))
+    return type(pair[0]) is type(pair[1]) and all(
+        getattr(pair[0], item.name) == getattr(pair[1], item.name)
+        if item.name == "order"
+        else getattr(pair[0], item.name) <= getattr(pair[1], item.name)
+        for item in fields(pair[0])
+    )
+
+
+def _with_delta(guarantee: Guarantee) -> Guarantee:
+    return ApproxDP(guarantee.epsilon) if isinstance(guarantee, PureDP) else guarantee
+
+
+def _named(subject: object) -> tuple[str, dict[str, Any]] | None:
+    """The name under which a mechanism is known, and its parameters; None if it is not."""
+    makers = {name: MECHANISMS[name] for name in MECHANISMS.names} | GUARANTEES
+    name = next((name for name, maker in makers.items() if maker is type(subject)), None)
+    if name is None:
+        return None
+    held = {}
+    for key, parameter in signature(makers[name]).parameters.items():
+        value = getattr(subject, key, parameter.default)
+        if value is parameter.empty:
+            return None
+        if value is None or key in _OF_SAMPLES:
+            continue
+        inner = _named(value) if is_dataclass(value) else None
+        if inner is not None:
+            held[key] = {"name": inner[0], "parameters": inner[1]}
+        else:
+            held[key] = plain(as_json(value))
+    return name, held
+
+
+def _made(name: str, parameters: dict[str, Any]) -> Any:  # noqa: ANN401  # a mechanism or guarantee
+    if name not in GUARANTEES and name not in MECHANISMS:
+        known = ", ".join((PAIR, *GUARANTEES, *MECHANISMS.names))
+        raise InvalidParameter(f"name={shown(name)} must be one of: {known}")
+    maker = GUARANTEES[name] if name in GUARANTEES else MECHANISMS[name]
+    accepted = signature(maker).parameters
+    if unknown := [key for key in parameters if key not in accepted]:
+        listed = ", ".join(accepted)
+        raise InvalidParameter(f"parameter={shown(unknown[0])} of {name} must be one of: {listed}")
+    given = {key: _value(value) for key, value in parameters.items()}
+    try:
+        return maker(**given)
+    except DPVerifyError:
+        raise
+    except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise InvalidParameter(f"parameters of {name} must make one: {error}") from None
+
+
+def _value(told: Any) -> Any:  # noqa: ANN401  # of a parameter
+    match told:
+        case {"name": str(name), "parameters": dict(parameters), **rest} if not rest:
+            return _made(name, parameters)
+        case list():
+            return tuple(map(_value, told))
+        case "inf" | "-inf":
+            return float(told)
+        case str() if _FRACTION.fullmatch(told):
+            return Fraction(told)
+        case _:
+            return told

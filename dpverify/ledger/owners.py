@@ -1,0 +1,38 @@
+"""Sums that are kept in memory, for the one process that made them."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn, SupportsIndex
+
+from dpverify.errors import InvalidParameter
+
+
+class InMemory:
+    """What must not be doubled: each copy would spend the same budget, or count its own half.
+
+    Copies and pickles are refused, and so is a child of a process that was forked since.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process = os.getpid()
+
+    @contextmanager
+    def _owned(self) -> Iterator[None]:
+        """One thread of the process at a time."""
+        if os.getpid() != self._process:
+            raise InvalidParameter(
+                f"process={os.getpid()} must be {self._process}, which made this "
+                f"{type(self).__name__}: what a forked child spends is not seen by others; a "
+                "Ledger serves many processes"
+            )
+        with self._lock:
+            yield
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise InvalidParameter(
+            f"{type(self).__name__} must not be copied: nothing would see what both spend; a "
+            "Ledger serves many processes"
+        )

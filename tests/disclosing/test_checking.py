@@ -1,0 +1,330 @@
+"""Emit, check: it stands. Change any number by one percent: the check finds it."""
+
+import copy
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dpverify as dpv
+from dpverify.disclosing import Disclosure, Review, check_disclosure, disclose
+from dpverify.disclosing.text import parsed, written
+from tests.disclosing.conftest import GIVEN
+
+STANDS = "stands: numbers and evidence verified, what people state taken as given"
+ALL_GIVEN = GIVEN | {"code": GIVEN["code"] | {"file": "release.py"}}
+
+
+@pytest.fixture
+def folder(kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the evidence that may be damaged, and some code beside it."""
+    for file in kept.iterdir():
+        shutil.copy(file, tmp_path)
+    (tmp_path / "release.py").write_text("print('hello')\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def emitted(name: str) -> Disclosure:
+    """A disclosure of every kind of source."""
+    relation, delta = "add-remove", 1e-6
+    match name:
+        case "parts":
+            parts = [(dpv.Gaussian(sigma=40.0), 200), (dpv.Gaussian(sigma=90.0), 7)]
+            return disclose(
+                parts, relation=relation, delta=delta, given=ALL_GIVEN, evidence=["audit.json"]
+            )
+        case "gaussian":
+            return disclose([(dpv.Gaussian(sigma=40.0), 200)], relation=relation, delta=delta)
+        case "zcdp":
+            return disclose(dpv.ZeroConcentratedDP(rho=0.1), relation=relation, delta=delta)
+        case "accountant":
+            spent = dpv.Accountant(relation=dpv.Relation.REPLACE_ONE)
+            return disclose(spent.compose(dpv.Laplace(scale=5.0)), delta=1e-3)
+        case "certificate":
+            return disclose("proof.json", relation=relation)
+        case "ledger":
+            return disclose(dpv.Ledger("budget.ledger"))
+        case _:
+            return disclose("audit.json", relation=relation)
+
+
+SOURCES = ("parts", "accountant", "certificate", "ledger", "audit")
+GIVEN_BY_PEOPLE = {("parts", ("data", "records")), ("ledger", ("guarantee", "delta"))}
+"""Numbers from which nothing follows, or hardly anything: the seal alone shows a change."""
+
+
+def numbers(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], float]]:  # noqa: ANN401
+    match tree:
+        case dict():
+            for name, part in tree.items():
+                yield from numbers(part, (*path, name))
+        case list():
+            for i, part in enumerate(tree):
+                yield from numbers(part, (*path, i))
+        case bool():
+            return
+        case int() | float():
+            yield path, tree
+        case _:
+            return
+
+
+def changed(tree: Any, path: tuple[Any, ...], value: object) -> Any:  # noqa: ANN401
+    made = copy.deepcopy(tree)
+    inner = made
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = value
+    return made
+
+
+def by_one_percent(value: float) -> float:
+    """The number, one percent more; a count stays a count where it can."""
+    if isinstance(value, int) and value >= 100:
+        return round(value * 1.01)
+    return value * 1.01 if value else 0.01
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", SOURCES)
+def test_every_number_that_is_changed_is_found(name: str) -> None:
+    tree = parsed(written(emitted(name).to_dict()))
+    fine = check_disclosure(tree)
+    assert fine.wrong == ()
+    known = {each.path for each in fine.objections}
+    held = dict(numbers(tree))
+    assert len(held) > 12
+    by_seal = set()
+    for path, value in held.items():
+        found = check_disclosure(changed(tree, path, by_one_percent(value)))
+        assert found.verdict == "wrong", path
+        if not {each.path for each in found.objections} - known - {"seal"}:
+            by_seal.add((name, path))
+    assert by_seal == {each for each in GIVEN_BY_PEOPLE if each[0] == name}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_complete_document_stands() -> None:
+    made = disclose(
+        [(dpv.Gaussian(sigma=40.0), 200)],
+        relation="add-remove",
+        delta=1e-6,
+        given=ALL_GIVEN,
+        arithmetic="integers on a grid",
+    )
+    made.save("disclosure.yaml")
+    made.save("disclosure.json")
+    for file in ("disclosure.yaml", "disclosure.json"):
+        found = check_disclosure(file)
+        assert str(found) == f"{STANDS}; numbers computed again: 16"
+    Path("release.py").write_text("print('other')\n")
+    assert [each.path for each in check_disclosure("disclosure.yaml").wrong] == ["code.sha256"]
+
+
+def resealed(tree: Any) -> Review:  # noqa: ANN401
+    """The check of a document whose author sealed what he changed."""
+    found, _ = Disclosure.read(tree)
+    return check_disclosure(tree | {"seal": found.digest})
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("path", "value", "where", "told"),
+    [
+        (("guarantee", "variant"), "pure", "guarantee.delta", "must be 0 for pure DP"),
+        (("guarantee", "epsilon", "upper"), 0.1, "guarantee.epsilon.upper", "is above it"),
+        (("guarantee", "epsilon", "lower"), 9.0, "guarantee.epsilon.lower", "is below it"),
+        (("guarantee", "theorem"), "renyi-composition", "guarantee.theorem", "must be"),
+        (("data", "records"), 2 * 10**6, "guarantee.delta", "must not exceed 1/2000000"),
+        (("unit", "most_records"), 4, "guarantee.epsilon.upper", "is above it"),
+        (("unit", "most_records"), "not stated", "unit", "protected='person' does not match"),
+        (("mechanisms", 0, "parameters", "sigma"), 39.0, "guarantee.epsilon.upper", "is above it"),
+        (("mechanisms", 0, "parameters", "sigma"), -1, "mechanisms[0]", "must be positive"),
+        (("mechanisms", 0, "parameters", "x"), 1, "mechanisms[0]", "parameter='x' of gaussian"),
+        (("mechanisms", 0, "name"), "os.system", "mechanisms[0]", "must be one of"),
+        (("mechanisms", 0, "name"), "pair", "mechanisms[0]", "must be one that dpverify wrote"),
+        (("evidence", 1, "sha256"), "0" * 64, "evidence[1].sha256", "by the file"),
+        (("evidence", 1, "most_shown"), 99.0, "evidence[1].most_shown", "by the file"),
+        (("evidence", 1, "epsilon_lower"), 9.0, "evidence[1].epsilon_lower", "by the file"),
+        (("evidence", 1, "file"), "/etc/passwd", "evidence[1].file", "beside the document"),
+        (("evidence", 1, "file"), "../audit.json", "evidence[1].file", "beside the document"),
+        (("evidence", 0, "source"), "My cousin", "evidence[0].source", "must be"),
+    ],
+)
+def test_a_false_statement_is_wrong_whoever_sealed_it(
+    path: tuple[Any, ...], value: object, where: str, told: str
+) -> None:
+    tree = changed(emitted("parts").to_dict(), path, value)
+    found = resealed(tree)
+    assert [each for each in found.wrong if each.path == where and told in each.text], str(found)
+    assert "seal" not in {each.path for each in found.wrong}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("path", "where"),
+    [
+        (("unit", "relation"), "unit.relation"),
+        (("composition", "rule"), "composition.rule"),
+        (("trust", "model"), "trust.model"),
+        (("guarantee", "variant"), "guarantee.variant"),
+        (("guarantee", "delta"), "guarantee.delta"),
+        (("evidence", 1, "file"), "evidence[1].file"),
+        (("defenses",), "defenses"),
+        (("mechanisms",), "mechanisms"),
+        (("mechanisms", 1, "times"), "mechanisms[1].times"),
+        (("seal",), "seal"),
+    ],
+)
+def test_what_is_left_out_is_incomplete_and_not_wrong(path: tuple[Any, ...], where: str) -> None:
+    tree = changed(emitted("parts").to_dict(), path, "not stated")
+    found = check_disclosure(tree) if path == ("seal",) else resealed(tree)
+    assert found.verdict == "incomplete", str(found)
+    assert where in {each.path for each in found.incomplete}
+
+
+@pytest.mark.usefixtures("folder")
+def test_evidence_that_refutes_is_found() -> None:
+    for file in ("witness.json", "trace.json"):
+        found = check_disclosure(disclose(file, relation="add-remove"))
+        assert [each for each in found.wrong if "the evidence refutes the claim" in each.text]
+    found = check_disclosure(
+        disclose(dpv.PureDP(epsilon=1.0), relation="add-remove", evidence=["witness.json"])
+    )
+    assert [each for each in found.wrong if "contradicts the promise" in each.text]
+
+
+@pytest.mark.usefixtures("folder")
+def test_evidence_is_verified_and_not_believed() -> None:
+    made = disclose("proof.json", relation="add-remove")
+    held = json.loads(Path("proof.json").read_text())
+    Path("proof.json").write_text(json.dumps(held | {"claim": held["claim"] | {"epsilon": "1/4"}}))
+    found = check_disclosure(made)
+    assert [each for each in found.wrong if "the certificate is not valid" in each.text]
+    Path("proof.json").unlink()
+    found = check_disclosure(made)
+    assert found.verdict == "incomplete"
+    assert [each for each in found.incomplete if "is not beside the document" in each.text]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_ledger_that_went_on_is_another_one() -> None:
+    made = emitted("ledger")
+    dpv.Ledger("budget.ledger").spend(dpv.Gaussian(sigma=50.0))
+    paths = {each.path for each in check_disclosure(made).wrong}
+    assert paths == {"evidence[2].sha256", "evidence[2].requests"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_promise_must_rest_on_the_ledger() -> None:
+    made = disclose(
+        dpv.ApproxDP(0.5, 1e-6), relation="add-remove", delta=1e-6, evidence=["budget.ledger"]
+    )
+    found = check_disclosure(made)
+    assert [each for each in found.wrong if "no mechanism is stated as that" in each.text]
+
+
+@pytest.mark.usefixtures("folder")
+def test_another_version_may_have_had_other_ends_but_not_false_ones() -> None:
+    tree = changed(emitted("gaussian").to_dict(), ("code", "dpverify"), "0.0.1")
+    wider = changed(tree, ("guarantee", "epsilon", "upper"), 9.0)
+    assert "note" in {each.weight for each in resealed(wider).objections}
+    assert resealed(wider).wrong == ()
+    below = changed(tree, ("guarantee", "epsilon", "upper"), 0.1)
+    assert resealed(below).verdict == "wrong"
+
+
+def test_epsilon_must_follow_from_rho_or_mu() -> None:
+    base = disclose(dpv.ZeroConcentratedDP(rho=0.1), relation="add-remove", delta=1e-6).to_dict()
+    tree = changed(base, ("guarantee", "epsilon", "upper"), 1.0)
+    assert [each for each in resealed(tree).wrong if "does not follow from rho=0.1" in each.text]
+
+
+def test_what_is_out_of_range_is_told_and_left_out() -> None:
+    base = disclose(dpv.Gaussian(sigma=5.0), relation="add-remove", delta=1e-6).to_dict()
+    for path, value in (
+        (("guarantee", "delta"), 7.0),
+        (("guarantee", "tolerance"), "inf"),
+        (("guarantee", "profile", 0, "epsilon"), "inf"),
+        (("guarantee", "rho"), "inf"),
+        (("guarantee", "epsilon", "upper"), "inf"),
+        (("mechanisms", 0, "times"), 10**30),
+        (("mechanisms", 0, "parameters", "sigma"), 10**400),
+        (("mechanisms", 0, "parameters", "sigma"), float("nan")),
+        (("mechanisms", 0, "parameters", "sigma"), [[1]]),
+        (("mechanisms", 0, "parameters"), {"mechanism": {"name": "subsampled", "parameters": {}}}),
+        (("evidence", 0, "claim"), {"x": float("nan")}),
+    ):
+        assert resealed(changed(base, path, value)).verdict != "stands"
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_takes_too_long_is_incomplete_and_not_wrong() -> None:
+    step = dpv.Subsampled(dpv.Gaussian(sigma=4.0), rate=0.01)
+    made = disclose([(step, 10)], relation="add-remove", delta=1e-6)
+    found = check_disclosure(made, seconds=1e-9)
+    assert found.wrong == ()
+    assert [each for each in found.incomplete if "not verified in 1e-09 s" in each.text]
+
+
+PLAIN = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["inf", "not stated", "pure", "gaussian", "pair", "1/0", "theorem", "audit"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=4,
+)
+
+
+def nodes(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401
+    parts = (
+        tree.items() if isinstance(tree, dict) else enumerate(tree if type(tree) is list else ())
+    )
+    for name, part in parts:
+        yield (*path, name)
+        yield from nodes(part, (*path, name))
+
+
+BASE = disclose(
+    dpv.PureDP(epsilon=1.0), relation="add-remove", given=GIVEN | {"unit": {}}
+).to_dict()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(list(nodes(BASE))), PLAIN)
+def test_whatever_stands_in_a_field_is_told_and_nothing_breaks(
+    path: tuple[Any, ...], value: object
+) -> None:
+    tree = changed(BASE, path, value)
+    assert isinstance(check_disclosure(tree), Review)
+    assert isinstance(resealed(tree), Review)
+
+
+def test_what_is_repeated_moves_no_cursor() -> None:
+    found = check_disclosure({"\x1b[2J\u202e": 1, "evidence": [{"kind": "audit", "says": "\x07"}]})
+    assert all(each.isprintable() for each in str(found).replace("\n", ""))
+
+
+@pytest.mark.usefixtures("folder")
+def test_many_unknown_fields_are_told_quickly() -> None:
+    found = check_disclosure({f"x{i}": i for i in range(3000)})
+    assert len(found.wrong) == 3000 + len(("format", "version"))
+
+
+def test_a_script_is_text_and_nothing_is_looked_up() -> None:
+    people = copy.deepcopy(GIVEN)
+    people["product"]["name"] = "<script>alert(1)</script>"
+    people["product"]["description"] = "${jndi:ldap://example.org} {{7*7}} %n"
+    made = disclose(dpv.PureDP(epsilon=1.0), relation="add-remove", given=people)
+    found = check_disclosure(made)
+    assert found.wrong == ()
+    assert found.name == "<script>alert(1)</script>"
