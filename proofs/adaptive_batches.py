@@ -185,7 +185,7 @@ def the_library_plays(raised: float = 1.0) -> Step:
 
 
 def the_library_covers(size: float = 1.0) -> Step:
-    """Profiles of 40 random triangles lie below those of some mixture of the choices: none is left out.
+    """Profiles of 40 random triangles are nowhere above the largest of the choices.
 
     The choices are those of `Triangles.cover`; each profile is bounded from below by events.
     """
