@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+unexport PYTHONDONTWRITEBYTECODE # many tests start processes: what is compiled once is kept
 SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbits(32))')
 
 .PHONY: demo test test-all lint format bench clean

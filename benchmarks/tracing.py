@@ -40,16 +40,23 @@ PARTS = ("flawed", "honest", "fine", "libraries", "cost", "sound")
 
 
 def line_of(found: Traced) -> str:
-    named = [*found.leaks, *found.puzzles, *found.releases]
-    return str(named[0].place)[:70] if named else ""
+    """The line that a verdict names first: what leaks, or what loses most."""
+    ranked = sorted(found.releases, key=lambda r: -r.loss if r.loss >= 0 else 1.0)
+    named = [*found.leaks, *found.puzzles, *ranked]
+    return str(named[0].place) if named else ""
 
 
 def flawed(budget: int) -> None:
-    """What a trace says of each flaw; `audit`: the draws a side that an audit of the pair needs."""
-    print(f"{'verdict':15s} {'runs':>4s} {'audit':>9s}  name; line")
+    """What a trace says of each flaw; `audit`: the draws a side that an audit of the pair needs.
+
+    `line`: whether the first line that is named is the one at fault, as reading finds it, or
+    one where that surfaces ("surfaces").
+    """
+    print(f"{'verdict':15s} {'runs':>4s} {'audit':>9s} {'line':8s}  name; line")
     counts: Counter[str] = Counter()
+    lines: Counter[str] = Counter()
     handed = []
-    for name, mechanism, left, right, claim, draws, bits in flawed_cases():
+    for name, mechanism, left, right, claim, draws, bits, at_fault in flawed_cases():
         pair = {"left": left, "right": right, "claim": claim}
         found = dpv.trace(mechanism, **pair, confirm=False)
         counts[found.verdict] += 1
@@ -61,16 +68,26 @@ def flawed(budget: int) -> None:
                 mechanism, **pair, samples=most, method="anytime", arithmetic=arithmetic
             )
             told = f"{verdict.samples:,}" if verdict.refuted else f">{most:,}"
-        print(f"{found.verdict:15s} {found.executions:4d} {told:>9s}  {name}; {line_of(found)}")
+        line = line_of(found)
+        right_one = _named(line, at_fault)
+        lines[right_one] += found.verdict not in {"shown", "not understood"}
+        told_all = f"{found.verdict:15s} {found.executions:4d} {told:>9s} {right_one:8s}"
+        print(f"{told_all}  {name}; {line[:70]}")
         if found.verdict in {"shown", "not understood"}:
             why = "right in real arithmetic, wrong in its bits: audit(arithmetic='float')"
             why = why if bits else str(found.puzzles[0])
             handed.append(f"  {name}: {why}; audit: {told}")
-    print(dict(counts))
+    print(dict(counts), "first line that is named:", dict(lines))
     print("left to the audit, which needs so many draws a side:", *handed, sep="\n")
 
 
-Flaw = tuple[str, Any, Any, Any, Any, int, bool]
+def _named(line: str, pieces: tuple[str, ...]) -> str:
+    if pieces[0] in line:
+        return "at fault"
+    return "surfaces" if any(piece in line for piece in pieces) else "neither"
+
+
+Flaw = tuple[str, Any, Any, Any, Any, int, bool, tuple[str, ...]]
 
 
 def flawed_cases() -> Iterator[Flaw]:
@@ -80,12 +97,15 @@ def flawed_cases() -> Iterator[Flaw]:
     from tests.tracing.flawed_releases import FLAWED_RELEASES
 
     for new in FLAWED_RELEASES:
-        yield new.name, new.mechanism, new.left, new.right, new.claim, 0, False
+        pieces = (new.line, *new.also)
+        yield new.name, new.mechanism, new.left, new.right, new.claim, 0, False, pieces
     for old in (*FLAWED, *FROM_NOTES.values()):
-        yield old.name, old, old.left, old.right, old.claim, old.samples, old.bits
+        pieces = (old.line, *old.also)
+        yield old.name, old, old.left, old.right, old.claim, old.samples, old.bits, pieces
     for demo in BROKEN:
         found = dpv.trace(demo.mechanism, schema=demo.on, claim=demo.claim, confirm=False)
-        yield demo.name, demo.mechanism, found.left, found.right, demo.claim, 0, False
+        sides = (found.left, found.right)
+        yield demo.name, demo.mechanism, *sides, demo.claim, 0, False, ("# flaw",)
 
 
 def honest() -> None:
@@ -99,7 +119,7 @@ def honest() -> None:
         )
         counts[found.verdict] += 1
         if found.verdict != "shown":
-            print(f"{found.verdict:15s} {case.name}; {line_of(found)}")
+            print(f"{found.verdict:15s} {case.name}; {line_of(found)[:70]}")
         elif case.released and case.epsilon is not None:
             closed += 1
             equal += abs(found.epsilon(case.delta).upper - case.epsilon) <= 2e-3 * case.epsilon

@@ -8,7 +8,7 @@ run. `thorough` is fresh and looks ten times as hard.
 import pytest
 from hypothesis import settings
 
-settings.register_profile("steady", deadline=None, derandomize=True, max_examples=40)
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("fresh", deadline=None)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("steady")

@@ -2,7 +2,8 @@
 
 They live here so that nobody deploys one by accident. `samples` is the number of draws on each
 side within which an audit at level 0.01 must refute the claim; `bits` marks those that are right
-in real arithmetic and broken as floats.
+in real arithmetic and broken as floats. `line` is a piece of the source line that is wrong, as
+reading finds it; `also` holds pieces of lines where it surfaces, which a tool may name as well.
 
 `FROM_NOTES` holds what the lecture notes have wrong: for every refutation in proofs/refuted that is
 about privacy, the mechanism that the notes print, with the claim that they make for it. `SILENT`
@@ -34,6 +35,8 @@ class Flawed:
     left: Any
     right: Any
     samples: int
+    line: str
+    also: tuple[str, ...] = ()
     bits: bool = False
 
     def sample(self, data: Any, size: int, *, rng: Rng) -> NDArray[Any]:  # noqa: ANN401
@@ -44,8 +47,8 @@ def _sparse(bar: float, noise: float, stop: int | None) -> Callable[[Any, int, R
     """Which answers reach a noisy threshold 0.5; −1 after `stop` of them did."""
 
     def draw(data: Data, size: int, rng: Rng) -> NDArray[Any]:
-        threshold = 0.5 + rng.laplace(0.0, bar, (size, 1))  # flaw
-        noisy = data + (rng.laplace(0.0, noise, (size, len(data))) if noise else 0.0)  # flaw
+        threshold = 0.5 + rng.laplace(0.0, bar, (size, 1))
+        noisy = data + (rng.laplace(0.0, noise, (size, len(data))) if noise else 0.0)
         above = noisy >= threshold
         if stop is None:
             return above.astype(np.int8)
@@ -57,7 +60,7 @@ def _sparse(bar: float, noise: float, stop: int | None) -> Callable[[Any, int, R
 
 def _sparse_with_value(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """Variant 3: the first noisy answer above the threshold, and the answers before it below."""
-    noisy = data + rng.laplace(0.0, 2.0, (size, len(data)))  # flaw
+    noisy = data + rng.laplace(0.0, 2.0, (size, len(data)))
     above = noisy >= 0.5 + rng.laplace(0.0, 2.0, (size, 1))
     first = np.where(above.any(axis=1), above.argmax(axis=1), len(data))[:, None]
     index = np.arange(len(data))
@@ -66,33 +69,33 @@ def _sparse_with_value(data: Data, size: int, rng: Rng) -> NDArray[Any]:
 
 
 def _noisy_max_value(data: Data, size: int, rng: Rng) -> NDArray[Any]:
-    noisy = data + rng.laplace(0.0, 2.0, (size, len(data)))  # flaw
+    noisy = data + rng.laplace(0.0, 2.0, (size, len(data)))
     largest: NDArray[Any] = noisy.max(axis=1)
     return largest
 
 
 def _laplace(scale: float) -> Callable[[Any, int, Rng], NDArray[Any]]:
-    return lambda data, size, rng: data + rng.laplace(0.0, scale, (size, *np.shape(data)))  # flaw
+    return lambda data, size, rng: data + rng.laplace(0.0, scale, (size, *np.shape(data)))
 
 
 def _seeded(data: Data, size: int, _rng: Rng) -> NDArray[Any]:
     """Every release draws its noise from a generator that starts at the same seed."""
-    return np.full(size, data + np.random.default_rng(0).laplace())  # flaw
+    return np.full(size, data + np.random.default_rng(0).laplace())
 
 
 def _clipped_after(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """A sum of records that were to be clipped to [0, 1]; only the noisy sum is clipped."""
-    return np.clip(np.sum(data) + rng.laplace(0.0, 1.0, size), 0.0, 10.0)  # flaw
+    return np.clip(np.sum(data) + rng.laplace(0.0, 1.0, size), 0.0, 10.0)
 
 
 def _rare_branch(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """One release in fifty skips the noise."""
     noisy = data + rng.laplace(0.0, 1.0, size)
-    return np.where(rng.random(size) < 0.02, data, noisy)  # flaw
+    return np.where(rng.random(size) < 0.02, data, noisy)
 
 
 def _gaussian(data: Data, size: int, rng: Rng) -> NDArray[Any]:
-    return data + rng.standard_normal(size) * 2.0  # flaw
+    return data + rng.standard_normal(size) * 2.0
 
 
 _UP, _DOWN = np.repeat([0.0, 1.0], 5), np.repeat([1.0, 0.0], 5)
@@ -106,6 +109,8 @@ FLAWED = (
         left=np.array([0.0, 0, 0, 0, 0, 0, 0, 1]),
         right=np.array([1.0, 1, 1, 1, 1, 1, 1, 0]),
         samples=60_000,
+        line="np.where(index == first, noisy, 1000.0)",
+        also=("noisy = data + rng.laplace(0.0, 2.0",),  # what is told so
     ),
     Flawed(
         name="sparse vector 4, too little noise on answers",
@@ -114,6 +119,7 @@ FLAWED = (
         left=_UP,
         right=_DOWN,
         samples=20_000,
+        line="noisy = data + (rng.laplace(0.0, noise",
     ),
     Flawed(
         name="sparse vector 5, no noise on answers",
@@ -122,6 +128,8 @@ FLAWED = (
         left=_UP,
         right=_DOWN,
         samples=500,
+        line="noisy = data + (rng.laplace(0.0, noise",
+        also=("threshold = 0.5 + rng.laplace",),  # the only noise
     ),
     Flawed(
         name="sparse vector 6, never stops",
@@ -130,6 +138,8 @@ FLAWED = (
         left=_UP,
         right=_DOWN,
         samples=5_000,
+        line="return above.astype(np.int8)",
+        also=("noisy = data + (rng.laplace(0.0, noise",),  # paid for once
     ),
     Flawed(
         name="noisy max that releases the value",
@@ -138,6 +148,8 @@ FLAWED = (
         left=np.ones(5),
         right=np.full(5, 2.0),
         samples=5_000,
+        line="noisy.max(axis=1)",
+        also=("noisy = data + rng.laplace(0.0, 2.0",),  # what is told so
     ),
     Flawed(
         name="histogram with the scale of its inverse",
@@ -146,6 +158,7 @@ FLAWED = (
         left=np.array([1.0, 3, 0, 2]),
         right=np.array([2.0, 3, 0, 2]),
         samples=500,
+        line="rng.laplace(0.0, scale",
     ),
     Flawed(
         name="sensitivity off by two",
@@ -154,6 +167,7 @@ FLAWED = (
         left=0.0,
         right=2.0,
         samples=1_500,
+        line="rng.laplace(0.0, scale",
     ),
     Flawed(
         name="noise of scale ε",
@@ -162,6 +176,7 @@ FLAWED = (
         left=0.0,
         right=1.0,
         samples=500,
+        line="rng.laplace(0.0, scale",
     ),
     Flawed(
         name="noise of scale 1/ε²",
@@ -170,8 +185,17 @@ FLAWED = (
         left=0.0,
         right=1.0,
         samples=2_500,
+        line="rng.laplace(0.0, scale",
     ),
-    Flawed(name="seeded noise", draw=_seeded, claim=_ONE, left=0.0, right=1.0, samples=300),
+    Flawed(
+        name="seeded noise",
+        draw=_seeded,
+        claim=_ONE,
+        left=0.0,
+        right=1.0,
+        samples=300,
+        line="np.random.default_rng(0)",
+    ),
     Flawed(
         name="clipping after the noise",
         draw=_clipped_after,
@@ -179,6 +203,7 @@ FLAWED = (
         left=np.array([1.0, 1.0]),
         right=np.array([1.0, 5.0]),
         samples=1_500,
+        line="np.clip(np.sum(data) + rng.laplace",
     ),
     Flawed(
         name="Gaussian noise with δ ignored",
@@ -187,6 +212,7 @@ FLAWED = (
         left=0.0,
         right=1.0,
         samples=100_000,
+        line="rng.standard_normal(size) * 2.0",
     ),
     Flawed(
         name="a branch that leaks with small probability",
@@ -195,6 +221,7 @@ FLAWED = (
         left=0.0,
         right=1.0,
         samples=5_000,
+        line="np.where(rng.random(size) < 0.02, data, noisy)",
     ),
     Flawed(
         name="naive Laplace in floating point",
@@ -203,6 +230,7 @@ FLAWED = (
         left=0.0,
         right=1.0,
         samples=2_000,
+        line="rng.laplace(0.0, scale",
         bits=True,
     ),
 )
@@ -214,7 +242,7 @@ FLAWED = (
 def _gaussian_of(sigma: float) -> Callable[[Any, int, Rng], NDArray[Any]]:
     """Rounded to a grid of 2^-20, so that only real numbers are judged."""
     return lambda data, size, rng: (
-        np.round((data + sigma * rng.standard_normal(size)) * _FINE) / _FINE  # flaw
+        np.round((data + sigma * rng.standard_normal(size)) * _FINE) / _FINE
     )
 
 
@@ -224,7 +252,7 @@ def _approximate_minima(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     Which side it stops on depends on the data. σ₂ is as printed.
     """
     exact = -1e-3 * rng.standard_normal(size)  # L is so small that σ₁ = 1e-3
-    stopped: NDArray[Any] = exact + np.sign(np.sum(data))  # flaw
+    stopped: NDArray[Any] = exact + np.sign(np.sum(data))
     noise = (1.0 + math.sqrt(2.0 * math.log(1.0 / 0.1))) / 4.0  # δ₂ = 0.1, ε₂ = 4
     released: NDArray[Any] = stopped + noise * rng.standard_normal(size)
     return released
@@ -237,7 +265,7 @@ def _one_branch(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """
     width = 1.0 if data else 0.5
     uniform = rng.random(size)
-    x = np.where(rng.random(size) < 0.5, uniform, -width * uniform)  # flaw
+    x = np.where(rng.random(size) < 0.5, uniform, -width * uniform)
     return np.round(x * x * _FINE) / _FINE
 
 
@@ -245,13 +273,13 @@ def _printed_exponent(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """θ in {0, 1} with weights exp(−(εn/2)·Σ1[θ ≠ x]), where the mean belongs; e^ε = 4."""
     exponents = math.log(2.0) * len(data) * np.array([np.sum(data != 0), np.sum(data != 1)])
     odds = math.exp(exponents[0] - exponents[1])
-    return (rng.random(size) < odds / (1.0 + odds)).astype(np.int8)  # flaw
+    return (rng.random(size) < odds / (1.0 + odds)).astype(np.int8)
 
 
 def _growing_noise(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """Density ∝ e^(+ε|z|/(2·GS)), which exists on a box alone: |z| ≤ 8, by inversion."""
     rate = 0.5
-    length = np.log1p(rng.random(size) * math.expm1(8.0 * rate)) / rate  # flaw
+    length = np.log1p(rng.random(size) * math.expm1(8.0 * rate)) / rate
     noisy = data + np.where(rng.random(size) < 0.5, -length, length)
     return np.round(noisy * _FINE) / _FINE
 
@@ -268,7 +296,7 @@ def _logistic_step(outside: bool, variance: float) -> Callable[[Any, int, Rng], 
         gradient = -data / (1.0 + math.exp(float(data @ start)))
         noise = math.sqrt(variance) * rng.standard_normal((size, 2))
         moved = start - eta * gradient
-        stepped = moved + noise if outside else moved - eta * noise  # flaw
+        stepped = moved + noise if outside else moved - eta * noise
         told: NDArray[Any] = np.round(stepped.sum(axis=1) * _FINE) / _FINE
         return told
 
@@ -283,7 +311,7 @@ def _regularizer_of_14_6(data: Data, size: int, rng: Rng) -> NDArray[Any]:
     """
     regularization = 2.0 * math.log(2.0) / 100.0
     length, angle = rng.gamma(2.0, 4.0, size), rng.random(size) * 2.0 * math.pi
-    noise = length * np.sin(angle)  # flaw
+    noise = length * np.sin(angle)
     low, high = np.full(size, -1e6), np.full(size, 1e6)
     for _ in range(80):  # θ₂ solves w·θ/√(1 + θ²) + λ·θ + b = 0, whose left side rises with θ
         middle = (low + high) / 2.0
@@ -307,6 +335,8 @@ FROM_NOTES = {
         left=np.array([0.5, 1.0]),
         right=np.array([0.5, -1.0]),
         samples=60_000,
+        line="noise = self.sigma * rng.standard_normal",
+        also=("_rounded(-(np.sum(data) + noise)",),  # the release
     ),
     "notes-erm-radius": Flawed(
         name="Theorem 2.5, Δ = G·R",
@@ -315,6 +345,8 @@ FROM_NOTES = {
         left=np.array([1.0] * 6),
         right=np.array([1.0] * 5 + [-1.0]),
         samples=100_000,
+        line="2.0 * self.loss_bound",
+        also=("np.log1p(uniform * math.expm1(",),  # noise made by inversion
     ),
     "notes-approximate-minima": Flawed(
         name="approximate minima, σ₂ for nγ/Λ",
@@ -323,6 +355,8 @@ FROM_NOTES = {
         left=np.array([1.0, 1.0, -1.0]),
         right=np.array([1.0, -1.0, -1.0]),
         samples=20_000,
+        line="noise = (1.0 + math.sqrt(",
+        also=("exact + np.sign(np.sum(data))",),  # where the data come in
     ),
     "notes-change-of-variables": Flawed(
         name="Lemma 14.4 with one of two branches",
@@ -331,6 +365,7 @@ FROM_NOTES = {
         left=0,
         right=1,
         samples=1_000,
+        line="-width * uniform",
     ),
     "notes-exponential-mechanism-exponent": Flawed(
         name="exponential mechanism with the sum for the mean",
@@ -339,6 +374,8 @@ FROM_NOTES = {
         left=np.array([0, 1, 1]),
         right=np.array([0, 0, 1]),
         samples=1_000,
+        line="math.log(2.0) * len(data)",
+        also=("rng.random(size) < odds",),  # the draw
     ),
     "notes-norm-mechanism-sign": Flawed(
         name="norm mechanism with the printed sign",
@@ -347,6 +384,7 @@ FROM_NOTES = {
         left=0.0,
         right=1.0,
         samples=500,
+        line="math.expm1(8.0 * rate)",
     ),
     # At (8, 0.01) the exact δ is 0.0178, by an event of probability 1e-6 on the other side, which
     # no audit of a few million draws can measure; at (7, 0.3) it is 0.556.
@@ -357,6 +395,7 @@ FROM_NOTES = {
         left=0.0,
         right=1.0,
         samples=1_000_000,
+        line="sigma * rng.standard_normal(size)",
     ),
     "notes-gradient-noise": Flawed(
         name="noisy gradient with variance (4d+1)/(n²ρ)",
@@ -365,6 +404,8 @@ FROM_NOTES = {
         left=_RECORD,
         right=_REPLACED,
         samples=10_000,
+        line="noise = math.sqrt(variance)",
+        also=("else moved - eta * noise",),  # the release
     ),
     "notes-noise-outside-step": Flawed(
         name="gradient noise outside of the step",
@@ -373,6 +414,7 @@ FROM_NOTES = {
         left=_RECORD,
         right=_REPLACED,
         samples=60_000,
+        line="moved + noise if outside",
     ),
     "notes-objective-perturbation-lambda": Flawed(
         name="Theorem 14.6, λ = p·ln p/‖θ*‖",
@@ -381,6 +423,8 @@ FROM_NOTES = {
         left=1.0,
         right=0.0,
         samples=1_000,
+        line="regularization = 2.0 * math.log(2.0)",
+        also=("noise = length * np.sin(angle)",),  # a law by hand
     ),
 }
 

@@ -1,9 +1,14 @@
 """The recipes of CONTRIBUTING.md: each block runs, and its toy goes through every front door.
 
-The number of files that a recipe names is the number of files that a contributor touches.
+Once as a user's own module, and once as files in a copy of the tree, where those that differ are
+counted.
 """
 
+import os
 import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -21,28 +26,173 @@ from dpverify.cli import run
 from dpverify.mechanisms.registered import MECHANISMS
 from solvers.registry import LOSSES
 
-GUIDE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+GUIDE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 RELATION = dpv.Relation.ADD_REMOVE
+HOMES = {
+    "mechanism": "dpverify/mechanisms/three_doors.py",
+    "rule": "dpverify/accounting/rules/largest_loss.py",
+    "attack": "dpverify/auditing/attacks/twice.py",
+    "loss": "solvers/losses/log_cosh.py",
+    "theorem": "proofs/falling_profile.py",
+}
+"""Where the toy of each recipe stands once it is part of the tree."""
+
+
+def block(title: str) -> str:
+    found = re.search(rf"^```python title={title}\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    return found[1]
 
 
 def recipe(title: str, folder: Path, patch: pytest.MonkeyPatch) -> ModuleType:
-    """The block of that title, imported as a user's own module would be."""
-    found = re.search(rf"^```python title={title}\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
-    assert found is not None
-    (folder / f"recipe_{title}.py").write_text(found[1], encoding="utf-8")
+    """The toy as a part of the tree, in a copy that has it; else as a user's own module."""
+    if (ROOT / HOMES[title]).exists():
+        return import_module(HOMES[title].removesuffix(".py").replace("/", "."))
+    (folder / f"recipe_{title}.py").write_text(block(title), encoding="utf-8")
     patch.syspath_prepend(str(folder))
-    patch.delitem(import_module("sys").modules, f"recipe_{title}", raising=False)
+    patch.delitem(sys.modules, f"recipe_{title}", raising=False)
     return import_module(f"recipe_{title}")
 
 
-@pytest.mark.parametrize(
-    ("title", "most"),
-    [("mechanism", 4), ("composition rule", 3), ("attack", 2), ("loss", 2), ("theorem", 2)],
-)
-def test_a_recipe_touches_few_files(title: str, most: int) -> None:
-    section = re.split(rf"^### An? {title}$", GUIDE, flags=re.MULTILINE)[1]
-    numbers = {"Two": 2, "Three": 3, "Four": 4}
-    assert numbers[section.split()[0]] <= most
+class Copy:
+    """A copy of the tree that is changed as the recipes say."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("dpverify", "solvers", "proofs", "tests"):
+            shutil.copytree(ROOT / name, folder / name)  # compiled files too: times are kept
+        for name in ("CONTRIBUTING.md", "pyproject.toml"):
+            shutil.copy2(ROOT / name, folder / name)
+
+    def run(self, *words: str) -> None:
+        given = os.environ | {"PYTHONPATH": str(self.folder)}
+        done = subprocess.run(
+            [sys.executable, "-m", *words],
+            cwd=self.folder,
+            env=given,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def write(self, path: str, text: str) -> None:
+        (self.folder / path).write_text(text, encoding="utf-8")
+
+    def change(self, path: str, *edits: tuple[str, str]) -> None:
+        text = (self.folder / path).read_text(encoding="utf-8")
+        for old, new in edits:
+            assert text.count(old) == 1, (path, old)
+            text = text.replace(old, new)
+        self.write(path, text)
+
+    def own(self, title: str) -> None:
+        """The file of the toy; a table makes it known, so that it does not register itself."""
+        lines = block(title).splitlines(keepends=True)
+        here = (line for line in lines if "register" not in line and line != "import solvers\n")
+        self.write(HOMES[title], "".join(here))
+
+    def contents(self) -> dict[str, bytes]:
+        files = (path for path in self.folder.rglob("*") if path.suffix in {".py", ".md", ".toml"})
+        return {path.relative_to(self.folder).as_posix(): path.read_bytes() for path in files}
+
+
+def add_mechanism(tree: Copy) -> None:
+    tree.own("mechanism")
+    tree.change(
+        "dpverify/mechanisms/registered.py",
+        (
+            "from dpverify.registry",
+            "from dpverify.mechanisms.three_doors import ThreeDoors\nfrom dpverify.registry",
+        ),
+        ('    "laplace": Laplace,\n', '    "laplace": Laplace,\n    "three_doors": ThreeDoors,\n'),
+    )
+    tree.change(
+        "dpverify/__init__.py",
+        (
+            '    "trace": "tracing",\n',
+            '    "trace": "tracing",\n    "ThreeDoors": "mechanisms.three_doors",\n',
+        ),
+    )
+    tree.write(
+        "tests/mechanisms/test_three_doors.py",
+        "from tests.test_recipes import doors, test_a_mechanism, unproved_pages\n",
+    )
+
+
+def add_rule(tree: Copy) -> None:
+    tree.own("rule")
+    tree.change(
+        "dpverify/accounting/rules/__init__.py",
+        (
+            "from dpverify.registry",
+            "from .largest_loss import LargestLoss\nfrom dpverify.registry",
+        ),
+        ("NUMERICAL):", "NUMERICAL, LargestLoss()):"),
+    )
+    tree.write(
+        "tests/accounting/test_largest_loss.py",
+        "from tests.test_recipes import rule, test_a_rule, unproved_pages\n",
+    )
+
+
+def add_attack(tree: Copy) -> None:
+    tree.write(HOMES["attack"], block("attack"))
+    tree.write(
+        "tests/auditing/attacks/test_twice.py",
+        "from tests.test_recipes import attack, test_an_attack\n",
+    )
+
+
+def add_loss(tree: Copy) -> None:
+    tree.own("loss")
+    tree.change(
+        "solvers/registry.py",
+        (
+            "from solvers.losses import",
+            "from solvers.losses.log_cosh import LogCosh\nfrom solvers.losses import",
+        ),
+        ("Absolute())", "Absolute(), LogCosh())"),
+    )
+
+
+def add_theorem(tree: Copy) -> None:
+    tree.write(HOMES["theorem"], block("theorem"))
+    tree.run("proofs.support.readme")
+
+
+def test_a_recipe_touches_few_files_and_opens_every_door(tmp_path: Path) -> None:
+    """All five in one copy of the tree: what differs is counted, then the toys' tests run there."""
+    tree = Copy(tmp_path / "tree")
+    for add, title, most in (
+        (add_mechanism, "mechanism", 4),
+        (add_rule, "composition rule", 3),
+        (add_attack, "attack", 2),
+        (add_loss, "loss", 2),
+        (add_theorem, "theorem", 2),
+    ):
+        before = tree.contents()
+        add(tree)
+        touched = {name for name, text in tree.contents().items() if before.get(name) != text}
+        assert 2 <= len(touched) <= most, touched
+        section = re.split(rf"^### An? {title}$", GUIDE, flags=re.MULTILINE)[1]
+        assert section.split()[0] == {2: "Two", 3: "Three", 4: "Four"}[len(touched)]
+    own = (
+        "mechanisms/test_three_doors",
+        "accounting/test_largest_loss",
+        "auditing/attacks/test_twice",
+    )
+    tree.run(
+        "pytest",
+        "-q",
+        *(f"tests/{name}.py" for name in own),
+        "tests/test_recipes.py::test_a_loss",
+        "tests/test_recipes.py::test_a_theorem",
+        "tests/solvers/test_losses.py",
+        "-k",
+        "recipes or doors or largest or twice or log-cosh",
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -156,8 +306,13 @@ def test_a_loss(loss: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert loss in (tmp_path / "data.model.json").read_text(encoding="utf-8")
 
 
-def test_a_theorem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_theorem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     proof = recipe("theorem", tmp_path, monkeypatch).PROOF
+    if (ROOT / HOMES["theorem"]).exists():  # users' proofs are run by Python alone
+        assert run(["prove", "falling-profile"]) == 0
+        assert "every event falls" in capsys.readouterr().out
     assert all(shown.step.holds for shown in proof.run().shown)
     assert proof.run().verdict({}).value == "proved"
     assert proof.accepted_mutations() == ()

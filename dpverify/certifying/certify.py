@@ -144,8 +144,7 @@ class _Attempt:
                 with watched(max(left, 1.0), _MOST_MEMORY):
                     found = method()
             except NotUnderstood as reason:
-                self.where = self.where or reason.where or line_of(reason)
-                self.tried.append(str(reason))
+                self._note(reason)
                 if isinstance(reason, Remembers):
                     return self._open()
                 continue
@@ -158,9 +157,14 @@ class _Attempt:
             with watched(max(self.seconds - (time.monotonic() - self.start), 2.0), _MOST_MEMORY):
                 return self._refuted(datasets) or self._open()
         except NotUnderstood as reason:
-            self.where = self.where or reason.where or line_of(reason)
-            self.tried.append(str(reason))
+            self._note(reason)
             return self._open()
+
+    def _note(self, reason: NotUnderstood) -> None:
+        """The last reason is what an open certificate tells, with its line."""
+        reason.where = reason.where or line_of(reason)
+        self.where = reason.where or self.where
+        self.tried.append(str(reason))
 
     def _methods(self, datasets: list[Rows] | None) -> list[Callable[[], Certificate | None]]:
         """What is tried, one after the other."""

@@ -15,7 +15,7 @@ from dpverify.errors import InvalidParameter, check_count, check_seed
 from dpverify.schema import Candidate, Schema
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import NotTraceable
-from dpverify.tracing.recording.events import Value
+from dpverify.tracing.recording.events import is_settled
 from dpverify.tracing.recording.runs import Twin
 from dpverify.tracing.traced import Traced
 from dpverify.tracing.tracer import Tracer, confirmed, trace_pair
@@ -118,7 +118,7 @@ def is_straight(mechanism: Any, left: Any, right: Any, seed: int = 0) -> bool:
     """Whether no line of the code sees a noisy number: else one run says little of others."""
     twin = trace_pair(mechanism, left, right, seed)
     events = (*twin.left.journal.events, *twin.right.journal.events)
-    return all(isinstance(event, Value) and event.final for event in events)
+    return all(is_settled(event) for event in events)
 
 
 def _full(

@@ -23,7 +23,7 @@ TraceVerdict = Literal["shown", "refuted", "overspent", "leaking", "not understo
 MEANINGS: dict[str, str] = {
     "shown": (
         "on every traced transcript of this pair all data passed through noise, and what that cost "
-        "is within the claim, in real arithmetic; other pairs were not looked at"
+        "is within the claim, in real arithmetic; other transcripts and pairs were not looked at"
     ),
     "refuted": (
         "the claim is false: the output gives away more on this pair; this is exact, and needs no "
@@ -82,6 +82,14 @@ class Traced:
         return self.spent.releases
 
     @property
+    def headline(self) -> str:
+        """The verdict in words that say what it rests on."""
+        words: str = "shown on these runs" if self.verdict == "shown" else self.verdict
+        if self.audit is not None and self.audit.refuted:
+            words += ", and refuted by the audit"
+        return words
+
+    @property
     def meaning(self) -> str:
         """What the verdict says, in a sentence, and what it rests on."""
         tried = self.verdict == "refuted" and not self.exact
@@ -118,7 +126,7 @@ class Traced:
         return tuple(dict.fromkeys(f"{p.place.where}" for p in (*parts, *ranked)))
 
     def __str__(self) -> str:
-        lines = [f"{self.verdict}: {self.claim}", f"  {self.meaning}"]
+        lines = [f"{self.headline}: {self.claim}", f"  {self.meaning}"]
         lines += [f"  leak at {leak}" for leak in self.leaks]
         lines += [f"  not understood at {puzzle}" for puzzle in self.puzzles]
         ranked = sorted(self.releases, key=lambda r: -_size(r.loss))

@@ -38,7 +38,7 @@ from dpverify.tracing.rare import rare
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import BY_CLAIM, Leak, Puzzle
 from dpverify.tracing.recording.laws import NOTHING, Cost
-from dpverify.tracing.recording.places import NOWHERE, definition
+from dpverify.tracing.recording.places import NOWHERE, definition, is_inside
 from dpverify.tracing.recording.records import first_difference
 from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 from dpverify.tracing.traced import Traced, TraceVerdict
@@ -171,7 +171,10 @@ class Tracer(Transcripts):
         try:
             return self._run()
         except NotTraceable as error:
-            puzzle = Puzzle(error.place or definition(self.mechanism), str(error))
+            place = error.place
+            if place is None or is_inside(place.filename):  # in a thread that a library made
+                place = definition(self.mechanism)
+            puzzle = Puzzle(place, str(error))
             return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
 
     def _run(self) -> Traced:

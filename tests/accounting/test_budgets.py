@@ -62,7 +62,7 @@ def _meets(subject: Any, budget: Any) -> bool:  # noqa: ANN401
     match budget:
         case dpv.ApproxDP(epsilon=epsilon, delta=delta):
             return accountant.delta(epsilon, tolerance=1e-5).upper <= delta
-        case dpv.AttackRisk(advantage=advantage):
+        case dpv.AttackRisk(advantage=float(advantage)):
             return accountant.delta(0.0, tolerance=1e-5).upper <= advantage
         case dpv.RenyiDP(order=order, epsilon=epsilon):
             divergence = max(

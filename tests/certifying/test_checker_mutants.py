@@ -24,6 +24,7 @@ def dropped(file: str) -> list[Mutant]:
     ]
 
 
+@pytest.mark.slow
 def test_conditions_on_forms_are_examined() -> None:
     papers()
     assert len(dropped("forms")) >= 5

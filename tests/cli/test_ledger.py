@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,16 @@ __all__ = ["tmp_path"]  # in memory
 BUDGET = ["--epsilon", "3", "--delta", "1e-6", "--relation", "add-remove"]
 
 
-@pytest.fixture
-def file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
-    path = str(tmp_path / "budget.ledger")
-    assert run(["ledger", "open", path, *BUDGET]) == 0
-    capsys.readouterr()
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("opened") / "budget.ledger"
+    assert run(["ledger", "open", str(path), *BUDGET]) == 0
     return path
+
+
+@pytest.fixture
+def file(opened: Path, tmp_path: Path) -> str:
+    return str(shutil.copy(opened, tmp_path / "budget.ledger"))
 
 
 def told(arguments: list[str], capsys: pytest.CaptureFixture[str], code: int = 0) -> Any:  # noqa: ANN401

@@ -4,6 +4,7 @@
 
 import json
 import sys
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,11 @@ THREE = Answers(dimension=3, sensitivity=1.0)
 FEW: dict[str, Any] = {"samples": 2_000, "seconds": 400.0}
 
 
-def decided(mechanism: Any, schema: Any = NUMBER, **options: Any) -> dpv.Decision:
+def freshly(mechanism: Any, schema: Any = NUMBER, **options: Any) -> dpv.Decision:
     return dpv.decide(mechanism, schema, ONE, **(FEW | options))
+
+
+decided = cache(freshly)
 
 
 @pytest.mark.parametrize(
@@ -48,14 +52,14 @@ def test_a_mechanism_for_each_rung(mechanism: Any, verdict: str, rung: str) -> N
 
 
 def test_what_is_proved_says_for_what() -> None:
-    assert decided(known.enough).sentence == (
+    assert decided(known.enough, level=1e-9).sentence == (
         "proved: enough keeps PureDP(epsilon=1.0) between all neighbors (all data that the schema "
         "allows, epsilon = 1), computing with real numbers and drawing from rng alone"
     )
 
 
 def test_what_is_refuted_exactly_says_the_probabilities() -> None:
-    found = decided(known.too_little)
+    found = decided(known.too_little, level=1e-9)
     assert found.sentence == (
         "refuted: too_little does not keep PureDP(epsilon=1.0): the event output ≤ 1 has "
         "probability 0.5 on 1.0 and 0.0676676 on its neighbor 2.0, exactly, in real arithmetic"
@@ -65,7 +69,7 @@ def test_what_is_refuted_exactly_says_the_probabilities() -> None:
 
 
 def test_what_a_trace_shows_is_called_no_proof() -> None:
-    found = decided(known.timed)
+    found = decided(known.timed, level=1e-9)
     assert not found.proved
     assert "on all traced runs of the worst neighbors that were found" in found.sentence
     assert found.sentence.endswith("for other runs and neighbors this is no proof")
@@ -73,7 +77,7 @@ def test_what_a_trace_shows_is_called_no_proof() -> None:
 
 
 def test_what_a_trace_refutes_names_the_line() -> None:
-    found = decided(known.timed_little)
+    found = decided(known.timed_little, level=1e-9)
     assert "mechanisms.py:" in found.sentence
     assert found.sentence.endswith("moved by 1, laplace noise of scale 0.5, loses 2")
     assert isinstance(found.witness, dpv.TraceWitness)
@@ -81,11 +85,11 @@ def test_what_a_trace_refutes_names_the_line() -> None:
 
 
 def test_what_an_audit_refutes_names_its_level_and_replays() -> None:
-    found = decided(known.by_hand_little, level=1e-6)
-    assert found.sentence.endswith("a true claim would be refuted with probability at most 1e-06")
+    found = decided(known.by_hand_little, level=1e-9)
+    assert found.sentence.endswith("a true claim would be refuted with probability at most 1e-09")
     assert isinstance(found.witness, dpv.Witness)
     assert found.witness.replay(known.by_hand_little, samples=4_000, seed=1, level=1e-6).refuted
-    assert found.rungs[-1].said.startswith("refuted at level 1e-06: ε ≥ ")
+    assert found.rungs[-1].said.startswith("refuted at level 1e-09: ε ≥ ")
 
 
 @pytest.mark.false_alarm(1e-9)
@@ -150,7 +154,7 @@ def test_an_interrupt_keeps_what_was_found(rung: str) -> None:
             raise KeyboardInterrupt
         return known.by_hand(answer, rng)
 
-    found = decided(interrupted, progress=told.append)
+    found = freshly(interrupted, progress=told.append)
     assert told == ["certify", "trace"][: 1 + (rung == "trace")]
     assert (found.verdict, found.stopped, found.witness) == ("not refuted", rung, None)
     assert found.sentence == (
@@ -165,11 +169,11 @@ def test_an_interrupt_keeps_what_was_found(rung: str) -> None:
 
 @pytest.mark.parametrize("name", ["enough", "timed", "by_hand_little"])
 def test_same_inputs_same_decision(name: str) -> None:
-    def told() -> dict[str, Any]:
-        found = decided(getattr(known, name), seed=5, level=1e-6).to_dict()
-        return {key: value for key, value in found.items() if key not in {"seconds", "rungs"}}
+    def told(found: dpv.Decision) -> dict[str, Any]:
+        return {k: v for k, v in found.to_dict().items() if k not in {"seconds", "rungs"}}
 
-    assert told() == told()
+    mechanism = getattr(known, name)
+    assert told(decided(mechanism, level=1e-9)) == told(freshly(mechanism, level=1e-9))
 
 
 def test_claims_and_mechanisms_of_every_kind_climb() -> None:
@@ -189,7 +193,7 @@ def test_claims_and_mechanisms_of_every_kind_climb() -> None:
 
 def test_without_z3_the_ladder_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "z3", None)
-    found = decided(known.enough)
+    found = freshly(known.enough)
     assert (found.verdict, found.rung) == ("not refuted", "trace")
     assert "needs z3: install dpverify with the extra certify" in found.rungs[0].said
     assert "\n" not in found.rungs[0].said
@@ -230,7 +234,7 @@ def test_what_swallows_every_interruption_is_stopped() -> None:
 
 
 def test_it_can_be_read_as_text_and_as_json() -> None:
-    found = decided(known.too_little)
+    found = decided(known.too_little, level=1e-9)
     text = str(found).split("\n")
     assert text[0] == found.sentence
     assert text[1].startswith("  certify: refuted: P[≤ 1 | 1.0] = 0.5")

@@ -15,7 +15,7 @@ Rng = np.random.Generator
 ONE = dpv.PureDP(epsilon=1.0)
 unit = neighbors(st.lists(st.floats(0, 1)), relation="replace-one")
 bits = neighbors(st.lists(st.booleans()), relation="add-remove")
-quiet = settings(database=None, derandomize=True)
+quiet = settings(database=None, derandomize=True, max_examples=40)
 
 
 def failure(test: Any) -> PrivacyViolation:  # noqa: ANN401

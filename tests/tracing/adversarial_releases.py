@@ -434,8 +434,8 @@ def structured_array(v: Any, rng: Any) -> Out:
 def structured_array_with_data(v: Any, rng: Any) -> Out:
     out = np.zeros(2, dtype=[("n", "i4"), ("value", "f8")])
     out["value"] = np.asarray(v) + rng.laplace(size=2)
-    out["n"] = v
-    return out  # flaw
+    out["n"] = v  # flaw
+    return out  # also: a record stands in the output as it is
 
 
 @honest([0.0, 0.0], [1.0, 0.0], quiet=True, exact=1.0)
@@ -479,17 +479,17 @@ def transposed_view_added_to(x: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def written_by_an_iterator(x: Any, rng: Any) -> Out:
     out = rng.laplace(size=3)
-    cells: Any = np.nditer(out, op_flags=["readwrite"])  # flaw
+    cells: Any = np.nditer(out, op_flags=["readwrite"])
     for cell in cells:
-        cell[...] = x
+        cell[...] = x  # flaw
     return out
 
 
 @flawed(0.0, 1.0)
 def view_by_its_method(x: Any, rng: Any) -> Out:
     out = rng.laplace(scale=0.1, size=3)
-    other = out.view()  # flaw
-    other += x
+    other = out.view()
+    other += x  # flaw
     return out
 
 
@@ -529,18 +529,18 @@ def noise_reordered_by_data(n: Any, rng: Any) -> Out:
 
 @flawed([0.0] * 10, [1.0] * 10)
 def best_and_whether_it_is_high(v: Any, rng: Any) -> Out:
-    noisy = np.asarray(v) + rng.laplace(size=10)  # flaw
+    noisy = np.asarray(v) + rng.laplace(size=10)  # also: told by more than its place
     best = int(np.argmax(noisy))
-    return best, bool(noisy[best] > -3.0)  # P(not) is smaller by e^-10 on the right
+    return best, bool(noisy[best] > -3.0)  # P(not) is smaller by e^-10 on the right  # flaw
 
 
 @flawed([0.0] * 10, [1.0] * 10)
 def high_and_then_best(v: Any, rng: Any) -> Out:
     noisy = np.asarray(v) + rng.laplace(size=10)
     return (
-        bool(noisy[0] > -3.0),
-        int(np.argmax(noisy)),  # flaw
-        bool(noisy[5] > -3.0),
+        bool(noisy[0] > -3.0),  # flaw
+        int(np.argmax(noisy)),  # also: of numbers that were compared
+        bool(noisy[5] > -3.0),  # flaw
     )  # e^2 for (no, ., no)
 
 
@@ -614,8 +614,8 @@ def one_comparison_each_with_fresh_noise(x: Any, rng: Any) -> Out:
 
 @flawed([0.0] * 8, [1.0] * 8)
 def sparse_vector_without_noise_on_the_answers(v: Any, rng: Any) -> Out:
-    cut = 0.5 + rng.laplace(scale=1.0)  # flaw
-    return [bool(value >= cut) for value in v] + [bool(-value >= cut) for value in v[:1]]
+    cut = 0.5 + rng.laplace(scale=1.0)  # also: the only noise there is
+    return [bool(value >= cut) for value in v] + [bool(-value >= cut) for value in v[:1]]  # flaw
 
 
 @flawed([0.0] * 30, [1.0] * 30)
@@ -647,25 +647,25 @@ def sparse_vector_float_cut(v: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def truncated_noise_plus_a_little(x: Any, rng: Any) -> Out:
     z = rng.laplace()
-    while z > 0.25 or z < -0.25:
+    while z > 0.25 or z < -0.25:  # flaw
         z = rng.laplace()
-    return x + z + rng.laplace(scale=1e-3)  # flaw
+    return x + z + rng.laplace(scale=1e-3)  # also: the release that it spoils
 
 
 @flawed(0.0, 1.0)
 def truncated_by_rejection(x: Any, rng: Any) -> Out:
     z = rng.laplace()
-    while abs(z) > 0.25:
+    while abs(z) > 0.25:  # flaw
         z = rng.laplace()
-    return x + z  # flaw
+    return x + z  # also: the release that it spoils
 
 
 @flawed(0.0, 1.0)
 def positive_noise_only(x: Any, rng: Any) -> Out:
     z = rng.laplace()
-    while z < 0:
+    while z < 0:  # flaw
         z = rng.laplace()
-    return x + z  # flaw
+    return x + z  # also: the release that it spoils
 
 
 @honest(0.0, 1.0, ApproxDP(epsilon=1.0, delta=0.01))
@@ -679,8 +679,8 @@ def truncated_far_out(x: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def accepted_by_data(x: Any, rng: Any) -> Out:
     while True:
-        y = x + rng.laplace()  # flaw
-        if x <= y:
+        y = x + rng.laplace()  # also: the release that it spoils
+        if x <= y:  # flaw
             return y
 
 
@@ -1002,8 +1002,8 @@ def noise_masked_out(x: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def noise_lost_in_a_cast(x: Any, rng: Any) -> Out:
     out = np.zeros(1, dtype=np.int64)
-    out[0] = rng.laplace(scale=0.001)
-    return out + int(x)  # flaw
+    out[0] = rng.laplace(scale=0.001)  # flaw
+    return out + int(x)  # also: added to what is left of it
 
 
 @flawed([1, 0], [1, 1])
@@ -1173,9 +1173,9 @@ def generator_pickled(x: Any, rng: Any) -> Out:
 
 @flawed(0.0, 1.0)
 def state_set_back(x: Any, rng: Any) -> Out:
-    state = rng.bit_generator.state  # flaw
+    state = rng.bit_generator.state
     noisy = x + rng.laplace(scale=2.0)
-    rng.bit_generator.state = state
+    rng.bit_generator.state = state  # flaw
     return noisy, 7.0 + rng.laplace(scale=2.0)  # the same noise: the difference is x − 7
 
 
@@ -1283,15 +1283,15 @@ class Number(float):
 @flawed(0.0, 1.0)
 def attribute_of_a_dict(x: Any, rng: Any) -> Out:
     out = Tagged(value=x + rng.laplace())
-    out.exact = x  # type: ignore[attr-defined]
-    return out  # flaw
+    out.exact = x  # type: ignore[attr-defined]  # flaw
+    return out  # also: the value of the data itself
 
 
 @flawed(0.0, 1.0)
 def attribute_of_a_float(x: Any, rng: Any) -> Out:
     out = Number(x + rng.laplace())
-    out.exact = x  # type: ignore[attr-defined]
-    return out  # flaw
+    out.exact = x  # type: ignore[attr-defined]  # flaw
+    return out  # also: the value of the data itself
 
 
 @flawed(0.0, 1.0)
@@ -1301,9 +1301,9 @@ def slot_of_an_object(x: Any, rng: Any) -> Out:
 
 @flawed(0.0, 1.0)
 def slot_of_an_object_with_a_dict(x: Any, rng: Any) -> Out:
-    out = Half(x)
+    out = Half(x)  # flaw
     out.noisy = x + rng.laplace()  # type: ignore[attr-defined]
-    return out  # flaw
+    return out  # also: the value of the data itself
 
 
 @flawed([0.0, 1.0], [1.0, 0.0])
@@ -1351,8 +1351,8 @@ def lazy_map(x: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0)
 def attributes_of_a_frame(x: Any, rng: Any) -> Out:
     out = pd.DataFrame({"a": [1]})
-    out.attrs["exact"] = x
-    return out  # flaw
+    out.attrs["exact"] = x  # flaw
+    return out  # also: the value of the data itself
 
 
 @flawed(0.0, 1.0)
@@ -1475,8 +1475,8 @@ def grouped_counts(v: Any, rng: Any) -> Out:
 
 @flawed(["a", "b"], ["a", "c"])
 def grouped_counts_of_what_is_there(v: Any, rng: Any) -> Out:
-    sizes = pd.Series(v).value_counts()
-    return (sizes + rng.laplace(size=len(sizes))).to_dict()  # flaw
+    sizes = pd.Series(v).value_counts()  # flaw
+    return (sizes + rng.laplace(size=len(sizes))).to_dict()
 
 
 @honest([0.1, 0.9], [0.1, 0.2], 2.0, quiet=True, exact=2.0)
@@ -1563,7 +1563,7 @@ def chain(x: Any, rng: Any) -> Out:
 @flawed(0.0, 1.0, ZeroConcentratedDP(rho=0.49))
 def chain_claimed_less(x: Any, rng: Any) -> Out:
     first = float(x + rng.normal(scale=math.sqrt(2.0)))  # flaw
-    return first, x - first + rng.normal(scale=math.sqrt(2.0))
+    return first, x - first + rng.normal(scale=math.sqrt(2.0))  # flaw
 
 
 @flawed(0.0, 1.0)
@@ -1683,8 +1683,8 @@ def count_of_responses(v: Any, rng: Any) -> Out:
 
 @flawed([0] * 20, [1] + [0] * 19, 1.2)
 def responses_of_private_chance(v: Any, rng: Any) -> Out:
-    chance = 0.75 - 0.2 * sum(v) / 20
-    return [b if rng.random() < chance else 1 - b for b in v]  # flaw
+    chance = 0.75 - 0.2 * sum(v) / 20  # flaw
+    return [b if rng.random() < chance else 1 - b for b in v]  # also: where coins have this chance
 
 
 @honest(["a"] * 50 + ["b"], ["a"] * 50, ApproxDP(epsilon=1.0, delta=1e-6), quiet=True)

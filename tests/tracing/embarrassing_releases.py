@@ -195,9 +195,9 @@ def reservoir(values: Any, rng: Any) -> Out:
     """Each record is kept with the same chance: 1 comes out on one side only."""
     kept = values[0]
     for n, value in enumerate(values[1:], start=2):
-        if rng.random() * n < 1.0:  # flaw
+        if rng.random() * n < 1.0:
             kept = value
-    return kept
+    return kept  # flaw
 
 
 @flawed([1.0, 2.0, 3.0], [1.0, 2.0, 9.0], 1.0)
@@ -278,14 +278,14 @@ def bootstrap(values: Any, rng: Any) -> Out:
 def random_rotation(point: Any, rng: Any) -> Out:
     """The length of the point is not hidden by turning it."""
     angle = 2.0 * math.pi * rng.random()
-    (x, y), (c, s) = point, (math.cos(angle), math.sin(angle))  # flaw
-    return c * x - s * y, s * x + c * y
+    (x, y), (c, s) = point, (math.cos(angle), math.sin(angle))
+    return c * x - s * y, s * x + c * y  # flaw
 
 
 @flawed(3, 4, 1.0)
 def both_shares(x: Any, rng: Any) -> Out:
-    share = int(rng.integers(0, 1000))  # flaw
-    return (x + share) % 1000, share
+    share = int(rng.integers(0, 1000))
+    return (x + share) % 1000, share  # flaw
 
 
 @flawed(_BITS, _OTHER, 1.0)

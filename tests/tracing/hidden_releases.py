@@ -1,7 +1,8 @@
 """Releases that decide out of sight, inside of other decisions, or rarely; half keep their claim.
 
 Each flaw stands in a line that most transcripts never come to, or where only few values of a noisy
-number lead. They are added to the cases of `adversarial_releases`; `# flaw` marks the line.
+number lead. They are added to the cases of `adversarial_releases`; `# flaw` marks the line, as
+reading finds it; `# also` one that a trace may name instead, with the reason.
 """
 
 # ruff: noqa: ANN401, SIM102  # data of any kind, and ifs inside of ifs
@@ -50,12 +51,12 @@ def four_levels_for_all(v: Any, rng: Any) -> Out:
 @flawed(_V, _W)
 def one_of_many_intervals(v: Any, rng: Any) -> Out:
     total = sum(v) + rng.laplace()
-    if total < 0:
+    if total < 0:  # also: all outcomes are listed by what is compared
         return "less"
     if total < 1.5:
         return "few"
-    if total < 1.6:  # flaw
-        return v
+    if total < 1.6:
+        return v  # flaw
     return "many"
 
 
@@ -153,14 +154,14 @@ def end_of_a_text(v: Any, rng: Any) -> Out:
 
 @flawed(0, 1)
 def three_signs(x: Any, rng: Any) -> Out:
-    a, b, c = (float(rng.laplace()) for _ in range(3))  # flaw
-    return x if a > 1 and b > 1 and c < -1 else 7
+    a, b, c = (float(rng.laplace()) for _ in range(3))
+    return x if a > 1 and b > 1 and c < -1 else 7  # flaw
 
 
 @flawed(0, 1)
 def two_alike(x: Any, rng: Any) -> Out:
-    a, b = round(float(rng.laplace())), round(float(rng.laplace()))  # flaw
-    return x if a == b == 2 else (a, b)
+    a, b = round(float(rng.laplace())), round(float(rng.laplace()))
+    return x if a == b == 2 else (a, b)  # flaw
 
 
 @honest(_V, _W)
@@ -184,15 +185,15 @@ def as_many_as_told(v: Any, rng: Any) -> Out:
 def ten_rare_coins(x: Any, rng: Any) -> Out:
     """Each of them is rarer than δ; together they are not."""
     for _ in range(10):
-        if rng.random() < 0.9e-6:  # flaw
-            return x
+        if rng.random() < 0.9e-6:  # also: the coins that it happens by
+            return x  # flaw
     return 5
 
 
 @flawed(0, 1, _RARELY)
 def an_array_of_rare_coins(x: Any, rng: Any) -> Out:
-    told = rng.random(100) < 0.5e-6  # flaw
-    return x if told.any() else 5
+    told = rng.random(100) < 0.5e-6  # also: the coins that it happens by
+    return x if told.any() else 5  # flaw
 
 
 @honest(0, 1, _RARELY)
@@ -204,8 +205,8 @@ def an_array_of_rarer_coins(x: Any, rng: Any) -> Out:
 @flawed(_V, _W, _RARELY)
 def rare_beside_what_is_paid(v: Any, rng: Any) -> Out:
     """Gaussian noise that costs all of δ, and a leak that costs most of it again."""
-    if rng.random() < 0.9e-6:  # flaw
-        return v
+    if rng.random() < 0.9e-6:  # also: the coin that it happens by
+        return v  # flaw
     return sum(v) + rng.normal(scale=4.24)
 
 
@@ -216,8 +217,8 @@ def rare_beside_pure_noise(v: Any, rng: Any) -> Out:
 
 @flawed(0, 1, _RARELY)
 def tail_out_of_sight(x: Any, rng: Any) -> Out:
-    noise = float(rng.laplace())  # flaw
-    return x if noise > 12.5 else noise
+    noise = float(rng.laplace())
+    return x if noise > 12.5 else noise  # flaw
 
 
 @honest(0, 1, _RARELY)
@@ -233,21 +234,21 @@ def small_chance_out_of_sight(x: Any, rng: Any) -> Out:
 
 @flawed(_V, _W, _RARELY)
 def tail_of_a_count(v: Any, rng: Any) -> Out:
-    count = int(rng.geometric(0.01))  # flaw
-    return v if count > 1000 else count
+    count = int(rng.geometric(0.01))
+    return v if count > 1000 else count  # flaw
 
 
 @flawed(_V, _W, GaussianDP(mu=1.0))
 def rare_under_a_claim_without_delta(v: Any, rng: Any) -> Out:
-    if rng.random() < 1e-9:  # flaw
-        return v
+    if rng.random() < 1e-9:
+        return v  # flaw
     return sum(v) + rng.normal()
 
 
 @flawed(_V, _W, ZeroConcentratedDP(rho=0.5))
 def rare_and_out_of_sight(v: Any, rng: Any) -> Out:
-    if float(rng.random()) < 1e-9:  # flaw
-        return v
+    if float(rng.random()) < 1e-9:
+        return v  # flaw
     return sum(v) + rng.normal()
 
 

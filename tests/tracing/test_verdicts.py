@@ -45,9 +45,7 @@ def test_flawed_releases_are_caught_at_their_line(release: FlawedRelease) -> Non
     )
     assert found.verdict in {"refuted", "leaking", "overspent"}
     assert found.executions <= _MOST
-    named = [*(x.source for x in found.leaks), *(x.source for x in found.releases)]
-    wanted = (release.line, *release.also)
-    assert any(piece in line for piece in wanted for line in named), named
+    assert _is_at_fault(release, _first(found)), str(found)
 
 
 @pytest.mark.parametrize("release", HONEST_RELEASES, ids=lambda r: r.name)
@@ -78,10 +76,10 @@ def test_famous_flaws(flawed: Flawed) -> None:
         assert found.verdict == "shown"  # right in real arithmetic, which is what a trace judges
     elif flawed.name in NOT_FOLLOWED:
         assert found.verdict == "not understood"
-        assert any(_is_at_fault(puzzle.source) for puzzle in found.puzzles)
+        assert _is_at_fault(flawed, found.puzzles[0]), str(found)
     else:
         assert found.verdict in {"refuted", "leaking", "overspent"}
-        assert _is_at_fault(_first(found).source), str(found)
+        assert _is_at_fault(flawed, _first(found)), str(found)
 
 
 def _first(found: Traced) -> Any:
@@ -90,9 +88,9 @@ def _first(found: Traced) -> Any:
     return [*found.leaks, *ranked][0]
 
 
-def _is_at_fault(line: str) -> bool:
-    """Whether a line is marked, or one of the notes' own mechanisms, which are printed as such."""
-    return "# flaw" in line or line.startswith("return _rounded(")
+def _is_at_fault(flawed: Flawed | FlawedRelease, named: Any) -> bool:
+    """Whether a line is the one that is wrong, or one where that surfaces."""
+    return any(piece in named.source for piece in (flawed.line, *flawed.also))
 
 
 @pytest.mark.parametrize("name", sorted(NOT_FOLLOWED))
@@ -118,7 +116,7 @@ def test_broken_mechanisms_of_teams(demo: Demo) -> None:
     )
     assert again.verdict in {"refuted", "leaking", "overspent"}
     assert again.executions <= _MOST
-    assert _is_at_fault(_first(again).source), str(again)
+    assert "# flaw" in _first(again).source, str(again)
     assert _first(again).where.startswith("demo_mechanisms.py:")
 
 

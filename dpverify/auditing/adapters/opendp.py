@@ -9,7 +9,6 @@ import numpy as np
 
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_positive
-from dpverify.interop.opendp import guarantee_of
 from dpverify.neighbors import Relation
 from dpverify.schema import Answers, Category, Records, Schema
 from dpverify.theorems import Theorem
@@ -57,6 +56,8 @@ def from_opendp(
     `delta` is needed where the map gives a whole profile, and `order` where it gives a curve of
     Rényi divergences. Where inputs are single numbers or booleans the schema is known too.
     """
+    from dpverify.interop.opendp import guarantee_of  # noqa: PLC0415  # with all of accounting
+
     if not callable(getattr(measurement, "map", None)):
         raise InvalidParameter(f"measurement={short(measurement)} must be an OpenDP measurement")
     check_positive("d_in", d_in)

@@ -5,13 +5,17 @@ number. The larger a family, the more its best event flatters it. So each propos
 what was seen and is counted on the other, both ways; the family that counts best then proposes from
 all. Whatever is proposed is judged on fresh draws: soundness does not depend on attacks.
 
-To add one, subclass `Attack`, write `name` and `families`, and `dpv.register` an instance.
+To add one, subclass `Attack`, write `name` and `families`, and `dpv.register` an instance. A file
+of this folder that does so is found by being here.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Self, TypeAlias
 
 import numpy as np
@@ -266,6 +270,8 @@ ATTACKS: Registry[Attack] = Registry("attack", needs=("name", "families"))
 """All attacks, in the order in which they are tried; of two equal events the first is taken."""
 for _attack in _OWN:
     ATTACKS.add(_attack)
+for _file in iter_modules([str(Path(__file__).parent)]):  # those that register themselves
+    import_module(f"dpverify.auditing.attacks.{_file.name}")
 
 
 def propose(seen: Explore, goal: Goal, families: Families) -> dict[Side, Proposal]:

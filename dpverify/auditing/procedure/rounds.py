@@ -123,10 +123,12 @@ class Rounds:
             self.state = judged(self.plan, self.state, Confirm(_side_by_side(parts)))
 
     def _draw(self, parts: list[tuple[Outputs, ...]], begin: int, end: int) -> None:
+        failing = begin == 0
         try:
             for part in self.sampler.pairs(begin, end):
                 parts.append(part)
-                if begin == 0:
+                failing = failing and all(map(_fails, part))
+                if failing:
                     refuse_useless(_side_by_side(parts))
         except SampleRaised:
             if begin > 0 or self.sampler.singly:
@@ -146,6 +148,13 @@ def _side_by_side(parts: list[tuple[Outputs, ...]]) -> Draws:
     return Draws(left, right)
 
 
+def _fails(draws: Outputs) -> bool:
+    """Whether every call failed, in whatever way."""
+    if WHOLE not in draws.texts:
+        return False
+    return all(text.startswith((*FAILED, SET_ASIDE)) for text in draws.text(WHOLE).tolist())
+
+
 def _sentence(error: Exception) -> str:
     if isinstance(error, DPVerifyError):
         return str(error)
@@ -160,11 +169,10 @@ _DIFFERENT = 12  # values among 32 draws, beyond which their repetition is no ac
 
 def refuse_useless(first: Draws) -> None:
     """Raise if every call failed in the same way: that says nothing about the claim."""
-    texts = [side.text(WHOLE) for side in (first.left, first.right) if WHOLE in side.texts]
-    if len(texts) < 2 or first.left.size < 2:
+    if first.left.size < 2 or not (_fails(first.left) and _fails(first.right)):
         return
-    kinds = np.unique(np.concatenate(texts))
-    if len(kinds) == 1 and str(kinds[0]).startswith((*FAILED, SET_ASIDE)):
+    kinds = np.unique(np.concatenate([first.left.text(WHOLE), first.right.text(WHOLE)]))
+    if len(kinds) == 1:
         told = [side.text(f"message of {WHOLE}") for side in (first.left, first.right)]
         if len(np.unique(np.concatenate(told))) > 1:
             return  # what the messages say may depend on the data

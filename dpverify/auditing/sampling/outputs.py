@@ -41,6 +41,7 @@ ODD = "negative zeros and payloads of output"
 _NO_PARENTHESES = str.maketrans("", "", "()")
 _MOST_LENGTHS = 64  # rows within an output whose lengths are told
 _MOST_NOTES = 8
+_MANY = 16  # columns that are joined as one table
 _SORTED = "sorted "
 _SWEPT = frozenset(f"{function}({WHOLE})" for function in SWEPT)
 
@@ -208,11 +209,19 @@ def joined(blocks: Sequence[Outputs]) -> Outputs:
         # Columns no longer say what is a number, what a row, and how long it is.
         names |= dict.fromkeys(name for block in blocks for name in block.lengths)
         parts |= {WHOLE: None}
-    columns = {name: np.concatenate([block.column(name) for block in blocks]) for name in names}
+    columns = _columns_of(blocks, tuple(names))
     texts = {name: np.concatenate([block.text(name) for block in blocks]) for name in parts}
     marked = dict.fromkeys(name for block in blocks for name in block.marks)
     marks = {name: np.concatenate([block.text(name) for block in blocks]) for name in marked}
     return Outputs(size, columns, texts, marks, {n for block in blocks for n in block.unread})
+
+
+def _columns_of(blocks: Sequence[Outputs], names: tuple[str, ...]) -> dict[str, Floats]:
+    """Columns of all blocks one after the other; at once where all blocks have the same."""
+    if len(names) > _MANY and all(block.columns == names for block in blocks):
+        tables = [np.array([block.column(name) for name in names]) for block in blocks]
+        return dict(zip(names, np.concatenate(tables, axis=1), strict=True))
+    return {name: np.concatenate([block.column(name) for block in blocks]) for name in names}
 
 
 def joined_part(name: str, blocks: Sequence[Outputs]) -> Outputs:
@@ -257,6 +266,12 @@ def _row_keys(columns: Sequence[Floats]) -> NDArray[np.uint64]:
 
 def part_name(name: str, index: tuple[int, ...]) -> str:
     return name + "".join(f"[{i}]" for i in index)
+
+
+@lru_cache(maxsize=8)  # block after block has the same
+def part_names(shape: tuple[int, ...]) -> tuple[str, ...]:
+    """The names of all numbers of an array that is an output."""
+    return tuple(part_name(WHOLE, index) for index in np.ndindex(shape))
 
 
 def lengths(name: str, shape: tuple[int, ...]) -> Iterator[tuple[str, float]]:

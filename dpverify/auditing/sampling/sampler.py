@@ -7,7 +7,7 @@ audit's stages. Only a block that does not fit into memory is drawn in halves.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ class Pace:
     """Calls per task, from how long calls took; no draw depends on it."""
 
     calls: int = 1  # at first, since one may take long
+    learned: bool = False
 
     def learn(self, part: Drawn) -> None:
         if part.size:
@@ -48,6 +49,7 @@ class Pace:
             most = min(_LARGEST_TASK, max(_LARGEST_PART // max(width, 1), 1))
             each = max(part.seconds / part.size, 1e-9)
             self.calls = int(min(max(_TASK / each, 1), most))
+            self.learned = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +123,19 @@ class Sampler:
             )
 
     def pairs(self, start: int, stop: int) -> Iterator[tuple[Outputs, ...]]:
-        """Draws start ≤ index < stop on the left and the right, in parts of equal size."""
-        parts = list(pairwise(self._cuts(start, stop)))
+        """Draws start ≤ index < stop on the left and the right, in parts."""
+        while start < stop:
+            cuts = [start, *islice(self._cuts(start, stop), self._parts_ahead())]
+            yield from self._parts(list(pairwise(cuts)))
+            start = cuts[-1]
+
+    def _parts_ahead(self) -> int | None:
+        """How many parts are cut before it is asked again how long a call takes; None for all."""
+        if self.executor is None:
+            return 1
+        return None if self.pace.learned else _LEAST_SHARED
+
+    def _parts(self, parts: list[tuple[int, int]]) -> Iterator[tuple[Outputs, ...]]:
         stored = [{s: part for s in Side if (part := self._known(s, a, b))} for a, b in parts]
         missing = [tuple(side for side in Side if side not in known) for known in stored]
         asked = [(sides, *part) for sides, part in zip(missing, parts, strict=True)]
@@ -132,15 +145,14 @@ class Sampler:
             found = known | fresh
             yield found[Side.LEFT], found[Side.RIGHT]
 
-    def _cuts(self, start: int, stop: int) -> list[int]:
-        """Where parts begin: as they are on disk, then blocks or as many calls as are due."""
+    def _cuts(self, start: int, stop: int) -> Iterator[int]:
+        """Where parts end: as they are on disk, then blocks or as many calls as are due."""
         size = BLOCK if self.vectorized and not self.singly else self._calls_at_once(start, stop)
-        cuts = [start]
-        while cuts[-1] < stop:
-            known = [self._on_disk(side, cuts[-1]) for side in Side]
+        while start < stop:
+            known = [self._on_disk(side, start) for side in Side]
             sizes = [part.size for part in known if part is not None]
-            cuts.append(min(cuts[-1] + min(sizes, default=size), stop))
-        return cuts
+            start = min(start + min(sizes, default=size), stop)
+            yield start
 
     def _calls_at_once(self, start: int, stop: int) -> int:
         if self.executor is None:

@@ -21,6 +21,7 @@ from dpverify.auditing.sampling.outputs import (
     Outputs,
     lengths,
     part_name,
+    part_names,
     texts_of,
 )
 from dpverify.auditing.sampling.reading import (
@@ -65,8 +66,7 @@ def from_array(array: NDArray[Any]) -> Outputs:
     if odd is not None:
         marks[ODD] = odd
     by_part = np.ascontiguousarray(flat.T) + 0.0  # −0.0 becomes 0.0
-    names = [part_name(WHOLE, index) for index in np.ndindex(shape)]
-    return Outputs(size, dict(zip(names, by_part, strict=True)), {}, marks)
+    return Outputs(size, dict(zip(part_names(shape), by_part, strict=True)), {}, marks)
 
 
 def from_objects(outputs: Sequence[object]) -> Outputs:

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
+from traceback import walk_tb
+from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpverify.certifying.symbolic.exact import ONE, ZERO, EpsilonUnit, ExactNumber
@@ -344,8 +346,14 @@ class _Range:
         return _Range(self.low, end, self.low_strict, test.strict)
 
 
-def is_library(filename: str) -> bool:
-    """Whether code is of dpverify, NumPy or the standard library: no line of the mechanism."""
+def is_library(frame: FrameType) -> bool:
+    """Whether code is of dpverify, NumPy or the standard library: no line of the mechanism.
+
+    Code that a library has generated, such as a dataclass's `__init__`, is that of its module.
+    """
+    filename = frame.f_code.co_filename
+    if filename.startswith("<"):
+        filename = str(frame.f_globals.get("__file__", filename))
     if filename.startswith(_STANDARD) and "site-packages" not in filename:
         return True
     return any(part in filename for part in (_OWN, "numpy", "<__array_function__"))
@@ -353,15 +361,12 @@ def is_library(filename: str) -> bool:
 
 def where() -> str:
     """The line of the mechanism that is being run, as file:line."""
-    frame = sys._getframe(1)  # noqa: SLF001  # the frames of the caller are what is asked for
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if frame.f_code is once.__code__:
-            break  # what lies outside is not the mechanism
-        if not is_library(name):
-            return f"{Path(name).name}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
-    return "unknown line"
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # the caller's frames are asked for
+    frames = []
+    while frame is not None and frame.f_code is not once.__code__:  # outside is no mechanism
+        frames.append((frame, frame.f_lineno))
+        frame = frame.f_back
+    return _innermost(frames) or "unknown line"
 
 
 def explore(program: Callable[[], Any], shared: Shared) -> Tree:
@@ -414,13 +419,18 @@ def line_of(error: BaseException | None) -> str | None:
     """The innermost line of the mechanism in a traceback, or in that of what came before."""
     if error is None:
         return None
-    trace, found = error.__traceback__, None
-    while trace is not None:
-        name = trace.tb_frame.f_code.co_filename
-        if not is_library(name):
-            found = f"{Path(name).name}:{trace.tb_lineno}"
-        trace = trace.tb_next
-    return found or line_of(error.__context__)
+    frames = list(walk_tb(error.__traceback__))
+    return _innermost(frames[::-1]) or line_of(error.__context__)
+
+
+def _innermost(frames: list[tuple[FrameType, int]]) -> str | None:
+    """The first line that is of a mechanism; one without a file only if there is no other."""
+    lines = [
+        f"{Path(frame.f_code.co_filename).name}:{line}"
+        for frame, line in frames
+        if not is_library(frame)
+    ]
+    return next((line for line in lines if not line.startswith("<")), next(iter(lines), None))
 
 
 def _next(trail: list[Step]) -> list[Step] | None:

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison, plain
+from dpverify.accounting.deadline import time_limit
 from dpverify.cli.expression import parse
 from dpverify.cli.output import (
     Json,
@@ -69,19 +70,21 @@ def compose(
         else:
             exact = accountant.delta(float(epsilon or 0.0), tolerance=tolerance, seconds=seconds)
             table = accountant.compare(epsilon=epsilon, tolerance=tolerance, seconds=seconds)
-    answer = _answer(expression, accountant, exact, table)
+    with time_limit(seconds):
+        answer = _answer(expression, accountant, exact, table)
     if plot is not None or report is not None:
         with progress(f"drawing {plot or report}"):
             figure = _figure(accountant, table)
             if plot is not None:
                 figure.savefig(plot, dpi=150)
     if report is not None:
-        with progress(f"writing {report}"):
+        with progress(f"writing {report}"), time_limit(seconds):
             _report(accountant, exact, table, figure, answer, report)
     if json:
         print_json(answer)
         return
-    _show(accountant, exact, table)
+    with time_limit(seconds):
+        _show(accountant, exact, table)
     for name, path in (("plot", plot), ("report", report)):
         if path is not None:
             console().print(f"\n{name}: {path}", markup=False)

@@ -93,9 +93,6 @@ class TwoAudits:
     broken: Verdict
     history: tuple[Progress, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"correct": self.correct.to_dict(), "broken": self.broken.to_dict()}
-
 
 def two_audits() -> TwoAudits:
     """Laplace noise at its exact scale; and a mean with half the noise it needs."""
@@ -129,9 +126,6 @@ class Budget:
 
     noise: Calibration
     spent: Bracket
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"sigma": self.noise.noise, "spent": to_dict(self.spent)}
 
 
 def budget() -> Budget:
@@ -213,11 +207,12 @@ def _simulation(screen: Console, found: tuple[Kernel, str]) -> None:
 
 
 def _plain(answers: Answers) -> Answers:
+    audits, found = answers["audits"], answers["budget"]
     kernel, refusal = answers["kernel"]
     return {
-        "audits": answers["audits"].to_dict(),
+        "audits": {"correct": audits.correct.to_dict(), "broken": audits.broken.to_dict()},
         "composition": answers["composition"].to_dict(),
-        "budget": answers["budget"].to_dict(),
+        "budget": {"sigma": found.noise.noise, "spent": to_dict(found.spent)},
         "kernel": {
             "rows": [str(row) for row in kernel.rows],
             "matrix": [[str(value) for value in law] for law in kernel.matrix],

@@ -90,7 +90,8 @@ def open_ledger(
         plan=None if plan is None else _accountant(plan, neighbors),
         user=user,
     )
-    _tell(ledger, ledger.statuses(), [ledger.status(dataset)], as_json=json)
+    statuses = ledger.statuses()
+    _tell(ledger, statuses, [s for s in statuses if s.dataset == dataset], as_json=json)
 
 
 @group.command(epilog='Example: dpverify ledger spend budget.ledger "laplace(scale=50)"')

@@ -14,7 +14,6 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import binom
 
 from dpverify.arrays import Floats
 from dpverify.pairs.base import Pair
@@ -47,6 +46,8 @@ def _clones(epsilon: float, reports: int, nodes: Floats) -> Floats:
 
     More clones hide more, so a block of numbers of clones counts as its least.
     """
+    from scipy.stats import binom  # noqa: PLC0415  # slow to import
+
     chance = math.exp(-epsilon)
     low, high = (int(binom.ppf(q, reports - 1, chance)) for q in (_REACH, 1.0 - 1e-12))
     low = max(low - 2, 0)
@@ -64,6 +65,8 @@ def _clones(epsilon: float, reports: int, nodes: Floats) -> Floats:
 
 def _counts(clones: Floats, truth: float, epsilon: float) -> Floats:
     """P(A + Δ ≥ a) − e^ε·Q(A + Δ ≥ a) at the least a with ratio above e^ε, for each C."""
+    from scipy.stats import binom  # noqa: PLC0415  # slow to import
+
     x, lie = math.exp(epsilon), 1.0 - truth
     # (truth·a + lie·b)/(lie·a + truth·b) > x with b = C + 1 − a.
     share = (x * truth - lie) / ((truth - lie) * (1.0 + x))

@@ -14,10 +14,12 @@ def trace_page(found: Traced, *, target: str, command: str) -> Page:
     sections = [_claim(found, target), *evidence_sections(found)]
     if found.audit is not None:
         sections.append(Section(title="The audit on this pair", code=str(found.audit)))
+    if found.notes:
+        sections.append(Section(title="What to know besides", items=found.notes))
     sections.append(_meaning(found))
     return Page(
         title=f"Trace of {target}",
-        verdict=found.verdict.capitalize(),
+        verdict=found.headline.capitalize(),
         tone="bad" if found.refuted else _TONES.get(found.verdict, "plain"),
         lead=f"{found.claim}: {found.meaning}.",
         sections=tuple(sections),
@@ -88,8 +90,8 @@ def _troubles(found: Traced) -> Section:
 def _meaning(found: Traced) -> Section:
     return Section(
         title="What this means",
-        text=(f"{found.verdict}: {found.meaning}.",),
-        items=(*(f"{t.name}: {t.statement}" for t in found.theorems), *found.notes),
+        text=(f"{found.headline}: {found.meaning}.",),
+        items=tuple(f"{t.name}: {t.statement}" for t in found.theorems),
         code=f"dpverify prove {found.theorems[0].name}" if found.theorems else "",
     )
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
-from dpverify.tracing.recording.places import is_inside
+from dpverify.tracing.recording.places import is_inside, written_function
 
 _MOST_CODES = 20  # functions that are looked into
 
@@ -20,7 +20,7 @@ def numbers_of(mechanism: Any) -> list[float]:
     >>> numbers_of(lambda data, rng, cap=5: 2.5 < data * 3 < cap)
     [2.5, 3.0, 5.0]
     """
-    function = _function(mechanism)
+    function = written_function(mechanism)
     compared: dict[float, None] = {}
     others: dict[float, None] = dict.fromkeys(_numbers(_held(mechanism, function)))
     waiting = [(getattr(function, "__code__", None), getattr(function, "__globals__", {}))]
@@ -53,15 +53,6 @@ def spots_of(mechanism: Any) -> list[float]:
     ranked = sorted(set(known))
     between = [(one + two) / 2 for one, two in pairwise(ranked)]
     return [*(number + 1e-9 * max(1.0, abs(number)) for number in known), *between]
-
-
-def _function(mechanism: Any) -> Any:
-    """The function behind a partial, a method, or an object that is called or sampled from."""
-    found = getattr(mechanism, "func", mechanism)
-    if not hasattr(found, "__code__") and not hasattr(found, "__func__"):
-        kind = vars(type(found))
-        found = kind.get("sample") or kind.get("__call__")
-    return getattr(found, "__func__", found)
 
 
 def _held(mechanism: Any, function: Any) -> list[Any]:

@@ -5,40 +5,39 @@ moves, some transcript is the last on which a side decides as before; if the oth
 threshold, the two decide differently near it. So the noise is moved to either end of its range, and
 where that changes what a side does, the change is bisected, with a replay at every step. A decision
 that is taken back before the end, as `2.9 < v < 3.0` is, does not show so: therefore noise is first
-moved to where a number that came of it passes one that stands in the code.
+moved to where a number that came of it passes another one that it meets in the code.
 """
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
-from typing import Any
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from dpverify.arrays import Floats
 from dpverify.auditing.sampling.spelling import canonical
-from dpverify.tracing.evidence.constants import spots_of
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
-from dpverify.tracing.evidence.steering import far_out, plain_draws
+from dpverify.tracing.evidence.steering import FAR, far_out, plain_draws
 from dpverify.tracing.evidence.understanding import Runner
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Value
-from dpverify.tracing.recording.journal import Recording
-from dpverify.tracing.recording.lines import watched
-from dpverify.tracing.recording.places import Place
+from dpverify.tracing.recording.meetings import RANKS, Gaps, Meeting, meetings
 from dpverify.tracing.recording.runs import TracedRun, Twin
-
-Made = dict[tuple[Place, int], float]
 
 _STEPS = 9  # of a bisection: to 1/512 of the way to the end of the range
 _COST = 2 + 2 * _STEPS
 _MOST_NUMBERS = 2000
 _MOST_DRAWS = 20_000
-_MOST_POINTS = 6  # to which noise is moved in either direction, for a number to pass one
-_HUGE = 1e300
+_MOST_DRAWN = 20  # draws that tell one spot from another
+_MOST_PASSES = 12  # numbers that are put where they pass another
+_SHARPENING = 20
+_SHARP = 2.0**-44  # of the way to an end of the noise's range
 _GRID = (1 / 12, 2 / 12, 1 / 4, 1 / 2)
 
 
@@ -85,59 +84,134 @@ def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
 
 
 def _passing(runner: Runner, twin: Twin, reach: float) -> Twin | None:
-    """A replay on which a number that came of noise passes one of the code, if the sides differ.
-
-    Any number that a line made is looked at, so `i = int(2 * v + 1)` is put where it equals 15.
-    """
-    known = spots_of(runner.mechanism)
+    """A replay on which a number that came of noise passes another, if the sides differ there."""
     draws = plain_draws(twin.left)
-    if not len(draws) or runner.used + 4 + _COST > runner.budget:
-        return None
-    start = _made(runner, _moved(twin.left, draws, reach, 0.0), twin)
-    for to in (reach, -reach):
-        if runner.used + 3 + _COST > runner.budget:
-            break
-        end = _made(runner, _moved(twin.left, draws, to, 1.0), twin)
-        shares = _shares(start, end, known)
-        for share in dict.fromkeys([*islice(shares, _MOST_POINTS), *_GRID]):
-            if runner.used + 2 + _COST > runner.budget:
-                break
-            found = runner.replay(runner.right, _run(runner, twin, draws, to, share))
-            if found.leaks or not _keeps(runner, found):
-                return found
+    tried: set[tuple[float, ...]] = set()
+    for ends, share in _spots(runner, twin, draws, reach):
+        fixed = _moved(twin.left, draws, ends, share)
+        place = tuple(round(fixed[j], 13) for j in draws.tolist()[:_MOST_DRAWN])
+        if place in tried:
+            continue
+        if runner.used + 2 + _COST > runner.budget:
+            return None
+        tried.add(place)
+        found = runner.replay(runner.right, _run(runner, twin, fixed))
+        if found.leaks or not _keeps(runner, found):
+            return found
     return None
 
 
-def _shares(start: Made, end: Made, known: list[float]) -> Iterator[float]:
-    """How far to move noise for numbers to pass each known one."""
-    ends = [(start[key], end[key]) for key in start if start[key] != end.get(key, start[key])]
-    for spot in known:
-        for one, two in ends[:_MOST_NUMBERS]:
-            share = (spot - one) / (two - one)
-            if 0.0 < share < 1.0:
-                yield round(share, 12)
+def _spots(
+    runner: Runner, twin: Twin, draws: NDArray[np.intp], reach: float
+) -> Iterator[tuple[Floats, float]]:
+    """Where to move noise, the likeliest first: directions, and how far to go in them."""
+    if not len(draws) or runner.used + 6 + _COST > runner.budget:
+        return
+    up = np.full(len(draws), reach)
+    start = _gaps(runner, twin, _moved(twin.left, draws, up, 0.0))
+    passes: list[_Pass] = []
+    for ends in _ways(up):
+        met: set[Meeting] = set()
+        for way in ends:
+            if runner.used + 4 + _COST > runner.budget:
+                break
+            end = _gaps(runner, twin, _moved(twin.left, draws, way, 1.0))
+            new = [k for k in start if k in end and k not in met and _passed(start[k], end[k])]
+            passes += [_Pass(way, key, start[key], end[key]) for key in new]
+            met.update(new)
+    for found in _ranked(passes):
+        yield from ((found.way, share) for share in _sharpened(runner, twin, draws, found))
+    yield from product((up, -up), _GRID)
 
 
-def _made(runner: Runner, fixed: dict[int, float], twin: Twin) -> Made:
-    """Every number that a line made in a run on the left, by line and turn."""
-    runner.used += 1
-    journal = Recording(NoiseScript(runner.seed, fixed=fixed), eager=twin.left.journal.eager)
-    steps = watched(runner.mechanism, runner.left, journal)
-    return {
-        (place, turn): float(value)
-        for place, values in steps.values.items()
-        for turn, value in enumerate(values)
-        if type(value) in {int, float, np.float64, np.int64} and abs(value) < _HUGE
-    }
+def _ways(up: Floats) -> list[list[Floats]]:
+    """Directions for all draws at once, each with the ends to go to: near ones first."""
+    turning = up * np.where(np.arange(len(up)) % 2 == 0, 1.0, -1.0)
+    further = [1.0, 100.0] if up[0] == FAR else [1.0]  # nothing is too rare where there is no δ
+    straight = [[to * way for to in further] for way in (up, -up)]
+    return straight + ([[0.0 * up], [turning], [-turning]] if len(up) > 1 else [])
 
 
-def _run(runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float, share: float) -> TracedRun:
-    script = NoiseScript(runner.seed, fixed=_moved(twin.left, draws, to, share))
+def _passed(start: float, end: float) -> bool:
+    return start * end <= 0.0 and start != end
+
+
+class _Pass(NamedTuple):
+    """Two numbers that pass each other on the way of noise to an end: their gaps at both ends."""
+
+    way: Floats
+    key: Meeting
+    start: float
+    end: float
+
+
+def _ranked(passes: list[_Pass]) -> list[_Pass]:
+    """Comparisons first, then differences, then arguments; of each line once, then again."""
+    turns: Counter[Any] = Counter()
+    ranks = []
+    for each in passes:
+        kind, *where = each.key[:3]
+        turns[kind, *where] += 1
+        ranks.append((turns[kind, *where] > 2, RANKS.index(kind), turns[kind, *where]))
+    order = sorted(range(len(passes)), key=ranks.__getitem__)
+    return [passes[i] for i in order[:_MOST_PASSES]]
+
+
+def _sharpened(
+    runner: Runner, twin: Twin, draws: NDArray[np.intp], passed: _Pass
+) -> Iterator[float]:
+    """Shares at which two numbers are all but equal: one just above, one just below the other."""
+    known = {0.0: passed.start, 1.0: passed.end}
+
+    def gap_at(share: float) -> float:
+        if share in known:
+            return known[share]
+        if runner.used + 4 + _COST > runner.budget:
+            raise _LostSight
+        gaps = _gaps(runner, twin, _moved(twin.left, draws, passed.way, share))
+        if passed.key not in gaps:
+            raise _LostSight  # they do not meet here
+        known[share] = gaps[passed.key]
+        return known[share]
+
+    try:
+        share = brentq(gap_at, 0.0, 1.0, xtol=_SHARP, rtol=_SHARP, maxiter=_SHARPENING)
+    except (_LostSight, RuntimeError):  # a gap that jumps: both sides of the jump, as far as known
+        sides = ([x for x in known if known[x] * passed.end > 0], [*known])
+        yield from dict.fromkeys((min(sides[0]), max(set(sides[1]) - set(sides[0]))))
+        return
+    step = 4 * _SHARP
+    yield from (share + step, share - step)
+    with suppress(_LostSight):
+        while known.get(share) == 0.0 and step < 1.0 / 16.0:  # rounded numbers are equal for long
+            step *= 16
+            if gap_at(share + step):
+                yield from (share + step, share - step)
+                return
+
+
+class _LostSight(Exception):
+    """Two numbers are not seen to meet any more."""
+
+
+def _gaps(runner: Runner, twin: Twin, fixed: dict[int, float]) -> Gaps:
+    """How far apart numbers were that met in a run on the left."""
+    with meetings(runner.mechanism) as found:
+        _run(runner, twin, fixed)
+    return found
+
+
+def _run(runner: Runner, twin: Twin, fixed: dict[int, float]) -> TracedRun:
+    script = NoiseScript(runner.seed, fixed=fixed)
     return runner.record(runner.left, script, eager=twin.left.journal.eager)
 
 
 def _bisected(runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float) -> Twin | None:
-    run: Callable[[float], TracedRun] = partial(_run, runner, twin, draws, to)
+    ends_of = np.full(len(draws), to)
+
+    def run(share: float) -> TracedRun:
+        return _run(runner, twin, _moved(twin.left, draws, ends_of, share))
+
     ends = [_decided(twin.left), _decided(run(1.0))]
     half = _decided(run(0.5))
     kept = None
@@ -166,11 +240,13 @@ def _keeps(runner: Runner, twin: Twin) -> bool:
     return judge(runner.claim, spending(twin.differences)) is Judged.WITHIN
 
 
-def _moved(base: TracedRun, draws: NDArray[np.intp], to: float, share: float) -> dict[int, float]:
+def _moved(
+    base: TracedRun, draws: NDArray[np.intp], ends: Floats, share: float
+) -> dict[int, float]:
     """All draws of a run as they were; those given, a share of the way to an end of their range."""
     known = base.journal.draws
     fixed = {j: float(z) for j, z in enumerate(known.z[: known.top])}
-    for j in draws.tolist():
+    for j, to in zip(draws.tolist(), ends.tolist(), strict=True):
         law = known.law_of(j)
         if law.name in {"shaped", "bounded"}:
             continue

@@ -20,7 +20,7 @@ from dpverify.claims import AuditClaim
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.evidence.steering import alternating, far_out
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import Bits, Event, Move, Value
+from dpverify.tracing.recording.events import Bits, Event, Move, Value, is_settled
 from dpverify.tracing.recording.journal import Recording
 from dpverify.tracing.recording.outputs import numbers_in
 from dpverify.tracing.recording.runs import TracedRun, Twin, record
@@ -62,7 +62,7 @@ def determination(  # noqa: C901  # one condition after the other
     if any(not isinstance(d, Move) for d in twin.differences):
         return None
     lossy = {d.event for d in twin.differences if isinstance(d, Move)}
-    final = all(isinstance(e, Value) and e.final for e in journal.events)
+    final = all(is_settled(e) for e in journal.events)
     if final and not journal.seeds:
         return Determination("every release is in the output, untouched", always=True, executions=0)
     if not all(_innocent(journal, event, n in lossy) for n, event in enumerate(journal.events)):
@@ -106,8 +106,10 @@ def _scripts(seed: int, most: int) -> list[NoiseScript]:
 
 def _innocent(journal: Recording, event: Event, lossy: bool) -> bool:  # noqa: FBT001
     """Whether an event is a release that lost something, or cannot have had a say in the output."""
+    if is_settled(event):
+        return True
     if isinstance(event, Value):
-        return lossy or event.final
+        return lossy
     if isinstance(event, Bits):
         # A comparison of a number that is released as a whole adds nothing to it.
         return bool(np.all(journal.draws.used[event.idx]))

@@ -14,7 +14,7 @@ from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import OTHER
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import Bits, Pick, Puzzle, Value
+from dpverify.tracing.recording.events import Bits, Pick, Puzzle, Value, is_settled
 from dpverify.tracing.recording.lines import ReachedLines
 from dpverify.tracing.recording.outputs import Part, differing, differing_parts, part_of
 from dpverify.tracing.recording.places import Place, definition
@@ -155,7 +155,7 @@ def unmoved_events(twin: Twin) -> list[Any]:
     found = [
         event
         for number, event in enumerate(twin.left.journal.events)
-        if number not in moved and not (isinstance(event, Value) and event.final)
+        if number not in moved and not is_settled(event)
     ]
     return sorted(found, key=lambda e: isinstance(e, Bits) or _is_coin(e))
 

@@ -153,7 +153,7 @@ def _sum_of(one: Any, two: Any, sign: int, place: Place) -> Any:
         np.asarray(wide.offset) + sign * np.asarray(other.offset),
         np.concatenate([parts[0][0], parts[1][0]], axis=-1),
         np.concatenate([parts[0][1], sign * parts[1][1]], axis=-1),
-        (*one.touches, *rescaled(two.touches, sign)),
+        (*one.touches, *rescaled(two.touches, sign), (place, Factor(sign))),
         many=True,
         whole=one.whole and two.whole,
     )

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from dpverify.tracing.noise.numbers import NoisyNumber, is_plain
 from dpverify.tracing.noise.views import Viewed
-from dpverify.tracing.recording.events import (
-    Touch,
-)
+from dpverify.tracing.recording.events import CAST, Touch
 from dpverify.tracing.recording.places import Place, here
 
 # Modules that import this one; the package puts them here when all are loaded.
@@ -27,6 +25,10 @@ _READING = {
     *("round", "searchsorted", "std", "strides", "take", "tobytes", "trace", "var", "flags"),
 }
 """What numpy's arrays have that changes nothing: asked of the numbers."""
+
+
+def _nothing_drawn(_: Any) -> int:
+    return 0
 
 
 class NoisyArray(Viewed):
@@ -190,7 +192,11 @@ class NoisyArray(Viewed):
         kind = np.dtype(dtype).kind
         if options.get("copy") is False and np.dtype(dtype) == self.dtype:
             return self
-        if kind == "f":
+        if kind == "f" and (np.dtype(dtype) == np.float64 or shapes.is_raw(self)):
+            if np.dtype(dtype) != np.float64:
+                # Noise that waits for data has no type; but which one was asked for must agree.
+                key = (CAST, str(np.dtype(dtype)))
+                self.journal.pick(key, np.ones(1), _nothing_drawn, here(1))
             made = self.copy()
             made.whole = False
             return made

@@ -68,18 +68,27 @@ _HELD: dict[tuple[int, str], _Held] = {}
 _LOCK = threading.RLock()
 
 
+def _ambient(journal: Any) -> tuple[Legacy, PythonRandom]:
+    """The generators of a run behind np.random.* and random.*; made when first asked for."""
+    if None not in journal.ambient:
+        legacy = Legacy(journal)
+        journal.ambient[None] = (legacy, PythonRandom(legacy))
+    found: tuple[Legacy, PythonRandom] = journal.ambient[None]
+    return found
+
+
 def _of_run(module: Any, name: str, which: int) -> Patch:
     """A function of np.random, random or secrets, on the journal of the run if there is one."""
     original = getattr(module, name)
+    key = (which, name)
 
     def either(*args: Any, **options: Any) -> Any:
         journal = CURRENT.get()
         if journal is None:
             return original(*args, **options)
-        if journal.ambient is None:
-            legacy = Legacy(journal)
-            journal.ambient = (legacy, PythonRandom(legacy))
-        return getattr(journal.ambient[which], name)(*args, **options)
+        known = journal.ambient
+        draw = known.get(key) or known.setdefault(key, getattr(_ambient(journal)[which], name))
+        return draw(*args, **options)
 
     either.__name__ = name
     return module, name, either

@@ -4,5 +4,5 @@
 - `events`: what a run records; `draws`: its noise, numbered; `journal`: the recording;
 - `following`, `sums`, `pinning`: the noise that the neighbor needs; `replaying`: the replay;
 - `outputs`: outputs as leaves; `records`: which records differ; `runs`: one call of a mechanism;
-  `lines`: which line is at fault.
+  `lines`: which line is at fault; `meetings`: which plain numbers meet in the code.
 """

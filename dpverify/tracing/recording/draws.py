@@ -44,7 +44,8 @@ class Coordinates:
         self.used = np.zeros(_FIRST, dtype=np.bool_)
         self.low: Floats | None = None
         self.high: Floats | None = None
-        self.places: list[tuple[int, Place]] = []
+        self.places: list[tuple[int, Place]] = []  # from which draw on a line drew
+        self._place: Place | None = None
 
     def allot(self, law: TracedLaw, size: int, place: Place) -> int:
         """Room for `size` more draws; returns the number of the first."""
@@ -54,7 +55,8 @@ class Coordinates:
             self._grow(max(2 * self.room, top))
         known = self._last if law is self._law else self._number(law)
         self.law[start:top] = known
-        self.places.append((start, place))
+        if place is not self._place:
+            self._came_to(start, place)
         return start
 
     def allot_one(self, law: TracedLaw, place: Place) -> int:
@@ -64,8 +66,13 @@ class Coordinates:
             self._grow(2 * self.room)
         self.top = start + 1
         self.law[start] = self._last if law is self._law else self._number(law)
-        self.places.append((start, place))
+        if place is not self._place:
+            self._came_to(start, place)
         return start
+
+    def _came_to(self, start: int, place: Place) -> None:
+        self._place = place
+        self.places.append((start, place))
 
     def _number(self, law: TracedLaw) -> int:
         known = self._ids.get(law)
@@ -158,12 +165,6 @@ class NoiseScript:
             self.seed, fixed=self.fixed, shape=shape, outcomes=self.outcomes, until=until
         )
 
-    def draw_one(self, law: TracedLaw, start: int) -> float:
-        """One draw: the common case."""
-        if self.steered:
-            return float(self.draw(law, None, start))
-        return _ONE[law.name](self.rng, law.parameter)
-
     def draw(self, law: TracedLaw, size: int | None, start: int) -> Any:  # float or array
         value = _standard(self.rng, law, size)
         if self.shape is not None and start < self.until:
@@ -178,7 +179,7 @@ class NoiseScript:
         return value
 
 
-_ONE: dict[str, Callable[[np.random.Generator, float], float]] = {
+ONE_DRAW: dict[str, Callable[[np.random.Generator, float], float]] = {
     "laplace": lambda rng, _: rng.laplace(),
     "normal": lambda rng, _: rng.standard_normal(),
     "uniform": lambda rng, _: rng.random(),

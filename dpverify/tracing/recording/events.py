@@ -114,6 +114,15 @@ class Call:
 
 
 Event = Value | Bits | Select | Pick | Call
+CAST = "cast"
+"""The law of a `Pick` that draws nothing: noise was given another type of floats."""
+
+
+def is_settled(event: Event) -> bool:
+    """Whether an event told the code nothing: a number of the output itself, or nothing drawn."""
+    if isinstance(event, Pick):
+        return bool(event.key[0] == CAST)
+    return isinstance(event, Value) and event.final
 
 
 @dataclass(slots=True)

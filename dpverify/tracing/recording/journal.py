@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.arrays import Floats
-from dpverify.tracing.recording.draws import Coordinates, NoiseScript, span
+from dpverify.tracing.recording.draws import ONE_DRAW, Coordinates, NoiseScript, span
 from dpverify.tracing.recording.events import (
     Bits,
     Call,
@@ -66,7 +66,7 @@ class TraceJournal:
         self.coarse = 1.0  # the last place of the shortest floats that met noise, in doubles
         self.closed = False
         self.inner = False
-        self.ambient: Any = None  # generators of this run for np.random.* and random.*
+        self.ambient: dict[Any, Any] = {}  # what np.random.* and random.* stand for in this run
 
     def puzzle(self, place: Place, what: str) -> None:
         """Note a use that is not understood; each line once."""
@@ -104,13 +104,16 @@ class Recording(TraceJournal):
     def draw(self, law: TracedLaw, size: int | None, place: Place) -> int:
         if _thread() != self.thread:
             self.in_thread(place)
-        draws = self.draws
+        draws, script = self.draws, self.script
         if size is None:
             start = draws.allot_one(law, place)
-            draws.z[start] = self.script.draw_one(law, start)
+            if script.steered:
+                draws.z[start] = float(script.draw(law, None, start))
+            else:
+                draws.z[start] = ONE_DRAW[law.name](script.rng, law.parameter)
         else:
             start = draws.allot(law, size, place)
-            draws.z[start : start + size] = self.script.draw(law, size, start)
+            draws.z[start : start + size] = script.draw(law, size, start)
         return start
 
     def realize(  # noqa: PLR0913  # the parts of a form

@@ -2,7 +2,9 @@
 
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
+import inspect
 import sys
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -11,43 +13,73 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.auditing.sampling.spelling import canonical
 from dpverify.tracing.noise.shapes import is_noisy
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Leak
 from dpverify.tracing.recording.journal import Recording, TraceJournal
 from dpverify.tracing.recording.outputs import differing, same_leaf
-from dpverify.tracing.recording.places import NOWHERE, Place, definition, is_inside
+from dpverify.tracing.recording.places import (
+    NOWHERE,
+    Place,
+    definition,
+    is_inside,
+    written_function,
+)
 from dpverify.tracing.recording.replaying import Replaying
 from dpverify.tracing.recording.runs import Twin, callable_of, run
 
 _MOST_PARTS = 200
+_HELD = {np.ndarray, list, dict, defaultdict, OrderedDict, Counter, deque, set, bytearray}
 
 
 @dataclass(slots=True)
 class WatchedSteps:
-    """The lines that a run went through, and the values that each of them made."""
+    """The lines that a run went through, and the values that each of them made.
+
+    `last` is the line that returned the output: of the mechanism, or of what it left that to.
+    """
 
     lines: list[Place]
     values: dict[Place, list[Any]]
+    last: Place | None = None
 
 
 class _Watcher:
-    def __init__(self, files: Callable[[str], bool]) -> None:
+    def __init__(self, files: Callable[[str], bool], code: CodeType | None) -> None:
         self.files = files
+        self.code = code
         self.steps = WatchedSteps([], {})
         self.before: dict[FrameType, tuple[Place, dict[str, Any]]] = {}
+        self.first: FrameType | None = None  # of the mechanism itself
+        self.stated: dict[FrameType, Place] = {}  # the last line that said what to return
+        self.given: dict[FrameType | None, tuple[Place, Any]] = {}  # what a call gave back last
 
     def __call__(self, frame: FrameType, event: str, arg: object) -> Any:
         if not self.files(frame.f_code.co_filename):
             return None
+        if self.first is None and self.code in {frame.f_code, None}:
+            self.first = frame
         self._made(frame)
         if event == "return":
             place = self.before.pop(frame, (NOWHERE, {}))[0]
+            stated = self.stated.pop(frame, place)  # before what `finally` did
+            place = place if "return" in place.source else stated
             self.steps.values.setdefault(place, []).append(arg)
+            if not frame.f_code.co_flags & inspect.CO_GENERATOR:
+                left_to = self.given.pop(frame, None)
+                last = left_to[0] if left_to is not None and left_to[1] is arg else place
+                self.given[frame.f_back] = (last, arg)
+                if frame is self.first:
+                    self.steps.last = last
             return self
         place = Place(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         if event == "line":
             self.steps.lines.append(place)
+            if place.source.startswith("return"):
+                self.stated[frame] = place
+            if frame is self.first:
+                self.steps.last = place
         self.before[frame] = (place, {k: _copied(v) for k, v in dict(frame.f_locals).items()})
         return self
 
@@ -63,8 +95,7 @@ class _Watcher:
 
 def _copied(value: Any) -> Any:
     """A small container as it is now, for lines that change it in place."""
-    held = type(value) in {np.ndarray, list, dict}
-    return value.copy() if held and _size(value) < _MOST_PARTS else value
+    return value.copy() if type(value) in _HELD and _size(value) < _MOST_PARTS else value
 
 
 def _size(value: Any) -> int:
@@ -75,11 +106,13 @@ def _is_unchanged(old: Any, value: Any) -> bool:
     """Whether nothing was assigned to a name, nor to what it holds; by identity alone."""
     if old is value:
         return True
-    if type(old) is not type(value) or type(value) not in {np.ndarray, list, dict}:
+    if type(old) is not type(value) or type(value) not in _HELD:
         return False
     if isinstance(value, np.ndarray):
         return bool(old.shape == value.shape and old.tobytes() == value.tobytes())
-    one, two = (list(x.values()) if isinstance(x, dict) else x for x in (old, value))
+    if isinstance(value, bytearray):
+        return bool(old == value)
+    one, two = ([*x, *x.values()] if isinstance(x, dict) else list(x) for x in (old, value))
     return len(one) == len(two) and all(a is b for a, b in zip(one, two, strict=True))
 
 
@@ -91,7 +124,7 @@ class ReachedLines:
 
     def __init__(self, filename: str) -> None:
         self.filename = filename
-        self.missing: dict[CodeType, set[int]] = {}
+        self.missing: dict[tuple[str, int], set[int]] = {}  # by function
         self.busy = False
 
     def __enter__(self) -> None:
@@ -108,22 +141,24 @@ class ReachedLines:
         code = frame.f_code
         if code.co_filename != self.filename:
             return None
-        if code not in self.missing:
+        function = (code.co_qualname, code.co_firstlineno)
+        if function not in self.missing:
             lines = {line for *_, line in code.co_lines() if line is not None}
-            self.missing[code] = lines - {code.co_firstlineno, frame.f_lineno}
-        return self._stepped if self.missing[code] else None
+            self.missing[function] = lines - {code.co_firstlineno, frame.f_lineno}
+        return self._stepped if self.missing[function] else None
 
     def _stepped(self, frame: FrameType, event: str, arg: object) -> Any:
         del event, arg
-        self.missing[frame.f_code].discard(frame.f_lineno)
+        code = frame.f_code
+        self.missing[code.co_qualname, code.co_firstlineno].discard(frame.f_lineno)
         return self._stepped
 
     @property
     def never(self) -> list[Place]:
         """The lines that no run came to, in order."""
         found = {
-            Place(code.co_filename, line, code.co_name)
-            for code, lines in self.missing.items()
+            Place(self.filename, line, name.rpartition(".")[2])
+            for (name, _), lines in self.missing.items()
             for line in lines
         }
         return sorted(found, key=lambda place: place.line)
@@ -131,7 +166,8 @@ class ReachedLines:
 
 def watched(mechanism: Any, data: Any, journal: TraceJournal) -> WatchedSteps:
     """Run once more, and keep every line and what it made: slow, for naming a line only."""
-    watcher = _Watcher(lambda filename: not is_inside(filename))
+    code = getattr(written_function(mechanism), "__code__", None)
+    watcher = _Watcher(lambda filename: not is_inside(filename), code)
     before = sys.gettrace()
     call = callable_of(mechanism)
 
@@ -168,8 +204,8 @@ def named(mechanism: Any, left: Any, right: Any, script: NoiseScript, twin: Twin
             place = _branch(one, two) or _source(one, two, twin, (left, right))
         if leak.kind == "control flow":
             place = _branch(one, two)
-        if place is None and leak.place == start and one.lines:
-            place = one.lines[-1]
+        if place is None and leak.place == start:
+            place = one.last
         if leak.kind == "exception" and twin.right.ended != twin.left.ended:
             place = place or leak.place
         found.append(leak if place is None else replace(leak, place=place))
@@ -198,23 +234,24 @@ def _source(
 ) -> Place | None:
     """The first line that made a value which the output shows to differ; else the last line.
 
-    Values that stand in the data themselves are made nowhere: the last line it is.
+    Values that stand in the data themselves are made nowhere: the last line it is. Keys of the data
+    are made where something else gets them.
     """
     left, right = twin.left.leaves, twin.right.leaves
     given = [list(_parts(side)) for side in data]
-    wanted = [(left.get(p), right.get(p)) for p in differing(left, right)]
-    wanted = [
-        (a, b)
-        for a, b in wanted
-        if _telling(a) and _telling(b) and not (_is_given(a, given[0]) or _is_given(b, given[1]))
-    ]
+    wanted = []
+    for path in differing(left, right):
+        a, b = left.get(path), right.get(path)
+        plain = _is_given(a, given[0]) or _is_given(b, given[1])
+        if _telling(a) and _telling(b) and (path[-1:] == ("keys",) or not plain):
+            wanted.append((a, b))
     for place in dict.fromkeys(one.lines):
         mine = [part for value in one.values.get(place, ()) for part in _parts(value)]
         theirs = [part for value in two.values.get(place, ()) for part in _parts(value)]
         for a, b in wanted:
             if _among(a, mine) and _among(b, theirs):
                 return place
-    return one.lines[-1] if one.lines else None
+    return one.last
 
 
 def _telling(value: Any) -> bool:
@@ -227,13 +264,14 @@ def _parts(value: Any, depth: int = 0) -> Iterator[Any]:
         return
     if isinstance(value, np.generic):
         value = value.item()
-    yield value
+    yield bytes(value) if isinstance(value, bytearray) else value
     if isinstance(value, np.ndarray) and value.ndim and value.size < _MOST_PARTS:
         yield from value.reshape(-1).tolist()
     elif depth < 2 and isinstance(value, (list, tuple)) and len(value) < _MOST_PARTS:
         for part in value:
             yield from _parts(part, depth + 1)
     elif depth < 2 and isinstance(value, dict) and len(value) < _MOST_PARTS:
+        yield [canonical(key) for key in value]  # as outputs tell them
         for part in value.values():
             yield from _parts(part, depth + 1)
 
@@ -245,10 +283,13 @@ def _is_given(value: Any, given: list[Any]) -> bool:
     return _among(value, given)
 
 
+_COMPARED = (int, float, str, bytes, np.ndarray, list)
+
+
 def _among(value: Any, parts: list[Any]) -> bool:
     plain = value.item() if isinstance(value, np.generic) else value
     for part in parts:
-        if type(part) is type(plain) and isinstance(part, (int, float, str, np.ndarray, list)):
+        if type(part) is type(plain) and isinstance(part, _COMPARED):
             try:
                 if same_leaf(part, plain):
                     return True

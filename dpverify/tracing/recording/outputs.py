@@ -30,6 +30,7 @@ from dpverify.tracing.recording.places import Place
 Leaves = dict[tuple[Any, ...], Any]
 _CLOSE = 2.0**-51  # a few units in the last place
 _ATOMS = {int, float, bool, str, bytes, type(None)}
+_USUAL = {np.float64, np.int64, np.bool_, np.str_, np.bytes_}
 _DEEPEST = 20
 OPAQUE = "cannot be looked into"
 
@@ -194,7 +195,7 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
     forms = [form for form in every if type(form) is not NoisyMagnitude]
     shared = any(f.many if type(f) is NoisyArray else type(f.idx) is not int for f in forms)
     if len(forms) < 2 or not (shared or _overlap(forms)):
-        return sizes | {id(form): form.realize(place, final=True) for form in forms}
+        return sizes | {id(form): _settled(form, place) for form in forms}
     flat = [_flat(form) for form in forms]
     whole = joined(flat, 0, stack=False)
     whole.touches = tuple(touch for form in forms for touch in form.touches)
@@ -209,6 +210,14 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
         else:
             found[id(form)] = block.reshape(form.shape)
     return found
+
+
+def _settled(form: Any, place: Place) -> Any:
+    alone = type(form) is NoisyNumber and type(form.idx) is int
+    if not alone or form.whole or form.coef == 0.0:
+        return form.realize(place, final=True)
+    journal = form.journal  # a float: the common case, without a further call
+    return float(journal.realize(form.offset, form.idx, form.coef, form.touches, place, final=True))
 
 
 def _overlap(forms: list[Any]) -> bool:
@@ -250,6 +259,8 @@ def _walk(value: Any, path: tuple[Any, ...], settled: dict[int, Any], found: Lea
     if is_noisy(value) or type(value) is NoisyMagnitude:
         value = settled[id(value)]
     if isinstance(value, np.generic):
+        if type(value) not in _USUAL:
+            found[*path, "type"] = type(value).__name__  # shorter or longer than Python's own
         value = value.item()
     text = None if type(value) in _ATOMS else text_of(value)
     if type(value) in _ATOMS or text is not None:

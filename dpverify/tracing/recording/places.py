@@ -1,11 +1,14 @@
 """Which line of the user's code did it: file, line and source text."""
 
+# ruff: noqa: ANN401  # mechanisms are whatever the user has
+
 import linecache
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import Any
 
 _STANDARD = str(Path(linecache.__file__).parent)
 OWN = str(Path(__file__).parents[1])
@@ -118,16 +121,19 @@ def here(depth: int = 2) -> Place:
     return _place(first.f_code.co_filename, first.f_lineno, first.f_code.co_name)
 
 
-def definition(function: object) -> Place:
+def written_function(mechanism: object) -> Any:
+    """The function behind a partial, a wrapper, a method, or an object that can be called."""
+    found: Any = getattr(mechanism, "func", mechanism)
+    found = getattr(found, "__wrapped__", found)
+    if not hasattr(found, "__code__") and not hasattr(found, "__func__"):
+        kind = vars(type(found))
+        found = kind.get("sample") or kind.get("__call__")
+    return getattr(found, "__func__", found)
+
+
+def definition(mechanism: object) -> Place:
     """Where a callable is written down, as far as that can be found."""
-    target = getattr(function, "func", function)  # functools.partial
-    target = getattr(target, "__wrapped__", target)
-    target = getattr(target, "__func__", target)
-    code = getattr(target, "__code__", None)
-    if code is None:
-        kind = type(target)
-        call = vars(kind).get("sample") or vars(kind).get("__call__")
-        code = getattr(call, "__code__", None)
+    code = getattr(written_function(mechanism), "__code__", None)
     if code is None:
         return NOWHERE
     lines = range(code.co_firstlineno, code.co_firstlineno + _DECORATORS)

@@ -21,6 +21,8 @@ from dpverify.tracing.recording.outputs import OPAQUE, Leaves, differing, leaves
 from dpverify.tracing.recording.places import OWN, Place, definition, is_inside
 from dpverify.tracing.recording.replaying import Replaying
 
+_MOST_CAUSES = 5
+
 
 @dataclass(slots=True)
 class TracedRun:
@@ -68,10 +70,21 @@ def run(mechanism: Any, data: Any, journal: TraceJournal) -> TracedRun:
             result.raised = f"{type(error).__name__}: {error}"
             result.ended = _raised_at(error.__traceback__) or start
             result.in_tracer = _is_ours(error.__traceback__)
-            result.leaves = {("raises",): result.raised}
+            told = _told(error)
+            result.leaves = {("raises",): result.raised, **leaves_of(told, settle(told, start))}
     if isinstance(journal, Replaying) and not result.diverged:
         journal.finish()
     return result
+
+
+def _told(error: BaseException, depth: int = 0) -> dict[str, Any]:
+    """What an exception tells besides its text: notes, attributes, and what it came from."""
+    context = None if error.__suppress_context__ else error.__context__
+    cause = error.__cause__ or context
+    found = dict(vars(error))
+    if cause is not None and depth < _MOST_CAUSES:
+        found |= {"cause": f"{type(cause).__name__}: {cause}", **_told(cause, depth + 1)}
+    return {f"{'of its cause: ' * bool(depth)}{name}": part for name, part in found.items()}
 
 
 def _raised_at(traceback: TracebackType | None) -> Place | None:

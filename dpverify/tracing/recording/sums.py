@@ -210,7 +210,8 @@ class SumReplay(Following):
             if without is not None:
                 free, found, one_sided = others, without, False
         if found is None:
-            self._hides_nothing(event, touches, cut=len(free) < int(np.sum(~bound)))
+            cancels = not np.any(matrix[np.abs(gap) > 0.0])
+            self._hides_nothing(event, touches, cut=len(free) < int(np.sum(~bound)), gone=cancels)
             return
         draws.z[names[free]] = known.z[twins[free]] + found.step
         factors = np.abs(matrix[:, free]).max(axis=0)
@@ -229,9 +230,13 @@ class SumReplay(Following):
             return np.zeros(len(names), dtype=np.bool_)
         return np.asarray(np.isfinite(draws.low[names]) | np.isfinite(draws.high[names]))
 
-    def _hides_nothing(self, event: Value, touches: tuple[Touch, ...], *, cut: bool) -> None:
+    def _hides_nothing(
+        self, event: Value, touches: tuple[Touch, ...], *, cut: bool, gone: bool
+    ) -> None:
         place = line_of(event, touches)
-        if cut:
+        if gone and event.touches:
+            self.leak("output", event.touches[-1][0], "the noise cancels out: nothing is hidden")
+        elif cut:
             self.puzzle(place, "noise that was compared before is added up with what differs")
         else:
             self.leak("reuse", place, "noise that is known already hides nothing more")

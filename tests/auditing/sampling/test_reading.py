@@ -85,11 +85,11 @@ UNREAD: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize(("make", "note"), UNREAD.values(), ids=UNREAD)
 def test_what_was_not_read_is_noted(make: Any, note: str) -> None:  # noqa: ANN401
-    start = time.monotonic()
+    start = time.process_time()
     block = from_objects([make(), 1.0])
     assert any(note in told for told in block.unread), block.unread
     assert block.size == 2
-    assert time.monotonic() - start < 20.0
+    assert time.process_time() - start < 20.0
 
 
 READ: dict[str, tuple[Any, str, float]] = {

@@ -1,0 +1,266 @@
+"""Where two plain numbers meet: in a comparison, in a difference, as arguments of one call.
+
+A noisy number that became a plain one is compared out of sight of the journal. But its code has a
+source: for one run the functions of a mechanism are exchanged for ones that tell the operands of
+every comparison, difference and call, and that do the same otherwise. How far apart two operands
+are is a function of the noise, so that noise can be chosen for which they are equal.
+"""
+
+# ruff: noqa: ANN401  # operands are whatever the user has
+
+import ast
+import linecache
+import math
+import types
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from datetime import timedelta
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from dpverify.tracing.recording.places import is_inside, written_function
+
+Meeting = tuple[Any, ...]
+"""Which two operands: how they meet, the file, the line, the turn, which of several numbers."""
+Gaps = dict[Meeting, float]
+
+RANKS = ("compared", "subtracted", "given")
+_HOOK = "the operand of a meeting"
+_MOST_FUNCTIONS = 100
+_MOST_TURNS = 64
+_MOST_PARTS = 32
+_LARGEST = 100_000  # elements of an array that is looked at
+_LONGEST = 30  # of a text that may spell a number
+_HUGE = 1e300
+_WRITTEN = (types.FunctionType, staticmethod, classmethod, property)
+
+
+# What a mechanism is written in.
+
+
+def written_functions(mechanism: Any) -> list[types.FunctionType]:
+    """The functions of users' code that a mechanism may call, as far as their names tell."""
+    owner = getattr(getattr(mechanism, "func", mechanism), "__self__", mechanism)
+    waiting: list[Any] = [written_function(mechanism), owner, type(owner)]
+    found: dict[int, types.FunctionType] = {}
+    done: set[int] = set()
+    while waiting and len(found) < _MOST_FUNCTIONS:
+        held = waiting.pop(0)
+        held = getattr(held, "__wrapped__", held) if callable(held) else held
+        if id(held) in done:
+            continue
+        done.add(id(held))
+        if isinstance(held, (types.MethodType, staticmethod, classmethod)):
+            waiting.append(held.__func__)
+        elif isinstance(held, property):
+            waiting.append(held.fget)
+        elif isinstance(held, type):
+            waiting += [part for part in vars(held).values() if isinstance(part, _WRITTEN)]
+            waiting += held.__bases__
+        elif isinstance(held, types.FunctionType) and not is_inside(held.__code__.co_filename):
+            found[id(held)] = held
+            waiting += _called(held)
+    return list(found.values())
+
+
+def _called(function: types.FunctionType) -> Iterator[Any]:
+    """What the names of a function stand for: globals, attributes of modules, what it closes on."""
+    names = list(_names(function.__code__))
+    for name in names:
+        held = function.__globals__.get(name)
+        if isinstance(held, types.ModuleType) and not is_inside(
+            getattr(held, "__file__", "") or ""
+        ):
+            yield from (vars(held)[other] for other in names if other in vars(held))
+        elif callable(held):
+            yield held
+    for cell in function.__closure__ or ():
+        if cell != types.CellType() and callable(cell.cell_contents):
+            yield cell.cell_contents
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from _names(part)
+
+
+# Functions that tell.
+
+
+class _Telling(ast.NodeTransformer):
+    """Wraps every operand into a call of the hook, which gives it back."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def _told(self, kind: str, operands: list[ast.expr]) -> list[ast.expr]:
+        self.count += 1
+        told: list[ast.expr] = []
+        for place, operand in enumerate(operands):
+            parts = (kind, operand.lineno, self.count, place)
+            name = ast.Tuple([ast.Constant(part) for part in parts], ast.Load())
+            call = ast.Call(ast.Constant(_HOOK), [name, operand], [])
+            told.append(ast.copy_location(call, operand))
+        return told
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        node.left, *node.comparators = self._told("compared", [node.left, *node.comparators])
+        return node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Sub):
+            node.left, node.right = self._told("subtracted", [node.left, node.right])
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load) and not isinstance(node.slice, (ast.Slice, ast.Tuple)):
+            node.value, node.slice = self._told("given", [node.value, node.slice])
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
+        if any(isinstance(each, ast.Starred) for each in node.args):
+            return node
+        told = self._told("given", [*owner, *node.args])
+        if owner and isinstance(node.func, ast.Attribute):
+            node.func.value = told.pop(0)
+        node.args = told
+        return node
+
+
+@lru_cache(maxsize=64)
+def _telling_codes(filename: str, source: str) -> dict[tuple[str, int], types.CodeType | None]:
+    """For every function of a file its code with operands that tell; None where two look alike."""
+    tree = ast.fix_missing_locations(_Telling().visit(ast.parse(source)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # a text that is called: it is put below
+        whole = compile(tree, filename, "exec", dont_inherit=True)
+    found: dict[tuple[str, int], types.CodeType | None] = {}
+    for code in _codes(_hooked(whole)):
+        key = (code.co_qualname, code.co_firstlineno)
+        found[key] = None if key in found else code
+    return found
+
+
+def _hooked(code: types.CodeType) -> types.CodeType:
+    """The code with the hook itself where its name stands as a constant."""
+    parts = tuple(
+        _hooked(part) if isinstance(part, types.CodeType) else _tell if part == _HOOK else part
+        for part in code.co_consts
+    )
+    return code.replace(co_consts=parts)
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    yield code
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from _codes(part)
+
+
+def _telling(function: types.FunctionType) -> types.CodeType | None:
+    code = function.__code__
+    source = "".join(linecache.getlines(code.co_filename))
+    try:
+        known = _telling_codes(code.co_filename, source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None  # a notebook's magic, or no source at all
+    found = known.get((code.co_qualname, code.co_firstlineno))
+    same = found is not None and found.co_freevars == code.co_freevars
+    return found if same and found is not None and found.co_varnames == code.co_varnames else None
+
+
+class _Met:
+    """What the hook has seen in one run."""
+
+    def __init__(self) -> None:
+        self.gaps: Gaps = {}
+        self.turns: dict[Any, int] = {}
+        self.operands: dict[Any, list[Any]] = {}
+
+    def tell(self, name: tuple[str, int, int, int], value: Any) -> None:
+        kind, line, number, place = name
+        if place == 0:
+            self.turns[number] = self.turns.get(number, -1) + 1
+            self.operands[number] = []
+        turn = self.turns.get(number, 0)
+        mine = _numbers(value) if turn < _MOST_TURNS else []
+        for before, others in enumerate(self.operands.get(number, ())):
+            for i, j, one, two in _pairs(others, mine):
+                gap = one - two
+                if abs(gap) < _HUGE:
+                    self.gaps[kind, line, number, before, place, turn, i, j] = gap
+        self.operands.setdefault(number, []).append(mine)
+
+
+_MET: ContextVar[_Met | None] = ContextVar("meetings", default=None)
+
+
+def _tell(name: tuple[str, int, int, int], value: Any) -> Any:
+    met = _MET.get()
+    if met is not None:
+        met.tell(name, value)
+    return value
+
+
+def _numbers(value: Any) -> list[float]:
+    """The plain numbers of an operand, of a dict its keys, of a text the one that it spells."""
+    kind = type(value)
+    if kind in {int, float, Decimal, Fraction} or isinstance(value, (np.floating, np.integer)):
+        return [float(value)] if abs(value) < _HUGE else []
+    if kind is timedelta:
+        return [value.total_seconds()]
+    if kind is str and len(value) < _LONGEST:
+        with suppress(ValueError):
+            return _numbers(float(value))
+    if kind in {list, tuple, set, frozenset, dict} and len(value) <= _MOST_PARTS:
+        return [number for part in value if type(part) in {int, float} for number in _numbers(part)]
+    is_array = kind is np.ndarray or kind.__module__.startswith("pandas")
+    if is_array and getattr(value, "size", _HUGE) <= _LARGEST:
+        array = np.asarray(value)
+        if array.dtype.kind in "iuf":
+            some = array.reshape(-1)[:_MOST_PARTS].tolist()
+            return [float(part) if abs(part) < _HUGE else math.nan for part in some]
+    return []
+
+
+def _pairs(one: list[float], two: list[float]) -> Iterator[tuple[int, int, float, float]]:
+    """Elements that meet: those at the same place, or each with a single number."""
+    if len(one) == len(two):
+        yield from ((i, i, a, b) for i, (a, b) in enumerate(zip(one, two, strict=True)))
+    elif 1 in {len(one), len(two)}:
+        yield from ((i, j, a, b) for i, a in enumerate(one) for j, b in enumerate(two))
+
+
+@contextmanager
+def meetings(mechanism: Any) -> Iterator[Gaps]:
+    """How far apart the operands were that met in the runs inside, by place and turn."""
+    met = _Met()
+    exchanged = [(f, _telling(f)) for f in written_functions(mechanism)]
+    token = _MET.set(met)
+    try:
+        for function, code in exchanged:
+            if code is not None:
+                _PLAIN.setdefault(code, function.__code__)
+                function.__code__ = code
+        yield met.gaps
+    finally:
+        for function, _ in exchanged:
+            function.__code__ = _PLAIN.get(function.__code__, function.__code__)
+        _MET.reset(token)
+
+
+_PLAIN: dict[types.CodeType, types.CodeType] = {}
+"""The code that each code which tells stands for: another thread may have exchanged it first."""
