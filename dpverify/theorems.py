@@ -347,6 +347,18 @@ RENYI_MONOTONE = Theorem(
     source="van Erven, Harremoës, IEEE Trans. Inf. Theory 60, 2014, Thm 3 (arXiv 1206.2459v2)",
     proof="proofs/renyi_monotone.py",
 )
+ADAPTIVE_BATCHES = Theorem(
+    name="adaptive-batches",
+    statement=(
+        "Gaussian noise on batches of a fixed size, in k steps that may each depend on all outputs "
+        "so far, has a profile of at most V_k, where V₀(x) = (1−x)₊ and V_j(x) is the largest "
+        "E_P[V_{j−1}(x·dQ/dP)] over pairs whose mixtures dominate ((1−q)·N(u) + q·N(v), (1−q)·N(u) "
+        "+ q·N(w)) for all triangles u, v, w with sides of at most the sensitivity; and of at "
+        "least V_k over some of these."
+    ),
+    source="derived here; adaptive domination: Zhu, Dong, Wang, AISTATS 2022, Thm 10",
+    proof="proofs/adaptive_batches.py",
+)
 WITHOUT_REPLACEMENT = Theorem(
     name="without-replacement",
     statement=(

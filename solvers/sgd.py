@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.adaptive.batches import no_games
 from dpverify.accounting.calibration import calibrate
 from dpverify.accounting.parts import Composable
 from dpverify.arrays import Floats, Ints
@@ -252,7 +253,8 @@ def batch_noise_ratio(
     def meets(ratio: float) -> bool:
         spent = Accountant(relation=relation).compose(part(ratio), times=steps)
         tolerance = _CLOSE * budget.epsilon / 4
-        return spent.epsilon(budget.delta, tolerance=tolerance).upper <= budget.epsilon
+        with no_games():
+            return spent.epsilon(budget.delta, tolerance=tolerance).upper <= budget.epsilon
 
     return _least(meets)
 

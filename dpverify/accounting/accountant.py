@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from dpverify.accounting import deadline, record
+from dpverify.accounting.adaptive.batches import sharpened
 from dpverify.accounting.comparison import Comparison, Row
 from dpverify.accounting.growth import Growth
 from dpverify.accounting.parts import (
@@ -155,7 +156,8 @@ class Accountant:
             if question.unknown == "epsilon" and self._is_looped:
                 loops = self._grown.loops
                 found = loops.epsilon(self.parts, question.at, question.tolerance)
-            return _answer(self.parts, question) if found is None else found
+            found = _answer(self.parts, question) if found is None else found
+            return sharpened(self.parts, question, found)
         least, most = map(GaussianPair, squares)
         found = question.of(most)
         if least == most or _reaches(least, question, found.lower):
@@ -213,7 +215,15 @@ class Accountant:
             raise InvalidParameter("parts=() must not be empty: compose something first")
         with deadline.time_limit(seconds):
             rows, skipped = _rows(self.parts, question)
+            rows = tuple(self._sharpened(row, question) for row in rows)
         return Comparison(question.unknown, question.at, rows, skipped)
+
+    def _sharpened(self, row: Row, question: Question) -> Row:
+        """The row of the numerical rule as the accountant answers; others as they are."""
+        if row.rule != NUMERICAL.name:
+            return row
+        bracket = sharpened(self.parts, question, row.bracket)
+        return replace(row, bracket=bracket, theorem=bracket.theorem or row.theorem)
 
 
 def risk(subject: Composable | Accountant, *, relation: Relation | None = None) -> Risk:

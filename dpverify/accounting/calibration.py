@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from dpverify.accounting import deadline
 from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.adaptive.batches import no_games
 from dpverify.accounting.budgets import Budget, Budgeted, as_budget
 from dpverify.accounting.parts import Composable
 from dpverify.errors import InvalidParameter, as_count, as_positive
@@ -174,7 +175,8 @@ def _spent(
     """What `times` runs of what the number makes spend of the budget."""
     relation, times, precision = run
     accountant = Accountant(relation=relation).compose(factory(number), times=times)
-    return _Trial(number, *budget.spent(accountant, precision))
+    with no_games():
+        return _Trial(number, *budget.spent(accountant, precision))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.adaptive.batches import no_games
 from dpverify.accounting.parts import Part
 from dpverify.arrays import Floats
 from dpverify.errors import InvalidParameter, as_count, check_between
@@ -23,6 +24,7 @@ class Curve:
     upper: Floats
 
 
+@no_games()
 def profile(accountant: Accountant, epsilons: ArrayLike, *, tolerance: float = 1e-2) -> Curve:
     """δ at each ε; `tolerance` is relative.
 
@@ -37,6 +39,7 @@ def profile(accountant: Accountant, epsilons: ArrayLike, *, tolerance: float = 1
     return Curve(x, np.array([b.lower for b in found]), np.array([b.upper for b in found]))
 
 
+@no_games()
 def trade_off(
     accountant: Accountant,
     false_alarms: ArrayLike,
@@ -74,6 +77,7 @@ def _supremum(epsilon: Floats, delta: Floats, alpha: Floats) -> Floats:
     return best
 
 
+@no_games()
 def growth(
     accountant: Accountant, delta: float, *, points: int = 12, tolerance: float = 1e-2
 ) -> dict[str, Curve]:

@@ -17,6 +17,7 @@ from typing import Protocol, TypeAlias
 
 from flint import arb, ctx
 
+from dpverify.accounting.adaptive.batches import no_games
 from dpverify.balls import ball, enclose, float_above, float_below
 from dpverify.errors import as_between, as_count, as_positive
 from dpverify.guarantees import Bracket
@@ -74,6 +75,7 @@ class Risk:
         with ctx.workprec(_BITS + 2 * math.ceil(-math.log2(alarm))):
             return _Dual(self.spent, alarm, tolerance).least()
 
+    @no_games()
     def success(self, prior: Share = 0.5, *, tolerance: float = 1e-3) -> Bracket:
         """How often the best guess is right, if the record is there with probability `prior`.
 
@@ -201,6 +203,7 @@ class _Dual:
         start = _Point(arb(0), arb(1), arb(1))
         self.points = [start, _Point(1 / self.alarm, arb(1), arb(2))]  # δ is at most 1
 
+    @no_games()
     def least(self) -> Bracket:
         """Both ends; no wider than asked unless the profile is not known well enough for it."""
         self._ask(0.0, _COARSE)

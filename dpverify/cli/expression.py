@@ -105,6 +105,9 @@ def _value(node: ast.expr, text: str) -> object:
             return _call(node, text)
         case ast.Constant(value=bool() | str() as value):
             return value
+        case ast.Name(id=word) if word not in {"inf", "nan"}:
+            # Shells take quotes away: runs=geometric, runs=negative_binomial.
+            return word.replace("_", " ")
         case ast.List(elts=entries) | ast.Tuple(elts=entries):
             return tuple(_number(entry, text) for entry in entries)
         case _:

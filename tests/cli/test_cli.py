@@ -116,7 +116,9 @@ MISUSE = [
     ("__import__('os')", "name='__import__' must be one of"),
     ("pure(epsilon=10**10**10)", "number=nan must be a real number"),
     ("pure(epsilon=1/0)", "number=nan must be a real number"),
-    ("pure(epsilon=x)", "number='x' must be a real number"),
+    ("pure(epsilon=x)", "epsilon='x' must be a real number"),
+    ("pure(epsilon=1)*x", "number='x' must be a real number"),
+    ("best_of(pure(epsilon=1), runs=twice, mean=2)", "runs='twice' must be one of: geometric"),
     ("subsampled(gaussian(sigma=1), rate=1.5)", "rate=1.5 must"),
 ]
 

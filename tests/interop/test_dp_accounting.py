@@ -202,3 +202,23 @@ def test_a_plan_of_the_real_package() -> None:
     accounting = pytest.importorskip("jax_privacy.experimental.accounting")
     event = accounting.dpsgd_event(0.8, 1000, sampling_prob=0.004)
     assert from_dp_event(event, relation=ADD) == from_dp_event(poisson_training(), relation=ADD)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # of the package's own imports
+def test_a_real_execution_plan() -> None:
+    """A banded matrix of four bands, Poisson samples: a fourth of the iterations, amplified."""
+    plans = pytest.importorskip("jax_privacy.experimental.execution_plan")
+    config = plans.BandMFExecutionPlanConfig(
+        iterations=40,
+        strategy=[1.0, 0.5, 0.3, 0.2],
+        epsilon=None,
+        delta=None,
+        noise_multiplier=2.0,
+        sampling_prob=0.05,
+    )
+    plan = config.plan
+    step = dpv.Subsampled(dpv.Gaussian(sigma=2.0), rate=0.05)
+    expected = dpv.Accountant(relation=ADD).compose(step, times=10)
+    assert from_dp_event(plan, relation=ADD).parts == expected.parts
+    assert from_dp_event(plan.dp_event, relation=ADD).parts == expected.parts

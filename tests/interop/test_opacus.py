@@ -50,3 +50,32 @@ def test_the_real_accountant() -> None:
         <= theirs.get_epsilon(1e-5)
         <= found.epsilon(1e-5).upper + 0.02
     )
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # Opacus warns of its own settings, torch of its own calls
+@pytest.mark.parametrize("kind", ["rdp", "prv"])
+def test_a_real_training(kind: str) -> None:
+    """Two epochs of a private training: every step of its engine is in the history."""
+    torch, opacus = pytest.importorskip("torch"), pytest.importorskip("opacus")
+    inputs, labels = torch.zeros(40, 2), torch.zeros(40, 1)
+    model = torch.nn.Linear(2, 1)
+    engine = opacus.PrivacyEngine(accountant=kind)
+    model, optimizer, loader = engine.make_private(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
+        data_loader=torch.utils.data.DataLoader(
+            torch.utils.data.TensorDataset(inputs, labels), batch_size=8
+        ),
+        noise_multiplier=1.5,
+        max_grad_norm=1.0,
+    )
+    for _ in range(2):
+        for batch, wanted in loader:
+            optimizer.zero_grad()
+            torch.nn.functional.mse_loss(model(batch), wanted).backward()
+            optimizer.step()
+    step = dpv.Subsampled(dpv.Gaussian(sigma=1.5), rate=0.2)
+    found = from_opacus(engine.accountant)
+    assert found.parts == dpv.Accountant(relation=ADD).compose(step, times=10).parts
+    assert found.epsilon(1e-5).lower <= engine.get_epsilon(delta=1e-5) + 0.02

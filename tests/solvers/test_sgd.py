@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import dpverify as dpv
+from dpverify.accounting.adaptive.batches import no_games
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP
 from dpverify.neighbors import Relation
@@ -69,7 +70,8 @@ def test_gaussian_noise_for_fixed_batches() -> None:
         noise = dpv.Gaussian(sigma=scale)
         part = dpv.SubsampledWithoutReplacement(noise, batch=10, population=100)
         accountant = dpv.Accountant(relation=Relation.REPLACE_ONE).compose(part, times=20)
-        spent.append(accountant.epsilon(1e-3, tolerance=1e-4).upper)
+        with no_games():  # as searches do
+            spent.append(accountant.epsilon(1e-3, tolerance=1e-4).upper)
     assert spent[0] <= 1.0 < spent[1]
 
 

@@ -1,6 +1,6 @@
 """A pair that is not known, but lies between two that are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flint import arb
 
@@ -15,19 +15,20 @@ class BetweenPair(Pair):
     """`upper` dominates what is meant, and that dominates `lower`: every answer has both ends.
 
     `mirrored` is what it dominates with its sides exchanged, where that is not `lower.reversed`;
-    `theorem` says why.
+    `theorem` says why, and `words` what is not known, as `gap` does.
     """
 
     upper: Pair
     lower: Pair
     mirrored: Pair | None = None
     theorem: Theorem = EXACT_PROFILE
+    words: str = ""
 
     @property
     def reversed(self) -> "BetweenPair":
         if self.mirrored is None:
-            return BetweenPair(self.upper.reversed, self.lower.reversed, theorem=self.theorem)
-        return BetweenPair(self.upper.reversed, self.mirrored, self.lower, self.theorem)
+            return replace(self, upper=self.upper.reversed, lower=self.lower.reversed)
+        return replace(self, upper=self.upper.reversed, lower=self.mirrored, mirrored=self.lower)
 
     @property
     def attained(self) -> tuple[Pair, Pair]:
@@ -76,4 +77,8 @@ class BetweenPair(Pair):
 
     @property
     def either_way(self) -> Pair:
-        return BetweenPair(self.upper.either_way, self.lower, theorem=self.theorem)
+        return replace(self, upper=self.upper.either_way, mirrored=None)
+
+    @property
+    def gap(self) -> str:
+        return self.words

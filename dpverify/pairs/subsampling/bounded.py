@@ -117,7 +117,7 @@ class BoundedPair(Pair):
     def either_way(self) -> Pair:
         if self.reversed == self:
             return self
-        return BetweenPair(self.upper.either_way, self.lower)
+        return BetweenPair(self.upper.either_way, self.lower, words=self.gap)
 
     @property
     def is_limit_known(self) -> bool:

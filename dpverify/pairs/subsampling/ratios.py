@@ -106,6 +106,39 @@ def from_cells(edges: Floats, left: Floats, right: Floats, error: float, end: En
     return Ratios(finite, masses, infinite, 10.0 * error, 6.0 * error)
 
 
+def envelope(nodes: Floats, values: Floats) -> tuple[Floats, Floats]:
+    """The points of the largest convex function that is nowhere above these."""
+    kept: list[int] = []
+    for i in range(len(nodes)):
+        while len(kept) > 1:
+            a, b = kept[-2], kept[-1]
+            ahead = (values[i] - values[a]) * (nodes[b] - nodes[a])
+            if (values[b] - values[a]) * (nodes[i] - nodes[a]) < ahead:
+                break
+            kept.pop()
+        kept.append(i)
+    return nodes[kept], values[kept]
+
+
+def mirrored(nodes: Floats, values: Floats) -> Ratios:
+    """The pair that is its own exchange, with a profile of these values at ratios from 1 on.
+
+    The envelope of the values above ratio 1, its mirror image below, and an atom at 1.
+    """
+    nodes, values = envelope(nodes, values)
+    slopes = np.diff(values) / np.diff(nodes)
+    masses = np.diff(np.append(slopes, 0.0))  # under Q, at all nodes but the first
+    ratio, infinite = nodes[1:], float(values[-1])
+    same = max(1.0 + 2.0 * float(slopes[0]) - float(values[0]), 0.0)
+    return Ratios(
+        np.concatenate([[0.0], 1.0 / ratio[::-1], [1.0], ratio]),
+        np.concatenate([[infinite], (ratio * masses)[::-1], [same], masses]),
+        infinite,
+        16.0 * UNIT,
+        1e-8,
+    )
+
+
 def _joined(first: Ratios, second: Ratios, end: End, join: np.ufunc) -> Ratios:
     """The sum or product of two independent ratios, on a grid."""
     nodes = _grid(first, second, join)

@@ -36,7 +36,7 @@ from dpverify.pairs.subsampling.copies import (
     shifted_cells,
 )
 from dpverify.pairs.subsampling.poisson import check_base
-from dpverify.pairs.subsampling.ratios import Ratios, from_cells
+from dpverify.pairs.subsampling.ratios import Ratios, from_cells, mirrored
 
 _BITS = 160
 _RAISED = 1.0 + 1e-9  # covers the rounding of profiles that are sums of positive terms
@@ -108,19 +108,7 @@ class WithReplacementPair(BoundedPair):
 @lru_cache(maxsize=16)
 def _mirrored(pair: WithReplacementPair) -> Ratios:
     """The envelope of the bound above ratio 1, its mirror image below, and an atom at 1."""
-    nodes, values = _bound(pair)
-    nodes, values = _envelope(nodes, values)
-    slopes = np.diff(values) / np.diff(nodes)
-    masses = np.diff(np.append(slopes, 0.0))  # under Q, at all nodes but the first
-    ratio, infinite = nodes[1:], float(values[-1])
-    same = max(1.0 + 2.0 * float(slopes[0]) - float(values[0]), 0.0)
-    return Ratios(
-        np.concatenate([[0.0], 1.0 / ratio[::-1], [1.0], ratio]),
-        np.concatenate([[infinite], (ratio * masses)[::-1], [same], masses]),
-        infinite,
-        16.0 * UNIT,
-        1e-8,
-    )
+    return mirrored(*_bound(pair))
 
 
 def _bound(pair: WithReplacementPair) -> tuple[Floats, Floats]:
@@ -138,17 +126,3 @@ def _bound(pair: WithReplacementPair) -> tuple[Floats, Floats]:
             told += float_above(weight) * found.profile(y)
     share = x / y
     return x, ((1.0 - share) * removed.profile(x) + share * told) * _RAISED
-
-
-def _envelope(nodes: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """The points of the largest convex function that is nowhere above these."""
-    kept: list[int] = []
-    for i in range(len(nodes)):
-        while len(kept) > 1:
-            a, b = kept[-2], kept[-1]
-            ahead = (values[i] - values[a]) * (nodes[b] - nodes[a])
-            if (values[b] - values[a]) * (nodes[i] - nodes[a]) < ahead:
-                break
-            kept.pop()
-        kept.append(i)
-    return nodes[kept], values[kept]

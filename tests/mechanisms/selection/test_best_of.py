@@ -127,9 +127,12 @@ def test_a_tuned_gaussian_composes() -> None:
 
 
 def test_expression() -> None:
-    (part, times), *_ = parse('best_of(gaussian(sigma=4), runs="geometric", mean=10)*2')
-    assert part == dpv.BestOf(dpv.Gaussian(sigma=4), runs="geometric", mean=10)
-    assert times == 2
+    for word in ('"geometric"', "geometric"):  # shells take quotes away
+        (part, times), *_ = parse(f"best_of(gaussian(sigma=4), runs={word}, mean=10)*2")
+        assert part == dpv.BestOf(dpv.Gaussian(sigma=4), runs="geometric", mean=10)
+        assert times == 2
+    (part, _), *_ = parse("best_of(gaussian(sigma=4), runs=negative_binomial, mean=9, shape=2)")
+    assert part == dpv.BestOf(dpv.Gaussian(sigma=4), runs="negative binomial", mean=9, shape=2)
 
 
 @pytest.mark.slow

@@ -1,0 +1,6 @@
+"""Steps without one worst pair of their own: the best choice of a pair at every step, certified.
+
+`triangles` has what a batch of fixed size may show in one step, `lattice` pairs on a lattice of
+losses and the game of choosing among them, `cover` the proof that few of them stand for all
+triangles, and `batches` what a number of such steps costs.
+"""
