@@ -72,8 +72,8 @@ def constructors() -> Iterator[type]:
 
 
 def example(kind: type) -> dict[str, Any]:
-    """Arguments that are fine: those without a default."""
-    found = {}
+    """Arguments that are fine: those without a default, or one of those that exclude others."""
+    found = {"advantage": 0.1} if kind is dpv.AttackRisk else {}
     for name, parameter in inspect.signature(kind).parameters.items():
         if parameter.default is parameter.empty:
             found[name] = EXAMPLES.get(name, BY_KIND.get(parameter.annotation, 1.0))

@@ -25,6 +25,16 @@ def test_no_time_at_all_still_gives_a_bracket() -> None:
     assert OUT_OF_TIME in delta.assumes
 
 
+def test_orders_that_were_cut_off_are_not_remembered() -> None:
+    """ρ = 0.1234 is asked for nowhere else: its divergences are first computed without time."""
+    spent = dpv.Accountant(relation=ADD).compose(dpv.ZeroConcentratedDP(0.1234), times=3)
+    hurried = spent.epsilon(1e-6, seconds=0)
+    found = spent.epsilon(1e-6)
+    textbook = 0.3702 + 2 * math.sqrt(0.3702 * math.log(1e6))
+    assert found.upper <= textbook <= hurried.upper * 10
+    assert found.upper < hurried.upper
+
+
 @pytest.mark.parametrize(
     "part",
     [

@@ -14,7 +14,7 @@ from dpverify.accounting.parts import Composable, Part, Parts
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.mechanisms import Gaussian, Laplace, Subsampled
 from dpverify.neighbors import Relation
-from dpverify.pairs import GaussianPair
+from dpverify.pairs import GaussianPair, Pair
 from dpverify.theorems import GAUSSIAN_COMPOSITION
 
 EMPTY = Accountant(relation=Relation.ADD_REMOVE)
@@ -155,3 +155,68 @@ def test_what_no_grid_can_be_kept_for_is_answered_as_usual() -> None:
     assert leaky.compose(sampled(5)).epsilon(1e-6).upper < 1
     huge = spent.compose(Subsampled(Gaussian(sigma=1e-3), rate=0.01))
     assert huge.epsilon(1e-6).upper > 1e5
+
+
+def noisy(sigma: float, rate: float) -> Subsampled:
+    return Subsampled(Gaussian(sigma=sigma), rate=rate)
+
+
+def turned(sigma: float, rate: float) -> Pair:
+    return noisy(sigma, rate).pair(Relation.ADD_REMOVE).reversed
+
+
+def asked_on_the_way(parts: list[tuple[Composable, int]], delta: float) -> tuple[Bracket, Bracket]:
+    """ε after each part in a loop, the last one; and that of all at once, in another order."""
+    spent = EMPTY
+    for part, times in parts:
+        spent = spent.compose(part, times=times)
+        last = spent.epsilon(delta)
+    once = EMPTY
+    for part, times in reversed(parts):
+        once = once.compose(part, times=times)
+    return last, once.epsilon(delta)
+
+
+@pytest.mark.parametrize(
+    ("parts", "delta"),
+    [
+        # Turned round, the last part costs much more than the ones before: both sides see it so.
+        ([(noisy(2.0, 0.1), 1), (noisy(2.1, 0.1), 1), (turned(1.0, 0.1), 1)], 1e-6),
+        ([(turned(2.0, 0.1), 1), (turned(2.1, 0.1), 1), (noisy(1.9, 0.1), 1)], 1e-6),
+        # Many runs at once move the sum far: the window must not lose what lies between ε and it.
+        ([(noisy(2.6, 0.01), 33), (noisy(3.0, 0.1), 5), (noisy(2.4, 0.1), 30)], 0.05),
+        ([(noisy(3.0, 0.01), 30), (noisy(2.7, 0.01), 1), (noisy(2.0, 0.1), 30)], 0.05),
+    ],
+)
+def test_a_loop_agrees_with_all_at_once(parts: list[tuple[Composable, int]], delta: float) -> None:
+    last, once = asked_on_the_way(parts, delta)
+    assert last.lower <= once.upper
+    assert once.lower <= last.upper
+    exactly = EMPTY
+    for part, times in parts:
+        exactly = exactly.compose(part, times=times)
+    assert Accountant.from_json(exactly.to_json()).delta(last.upper).lower <= delta
+
+
+mixed = st.tuples(
+    st.one_of(
+        st.builds(noisy, st.floats(0.8, 4.0), st.sampled_from([0.01, 0.1, 0.5])),
+        st.builds(turned, st.floats(0.8, 4.0), st.sampled_from([0.01, 0.1])),
+        st.builds(
+            lambda b, q: Subsampled(Laplace(scale=b), rate=q),
+            st.floats(0.5, 4.0),
+            st.sampled_from([0.01, 0.2]),
+        ),
+        st.builds(PureDP, st.floats(0.05, 1.0)),
+    ),
+    st.sampled_from([1, 2, 30]),
+)
+
+
+@pytest.mark.slow
+@given(st.lists(mixed, min_size=2, max_size=7), st.sampled_from([0.05, 1e-3, 1e-6]))
+@settings(max_examples=60, deadline=None)
+def test_loops_of_any_parts_agree(parts: list[tuple[Composable, int]], delta: float) -> None:
+    last, once = asked_on_the_way(parts, delta)
+    assert last.lower <= once.upper
+    assert once.lower <= last.upper

@@ -166,14 +166,17 @@ class Work:
         self.log_infinite = float(np.logaddexp(self.log_infinite, cut))
 
     def upper(self) -> Composed:
-        """What wraps around only adds to the window; what lies above it has to be added."""
-        above, _ = self._outside(self.ends[0])
-        return self._composed(self.ends[0], above, self.log_infinite)
+        """What wraps around only adds to the window; what lies beyond it has to be added.
+
+        Below the window that is for an ε below it only, which `Composed.upper` sees to.
+        """
+        above, below = self._outside(self.ends[0])
+        return self._composed(self.ends[0], above, below, self.log_infinite)
 
     def lower(self) -> Composed:
         """All that may have wrapped around has to be taken away."""
         above, below = self._outside(self.ends[1])
-        return self._composed(self.ends[1], above + below, -math.inf)
+        return self._composed(self.ends[1], above + below, 0.0, -math.inf)
 
     def _outside(self, end: _End) -> tuple[float, float]:
         """Bounds on the tilted mass above and below the window. [Chernoff]"""
@@ -184,7 +187,7 @@ class Work:
             below = min(_exp(moment + t * frame.low) for t, moment in end.below.items())
         return above, below
 
-    def _composed(self, end: _End, outside: float, log_infinite: float) -> Composed:
+    def _composed(self, end: _End, outside: float, below: float, log_infinite: float) -> Composed:
         frame, convolution = self.frame, end.convolver.result()
         masses, log_scales = convolution.masses, end.log_scales
         if end.is_empty:
@@ -201,6 +204,7 @@ class Work:
             error=convolution.error,
             relative_error=convolution.relative_error,
             outside=outside,
+            below=below,
             log_infinite=log_infinite,
             loss_error=self.loss_error
             + frame.offset_error

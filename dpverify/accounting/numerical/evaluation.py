@@ -22,8 +22,9 @@ class Composed:
     """One end of a composition: masses at losses start + i·step, and what they may be off by.
 
     `error` bounds the ℓ2 norm of the error of the masses, `relative_error` a further error relative
-    to each, `outside` the tilted mass beyond the window that a bound has to allow for,
-    `log_infinite` the mass under P at ∞, `loss_error` the error of the losses.
+    to each, `outside` the tilted mass beyond the window that a bound has to allow for, `below` what
+    lies below the window, which an upper bound has to allow for at an ε there, `log_infinite` the
+    mass under P at ∞, `loss_error` the error of the losses.
     """
 
     masses: Floats
@@ -35,6 +36,7 @@ class Composed:
     error: float
     relative_error: float
     outside: float
+    below: float
     log_infinite: float
     loss_error: float
 
@@ -52,6 +54,8 @@ class Composed:
         total, shrunk = self._sums(epsilon)
         slope = _slope(total, shrunk)
         total = total * (1.0 + self._rounding) + self._charge
+        if epsilon < self.start:
+            total += self.below * self._peak * (1.0 + 2.0**-40)
         finite = (
             math.log(total) + self.log_scale - self.rate * epsilon + self._log_rounding(epsilon)
         )
@@ -121,16 +125,19 @@ class Composed:
         )
 
     @property
+    def _peak(self) -> float:
+        """The largest ψ, at d = ln(1 + 1/rate)."""
+        rate = self.rate
+        return math.exp(-rate * math.log1p(1.0 / rate)) / (1.0 + rate) if rate > 0.0 else 1.0
+
+    @property
     def _charge(self) -> float:
         """What errors of the masses may add to the sum.
 
-        ψ has one maximum, at d = ln(1 + 1/rate), so Σψ² is at most ∫ψ²/step + 2·max ψ².
+        ψ has one maximum, so Σψ² is at most ∫ψ²/step + 2·max ψ².
         """
-        rate = self.rate
-        peak = 1.0
-        square = float(len(self.masses))
+        rate, peak, square = self.rate, self._peak, float(len(self.masses))
         if rate > 0.0:
-            peak = math.exp(-rate * math.log1p(1.0 / rate)) / (1.0 + rate)
             integral = 2.0 / (2.0 * rate * (2.0 * rate + 1.0) * (2.0 * rate + 2.0))
             square = min(square, integral / self.step + 2.0 * peak * peak)
         masses = self.error * math.sqrt(square) + self.outside * peak

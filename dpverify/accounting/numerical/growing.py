@@ -61,7 +61,10 @@ class GrowingComposition:
         more = continuation(self.parts, parts)
         if more is not None and self._sides and all(_supports(pair) for pair, _ in more):
             self.parts = parts
-            found = self._narrow([side.after(more, self._target) for side in self._sides])
+            ways = (more, _mirrored(more))
+            found = self._narrow(
+                [side.after(way, self._target) for side, way in zip(self._sides, ways, strict=True)]
+            )
             if found is not None:
                 return found
         elif not all(_supports(pair) for pair, _ in parts):
@@ -78,8 +81,7 @@ class GrowingComposition:
 
     def _afresh(self, parts: PairParts, finer: float) -> Bracket | None:
         """The answer on new grids."""
-        mirrored = tuple((pair.reversed, times) for pair, times in parts)
-        pictures = [_Picture(side, self._target) for side in (parts, mirrored)]
+        pictures = [_Picture(side, self._target) for side in (parts, _mirrored(parts))]
         # The side of less loss may be bounded from above, and ask for a tilt that suits nothing
         # that comes later; it need not be known that well.
         tilt = min(picture.saddle.tilt for picture in pictures)
@@ -110,6 +112,10 @@ def continuation(before: PairParts, after: PairParts) -> PairParts | None:
         if times > once:
             more.append((pair, times - once))
     return (*more, *after[len(before) :])
+
+
+def _mirrored(parts: PairParts) -> PairParts:
+    return tuple((pair.reversed, times) for pair, times in parts)
 
 
 def _supports(pair: Pair) -> bool:
@@ -189,11 +195,14 @@ class _Side:
         self.work.add(law, times, grid, Tilt(rate=self.tilt, log_scale=log_scale))
 
     def _low(self) -> float:
-        """Where the window should begin for as little as possible to lie beyond its two ends."""
+        """Where the window should begin for as little as possible to lie beyond its two ends.
+
+        Not above ε as it was last: what lies between ε and the window would all have to be charged.
+        """
         upper, lower = self.work.ends  # tiny masses that are added for safety hide the lower tail
         high = min((moment - self.log_mass) / t for t, moment in upper.above.items())
         low = -min((moment - self.log_mass) / t for t, moment in lower.below.items())
-        return (low + high - self.length * self.step) / 2.0
+        return min((low + high - self.length * self.step) / 2.0, self.guess)
 
     def _frame(self, low: float) -> Frame:
         offset = math.fsum(self.offsets)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TypeAlias
 
 import numpy as np
 from flint import arb
@@ -31,6 +32,9 @@ from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
 from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 from dpverify.theorems import RENYI_COMPOSITION
+
+Grid: TypeAlias = list[tuple[float, float]]
+"""Orders, and the divergence at each."""
 
 _ORDERS = tuple(float(order) for order in 1.0 + np.logspace(-6, 9, 46))
 # Mixtures have a closed form at whole orders only, and cost an integral elsewhere.
@@ -67,8 +71,9 @@ class RenyiComposition:
         delta = as_between("delta", delta, 0.0, 1.0)
         if delta in {0, 1}:
             return 0.0 if delta else self.divergence(math.inf)
-        rough = [_simple_epsilon(o, g, delta) for o, g in self._grid]
-        order = self._best_order(lambda o, g: approximate_epsilon(o, g, delta), rough)
+        grid = self._grid()
+        rough = [_simple_epsilon(o, g, delta) for o, g in grid]
+        order = self._best_order(grid, lambda o, g: approximate_epsilon(o, g, delta), rough)
         return min(renyi_epsilon(order, self.divergence(order), delta), self.divergence(math.inf))
 
     def delta(self, epsilon: float) -> float:
@@ -76,14 +81,15 @@ class RenyiComposition:
         epsilon = as_between("epsilon", epsilon, 0.0, math.inf)
         if epsilon >= self.divergence(math.inf):
             return 0.0
-        rough = [_simple_log_delta(o, g, epsilon) for o, g in self._grid]
-        order = self._best_order(lambda o, g: approximate_log_delta(o, g, epsilon), rough)
+        grid = self._grid()
+        rough = [_simple_log_delta(o, g, epsilon) for o, g in grid]
+        order = self._best_order(grid, lambda o, g: approximate_log_delta(o, g, epsilon), rough)
         return renyi_delta(order, self.divergence(order), epsilon)
 
     @property
     def applies(self) -> bool:
         """Whether any order has a finite divergence."""
-        return bool(self._grid)
+        return bool(self._grid())
 
     @cached_property
     def largest_order(self) -> float:
@@ -102,28 +108,39 @@ class RenyiComposition:
         # Where a record is replaced there is no closed form even there, and integrals add up.
         return _FEW_ORDERS if any(pair.mixed is Mixed.BOTH for pair in mixed) else _WHOLE_ORDERS
 
-    @cached_property
-    def _grid(self) -> list[tuple[float, float]]:
+    def _grid(self) -> Grid:
+        """Orders with their divergences; kept if they are complete.
+
+        Every order gives a valid bound, so when time is over the first ones must do, for now.
+        """
+        kept: Grid | None = vars(self).get("_kept")
+        if kept is not None:
+            return kept
         orders = [o for o in self._candidates if o < self.largest_order]
         if math.isfinite(self.largest_order):
             orders.append(self.largest_order)
-        values: list[tuple[float, float]] = []
+        values: Grid = []
         for order in orders:
             if values and deadline.is_over():
-                break  # every order gives a valid bound
+                break
             values.append((order, self.divergence(order)))
-        return [(order, value) for order, value in values if math.isfinite(value)]
+        found = [(order, value) for order, value in values if math.isfinite(value)]
+        if len(values) == len(orders):
+            vars(self)["_kept"] = found
+        return found
 
-    def _best_order(self, cost: Callable[[float, float], float], rough: list[float]) -> float:
+    def _best_order(
+        self, grid: Grid, cost: Callable[[float, float], float], rough: list[float]
+    ) -> float:
         """An order that (nearly) minimizes `cost(order, divergence)`.
 
         `rough`, the closed form at each order, lies close above the cost: its least value is where
         the descent over the orders starts.
         """
-        if not self._grid:
+        if not grid:
             return 2.0
-        orders = [order for order, _ in self._grid]
-        costs = lru_cache(maxsize=None)(lambda place: cost(*self._grid[place]))
+        orders = [order for order, _ in grid]
+        costs = lru_cache(maxsize=None)(lambda place: cost(*grid[place]))
         best = _descent(costs, int(np.argmin(rough)), len(orders))
         below, above = orders[max(best - 1, 0)], orders[min(best + 1, len(orders) - 1)]
         if below == above or self._candidates is not _ORDERS:

@@ -58,7 +58,7 @@ def _inside(value: Any) -> Iterator[Any]:  # noqa: ANN401, C901, PLR0912  # case
         yield from (value.__func__, value.__self__)
     elif isinstance(value, functools.partial):
         yield from (value.func, *value.args, *value.keywords.values())
-    elif isinstance(value, dict):
+    elif isinstance(value, (dict, types.MappingProxyType)):
         yield from (part for pair in list(value.items()) for part in pair)
     elif isinstance(value, (list, tuple, set, frozenset)):
         yield from list(value)

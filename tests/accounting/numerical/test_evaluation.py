@@ -26,6 +26,7 @@ def composed(masses: Floats, *, step: float, rate: float, error: float = 0.0) ->
         error=error,
         relative_error=0.0,
         outside=0.0,
+        below=0.0,
         log_infinite=-math.inf,
         loss_error=0.0,
     )
