@@ -562,7 +562,8 @@ def test_clones_of_a_guarded_estimator_are_guarded(tmp_path: Path, *, of_class: 
     assert held.status().requests == 2
 
 
-def test_a_fit_inside_a_fit_is_charged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("of_class", [False, True])
+def test_a_fit_inside_a_fit_is_charged(tmp_path: Path, *, of_class: bool) -> None:
     held = dpv.Ledger.open(
         tmp_path / "b.ledger", budget=dpv.PureDP(epsilon=1.0), relation=ADD_REMOVE
     )
@@ -573,8 +574,56 @@ def test_a_fit_inside_a_fit_is_charged(tmp_path: Path) -> None:
                 call(self)
             return self
 
+    model: Any = held.guard(Calling)() if of_class else held.guard(Calling())
     with pytest.raises(dpv.BudgetExceeded):
-        held.guard(Calling)().fit([lambda model: model.fit([])])
+        model.fit([lambda model: model.fit([])])
+
+
+class Again(Model):
+    """An estimator that fits by methods of other names, and without an instance."""
+
+    def refit(self, rows: list[float]) -> "Again":
+        self.fit(rows)
+        return self
+
+    @classmethod
+    def fit_new(cls, rows: list[float]) -> int:
+        return len(rows)
+
+    @staticmethod
+    def fit_nothing(rows: list[float]) -> int:
+        return len(rows)
+
+
+@pytest.mark.parametrize("of_class", [False, True])
+def test_methods_that_fit_by_another_are_charged_once(tmp_path: Path, *, of_class: bool) -> None:
+    options: dict[str, Any] = {"budget": dpv.PureDP(epsilon=3.0), "relation": ADD_REMOVE}
+    held = dpv.Ledger.open(tmp_path / "b.ledger", **options)
+    other = dpv.Ledger.open(tmp_path / "c.ledger", **options)
+    plain = Again()
+    model: Any = held.guard(Again)() if of_class else held.guard(plain)
+    assert isinstance(model, Again)
+    twice = other.guard(model)
+    assert twice.refit([1.0]).fits == 1
+    assert model.fit_new([1.0]) == model.fit_nothing([1.0]) == 1
+    assert (held.status().requests, other.status().requests) == (3, 1)
+    for learn in (model.refit, model.fit_new, model.fit_nothing, twice.refit):
+        with pytest.raises(dpv.BudgetExceeded):
+            learn([1.0])
+    plain.refit([1.0])  # the instance itself is as it was
+
+
+def test_what_a_guard_could_not_see_is_refused(ledger: dpv.Ledger) -> None:
+    patched: Any = Model()
+    patched.fit = len
+
+    class Proxy:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(Model(), name)
+
+    for thing in (patched, Proxy()):
+        with pytest.raises(dpv.InvalidParameter, match=r"fit of .* must be a method of its class"):
+            ledger.guard(thing)
 
 
 class Drawer:
