@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator, clone
 import dpverify as dpv
 from dpverify.errors import LedgerDamaged
 from dpverify.ledger import ledger as ledger_module
-from solvers import PrivateLogisticRegression
+from solvers import PrivateLogisticRegression, PrivateMedian, PrivateSelection
 from tests.ledger.children import in_a_child, sentence_of
 from tests.ledger.spenders import fight
 
@@ -659,6 +659,27 @@ def test_a_fit_of_a_private_model_is_charged_as_it_claims(tmp_path: Path) -> Non
     assert held.status().spent["epsilon"] == 1
     with pytest.raises(dpv.BudgetExceeded):
         model.fit(rows, (rows[:, 0] > 0).astype(int))
+
+
+def test_a_selection_is_charged_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Its choice costs, too: guards of the models that it fits would not charge that."""
+    held = dpv.Ledger.open(
+        tmp_path / "b.ledger", budget=dpv.PureDP(epsilon=2.0), relation=ADD_REMOVE
+    )
+    ages = np.linspace(20.0, 90.0, 40)
+    median = PrivateMedian(budget=dpv.PureDP(epsilon=1.5), relation=ADD_REMOVE, low=0.0, high=100.0)
+    asked = [{"quantile": 0.5}, {"quantile": 0.9}]
+    inside = PrivateSelection(held.guard(median), candidates=asked, random_state=0)
+    with pytest.raises(dpv.InvalidParameter, match="must not be guarded"):
+        inside.fit(ages.reshape(-1, 1), ages)
+    with pytest.raises(dpv.InvalidParameter, match="budget=None"):
+        held.guard(inside).fit(ages.reshape(-1, 1), ages)
+    assert held.status().requests == 0
+    whole = held.guard(PrivateSelection(median, candidates=asked, random_state=0))
+    whole.fit(ages.reshape(-1, 1), ages)
+    assert whole.claim_.guarantee == dpv.PureDP(epsilon=1.5)
+    assert held.status().spent["epsilon"] == Fraction(3, 2)
+    assert held.status().requests == 1
 
 
 def test_events_of_dp_accounting_are_charged(ledger: dpv.Ledger) -> None:
