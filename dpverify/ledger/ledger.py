@@ -73,6 +73,7 @@ class Ledger:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._store = Store(Path(path))
         self._seen: tuple[int, str] | None = None
+        self._sound: tuple[int, str] | None = None  # all entries up to this one were checked
         with self._reading() as seen:
             seen.last()
 
@@ -98,6 +99,13 @@ class Ledger:
         head = seen.head
         yield
         self._note(head)
+
+    def _check_new(self, seen: Transaction) -> None:
+        """Check every entry, but those that this process has checked before."""
+        rows = seen.rows() if self._sound is None else seen.rows_after(*self._sound)
+        for _ in rows:
+            pass
+        self._sound = seen.head
 
     def _note(self, head: tuple[int, str]) -> None:
         if head[0] and (self._seen is None or head[0] > self._seen[0]):
@@ -134,6 +142,8 @@ class Ledger:
         }
         store.create()
         with store.writing() as held:
+            for _ in held.rows():
+                pass
             if held.ends(dataset):
                 raise InvalidParameter(f"dataset={dataset!r} must be new: it has a budget already")
             held.append(dataset, told | {"time": _time(held, ignore_clock=True)})
@@ -151,12 +161,14 @@ class Ledger:
     ) -> Receipt:
         """Charge a mechanism before it runs; raise `BudgetExceeded` if it does not fit.
 
-        The charge is on disk when this returns. A clock that is behind the last entry is refused;
-        with `ignore_clock`, the entry has the time of the last one.
+        The charge is on disk when this returns. Nothing is added to a file that was edited: every
+        entry is checked first, once by each process. A clock that is behind the last entry is
+        refused; with `ignore_clock`, the entry has the time of the last one.
         """
         times, label = as_count("times", times), _label(label)
         who, shown = _user(user), _shown(mechanism)
         with self._reading() as seen:
+            self._check_new(seen)
             name = _chosen(seen, dataset)
             relation = _state(seen, name).relation
         # What a mechanism does to say what it costs is done before the file is locked.
@@ -164,6 +176,7 @@ class Ledger:
             *parts_of(mechanism, times=times, relation=relation)
         )
         with self._writing() as held:
+            self._check_new(held)
             state = _state(held, name)
             before = state.spent
             decided = state.scheme
@@ -204,6 +217,7 @@ class Ledger:
     def filter(self, dataset: str | None = None) -> Filter:
         """A dataset's budget as it stands, to ask what would fit; it charges nothing."""
         with self._reading() as seen:
+            self._check_new(seen)
             return _state(seen, _chosen(seen, dataset)).shown()
 
     @property

@@ -143,20 +143,24 @@ class Transaction:
 
     def rows(self) -> Iterator[StoredEntry]:
         """Every entry in order, each checked against the one before; then the head."""
-        before, seq = _START, 0
         ends: dict[str, tuple[str, int, str]] = {}
-        for found in self._run(f"{_ROWS} ORDER BY seq"):
+        for row in self.rows_after(0, _START):
+            ends[row.dataset] = row.dataset, row.seq, row.hash
+            yield row
+        _check_ends(list(ends.values()), self._run(f"{_ENDS} ORDER BY rowid").fetchall())
+
+    def rows_after(self, seq: int, before: str) -> Iterator[StoredEntry]:
+        """The entries after one that was checked, each checked likewise; then the head."""
+        for found in self._run(f"{_ROWS} WHERE seq > ? ORDER BY seq", (seq,)):
             row, seq = StoredEntry.of(found), seq + 1
             if row.seq != seq:
                 raise LedgerDamaged(f"entry={seq} must be there: it is missing")
             if _linked(before, seq, row.dataset, row.body) != row.hash:
                 raise LedgerDamaged(f"entry={seq} must be as it was written: its hash differs")
             before = row.hash
-            ends[row.dataset] = row.dataset, seq, before
             yield row
         if self.head != (seq, before):
             raise LedgerDamaged(f"entry={seq} must be the last one: entries are missing, or added")
-        _check_ends(list(ends.values()), self._run(f"{_ENDS} ORDER BY rowid").fetchall())
 
     def append(self, dataset: str, told: dict[str, Any]) -> StoredEntry:
         """Add an entry after the last one."""

@@ -185,12 +185,16 @@ def test_misuse_is_one_sentence(
 
 
 def test_a_damaged_file_is_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["ledger", "spend", file, "gaussian(sigma=50)", "--label", "mean age"])
-    whole = Path(file).read_bytes()
-    Path(file).write_bytes(whole.replace(b"mean age", b"mean wag"))
+    for label in ("mean age", "mean wage", "count"):
+        run(["ledger", "spend", file, "gaussian(sigma=50)", "--label", label])
+    damaged = Path(file).read_bytes().replace(b"mean age", b"mean wag")
+    Path(file).write_bytes(damaged)
     capsys.readouterr()
-    assert run(["ledger", "status", file]) == 2
-    assert "entry=2 must be as it was written" in capsys.readouterr().err
+    spend = ["spend", file, "gaussian(sigma=50)"]
+    for arguments in (["status", file], spend, [*spend, "--dry-run"]):
+        assert run(["ledger", *arguments]) == 2
+        assert "entry=2 must be as it was written" in capsys.readouterr().err
+    assert Path(file).read_bytes() == damaged
 
 
 def test_a_clock_behind_the_last_entry_is_refused(

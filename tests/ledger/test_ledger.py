@@ -208,6 +208,34 @@ def test_a_spender_checks_what_it_builds_on(ledger: dpv.Ledger) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
+        "UPDATE entries SET body = replace(body, '50.0', '51.0') WHERE seq = 4",
+        "UPDATE entries SET hash = '0' WHERE seq = 4",
+        "DELETE FROM entries WHERE seq = 4",
+    ],
+)
+def test_nothing_is_added_to_a_file_with_an_edit_in_its_middle(
+    ledger: dpv.Ledger, statement: str
+) -> None:
+    other = dpv.Ledger(ledger.path)
+    other.spend(NOISE)  # and has checked all up to entry 2
+    for _ in range(5):
+        ledger.spend(NOISE)
+    edited(ledger.path, statement)
+    before = ledger.path.read_bytes()
+    more: dict[str, Any] = {"budget": BUDGET, "relation": ADD_REMOVE, "dataset": "more"}
+    for work in (
+        lambda: dpv.Ledger(ledger.path).spend(NOISE),
+        lambda: dpv.Ledger(ledger.path).fits(NOISE),
+        lambda: dpv.Ledger.open(ledger.path, **more),
+        lambda: other.spend(NOISE),
+    ):
+        assert sentence_of(work).startswith("entry=4 must be")
+    assert ledger.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
         "DELETE FROM entries WHERE seq = 5",  # the last of "other"
         "DELETE FROM entries WHERE seq IN (3, 5)",  # all that it spent
         "DELETE FROM entries WHERE dataset = 'other'",
