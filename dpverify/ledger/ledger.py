@@ -3,6 +3,7 @@
 import datetime as dt
 import getpass
 import os
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -36,6 +37,7 @@ from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 
 T = TypeVar("T")
+_HASH = re.compile("[0-9a-fA-F]{64}")
 _APART = dt.timedelta(minutes=5)  # between clocks of machines that share a ledger
 
 
@@ -248,13 +250,21 @@ class Ledger:
             raise InvalidParameter(f"dataset={dataset!r} must have a budget here")
         return tuple(entry for entry in found if dataset in {None, entry.dataset})
 
-    def verify(self) -> str:
+    def verify(self, *, since: str | None = None) -> str:
         """Check every page, hash and sum of the file; return the hash of its last entry.
 
-        Who keeps that hash elsewhere can tell later that nothing before it was changed.
+        Keep that hash elsewhere, and give it as `since` later: `LedgerDamaged` is raised unless
+        the entry is still there, and so all that came before it.
         """
+        if since is not None and not _HASH.fullmatch(str(since)):
+            raise InvalidParameter(f"since={since!r} must be a hash of 64 hexadecimal digits")
         rows = self._checked()
-        return rows[-1].hash
+        if since is not None and str(since).lower() not in {row.hash for row in rows}:
+            raise LedgerDamaged(
+                f"since={since} must be the hash of an entry: the ledger was written anew, or is "
+                "an older copy or another one"
+            )
+        return rows[-1].hash if rows else self.head
 
     @property
     def head(self) -> str:

@@ -150,9 +150,18 @@ def _sentence(expression: str, entry: Entry | None, granted: bool, why: str) -> 
 
 
 @group.command(epilog="Example: dpverify ledger status budget.ledger")
-def status(file: File, dataset: Dataset = None, json: Json = False) -> None:
+def status(
+    file: File,
+    dataset: Dataset = None,
+    since: Annotated[
+        str | None, typer.Option(help="A hash that status once printed: it must still be there.")
+    ] = None,
+    json: Json = False,
+) -> None:
     """Check the whole file, and show how the budgets stand."""
     ledger = Ledger(file)
+    if since is not None:
+        ledger.verify(since=since)
     every = ledger.statuses()
     chosen = every if dataset is None else [ledger.status(dataset)]
     _tell(ledger, every, chosen, as_json=json)
