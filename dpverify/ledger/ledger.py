@@ -73,7 +73,7 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._store = Store(Path(path))
+        self._store = Store.at(path)
         self._seen: tuple[int, str] | None = None
         self._sound: tuple[int, str] | None = None  # all entries up to this one were checked
         with self._reading() as seen:
@@ -126,6 +126,7 @@ class Ledger:
         leak_share: float | None = None,
         plan: Accountant | None = None,
         user: str | None = None,
+        ignore_clock: bool = False,
     ) -> "Ledger":
         """Set a budget for a dataset, in a new file or beside those of other datasets."""
         orders = None if orders is None else checked_orders(orders)
@@ -133,7 +134,7 @@ class Ledger:
             leak_share = float(as_between("leak_share", leak_share, 0.0, 1.0))
         made = Filter(budget, relation, by=by, orders=orders, leak_share=leak_share, plan=plan)
         dataset = _name("dataset", dataset)
-        store = Store(Path(path))
+        store = Store.at(path)
         told = {
             "kind": "open",
             "budget": to_dict(budget),
@@ -148,7 +149,7 @@ class Ledger:
                 pass
             if held.ends(dataset):
                 raise InvalidParameter(f"dataset={dataset!r} must be new: it has a budget already")
-            held.append(dataset, told | {"time": _time(held, ignore_clock=True)})
+            held.append(dataset, told | {"time": _time(held, ignore_clock=ignore_clock)})
         return cls(path)
 
     def spend(  # noqa: PLR0913  # all that an entry tells
@@ -188,6 +189,11 @@ class Ledger:
                     f"dataset={name!r}: {100 * state.share:.4g} % of it is spent"
                 )
             scheme = state.scheme
+            if scheme is None:
+                raise InvalidParameter(
+                    f"mechanism={shown} must not be the first request of dataset={name!r}, which "
+                    "decides how all are charged; open the budget with by=…, or skip it"
+                )
             told = {
                 "kind": "spend",
                 "time": _time(held, ignore_clock=ignore_clock),
@@ -198,7 +204,7 @@ class Ledger:
                 "charge": written(_difference(before, state.spent)),
                 "spent": written(state.spent),
                 "share": state.share,
-                "scheme": scheme.to_dict() if decided is None and scheme is not None else None,
+                "scheme": scheme.to_dict() if decided is None else None,
             }
             row = held.append(name, told)
         self._note((row.seq, row.hash))
@@ -245,7 +251,7 @@ class Ledger:
     def history(self, dataset: str | None = None) -> tuple[Entry, ...]:
         """Every entry, or those of one dataset, in order; the whole file is checked first."""
         found = tuple(map(Entry.of, self._checked()))
-        dataset = None if dataset is None else unicodedata.normalize("NFC", dataset)
+        dataset = None if dataset is None else unicodedata.normalize("NFC", str(dataset))
         if dataset is not None and dataset not in {entry.dataset for entry in found}:
             raise InvalidParameter(f"dataset={dataset!r} must have a budget here")
         return tuple(entry for entry in found if dataset in {None, entry.dataset})
@@ -326,7 +332,7 @@ def _user(user: str | None) -> str:
 
 def _shown(mechanism: Requested) -> str:
     if isinstance(mechanism, Accountant):
-        text = " + ".join(f"{part.times} × {part.label}" for part in mechanism.parts)
+        text = " + ".join(f"{part.times} × {part.label}" for part in mechanism.parts) or "nothing"
     else:
         text = brief(mechanism.guarantee if isinstance(mechanism, Claim) else mechanism)
     text = text.encode(errors="backslashreplace").decode()
@@ -344,7 +350,7 @@ def _time(held: Transaction, *, ignore_clock: bool) -> str:
     if latest - time > _APART and not ignore_clock:
         raise InvalidParameter(
             f"clock={time.isoformat(timespec='seconds')} must not be behind the last entry, of "
-            f"{latest.isoformat(timespec='seconds')}; ignore_clock spends in spite of it"
+            f"{latest.isoformat(timespec='seconds')}; ignore_clock goes on in spite of it"
         )
     return latest.isoformat(timespec="microseconds")
 

@@ -79,11 +79,12 @@ def rho(part: Part) -> Amount:
             return amount_of(given)
         case DiscreteGaussianPair(sigma=sigma, shift=shift):
             return (shift / Fraction(sigma)) ** 2 / 2
-    largest = largest_loss(part)
-    if isinstance(largest, Fraction):
-        return largest**2 / 2
-    spread = squared_mu(part)
-    return spread / 2 if isinstance(spread, Fraction) else math.inf
+        case _:
+            largest = largest_loss(part)
+            if isinstance(largest, Fraction):
+                return largest**2 / 2
+            spread = squared_mu(part)
+            return spread / 2 if isinstance(spread, Fraction) else math.inf
 
 
 def is_linear(part: Part) -> bool:

@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -192,6 +193,24 @@ class Store:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "place", self.path.absolute())
+
+    @classmethod
+    def at(cls, path: object) -> "Store":
+        """The store at a path; one that no file can have is refused."""
+        if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+            raise InvalidParameter(f"file={path!r} must be a path, such as 'budget.ledger'")
+        found, name = Path(path), f"file={str(path)!r}"
+        try:
+            is_folder = stat.S_ISDIR(found.stat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_folder = False
+        except OSError as error:
+            raise InvalidParameter(f"{name} must be usable as a ledger: {error.strerror}") from None
+        except ValueError as error:  # no path at all
+            raise InvalidParameter(f"{name} must be usable as a ledger: {error}") from None
+        if is_folder:
+            raise InvalidParameter(f"{name} must be a ledger, and is a folder")
+        return cls(found)
 
     def create(self) -> None:
         """Make the file, unless it is a ledger already."""

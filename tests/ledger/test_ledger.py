@@ -292,6 +292,51 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        (None, "must be a path"),
+        (b"b.ledger", "must be a path"),
+        ("a" * 300, "File name too long"),
+        ("a\0b", "null"),
+        ("/", "is a folder"),
+    ],
+)
+def test_paths_that_no_ledger_can_have(path: Any, why: str) -> None:
+    with pytest.raises(dpv.InvalidParameter, match=f"^file=.*{why}"):
+        dpv.Ledger(path)
+    with pytest.raises(dpv.InvalidParameter, match=f"^file=.*{why}"):
+        dpv.Ledger.open(path, budget=BUDGET, relation=ADD_REMOVE)
+
+
+def test_wrong_types_are_told_in_a_sentence(ledger: dpv.Ledger) -> None:
+    wrong: Any = 8
+    with pytest.raises(dpv.InvalidParameter, match="dataset='8' must have a budget"):
+        ledger.history(wrong)
+    for work in (
+        lambda: dpv.Filter(BUDGET, ADD_REMOVE, by="renyi", orders=wrong),
+        lambda: dpv.Odometer(ADD_REMOVE, orders=wrong),
+    ):
+        with pytest.raises(dpv.InvalidParameter, match="orders=8 must be a list of numbers"):
+            work()
+
+
+def test_what_does_nothing_costs_nothing(ledger: dpv.Ledger) -> None:
+    nothing = dpv.Accountant(relation=ADD_REMOVE)
+    guard = dpv.Filter(BUDGET, ADD_REMOVE)
+    assert guard.request(nothing)
+    assert guard.scheme is None
+    with pytest.raises(dpv.InvalidParameter, match="must not be the first request"):
+        ledger.spend(nothing)
+    assert len(ledger.history()) == 1
+    ledger.spend(NOISE)
+    assert ledger.spend(nothing).entry.charge == {}
+    assert ledger.history()[-1].mechanism == "nothing"
+    assert ledger.fits(nothing)
+    ledger.spend(NOISE)
+    assert ledger.status().spent["squared_mu"] == Fraction(2, 2500)
+
+
 def test_an_older_copy_grants_nothing_again(ledger: dpv.Ledger) -> None:
     older = ledger.path.read_bytes()
     ledger.spend(dpv.Gaussian(sigma=2.0))
@@ -436,11 +481,16 @@ def test_a_clock_that_goes_backwards_is_told(
     before = ledger.path.read_bytes()
     with pytest.raises(dpv.InvalidParameter, match=r"clock=.* must not be behind the last"):
         ledger.spend(NOISE)
+    more: dict[str, Any] = {"budget": BUDGET, "relation": ADD_REMOVE, "dataset": "more"}
+    with pytest.raises(dpv.InvalidParameter, match=r"clock=.* must not be behind the last"):
+        dpv.Ledger.open(ledger.path, **more)
     assert ledger.path.read_bytes() == before
     assert ledger.spend(NOISE, ignore_clock=True).entry.time == wrong
     monkeypatch.setattr(ledger_module, "now", lambda: ahead - dt.timedelta(seconds=2))
     assert ledger.spend(NOISE).entry.time == wrong  # of a machine whose clock differs a little
-    assert [entry.seq for entry in ledger.history()] == [1, 2, 3, 4]
+    monkeypatch.setattr(ledger_module, "now", lambda: today)
+    dpv.Ledger.open(ledger.path, **more, ignore_clock=True)
+    assert [entry.seq for entry in ledger.history()] == [1, 2, 3, 4, 5]
 
 
 def test_times_that_decrease_in_the_file_are_named(
@@ -713,6 +763,7 @@ def test_a_selection_is_charged_as_a_whole_or_not_at_all(tmp_path: Path) -> None
 def test_events_of_dp_accounting_are_charged(ledger: dpv.Ledger) -> None:
     events = pytest.importorskip("dp_accounting")
     ledger.spend(events.SelfComposedDpEvent(events.GaussianDpEvent(50.0), 3))
+    assert ledger.spend(events.NoOpDpEvent()).entry.charge == {}
     assert ledger.status().spent["squared_mu"] == Fraction(3, 2500)
 
 
