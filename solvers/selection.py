@@ -14,6 +14,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, check_real
+from dpverify.guarantees import Guarantee
+from dpverify.ledger.guards import is_guarded
 from dpverify.mechanisms import NoisyMax
 from dpverify.neighbors import Relation
 from solvers.estimators.declarations import Declaration, RandomState, fraction, generator, together
@@ -88,9 +90,26 @@ class PrivateSelection(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.share = share
         self.random_state = random_state
 
+    @property
+    def budget(self) -> Guarantee | None:
+        """The budget of everything: the model's; None where the model charges a ledger itself."""
+        found: Guarantee | None = self.estimator.budget
+        return None if is_guarded(self.estimator) else found
+
+    @property
+    def relation(self) -> Relation | str | None:
+        """The neighboring relation that the model declares."""
+        found: Relation | str | None = self.estimator.relation
+        return found
+
     def fit(self, X: ArrayLike, y: ArrayLike) -> "PrivateSelection":  # noqa: N803
         """Fit every candidate, keep one."""
-        declared = Declaration.of(self.estimator.budget, self.estimator.relation)
+        if is_guarded(self.estimator):
+            raise InvalidParameter(
+                f"estimator={type(self.estimator).__name__}(…) must not be guarded: guard the "
+                "PrivateSelection, which costs more than its fits"
+            )
+        declared = Declaration.of(self.budget, self.relation)
         models = self._models(declared)
         largest = _range(self.estimator)
         pick = NoisyMax(

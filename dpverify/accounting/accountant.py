@@ -41,7 +41,9 @@ _MANY = 16  # Gaussian parts, from which on sums are kept to bounds that floats 
 class Accountant:
     """An immutable record of what was run; composing returns a new one.
 
-    Composition is adaptive: each part may be chosen after the outputs of the ones before it.
+    Composition is adaptive in what is asked: a part's query may be chosen after the outputs of the
+    parts before it. How many parts there are, and the parameters of each, are fixed in advance;
+    where outputs decide about noise, or about going on, a `Filter` or an `Odometer` is needed.
 
     Under ADD_REMOVE the left law of every pair is that of the dataset with the record and the
     right law that of the one without, so the sides stay apart from step to step; both datasets

@@ -146,9 +146,10 @@ class Filter(InMemory):
         parts = parts_of(mechanism, times=times, relation=self.relation)
         return self._after(parts) is not None
 
-    def _after(self, parts: Parts) -> tuple[Scheme | RequestPlan, Amounts] | None:
+    def _after(self, parts: Parts) -> tuple[Scheme | RequestPlan | None, Amounts | None] | None:
+        """How it stands after these parts, None if they do not fit; no parts change nothing."""
         if not parts:
-            return None
+            return self._scheme, self._spent
         scheme = self._scheme or scheme_for(self.budget, first=parts[0], **self._options)  # type: ignore[arg-type]  # as given
         if scheme is None:
             raise InvalidParameter(f"budget={self.budget!r} must have a scheme")

@@ -4,6 +4,7 @@ A guard charges first. If the budget does not allow it, the code does not run; i
 nothing is given back, since it may have shown something before it failed.
 """
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable
@@ -109,44 +110,39 @@ def _declared(estimator: Any) -> Requested:  # noqa: ANN401
     return Claim(budget, Relation.parse(relation), EXACT_PROFILE, (DECLARED,))
 
 
+def is_guarded(thing: object) -> bool:
+    """Whether a thing charges some ledger by itself."""
+    return hasattr(type(thing), _MARK)
+
+
 def _wrapped(thing: Any, is_charged: Callable[[str], bool], before: Before) -> Any:  # noqa: ANN401
+    """A class with methods that charge first; of an instance, a copy of it in such a class.
+
+    A wrapper around the instance would not do: its own methods would call each other past it.
+    """
     if isinstance(thing, type):
         return _subclass(thing, is_charged, before)
-    return Guarded(thing, is_charged, before)
+    kind = _subclass(type(thing), is_charged, before)
+    own = getattr(thing, "__dict__", {})
+    for name in filter(is_charged, {*dir(thing), "fit", "partial_fit", "sample"}):
+        is_method = callable(getattr(kind, name, None)) and name not in own
+        if callable(getattr(thing, name, None)) and not is_method:
+            raise InvalidParameter(f"{name} of {thing!r} must be a method of its class")
+    double = copy.copy(thing)
+    try:
+        object.__setattr__(double, "__class__", kind)
+    except TypeError:
+        raise InvalidParameter(
+            f"thing={thing!r} must be of a class written in Python; guard a function that calls it"
+        ) from None
+    return double
 
 
-class Guarded:
-    """An instance of which some methods charge first; all else is the instance's own."""
-
-    def __init__(self, thing: object, is_charged: Callable[[str], bool], before: Before) -> None:
-        self._thing, self._is_charged, self._before = thing, is_charged, before
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        if name == "_thing":  # of a copy that is being made
-            raise AttributeError(name)
-        found = getattr(self._thing, name)
-        charged = callable(found) and self._is_charged(name)
-        if not charged and getattr(found, "__self__", None) is not self._thing:
-            return found
-
-        @functools.wraps(found)
-        def charging_first(*args: Any, **named: Any) -> Any:  # noqa: ANN401
-            if charged:
-                self._before(self._thing, found, args, named)
-            result = found(*args, **named)
-            if result is self._thing:
-                return self
-            is_copy = isinstance(result, type(self._thing))  # as scikit-learn's clone makes them
-            return Guarded(result, self._is_charged, self._before) if is_copy else result
-
-        return charging_first
-
-    def __repr__(self) -> str:
-        return f"Guarded({self._thing!r})"
-
-
-_RUNNING: ContextVar[frozenset[tuple[int, str]]] = ContextVar("_RUNNING", default=frozenset())
-"""Instances of guarded classes inside charged methods: other ways to fit that these use are paid.
+_MARK = "_charges_a_ledger"
+_RUNNING: ContextVar[frozenset[tuple[int, Before, str]]] = ContextVar(
+    "_RUNNING", default=frozenset()
+)
+"""Guarded instances inside charged methods: other ways to fit that these use are paid.
 
 The same method once more is not: a callback may call it, with other data.
 """
@@ -155,21 +151,49 @@ The same method once more is not: a callback may call it, with other data.
 def _subclass(kind: type, is_charged: Callable[[str], bool], before: Before) -> type:
     """The same class, with methods that charge first."""
     names = [name for name in dir(kind) if is_charged(name) and callable(getattr(kind, name))]
-    methods = {name: _charging_first(getattr(kind, name), before) for name in names}
-    return type(kind.__name__, (kind,), {**methods, "__module__": kind.__module__})
+    methods = {name: _method(kind, name, before) for name in names}
+    told = {"__module__": kind.__module__, "__doc__": kind.__doc__, "__slots__": (), _MARK: True}
+    return type(kind.__name__, (kind,), {**methods, **told})
+
+
+def _method(kind: type, name: str, before: Before) -> Any:  # noqa: ANN401  # a function or descriptor
+    """A method that charges first; what belongs to the class charges what the class declares."""
+    found = inspect.getattr_static(kind, name)
+    if isinstance(found, classmethod):
+        return classmethod(_charging_first(found.__func__, before))
+    if isinstance(found, staticmethod):
+        plain = found.__func__
+
+        @functools.wraps(plain)
+        def of_class(_: type, *args: Any, **named: Any) -> Any:  # noqa: ANN401
+            return plain(*args, **named)
+
+        return classmethod(_charging_first(of_class, before))
+    return _charging_first(getattr(kind, name), before)
 
 
 def _charging_first(original: Callable[..., Any], before: Before) -> Callable[..., Any]:
     @functools.wraps(original)
     def charging_first(self: Any, *args: Any, **named: Any) -> Any:  # noqa: ANN401
-        running, this = _RUNNING.get(), (id(self), original.__name__)
-        is_paid = this not in running and any(one == id(self) for one, _ in running)
-        if not is_paid:
-            before(self, functools.partial(original, self), args, named)
-        token = _RUNNING.set(running | {this})
-        try:
-            return original(self, *args, **named)
-        finally:
-            _RUNNING.reset(token)
+        return _charged(original, before, self, args, named)
 
     return charging_first
+
+
+def _charged(
+    original: Callable[..., Any],
+    before: Before,
+    thing: Any,  # noqa: ANN401
+    args: tuple[Any, ...],
+    named: dict[str, Any],
+) -> Any:  # noqa: ANN401
+    """Run a method, and charge it first unless the call is part of one that is paid."""
+    running, this = _RUNNING.get(), (id(thing), before, original.__name__)
+    is_paid = this not in running and any(one[:2] == this[:2] for one in running)
+    if not is_paid:
+        before(thing, functools.partial(original, thing), args, named)
+    token = _RUNNING.set(running | {this})
+    try:
+        return original(thing, *args, **named)
+    finally:
+        _RUNNING.reset(token)

@@ -3,6 +3,7 @@
 import datetime as dt
 import getpass
 import os
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -36,6 +37,7 @@ from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 
 T = TypeVar("T")
+_HASH = re.compile("[0-9a-fA-F]{64}")
 _APART = dt.timedelta(minutes=5)  # between clocks of machines that share a ledger
 
 
@@ -71,8 +73,9 @@ class Ledger:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._store = Store(Path(path))
+        self._store = Store.at(path)
         self._seen: tuple[int, str] | None = None
+        self._sound: tuple[int, str] | None = None  # all entries up to this one were checked
         with self._reading() as seen:
             seen.last()
 
@@ -99,6 +102,13 @@ class Ledger:
         yield
         self._note(head)
 
+    def _check_new(self, seen: Transaction) -> None:
+        """Check every entry, but those that this process has checked before."""
+        rows = seen.rows() if self._sound is None else seen.rows_after(*self._sound)
+        for _ in rows:
+            pass
+        self._sound = seen.head
+
     def _note(self, head: tuple[int, str]) -> None:
         if head[0] and (self._seen is None or head[0] > self._seen[0]):
             self._seen = head
@@ -116,6 +126,7 @@ class Ledger:
         leak_share: float | None = None,
         plan: Accountant | None = None,
         user: str | None = None,
+        ignore_clock: bool = False,
     ) -> "Ledger":
         """Set a budget for a dataset, in a new file or beside those of other datasets."""
         orders = None if orders is None else checked_orders(orders)
@@ -123,7 +134,7 @@ class Ledger:
             leak_share = float(as_between("leak_share", leak_share, 0.0, 1.0))
         made = Filter(budget, relation, by=by, orders=orders, leak_share=leak_share, plan=plan)
         dataset = _name("dataset", dataset)
-        store = Store(Path(path))
+        store = Store.at(path)
         told = {
             "kind": "open",
             "budget": to_dict(budget),
@@ -134,9 +145,11 @@ class Ledger:
         }
         store.create()
         with store.writing() as held:
+            for _ in held.rows():
+                pass
             if held.ends(dataset):
                 raise InvalidParameter(f"dataset={dataset!r} must be new: it has a budget already")
-            held.append(dataset, told | {"time": _time(held, ignore_clock=True)})
+            held.append(dataset, told | {"time": _time(held, ignore_clock=ignore_clock)})
         return cls(path)
 
     def spend(  # noqa: PLR0913  # all that an entry tells
@@ -151,12 +164,14 @@ class Ledger:
     ) -> Receipt:
         """Charge a mechanism before it runs; raise `BudgetExceeded` if it does not fit.
 
-        The charge is on disk when this returns. A clock that is behind the last entry is refused;
-        with `ignore_clock`, the entry has the time of the last one.
+        The charge is on disk when this returns. Nothing is added to a file that was edited: every
+        entry is checked first, once by each process. A clock that is behind the last entry is
+        refused; with `ignore_clock`, the entry has the time of the last one.
         """
         times, label = as_count("times", times), _label(label)
         who, shown = _user(user), _shown(mechanism)
         with self._reading() as seen:
+            self._check_new(seen)
             name = _chosen(seen, dataset)
             relation = _state(seen, name).relation
         # What a mechanism does to say what it costs is done before the file is locked.
@@ -164,6 +179,7 @@ class Ledger:
             *parts_of(mechanism, times=times, relation=relation)
         )
         with self._writing() as held:
+            self._check_new(held)
             state = _state(held, name)
             before = state.spent
             decided = state.scheme
@@ -173,6 +189,11 @@ class Ledger:
                     f"dataset={name!r}: {100 * state.share:.4g} % of it is spent"
                 )
             scheme = state.scheme
+            if scheme is None:
+                raise InvalidParameter(
+                    f"mechanism={shown} must not be the first request of dataset={name!r}, which "
+                    "decides how all are charged; open the budget with by=…, or skip it"
+                )
             told = {
                 "kind": "spend",
                 "time": _time(held, ignore_clock=ignore_clock),
@@ -183,7 +204,7 @@ class Ledger:
                 "charge": written(_difference(before, state.spent)),
                 "spent": written(state.spent),
                 "share": state.share,
-                "scheme": scheme.to_dict() if decided is None and scheme is not None else None,
+                "scheme": scheme.to_dict() if decided is None else None,
             }
             row = held.append(name, told)
         self._note((row.seq, row.hash))
@@ -204,6 +225,7 @@ class Ledger:
     def filter(self, dataset: str | None = None) -> Filter:
         """A dataset's budget as it stands, to ask what would fit; it charges nothing."""
         with self._reading() as seen:
+            self._check_new(seen)
             return _state(seen, _chosen(seen, dataset)).shown()
 
     @property
@@ -229,18 +251,26 @@ class Ledger:
     def history(self, dataset: str | None = None) -> tuple[Entry, ...]:
         """Every entry, or those of one dataset, in order; the whole file is checked first."""
         found = tuple(map(Entry.of, self._checked()))
-        dataset = None if dataset is None else unicodedata.normalize("NFC", dataset)
+        dataset = None if dataset is None else unicodedata.normalize("NFC", str(dataset))
         if dataset is not None and dataset not in {entry.dataset for entry in found}:
             raise InvalidParameter(f"dataset={dataset!r} must have a budget here")
         return tuple(entry for entry in found if dataset in {None, entry.dataset})
 
-    def verify(self) -> str:
+    def verify(self, *, since: str | None = None) -> str:
         """Check every page, hash and sum of the file; return the hash of its last entry.
 
-        Who keeps that hash elsewhere can tell later that nothing before it was changed.
+        Keep that hash elsewhere, and give it as `since` later: `LedgerDamaged` is raised unless
+        the entry is still there, and so all that came before it.
         """
+        if since is not None and not _HASH.fullmatch(str(since)):
+            raise InvalidParameter(f"since={since!r} must be a hash of 64 hexadecimal digits")
         rows = self._checked()
-        return rows[-1].hash
+        if since is not None and str(since).lower() not in {row.hash for row in rows}:
+            raise LedgerDamaged(
+                f"since={since} must be the hash of an entry: the ledger was written anew, or is "
+                "an older copy or another one"
+            )
+        return rows[-1].hash if rows else self.head
 
     @property
     def head(self) -> str:
@@ -302,7 +332,7 @@ def _user(user: str | None) -> str:
 
 def _shown(mechanism: Requested) -> str:
     if isinstance(mechanism, Accountant):
-        text = " + ".join(f"{part.times} × {part.label}" for part in mechanism.parts)
+        text = " + ".join(f"{part.times} × {part.label}" for part in mechanism.parts) or "nothing"
     else:
         text = brief(mechanism.guarantee if isinstance(mechanism, Claim) else mechanism)
     text = text.encode(errors="backslashreplace").decode()
@@ -320,7 +350,7 @@ def _time(held: Transaction, *, ignore_clock: bool) -> str:
     if latest - time > _APART and not ignore_clock:
         raise InvalidParameter(
             f"clock={time.isoformat(timespec='seconds')} must not be behind the last entry, of "
-            f"{latest.isoformat(timespec='seconds')}; ignore_clock spends in spite of it"
+            f"{latest.isoformat(timespec='seconds')}; ignore_clock goes on in spite of it"
         )
     return latest.isoformat(timespec="microseconds")
 

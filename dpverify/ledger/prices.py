@@ -13,6 +13,7 @@ from dpverify.accounting.rules.gdp import squared_mu_of
 from dpverify.accounting.rules.rdp import renyi_divergence, unleaked
 from dpverify.guarantees import RenyiDP, ZeroConcentratedDP
 from dpverify.ledger.amounts import Amount, amount_of
+from dpverify.pairs.discrete.gaussian import DiscreteGaussianPair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
@@ -68,19 +69,27 @@ def squared_mu(part: Part) -> Amount:
 
 
 def rho(part: Part) -> Amount:
-    """ρ of one run: as given, μ²/2, or ε²/2 for what is ε-DP; ∞ if no theorem gives one."""
-    if isinstance(part.seen, ZeroConcentratedDP):
-        return amount_of(part.seen.rho)
-    largest = largest_loss(part)
-    if isinstance(largest, Fraction):
-        return largest**2 / 2
-    spread = squared_mu(part)
-    return spread / 2 if isinstance(spread, Fraction) else math.inf
+    """ρ of one run: as given, μ²/2, or ε²/2 for what is ε-DP; ∞ if no theorem gives one.
+
+    Discrete Gaussian noise has the ρ of the continuous one, of a shift by a whole number in one
+    coordinate: the worst for its ℓ1 sensitivity, as ‖x‖₂ ≤ ‖x‖₁. [CKS20 v6 Prop. 5]
+    """
+    match part.seen:
+        case ZeroConcentratedDP(rho=given):
+            return amount_of(given)
+        case DiscreteGaussianPair(sigma=sigma, shift=shift):
+            return (shift / Fraction(sigma)) ** 2 / 2
+        case _:
+            largest = largest_loss(part)
+            if isinstance(largest, Fraction):
+                return largest**2 / 2
+            spread = squared_mu(part)
+            return spread / 2 if isinstance(spread, Fraction) else math.inf
 
 
 def is_linear(part: Part) -> bool:
-    """Whether the divergence of order α is α·ρ, so that all orders are known at once."""
-    return isinstance(part.seen, GaussianPair | ZeroConcentratedDP)
+    """Whether the divergence of order α is α·ρ, or at most that: all orders are known at once."""
+    return isinstance(part.seen, GaussianPair | DiscreteGaussianPair | ZeroConcentratedDP)
 
 
 def divergence(part: Part, order: float) -> Amount:

@@ -254,6 +254,8 @@ def scheme_for(
 
 def checked_orders(orders: Iterable[float]) -> tuple[float, ...]:
     """Rényi orders as floats, each once; refuse what is not finite and above 1."""
+    if not isinstance(orders, Iterable) or isinstance(orders, str):
+        raise InvalidParameter(f"orders={orders!r} must be a list of numbers, such as [8, 16]")
     found = tuple(sorted({float(as_real("orders", order)) for order in orders}))
     if not found or not 1 < found[0] <= found[-1] < math.inf:
         raise InvalidParameter(f"orders={found!r} must be finite numbers above 1, at least one")

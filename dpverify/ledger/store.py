@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -143,20 +144,24 @@ class Transaction:
 
     def rows(self) -> Iterator[StoredEntry]:
         """Every entry in order, each checked against the one before; then the head."""
-        before, seq = _START, 0
         ends: dict[str, tuple[str, int, str]] = {}
-        for found in self._run(f"{_ROWS} ORDER BY seq"):
+        for row in self.rows_after(0, _START):
+            ends[row.dataset] = row.dataset, row.seq, row.hash
+            yield row
+        _check_ends(list(ends.values()), self._run(f"{_ENDS} ORDER BY rowid").fetchall())
+
+    def rows_after(self, seq: int, before: str) -> Iterator[StoredEntry]:
+        """The entries after one that was checked, each checked likewise; then the head."""
+        for found in self._run(f"{_ROWS} WHERE seq > ? ORDER BY seq", (seq,)):
             row, seq = StoredEntry.of(found), seq + 1
             if row.seq != seq:
                 raise LedgerDamaged(f"entry={seq} must be there: it is missing")
             if _linked(before, seq, row.dataset, row.body) != row.hash:
                 raise LedgerDamaged(f"entry={seq} must be as it was written: its hash differs")
             before = row.hash
-            ends[row.dataset] = row.dataset, seq, before
             yield row
         if self.head != (seq, before):
             raise LedgerDamaged(f"entry={seq} must be the last one: entries are missing, or added")
-        _check_ends(list(ends.values()), self._run(f"{_ENDS} ORDER BY rowid").fetchall())
 
     def append(self, dataset: str, told: dict[str, Any]) -> StoredEntry:
         """Add an entry after the last one."""
@@ -188,6 +193,24 @@ class Store:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "place", self.path.absolute())
+
+    @classmethod
+    def at(cls, path: object) -> "Store":
+        """The store at a path; one that no file can have is refused."""
+        if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+            raise InvalidParameter(f"file={path!r} must be a path, such as 'budget.ledger'")
+        found, name = Path(path), f"file={str(path)!r}"
+        try:
+            is_folder = stat.S_ISDIR(found.stat().st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_folder = False
+        except OSError as error:
+            raise InvalidParameter(f"{name} must be usable as a ledger: {error.strerror}") from None
+        except ValueError as error:  # no path at all
+            raise InvalidParameter(f"{name} must be usable as a ledger: {error}") from None
+        if is_folder:
+            raise InvalidParameter(f"{name} must be a ledger, and is a folder")
+        return cls(found)
 
     def create(self) -> None:
         """Make the file, unless it is a ledger already."""

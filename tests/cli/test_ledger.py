@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from dpverify.cli import run
+from dpverify.errors import LedgerDamaged
+from dpverify.ledger import Ledger
 from dpverify.ledger import ledger as ledger_module
 from tests.ledger.conftest import tmp_path
 
@@ -185,12 +187,38 @@ def test_misuse_is_one_sentence(
 
 
 def test_a_damaged_file_is_named(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    run(["ledger", "spend", file, "gaussian(sigma=50)", "--label", "mean age"])
-    whole = Path(file).read_bytes()
-    Path(file).write_bytes(whole.replace(b"mean age", b"mean wag"))
+    for label in ("mean age", "mean wage", "count"):
+        run(["ledger", "spend", file, "gaussian(sigma=50)", "--label", label])
+    damaged = Path(file).read_bytes().replace(b"mean age", b"mean wag")
+    Path(file).write_bytes(damaged)
     capsys.readouterr()
-    assert run(["ledger", "status", file]) == 2
-    assert "entry=2 must be as it was written" in capsys.readouterr().err
+    spend = ["spend", file, "gaussian(sigma=50)"]
+    for arguments in (["status", file], spend, [*spend, "--dry-run"]):
+        assert run(["ledger", *arguments]) == 2
+        assert "entry=2 must be as it was written" in capsys.readouterr().err
+    assert Path(file).read_bytes() == damaged
+
+
+def test_a_kept_hash_must_still_be_there(file: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever computes all hashes anew is found out by it."""
+    older = Path(file).read_bytes()
+    run(["ledger", "spend", file, "gaussian(sigma=50)"])
+    capsys.readouterr()
+    kept = told(["status", file], capsys)["head"]
+    run(["ledger", "spend", file, "gaussian(sigma=50)"])
+    capsys.readouterr()
+    assert told(["status", file, "--since", kept], capsys)["head"] != kept
+    Path(file).write_bytes(older)
+    for label in ("other", "entries"):
+        run(["ledger", "spend", file, "gaussian(sigma=60)", "--label", label])
+    capsys.readouterr()
+    for since, why in ((kept, "must be the hash of an entry"), ("12ab", "64 hexadecimal digits")):
+        assert run(["ledger", "status", file, "--since", since]) == 2
+        shown = capsys.readouterr()
+        assert why in shown.err
+        assert shown.out == ""
+    with pytest.raises(LedgerDamaged, match="must be the hash of an entry"):
+        Ledger(file).verify(since=kept)
 
 
 def test_a_clock_behind_the_last_entry_is_refused(

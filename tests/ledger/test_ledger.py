@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator, clone
 import dpverify as dpv
 from dpverify.errors import LedgerDamaged
 from dpverify.ledger import ledger as ledger_module
-from solvers import PrivateLogisticRegression
+from solvers import PrivateLogisticRegression, PrivateMedian, PrivateSelection
 from tests.ledger.children import in_a_child, sentence_of
 from tests.ledger.spenders import fight
 
@@ -208,6 +208,34 @@ def test_a_spender_checks_what_it_builds_on(ledger: dpv.Ledger) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
+        "UPDATE entries SET body = replace(body, '50.0', '51.0') WHERE seq = 4",
+        "UPDATE entries SET hash = '0' WHERE seq = 4",
+        "DELETE FROM entries WHERE seq = 4",
+    ],
+)
+def test_nothing_is_added_to_a_file_with_an_edit_in_its_middle(
+    ledger: dpv.Ledger, statement: str
+) -> None:
+    other = dpv.Ledger(ledger.path)
+    other.spend(NOISE)  # and has checked all up to entry 2
+    for _ in range(5):
+        ledger.spend(NOISE)
+    edited(ledger.path, statement)
+    before = ledger.path.read_bytes()
+    more: dict[str, Any] = {"budget": BUDGET, "relation": ADD_REMOVE, "dataset": "more"}
+    for work in (
+        lambda: dpv.Ledger(ledger.path).spend(NOISE),
+        lambda: dpv.Ledger(ledger.path).fits(NOISE),
+        lambda: dpv.Ledger.open(ledger.path, **more),
+        lambda: other.spend(NOISE),
+    ):
+        assert sentence_of(work).startswith("entry=4 must be")
+    assert ledger.path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
         "DELETE FROM entries WHERE seq = 5",  # the last of "other"
         "DELETE FROM entries WHERE seq IN (3, 5)",  # all that it spent
         "DELETE FROM entries WHERE dataset = 'other'",
@@ -262,6 +290,51 @@ def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     with pytest.raises(dpv.InvalidParameter, match="folder that exists"):
         dpv.Ledger.open(tmp_path / "no" / "b.ledger", budget=BUDGET, relation=ADD_REMOVE)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        (None, "must be a path"),
+        (b"b.ledger", "must be a path"),
+        ("a" * 300, "File name too long"),
+        ("a\0b", "null"),
+        ("/", "is a folder"),
+    ],
+)
+def test_paths_that_no_ledger_can_have(path: Any, why: str) -> None:
+    with pytest.raises(dpv.InvalidParameter, match=f"^file=.*{why}"):
+        dpv.Ledger(path)
+    with pytest.raises(dpv.InvalidParameter, match=f"^file=.*{why}"):
+        dpv.Ledger.open(path, budget=BUDGET, relation=ADD_REMOVE)
+
+
+def test_wrong_types_are_told_in_a_sentence(ledger: dpv.Ledger) -> None:
+    wrong: Any = 8
+    with pytest.raises(dpv.InvalidParameter, match="dataset='8' must have a budget"):
+        ledger.history(wrong)
+    for work in (
+        lambda: dpv.Filter(BUDGET, ADD_REMOVE, by="renyi", orders=wrong),
+        lambda: dpv.Odometer(ADD_REMOVE, orders=wrong),
+    ):
+        with pytest.raises(dpv.InvalidParameter, match="orders=8 must be a list of numbers"):
+            work()
+
+
+def test_what_does_nothing_costs_nothing(ledger: dpv.Ledger) -> None:
+    nothing = dpv.Accountant(relation=ADD_REMOVE)
+    guard = dpv.Filter(BUDGET, ADD_REMOVE)
+    assert guard.request(nothing)
+    assert guard.scheme is None
+    with pytest.raises(dpv.InvalidParameter, match="must not be the first request"):
+        ledger.spend(nothing)
+    assert len(ledger.history()) == 1
+    ledger.spend(NOISE)
+    assert ledger.spend(nothing).entry.charge == {}
+    assert ledger.history()[-1].mechanism == "nothing"
+    assert ledger.fits(nothing)
+    ledger.spend(NOISE)
+    assert ledger.status().spent["squared_mu"] == Fraction(2, 2500)
 
 
 def test_an_older_copy_grants_nothing_again(ledger: dpv.Ledger) -> None:
@@ -408,11 +481,16 @@ def test_a_clock_that_goes_backwards_is_told(
     before = ledger.path.read_bytes()
     with pytest.raises(dpv.InvalidParameter, match=r"clock=.* must not be behind the last"):
         ledger.spend(NOISE)
+    more: dict[str, Any] = {"budget": BUDGET, "relation": ADD_REMOVE, "dataset": "more"}
+    with pytest.raises(dpv.InvalidParameter, match=r"clock=.* must not be behind the last"):
+        dpv.Ledger.open(ledger.path, **more)
     assert ledger.path.read_bytes() == before
     assert ledger.spend(NOISE, ignore_clock=True).entry.time == wrong
     monkeypatch.setattr(ledger_module, "now", lambda: ahead - dt.timedelta(seconds=2))
     assert ledger.spend(NOISE).entry.time == wrong  # of a machine whose clock differs a little
-    assert [entry.seq for entry in ledger.history()] == [1, 2, 3, 4]
+    monkeypatch.setattr(ledger_module, "now", lambda: today)
+    dpv.Ledger.open(ledger.path, **more, ignore_clock=True)
+    assert [entry.seq for entry in ledger.history()] == [1, 2, 3, 4, 5]
 
 
 def test_times_that_decrease_in_the_file_are_named(
@@ -562,7 +640,8 @@ def test_clones_of_a_guarded_estimator_are_guarded(tmp_path: Path, *, of_class: 
     assert held.status().requests == 2
 
 
-def test_a_fit_inside_a_fit_is_charged(tmp_path: Path) -> None:
+@pytest.mark.parametrize("of_class", [False, True])
+def test_a_fit_inside_a_fit_is_charged(tmp_path: Path, *, of_class: bool) -> None:
     held = dpv.Ledger.open(
         tmp_path / "b.ledger", budget=dpv.PureDP(epsilon=1.0), relation=ADD_REMOVE
     )
@@ -573,8 +652,56 @@ def test_a_fit_inside_a_fit_is_charged(tmp_path: Path) -> None:
                 call(self)
             return self
 
+    model: Any = held.guard(Calling)() if of_class else held.guard(Calling())
     with pytest.raises(dpv.BudgetExceeded):
-        held.guard(Calling)().fit([lambda model: model.fit([])])
+        model.fit([lambda model: model.fit([])])
+
+
+class Again(Model):
+    """An estimator that fits by methods of other names, and without an instance."""
+
+    def refit(self, rows: list[float]) -> "Again":
+        self.fit(rows)
+        return self
+
+    @classmethod
+    def fit_new(cls, rows: list[float]) -> int:
+        return len(rows)
+
+    @staticmethod
+    def fit_nothing(rows: list[float]) -> int:
+        return len(rows)
+
+
+@pytest.mark.parametrize("of_class", [False, True])
+def test_methods_that_fit_by_another_are_charged_once(tmp_path: Path, *, of_class: bool) -> None:
+    options: dict[str, Any] = {"budget": dpv.PureDP(epsilon=3.0), "relation": ADD_REMOVE}
+    held = dpv.Ledger.open(tmp_path / "b.ledger", **options)
+    other = dpv.Ledger.open(tmp_path / "c.ledger", **options)
+    plain = Again()
+    model: Any = held.guard(Again)() if of_class else held.guard(plain)
+    assert isinstance(model, Again)
+    twice = other.guard(model)
+    assert twice.refit([1.0]).fits == 1
+    assert model.fit_new([1.0]) == model.fit_nothing([1.0]) == 1
+    assert (held.status().requests, other.status().requests) == (3, 1)
+    for learn in (model.refit, model.fit_new, model.fit_nothing, twice.refit):
+        with pytest.raises(dpv.BudgetExceeded):
+            learn([1.0])
+    plain.refit([1.0])  # the instance itself is as it was
+
+
+def test_what_a_guard_could_not_see_is_refused(ledger: dpv.Ledger) -> None:
+    patched: Any = Model()
+    patched.fit = len
+
+    class Proxy:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(Model(), name)
+
+    for thing in (patched, Proxy()):
+        with pytest.raises(dpv.InvalidParameter, match=r"fit of .* must be a method of its class"):
+            ledger.guard(thing)
 
 
 class Drawer:
@@ -612,9 +739,31 @@ def test_a_fit_of_a_private_model_is_charged_as_it_claims(tmp_path: Path) -> Non
         model.fit(rows, (rows[:, 0] > 0).astype(int))
 
 
+def test_a_selection_is_charged_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    """Its choice costs, too: guards of the models that it fits would not charge that."""
+    held = dpv.Ledger.open(
+        tmp_path / "b.ledger", budget=dpv.PureDP(epsilon=2.0), relation=ADD_REMOVE
+    )
+    ages = np.linspace(20.0, 90.0, 40)
+    median = PrivateMedian(budget=dpv.PureDP(epsilon=1.5), relation=ADD_REMOVE, low=0.0, high=100.0)
+    asked = [{"quantile": 0.5}, {"quantile": 0.9}]
+    inside = PrivateSelection(held.guard(median), candidates=asked, random_state=0)
+    with pytest.raises(dpv.InvalidParameter, match="must not be guarded"):
+        inside.fit(ages.reshape(-1, 1), ages)
+    with pytest.raises(dpv.InvalidParameter, match="budget=None"):
+        held.guard(inside).fit(ages.reshape(-1, 1), ages)
+    assert held.status().requests == 0
+    whole = held.guard(PrivateSelection(median, candidates=asked, random_state=0))
+    whole.fit(ages.reshape(-1, 1), ages)
+    assert whole.claim_.guarantee == dpv.PureDP(epsilon=1.5)
+    assert held.status().spent["epsilon"] == Fraction(3, 2)
+    assert held.status().requests == 1
+
+
 def test_events_of_dp_accounting_are_charged(ledger: dpv.Ledger) -> None:
     events = pytest.importorskip("dp_accounting")
     ledger.spend(events.SelfComposedDpEvent(events.GaussianDpEvent(50.0), 3))
+    assert ledger.spend(events.NoOpDpEvent()).entry.charge == {}
     assert ledger.status().spent["squared_mu"] == Fraction(3, 2500)
 
 

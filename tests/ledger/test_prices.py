@@ -48,6 +48,36 @@ def test_pure_prices_are_exact_for_laplace_noise() -> None:
     assert prices.squared_mu(seen) > Fraction(1, 400)
 
 
+@pytest.mark.parametrize(("sigma", "shift"), [(0.5, 1), (0.7, 3), (2.0, 1), (20.0, 2)])
+def test_discrete_gaussian_noise_costs_no_less_than_its_divergences(
+    sigma: float, shift: int
+) -> None:
+    """Divergences summed by hand: α·ρ where α·shift is whole, less between; ℓ1 is the worst."""
+    seen = part(dpv.DiscreteGaussian(sigma=sigma, sensitivity=shift))
+    assert prices.rho(seen) == Fraction(shift) ** 2 / (2 * Fraction(sigma) ** 2)
+    assert prices.is_linear(seen)
+
+    def divergence(order: float, moved: int) -> float:
+        reach = range(-int(60 * sigma + 50 * shift), int(60 * sigma + 50 * shift) + 1)
+        top = order * (order - 1) * moved**2 / (2 * sigma**2)
+        parts = (
+            math.exp((-order * (k - moved) ** 2 - (1 - order) * k**2) / (2 * sigma**2) - top)
+            for k in reach
+        )
+        total = math.fsum(math.exp(-(k**2) / (2 * sigma**2)) for k in reach)
+        return (top + math.log(math.fsum(parts) / total)) / (order - 1)
+
+    for order in (1.3, 1.5, 2.0, 3.7, 8.0, 16.0):
+        told, exact = prices.divergence(seen, order), divergence(order, shift)
+        assert float(told) >= exact * (1 - 1e-12)
+        if order == int(order):
+            assert float(told) == pytest.approx(exact, rel=1e-12)
+        assert shift * divergence(order, 1) <= float(told) * (1 + 1e-12)  # in as many coordinates
+    guard = dpv.Filter(dpv.ZeroConcentratedDP(rho=20.0), ADD_REMOVE)
+    assert guard.request(dpv.DiscreteGaussian(sigma=sigma, sensitivity=shift))
+    assert guard.spent["rho"] == prices.rho(seen)
+
+
 def test_a_record_replaced_in_a_sample_moves_twice_as_far() -> None:
     step = dpv.Subsampled(dpv.Gaussian(sigma=2.0), rate=0.1)
     assert prices.squared_mu(part(step, REPLACE_ONE)) == 1

@@ -109,6 +109,24 @@ def test_fits_a_narrow_screen(browser: Any, composed: Path) -> None:  # noqa: AN
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.parametrize("width", [390, 1200])
+def test_no_column_of_a_ledger_is_out_of_sight(
+    browser: Any,  # noqa: ANN401
+    width: int,
+    tmp_path: Path,
+) -> None:
+    file, path = str(tmp_path / "b.ledger"), tmp_path / "b.html"
+    options = ["--dataset", "census of 2026, by region"]
+    opening = ["open", file, "--epsilon", "3", "--delta", "1e-6", "--relation", "add-remove"]
+    assert run(["ledger", *opening, *options]) == 0
+    spend = ["spend", file, "gaussian(sigma=38.59626610285018)*12", "--user", "somebody"]
+    assert run(["ledger", *spend, "--label", "income by region, weekly report"]) == 0
+    assert run(["ledger", "export", file, str(path)]) == 0
+    page = Opened(browser, path, width=width).page
+    hidden = "found => found.filter(one => one.scrollWidth > one.clientWidth).length"
+    assert page.locator(".scroll").evaluate_all(hidden) == 0
+
+
 def test_programs_find_the_data(browser: Any, composed: Path) -> None:  # noqa: ANN401
     page = Opened(browser, composed).page
     page.locator("summary").click()

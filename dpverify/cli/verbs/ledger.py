@@ -45,6 +45,9 @@ File: TypeAlias = Annotated[Path, typer.Argument(help="The ledger, such as budge
 Dataset: TypeAlias = Annotated[
     str | None, typer.Option(help="Whose budget; may be left out where the file has one.")
 ]
+IgnoreClock: TypeAlias = Annotated[
+    bool, typer.Option("--ignore-clock", help="Go on though the last entry is in the future.")
+]
 User: TypeAlias = Annotated[str | None, typer.Option(help="Who asks; the login name by default.")]
 
 
@@ -72,6 +75,7 @@ def open_ledger(
         str | None, typer.Option(help="All that may be requested, fixed now: parts joined by +.")
     ] = None,
     user: User = None,
+    ignore_clock: IgnoreClock = False,
     json: Json = False,
 ) -> None:
     """Set a budget for a dataset, in a new file or in one that has others."""
@@ -89,6 +93,7 @@ def open_ledger(
         leak_share=leak_share,
         plan=None if plan is None else _accountant(plan, neighbors),
         user=user,
+        ignore_clock=ignore_clock,
     )
     statuses = ledger.statuses()
     _tell(ledger, statuses, [s for s in statuses if s.dataset == dataset], as_json=json)
@@ -104,9 +109,7 @@ def spend(
     label: Annotated[str, typer.Option(help="What it is for.")] = "",
     user: User = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say whether it fits.")] = False,
-    ignore_clock: Annotated[
-        bool, typer.Option("--ignore-clock", help="Spend though the last entry is in the future.")
-    ] = False,
+    ignore_clock: IgnoreClock = False,
     json: Json = False,
 ) -> None:
     """Charge a request before it runs: exit 0 if granted, 1 if the budget does not allow it."""
@@ -150,9 +153,18 @@ def _sentence(expression: str, entry: Entry | None, granted: bool, why: str) -> 
 
 
 @group.command(epilog="Example: dpverify ledger status budget.ledger")
-def status(file: File, dataset: Dataset = None, json: Json = False) -> None:
+def status(
+    file: File,
+    dataset: Dataset = None,
+    since: Annotated[
+        str | None, typer.Option(help="A hash that status once printed: it must still be there.")
+    ] = None,
+    json: Json = False,
+) -> None:
     """Check the whole file, and show how the budgets stand."""
     ledger = Ledger(file)
+    if since is not None:
+        ledger.verify(since=since)
     every = ledger.statuses()
     chosen = every if dataset is None else [ledger.status(dataset)]
     _tell(ledger, every, chosen, as_json=json)

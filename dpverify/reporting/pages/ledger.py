@@ -104,7 +104,7 @@ def _entries(entries: tuple[Entry, ...]) -> TextTable:
     caption = "Newest first" + (f"; the first {left_out:,} are left out" if left_out else "")
     return TextTable(
         caption=caption,
-        header=("entry", "time", "dataset", "user", "label", "request", "times", "spent", "hash"),
+        header=("entry", "time", "dataset", "user", "label", "request", "spent", "hash"),
         rows=tuple(
             (
                 str(entry.seq),
@@ -112,14 +112,18 @@ def _entries(entries: tuple[Entry, ...]) -> TextTable:
                 entry.dataset,
                 entry.user,
                 entry.label,
-                entry.mechanism or "budget opened",
-                f"{entry.times:,}" if entry.times else "",
+                _asked(entry),
                 f"{100 * entry.share:.4g} %",
                 entry.hash[:12],
             )
             for entry in reversed(shown)
         ),
     )
+
+
+def _asked(entry: Entry) -> str:
+    asked = entry.mechanism or "budget opened"
+    return asked if entry.times <= 1 else f"{entry.times:,} × {asked}"
 
 
 def _clock(time: str) -> str:
