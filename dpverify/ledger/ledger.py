@@ -165,7 +165,7 @@ class Ledger:
         """Charge a mechanism before it runs; raise `BudgetExceeded` if it does not fit.
 
         The charge is on disk when this returns. Nothing is added to a file that was edited: every
-        entry is checked first, once by each process. A clock that is behind the last entry is
+        entry is checked first, once by each `Ledger`. A clock that is behind the last entry is
         refused; with `ignore_clock`, the entry has the time of the last one.
         """
         times, label = as_count("times", times), _label(label)
