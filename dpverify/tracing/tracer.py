@@ -273,6 +273,7 @@ class Tracer(Transcripts):
         if enumerable(base) and not base.journal.puzzles and 2 * paths(base) <= room:
             if self._unseen(self.left, base):
                 return None, self._not_repeated(definition(self.mechanism))
+            self.outside.watch()
             try:
                 with self.lines:
                     args = (self.mechanism, self.left, self.right, self.seed, room)
@@ -334,6 +335,7 @@ class Tracer(Transcripts):
     def _decide(self, worst: Finding) -> Finding:
         """Refuted if the output determines the releases; with a transcript that shows it."""
         assert worst.twin is not None  # noqa: S101  # an overspent transcript has its twin
+        self.outside.watch()
         size = self.claim.epsilon if isinstance(self.claim, (PureDP, ApproxDP)) else 1.0
         twin, spent = worst.twin, worst.spent
         for simple in (True, False):
@@ -361,7 +363,11 @@ class Tracer(Transcripts):
         wanted = releases_of(twin.left)
         for step, data in enumerate((self.left, self.right, self.left, self.right)):
             run = self.record(data, NoiseScript(self.seed + 101 * (step + 1)))
-            if releases_of(run) != wanted or set(run.leaves) != set(twin.left.leaves):
+            if (
+                run.journal.puzzles
+                or releases_of(run) != wanted
+                or set(run.leaves) != set(twin.left.leaves)
+            ):
                 return False
         return True
 
@@ -379,6 +385,10 @@ class Tracer(Transcripts):
         )
 
     def _traced(self, found: Finding) -> Traced:
+        if found.verdict != "not understood" and self.outside.have_drawn():
+            what = "a generator that was made before the run draws: its noise is not seen"
+            unseen = Puzzle(definition(self.mechanism), what)
+            found = Finding("not understood", Spending(), puzzles=(unseen,), twin=found.twin)
         if found.verdict == "shown" and not self.returned:
             what = "the mechanism raised in every run, so that nothing was shown of its outputs"
             raised = Puzzle(definition(self.mechanism), f"{what}: {self.raised}")

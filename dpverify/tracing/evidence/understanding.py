@@ -13,6 +13,7 @@ from dpverify.claims import AuditClaim
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import OTHER
+from dpverify.tracing.noise.outside import OutsideGenerators
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Pick, Puzzle, Value, is_settled
 from dpverify.tracing.recording.lines import ReachedLines
@@ -45,6 +46,7 @@ class Runner:
     raised: str = ""
     seen: Counter[Place] = field(default_factory=Counter)
     lines: ReachedLines = field(init=False)
+    outside: OutsideGenerators = field(default_factory=OutsideGenerators)
 
     def __post_init__(self) -> None:
         self.lines = ReachedLines(definition(self.mechanism).filename)
