@@ -311,9 +311,9 @@ class Tracer(Transcripts):
             Judged.ABOVE: "refuted" if listed.repeated else "overspent",
             Judged.OPEN: "overspent",
         }
-        self.notes.append(
-            f"the law of the output was computed exactly, from {len(listed.outputs)} outputs"
-        )
+        count = len(listed.outputs)
+        outputs = "one output" if count == 1 else f"{count} outputs"
+        self.notes.append(f"the law of the output was computed exactly, from {outputs}")
         if not listed.repeated:
             self.notes.append("the budget ended before every listed run was repeated")
         return Finding(

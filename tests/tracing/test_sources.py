@@ -527,7 +527,7 @@ def test_a_mechanism_that_never_calls_the_generator() -> None:
     assert traced(lambda _x, _: 3).verdict == "shown"
     found = traced(lambda x, _: x)
     assert found.verdict == "leaking"
-    assert found.leaks[0].what == "the output is 0 on one side, 1 here"
+    assert found.leaks[0].what == "the output is 0 on one side, 1 on the other"
 
 
 def test_a_seed_that_never_changes_is_a_leak() -> None:
