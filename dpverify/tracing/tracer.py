@@ -154,10 +154,10 @@ def confirmed(
     return replace(found, audit=told)
 
 
-@np.errstate(all="ignore")
 def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
     """One transcript of one pair, in two calls of the mechanism."""
-    return replay(mechanism, right, record(mechanism, left, NoiseScript(seed)))
+    with np.errstate(all="ignore"):
+        return replay(mechanism, right, record(mechanism, left, NoiseScript(seed)))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -166,10 +166,10 @@ class Tracer(Transcripts):
 
     notes: list[str] = field(default_factory=list)
 
-    @np.errstate(all="ignore")  # what is infinite or no number is compared like anything else
     def run(self) -> Traced:
         try:
-            return self._run()
+            with np.errstate(all="ignore"):  # what is infinite or no number is compared, too
+                return self._run()
         except NotTraceable as error:
             place = error.place
             if place is None or is_inside(place.filename):  # in a thread that a library made

@@ -197,7 +197,7 @@ def _positions(base: TracedRun, twin: Twin) -> list[tuple[int, Any]]:
         if np.ndim(event.outcome) == 0:
             likely = order in changed or not changed
             allowed = range(len(event.weights))
-            turns = [(0, SWAP)] if len(allowed) == 2 else []
+            turns: list[tuple[int, Any]] = [(0, SWAP)] if len(allowed) == 2 else []
             turns += [(abs(s), s) for s in (1, -1, 2, -2) if int(event.outcome) + s in allowed]
             found += [(0 if likely else 1, number, far, turn) for far, turn in turns]
     return [(number, turn) for _, number, _, turn in sorted(found, key=lambda f: f[:3])]
