@@ -154,10 +154,10 @@ def confirmed(
     return replace(found, audit=told)
 
 
-@np.errstate(all="ignore")
 def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
     """One transcript of one pair, in two calls of the mechanism."""
-    return replay(mechanism, right, record(mechanism, left, NoiseScript(seed)))
+    with np.errstate(all="ignore"):
+        return replay(mechanism, right, record(mechanism, left, NoiseScript(seed)))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -166,10 +166,10 @@ class Tracer(Transcripts):
 
     notes: list[str] = field(default_factory=list)
 
-    @np.errstate(all="ignore")  # what is infinite or no number is compared like anything else
     def run(self) -> Traced:
         try:
-            return self._run()
+            with np.errstate(all="ignore"):  # what is infinite or no number is compared, too
+                return self._run()
         except NotTraceable as error:
             place = error.place
             if place is None or is_inside(place.filename):  # in a thread that a library made
@@ -273,6 +273,7 @@ class Tracer(Transcripts):
         if enumerable(base) and not base.journal.puzzles and 2 * paths(base) <= room:
             if self._unseen(self.left, base):
                 return None, self._not_repeated(definition(self.mechanism))
+            self.outside.watch()
             try:
                 with self.lines:
                     args = (self.mechanism, self.left, self.right, self.seed, room)
@@ -310,9 +311,9 @@ class Tracer(Transcripts):
             Judged.ABOVE: "refuted" if listed.repeated else "overspent",
             Judged.OPEN: "overspent",
         }
-        self.notes.append(
-            f"the law of the output was computed exactly, from {len(listed.outputs)} outputs"
-        )
+        count = len(listed.outputs)
+        outputs = "one output" if count == 1 else f"{count} outputs"
+        self.notes.append(f"the law of the output was computed exactly, from {outputs}")
         if not listed.repeated:
             self.notes.append("the budget ended before every listed run was repeated")
         return Finding(
@@ -334,6 +335,7 @@ class Tracer(Transcripts):
     def _decide(self, worst: Finding) -> Finding:
         """Refuted if the output determines the releases; with a transcript that shows it."""
         assert worst.twin is not None  # noqa: S101  # an overspent transcript has its twin
+        self.outside.watch()
         size = self.claim.epsilon if isinstance(self.claim, (PureDP, ApproxDP)) else 1.0
         twin, spent = worst.twin, worst.spent
         for simple in (True, False):
@@ -361,7 +363,11 @@ class Tracer(Transcripts):
         wanted = releases_of(twin.left)
         for step, data in enumerate((self.left, self.right, self.left, self.right)):
             run = self.record(data, NoiseScript(self.seed + 101 * (step + 1)))
-            if releases_of(run) != wanted or set(run.leaves) != set(twin.left.leaves):
+            if (
+                run.journal.puzzles
+                or releases_of(run) != wanted
+                or set(run.leaves) != set(twin.left.leaves)
+            ):
                 return False
         return True
 
@@ -379,6 +385,10 @@ class Tracer(Transcripts):
         )
 
     def _traced(self, found: Finding) -> Traced:
+        if found.verdict != "not understood" and self.outside.have_drawn():
+            what = "a generator that was made before the run draws: its noise is not seen"
+            unseen = Puzzle(definition(self.mechanism), what)
+            found = Finding("not understood", Spending(), puzzles=(unseen,), twin=found.twin)
         if found.verdict == "shown" and not self.returned:
             what = "the mechanism raised in every run, so that nothing was shown of its outputs"
             raised = Puzzle(definition(self.mechanism), f"{what}: {self.raised}")

@@ -126,6 +126,7 @@ class Transcripts(Runner):
         kinds = {"output", "control flow", "exception"}
         if any(leak.kind in kinds or leak.place == start for leak in leaks):
             self.used += 2
+            self.outside.watch()
             leaks = named(self.mechanism, self.left, self.right, script, twin)
         return Finding("leaking", spending(twin.differences), tuple(leaks), twin=twin)
 
@@ -145,7 +146,8 @@ class Transcripts(Runner):
     def _not_plainly(self, run: TracedRun, data: Any) -> Puzzle | None:
         """An exception that a call without tracing does not raise."""
         self.used += 1
-        plainly = runs_plainly(self.mechanism, data, self.seed)
+        with self.outside.passed_over():
+            plainly = runs_plainly(self.mechanism, data, self.seed)
         if plainly.partition(":")[0] == run.raised.partition(":")[0]:
             return None
         return Puzzle(run.ended, f"noise must be a plain number here: {run.raised}")

@@ -6,6 +6,7 @@ What fails today is marked with its cause; the mark is strict, so that a repair 
 # ruff: noqa: ANN401, ARG001, ARG005  # data of any kind, and mechanisms that ignore them
 
 import copy
+import gc
 import inspect
 import json
 import random
@@ -398,6 +399,32 @@ def test_damaged_files_are_refused_in_words(
 ) -> None:
     with pytest.raises(DPVerifyError):
         _loaded(held | change, tmp_path)
+
+
+def _filling(v: Any, rng: Any) -> Any:
+    parts = [[k] for k in range(400)]
+    best = int(np.argmax(np.asarray(v) + rng.laplace(scale=9.0, size=2)))
+    return v[best * len(parts[0])]  # flaw
+
+
+def test_named_lines_do_not_depend_on_collections_of_garbage() -> None:
+    threshold, kept, named = gc.get_threshold(), [], set()
+
+    def collected(phase: str, info: Any) -> None:  # to the tracer, a function like any other
+        kept.append(phase)
+
+    gc.callbacks.append(collected)
+    try:
+        for most in (350, 450, 600, 800, 1000):
+            gc.set_threshold(most)
+            found = trace(_filling, left=[3.0, 1.0], right=[2.0, 1.0], claim=ONE, confirm=False)
+            named.add(_first_named(found).line)
+    finally:
+        gc.callbacks.remove(collected)
+        gc.set_threshold(*threshold)
+    assert kept
+    assert gc.isenabled()
+    assert named == _marked(_filling)
 
 
 # Command line.

@@ -5,6 +5,7 @@
 import copy
 import json
 import math
+import os
 import pickle
 import random
 import secrets
@@ -91,6 +92,70 @@ def test_sources_of_coins(mechanism: Mechanism, epsilon: float) -> None:
     found = traced(mechanism, 0, 1, PureDP(epsilon=1.1))
     assert found.verdict == "shown", str(found)
     assert found.epsilon(0.0).upper == pytest.approx(epsilon, rel=1e-12)
+
+
+# Noise that nothing stands in for: a coin so rare that all runs repeat themselves.
+
+_COIN, _SYSTEM = random.Random(), random.SystemRandom()
+_GENERATOR, _STATE = np.random.default_rng(), np.random.RandomState()
+
+
+class _Holder:
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng()
+
+    def __call__(self, bit: int, rng: Any) -> Any:
+        return (1 - bit if self.rng.random() < 1e-9 else bit), bool(rng.random() < 0.5)
+
+
+def _answer(bit: int, rng: Any, *, lie: bool) -> Any:
+    return (1 - bit if lie else bit), bool(rng.random() < 0.5)
+
+
+def _as_default(bit: int, rng: Any, own: Any = np.random.default_rng()) -> Any:  # noqa: B008
+    return _answer(bit, rng, lie=own.random() < 1e-9)
+
+
+OUTSIDE: dict[str, Mechanism] = {
+    "random.Random": lambda b, rng: _answer(b, rng, lie=_COIN.random() < 1e-9),
+    "Generator": lambda b, rng: _answer(b, rng, lie=_GENERATOR.random() < 1e-9),
+    "RandomState": lambda b, rng: _answer(b, rng, lie=_STATE.random_sample() < 1e-9),
+    "held": _Holder(),
+    "default argument": _as_default,
+    "rarely": lambda b, rng: _answer(
+        b, rng, lie=bool(rng.choice(8, p=[0.01] * 7 + [0.93]) == 0) and _COIN.random() < 1e-9
+    ),
+}
+BYTES: dict[str, Mechanism] = {
+    "os.urandom": lambda b, rng: _answer(b, rng, lie=os.urandom(4) == bytes(4)),
+    "secrets.token_bytes": lambda b, rng: _answer(b, rng, lie=secrets.token_bytes(4) == bytes(4)),
+    "SystemRandom": lambda b, rng: _answer(b, rng, lie=_SYSTEM.random() < 1e-9),
+}
+
+
+@pytest.mark.parametrize("name", [*OUTSIDE, *BYTES])
+def test_unseen_coins_are_not_understood(name: str) -> None:
+    mechanism = (OUTSIDE | BYTES)[name]
+    claim = PureDP(epsilon=30.0)
+    for seed in range(2):
+        found = trace(mechanism, left=0, right=1, claim=claim, confirm=False, seed=seed)
+        assert found.verdict == "not understood", str(found)
+        what = "operating system" if name in BYTES else "before the run"
+        assert what in found.puzzles[0].what
+        assert found.puzzles[0].place.filename == __file__
+
+
+def test_generators_that_do_not_draw_are_no_matter() -> None:
+    def asks_plainly(x: Any, rng: Any) -> Any:
+        np.random.normal()
+        if type(rng) is not np.random.Generator:
+            raise ValueError
+        return x + rng.laplace(scale=2.0)
+
+    _COIN.random()
+    assert traced(lambda x, rng: x + rng.laplace(scale=2.0)).verdict == "shown"
+    found = traced(asks_plainly)  # which the trace calls without tracing, to compare
+    assert "must be a plain number" in found.puzzles[0].what
 
 
 # What a trace puts in place it takes away again.
@@ -462,7 +527,7 @@ def test_a_mechanism_that_never_calls_the_generator() -> None:
     assert traced(lambda _x, _: 3).verdict == "shown"
     found = traced(lambda x, _: x)
     assert found.verdict == "leaking"
-    assert found.leaks[0].what == "the output is 0 on one side, 1 here"
+    assert found.leaks[0].what == "the output is 0 on one side, 1 on the other"
 
 
 def test_a_seed_that_never_changes_is_a_leak() -> None:

@@ -3,6 +3,8 @@
 # ruff: noqa: ANN401  # data of any kind
 
 import json
+import math
+from collections import namedtuple
 from pathlib import Path
 from typing import Any
 
@@ -322,3 +324,53 @@ def test_arguments_are_checked() -> None:
         trace(3, left=[0], right=[1], claim=ONE)
     with pytest.raises(InvalidParameter, match="claim=None"):
         trace(_half, left=[0], right=[1])
+
+
+# What outputs tell besides their numbers.
+
+
+def _named(keys: Any, rng: Any) -> Any:
+    kind = namedtuple("kind", keys)  # type: ignore[misc]  # noqa: PYI024  # names from data
+    return kind(*[1.0 + rng.laplace() for _ in keys])
+
+
+def _fielded(keys: Any, _: Any) -> Any:
+    return np.zeros(1, dtype=[(key, float) for key in keys])
+
+
+def _typed(keys: Any, rng: Any) -> Any:
+    return type("Made", (), {"keys": keys}), bool(rng.random() < 0.5)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "verdict"),
+    [(_named, "leaking"), (_fielded, "leaking"), (_typed, "not understood")],
+)
+def test_names_in_outputs_are_looked_at(mechanism: Any, verdict: str) -> None:
+    found = trace(mechanism, left=["a", "b"], right=["a", "c"], claim=ONE, confirm=False)
+    assert found.verdict == verdict, str(found)
+
+
+def test_numbers_that_differ_in_type_are_told_by_type() -> None:
+    found = trace(lambda x, _: x, left=1, right=1.0, claim=ONE, confirm=False)
+    assert found.leaks[0].what == "the output is 1 (int) on one side, 1.0 (float) on the other"
+
+
+@pytest.mark.parametrize("at", [0, 7, 19])
+def test_randomized_response_of_many_by_choice(at: int) -> None:
+    def answers(bits: Any, rng: Any) -> Any:
+        return [b if rng.choice([True, False], p=[0.7, 0.3]) else 1 - b for b in bits]
+
+    left = [0] * 20
+    right = [int(k == at) for k in range(20)]
+    found = trace(answers, left=left, right=right, claim=ONE, confirm=False)
+    assert found.verdict == "shown", str(found)
+    assert found.epsilon(0.0).upper == pytest.approx(math.log(7 / 3), rel=1e-12)
+
+
+def test_two_outcomes_that_are_only_shifted_are_no_randomized_response() -> None:
+    def shifted(bits: Any, rng: Any) -> Any:
+        return [b + int(rng.choice(2, p=[0.7, 0.3])) for b in bits]
+
+    found = trace(shifted, left=[0] * 20, right=[1] + [0] * 19, claim=ONE, confirm=False)
+    assert found.verdict != "shown", str(found)

@@ -171,7 +171,8 @@ class Work:
         Below the window that is for an ε below it only, which `Composed.upper` sees to.
         """
         above, below = self._outside(self.ends[0])
-        return self._composed(self.ends[0], above, below, self.log_infinite)
+        # Shares of all parts add up to 1 but for rounding, in however many runs.
+        return self._composed(self.ends[0], above, min(below, 2.0), self.log_infinite)
 
     def lower(self) -> Composed:
         """All that may have wrapped around has to be taken away."""

@@ -71,6 +71,8 @@ def determination(  # noqa: C901  # one condition after the other
     runs = [record(mechanism, data, s) for data in (left, right) for s in scripts]
     if any(releases_of(run) != releases_of(twin.left) or run.raised for run in runs):
         return None
+    if any(run.journal.puzzles for run in runs):
+        return None
     tables = [numbers_in(run.leaves) for run in (twin.left, *runs)]
     if any(paths != tables[0][0] for paths, _ in tables):
         return None

@@ -14,6 +14,7 @@ from flint import arb
 
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.pairs.finite import FinitePair
+from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Event, Pick, Value
 from dpverify.tracing.recording.journal import Recording
@@ -147,6 +148,8 @@ def _law(
         if runs + len(waiting) > budget:
             raise TooMany
         run = record(mechanism, data, NoiseScript(seed, outcomes=forced))
+        for puzzle in run.journal.puzzles:
+            raise NotTraceable(puzzle.what, puzzle.place)
         if not run.journal.events or not enumerable(run):
             raise TooMany
         mass = Fraction(1)

@@ -13,11 +13,13 @@ from dpverify.claims import AuditClaim
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import OTHER
+from dpverify.tracing.noise.outside import OutsideGenerators
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Pick, Puzzle, Value, is_settled
 from dpverify.tracing.recording.lines import ReachedLines
-from dpverify.tracing.recording.outputs import Part, differing, differing_parts, part_of
+from dpverify.tracing.recording.outputs import Part, differing_parts, part_of
 from dpverify.tracing.recording.places import Place, definition
+from dpverify.tracing.recording.replaying import SWAP
 from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 
 _LONELY = 6  # comparisons that may have no counterpart
@@ -45,6 +47,7 @@ class Runner:
     raised: str = ""
     seen: Counter[Place] = field(default_factory=Counter)
     lines: ReachedLines = field(init=False)
+    outside: OutsideGenerators = field(default_factory=OutsideGenerators)
 
     def __post_init__(self) -> None:
         self.lines = ReachedLines(definition(self.mechanism).filename)
@@ -178,11 +181,8 @@ def _meet(sides: tuple[list[TracedRun], list[TracedRun]], told: list[Part]) -> b
 def _positions(base: TracedRun, twin: Twin) -> list[tuple[int, Any]]:
     """Coins that may have to be turned, the likeliest first: same place in coins and in output."""
     changed: set[int] = set()
-    for path in differing(base.leaves, twin.right.leaves):
-        one, two = base.leaves.get(path), twin.right.leaves.get(path)
-        if isinstance(one, np.ndarray) and isinstance(two, np.ndarray) and one.shape == two.shape:
-            changed |= set(np.flatnonzero(np.ravel(one != two)).tolist())
-        changed |= {part for part in path if isinstance(part, int)}
+    for path, flat in differing_parts(base.leaves, twin.right.leaves):
+        changed |= {part for part in (*path, flat) if isinstance(part, int)}
     found: list[tuple[int, int, int, Any]] = []
     events = base.journal.events
     coins = [n for n, e in enumerate(events) if isinstance(e, Bits)]
@@ -191,20 +191,22 @@ def _positions(base: TracedRun, twin: Twin) -> list[tuple[int, Any]]:
         for flat in range(size):
             likely = flat in changed or (size == 1 and order in changed)
             found.append((0 if likely else 1, number, flat, frozenset({flat})))
-    for number, event in enumerate(events):
-        weights = event.weights if isinstance(event, Pick) else None
-        if weights is not None and np.ndim(event.outcome) == 0:
-            allowed = range(len(weights))
-            found += [
-                (0, number, abs(step), step)
-                for step in (1, -1, 2, -2)
-                if int(event.outcome) + step in allowed
-            ]
+    picks = [n for n, e in enumerate(events) if isinstance(e, Pick) and e.weights is not None]
+    for order, number in enumerate(picks):
+        event = events[number]
+        if np.ndim(event.outcome) == 0:
+            likely = order in changed or not changed
+            allowed = range(len(event.weights))
+            turns: list[tuple[int, Any]] = [(0, SWAP)] if len(allowed) == 2 else []
+            turns += [(abs(s), s) for s in (1, -1, 2, -2) if int(event.outcome) + s in allowed]
+            found += [(0 if likely else 1, number, far, turn) for far, turn in turns]
     return [(number, turn) for _, number, _, turn in sorted(found, key=lambda f: f[:3])]
 
 
 def _other(event: Any, turn: Any) -> Any:
     """Another outcome of the same coin, for which the turn must work as well."""
+    if turn == SWAP:
+        return 1 - int(event.outcome)
     if isinstance(event, Pick):
         weights, step = np.asarray(event.weights), int(turn)
         size = len(weights)

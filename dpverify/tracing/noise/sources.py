@@ -8,6 +8,7 @@ of the mechanism where they were imported by name, and put back afterwards.
 # ruff: noqa: ANN401  # stand-ins for functions of other libraries
 
 import json
+import os
 import random
 import secrets
 import sys
@@ -30,6 +31,7 @@ from dpverify.tracing.noise.standins import (
     Legacy,
     PythonRandom,
     collecting,
+    noted_bytes,
     plain_for_json,
     python_random,
     recording_default_rng,
@@ -52,6 +54,9 @@ _PYTHON = (
     *("betavariate", "gammavariate", "lognormvariate", "paretovariate", "triangular"),
     *("vonmisesvariate", "weibullvariate", "randbytes", "getstate", "setstate"),
 )
+
+
+_SYSTEM = ("urandom", "getrandom")
 
 
 @dataclass(slots=True)
@@ -149,6 +154,8 @@ def _patches(loaded: tuple[str, ...]) -> list[Patch]:
         (np.random, "Generator", AnyGenerator),
         *((random, name, made) for name in ("Random", "SystemRandom")),
         (secrets, "SystemRandom", made),
+        *((os, name, noted_bytes(getattr(os, name))) for name in _SYSTEM if hasattr(os, name)),
+        (random, "_urandom", noted_bytes(os.urandom)),  # behind what secrets and SystemRandom draw
     ]
     found.append((np, "array", collecting(np.array, copies=True)))
     found += [(np, name, collecting(getattr(np, name))) for name in ("asarray", "asanyarray")]

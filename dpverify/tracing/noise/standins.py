@@ -281,6 +281,17 @@ def python_random() -> type:
     return Made
 
 
+def noted_bytes(original: Callable[..., bytes]) -> Callable[..., bytes]:
+    """os.urandom and its like: nothing is known of what is made from their bytes."""
+
+    def bytes_of_the_system(*args: Any) -> bytes:
+        what = "random bytes of the operating system are used: their noise is not seen"
+        current().puzzle(here(2), what)
+        return original(*args)
+
+    return bytes_of_the_system
+
+
 def collecting(original: Callable[..., Any], *, copies: bool = False) -> Callable[..., Any]:
     """np.array and its like: a list of noisy numbers becomes a noisy array."""
 

@@ -18,6 +18,10 @@ _FIRST = 256
 _GENERATOR = np.random.Generator  # numpy's own, whatever stands in its place during a run
 
 
+class ScriptBits(np.random.PCG64):
+    """The bits behind a script, to be told from those of the code that is traced."""
+
+
 def span(idx: Any) -> Any:  # draws by number, as an index takes them
     """A slice for draws that follow each other, which is what a fresh array of noise has."""
     if type(idx) is not np.ndarray or not idx.size:
@@ -143,7 +147,7 @@ class NoiseScript:
     @cached_property
     def rng(self) -> np.random.Generator:
         """Where draws come from; made when the first one is asked for."""
-        return _GENERATOR(np.random.PCG64(self.seed))
+        return _GENERATOR(ScriptBits(self.seed))
 
     def again(self) -> "NoiseScript":
         """The same script from its start."""

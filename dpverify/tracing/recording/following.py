@@ -243,4 +243,6 @@ def spread(value: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def size_of(shape: tuple[int, ...]) -> str:
-    return "one number" if shape == () else f"{'×'.join(map(str, shape))} numbers"
+    if set(shape) <= {1}:
+        return "an array of one number" if shape else "one number"
+    return f"{'×'.join(map(str, shape))} numbers"

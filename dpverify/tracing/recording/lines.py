@@ -2,10 +2,12 @@
 
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
+import gc
 import inspect
 import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from types import CodeType, FrameType
@@ -190,11 +192,24 @@ def watched(mechanism: Any, data: Any, journal: TraceJournal) -> WatchedSteps:
     return watcher.steps
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Python's callbacks of a collection would come between two lines of one run alone."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def named(mechanism: Any, left: Any, right: Any, script: NoiseScript, twin: Twin) -> list[Leak]:
     """The leaks of a twin with the best line that two slow runs can tell; takes two executions."""
     journal = Recording(script.again(), eager=twin.left.journal.eager)
-    one = watched(mechanism, left, journal)
-    two = watched(mechanism, right, Replaying(NoiseScript(script.seed + 1), journal))
+    with _no_collection():
+        one = watched(mechanism, left, journal)
+        two = watched(mechanism, right, Replaying(NoiseScript(script.seed + 1), journal))
     found = []
     start = definition(mechanism)
     for leak in twin.leaks:

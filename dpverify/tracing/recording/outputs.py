@@ -32,6 +32,7 @@ _CLOSE = 2.0**-51  # a few units in the last place
 _ATOMS = {int, float, bool, str, bytes, type(None)}
 _USUAL = {np.float64, np.int64, np.bool_, np.str_, np.bytes_}
 _DEEPEST = 20
+_NUMBERS = "biufc"  # kinds of dtype
 OPAQUE = "cannot be looked into"
 
 
@@ -61,13 +62,21 @@ class Parts:
 def text_of(value: Any) -> str | None:
     """The value as text, if its class is one that is known to say everything about it so."""
     kind = type(value)
-    if isinstance(value, type) or kind in _TEXTS:
+    if kind in _TEXTS or (isinstance(value, type) and _is_lasting(value)):
         return canonical(value)
     if isinstance(value, PurePath) and kind.__module__.startswith("pathlib"):
         return canonical(value)
     if _is_pandas(value) and kind.__name__ in _PANDAS_TEXTS:
         return repr(value)
     return None
+
+
+def _is_lasting(kind: type) -> bool:
+    """Whether a class is the one of its name in a module: it was not made in a run, from data."""
+    found: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind
 
 
 def opened(value: Any) -> Parts:
@@ -91,6 +100,8 @@ def opened(value: Any) -> Parts:
         found.opaque = True
     elif isinstance(value, deque):
         found.facts["room"] = value.maxlen
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        found.facts["fields"] = list(value._fields)
     elif isinstance(value, BaseException):
         found.parts.append(("args", value.args))
         found.opaque = value.__traceback__ is not None or value.__cause__ is not None
@@ -316,7 +327,7 @@ def same_leaf(one: Any, two: Any) -> bool:
     """Whether two leaves are the same up to the rounding of floats."""
     if isinstance(one, np.ndarray) or isinstance(two, np.ndarray):
         a, b = np.asarray(one), np.asarray(two)
-        if a.shape != b.shape:
+        if not _are_alike(a, b):
             return False
         if a.dtype.kind not in "fc" or b.dtype.kind not in "fc":
             return bool(np.all(a == b))
@@ -327,6 +338,12 @@ def same_leaf(one: Any, two: Any) -> bool:
             return math.isnan(one) and math.isnan(two)
         return one == two or abs(one - two) <= _CLOSE * (abs(one) + abs(two))
     return type(one) is type(two) and bool(one == two)
+
+
+def _are_alike(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> bool:
+    """Whether two arrays can be compared element by element: numbers, or of the same dtype."""
+    numbers = one.dtype.kind in _NUMBERS and two.dtype.kind in _NUMBERS
+    return one.shape == two.shape and (numbers or one.dtype == two.dtype)
 
 
 def differing(one: Leaves, two: Leaves) -> list[tuple[Any, ...]]:
@@ -344,7 +361,7 @@ def differing_parts(one: Leaves, two: Leaves) -> list[Part]:
     found: list[Part] = []
     for path in differing(one, two):
         a, b = one.get(path), two.get(path)
-        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.shape == b.shape:
+        if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and _are_alike(a, b):
             found += [(path, int(i)) for i in np.flatnonzero(np.ravel(a != b))]
         else:
             found.append((path, None))

@@ -25,6 +25,8 @@ from dpverify.tracing.recording.journal import COMPARE
 from dpverify.tracing.recording.pinning import Pinning
 from dpverify.tracing.recording.places import Place
 
+SWAP = "swap"  # of two outcomes
+
 
 class Replaying(Pinning):
     """A run whose releases are those of a recording; what that takes is noted.
@@ -52,7 +54,7 @@ class Replaying(Pinning):
             self.diverge(
                 "shape",
                 place,
-                f"{size_of(old_shape)} are compared on one side, {size_of(shape)} here",
+                f"{size_of(old_shape)} are compared on one side, {size_of(shape)} on the other",
             )
         mine, old = np.atleast_1d(idx).reshape(-1), np.atleast_1d(event.idx).reshape(-1)
         n = min(len(mine), len(old))
@@ -164,7 +166,9 @@ class Replaying(Pinning):
         shape = np.shape(idx)
         scale, other = float(np.ravel(event.coef)[0]), float(np.ravel(coef)[0])
         if scale != other:
-            self.leak("scale", place, f"noise of scale {scale:g} on one side, {other:g} here")
+            self.leak(
+                "scale", place, f"noise of scale {scale:g} on one side, {other:g} on the other"
+            )
         left, right = spread(event.offset, shape) / scale, spread(offset, shape) / other
         if np.any(left != right):
             law = self.recording.draws.law_of(int(event.idx[0]))
@@ -185,13 +189,17 @@ class Replaying(Pinning):
         if event.key != key:
             mine = ", ".join(str(part) for part in key)
             theirs = ", ".join(str(part) for part in event.key)
-            self.leak("parameter", place, f"drawn with ({theirs}) on one side, ({mine}) here")
+            self.leak(
+                "parameter", place, f"drawn with ({theirs}) on one side, ({mine}) on the other"
+            )
             return sample(self.script.rng)
         if weights is not None and event.weights is not None:
             length = max(len(weights), len(event.weights))
             left = np.pad(event.weights, (0, length - len(event.weights)))
             right = np.pad(weights, (0, length - len(weights)))
             step = self.flips.get(self.at - 1, 0)
+            if step == SWAP:
+                return self._swapped(event, key, left, right)
             if step:
                 return self._stepped(event, key, left, right, step)
             if not np.array_equal(left, right):
@@ -200,6 +208,14 @@ class Replaying(Pinning):
                         Odds(self.at - 1, event.place, str(key[0]), left, right, int(outcome))
                     )
         return event.outcome
+
+    def _swapped(self, event: Pick, key: tuple[Any, ...], left: Floats, right: Floats) -> int:
+        """The other one of two outcomes on the right, whichever it was on the left."""
+        outcome = int(event.outcome)
+        self.differences.append(
+            Odds(self.at - 1, event.place, str(key[0]), left, right[::-1], outcome)
+        )
+        return 1 - outcome
 
     def _stepped(
         self,

@@ -165,7 +165,11 @@ def _output_leaks(left: TracedRun, right: TracedRun, start: Place) -> list[Leak]
     found = []
     for path in paths[:5]:
         name = "/".join(str(part) for part in path) or "the output"
-        what = f"{name} is {shown(left.leaves, path)} on one side, {shown(right.leaves, path)} here"
+        one, two = shown(left.leaves, path), shown(right.leaves, path)
+        parts = [side.leaves.get(path) for side in (left, right)]
+        if all(isinstance(part, (int, float)) for part in parts) and parts[0] == parts[1]:
+            one, two = (f"{part} ({type(part).__name__})" for part in parts)
+        what = f"{name} is {one} on one side, {two} on the other"
         place = right.ended if right.raised else start
         found.append(Leak("exception" if right.raised else "output", place, what))
     return found
