@@ -34,6 +34,7 @@ _COARSE, _FINER = 0.1, 10.0  # widths asked for on the way: a tenth, then a tent
 _SHARE = 8.0  # of the width asked for, what each point of the profile may be off by
 _WIDE = 4.0  # a ratio of two neighbors beyond which their geometric mean comes next
 _INSIDE = 1e-3  # how far a new point keeps from its neighbors, as a share of their distance
+_LEAST, _NEARLY_ONE = 1e-305, 1 - 1e-7  # rates between which 1/α is a float well above 1
 _CLOSE = 1e-9  # relative, of points that are not told apart
 
 
@@ -71,11 +72,15 @@ class Risk:
         if alarm == 0:
             found = self.spent.delta(math.inf)
             return Bracket(found.lower, found.upper, TRADE_OFF, found.assumes)
+        if alarm > _NEARLY_ONE:
+            return Bracket(enclose(lambda: ball(alarm))[0], 1.0, TRADE_OFF)
+        if alarm < _LEAST:  # rates never fall with α, and nothing is below what is certain at 0
+            least, most = self.true_positive_rate(0.0), self.true_positive_rate(_LEAST)
+            return Bracket(least.lower, most.upper, TRADE_OFF, most.assumes)
         # Lines are followed over the whole range of x, up to 1/α.
         with ctx.workprec(_BITS + 2 * math.ceil(-math.log2(alarm))):
             return _Dual(self.spent, alarm, tolerance).least()
 
-    @no_games()
     def success(self, prior: Share = 0.5, *, tolerance: float = 1e-3) -> Bracket:
         """How often the best guess is right, if the record is there with probability `prior`.
 
@@ -186,7 +191,7 @@ class _Line:
 
 
 def _near(x: float, other: float) -> bool:
-    return abs(x - other) <= _CLOSE * x
+    return abs(x - other) <= _CLOSE * min(x, other)
 
 
 class _Dual:

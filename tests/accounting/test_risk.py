@@ -119,6 +119,15 @@ def test_extremes() -> None:
     assert dpv.risk(dpv.PureDP(1)).posterior(1).lower == 1.0
 
 
+@pytest.mark.parametrize("alarm", [5e-324, 1e-310, 1e-304, 1 - 1e-6, 1 - 1e-8, 1 - 2.0**-53])
+def test_rates_at_either_end_are_bounds(alarm: float) -> None:
+    """e·α for randomized response near 0, 1 − (1 − α)/e near 1."""
+    found = dpv.risk(dpv.PureDP(1.0)).true_positive_rate(alarm)
+    exact = min(math.e * alarm, 1 - (1 - alarm) / math.e)
+    assert found.lower <= exact <= found.upper
+    assert found.upper <= max(1.001 * exact, 1e-304)
+
+
 def test_guarantees_without_a_worst_pair_are_bounded() -> None:
     """zCDP holds a Gaussian: its rate is below the upper end."""
     found = dpv.risk(dpv.ZeroConcentratedDP(0.5)).true_positive_rate(0.05)
