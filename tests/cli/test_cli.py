@@ -3,9 +3,13 @@
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
+import tomllib
+from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +19,7 @@ from dpverify.cli import run
 from dpverify.cli.expression import parse
 from dpverify.cli.verbs import demo
 
+ROOT = Path(__file__).parents[2]
 RELATION = ["--relation", "add-remove"]
 L2 = ["--l2-sensitivity", "1"]
 OWN = ["--sensitivity", "1"]
@@ -334,7 +339,27 @@ def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
         assert "Example: dpverify" in capsys.readouterr().out.replace("\n", " ")
 
 
-def test_demo_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture(scope="module")
+def told() -> SimpleNamespace:
+    """The stories of the demonstration, each worked out once for the tests below."""
+    example = demo._example()
+    stories = {title: cache(story) for title, story in example.STORIES.items()}
+    pages: list[object] = []
+
+    def page(found: list[object], command: str) -> object:
+        pages[:] = pages or [example.page(found, command)]
+        return pages[0]
+
+    return SimpleNamespace(STORIES=stories, page=page)
+
+
+def test_demo_runs(
+    told: SimpleNamespace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(demo, "_example", lambda: told)
     path = tmp_path / "demo.html"
     assert run(["demo", "--report", str(path)]) == 0
     shown = capsys.readouterr().out.replace(str(path), "demo.html").replace("\ndemo", "demo")
@@ -344,15 +369,34 @@ def test_demo_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_demo_as_json(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    told: SimpleNamespace,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(demo, "_write", lambda *_: None)  # the page is that of the test above
+    monkeypatch.setattr(demo, "_example", lambda: told)
     assert run(["demo", "--json", "--report", str(tmp_path / "demo.html")]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["kernel"]["residual"] == "0"
     assert found["budget"]["spent"]["upper"] <= 1.0
     assert found["audits"]["broken"]["refuted"]
     assert not found["audits"]["correct"]["refuted"]
+
+
+def test_demo_finds_its_stories_in_a_wheel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where pyproject.toml has them packed; without them one line says so."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    packed = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    for source, place in packed.items():
+        (tmp_path / place).parent.mkdir(parents=True)
+        shutil.copy(ROOT / source, tmp_path / place)
+    monkeypatch.setattr(demo, "_PACKAGE", tmp_path / "dpverify")
+    assert Path(str(demo._example().__file__)).is_relative_to(tmp_path)
+    monkeypatch.setattr(demo, "_PACKAGE", tmp_path / "proofs")
+    assert run(["demo", "--report", str(tmp_path / "demo.html")]) == 2
+    assert "examples/demo.py must be in" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_as_a_process() -> None:

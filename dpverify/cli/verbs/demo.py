@@ -1,37 +1,21 @@
 """`dpverify demo`: the main jobs, once, with nothing to configure."""
 
-import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from fractions import Fraction
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from types import ModuleType
+from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 
-from dpverify.accounting.accountant import Accountant
-from dpverify.accounting.calibration import Calibration, calibration
-from dpverify.accounting.comparison import Comparison
-from dpverify.auditing import Progress, Verdict, audit
 from dpverify.cli.output import Json, command_line, console, print_json, progress
-from dpverify.guarantees import ApproxDP, Bracket, PureDP, to_dict
-from dpverify.mechanisms import Gaussian, Laplace, RandomizedResponse, Subsampled
-from dpverify.neighbors import Relation
-from dpverify.pairs import Kernel, simulate
-from dpverify.pairs.simulation import NotIndistinguishable
+from dpverify.errors import NotSupported
 
 EXAMPLE = "Example: dpverify demo --report demo.html"
 
-LEVEL = 0.01
-SEED = 7
-RATE, STEPS, TARGET = 0.01, 10_000, ApproxDP(epsilon=1.0, delta=1e-6)
-_LEFT = (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5))
-_RIGHT = _LEFT[::-1]
 _REPORT = Path("dpverify-demo.html")
-
-Answers: TypeAlias = dict[str, Any]
+_PACKAGE = Path(__file__).parents[2]
 
 
 def demo(
@@ -41,214 +25,47 @@ def demo(
     json: Json = False,
 ) -> None:
     """Audit a correct and a broken mechanism, compose, find the noise for a budget, simulate."""
-    from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
+    from dpverify.reporting.page import check_report, write_page  # noqa: PLC0415  # slow to import
 
     check_report(report)
     screen = Console(quiet=True) if json else console()
-    answers: Answers = {}
-    for number, (name, title, work, show) in enumerate(_chapters(), start=1):
+    example = _example()
+    told = []
+    for number, (title, story) in enumerate(example.STORIES.items(), start=1):
         screen.print()
         screen.print(f"{number}. {title}", style="bold cyan", markup=False)
         with progress(title.rstrip("?.").lower()):
-            answers[name] = work()
-        show(screen, answers[name])
+            told.append(story())
+        for line in told[-1].lines:
+            _show(screen, line)
     with progress(f"writing {report}"):
-        _write(answers, report)
+        page = example.page(told, command_line())
+        write_page(page, report)
     screen.print()
     screen.print(f"A page with the pictures and the witnesses: {report}", markup=False)
     if json:
-        print_json({"version": 1, **_plain(answers), "report": str(report)})
+        print_json({"version": 1, **page.data, "report": str(report)})
 
 
-def _chapters() -> Iterator[tuple[str, str, Callable[[], Any], Callable[[Console, Any], None]]]:
-    """Name, title, work and how to show what it gave; each is shown as soon as it is done."""
-    yield "audits", "Is this 1-DP? A correct mechanism, and a mean with a bug", two_audits, _audits
-    yield (
-        "composition",
-        "What do 100 randomized responses of ε = 0.1 cost together?",
-        lambda: _responses().compare(delta=1e-6),
-        _composition,
-    )
-    yield "budget", "How much noise does private training need?", budget, _budget
-    yield (
-        "kernel",
-        "The simulation lemma: is this pair of distributions (ln 3, 1/10)-DP?",
-        _kernel,
-        _simulation,
-    )
+def _example() -> ModuleType:
+    """examples/demo.py: packed into the wheel, or beside the package in a checkout."""
+    for folder in (_PACKAGE, _PACKAGE.parent):
+        path = folder / "examples" / "demo.py"
+        spec = spec_from_file_location("dpverify_demo", path) if path.is_file() else None
+        if spec is not None and spec.loader is not None:
+            module = module_from_spec(spec)
+            sys.modules[spec.name] = module  # its mechanisms can be found again by name
+            spec.loader.exec_module(module)
+            return module
+    raise NotSupported(f"examples/demo.py must be in {_PACKAGE} or beside it: reinstall dpverify")
 
 
-def off_by_two(data: list[float], rng: np.random.Generator) -> float:
-    """A mean of numbers in [−1, 1] whose author took its sensitivity for 1/n; it is 2/n."""
-    total = float(np.clip(data, -1.0, 1.0).mean())
-    return float(Laplace(scale=1.0 / len(data)).sample(total, 1, rng=rng)[0])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TwoAudits:
-    """A correct mechanism and a subtly broken one, held against the same claim."""
-
-    claim: PureDP
-    correct: Verdict
-    broken: Verdict
-    history: tuple[Progress, ...]
-
-
-def two_audits() -> TwoAudits:
-    """Laplace noise at its exact scale; and a mean with half the noise it needs."""
-    claim = PureDP(epsilon=1.0)
-    correct = audit(
-        Laplace(scale=1.0, l1_sensitivity=1.0),
-        left=0.0,
-        right=1.0,
-        claim=claim,
-        level=LEVEL,
-        seed=SEED,
-        samples=100_000,
-    )
-    history: list[Progress] = []
-    left, right = [1.0, 0.5, 0.0, 0.5], [-1.0, 0.5, 0.0, 0.5]
-    broken = audit(
-        off_by_two,
-        left=left,
-        right=right,
-        claim=claim,
-        level=LEVEL,
-        seed=SEED,
-        progress=history.append,
-    )
-    return TwoAudits(claim=claim, correct=correct, broken=broken, history=tuple(history))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Budget:
-    """The noise that a training run needs, and what the run then costs."""
-
-    noise: Calibration
-    spent: Bracket
-
-
-def budget() -> Budget:
-    """Poisson batches of rate 0.01, 10,000 steps, for (1, 1e-6)."""
-    found = calibration(
-        lambda s: Subsampled(Gaussian(sigma=s), rate=RATE),
-        times=STEPS,
-        budget=TARGET,
-        relation=Relation.ADD_REMOVE,
-    )
-    return Budget(noise=found, spent=training(found.noise).epsilon(TARGET.delta, tolerance=1e-4))
-
-
-def training(sigma: float) -> Accountant:
-    """The accountant of that run."""
-    step = Subsampled(Gaussian(sigma=sigma), rate=RATE)
-    return Accountant(relation=Relation.ADD_REMOVE).compose(step, times=STEPS)
-
-
-def _responses() -> Accountant:
-    part = RandomizedResponse(epsilon=0.1)
-    return Accountant(relation=Relation.REPLACE_ONE).compose(part, times=100)
-
-
-def _kernel() -> tuple[Kernel, str]:
-    guarantee = ApproxDP(epsilon=math.log(3.0), delta=0.1)
-    kernel = simulate(left=_LEFT, right=_RIGHT, guarantee=guarantee)
-    try:
-        simulate(left=_LEFT, right=_RIGHT, guarantee=ApproxDP(epsilon=0.5))
-    except NotIndistinguishable as refusal:
-        return kernel, str(refusal)
-    raise AssertionError("a pair whose largest ratio is 5/2 is not (1/2, 0)-indistinguishable")
-
-
-# How each is shown.
-
-
-def _audits(screen: Console, found: TwoAudits) -> None:
-    screen.print("Laplace noise at its exact scale:", style="dim")
-    _verdict(screen, found.correct)
-    screen.print("A mean of numbers in [-1, 1], noise of scale 1/n:", style="dim")
-    _verdict(screen, found.broken)
-    screen.print("Replacing a record moves that mean by 2/n: the noise is half of what it needs.")
-
-
-def _verdict(screen: Console, verdict: Verdict) -> None:
-    style = "bold red" if verdict.refuted else "bold"
-    first, *rest = str(verdict).split("\n")
-    screen.print(first, style=style, markup=False)
-    for line in rest:
-        screen.print(f"  {line}", markup=False)
-
-
-def _composition(screen: Console, found: Comparison) -> None:
-    screen.print(str(found), markup=False)
-
-
-def _budget(screen: Console, found: Budget) -> None:
-    screen.print(
-        f"{STEPS:,} steps, Poisson batches of rate 0.01, within ε = {TARGET.epsilon:g}, "
-        f"δ = {TARGET.delta:g}:"
-    )
-    screen.print(f"sigma = {found.noise.noise:.6f}", style="bold")
-    screen.print(
-        f"checked: the run then costs ε between {found.spent.lower:.5f} and {found.spent.upper:.5f}"
-    )
-
-
-def _simulation(screen: Console, found: tuple[Kernel, str]) -> None:
-    kernel, refusal = found
-    screen.print("Yes: leaky randomized response simulates it exactly, by this kernel:")
-    for row, law in zip(kernel.rows, kernel.matrix, strict=True):
-        screen.print(f"  {row!s:>3} → " + "  ".join(f"{value!s:>8}" for value in law), markup=False)
-    screen.print(f"  residual {kernel.residual}")
-    screen.print(f"And not at (1/2, 0): {refusal}", markup=False)
-
-
-# For programs, and the page.
-
-
-def _plain(answers: Answers) -> Answers:
-    audits, found = answers["audits"], answers["budget"]
-    kernel, refusal = answers["kernel"]
-    return {
-        "audits": {"correct": audits.correct.to_dict(), "broken": audits.broken.to_dict()},
-        "composition": answers["composition"].to_dict(),
-        "budget": {"sigma": found.noise.noise, "spent": to_dict(found.spent)},
-        "kernel": {
-            "rows": [str(row) for row in kernel.rows],
-            "matrix": [[str(value) for value in law] for law in kernel.matrix],
-            "residual": str(kernel.residual),
-        },
-        "refusal": refusal,
-    }
-
-
-def _write(answers: Answers, path: Path) -> None:
-    # Slow to import.
-    from dpverify.reporting.page import write_page  # noqa: PLC0415
-    from dpverify.reporting.pages.demo import demo_page  # noqa: PLC0415
-    from dpverify.reporting.picture import picture  # noqa: PLC0415
-    from dpverify.reporting.plots import composition_figure, wealth_figure  # noqa: PLC0415
-
-    audits: TwoAudits = answers["audits"]
-    run = training(answers["budget"].noise.noise)
-    pictures = {
-        "wealth": picture(
-            wealth_figure(audits.history, audits.broken.level),
-            "The wealth of the bets against the claim grows with the draws until it crosses the "
-            "line at which the claim is refuted.",
-        ),
-        "budget": picture(
-            composition_figure(run, run.compare(delta=TARGET.delta)),
-            "Profile, trade-off curve and growth of ε of the training run.",
-        ),
-    }
-    write_page(
-        demo_page(
-            broken=audits.broken,
-            correct=audits.correct,
-            pictures=pictures,
-            command=command_line(),
-            data=_plain(answers),
-        ),
-        path,
-    )
+def _show(screen: Console, line: Any) -> None:  # noqa: ANN401  # a text or what prints as one
+    """A text as it is; of a verdict the first line stands out, red if it refutes."""
+    if not hasattr(line, "refuted"):
+        screen.print(str(line), markup=False)
+        return
+    first, *rest = str(line).split("\n")
+    screen.print(first, style="bold red" if line.refuted else "bold", markup=False)
+    for each in rest:
+        screen.print(f"  {each}", markup=False)
