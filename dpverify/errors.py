@@ -8,11 +8,21 @@ Fraction of exactly the same value, whatever numeric type it came in: arithmetic
 np.int16 would wrap around, and np.float32 is no argument that a Fraction takes.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from fractions import Fraction
 from numbers import Integral, Real
-from typing import SupportsFloat, SupportsIndex, TypeAlias
+from typing import Any, Literal, ParamSpec, SupportsFloat, SupportsIndex, TypeAlias, TypeVar
+
+import numpy as np
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Arithmetic: TypeAlias = Literal["grid", "real"]
+"""How noise is added: on a grid, safe in floats; or as plain floats, for simulation only."""
 
 Number: TypeAlias = int | float | Fraction
 """What a real number is after conversion."""
@@ -20,6 +30,7 @@ Number: TypeAlias = int | float | Fraction
 
 MOST = 10**15
 """The largest count: all up to it are floats, and sums of as many losses keep some digits."""
+LEAST_EXPONENT, GREATEST_EXPONENT = -1000, 900  # of a grid's step
 
 
 class DPVerifyError(Exception):
@@ -196,3 +207,76 @@ def check_seed(seed: object) -> None:
     """Raise unless `seed` is a whole number, at least 0."""
     if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
         raise InvalidParameter(f"seed={shown(seed)} must be a whole number, at least 0")
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise unless `value` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidParameter(f"{name}={shown(value)} must be True or False")
+
+
+def check_draw(size: object, rng: object) -> None:
+    """Raise unless `size` draws can be made from `rng`."""
+    as_count("size", size)
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidParameter(
+            f"rng={rng!r} must be a numpy.random.Generator, such as numpy.random.default_rng(7)"
+        )
+
+
+def check_arithmetic(arithmetic: object) -> None:
+    check_member("arithmetic", arithmetic, ("grid", "real"))
+
+
+def checked_grid(arithmetic: Arithmetic, exponent: object) -> int | None:
+    """The exponent of the grid as an int, or None; refuse an unknown arithmetic."""
+    check_arithmetic(arithmetic)
+    return as_exponent("grid_exponent", exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
+
+
+def as_exponent(name: str, value: object, low: int, high: int) -> int | None:
+    """None, or `value` as an int; refused unless it is a whole number with low ≤ value ≤ high."""
+    if value is None:
+        return None
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not low <= int(value) <= high:  # type: ignore[call-overload]  # it is Integral
+        raise InvalidParameter(
+            f"{name}={shown(value)} must be None or a whole number from {low} to {high}"
+        )
+    return int(value)  # type: ignore[call-overload, no-any-return]  # it is Integral
+
+
+def plain_number(value: Any) -> Any:  # noqa: ANN401  # whatever a caller gives
+    """A NumPy number as the Python number of the same value; anything else as it is.
+
+    >>> plain_number(np.int8(100)) * 2, plain_number((np.float32(0.5), 1))
+    (200, (0.5, 1))
+    """
+    if isinstance(value, np.longdouble):  # has no Python number of its own
+        return float(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if type(value) is tuple:
+        return tuple(plain_number(entry) for entry in value)
+    return value
+
+
+def settle_fields(instance: Any) -> None:  # noqa: ANN401  # any dataclass
+    """Make NumPy numbers among the fields of a value that is just being made Python's own."""
+    for field in fields(instance):
+        given = getattr(instance, field.name)
+        if isinstance(given, (np.generic, tuple)):
+            settle(instance, **{field.name: plain_number(given)})
+
+
+def plain_arguments(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, with Python's own numbers for the NumPy numbers among its arguments."""
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> T:
+        return function(
+            *(plain_number(value) for value in args),
+            **{name: plain_number(value) for name, value in kwargs.items()},
+        )
+
+    return called

@@ -10,14 +10,19 @@ from flint import arb
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, NotSupported, check_between, check_positive
+from dpverify.errors import (
+    InvalidParameter,
+    NotSupported,
+    check_between,
+    check_draw,
+    check_positive,
+    settle_fields,
+)
 from dpverify.guarantees import ApproxDP
-from dpverify.mechanisms.inputs import check_draw
 from dpverify.neighbors import Relation
 from solvers.bounds import Data
 from solvers.minimize.certificate import EXPONENTIAL_ACCURACY
 from solvers.minimize.problem import Problem, Solution
-from solvers.plain_numbers import settle
 from solvers.privacy.noise import LastNoise, LinearNoise
 from solvers.privacy.objective_rules import ObjectiveRule, Setting
 from solvers.privacy.theorems import APPROXIMATE_MINIMUM, APPROXIMATE_MINIMUM_GAUSSIAN
@@ -59,7 +64,7 @@ class ApproximateMinima:
     rule: ObjectiveRule = ObjectiveRule.TIGHT
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_positive("gradient_tolerance", self.gradient_tolerance)
         least = _LEAST_GRADIENT * self.problem.lipschitz()

@@ -8,8 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
-from dpverify.errors import InvalidParameter, check_positive, check_real
-from solvers.plain_numbers import plain, settle
+from dpverify.errors import (
+    InvalidParameter,
+    check_positive,
+    check_real,
+    plain_number,
+    settle_fields,
+)
 
 Data: TypeAlias = tuple[ArrayLike, ArrayLike]  # features (n, d) and labels (n)
 
@@ -39,10 +44,10 @@ class Bounds:
     label_bound: float | None = None
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_positive("norm", self.norm)
         if self.labels is not None:
-            object.__setattr__(self, "labels", plain(tuple(self.labels)))
+            object.__setattr__(self, "labels", plain_number(tuple(self.labels)))
             for label in self.labels:
                 check_real("label", label)
             if len(set(self.labels)) < 2:

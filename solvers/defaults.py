@@ -19,10 +19,9 @@ import math
 
 import numpy as np
 
-from dpverify.errors import InvalidParameter, check_count, check_positive
+from dpverify.errors import InvalidParameter, check_count, check_positive, plain_arguments
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
-from solvers.plain_numbers import plain_arguments
 from solvers.privacy.noise import noise_ratio
 
 INTERCEPT = 0.25  # the constant feature, in norm bounds

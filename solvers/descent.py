@@ -10,18 +10,21 @@ from numpy.typing import ArrayLike
 from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
 from dpverify.errors import (
+    Arithmetic,
     InvalidParameter,
+    check_arithmetic,
     check_between,
     check_count,
+    check_draw,
+    check_flag,
     check_member,
     check_positive,
+    settle_fields,
 )
-from dpverify.mechanisms.inputs import Arithmetic, check_arithmetic, check_draw, check_flag
 from dpverify.neighbors import Relation
 from solvers.bounds import Bounds, Data
 from solvers.domains import Domain
 from solvers.losses import Loss
-from solvers.plain_numbers import settle
 from solvers.privacy.clipped_sums import ELEMENTWISE, ClippedSums, classes_of
 from solvers.privacy.noise import Kind, StepNoise
 
@@ -53,7 +56,7 @@ class DescentSetting:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         self.loss.check_bounds(self.bounds)
         check_count("records", self.records)

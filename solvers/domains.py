@@ -9,8 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.arrays import Floats
-from dpverify.errors import InvalidParameter, NotSupported, check_count, check_positive, check_real
-from solvers.plain_numbers import settle
+from dpverify.errors import (
+    InvalidParameter,
+    NotSupported,
+    check_count,
+    check_positive,
+    check_real,
+    settle_fields,
+)
 
 _TOLERANCE = 2.0**-30  # `contains` allows for the rounding of a projection
 
@@ -123,7 +129,7 @@ class Ball(Domain):
     radius: float
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_positive("radius", self.radius)
 
     def diameter(self, dimension: int) -> float:
@@ -166,7 +172,7 @@ class Box(Domain):
     high: float | tuple[float, ...]
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         for name in ("low", "high"):
             value = getattr(self, name)
             if np.ndim(value) == 1:

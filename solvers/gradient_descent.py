@@ -7,7 +7,7 @@ import numpy as np
 
 from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_count, check_positive
+from dpverify.errors import InvalidParameter, check_count, check_positive, settle_fields
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
 from dpverify.theorems import BASIC_COMPOSITION, GAUSSIAN_COMPOSITION, Theorem
@@ -21,7 +21,6 @@ from solvers.descent import (
     check_output,
     released,
 )
-from solvers.plain_numbers import settle
 from solvers.privacy.clipped_sums import ClippedSums
 from solvers.privacy.noise import Budget, StepNoise, check_budget, kind_of, noise_ratio
 
@@ -59,7 +58,7 @@ class GradientDescent:
     output: Output = "average"
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_count("steps", self.steps)
         check_output(self.output)
         if self.learning_rate is not None:

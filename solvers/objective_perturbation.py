@@ -10,21 +10,22 @@ from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, NotSupported, check_between
-from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.inputs import (
-    REAL_ARITHMETIC,
+from dpverify.errors import (
     Arithmetic,
+    InvalidParameter,
+    NotSupported,
     check_arithmetic,
+    check_between,
     check_draw,
-    outputs_of,
+    settle_fields,
 )
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms.inputs import REAL_ARITHMETIC, outputs_of
 from dpverify.neighbors import Relation
 from solvers.bounds import Data
 from solvers.domains import WholeSpace
 from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, MinimumCertificate
 from solvers.minimize.problem import Problem, Solution
-from solvers.plain_numbers import settle
 from solvers.privacy.noise import LastNoise, LinearNoise
 from solvers.privacy.objective_rules import Charge, ObjectiveRule, Setting
 from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_LIMIT as LIMIT
@@ -71,7 +72,7 @@ class ObjectivePerturbation:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_arithmetic(self.arithmetic)
         check_between("share", self.share, 2.0**-30, 0.5)

@@ -10,17 +10,24 @@ from numpy.typing import ArrayLike
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, NotSupported, check_positive
+from dpverify.errors import (
+    Arithmetic,
+    InvalidParameter,
+    NotSupported,
+    check_arithmetic,
+    check_draw,
+    check_flag,
+    check_positive,
+    settle_fields,
+)
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, ZeroConcentratedDP
 from dpverify.mechanisms.gaussian import Gaussian
-from dpverify.mechanisms.inputs import Arithmetic, check_arithmetic, check_draw, check_flag
 from dpverify.mechanisms.norm import NormMechanism
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, Pair
 from solvers.bounds import Data
 from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, MinimumCertificate
 from solvers.minimize.problem import Problem, Solution
-from solvers.plain_numbers import settle
 from solvers.privacy.noise import Budget, noise_ratio
 from solvers.privacy.theorems import CONSTRAINED_MINIMUM, MINIMIZER_SENSITIVITY
 
@@ -60,7 +67,7 @@ class OutputPerturbation:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_arithmetic(self.arithmetic)
         check_flag("project", self.project)

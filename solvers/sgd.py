@@ -15,7 +15,14 @@ from dpverify.accounting.calibration import calibrate
 from dpverify.accounting.parts import Composable
 from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, NotSupported, check_count, check_positive, check_real
+from dpverify.errors import (
+    InvalidParameter,
+    NotSupported,
+    check_count,
+    check_positive,
+    check_real,
+    settle_fields,
+)
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms import Gaussian, Laplace, Subsampled, SubsampledWithoutReplacement
 from dpverify.neighbors import Relation
@@ -30,7 +37,6 @@ from solvers.descent import (
     check_output,
     released,
 )
-from solvers.plain_numbers import settle
 from solvers.privacy.clipped_sums import ClippedSums
 from solvers.privacy.noise import StepNoise, check_budget, kind_of
 from solvers.privacy.theorems import POISSON_REPLACED
@@ -47,7 +53,7 @@ class PoissonBatches:
     rate: float
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_real("rate", self.rate)
         if not 0 < self.rate <= 1:
             raise InvalidParameter(f"rate={self.rate!r} must be positive and at most 1")
@@ -92,7 +98,7 @@ class FixedBatches:
     size: int
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_count("size", self.size)
 
     def theorem(self, relation: Relation) -> Theorem:  # noqa: ARG002
@@ -180,7 +186,7 @@ class StochasticGradientDescent:
     output: Output = "last"
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_count("steps", self.steps)
         check_output(self.output)
         check_positive("learning_rate", self.learning_rate)

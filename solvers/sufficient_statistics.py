@@ -12,15 +12,22 @@ from numpy.typing import ArrayLike
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_between, check_member
+from dpverify.errors import (
+    Arithmetic,
+    InvalidParameter,
+    check_arithmetic,
+    check_between,
+    check_draw,
+    check_flag,
+    check_member,
+    settle_fields,
+)
 from dpverify.guarantees import PureDP
-from dpverify.mechanisms.inputs import Arithmetic, check_arithmetic, check_draw, check_flag
 from dpverify.neighbors import Relation
 from dpverify.theorems import ANALYTIC_GAUSSIAN, LAPLACE, NORM_MECHANISM, Theorem
 from solvers.bounds import Bounds, Data
 from solvers.descent import above, features_and_labels
 from solvers.domains import Domain, WholeSpace
-from solvers.plain_numbers import settle
 from solvers.privacy.clipped_sums import MOST_RECORDS
 from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio
 
@@ -71,7 +78,7 @@ class SufficientStatistics:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_budget(self.budget)
         check_member("pure_noise", self.pure_noise, ("laplace", "norm"))

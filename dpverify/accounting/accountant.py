@@ -159,7 +159,7 @@ class Accountant:
                 loops = self._grown.loops
                 found = loops.epsilon(self.parts, question.at, question.tolerance)
             found = _answer(self.parts, question) if found is None else found
-            return sharpened(self.parts, question, found)
+            return found if question.is_met(found) else sharpened(self.parts, question, found)
         least, most = map(GaussianPair, squares)
         found = question.of(most)
         if least == most or _reaches(least, question, found.lower):

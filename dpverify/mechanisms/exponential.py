@@ -12,17 +12,18 @@ from scipy.special import log_softmax
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, as_positive, as_real, settle
-from dpverify.guarantees import PureDP
-from dpverify.mechanisms.inputs import (
+from dpverify.errors import (
     Arithmetic,
+    InvalidParameter,
+    as_positive,
+    as_real,
     check_arithmetic,
     check_draw,
     check_flag,
-    grounds,
-    outputs_of,
-    real_vector,
+    settle,
 )
+from dpverify.guarantees import PureDP
+from dpverify.mechanisms.inputs import grounds, outputs_of, real_vector
 from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
 from dpverify.mechanisms.sampling.grid import exact
 from dpverify.neighbors import Relation

@@ -1,50 +1,26 @@
-"""What mechanisms accept: checks of data, sizes, generators and options, in one place."""
+"""Data and outputs of mechanisms as arrays, checked; and what a claim about noise assumes."""
 
 from fractions import Fraction
-from numbers import Integral
-from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import round_up
-from dpverify.errors import InvalidParameter, as_count, as_positive, check_member, shown
+from dpverify.errors import Arithmetic, InvalidParameter, as_positive, shown
 from dpverify.mechanisms.sampling.inversion import LARGEST_SCALE
-
-Arithmetic: TypeAlias = Literal["grid", "real"]
 
 RANDOM_BITS = "the generator's bits are uniform and independent"
 REAL_ARITHMETIC = "real arithmetic"
-LEAST_EXPONENT, GREATEST_EXPONENT = -1000, 900  # of a grid's step
 
 _EXACT_INTEGERS = 1 << 53  # beyond, floats skip integers
 _LARGEST_WHOLE = 1 << 61  # with noise up to 2^62, sums stay below 2^63
 _LEAST_SCALE = 1e-3  # of integer noise: below, no draw ever differs from 0
 
 
-def check_arithmetic(arithmetic: object) -> None:
-    check_member("arithmetic", arithmetic, ("grid", "real"))
-
-
 def grounds(arithmetic: Arithmetic, *assumptions: str) -> tuple[str, ...]:
     """What a claim assumes: on a grid uniform bits and the assumptions, else real arithmetic."""
     return (RANDOM_BITS, *assumptions) if arithmetic == "grid" else (REAL_ARITHMETIC,)
-
-
-def check_flag(name: str, value: object) -> None:
-    """Raise unless `value` is True or False."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise InvalidParameter(f"{name}={shown(value)} must be True or False")
-
-
-def check_draw(size: object, rng: object) -> None:
-    """Raise unless `size` draws can be made from `rng`."""
-    as_count("size", size)
-    if not isinstance(rng, np.random.Generator):
-        raise InvalidParameter(
-            f"rng={rng!r} must be a numpy.random.Generator, such as numpy.random.default_rng(7)"
-        )
 
 
 def real_array(name: str, value: ArrayLike) -> Floats:
@@ -109,24 +85,6 @@ def category_array(name: str, value: ArrayLike, categories: int) -> Ints:
         raise InvalidParameter(f"{name}={value!r} must {allowed}")
     _refuse_where((array < 0) | (array >= categories), name, array, allowed)
     return array.astype(np.int64)
-
-
-def as_exponent(name: str, value: object, low: int, high: int) -> int | None:
-    """None, or `value` as an int; refused unless it is a whole number with low ≤ value ≤ high."""
-    if value is None:
-        return None
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or not low <= int(value) <= high:  # type: ignore[call-overload]  # it is Integral
-        raise InvalidParameter(
-            f"{name}={shown(value)} must be None or a whole number from {low} to {high}"
-        )
-    return int(value)  # type: ignore[call-overload, no-any-return]  # it is Integral
-
-
-def checked_grid(arithmetic: Arithmetic, exponent: object) -> int | None:
-    """The exponent of the grid as an int, or None; refuse an unknown arithmetic."""
-    check_arithmetic(arithmetic)
-    return as_exponent("grid_exponent", exponent, LEAST_EXPONENT, GREATEST_EXPONENT)
 
 
 def outputs_of(outputs: ArrayLike, answer_shape: tuple[int, ...]) -> NDArray[np.generic]:

@@ -8,17 +8,9 @@ from numpy.typing import ArrayLike
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import as_positive, settle
+from dpverify.errors import Arithmetic, as_positive, check_draw, checked_grid, settle
 from dpverify.guarantees import PureDP
-from dpverify.mechanisms.inputs import (
-    Arithmetic,
-    check_draw,
-    checked_grid,
-    grounds,
-    outputs_of,
-    per_draw,
-    real_array,
-)
+from dpverify.mechanisms.inputs import grounds, outputs_of, per_draw, real_array
 from dpverify.mechanisms.sampling.grid import GridNoise, exact
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
 from dpverify.neighbors import Relation

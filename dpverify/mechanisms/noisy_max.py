@@ -10,16 +10,17 @@ from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
-from dpverify.errors import as_positive, check_member, settle
-from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.inputs import (
+from dpverify.errors import (
     Arithmetic,
+    as_positive,
     check_draw,
     check_flag,
+    check_member,
     checked_grid,
-    grounds,
-    real_vector,
+    settle,
 )
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms.inputs import grounds, real_vector
 from dpverify.mechanisms.sampling.grid import GridNoise, exact
 from dpverify.mechanisms.sampling.inversion import nearest_steps, whole_steps
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL

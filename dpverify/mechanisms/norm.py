@@ -10,17 +10,18 @@ from scipy.special import gammaln
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, NotSupported, as_between, as_positive, settle
-from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.inputs import (
+from dpverify.errors import (
     Arithmetic,
+    InvalidParameter,
+    NotSupported,
+    as_between,
+    as_positive,
     check_draw,
     checked_grid,
-    grounds,
-    outputs_of,
-    per_draw,
-    real_array,
+    settle,
 )
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms.inputs import grounds, outputs_of, per_draw, real_array
 from dpverify.mechanisms.sampling.grid import GridNoise, exact
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
 from dpverify.mechanisms.sampling.norm_noise import LARGEST_NORM, NormNoise, direction_law, lengths

@@ -10,17 +10,17 @@ from numpy.typing import ArrayLike
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import Formula, ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, as_between, as_count, settle
-from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.inputs import (
+from dpverify.errors import (
     Arithmetic,
-    category_array,
+    InvalidParameter,
+    as_between,
+    as_count,
     check_arithmetic,
     check_draw,
-    grounds,
-    outputs_of,
-    per_draw,
+    settle,
 )
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms.inputs import category_array, grounds, outputs_of, per_draw
 from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
 from dpverify.mechanisms.sampling.grid import exact
 from dpverify.neighbors import Relation

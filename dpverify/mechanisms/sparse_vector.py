@@ -9,17 +9,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, as_count, as_positive, as_real, settle
-from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.inputs import (
+from dpverify.errors import (
     Arithmetic,
+    InvalidParameter,
+    as_count,
+    as_positive,
+    as_real,
     check_draw,
     check_flag,
     checked_grid,
-    grounds,
-    real_array,
-    real_vector,
+    settle,
 )
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms.inputs import grounds, real_array, real_vector
 from dpverify.mechanisms.sampling.grid import GridNoise, exact
 from dpverify.mechanisms.sampling.inversion import nearest_steps
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL

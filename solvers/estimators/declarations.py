@@ -13,9 +13,8 @@ from sklearn.base import BaseEstimator
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, NotSupported, check_count, check_positive
+from dpverify.errors import InvalidParameter, NotSupported, check_count, check_flag, check_positive
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP
-from dpverify.mechanisms.inputs import check_flag
 from dpverify.neighbors import Relation
 from dpverify.theorems import BASIC_COMPOSITION
 from solvers.bounds import Bounds

@@ -11,7 +11,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dpverify.arrays import Floats
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_count, check_member, check_positive
+from dpverify.errors import (
+    InvalidParameter,
+    check_count,
+    check_member,
+    check_positive,
+    settle_fields,
+)
 from solvers import defaults
 from solvers.bounds import Bounds
 from solvers.descent import DescentSetting
@@ -24,7 +30,6 @@ from solvers.minimize.problem import Problem
 from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
-from solvers.plain_numbers import settle
 from solvers.privacy.theorems import PERTURBED_MINIMUM
 from solvers.quality.excess_bounds import Utility, of_descent, of_objective, of_output
 from solvers.sgd import PoissonBatches, StochasticGradientDescent
@@ -46,7 +51,7 @@ class FitRequest:
     domain: Domain | None = None
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         if self.ridge is not None:
             check_positive("ridge", self.ridge)
         if self.records is not None:

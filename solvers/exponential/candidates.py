@@ -9,10 +9,20 @@ from numpy.typing import ArrayLike
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, NotSupported, check_count, check_positive
+from dpverify.errors import (
+    Arithmetic,
+    InvalidParameter,
+    NotSupported,
+    check_arithmetic,
+    check_count,
+    check_draw,
+    check_flag,
+    check_positive,
+    plain_arguments,
+    settle_fields,
+)
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.mechanisms import ExponentialMechanism
-from dpverify.mechanisms.inputs import Arithmetic, check_arithmetic, check_draw, check_flag
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import EXPONENTIAL_MECHANISM
@@ -20,7 +30,6 @@ from solvers.bounds import Bounds, Data
 from solvers.descent import features_and_labels
 from solvers.domains import Ball, Domain
 from solvers.losses import Loss, Softmax
-from solvers.plain_numbers import plain_arguments, settle
 from solvers.privacy.clipped_sums import ELEMENTWISE, MOST_RECORDS
 
 _UNITS = 1 << 30  # the largest loss, in units; 2^21 records then sum up to less than 2^53
@@ -66,7 +75,7 @@ class ExponentialERM:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_positive("epsilon", self.epsilon)
         check_flag("clip_records", self.clip_records)

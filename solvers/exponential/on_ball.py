@@ -11,9 +11,18 @@ from numpy.typing import NDArray
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, NotSupported, check_between, check_positive
+from dpverify.errors import (
+    InvalidParameter,
+    NotSupported,
+    as_exponent,
+    check_between,
+    check_draw,
+    check_flag,
+    check_positive,
+    settle_fields,
+)
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.inputs import RANDOM_BITS, as_exponent, check_draw, check_flag
+from dpverify.mechanisms.inputs import RANDOM_BITS
 from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
 from dpverify.mechanisms.sampling.grid import exact
 from dpverify.mechanisms.sampling.uniform import (
@@ -31,7 +40,6 @@ from solvers.descent import features_and_labels
 from solvers.domains import Ball
 from solvers.exponential.lattice import CELLS, HALF_SPAN, Boxes, Envelope, LatticeSums
 from solvers.losses import Loss, Softmax
-from solvers.plain_numbers import settle
 from solvers.privacy.clipped_sums import ELEMENTWISE, MOST_RECORDS
 
 MOST_DIMENSIONS = 3
@@ -77,7 +85,7 @@ class ExponentialOnBall:
     lattice_bits: int = _MOST_BITS
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_positive("epsilon", self.epsilon)
         check_between("ridge", self.ridge, 0.0, 1e300)

@@ -22,24 +22,25 @@ from scipy.special import logsumexp
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball
 from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, check_positive, check_real
-from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.inputs import (
+from dpverify.errors import (
     LEAST_EXPONENT,
     Arithmetic,
+    InvalidParameter,
     check_draw,
     check_flag,
+    check_positive,
+    check_real,
     checked_grid,
-    grounds,
-    outputs_of,
+    settle_fields,
 )
+from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms.inputs import grounds, outputs_of
 from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
 from dpverify.mechanisms.sampling.grid import Grid, exact
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import EXPONENTIAL_MECHANISM
 from solvers.bounds import numbers
-from solvers.plain_numbers import settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ class ExponentialQuantile:
     grid_exponent: int | None = None
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_positive("epsilon", self.epsilon)
         for name in ("low", "high"):

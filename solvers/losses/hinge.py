@@ -9,9 +9,8 @@ from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
-from dpverify.errors import check_positive
+from dpverify.errors import check_positive, settle_fields
 from solvers.losses.base import UNIT, Loss, TwoLines, margins
-from solvers.plain_numbers import settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class HuberHinge(Loss):
     width: float = 0.5
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_positive("width", self.width)
 
     def _depth(self, scores: ArrayLike, labels: ArrayLike) -> Floats:

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
-from dpverify.errors import InvalidParameter, check_real
+from dpverify.errors import InvalidParameter, check_real, settle_fields
 from solvers.losses.base import TwoLines
-from solvers.plain_numbers import settle
 
 
 class _Tilted(TwoLines):
@@ -68,7 +67,7 @@ class Quantile(_Tilted):
     level: float
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_real("level", self.level)
         if not 0.0 < self.level < 1.0:
             raise InvalidParameter(f"level={self.level!r} must lie strictly between 0 and 1")

@@ -10,10 +10,9 @@ from scipy.special import log_softmax, softmax
 
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
-from dpverify.errors import InvalidParameter, check_count
+from dpverify.errors import InvalidParameter, check_count, settle_fields
 from solvers.bounds import Bounds
 from solvers.losses.base import UNIT, Loss
-from solvers.plain_numbers import settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Softmax(Loss):
     classes: int
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_count("classes", self.classes)
         if self.classes < 2:
             raise InvalidParameter(f"classes={self.classes!r} must be at least 2")

@@ -12,11 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpverify.arrays import Floats
-from dpverify.errors import DPVerifyError, check_between, check_count
+from dpverify.errors import DPVerifyError, check_between, check_count, settle_fields
 from dpverify.theorems import Theorem
 from solvers.losses.base import UNIT
 from solvers.minimize.objective import Objective
-from solvers.plain_numbers import settle
 
 EXPONENTIAL_ACCURACY = "NumPy's exp is within 4 units in the last place"
 
@@ -43,7 +42,7 @@ class MinimumCertificate:
     solves: int = 1
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_between("distance", self.distance, 0.0, math.inf)
         check_count("solves", self.solves)
 

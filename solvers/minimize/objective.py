@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.arrays import Floats
-from dpverify.errors import InvalidParameter, check_positive
+from dpverify.errors import InvalidParameter, check_positive, settle_fields
 from solvers.losses.base import Loss
 from solvers.losses.softmax import Softmax
-from solvers.plain_numbers import settle
 
 PRODUCTS = 1 << 23  # products of features that are held at once
 _FEW = 8  # Hessians of many records that are cheaper one by one
@@ -28,7 +27,7 @@ class Objective:
     ridge: float
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_positive("ridge", self.ridge)
         if not self.loss.smooth:
             raise InvalidParameter(f"loss={self.loss.name!r} must be smooth for Newton's method")

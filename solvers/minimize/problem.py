@@ -15,7 +15,13 @@ from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats
 from dpverify.balls import float_above
-from dpverify.errors import InvalidParameter, NotSupported, check_member, check_positive
+from dpverify.errors import (
+    InvalidParameter,
+    NotSupported,
+    check_member,
+    check_positive,
+    settle_fields,
+)
 from solvers.bounds import Bounds, Data
 from solvers.domains import Domain, Simplex, WholeSpace
 from solvers.losses.base import Loss
@@ -29,7 +35,6 @@ from solvers.minimize.precise import LossTerm, PreciseSum, minimize_precisely, n
 from solvers.minimize.precise_corners import minimize_corners_precisely
 from solvers.minimize.proximal import minimize_on
 from solvers.minimize.regularizers import Regularizer
-from solvers.plain_numbers import settle
 from solvers.privacy.theorems import CONSTRAINED_MINIMUM, PERTURBED_MINIMUM
 
 Solver: TypeAlias = Literal["auto", "conic"]
@@ -86,7 +91,7 @@ class Problem:
     domain: Domain = field(default_factory=WholeSpace)
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         self.loss.check_bounds(self.bounds)
 
     @property

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.arrays import Floats
-from dpverify.errors import InvalidParameter, check_between, check_positive
-from solvers.plain_numbers import settle
+from dpverify.errors import InvalidParameter, check_between, check_positive, settle_fields
 
 
 class Regularizer:
@@ -60,7 +59,7 @@ class Ridge(Regularizer):
     strength: float
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_positive("strength", self.strength)
 
     @property
@@ -81,7 +80,7 @@ class Lasso(Regularizer):
     strength: float
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_positive("strength", self.strength)
 
     @property
@@ -103,7 +102,7 @@ class ElasticNet(Regularizer):
     lasso_strength: float
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_positive("ridge_strength", self.ridge_strength)
         check_between("lasso_strength", self.lasso_strength, 0.0, math.inf)
         if self.lasso_strength == math.inf:

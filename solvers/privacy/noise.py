@@ -19,16 +19,15 @@ import numpy as np
 from dpverify.accounting.calibration import calibrate
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
-from dpverify.errors import InvalidParameter, check_positive
+from dpverify.errors import Arithmetic, InvalidParameter, check_positive, settle_fields
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, ZeroConcentratedDP
 from dpverify.mechanisms import Gaussian, NormMechanism
-from dpverify.mechanisms.inputs import RANDOM_BITS, REAL_ARITHMETIC, Arithmetic
+from dpverify.mechanisms.inputs import RANDOM_BITS, REAL_ARITHMETIC
 from dpverify.mechanisms.sampling.grid import GridNoise
 from dpverify.mechanisms.sampling.inversion import nearest_steps
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL, HALF_NORMAL, Magnitude
 from dpverify.mechanisms.sampling.norm_noise import NormNoise, direction_law
 from dpverify.neighbors import Relation
-from solvers.plain_numbers import settle
 
 Budget: TypeAlias = PureDP | ApproxDP | ZeroConcentratedDP | GaussianDP
 Kind: TypeAlias = Literal["gaussian", "norm", "laplace"]
@@ -55,7 +54,7 @@ class StepNoise:
     arithmetic: Arithmetic = "grid"
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_positive("scale", self.scale)
         check_positive("sensitivity", self.sensitivity)
 

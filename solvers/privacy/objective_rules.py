@@ -13,7 +13,14 @@ from enum import Enum
 from scipy.optimize import brentq
 
 from dpverify.balls import ball, enclose
-from dpverify.errors import InvalidParameter, NotSupported, check_between, check_positive
+from dpverify.errors import (
+    InvalidParameter,
+    NotSupported,
+    check_between,
+    check_positive,
+    plain_arguments,
+    settle_fields,
+)
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from dpverify.theorems import Theorem
@@ -22,7 +29,6 @@ from solvers.domains import Domain, WholeSpace
 from solvers.losses.base import Loss
 from solvers.losses.logistic import Logistic
 from solvers.losses.softmax import Softmax
-from solvers.plain_numbers import plain_arguments, settle
 from solvers.privacy import theorems
 from solvers.privacy.objective_deltas import (
     LOGARITHM_ACCURACY,
@@ -79,7 +85,7 @@ class Setting:
     dimension: int | None = None  # boxes need it, to bound the slopes of the squared loss
 
     def __post_init__(self) -> None:
-        settle(self)
+        settle_fields(self)
         check_positive("ridge", self.ridge)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         self.loss.check_bounds(self.bounds)

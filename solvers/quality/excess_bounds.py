@@ -17,6 +17,7 @@ from dpverify.errors import (
     check_count,
     check_positive,
     check_real,
+    plain_arguments,
 )
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
@@ -25,7 +26,6 @@ from solvers.exponential.quantiles import ExponentialQuantile
 from solvers.gradient_descent import GradientDescent
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
-from solvers.plain_numbers import plain_arguments
 from solvers.privacy.theorems import MINIMIZER_SENSITIVITY, PERTURBED_MINIMUM
 
 

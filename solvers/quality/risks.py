@@ -18,6 +18,7 @@ from dpverify.errors import (
     check_count,
     check_nonempty,
     check_positive,
+    plain_arguments,
 )
 from dpverify.guarantees import ApproxDP, Bracket
 from solvers.bounds import Data
@@ -25,7 +26,6 @@ from solvers.descent import DescentSetting
 from solvers.domains import Ball, Box, Domain, Simplex, WholeSpace
 from solvers.gradient_descent import GradientDescent
 from solvers.losses import Loss
-from solvers.plain_numbers import plain_arguments
 from solvers.quality.excess_bounds import check_failure, descent_excess
 
 _CELLS = 1 << 21

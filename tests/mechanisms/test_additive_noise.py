@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 from scipy.stats import laplace, norm
 
+from dpverify.errors import Arithmetic
 from dpverify.guarantees import GaussianDP, PureDP
 from dpverify.mechanisms import Gaussian, Laplace
-from dpverify.mechanisms.inputs import Arithmetic
 from dpverify.mechanisms.sampling.grid import Grid, GridNoise
 from dpverify.neighbors import Relation
 

@@ -13,7 +13,6 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted(ROOT.glob("solvers/**/*.py"))
 ABOVE = ("auditing", "testing", "reporting", "cli")
 LAYERS = (
-    ("plain_numbers",),
     ("bounds", "domains"),
     ("losses",),
     ("registry", "privacy"),

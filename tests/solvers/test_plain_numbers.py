@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dpverify as dpv
+from dpverify.errors import plain_number
 from solvers import (
     Bounds,
     PrivateLinearRegression,
@@ -27,7 +28,6 @@ from solvers.losses import HuberHinge, Logistic, Quantile, Softmax, Squared
 from solvers.minimize.regularizers import ElasticNet, Lasso, Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
-from solvers.plain_numbers import plain
 from solvers.privacy.objective_rules import Setting as RuleSetting
 from solvers.quality import excess_bounds
 from solvers.sgd import FixedBatches, PoissonBatches, StochasticGradientDescent
@@ -128,7 +128,7 @@ def test_products_of_small_integers_do_not_wrap() -> None:
         "sharpness": np.float16(0.25),
         "records": np.int16(30_000),
     }
-    usual = {name: plain(value) for name, value in short.items()}
+    usual = {name: plain_number(value) for name, value in short.items()}
     assert defaults.output_ridge(PURE, ADD, **short) == defaults.output_ridge(PURE, ADD, **usual)
     bound, half = excess_bounds.perturbed_excess, np.float32(0.5)
     few: dict[str, Any] = {"noise_norm": small, "strength": half, "records": small}
@@ -167,9 +167,9 @@ def test_fits_do_not_ask_for_the_type(kind: Callable[[float], Any]) -> None:
 
 
 def test_what_is_no_number_stays_what_it_is() -> None:
-    assert plain("auto") == "auto"
-    assert plain(np.bool_(True)) is True  # noqa: FBT003
-    assert type(plain(np.longdouble(0.5))) is float
+    assert plain_number("auto") == "auto"
+    assert plain_number(np.bool_(True)) is True  # noqa: FBT003
+    assert type(plain_number(np.longdouble(0.5))) is float
     for wrong in (np.bool_(True), np.nan, np.complex64(1.0), "1"):  # noqa: FBT003
         with pytest.raises(dpv.InvalidParameter, match="strength"):
             Ridge(wrong)  # type: ignore[arg-type]

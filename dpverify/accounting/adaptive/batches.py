@@ -111,8 +111,7 @@ class Game:
 def _is_wide(question: Question, found: Bracket) -> bool:
     if not 0.0 < found.upper < math.inf or question.at in {0.0, 1.0, math.inf}:
         return False
-    asked = question.tolerance * (1.0 if question.unknown == "epsilon" else found.upper)
-    return found.width > max(asked, _WORTH_IT * found.upper)
+    return found.width > _WORTH_IT * found.upper and not question.is_met(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,11 @@ class Question:
             return worse(side.epsilon_bracket(self.at) for side in sides)
         return worse(side.delta_bracket(self.at) for side in sides)
 
+    def is_met(self, found: Bracket) -> bool:
+        """Whether a bracket is as narrow as was asked for; of δ, relative to it."""
+        share = 1.0 if self.unknown == "epsilon" else found.upper
+        return found.width <= self.tolerance * share
+
 
 class Rule(ABC):
     """A composition rule. To add one, write a subclass and hand an instance to `dpv.register`."""

@@ -8,12 +8,11 @@ from numpy.typing import ArrayLike
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import as_count, settle
+from dpverify.errors import as_count, check_draw, settle
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms.inputs import (
     RANDOM_BITS,
     as_noise_scale,
-    check_draw,
     outputs_of,
     per_draw,
     whole_array,

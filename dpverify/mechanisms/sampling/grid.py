@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
-from dpverify.errors import InvalidParameter, as_count, settle
-from dpverify.mechanisms.inputs import GREATEST_EXPONENT, LEAST_EXPONENT
+from dpverify.errors import GREATEST_EXPONENT, LEAST_EXPONENT, InvalidParameter, as_count, settle
 from dpverify.mechanisms.sampling.inversion import LARGEST_SCALE, nearest_steps
 from dpverify.mechanisms.sampling.magnitudes import Exponential, HalfNormal
 

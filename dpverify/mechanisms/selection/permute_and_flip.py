@@ -8,15 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
-from dpverify.errors import as_positive, settle
+from dpverify.errors import as_positive, check_draw, check_flag, settle
 from dpverify.guarantees import ApproxDP, PureDP
-from dpverify.mechanisms.inputs import (
-    RANDOM_BITS,
-    check_draw,
-    check_flag,
-    outputs_of,
-    real_vector,
-)
+from dpverify.mechanisms.inputs import RANDOM_BITS, outputs_of, real_vector
 from dpverify.mechanisms.sampling.grid import exact
 from dpverify.mechanisms.sampling.integers import exponential_coins
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL

@@ -5,9 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from dpverify.errors import InvalidParameter
+from dpverify.errors import Arithmetic, InvalidParameter
 from dpverify.mechanisms import Gaussian, Laplace
-from dpverify.mechanisms.inputs import Arithmetic
 from solvers.privacy.noise import Kind, StepNoise
 
 KINDS: list[Kind] = ["gaussian", "norm", "laplace"]
