@@ -1,7 +1,9 @@
 """Certificates: a proof that a user's own mechanism keeps its claim, or the counterexample.
 
-- `symbolic`: a mechanism runs on symbols for data and noise, path by path, which gives the tree of
-  its comparisons;
+- `symbolic`: symbols for data and noise, exact numbers, and a run on them, path by path;
+- `extracting`: the mechanism's own code called on symbols, which gives the tree of its comparisons;
+- `any_length`: loops over data of any length, as an automaton that takes one record a step;
+- `rehearsal`: the run on symbols against a plain one with the same draws;
 - `searching`: exact probabilities on all neighbors of a finite schema; translations of the noise
   that give each neighbor the same output; sums of noised answers; events that are too likely;
 - `checking`: what is found is a file that rational arithmetic alone verifies;

@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
+from dpverify.certifying.any_length.automaton import automaton
 from dpverify.certifying.certificate import (
     ASSUMES,
     INTERRUPTED,
@@ -17,6 +18,9 @@ from dpverify.certifying.certificate import (
     Disproof,
 )
 from dpverify.certifying.checking import Invalid, verify
+from dpverify.certifying.extracting.calling import check_callable
+from dpverify.certifying.extracting.extraction import Extraction
+from dpverify.certifying.rehearsal import rehearse, rehearse_steps
 from dpverify.certifying.releases import SumsAttempt
 from dpverify.certifying.searching.alignment import align
 from dpverify.certifying.searching.finite import as_one, distribution, excesses
@@ -24,18 +28,13 @@ from dpverify.certifying.searching.induction import induct
 from dpverify.certifying.searching.masses import Masses
 from dpverify.certifying.searching.recipes import probabilities
 from dpverify.certifying.searching.refuting import SLACK, Found, readable, search
-from dpverify.certifying.symbolic.automaton import automaton
-from dpverify.certifying.symbolic.calling import check_callable
 from dpverify.certifying.symbolic.exact import ZERO, EpsilonUnit, ExactNumber
-from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.plain import plain_claim, plain_laws, plain_schema, plain_tree
 from dpverify.certifying.symbolic.reading import unit_of
 from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
-from dpverify.certifying.symbolic.rehearsal import rehearse, rehearse_steps
 from dpverify.certifying.symbolic.running import Limits, line_of
 from dpverify.certifying.symbolic.schemas import (
     Rows,
-    Schema,
     concrete,
     endless,
     finite_datasets,
@@ -52,6 +51,7 @@ from dpverify.certifying.symbolic.watching import watched
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, NotSupported, check_positive
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP
+from dpverify.schema import Schema
 
 _MOST_DATASETS = 1024
 _MOST_PATTERNS = 60

@@ -20,17 +20,16 @@ from dpverify.certifying.certificate import (
 from dpverify.certifying.checking import Invalid, verify
 from dpverify.certifying.checking.forms import form
 from dpverify.certifying.checking.sums import deviation
+from dpverify.certifying.extracting.extraction import Extraction
+from dpverify.certifying.rehearsal import rehearse
 from dpverify.certifying.searching.sums import bound_releases
 from dpverify.certifying.symbolic.exact import ONE, EpsilonUnit
-from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.outputs import is_noisy_number
 from dpverify.certifying.symbolic.plain import plain_laws, plain_schema, plain_tree
 from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
-from dpverify.certifying.symbolic.rehearsal import rehearse
 from dpverify.certifying.symbolic.running import Leaf, Limits
 from dpverify.certifying.symbolic.schemas import (
     Rows,
-    Schema,
     concrete,
     grid_rows,
     lengths,
@@ -48,6 +47,7 @@ from dpverify.guarantees import (
     RenyiDP,
     ZeroConcentratedDP,
 )
+from dpverify.schema import Schema
 
 _FINE = 10**12
 _MARGIN = Fraction(1, 10**9)

@@ -25,9 +25,9 @@ from dpverify.arrays import Floats
 from dpverify.balls import ball, float_above
 from dpverify.guarantees import Bracket, End
 from dpverify.pairs.bounds.between import BetweenPair
+from dpverify.pairs.bounds.bounded import RatioPair
+from dpverify.pairs.bounds.ratios import envelope, mirrored
 from dpverify.pairs.gaussian import GaussianPair
-from dpverify.pairs.subsampling.bounded import RatioPair
-from dpverify.pairs.subsampling.ratios import envelope, mirrored
 from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 from dpverify.theorems import ADAPTIVE_BATCHES
 

@@ -24,7 +24,7 @@ from dpverify.accounting.adaptive.lattice import Lattice, LatticePair, from_prof
 from dpverify.accounting.adaptive.triangles import Triangle
 from dpverify.arrays import Floats, Ints
 from dpverify.guarantees import End
-from dpverify.pairs.subsampling.ratios import envelope
+from dpverify.pairs.bounds.ratios import envelope
 
 EDGE = (0.0, 0.05, 0.14, 0.28, 0.48, 0.72)
 """Where the choices lie on the edge A = Δ²: B in units of Δ². The equilateral one is at 1."""

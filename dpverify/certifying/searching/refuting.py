@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import chain, islice, pairwise, product
 from typing import Any
 
+from dpverify.certifying.extracting.extraction import Extraction
 from dpverify.certifying.searching.finite import (
     Distribution,
     as_one,
@@ -17,7 +18,6 @@ from dpverify.certifying.searching.finite import (
 )
 from dpverify.certifying.searching.masses import Masses
 from dpverify.certifying.symbolic.exact import ZERO, ExactNumber
-from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.outputs import (
     is_noisy_number,
     is_number,

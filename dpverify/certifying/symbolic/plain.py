@@ -16,7 +16,6 @@ from dpverify.certifying.symbolic.running import (
     Tree,
 )
 from dpverify.certifying.symbolic.schemas import (
-    Schema,
     listed_records,
     plain_rows,
     rational,
@@ -25,7 +24,7 @@ from dpverify.certifying.symbolic.schemas import (
 )
 from dpverify.certifying.symbolic.symbols import Symbolic
 from dpverify.neighbors import Relation
-from dpverify.schema import Answers, Category, Labeled, Records, Table, Vector
+from dpverify.schema import Answers, Category, Labeled, Records, Schema, Table, Vector
 
 
 def plain_tree(tree: Tree) -> Any:  # noqa: ANN401

@@ -34,23 +34,6 @@ from dpverify.schema import (
 
 Rows: TypeAlias = tuple[Any, ...]
 
-__all__ = [
-    "Schema",
-    "Slot",
-    "concrete",
-    "finite_datasets",
-    "flattened",
-    "grid_rows",
-    "lengths",
-    "listed_records",
-    "neighboring",
-    "pattern_rows",
-    "plain_rows",
-    "rational",
-    "slots",
-    "symbolic",
-]
-
 
 def is_endless(schema: Schema) -> bool:
     """Whether data may be of any length."""

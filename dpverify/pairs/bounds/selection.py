@@ -29,10 +29,10 @@ from dpverify.arrays import Floats
 from dpverify.balls import ball
 from dpverify.pairs.base import Pair
 from dpverify.pairs.bounds.between import BetweenPair
+from dpverify.pairs.bounds.bounded import RatioPair
 from dpverify.pairs.bounds.points import PointsPair
+from dpverify.pairs.bounds.ratios import Ratios
 from dpverify.pairs.bounds.runs import NumberOfRuns
-from dpverify.pairs.subsampling.bounded import RatioPair
-from dpverify.pairs.subsampling.ratios import Ratios
 from dpverify.theorems import PRIVATE_SELECTION
 
 _CELLS = 512

@@ -18,10 +18,10 @@ import numpy as np
 from dpverify.arrays import Floats
 from dpverify.pairs.base import Pair
 from dpverify.pairs.bounds.between import BetweenPair
+from dpverify.pairs.bounds.bounded import RatioPair
 from dpverify.pairs.bounds.points import PointsPair
+from dpverify.pairs.bounds.ratios import Ratios
 from dpverify.pairs.loss import log_binomial
-from dpverify.pairs.subsampling.bounded import RatioPair
-from dpverify.pairs.subsampling.ratios import Ratios
 from dpverify.theorems import SHUFFLED_REPORTS
 
 _NODES = 256

@@ -8,14 +8,14 @@ from flint import arb, ctx
 from dpverify.errors import as_count, settle
 from dpverify.guarantees import End
 from dpverify.pairs.base import Pair
+from dpverify.pairs.bounds.bounded import BoundedPair
+from dpverify.pairs.bounds.ratios import Ratios, from_cells
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.ramps import UNIT
 from dpverify.pairs.subsampling.antitone import antitone
-from dpverify.pairs.subsampling.bounded import BoundedPair
 from dpverify.pairs.subsampling.copies import shifted_cells
 from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair, check_base
-from dpverify.pairs.subsampling.ratios import Ratios, from_cells
 from dpverify.pairs.subsampling.sums import sum_ratio
 
 _BITS = 160

@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from dpverify.pairs.bounds.ratios import Ratios
 from dpverify.pairs.ramps import UNIT
-from dpverify.pairs.subsampling.ratios import Ratios
 
 _GRAIN = 1074  # every float is a whole multiple of 2^-1074
 

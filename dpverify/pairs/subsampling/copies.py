@@ -31,12 +31,12 @@ from dpverify.balls import ball, float_above
 from dpverify.errors import NotSupported, as_between, as_count, settle
 from dpverify.guarantees import End
 from dpverify.pairs.base import Pair
+from dpverify.pairs.bounds.bounded import BoundedPair
+from dpverify.pairs.bounds.ratios import Ratios, from_cells
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.ramps import UNIT
-from dpverify.pairs.subsampling.bounded import BoundedPair
 from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair, check_base
-from dpverify.pairs.subsampling.ratios import Ratios, from_cells
 from dpverify.pairs.subsampling.shifts import Shift, shift_of
 
 _BITS = 160

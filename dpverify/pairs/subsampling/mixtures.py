@@ -20,12 +20,12 @@ from dpverify.balls import ball
 from dpverify.errors import InvalidParameter, as_between, settle
 from dpverify.guarantees import End
 from dpverify.pairs.base import Pair
+from dpverify.pairs.bounds.bounded import RatioPair
+from dpverify.pairs.bounds.ratios import from_cells
 from dpverify.pairs.gaussian import GaussianPair, upper_tail
 from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.ramps import UNIT
-from dpverify.pairs.subsampling.bounded import RatioPair
 from dpverify.pairs.subsampling.poisson import falling_root
-from dpverify.pairs.subsampling.ratios import from_cells
 
 _CELLS = 4096
 _REACH = 14.0  # standard deviations that are divided into cells

@@ -14,11 +14,11 @@ import numpy as np
 from flint import arb, ctx
 
 from dpverify.arrays import Floats, Ints
+from dpverify.pairs.bounds.ratios import Ratios
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.ramps import UNIT
 from dpverify.pairs.subsampling.copies import cell_masses, even_outcomes
-from dpverify.pairs.subsampling.ratios import Ratios
 from dpverify.pairs.subsampling.shifts import shift_of
 
 _BITS = 160

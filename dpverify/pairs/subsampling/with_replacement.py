@@ -25,10 +25,11 @@ from dpverify.balls import ball, float_above
 from dpverify.errors import as_count, settle
 from dpverify.guarantees import End
 from dpverify.pairs.base import Pair
+from dpverify.pairs.bounds.bounded import BoundedPair
+from dpverify.pairs.bounds.ratios import Ratios, from_cells, mirrored
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.laplace import LaplacePair
 from dpverify.pairs.ramps import UNIT
-from dpverify.pairs.subsampling.bounded import BoundedPair
 from dpverify.pairs.subsampling.copies import (
     CopiesPair,
     binomial,
@@ -36,7 +37,6 @@ from dpverify.pairs.subsampling.copies import (
     shifted_cells,
 )
 from dpverify.pairs.subsampling.poisson import check_base
-from dpverify.pairs.subsampling.ratios import Ratios, from_cells, mirrored
 
 _BITS = 160
 _RAISED = 1.0 + 1e-9  # covers the rounding of profiles that are sums of positive terms

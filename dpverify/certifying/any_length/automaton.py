@@ -13,17 +13,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from dpverify.certifying.symbolic.calling import no_other_randomness
-from dpverify.certifying.symbolic.extraction import Extraction
+from dpverify.certifying.any_length.loops import LENGTH, Arrived, Pieces, cut
+from dpverify.certifying.any_length.states import Form, Variables, output_of, restored
+from dpverify.certifying.extracting.calling import no_other_randomness
+from dpverify.certifying.extracting.extraction import Extraction
+from dpverify.certifying.extracting.memory import remembered
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
-from dpverify.certifying.symbolic.loops import LENGTH, Arrived, Pieces, cut
-from dpverify.certifying.symbolic.memory import remembered
 from dpverify.certifying.symbolic.outputs import values as values_in
 from dpverify.certifying.symbolic.plain import plain_tree
 from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
 from dpverify.certifying.symbolic.running import current, explore
 from dpverify.certifying.symbolic.schemas import item_values, record_slots, same_length
-from dpverify.certifying.symbolic.states import Form, Variables, output_of, restored
 from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic, refuse
 from dpverify.schema import Answers, Number
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dpverify.certifying.symbolic.calling import is_number_type, is_stand
+from dpverify.certifying.extracting.calling import is_number_type, is_stand
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 _CALLS = {"len", "range", "enumerate", "sum", "abs", "min", "max", "float"}

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.symbolic.automaton import Automaton
+from dpverify.certifying.any_length.automaton import Automaton
+from dpverify.certifying.extracting.extraction import Extraction
 from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
-from dpverify.certifying.symbolic.extraction import Extraction
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.outputs import filled, is_number, merged
 from dpverify.certifying.symbolic.outputs import values as values_of

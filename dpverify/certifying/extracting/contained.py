@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.symbolic.calling import is_number_type, is_stand
+from dpverify.certifying.extracting.calling import is_number_type, is_stand
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 _MOST = 1000  # numbers in a constant

@@ -6,17 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dpverify.certifying.symbolic.calling import no_other_randomness, prepared, takes_epsilon
-from dpverify.certifying.symbolic.contained import check_identity
+from dpverify.certifying.extracting.calling import no_other_randomness, prepared, takes_epsilon
+from dpverify.certifying.extracting.contained import check_identity
+from dpverify.certifying.extracting.memory import remembered
 from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
-from dpverify.certifying.symbolic.memory import remembered
 from dpverify.certifying.symbolic.outputs import plain_output, values
 from dpverify.certifying.symbolic.plain import plain_tree
 from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
 from dpverify.certifying.symbolic.running import Limits, Shared, Tree, current, explore
-from dpverify.certifying.symbolic.schemas import Rows, Schema, concrete, flattened, slots, symbolic
+from dpverify.certifying.symbolic.schemas import Rows, concrete, flattened, slots, symbolic
 from dpverify.certifying.symbolic.symbols import Symbolic
+from dpverify.schema import Schema
 
 
 @dataclass

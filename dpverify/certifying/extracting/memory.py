@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.symbolic.calling import is_number_type, is_of_library, is_stand
+from dpverify.certifying.extracting.calling import is_number_type, is_of_library, is_stand
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.symbols import Symbolic
 

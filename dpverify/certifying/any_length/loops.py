@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dpverify.certifying.symbolic.allowed import check_allowed
-from dpverify.certifying.symbolic.calling import is_stand
-from dpverify.certifying.symbolic.contained import check_contained
+from dpverify.certifying.any_length.allowed import check_allowed
+from dpverify.certifying.any_length.states import joined
+from dpverify.certifying.extracting.calling import is_stand
+from dpverify.certifying.extracting.contained import check_contained
 from dpverify.certifying.symbolic.reasons import NotUnderstood
-from dpverify.certifying.symbolic.states import joined
 
 ITEM, LENGTH = "·item", "·length"  # no names that an author can write
 _ARRIVED, _LOCALS, _JOINED = "·arrived", "·locals", "·joined"

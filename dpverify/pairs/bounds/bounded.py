@@ -11,9 +11,9 @@ from dpverify.balls import ball, float_above, float_below
 from dpverify.guarantees import End
 from dpverify.pairs.base import Pair
 from dpverify.pairs.bounds.between import BetweenPair
+from dpverify.pairs.bounds.ratios import Ratios
 from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.ramps import UNIT
-from dpverify.pairs.subsampling.ratios import Ratios
 
 
 @dataclass(frozen=True, slots=True)

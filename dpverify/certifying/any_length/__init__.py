@@ -1,0 +1,1 @@
+"""Loops over data of any length: a mechanism as an automaton that takes one record a step."""
