@@ -14,7 +14,7 @@ import sympy as sp
 from flint import ctx
 
 from dpverify.balls import ball
-from dpverify.mechanisms.subsampled import replaced_pair
+from dpverify.mechanisms.amplification.subsampled import replaced_pair
 from dpverify.pairs import Dominates, FinitePair, GaussianPair, LaplacePair, dominates
 from dpverify.pairs.subsampling.allocation import AllocationPair
 from dpverify.theorems import BLACKWELL, EXACT_PROFILE, Evidence, Step, Theorem

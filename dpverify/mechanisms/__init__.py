@@ -15,24 +15,28 @@ should not be timed by an adversary. `arithmetic="real"` draws plain floats, for
 its claim says so.
 """
 
-from dpverify.mechanisms.allocation import RandomAllocation, Shuffled
-from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
-from dpverify.mechanisms.exponential import ExponentialMechanism
-from dpverify.mechanisms.gaussian import Gaussian
-from dpverify.mechanisms.laplace import Laplace
-from dpverify.mechanisms.last_iterate import LastIterate
-from dpverify.mechanisms.matrix import MatrixMechanism
-from dpverify.mechanisms.mixture import GaussianMixture
-from dpverify.mechanisms.noisy_max import NoisyMax
-from dpverify.mechanisms.norm import NormMechanism
-from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
-from dpverify.mechanisms.selection import BestOf, PermuteAndFlip
-from dpverify.mechanisms.shuffled_reports import ShuffledReports
-from dpverify.mechanisms.sparse_vector import SparseVector
-from dpverify.mechanisms.subsampled import (
+from dpverify.mechanisms.amplification import (
+    LastIterate,
+    RandomAllocation,
+    Shuffled,
+    ShuffledReports,
     Subsampled,
     SubsampledWithoutReplacement,
     SubsampledWithReplacement,
+)
+from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
+from dpverify.mechanisms.gaussian import Gaussian
+from dpverify.mechanisms.laplace import Laplace
+from dpverify.mechanisms.matrix import MatrixMechanism
+from dpverify.mechanisms.mixture import GaussianMixture
+from dpverify.mechanisms.norm import NormMechanism
+from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
+from dpverify.mechanisms.selection import (
+    BestOf,
+    ExponentialMechanism,
+    NoisyMax,
+    PermuteAndFlip,
+    SparseVector,
 )
 
 __all__ = [

@@ -4,23 +4,23 @@ from collections.abc import Callable
 from typing import Any
 
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
-from dpverify.mechanisms.allocation import RandomAllocation, Shuffled
-from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
-from dpverify.mechanisms.exponential import ExponentialMechanism
-from dpverify.mechanisms.gaussian import Gaussian
-from dpverify.mechanisms.laplace import Laplace
-from dpverify.mechanisms.last_iterate import LastIterate
-from dpverify.mechanisms.matrix import MatrixMechanism
-from dpverify.mechanisms.mixture import GaussianMixture
-from dpverify.mechanisms.norm import NormMechanism
-from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
-from dpverify.mechanisms.selection import BestOf, PermuteAndFlip
-from dpverify.mechanisms.shuffled_reports import ShuffledReports
-from dpverify.mechanisms.subsampled import (
+from dpverify.mechanisms.amplification import (
+    LastIterate,
+    RandomAllocation,
+    Shuffled,
+    ShuffledReports,
     Subsampled,
     SubsampledWithoutReplacement,
     SubsampledWithReplacement,
 )
+from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
+from dpverify.mechanisms.gaussian import Gaussian
+from dpverify.mechanisms.laplace import Laplace
+from dpverify.mechanisms.matrix import MatrixMechanism
+from dpverify.mechanisms.mixture import GaussianMixture
+from dpverify.mechanisms.norm import NormMechanism
+from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
+from dpverify.mechanisms.selection import BestOf, ExponentialMechanism, PermuteAndFlip
 from dpverify.registry import Registry
 
 MECHANISMS: Registry[Callable[..., Any]] = Registry(

@@ -17,10 +17,10 @@ from dpverify.errors import (
     shown,
 )
 from dpverify.guarantees import Bracket
+from dpverify.mechanisms.amplification.subsampled import Subsampled
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.matrix import sensitivity
 from dpverify.mechanisms.matrix.strategies import bandwidth, strategy_of
-from dpverify.mechanisms.subsampled import Subsampled
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, Pair
 from dpverify.pairs.bounds.between import BetweenPair

@@ -16,7 +16,7 @@ from dpverify.errors import (
     settle,
     shown,
 )
-from dpverify.mechanisms.subsampled import Samplable, sampled_pair
+from dpverify.mechanisms.amplification.subsampled import Samplable, sampled_pair
 from dpverify.neighbors import Relation
 from dpverify.pairs import Pair
 from dpverify.pairs.bounds.runs import NegativeBinomial, Poisson

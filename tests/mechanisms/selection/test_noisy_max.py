@@ -151,5 +151,5 @@ def test_draws_are_reproducible_indices(monkeypatch: pytest.MonkeyPatch) -> None
     assert (first == mechanism.sample([1.0, 2.0, 3.0], 100, rng=np.random.default_rng(4))).all()
     assert (mechanism.sample([5.0], 10, rng=np.random.default_rng(4)) == 0).all()
     assert (mechanism.sample([0.0, 1e300], 10, rng=np.random.default_rng(4)) == 1).all()
-    monkeypatch.setattr("dpverify.mechanisms.noisy_max._BLOCK", 7)  # two rows at a time
+    monkeypatch.setattr("dpverify.mechanisms.selection.noisy_max._BLOCK", 7)  # two rows at a time
     assert mechanism.sample([1.0, 2.0, 3.0], 100, rng=np.random.default_rng(4)).shape == (100,)

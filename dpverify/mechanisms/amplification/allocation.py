@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dpverify.errors import InvalidParameter, NotSupported, as_count, settle
-from dpverify.mechanisms.subsampled import (
+from dpverify.mechanisms.amplification.subsampled import (
     Samplable,
     check_replaced,
     check_within_reach,

@@ -202,5 +202,7 @@ def test_rows_stop_after_the_last_answer(monkeypatch: pytest.MonkeyPatch) -> Non
         tuple(row) for row in mechanism.sample(data[:6], 300, rng=np.random.default_rng(6))
     } <= (allowed)
     assert (draws == mechanism.sample(data, 300, rng=np.random.default_rng(6))).all()
-    monkeypatch.setattr("dpverify.mechanisms.sparse_vector._BLOCK", 50)  # two rows at a time
+    monkeypatch.setattr(
+        "dpverify.mechanisms.selection.sparse_vector._BLOCK", 50
+    )  # two rows at a time
     assert mechanism.sample(data, 7, rng=np.random.default_rng(6)).shape == (7, 20)
