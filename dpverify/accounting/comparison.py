@@ -1,12 +1,12 @@
 """Rules side by side: what each says of the same composition, and which is tightest."""
 
-import math
 from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
 
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Bracket
+from dpverify.plain import plain
 from dpverify.theorems import Theorem
 
 
@@ -92,8 +92,3 @@ class Comparison:
                 for row in self.rows
             ],
         }
-
-
-def plain(value: float) -> float | str:
-    """A float as JSON can hold it."""
-    return value if math.isfinite(value) else str(value)

@@ -8,11 +8,11 @@ from rich.console import Console
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.calibration import calibration, largest
-from dpverify.accounting.comparison import plain
 from dpverify.errors import InvalidParameter, as_count, as_positive, settle
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.mechanisms import Gaussian, Subsampled
 from dpverify.neighbors import Relation
+from dpverify.plain import plain
 
 _MOST_STEPS = 10**9
 

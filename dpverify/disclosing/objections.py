@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from dpverify.errors import settle
+from dpverify.plain import plain
 
 _LONGEST = 600  # characters of one sentence
 Weight: TypeAlias = Literal["wrong", "incomplete", "note"]
@@ -65,10 +66,7 @@ class Review:
             "name": self.name,
             "verdict": self.verdict,
             "numbers": self.numbers,
-            "objections": [
-                {"weight": each.weight, "path": each.path, "text": each.text}
-                for each in self.objections
-            ],
+            "objections": plain(self.objections),
         }
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ from dpverify.guarantees import Guarantee, to_dict
 from dpverify.ledger.amounts import Amounts, written
 from dpverify.ledger.store import StoredEntry
 from dpverify.neighbors import Relation
+from dpverify.plain import plain
 from dpverify.theorems import Theorem
 
 
@@ -67,17 +68,16 @@ class Status:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON can hold them."""
-        least = self.least_sigma
         return {
             "dataset": self.dataset,
             "budget": to_dict(self.budget),
-            "relation": self.relation.value,
+            "relation": plain(self.relation),
             "theorem": None if self.theorem is None else self.theorem.name,
             "requests": self.requests,
             "spent": written(self.spent),
             "share": self.share,
             "needed": None if self.needed is None else to_dict(self.needed),
-            "least_sigma": str(least) if least == float("inf") else least,
+            "least_sigma": plain(self.least_sigma),
             "opened": self.opened,
             "changed": self.changed,
         }

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from dpverify.auditing.verdict import Verdict
 from dpverify.claims import AuditClaim
 from dpverify.guarantees import Bracket
-from dpverify.plain import tagged
+from dpverify.plain import plain, tagged
 from dpverify.theorems import DETERMINED_OUTPUT, FROZEN_REPLAY, TRANSCRIPT_LOSS, Theorem
 from dpverify.tracing.evidence.determination import TRIED
 from dpverify.tracing.evidence.releases import Release
@@ -159,17 +159,17 @@ class Traced:
             "refuted": self.refuted,
             "meaning": self.meaning,
             "claim": tagged(self.claim),
-            "epsilon": [_plain(pure.lower), _plain(pure.upper)],
+            "epsilon": [plain(pure.lower), plain(pure.upper)],
             "releases": [
                 {
                     "where": r.where,
                     "source": r.source,
                     "distribution": r.distribution,
-                    "scale": _plain(r.scale),
-                    "shift": _plain(r.shift),
+                    "scale": plain(r.scale),
+                    "shift": plain(r.shift),
                     "norm": r.norm,
-                    "loss": _plain(r.loss),
-                    "realized": _plain(r.realized),
+                    "loss": plain(r.loss),
+                    "realized": plain(r.realized),
                 }
                 for r in self.releases
             ],
@@ -197,7 +197,3 @@ class Traced:
 
 def _size(loss: float) -> float:
     return -1.0 if math.isnan(loss) else loss
-
-
-def _plain(value: float) -> float | str:
-    return value if math.isfinite(value) else str(value)

@@ -15,7 +15,7 @@ from dpverify.balls import float_above, float_below
 from dpverify.claims import AuditClaim, claim_from_dict
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, Bracket, PureDP
-from dpverify.plain import decoded, encoded, tagged
+from dpverify.plain import decoded, encoded, plain, tagged
 from dpverify.tracing.evidence.determination import determination
 from dpverify.tracing.evidence.judging import is_broken, most
 from dpverify.tracing.evidence.spending import spending
@@ -146,7 +146,6 @@ class TraceWitness:
         return "\n".join([head, *rows, *more])
 
     def to_dict(self) -> dict[str, Any]:
-        rows = [{n: getattr(line, n) for n in line.__dataclass_fields__} for line in self.lines]
         return {
             "version": _FORMAT,
             "kind": "trace witness",
@@ -154,16 +153,16 @@ class TraceWitness:
             "left": encoded(self.left),
             "right": encoded(self.right),
             "seed": self.seed,
-            "noise": list(self.noise),
-            "lines": rows,
-            "loss": [self.loss.lower, self.loss.upper],
+            "noise": plain(self.noise),
+            "lines": plain(self.lines),
+            "loss": plain((self.loss.lower, self.loss.upper)),
             "determined": self.determined,
             "output": self.output,
         }
 
     def save(self, path: str | Path) -> None:
         """Write the witness as JSON."""
-        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         Path(path).write_text(text, encoding="utf-8")
 
     @classmethod

@@ -17,7 +17,7 @@ from dpverify.certifying.checking.forms import Fact, Form, Invalid, form, negate
 from dpverify.certifying.checking.masses import lowest
 from dpverify.certifying.checking.numbers import ClaimUnit
 from dpverify.certifying.checking.trees import NeighborCase, branches, goals, leaves, told
-from dpverify.certifying.searching.farkas import Contradictions, fraction, number
+from dpverify.certifying.searching.farkas import Contradictions, form_as_texts, fraction, number
 from dpverify.certifying.symbolic.reasons import NotUnderstood, OverTime
 
 Shift: TypeAlias = dict[str, Form]
@@ -127,7 +127,7 @@ class _Search:
                 raise
         yes = self.case([*facts, (split, False)], goal, [*done, split])
         no = self.case([*facts, negated(split, goal.whole)], goal, [*done, split])
-        return {"split": _plain(split), "yes": yes, "no": no}
+        return {"split": form_as_texts(split), "yes": yes, "no": no}
 
     def _split(self, facts: list[Fact], goal: PricedCase, done: list[Form]) -> Form | None:
         """A comparison of data alone that is still open, or else the sign of a move."""
@@ -174,12 +174,12 @@ class _Search:
 
     def _implied(self, ways: list[Way], facts: list[Fact]) -> list[tuple[Form, Form]]:
         """Comparisons that hold on all of these paths, on the left and on the right."""
-        candidates = {json.dumps(_plain(p[0])): p for way in ways for p in way.pairs}
+        candidates = {json.dumps(form_as_texts(p[0])): p for way in ways for p in way.pairs}
         kept = []
         for key, (mine, other) in candidates.items():
             down = (plus({}, mine, -_ONE), True)
             if all(
-                any(json.dumps(_plain(p[0])) == key for p in way.pairs)
+                any(json.dumps(form_as_texts(p[0])) == key for p in way.pairs)
                 or self.contradictions.multipliers([*facts, *way.tests, down]) is not None
                 for way in ways
             ):
@@ -220,13 +220,13 @@ class _Search:
             down = plus({}, s, -_ONE)
             one_sided = goal.laws[name]["kind"] in LOWEST
             shown[name] = {
-                "bound": _plain(bounds[name]),
+                "bound": form_as_texts(bounds[name]),
                 "above": self._never(facts, plus(s, bounds[name], -_ONE)),
                 "below": self._never(facts, down if one_sided else plus(down, bounds[name], -_ONE)),
             }
             left = plus(left, bounds[name], -goal.rates[name])
         return {
-            "shift": {name: _plain(s) for name, s in shift.items()},
+            "shift": {name: form_as_texts(s) for name, s in shift.items()},
             "bounds": shown,
             "cost": self._never(facts, plus({}, left, -_ONE)),
         }
@@ -469,10 +469,6 @@ def _blank(output: Any) -> Any:  # noqa: ANN401
     if isinstance(output, list) and output[:1] == ["value"]:
         return ["value"]
     return [_blank(part) for part in output] if isinstance(output, list) else output
-
-
-def _plain(value: Form) -> dict[str, str]:
-    return {n: str(value[n]) for n in sorted(value)}
 
 
 def _missing(way: Way, goal: PricedCase) -> str:

@@ -90,6 +90,11 @@ def fraction(value: Any) -> Fraction:  # noqa: ANN401
     return Fraction(value.as_long())
 
 
+def form_as_texts(value: Form) -> dict[str, str]:
+    """A form as a certificate holds it, its names in order."""
+    return {name: str(value[name]) for name in sorted(value)}
+
+
 def _quick(facts: list[Fact]) -> dict[str, str] | None:
     """One fact, or two opposite ones, that contradict each other by themselves."""
     seen: dict[Any, tuple[int, Fraction, bool]] = {}

@@ -18,7 +18,7 @@ from dpverify.certifying.checking.induction import (
     doubled,
     situations,
 )
-from dpverify.certifying.searching.farkas import Contradictions, fraction, number
+from dpverify.certifying.searching.farkas import Contradictions, form_as_texts, fraction, number
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 _ONE = Fraction(1)
@@ -75,8 +75,8 @@ class _Search:
                 made.append(self._told(step, gaps[i], budgets[i], after, shifts[i, j]))
             told.append(
                 {
-                    "gaps": [_plain(g) for g in gaps[i]],
-                    "budget": _plain(budgets[i]),
+                    "gaps": [form_as_texts(g) for g in gaps[i]],
+                    "budget": form_as_texts(budgets[i]),
                     "steps": made,
                 }
             )
@@ -98,7 +98,7 @@ class _Search:
             for _, (f, strict) in step.pairs
         ]
         return {
-            "shift": {n: _plain(s) for n, s in shift.items()},
+            "shift": {n: form_as_texts(s) for n, s in shift.items()},
             "tests": tests,
             "stay": {
                 n: self._shown([*step.facts, negated(s, set())])
@@ -300,7 +300,3 @@ class _Program:
 def _bare(name: str) -> str:
     """The symbol itself, of one that is taken per record."""
     return name.removeprefix("w")
-
-
-def _plain(value: Form) -> dict[str, str]:
-    return {n: str(value[n]) for n in sorted(value)}

@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from dpverify.accounting.accountant import Accountant
-from dpverify.accounting.comparison import Comparison, plain
+from dpverify.accounting.comparison import Comparison
 from dpverify.accounting.deadline import time_limit
 from dpverify.cli.expression import parse
 from dpverify.cli.output import (
@@ -22,6 +22,7 @@ from dpverify.cli.output import (
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
+from dpverify.plain import plain
 from dpverify.reporting.words import guess
 
 if TYPE_CHECKING:

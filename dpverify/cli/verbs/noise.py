@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.accounting.calibration import Calibration, Factory, calibration
-from dpverify.accounting.comparison import plain
 from dpverify.accounting.parts import Composable
 from dpverify.cli.dp_sgd import TrainingPlan
 from dpverify.cli.output import Json, console, count_option, number_option, print_json, progress
@@ -16,6 +15,7 @@ from dpverify.errors import InvalidParameter, check_between
 from dpverify.guarantees import ApproxDP
 from dpverify.mechanisms import Gaussian, Laplace, NormMechanism, RandomizedResponse, Subsampled
 from dpverify.neighbors import Relation
+from dpverify.plain import plain
 
 EXAMPLE = "Example: dpverify noise gaussian --epsilon 1 --delta 1e-6 --l2-sensitivity 1 --times 100"
 
