@@ -1,17 +1,27 @@
 """The same examples on every machine, every time; fresh ones on demand.
 
-`steady`, the default, derives hypothesis' examples from each test's own code. `fresh` draws them
+`steady`, the default, derives hypothesis' examples from each test's own code, and from nothing
+else: by itself hypothesis also tries the constants of all modules that happen to be loaded, which
+depends on what the process ran before. `fresh` draws them
 anew: `make test-all` loads it with a seed that it prints, and `make test-all SEED=…` repeats a
 run. `thorough` is fresh and looks ten times as hard.
 """
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=25)
 settings.register_profile("fresh", deadline=None)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("steady")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep constants of loaded modules out of examples that are to be the same every time."""
+    if config.getoption("--hypothesis-profile") in {None, "steady"}:
+        providers._get_local_constants = Constants
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -188,7 +188,8 @@ def _z(tail: Floats, rest: Floats, hits: int, trials: int, p: Floats) -> Floats:
         tiny = tail < 1e-290
         if tiny.any():
             rate, far = hits / trials, p[tiny]
-            divergence = xlogy(rate, rate / far) + xlogy(1.0 - rate, (1.0 - rate) / (1.0 - far))
+            divergence = xlogy(rate, rate) - xlogy(rate, far)  # rate / far may overflow
+            divergence += xlogy(1.0 - rate, (1.0 - rate) / (1.0 - far))
             bound = -ndtri_exp(np.minimum(-trials * divergence, 0.0))
             scores[tiny] = np.where(far > 0.0, bound, _LARGEST_Z)
     return np.minimum(scores, _LARGEST_Z)

@@ -60,10 +60,19 @@ def test_a_box_is_below_all_its_points(
     box = joint.least(
         (np.array([low]), np.array([high])), (np.array([epsilon]), np.array([epsilon + width]))
     )
-    if q in (0.0, 1.0) or q > float(joint.edge(np.array([inside]))[0]):
+    if q < 1e-300 or q == 1.0 or q > float(joint.edge(np.array([inside]))[0]):
         return
     point = statistic(joint, q, inside)
     assert box[0] <= point + 1e-6 or (box[0] < 0.0 and point < 0.0)
+
+
+@pytest.mark.parametrize("q", [5e-324, 1e-310, 1e-300, 1e-200])
+def test_a_box_next_to_zero_is_below_its_points(q: float) -> None:
+    """One hit of one at p = q, and no other hit: Φ⁻¹(1 − q) and Φ⁻¹(q), half a right angle."""
+    joint = Joint(hits=1, trials=1, other_hits=0, other_trials=1, delta=0.0, floor=-4.0)
+    none = np.array([0.0])
+    box = joint.least((none, np.array([q])), (none, none))
+    assert box[0] <= (-ndtri(q) - 4.0) / math.sqrt(2.0) + 1e-6
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,43 @@
+"""The examples of a test do not depend on what else was loaded."""
+
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+
+@pytest.fixture
+def module_with_constants(tmp_path: Path) -> str:
+    path = tmp_path / "full_of_numbers.py"
+    path.write_text("\n".join(f"X{i} = {i}.015625" for i in range(1000, 1500)), encoding="utf-8")
+    return str(path)
+
+
+def drawn() -> list[float]:
+    found = []
+
+    @settings(database=None, max_examples=200, derandomize=True)
+    @given(st.floats(0, 1e4))
+    def look(value: float) -> None:
+        found.append(value)
+
+    look()
+    return found
+
+
+def test_examples_do_not_depend_on_loaded_modules(
+    module_with_constants: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if request.config.getoption("--hypothesis-profile") not in {None, "steady"}:
+        pytest.skip("fresh examples are not the same every time")
+    before = drawn()
+    spec = spec_from_file_location("full_of_numbers", module_with_constants)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setitem(sys.modules, "full_of_numbers", module)
+    assert drawn() == before
