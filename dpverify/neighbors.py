@@ -27,3 +27,8 @@ class Relation(Enum):
         except ValueError:
             names = ", ".join(relation.value for relation in cls)
             raise InvalidParameter(f"relation={value!r} must be one of: {names}") from None
+
+    def check(self, asked: "Relation | str") -> None:
+        """Raise unless the relation that is asked for is this one."""
+        if Relation.parse(asked) is not self:
+            raise InvalidParameter(f"relation={asked!r} must be {self.value!r}")

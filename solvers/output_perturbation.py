@@ -90,8 +90,7 @@ class OutputPerturbation:
 
     def pair(self, relation: Relation) -> Pair:
         """The dominating pair of the noise, for the relation that was declared."""
-        if Relation.parse(relation) is not self.relation:
-            raise NotSupported(f"the sensitivity is that of relation={self.relation.value!r} only")
+        self.relation.check(relation)
         return noise_for(self.budget, 1.0, self.arithmetic).pair(relation)
 
     def exact_sensitivity(self, dimension: int | None = None) -> float:

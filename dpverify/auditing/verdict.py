@@ -185,7 +185,9 @@ class _Finding:
     @property
     def mu_lower(self) -> float | None:
         """For a claim of Gaussian DP: the smallest μ that allows `epsilon_lower` at `delta`."""
-        return mu_needed(self.epsilon_lower, self.delta) if _is_gaussian(self.claim) else None
+        if not isinstance(self.claim, GaussianDP):
+            return None
+        return mu_needed(self.epsilon_lower, self.delta)
 
     def to_dict(self) -> dict[str, Any]:
         witness = getattr(self, "witness", None)
@@ -275,10 +277,6 @@ class NotRefuted(_Finding):
 
 
 Verdict: TypeAlias = Refuted | NotRefuted
-
-
-def _is_gaussian(claim: AuditClaim) -> bool:
-    return isinstance(claim, GaussianDP)
 
 
 def mu_needed(epsilon: float, delta: float) -> float:

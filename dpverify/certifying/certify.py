@@ -339,8 +339,9 @@ class _Attempt:
         if self.unit.every:
             for value in _SAMPLE_EPSILONS:
                 unit, epsilon = unit_of(value)
+                fixed = functools.partial(self.mechanism, epsilon=value)
                 inner = _Attempt(
-                    _fixed(self.mechanism, value), self.schema, PureDP(epsilon=value), unit,
+                    fixed, self.schema, PureDP(epsilon=value), unit,
                     epsilon, Fraction(0), self.seconds / 3,
                 )  # fmt: skip
                 inner.start, inner.limits = self.start, self.limits
@@ -441,11 +442,6 @@ class _Attempt:
             seconds=time.monotonic() - self.start,
             evidence={"method": "none"},
         )
-
-
-def _fixed(mechanism: Callable[..., Any], epsilon: float) -> Callable[..., Any]:
-    """The mechanism at one ε."""
-    return functools.partial(mechanism, epsilon=epsilon)
 
 
 def _plain_event(pattern: Any) -> Any:  # noqa: ANN401

@@ -1,12 +1,10 @@
 """The report: one HTML file that needs no network, verdict first."""
 
 import json
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from dpverify.errors import InvalidParameter
 from dpverify.reporting.picture import Picture
 from dpverify.theorems import Theorem
 
@@ -53,16 +51,6 @@ class Page:
     sections: tuple[Section, ...]
     command: str = ""
     data: dict[str, Any] = field(default_factory=dict)
-
-
-def check_report(path: Path) -> None:
-    """Refuse a path that no report can be written to before the work is done, not after."""
-    if path.suffix.lower() not in {".html", ".htm"}:
-        raise InvalidParameter(f"report={str(path)!r} must end in .html")
-    if path.is_dir() or not path.resolve().parent.is_dir():
-        raise InvalidParameter(f"report={str(path)!r} must be a file in a folder that exists")
-    if not os.access(path if path.exists() else path.resolve().parent, os.W_OK):
-        raise InvalidParameter(f"report={str(path)!r} must be writable")
 
 
 def write_page(page: Page, path: Path) -> None:

@@ -108,8 +108,7 @@ class ExponentialERM:
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
         """Randomized response, which dominates."""
-        if Relation.parse(relation) is not self.relation:
-            raise InvalidParameter(f"relation={relation!r} must be {self.relation.value!r}")
+        self.relation.check(relation)
         return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
 
     @property

@@ -164,8 +164,7 @@ class ExponentialQuantile:
 
     def pair(self, relation: Relation) -> LeakyResponsePair:
         """Randomized response, which dominates."""
-        if Relation.parse(relation) is not self.relation:
-            raise InvalidParameter(f"relation={relation!r} must be {self.relation.value!r}")
+        self.relation.check(relation)
         return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
 
     @property

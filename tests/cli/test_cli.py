@@ -9,7 +9,6 @@ import sys
 import tomllib
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -340,26 +339,28 @@ def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def told() -> SimpleNamespace:
+def example() -> Any:  # noqa: ANN401  # the module
     """The stories of the demonstration, each worked out once for the tests below."""
-    example = demo._example()
-    stories = {title: cache(story) for title, story in example.STORIES.items()}
-    pages: list[object] = []
+    found: Any = demo._example()
+    found.STORIES = {title: cache(story) for title, story in found.STORIES.items()}
+    page, pages = found.page, []
+    found.page = lambda *args: pages[0] if pages else pages.append(page(*args)) or pages[0]
+    return found
 
-    def page(found: list[object], command: str) -> object:
-        pages[:] = pages or [example.page(found, command)]
-        return pages[0]
 
-    return SimpleNamespace(STORIES=stories, page=page)
+def test_demo_as_a_script(example: Any) -> None:  # noqa: ANN401  # a module
+    shown = "\n".join(example.told())
+    for words in ("refuted: PureDP(epsilon=1.0) does not hold", "sigma = 4.302", "residual 0"):
+        assert words in shown
 
 
 def test_demo_runs(
-    told: SimpleNamespace,
+    example: Any,  # noqa: ANN401  # a module
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(demo, "_example", lambda: told)
+    monkeypatch.setattr(demo, "_example", lambda: example)
     path = tmp_path / "demo.html"
     assert run(["demo", "--report", str(path)]) == 0
     shown = capsys.readouterr().out.replace(str(path), "demo.html").replace("\ndemo", "demo")
@@ -369,12 +370,12 @@ def test_demo_runs(
 
 
 def test_demo_as_json(
-    told: SimpleNamespace,
+    example: Any,  # noqa: ANN401  # a module
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(demo, "_example", lambda: told)
+    monkeypatch.setattr(demo, "_example", lambda: example)
     assert run(["demo", "--json", "--report", str(tmp_path / "demo.html")]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["kernel"]["residual"] == "0"

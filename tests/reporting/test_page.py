@@ -9,7 +9,8 @@ import pytest
 
 import dpverify as dpv
 from dpverify.cli import run
-from dpverify.reporting.page import Page, Section, TextTable, check_report, render, write_page
+from dpverify.cli.options import check_page
+from dpverify.reporting.page import Page, Section, TextTable, render, write_page
 from dpverify.reporting.pages.audit import audit_page
 from dpverify.reporting.pages.proofs import proofs_page
 from dpverify.reporting.picture import picture
@@ -194,11 +195,10 @@ def test_compose_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize("name", ["out.txt", "missing/out.html", "."])
 def test_refuses_a_path_before_the_work(name: str, tmp_path: Path) -> None:
     with pytest.raises(dpv.InvalidParameter, match="report="):
-        check_report(tmp_path / name)
+        check_page(tmp_path / name)
 
 
 def test_a_written_page_is_the_rendered_one(tmp_path: Path) -> None:
     path = tmp_path / "out.html"
-    check_report(path)
     write_page(page(), path)
     assert path.read_text(encoding="utf-8") == render(page())

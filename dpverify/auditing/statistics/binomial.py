@@ -37,7 +37,7 @@ bound the z_k from above.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from scipy.optimize import brentq
@@ -131,14 +131,7 @@ def epsilon_lower(counts: Counts, *, delta: float = 0.0, level: float) -> float:
 
 def _joint(counts: Counts, delta: float, level: float) -> tuple[Joint, float]:
     check_between("delta", delta, 0.0, 1.0)
-    joint = Joint(
-        hits=counts.hits,
-        trials=counts.trials,
-        other_hits=counts.other_hits,
-        other_trials=counts.other_trials,
-        delta=delta,
-        floor=float(ndtri(level * _FLOOR_SHARE)),
-    )
+    joint = Joint(**asdict(counts), delta=delta, floor=float(ndtri(level * _FLOOR_SHARE)))
     return joint, critical(level * (1.0 - 2.0 * _FLOOR_SHARE)) + _ROUND_OFF
 
 
@@ -170,14 +163,7 @@ def z_score(counts: Counts, *, epsilon: float, delta: float, floor: float) -> fl
     check_between("delta", delta, 0.0, 1.0)
     if delta >= 1.0:
         return floor
-    joint = Joint(
-        hits=counts.hits,
-        trials=counts.trials,
-        other_hits=counts.other_hits,
-        other_trials=counts.other_trials,
-        delta=delta,
-        floor=floor,
-    )
+    joint = Joint(**asdict(counts), delta=delta, floor=floor)
     edge = float(joint.edge(np.array([epsilon]))[0])
     settled = float(joint.beyond(np.array([epsilon]))[0])
     cuts = np.linspace(0.0, math.asin(math.sqrt(edge)), _CELLS + 1)

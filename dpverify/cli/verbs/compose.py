@@ -10,6 +10,7 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.accounting.deadline import time_limit
 from dpverify.cli.expression import parse
+from dpverify.cli.options import check_page
 from dpverify.cli.output import (
     Json,
     check_output,
@@ -103,10 +104,7 @@ def _check_files(plot: Path | None, report: Path | None) -> None:
         from dpverify.reporting.plots import check_plot  # noqa: PLC0415  # slow to import
 
         check_plot(plot)
-    if report is not None:
-        from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
-
-        check_report(report)
+    check_page(report)
 
 
 def _report(  # what a page shows

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from dpverify.cli.options import check_page
 from dpverify.cli.output import Json, command_line, console, print_json, progress
 from dpverify.errors import NotSupported
 
@@ -25,9 +26,9 @@ def demo(
     json: Json = False,
 ) -> None:
     """Audit a correct and a broken mechanism, compose, find the noise for a budget, simulate."""
-    from dpverify.reporting.page import check_report, write_page  # noqa: PLC0415  # slow to import
+    from dpverify.reporting.page import write_page  # noqa: PLC0415  # slow to import
 
-    check_report(report)
+    check_page(report)
     screen = Console(quiet=True) if json else console()
     example = _example()
     told = []

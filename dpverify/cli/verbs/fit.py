@@ -10,6 +10,7 @@ import typer
 
 from dpverify.claims import Claim
 from dpverify.cli.csv_table import CsvTable, read
+from dpverify.cli.options import check_page
 from dpverify.cli.output import (
     Json,
     check_output,
@@ -74,10 +75,7 @@ def fit(
     json: Json = False,
 ) -> None:
     """Fit a private model, write it as JSON, and say what it cost and why."""
-    if report is not None:
-        from dpverify.reporting.page import check_report  # noqa: PLC0415  # slow to import
-
-        check_report(report)
+    check_page(report)
     if data.is_dir():
         raise InvalidParameter(f"data={str(data)!r} must be a CSV file, not a folder")
     path = data.with_suffix(".model.json") if output is None else output

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpverify.cli.exits import INTERRUPTED
+from dpverify.cli.options import check_page
 from dpverify.cli.output import Json, command_line, console, print_json, progress
 from dpverify.theorems import Theorem
 
@@ -40,10 +41,7 @@ def prove(
     # The proofs import sympy, which is slow; no other verb needs them.
     from proofs.support.catalog import find, proofs  # noqa: PLC0415
 
-    if report is not None:
-        from dpverify.reporting.page import check_report  # noqa: PLC0415
-
-        check_report(report)
+    check_page(report)
     with progress("loading the proofs"):
         names = [find(name).theorem.name] if name is not None else list(proofs())
     results, interrupted = _proved(names, mutations=mutations)
