@@ -1,4 +1,4 @@
-"""Digests of mechanisms and data that differ where these do, in every process alike.
+"""Digests that tell mechanisms and data apart, the same in every process.
 
 A function is its code with all constants, its defaults, what its closure holds, and the global
 values that its code names; a class is its methods and attributes; any other object is what

@@ -83,9 +83,11 @@ class ApproximateMinima:
                 "their gradients"
             )
         if self.rule is ObjectiveRule.KIFER:
-            raise NotSupported(f"rule={self.rule.value!r} is for exact minima")
+            raise NotSupported(
+                f"rule={self.rule.value!r} must be another: this one is for exact minima"
+            )
         if self.rule is ObjectiveRule.PUBLISHED and self.relation is not Relation.REPLACE_ONE:
-            raise NotSupported("the published rule is for relation='replace-one' only")
+            raise NotSupported("relation='add-remove' must be 'replace-one' for the published rule")
         _ = self.noise, self.last_noise(1)  # refuse a hopeless budget at birth
 
     def _part(self, share: float) -> ApproxDP:

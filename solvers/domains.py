@@ -64,7 +64,9 @@ class Domain(ABC):
 
     def scaled(self, factor: float) -> "Domain":  # noqa: ARG002
         """The domain of factor·θ, for a power of two."""
-        raise NotSupported(f"domain={self!r} has a size of its own")
+        raise NotSupported(
+            f"domain={self!r} must define scaled: it is needed to solve on this domain"
+        )
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Which points of an array (…, d) lie in the domain, up to rounding."""

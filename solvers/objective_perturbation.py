@@ -188,7 +188,7 @@ class ObjectivePerturbation:
         problem = self.problem
         if not problem.plain:
             raise NotSupported(
-                "minima on a domain or with an ℓ1 norm have no density: faces have mass"
+                "minima on a domain or with an ℓ1 norm have no density: some points have mass"
             )
         features, labels = problem.prepare(data)
         d = problem.size(features)

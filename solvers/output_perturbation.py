@@ -1,4 +1,4 @@
-"""Output perturbation: the exact minimum, as nearly as a certificate says, plus noise."""
+"""Output perturbation: the minimum, computed to a certified accuracy, plus noise."""
 
 import math
 from dataclasses import dataclass

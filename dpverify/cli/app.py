@@ -1,4 +1,4 @@
-"""The verbs, gathered."""
+"""The command and its verbs; where one is asked for, the others are not imported."""
 
 from importlib import import_module
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`dpverify noise dp-sgd`: the one number of a training run that is left out, for a budget."""
+"""`dpverify noise dp-sgd`: noise multiplier, batch size or epochs that a budget allows."""
 
 import math
 from dataclasses import dataclass, replace

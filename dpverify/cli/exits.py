@@ -1,4 +1,4 @@
-"""The one place where exceptions become exit codes, and where output meets its encoding.
+"""Exceptions as exit codes, and characters that a terminal lacks as others that it has.
 
 Exit code 1 means that a claim is refuted and nothing else: only a verb that returns it, or raises
 `typer.Exit(1)`, ends with it. Whatever is not foreseen is a defect of dpverify: code 3, one

@@ -1,4 +1,4 @@
-"""The climb: each rung within its share of the time, the audit within its share of the level."""
+"""`decide`: certify, else trace, else audit, each within its share of the time."""
 
 import math
 import time

@@ -1,4 +1,4 @@
-"""What no bound on the cost of a sequence can be below, kept up to date as it grows."""
+"""A lower bound on what a growing sequence of requests costs, whatever rule charges it."""
 
 from fractions import Fraction
 

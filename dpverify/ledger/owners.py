@@ -1,4 +1,4 @@
-"""Sums that are kept in memory, for the one process that made them."""
+"""Filters and odometers that live in memory: neither copied nor used by another process."""
 
 import os
 import threading
@@ -10,7 +10,7 @@ from dpverify.errors import InvalidParameter
 
 
 class InMemory:
-    """What must not be doubled: each copy would spend the same budget, or count its own half.
+    """A value that must not be copied: each copy would spend the same budget, or see half of it.
 
     Copies and pickles are refused, and so is a child of a process that was forked since.
     """

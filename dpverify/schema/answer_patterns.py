@@ -1,4 +1,4 @@
-"""Known-bad answers of queries: where to start from, and which way to move.
+"""Answers of queries on which mechanisms often fail: where a search for the worst pair starts.
 
 All +1, all −1, one against the others, half against half: the pairs of StatDP (Ding et al., CCS
 2018) and DP-Sniper (Bichsel et al., S&P 2021), and those on which the broken variants of the

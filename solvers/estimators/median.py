@@ -1,4 +1,4 @@
-"""The median, or another quantile, of the targets: the constant that the absolute loss asks for."""
+"""The median, or another quantile, of the targets, as an estimator that predicts one number."""
 
 from dataclasses import dataclass
 from typing import Any

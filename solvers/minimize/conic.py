@@ -36,7 +36,9 @@ class ConicProblem:
         goal = total + regularizer.expression(self._theta) + self._linear @ self._theta
         self._problem = cp.Problem(cp.Minimize(goal), [self._tie, *domain.constraints(self._theta)])
         if not self._problem.is_dpp():
-            raise DPVerifyError(f"loss={loss.name!r} must give a disciplined parametrized program")
+            raise DPVerifyError(
+                f"loss={loss.name!r} must be an expression that cvxpy finds to be DPP"
+            )
 
     def solve(self, linear: Floats) -> tuple[Floats, Floats]:
         """The solver's θ, moved into the domain, and its slopes: one dual variable a record."""

@@ -1,4 +1,4 @@
-"""Losses with corners on the whole space: rounded off ever less, and certified by a duality gap.
+"""Minima of losses with corners: smoothed less and less, certified by a duality gap.
 
 For slopes a that f can have, and r = λθ + Xᵀa + b, the gap of θ and a is Σ[f(s) + f*(a) − a·s] +
 ‖r‖²/(2λ), a sum of terms that are not negative. For f(s) = max(low·(s − c), high·(s − c)) one is
@@ -142,7 +142,7 @@ def gap_distances(
     """√(2·gap/λ) for points (B, d) and the rounded loss's slopes at others, rounding included."""
     rounded = objective.loss
     if not isinstance(rounded, Rounded):
-        raise TypeError(f"loss={rounded!r} must be rounded")
+        raise TypeError(f"loss={rounded!r} must be a loss whose corners are smoothed")
     lengths, d = row_lengths(objective.features), objective.dimension
     corner, low, high = rounded.loss.corners(objective.labels)
     totals = np.empty(len(points))

@@ -1,4 +1,4 @@
-"""Minima to any accuracy of what has corners: losses, an ℓ1 norm, the edges of a domain.
+"""Minima to any accuracy where there are corners: of losses, an ℓ1 norm or a domain.
 
 Each corner is a loss of two straight lines on a row of its own. An ℓ1 norm has the rows eⱼ, slopes
 ±lasso and a corner at 0; the bound θⱼ ≤ u has the row eⱼ, slopes 0 and M and a corner at u: for M

@@ -311,7 +311,7 @@ def least_noise(
     while estimate(high) > 0.0:
         low, high = high, 2.0 * high
         if high > _WIDEST * first:
-            raise InvalidParameter(f"{what} must allow more: no noise is enough")
+            raise InvalidParameter(f"{what} must be larger: no noise is enough")
     while estimate(low) <= 0.0:
         low, high = low / 2.0, low
         if low * _WIDEST < first:
@@ -322,4 +322,6 @@ def least_noise(
         if meets(scale):
             return scale
         scale, step = scale * (1.0 + step), 2.0 * step
-    raise InvalidParameter(f"{what} must allow more: no noise near {scale:g} is certified")
+    raise InvalidParameter(
+        f"{what} must be larger: that noise of about {scale:g} meets it cannot be certified"
+    )

@@ -425,7 +425,7 @@ FALSE = [
 ]
 
 _NONE = "no gaps and translations were found"
-_WAYS = "neighbors may take different ways"
+_WAYS = "neighbors may take different branches"
 _LOOP = "the data are used other than by a loop"
 _OUT = "it keeps something outside of its local variables"
 _STATE = "may keep a state"
@@ -453,7 +453,7 @@ OPEN = [
     (weighted, "is not linear"),
     (doubling, ""),
     (list_read_again, "reads a list that grows"),
-    (length_told, "neighbors may tell different things"),
+    (length_told, "neighbors may release different things"),
     (scale_by_data, _WAYS),
     (shared_noise, ""),
     (stored, _STATE),

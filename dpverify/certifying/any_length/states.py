@@ -1,4 +1,4 @@
-"""What a mechanism knows between two records: a form that stays, and numbers that do not.
+"""What a mechanism remembers between two records: values of a fixed form whose numbers change.
 
 Numbers that change without end become symbols s0, s1, …; other values are part of the form, as are
 the lengths of lists. A list that is empty when a loop begins may only grow: what is added to it is
@@ -92,7 +92,7 @@ class Variables:
         if isinstance(value, Grown):
             self._hold(value)
             if value.token != place:
-                raise refuse("it moves a list that grows with the data")
+                raise refuse("it gives a list that grows with the data another name")
             self.told.append(value.plain())
             return ("grown", place)
         if isinstance(value, Symbolic):
@@ -124,7 +124,7 @@ class Variables:
     def _number(self, value: Any, place: str) -> Form:  # noqa: ANN401
         read = number(value)
         if read is None:  # pragma: no cover  # all numbers are read
-            raise refuse("it keeps an unknown number")
+            raise refuse("it keeps a number that is not understood")
         if place in self.counters:
             return self._symbol(read, place, self.counters[place])
         if not read.is_constant:

@@ -1,4 +1,4 @@
-"""Whether all that a function knows is in its local variables: nothing else can carry a state.
+"""Check that a function keeps its state in local variables alone.
 
 An induction looks at the variables between two records. Whatever could remember something elsewhere
 (names of a module, attributes, files, other modules) is refused, in the function and in those that

@@ -155,7 +155,7 @@ class BoxRecipes:
             rate = rates[name] + self._rates[name] * self._sign(facts, live, name, low, high)
             begin, end = (low, high) if low is not None else (high, low)
             if begin is None:
-                raise NotUnderstood("a noise without a bound")
+                raise NotUnderstood("no comparison bounds a noise")
             if low is not None and high is not None:
                 gap = plus(_end(high, name), _end(low, name), -_ONE)
                 if set(gap) - {""}:
@@ -163,7 +163,7 @@ class BoxRecipes:
                         raise _Open(gap)
                     _drop(live, name, rate, low, high)
             elif rate * (1 if low is not None else -1) > -_FLAT:
-                raise NotUnderstood("a sum over noise does not converge by itself")
+                raise NotUnderstood("a sum over one noise alone does not converge")
             order.append([name, facts.index(begin), None if end is None else facts.index(end)])
             for n, c in _end(begin, name).items():
                 if n:
@@ -198,7 +198,7 @@ class BoxRecipes:
             raise _Open({name: _ONE})
         fact, sign = (low, 1) if low is not None else (high, -1)
         if fact is None:
-            raise NotUnderstood("a noise without a bound")
+            raise NotUnderstood("no comparison bounds a noise")
         known = [f for f in live if name not in f[0]]
         if not self._decided(known, plus({}, _end(fact, name), Fraction(sign))):
             raise _Drop(fact)  # beyond 0: take the probability of the rest
@@ -218,7 +218,7 @@ def _leaf(live: list[Fact], todo: set[str]) -> str:
 def _drop(live: list[Fact], name: str, rate: float, low: Fact, high: Fact) -> None:
     """Ask to be rid of one end, of facts that follow from it first."""
     if abs(rate) < _FLAT:
-        raise NotUnderstood("a noise is spread evenly between two others")
+        raise NotUnderstood("a noise has a constant density between two others")
     side, end = (-1, high) if rate < 0 else (1, low)
     others = [f for f in live if f[0].get(name, _ZERO) * side > 0 and f != end]
     raise _Drop(others[0] if others else end)

@@ -40,7 +40,7 @@ def paths(
         yield from paths(tree.yes, weight, (*tests, tree.yes_if))
         yield from paths(tree.no, weight, (*tests, tree.no_if))
     else:  # pragma: no cover  # made by another kind of run
-        raise NotUnderstood("releases have no distribution of their own")
+        raise NotUnderstood("the distribution of noised answers is not computed here")
 
 
 def distribution(tree: Tree, masses: Masses, whole: set[str]) -> Distribution:
@@ -85,7 +85,7 @@ def _range(e: Symbolic, tests: tuple[Inequality, ...], whole: set[str]) -> range
     if constant is None or not all(n in whole and c.denominator == 1 for n, c in e.coefficients):
         raise NotUnderstood("an output is a real number: there are infinitely many")
     if constant.denominator != 1:
-        raise NotUnderstood("an output is a whole noise plus a fraction")
+        raise NotUnderstood("an output is integer noise plus a fraction")
     low = high = None
     for test in (*tests, *_support(e)):
         ratio = _parallel(test.coefficients, e.coefficients)

@@ -1,4 +1,4 @@
-"""Find what an induction over the records needs: gaps, budgets and translations, by one program.
+"""Find a proof by induction over the records, by a linear program in gaps, costs and translations.
 
 At each place that two runs can reach, the gaps between their numbers and what is left of ε are
 affine in how the neighbors differ, with unknown coefficients; so are the translations of the noise
@@ -49,15 +49,15 @@ class _Search:
         for place in self.places:  # grows
             self.steps.append([self._seen(step) for step in runs.steps(place)])
             if len(self.places) > _MOST_PLACES:
-                raise NotUnderstood("two runs can be in too many places")
+                raise NotUnderstood("two runs can be in too many pairs of states")
 
     def _seen(self, step: PairedStep) -> tuple[PairedStep, Any]:
         never = self.ask.multipliers(step.facts)
         if never is None:
             if not step.fits:
-                raise NotUnderstood("neighbors may take different ways, whatever the noise")
+                raise NotUnderstood("neighbors may take different branches, whatever the noise")
             if step.parted and self.runs.untyped:
-                raise NotUnderstood("it tells a number of the data without noise")
+                raise NotUnderstood("it releases a number of the data without noise")
             if step.target is not None and step.target not in self.places:
                 self.places.append(step.target)
         return step, never
@@ -235,7 +235,7 @@ class _Program:
         apart: Unknown = {n: number(self.z3, c) for n, c in plus(other, mine, -_ONE).items()}
         for name in apart:
             if _bare(name) in self.runs.laws or _bare(name)[:1] == "s":
-                raise NotUnderstood("neighbors compare or tell different things on one path")
+                raise NotUnderstood("neighbors compare or release different things on one path")
         for name, c in other.items():
             for key, unknown in values.get(name, {}).items():
                 apart[key] = apart.get(key, 0) + number(self.z3, c) * unknown
@@ -250,7 +250,7 @@ class _Program:
             for a, b in zip(mine, other, strict=True):
                 self._same(a, b, step, values)
         elif type(mine) is not type(other) or mine != other:
-            raise NotUnderstood("neighbors may tell different things on one path")
+            raise NotUnderstood("neighbors may release different things on one path")
 
     def _put(self, unknown: Unknown, update: dict[str, Form]) -> Unknown:
         total: Unknown = {}

@@ -1,4 +1,4 @@
-"""Functions on the line, in pieces, each a sum of coefficient·t^j·base^t; summed and integrated.
+"""Functions in pieces, each a sum of coefficient·t^j·base^t, and their sums and integrals.
 
 On whole numbers a base is an exact number and a piece [low, high] holds its ends. On the reals a
 base is a rate λ, base^t stands for e^(λ·u·t) with the unit u, and integrals are over u·t, so that
@@ -107,7 +107,7 @@ class NumberLine:
         inner = self._primitive(j, base)
         grows = self._grows(base)
         if (top is None and grows >= 0) or (bottom is None and grows <= 0):
-            raise NotUnderstood("an infinite sum or integral does not converge by itself")
+            raise NotUnderstood("a sum or integral over one noise alone does not converge")
         back = Fraction(1 if self.whole else 0)  # from bottom to top, both included, on integers
         if top is not None:
             self._add_at(total, inner, c, base, top)

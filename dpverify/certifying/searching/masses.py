@@ -69,7 +69,7 @@ class Masses:
     ) -> tuple[list[Piece], End, End]:
         """The density of a noise times what its children leave of themselves, and its bounds."""
         if name in seen:
-            raise NotUnderstood("the comparisons of a path tie its noises in a circle")
+            raise NotUnderstood("the comparisons on one path relate its noises in a cycle")
         seen.add(name)
         line, function = lines[name], densities[name]
         low, high = _interval([row for row in rows if set(row[0]) == {name}], name, line)
@@ -267,14 +267,14 @@ def _bounds(
 ) -> tuple[list[AffineBound], list[AffineBound]]:
     """Upper and lower bounds of a noise in terms of another."""
     if line.whole != parent_line.whole:
-        raise NotUnderstood("a whole noise is compared with a real one")
+        raise NotUnderstood("integer noise is compared with continuous noise")
     above: list[AffineBound] = []
     below: list[AffineBound] = []
     for row, c in rows:
         slope, offset = -row[parent] / row[child], -c / row[child]
         if line.whole:
             if abs(slope) != 1:
-                raise NotUnderstood("multiples of whole noises are compared")
+                raise NotUnderstood("multiples of integer noise are compared")
             offset = Fraction(ceil(offset) if row[child] > 0 else floor(offset))
         (below if row[child] > 0 else above).append(AffineBound(slope, offset))
     return above, below

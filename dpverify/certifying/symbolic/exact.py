@@ -1,4 +1,4 @@
-"""Exact numbers that privacy is made of: rational functions of e^(−u/c), times a power of u.
+"""Exact numbers for probabilities of noise: rational functions of e^(−u/c), times a power of u.
 
 The unit u is fixed for one proof: 1 where ε is a rational number, ln ρ where e^ε = ρ is one, and ε
 itself where the claim is to hold for every ε. X = e^(−u/c) lies in (0, 1) in all three cases.

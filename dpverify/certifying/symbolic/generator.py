@@ -1,4 +1,4 @@
-"""The generator that a mechanism gets while it is certified: draws are symbols, or fork."""
+"""The generator that a mechanism gets while it is certified: it draws symbols, or each outcome."""
 
 # mypy: disable-error-code="override"
 # The methods take what numpy's take; their results are symbols.

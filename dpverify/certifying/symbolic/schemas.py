@@ -281,7 +281,7 @@ def _record_slots(domain: RecordDomain) -> list[Slot]:
     if isinstance(domain, Vector):
         reach = rational(domain.radius)
         return [Slot(-reach, reach, whole=False)] * domain.dimension
-    raise NotUnderstood(f"records of the class {type(domain).__name__} are no symbols")
+    raise NotUnderstood(f"records of the class {type(domain).__name__} cannot be symbols")
 
 
 _FEW = 8
@@ -346,7 +346,7 @@ def flattened(schema: Schema, data: Any) -> tuple[list[float], int]:  # noqa: AN
 def lengths(schema: Schema) -> list[int]:
     """How many records or answers a dataset may have."""
     if is_endless(schema):
-        raise NotUnderstood("data of any length are not gone through one by one")
+        raise NotUnderstood("datasets of any length cannot be listed")
     if isinstance(schema, Answers):
         return [_size(schema)]
     low, high = _range(schema) if isinstance(schema, Records) else (0, 0)

@@ -185,7 +185,9 @@ def _draw_band(mechanism: Any, verdict: Verdict, where: dict[str, Any], path: Pa
     if found is not None:
         pair = {"left": found.left, "right": found.right}
     if not pair:
-        raise InvalidParameter(f"band={str(path)!r} must go with a pair of datasets")
+        raise InvalidParameter(
+            f"band={str(path)!r} must be left out: it shows one pair, and there is none"
+        )
     with progress(f"drawing {path}"):
         drawn = estimate_profile(
             mechanism,
@@ -202,7 +204,9 @@ def _draw(history: list[Progress], bets: float, path: Path) -> None:
     from dpverify.reporting.plots import wealth_figure  # noqa: PLC0415  # slow to import
 
     if not history:
-        raise InvalidParameter(f"plot={str(path)!r} must go with bets: none were placed")
+        raise InvalidParameter(
+            f"plot={str(path)!r} must be left out: this audit placed no bets to draw"
+        )
     wealth_figure(history, bets).savefig(path, dpi=150)
 
 

@@ -1,4 +1,4 @@
-"""`dpverify fit`: a private model from a table, with the claim that it earned."""
+"""`dpverify fit`: a private model from a table, with the guarantee that holds for it."""
 
 import json as json_module
 from dataclasses import asdict

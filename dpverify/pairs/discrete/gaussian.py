@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise, shifted against not."""
+"""Discrete Gaussian noise with a shift against the same noise without."""
 
 import math
 from dataclasses import dataclass, replace

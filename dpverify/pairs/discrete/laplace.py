@@ -1,4 +1,4 @@
-"""Discrete Laplace noise, shifted against not: finitely many losses, evenly spaced."""
+"""Discrete Laplace noise with a shift against noise without: few losses, evenly spaced."""
 
 import math
 from dataclasses import dataclass, replace

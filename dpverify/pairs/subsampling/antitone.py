@@ -1,4 +1,4 @@
-"""Two laws of which each is known against a third: what they may be to each other at worst.
+"""The worst pair of two distributions, given how each of them compares with a third.
 
 If V and W are both dominated against A by one pair with the ratio R, then for every number a
 

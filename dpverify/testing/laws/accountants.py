@@ -1,4 +1,4 @@
-"""What is true of every accountant: monotone, indifferent to order, and no rule beats the truth."""
+"""What is true of every accountant: monotone, the same in any order, no rule too low."""
 
 import math
 from itertools import pairwise
