@@ -5,7 +5,7 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from dpverify.cli.output import check_output, count_option, number_option
+from dpverify.cli.output import count_option, number_option
 from dpverify.cli.targets import load_data
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (
@@ -79,10 +79,3 @@ def where_of(
             "says what they look like"
         )
     return found | (own or {})
-
-
-def check_page(report: Path | None) -> None:
-    """Refuse a page that cannot be written before the work is done."""
-    if report is not None and report.suffix.lower() not in {".html", ".htm"}:
-        raise InvalidParameter(f"report={str(report)!r} must end in .html")
-    check_output("report", report)

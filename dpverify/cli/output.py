@@ -85,6 +85,13 @@ def check_output(name: str, path: Path | None) -> None:
         raise InvalidParameter(f"{name}={str(path)!r} must be writable")
 
 
+def check_page(report: Path | None) -> None:
+    """Refuse a page that cannot be written before the work is done."""
+    if report is not None and report.suffix.lower() not in {".html", ".htm"}:
+        raise InvalidParameter(f"report={str(report)!r} must end in .html")
+    check_output("report", report)
+
+
 def console() -> Console:
     """Standard output; color only on a terminal."""
     return Console(highlight=False, soft_wrap=False)

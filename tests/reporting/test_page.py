@@ -9,7 +9,7 @@ import pytest
 
 import dpverify as dpv
 from dpverify.cli import run
-from dpverify.cli.options import check_page
+from dpverify.cli.output import check_page
 from dpverify.reporting.page import Page, Section, TextTable, render, write_page
 from dpverify.reporting.pages.audit import audit_page
 from dpverify.reporting.pages.proofs import proofs_page

@@ -26,13 +26,13 @@ from dpverify.cli.options import (
     SaveWitness,
     SchemaFile,
     Seed,
-    check_page,
     claim_of,
     where_of,
 )
 from dpverify.cli.output import (
     Json,
     check_output,
+    check_page,
     command_line,
     console,
     count_option,

@@ -10,10 +10,10 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.accounting.deadline import time_limit
 from dpverify.cli.expression import parse
-from dpverify.cli.options import check_page
 from dpverify.cli.output import (
     Json,
     check_output,
+    check_page,
     command_line,
     console,
     number_option,

@@ -20,12 +20,12 @@ from dpverify.cli.options import (
     SaveWitness,
     Seed,
     Target,
-    check_page,
     claim_of,
 )
 from dpverify.cli.output import (
     Json,
     check_output,
+    check_page,
     command_line,
     console,
     number_option,

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from dpverify.cli.options import check_page
-from dpverify.cli.output import Json, command_line, console, print_json, progress
+from dpverify.cli.output import Json, check_page, command_line, console, print_json, progress
 from dpverify.errors import NotSupported
 
 EXAMPLE = "Example: dpverify demo --report demo.html"

@@ -10,10 +10,10 @@ import typer
 
 from dpverify.claims import Claim
 from dpverify.cli.csv_table import CsvTable, read
-from dpverify.cli.options import check_page
 from dpverify.cli.output import (
     Json,
     check_output,
+    check_page,
     command_line,
     console,
     count_option,

@@ -13,8 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpverify.cli.exits import INTERRUPTED
-from dpverify.cli.options import check_page
-from dpverify.cli.output import Json, command_line, console, print_json, progress
+from dpverify.cli.output import Json, check_page, command_line, console, print_json, progress
 from dpverify.theorems import Theorem
 
 if TYPE_CHECKING:

@@ -20,13 +20,13 @@ from dpverify.cli.options import (
     SchemaFile,
     Seed,
     Target,
-    check_page,
     claim_of,
     where_of,
 )
 from dpverify.cli.output import (
     Json,
     check_output,
+    check_page,
     command_line,
     console,
     count_option,
