@@ -20,7 +20,7 @@ from dpverify.guarantees import GUARANTEES, ApproxDP, Bracket, Guarantee
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
 from dpverify.pairs.leaky_response import LeakyResponsePair
-from dpverify.plain import untagged
+from dpverify.plain import plain, untagged
 from dpverify.theorems import Theorem
 
 _DELTAS = (0.5, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10, 1e-12, 0.0)
@@ -180,7 +180,8 @@ def _check_relation(stated: Any, relation: Relation | None) -> None:  # noqa: AN
     own = getattr(stated, "relation", None)
     if None not in {own, relation} and own is not relation:
         raise InvalidParameter(
-            f"claim={type(stated).__name__} for relation {own} must hold for relation {relation}"
+            f"claim={type(stated).__name__} for relation={plain(own)!r} must hold for "
+            f"relation={plain(relation)!r}"
         )
 
 
@@ -188,6 +189,8 @@ def _of_profile(subject: Any, name: str) -> ProfileClaim:  # noqa: ANN401  # see
     """Points on the profile of a pair or an accountant, in the worse direction."""
     if getattr(subject, "parts", None) == ():
         raise InvalidParameter(f"claim={name}(parts=()) must have parts: compose something")
+    if isinstance(subject, Pair):
+        subject.check()
     sides = (subject, subject.reversed) if hasattr(subject, "reversed") else (subject,)
     loosely = _takes_tolerance(subject.delta)
     options = {"tolerance": _LOOSELY} if loosely else {}

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 import dpverify as dpv
+from dpverify.accounting.rules.rule import Rule
 from dpverify.cli import run
 from dpverify.cli.expression import parse
 from dpverify.errors import InvalidParameter, NotSupported
 from dpverify.mechanisms.registered import MECHANISMS
 from dpverify.pairs import FinitePair
 from dpverify.registry import GROUP, load_plugins, name_of
+from dpverify.theorems import BASIC_COMPOSITION
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,17 @@ def test_what_is_no_kind_of_thing_is_refused() -> None:
         dpv.register(3)
     with pytest.raises(InvalidParameter, match="kind='flavor' must be one of: "):
         dpv.register(ThreeDoors, kind="flavor")
+
+
+def test_a_half_written_rule_is_refused_by_name() -> None:
+    class Half(Rule):
+        name, theorem = "half", BASIC_COMPOSITION
+
+        def supports(self, parts: object) -> bool:
+            return bool(parts)
+
+    with pytest.raises(InvalidParameter, match="rule=Half must define delta, epsilon"):
+        Half()  # type: ignore[abstract]
 
 
 def test_plugins_are_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

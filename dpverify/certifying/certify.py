@@ -48,9 +48,9 @@ from dpverify.certifying.symbolic.schemas import (
     rational,
 )
 from dpverify.certifying.symbolic.watching import watched
-from dpverify.claims import Claim
-from dpverify.errors import InvalidParameter, NotSupported, check_positive
-from dpverify.guarantees import ApproxDP, Guarantee, PureDP
+from dpverify.claims import Claimable, ProfileClaim, read_claim
+from dpverify.errors import InvalidParameter, NotSupported, check_positive, shown
+from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.schema import Schema
 
 _MOST_DATASETS = 1024
@@ -66,16 +66,16 @@ _SAMPLE_EPSILONS = (1.0, 0.1, 3.0)
 def certify(
     mechanism: Callable[..., Any],
     schema: Schema,
-    claim: Guarantee | Claim | type[PureDP],
+    claim: Claimable | type[PureDP],
     *,
     seconds: float = 60.0,
 ) -> Certificate:
     """Prove that `mechanism(data, rng)` keeps its claim on all neighbors, or refute it.
 
     The function is run on symbols for data and noise, so it must be ordinary code whose arithmetic
-    is linear; what is not understood makes the certificate "open", with the line. The claim is
-    pure or approximate; with the class `PureDP` itself, for every ε: the mechanism is then called
-    as `mechanism(data, rng, epsilon)`.
+    is linear; what is not understood makes the certificate "open", with the line. The claim is a
+    guarantee, or a mechanism that states one; with the class `PureDP` itself, for every ε: the
+    mechanism is then called as `mechanism(data, rng, epsilon)`.
 
     >>> import dpverify as dpv
     >>> from dpverify import schema
@@ -97,10 +97,12 @@ def certify(
             Fraction(0),
             seconds,
         ).certificate()
-    guarantee = claim.guarantee if isinstance(claim, Claim) else claim
-    if not isinstance(guarantee, Guarantee):
+    stated: Any = getattr(claim, "claim", claim)
+    guarantee = read_claim(stated, schema.relation)
+    if isinstance(guarantee, ProfileClaim):
         raise InvalidParameter(
-            f"claim={claim!r} must be a guarantee, or the class PureDP for every epsilon"
+            f"claim={shown(claim)} must be a guarantee, or the class PureDP for every epsilon: "
+            "a profile is proved at no more than one point"
         )
     if not isinstance(guarantee, (PureDP, ApproxDP)):
         return SumsAttempt(mechanism, schema, guarantee, seconds).certificate()

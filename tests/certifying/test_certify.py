@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -383,6 +383,8 @@ def test_a_mechanism_with_a_memory_is_not_proved() -> None:
     [
         ({"mechanism": 3}, "mechanism=3 must be callable"),
         ({"claim": 1.0}, "claim=1.0 must be a guarantee"),
+        ({"claim": [(1.0, 0.1)]}, "must be a guarantee, or the class PureDP"),
+        ({"claim": dpv.Laplace(scale=1.0).pair(dpv.Relation.REPLACE_ONE)}, "must be a guarantee"),
         ({"claim": dpv.PureDP(epsilon=math.inf)}, "epsilon=inf must be finite"),
         ({"seconds": 0.0}, "seconds=0.0 must be positive"),
     ],
@@ -414,6 +416,15 @@ def test_check_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture
     assert run(["check", str(path)]) == 2
     assert "not valid" in capsys.readouterr().out
     assert run(["check", str(tmp_path / "none.json")]) == 2
+
+
+def test_a_mechanism_that_states_a_claim_is_one() -> None:
+    stated = dpv.Laplace(scale=1.0, l1_sensitivity=1.0)
+    assert certify(noisy_max, ANSWERS, stated).claim == dpv.PureDP(epsilon=1.0)
+    other = replace(stated.claim, relation=dpv.Relation.ADD_REMOVE)
+    swapped = replace(ANSWERS, relation=dpv.Relation.REPLACE_ONE)
+    with pytest.raises(dpv.InvalidParameter, match="must hold for relation='replace-one'"):
+        certify(noisy_max, swapped, other)
 
 
 def test_a_proof_does_not_depend_on_earlier_ones() -> None:

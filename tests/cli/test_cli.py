@@ -343,8 +343,8 @@ def example() -> Any:  # noqa: ANN401  # the module
     """The stories of the demonstration, each worked out once for the tests below."""
     found: Any = demo._example()
     found.STORIES = {title: cache(story) for title, story in found.STORIES.items()}
-    page, pages = found.page, []
-    found.page = lambda *args: pages[0] if pages else pages.append(page(*args)) or pages[0]
+    page, pages = found.page, dict[str, Any]()
+    found.page = lambda told, command: pages.setdefault("", pages.get("") or page(told, command))
     return found
 
 

@@ -257,12 +257,13 @@ class Given(Pair):
         (lambda e: (1 - 2 * e.expm1()).max(arb(0)), "slope at least −1"),
     ],
 )
-def test_a_profile_that_is_none_is_refused_when_composed(profile: object, message: str) -> None:
+def test_a_profile_that_is_none_is_refused_when_first_used(profile: object, message: str) -> None:
     pair = Given(profile)
     if message.startswith("must be convex"):
         pair = Given(lambda e: arb(1) / 2 if e < 0.3 else arb(0))
-    with pytest.raises(InvalidParameter, match=message):
-        composed(pair)
+    for door in (composed, read_claim, lambda own: dpv.Subsampled(own, rate=0.5)):
+        with pytest.raises(InvalidParameter, match=message):
+            door(pair)
 
 
 def test_a_pair_must_be_hashable() -> None:

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 from dpverify.accounting.parts import Parts
 from dpverify.errors import InvalidParameter, NotSupported
@@ -41,6 +41,12 @@ class Rule(ABC):
 
     name: str
     theorem: Theorem
+
+    def __new__(cls, *_: object, **__: object) -> Self:
+        """Refuse a rule that is only half written."""
+        if missing := sorted(cls.__abstractmethods__):
+            raise InvalidParameter(f"rule={cls.__name__} must define {', '.join(missing)}")
+        return super().__new__(cls)
 
     @abstractmethod
     def supports(self, parts: Parts) -> bool:

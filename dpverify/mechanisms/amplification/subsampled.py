@@ -285,10 +285,10 @@ def replaced_pair(base: FinitePair, rate: float) -> FinitePair:
 def sampled_pair(mechanism: Samplable | Pair, relation: Relation) -> Pair:
     """The pair of what is sampled; a pair stands for itself."""
     check_instance("mechanism", mechanism)
-    if isinstance(mechanism, Pair):
-        return mechanism
-    if not callable(getattr(mechanism, "pair", None)):
+    if not isinstance(mechanism, Pair) and not callable(getattr(mechanism, "pair", None)):
         raise InvalidParameter(
             f"mechanism={shown(mechanism)} must be a Pair or have pair(relation)"
         )
-    return mechanism.pair(relation)
+    pair = mechanism if isinstance(mechanism, Pair) else mechanism.pair(relation)
+    pair.check()
+    return pair
