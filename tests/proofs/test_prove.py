@@ -1,6 +1,8 @@
 """`dpverify prove` as a user meets it."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 import typer
@@ -23,6 +25,19 @@ def test_one_theorem_shows_its_steps() -> None:
     assert "exact-profile: proved" in shown.stdout
     assert "no event beats p > x·q" in shown.stdout
     assert shown.stdout.count("holds") == 2
+
+
+def test_only_what_a_theorem_needs_is_imported() -> None:
+    code = (
+        "import sys; from dpverify.cli import run; run(['prove', 'post-processing']); "
+        "tops = {'.'.join(name.split('.')[:2]) for name in sys.modules}; "
+        "print(sorted(n for n in tops if n.startswith('proofs.')), "
+        "tops & {'dpverify.accounting', 'dpverify.auditing', 'cvxpy', 'sklearn', 'scipy'})"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=catalog.ROOT
+    )
+    assert ran.stdout.splitlines()[-1] == "['proofs.post_processing', 'proofs.support'] set()"
 
 
 def test_a_refutation_shows_its_counterexample() -> None:
