@@ -143,7 +143,7 @@ class _Walk:
                 yield b"empty"
             else:
                 yield self.of(held)
-        for name in sorted(_names(function.__code__)):
+        for name in sorted(names_in(function.__code__)):
             if name in function.__globals__:
                 yield name.encode() + self.of(function.__globals__[name])
 
@@ -170,10 +170,10 @@ class _Walk:
             yield self.of(list(part) if isinstance(part, Iterator) else part)
 
 
-def _names(code: types.CodeType) -> set[str]:
+def names_in(code: types.CodeType) -> set[str]:
     """The global names and attributes in a code and in those within it."""
     inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    return set(code.co_names).union(*map(_names, inner))
+    return set(code.co_names).union(*map(names_in, inner))
 
 
 def _shown(atom: object) -> bytes:

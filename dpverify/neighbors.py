@@ -30,5 +30,6 @@ class Relation(Enum):
 
     def check(self, asked: "Relation | str") -> None:
         """Raise unless the relation that is asked for is this one."""
-        if Relation.parse(asked) is not self:
-            raise InvalidParameter(f"relation={asked!r} must be {self.value!r}")
+        other = Relation.parse(asked)
+        if other is not self:
+            raise InvalidParameter(f"relation={other.value!r} must be {self.value!r}")

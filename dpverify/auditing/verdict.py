@@ -358,7 +358,7 @@ def point_of(witness: Witness) -> Point:
 def _drawn(sampler: Sampler, samples: int) -> Draws:
     """Both sides, in the same manner: one by one if `sample` raises, as an audit does."""
     try:
-        return Draws(*sampler.draw(0, samples))
+        return Draws.of(sampler, 0, samples)
     except SampleRaised:
         if sampler.singly:
             raise

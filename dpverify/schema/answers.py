@@ -165,13 +165,13 @@ class Answers:
     def simpler(self, candidate: Candidate) -> Iterator[Candidate]:
         left, right = self._pair(candidate)
         own = _cost(left, right)
-        fewer = _fewer(left, right) if len(left) > self._least else ()
+        fewer = _fewer(left, right) if len(left) > self.least_size else ()
         for a, b in dict.fromkeys([*fewer, *_plainer(left, right)]):
             if _cost(a, b) < own and a != b and self._neighbors(a, b):
                 yield self._candidate((a, b), candidate.pattern)
 
     @property
-    def _least(self) -> int:
+    def least_size(self) -> int:
         """The smallest number of answers."""
         return self.dimension[0] if isinstance(self.dimension, tuple) else self.dimension or 1
 
@@ -179,8 +179,9 @@ class Answers:
     def _sizes(self) -> tuple[int, ...]:
         """The numbers of answers that a search looks at."""
         if not isinstance(self.dimension, tuple):
-            return (self._least,)
-        return tuple(n for n in _SIZES if n >= self._least) or (self._least, self._least + 2)
+            return (self.least_size,)
+        least = self.least_size
+        return tuple(n for n in _SIZES if n >= least) or (least, least + 2)
 
     def _bases(self, size: int) -> dict[str, Answer]:
         (zero,) = self._clamped((0.0,))
@@ -238,7 +239,7 @@ class Answers:
         return tuple(self._value(rng) for _ in range(self._size(rng)))
 
     def _size(self, rng: np.random.Generator) -> int:
-        return int(pick(self._sizes, rng)) if len(self._sizes) > 1 else self._least
+        return int(pick(self._sizes, rng)) if len(self._sizes) > 1 else self.least_size
 
     def _value(self, rng: np.random.Generator) -> float:
         unit = self._unit

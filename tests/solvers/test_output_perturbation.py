@@ -168,7 +168,7 @@ def test_pairs_and_projections() -> None:
     assert asked.pair(ADD).delta(0.5) == pytest.approx(
         GaussianPair.of(sigma=2.0, sensitivity=1.0).delta(0.5), rel=1e-9
     )
-    with pytest.raises(NotSupported, match="add-remove"):
+    with pytest.raises(InvalidParameter, match="relation='replace-one' must be 'add-remove'"):
         asked.pair(REPLACE)
     inside = OutputPerturbation(
         problem=Problem(loss=Logistic(), bounds=SIGNS, regularizer=Ridge(4.0), domain=Ball(0.1)),

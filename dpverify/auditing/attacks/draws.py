@@ -15,6 +15,7 @@ from dpverify.auditing.attacks.events import Event
 from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.features import BITS, PROJECTIONS, SUMMARIES
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
+from dpverify.auditing.sampling.sampler import Sampler
 
 MANY = 72  # numbers of an output beyond which they are not searched one by one
 _MANY_TO_SORT = 2_048
@@ -29,6 +30,11 @@ class Draws:
 
     left: Outputs
     right: Outputs
+
+    @classmethod
+    def of(cls, sampler: Sampler, begin: int, end: int) -> "Draws":
+        """The draws of these numbers."""
+        return cls(*sampler.draw(begin, end))
 
     def on(self, side: Side) -> Outputs:
         return self.left if side is Side.LEFT else self.right

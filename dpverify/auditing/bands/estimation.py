@@ -87,19 +87,15 @@ def threshold_limits(
 
 def _divided(sampler: Sampler, draws: int) -> tuple[Explore, Confirm]:
     """Draws to choose the score from, a few where densities are known; and the rest."""
-    first = _drawn(sampler, 0, _FIRST)
+    first = Draws.of(sampler, 0, _FIRST)
     refuse_useless(first)
     if LOSS in first.left.columns:
         explored = first
     else:
-        explored = first.followed_by(_drawn(sampler, _FIRST, int(draws * _EXPLORE)))
-    fresh = _drawn(sampler, explored.left.size, draws)
+        explored = first.followed_by(Draws.of(sampler, _FIRST, int(draws * _EXPLORE)))
+    fresh = Draws.of(sampler, explored.left.size, draws)
     refuse_repeated(first, fresh)
     return Explore(explored), Confirm(fresh)
-
-
-def _drawn(sampler: Sampler, start: int, stop: int) -> Draws:
-    return Draws(*sampler.draw(start, stop))
 
 
 def _cuts(left: TailLimits, right: TailLimits) -> Floats:

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from dpverify.auditing.attacks.draws import Draws
 from dpverify.auditing.attacks.events import Linear, Trees
 from dpverify.auditing.sampling.drawing import Target
 from dpverify.auditing.search.judging import Finalist, Judging, LevelShares, confirmed
@@ -28,7 +29,6 @@ from dpverify.auditing.search.quick import (
     Look,
     Outcome,
     counted,
-    draws,
     few,
     glimpse,
     judge,
@@ -208,7 +208,7 @@ class ExampleSearch(Search):
             return trial
         early = len(self.tried) < _EARLY and not self.shrinking
         size = max(self.first, min(self.samples // 16, 2 * _MOST) * early)
-        first = draws(trial.sampler, 0, size)
+        first = Draws.of(trial.sampler, 0, size)
         silent = silence(first)
         if silent is not None:
             self.silent = silent
@@ -253,7 +253,7 @@ class ExampleSearch(Search):
     def _look_again(self, trial: PairTrial, size: int) -> Look:
         sampler = self.trial(trial.candidate, self._stream(trial.candidate.form, "again")).sampler
         self.used += size
-        return look(draws(sampler, 0, size), few(self.points), classify=False)
+        return look(Draws.of(sampler, 0, size), few(self.points), classify=False)
 
     def _shrink_from(self, trial: PairTrial) -> None:
         """After the first refutation: a new budget, and an effort a pair by what it took."""

@@ -82,10 +82,6 @@ class Counted(NamedTuple):
     softly: bool
 
 
-def draws(sampler: Sampler, begin: int, end: int) -> Draws:
-    return Draws(*sampler.draw(begin, end))
-
-
 def silence(first: Draws) -> str | None:
     """What every call did instead of returning an output; None if one returned something."""
     sides = (first.left, first.right)
@@ -155,7 +151,7 @@ def judge(  # noqa: PLR0913  # a pair, what is known of it, and how hard to try
     now, wealth = first, Wealth.start(ladder)
     while now.size < most and now.wager is not None:
         end = min(2 * now.size, most)
-        fresh = draws(sampler, now.size, end)
+        fresh = Draws.of(sampler, now.size, end)
         wealth, _ = wealth.after(now.wager, Confirm(fresh), target)
         seen = now.seen.followed_by(fresh)
         if wealth.rejects(target):
@@ -189,7 +185,7 @@ def counted(  # noqa: PLR0913  # what is claimed, what is known, and at what lev
     size = max(BLOCK, 2 * known.size) * 2**attempt
     chosen = _best_event(known, points, level, size)
     event, favors, point = chosen.proposal.event, chosen.proposal.favors, chosen.point
-    counts = counts_of(event, favors, Confirm(draws(sampler, 0, size)))
+    counts = counts_of(event, favors, Confirm(Draws.of(sampler, 0, size)))
     witness = Witness(
         claim=claim,
         left=sampler.left,

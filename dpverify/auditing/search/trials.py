@@ -22,7 +22,7 @@ from dpverify.auditing.sampling.outputs import WHOLE
 from dpverify.auditing.sampling.processes import OutOfTime
 from dpverify.auditing.sampling.reading import Raised
 from dpverify.auditing.sampling.sampler import Sampler
-from dpverify.auditing.search.quick import Outcome, draws
+from dpverify.auditing.search.quick import Outcome
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import Refuted
 from dpverify.schema import Candidate
@@ -86,7 +86,7 @@ class PairTrial:
         if self.size >= size:
             return self
         try:
-            fresh = draws(self.sampler, self.size, size)
+            fresh = Draws.of(self.sampler, self.size, size)
         except OutOfTime:
             return self
         except Exception as error:

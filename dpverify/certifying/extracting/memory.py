@@ -12,6 +12,7 @@ import numpy as np
 from dpverify.certifying.extracting.calling import is_number_type, is_of_library, is_stand
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.symbols import Symbolic
+from dpverify.fingerprint import names_in
 
 _MOST = 20_000
 _DEEPEST = 60
@@ -94,7 +95,7 @@ def _state(value: Any) -> Iterator[Any]:  # noqa: ANN401
 
 
 def _of_function(function: types.FunctionType) -> Iterator[Any]:
-    names = sorted(_names(function.__code__))
+    names = sorted(names_in(function.__code__))
     for name in names:
         found = function.__globals__.get(name)
         if isinstance(found, types.ModuleType) and not is_of_library(found):
@@ -107,8 +108,3 @@ def _of_function(function: types.FunctionType) -> Iterator[Any]:
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
     yield from vars(function).values()
-
-
-def _names(code: types.CodeType) -> set[str]:
-    inner = (part for part in code.co_consts if isinstance(part, types.CodeType))
-    return set(code.co_names).union(*map(_names, inner))

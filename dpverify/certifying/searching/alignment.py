@@ -7,6 +7,7 @@ it fails is added, or the comparison through which the neighbor's run escaped. A
 is told by Farkas multipliers, and the checker has the last word. [proofs/alignment.py]
 """
 
+import functools
 import json
 from dataclasses import dataclass
 from fractions import Fraction
@@ -17,7 +18,7 @@ from dpverify.certifying.checking.forms import Fact, Form, Invalid, form, negate
 from dpverify.certifying.checking.masses import lowest
 from dpverify.certifying.checking.numbers import ClaimUnit
 from dpverify.certifying.checking.trees import NeighborCase, branches, goals, leaves, told
-from dpverify.certifying.searching.farkas import Contradictions, form_as_texts, fraction, number
+from dpverify.certifying.searching.farkas import Contradictions, form_as_texts, number, values_in
 from dpverify.certifying.symbolic.reasons import NotUnderstood, OverTime
 
 Shift: TypeAlias = dict[str, Form]
@@ -380,12 +381,7 @@ class _Synthesis:
         z3 = self._z3
         if self._ask.check() != z3.sat:
             raise NotUnderstood("no translation keeps the margins at this cost")
-        model = self._ask.model()
-
-        def read(parts: dict[str, Any]) -> Form:
-            found = {k: fraction(model.eval(v, model_completion=True)) for k, v in parts.items()}
-            return {k: c for k, c in found.items() if c}
-
+        read = functools.partial(values_in, self._ask.model())
         shift = {name: s for name, parts in self.shifts.items() if (s := read(parts))}
         return shift, {name: read(self.bounds[name]) for name in shift}
 

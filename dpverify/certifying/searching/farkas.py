@@ -90,6 +90,12 @@ def fraction(value: Any) -> Fraction:  # noqa: ANN401
     return Fraction(value.as_long())
 
 
+def values_in(model: Any, unknown: dict[str, Any]) -> Form:  # noqa: ANN401  # a model of z3
+    """The form whose coefficients are the values of unknowns; what is 0 is left out."""
+    found = {k: fraction(model.eval(v, model_completion=True)) for k, v in unknown.items()}
+    return {name: value for name, value in found.items() if value}
+
+
 def form_as_texts(value: Form) -> dict[str, str]:
     """A form as a certificate holds it, its names in order."""
     return {name: str(value[name]) for name in sorted(value)}

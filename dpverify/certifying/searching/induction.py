@@ -6,6 +6,7 @@ at each step. That no margin shrinks and every step is paid for, wherever the fa
 linear program in these coefficients and in multipliers of the facts. [Farkas]
 """
 
+import functools
 from fractions import Fraction
 from itertools import product
 from typing import Any, TypeAlias
@@ -18,7 +19,7 @@ from dpverify.certifying.checking.induction import (
     doubled,
     situations,
 )
-from dpverify.certifying.searching.farkas import Contradictions, form_as_texts, fraction, number
+from dpverify.certifying.searching.farkas import Contradictions, form_as_texts, number, values_in
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 _ONE = Fraction(1)
@@ -280,12 +281,7 @@ class _Program:
             raise NotUnderstood(
                 "no gaps and translations were found that stay from record to record"
             )
-        model = self.solver.model()
-
-        def read(unknown: Unknown) -> Form:
-            found = {k: fraction(model.eval(v, model_completion=True)) for k, v in unknown.items()}
-            return {k: c for k, c in found.items() if c}
-
+        read = functools.partial(values_in, self.solver.model())
         shifts = {
             key: {n: s for n, unknown in of.items() if (s := read(unknown))}
             for key, of in self.shifts.items()

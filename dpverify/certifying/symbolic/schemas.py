@@ -68,7 +68,7 @@ def finite_datasets(schema: Schema, most: int) -> list[Rows] | None:
         if not schema.integer or not math.isfinite(schema.low) or not math.isfinite(schema.high):
             return None
         values: list[Any] | None = list(range(math.ceil(schema.low), math.floor(schema.high) + 1))
-        lengths = [_size(schema)]
+        lengths = [schema.least_size]
     elif isinstance(schema, Records):
         values = _values(schema.record, most)
         low, high = _range(schema)
@@ -138,13 +138,10 @@ def _range(schema: Records) -> tuple[int, int]:
 
 def sizes_of(schema: Answers | Records) -> list[int | None]:
     """The least and the largest number of answers or records; None if there is no largest."""
-    low, high = _range(schema) if isinstance(schema, Records) else (_size(schema), _size(schema))
+    low, high = (
+        _range(schema) if isinstance(schema, Records) else (schema.least_size, schema.least_size)
+    )
     return [low, None if is_endless(schema) else high]
-
-
-def _size(schema: Answers) -> int:
-    """How many answers there are; the least, if there may be any number of them."""
-    return schema.dimension[0] if isinstance(schema.dimension, tuple) else schema.dimension or 1
 
 
 def _values(domain: RecordDomain, most: int) -> list[Any] | None:
@@ -195,7 +192,7 @@ def pattern_rows(schema: Schema) -> Iterator[tuple[Rows, Rows]]:
 
 def grid_rows(schema: Schema, most: int) -> Iterator[tuple[Rows, Rows]]:
     """More neighbors with simple values: on a small grid for few answers, else at random."""
-    if isinstance(schema, Answers) and not is_endless(schema) and _size(schema) <= 4:
+    if isinstance(schema, Answers) and not is_endless(schema) and schema.least_size <= 4:
         yield from islice(_grid(schema), most)
         return
     rng = np.random.default_rng(0)
@@ -211,7 +208,7 @@ def grid_rows(schema: Schema, most: int) -> Iterator[tuple[Rows, Rows]]:
 
 
 def _grid(schema: Answers) -> Iterator[tuple[Rows, Rows]]:
-    n, step = _size(schema), schema.sensitivity
+    n, step = schema.least_size, schema.sensitivity
     start = min(max(0.0, schema.low), schema.high)
     levels = [start + k * step for k in (0, 1, -1)]
     levels = [x for x in levels if schema.low <= x <= schema.high]
@@ -348,7 +345,7 @@ def lengths(schema: Schema) -> list[int]:
     if is_endless(schema):
         raise NotUnderstood("datasets of any length cannot be listed")
     if isinstance(schema, Answers):
-        return [_size(schema)]
+        return [schema.least_size]
     low, high = _range(schema) if isinstance(schema, Records) else (0, 0)
     return list(range(low, high + 1))
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from dpverify.auditing.attacks.draws import Draws
 from dpverify.auditing.sampling.sampler import Sampler
-from dpverify.auditing.search.quick import Outcome, draws, few, glimpse, judge, look
+from dpverify.auditing.search.quick import Outcome, few, glimpse, judge, look
 from dpverify.auditing.search.trials import Calls
 from dpverify.auditing.statistics.points import Point
 
@@ -37,21 +38,23 @@ def test_few_points_are_spread() -> None:
 @pytest.mark.parametrize("see", [glimpse, lambda seen, at: look(seen, at, classify=False)])
 def test_scores_order_pairs_by_their_loss(see: Any) -> None:  # noqa: ANN401
     """Laplace noise of ε = ¼, 1, 4: far below the claim, near it, far above."""
-    scores = [see(draws(sampler(laplace(1.0 / e)), 0, 400), CLAIM).score for e in (0.25, 1.0, 4.0)]
+    scores = [
+        see(Draws.of(sampler(laplace(1.0 / e)), 0, 400), CLAIM).score for e in (0.25, 1.0, 4.0)
+    ]
     assert scores == sorted(scores)
     assert scores[0] < -0.5
     assert scores[2] > 0.5
 
 
 def test_equal_outputs_promise_nothing() -> None:
-    found = glimpse(draws(sampler(Calls(lambda _data, _rng: 3)), 0, 64), CLAIM)
+    found = glimpse(Draws.of(sampler(Calls(lambda _data, _rng: 3)), 0, 64), CLAIM)
     assert found.wager is None
     assert found.score < -1.0
 
 
 def test_a_gross_violation_is_refuted_soon() -> None:
     pair = sampler(laplace(0.2))
-    first = glimpse(draws(pair, 0, 128), CLAIM)
+    first = glimpse(Draws.of(pair, 0, 128), CLAIM)
     found = judge(pair, first, CLAIM, level=1e-9, most=4_000)
     assert found.refuted
     assert found.look.size <= 1_024
@@ -60,8 +63,8 @@ def test_a_gross_violation_is_refuted_soon() -> None:
 
 def test_a_test_gives_up_early_on_a_private_pair() -> None:
     pair = sampler(laplace(4.0))
-    seen = draws(pair, 0, 128)
-    hopeful = glimpse(draws(sampler(laplace(0.2)), 0, 128), CLAIM)
+    seen = Draws.of(pair, 0, 128)
+    hopeful = glimpse(Draws.of(sampler(laplace(0.2)), 0, 128), CLAIM)
     start = glimpse(seen, CLAIM)
     assert start.wager is None
     found = judge(pair, hopeful, CLAIM, level=1e-6, most=100_000)
@@ -71,7 +74,7 @@ def test_a_test_gives_up_early_on_a_private_pair() -> None:
 
 def outcome(mechanism: Calls, seed: int) -> Outcome:
     pair = sampler(mechanism, seed=seed)
-    first = look(draws(pair, 0, 64), CLAIM, classify=False)
+    first = look(Draws.of(pair, 0, 64), CLAIM, classify=False)
     return judge(pair, first, CLAIM, level=0.2, most=512)
 
 
