@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from dpverify.accounting.accountant import Accountant
+from dpverify.arrays import Floats
 from dpverify.errors import (
     InvalidParameter,
     NotSupported,
@@ -58,7 +59,7 @@ def numbers(
 
 def vectors(
     dimension: int, *, radius: float = 1.0, min_size: int = 0, max_size: int = _MOST
-) -> SearchStrategy[np.ndarray[Any, np.dtype[np.float64]]]:
+) -> SearchStrategy[Floats]:
     """Arrays of rows in the Euclidean ball: corners, zeros, and points inside."""
     check_count("dimension", dimension)
     check_positive("radius", radius)
@@ -67,7 +68,7 @@ def vectors(
 
 def arrays(
     width: int, *, low: float, high: float, min_size: int = 0, max_size: int = _MOST
-) -> SearchStrategy[np.ndarray[Any, np.dtype[np.float64]]]:
+) -> SearchStrategy[Floats]:
     """Arrays with `width` columns and entries in [low, high]."""
     check_count("width", width)
     row = st.lists(st.floats(low, high), min_size=width, max_size=width)

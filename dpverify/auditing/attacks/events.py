@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from dpverify.arrays import Mask
+from dpverify.arrays import Floats, Mask
 from dpverify.auditing.sampling.outputs import MISSING, Outputs
 from dpverify.auditing.sampling.spelling import FAILED
 from dpverify.plain import fields_of, tagged, untagged
@@ -107,7 +107,7 @@ class Linear(_Event):
     weights: tuple[float, ...]
     bound: float
 
-    def score(self, outputs: Outputs) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def score(self, outputs: Outputs) -> Floats:
         total = np.zeros(outputs.size)
         for name, weight in zip(self.features, self.weights, strict=True):
             total += weight * np.nan_to_num(outputs.column(name), posinf=1e9, neginf=-1e9)
@@ -136,9 +136,7 @@ class Tree:
     right: tuple[int, ...]
     value: tuple[float, ...]
 
-    def score(
-        self, rows: np.ndarray[Any, np.dtype[np.float64]]
-    ) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def score(self, rows: Floats) -> Floats:
         feature, threshold = np.array(self.feature), np.array(self.threshold)
         missing_left = np.array(self.missing_left)
         left, right = np.array(self.left), np.array(self.right)
@@ -162,7 +160,7 @@ class Trees(_Event):
     trees: tuple[Tree, ...]
     bound: float
 
-    def score(self, outputs: Outputs) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def score(self, outputs: Outputs) -> Floats:
         rows = np.column_stack([outputs.column(name) for name in self.features])
         total = np.zeros(outputs.size)
         for tree in self.trees:

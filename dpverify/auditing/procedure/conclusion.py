@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.arrays import Floats
 from dpverify.auditing.attacks.draws import (
     MANY,
     Bound,
@@ -252,6 +253,6 @@ def has_fractions(draws: Draws) -> bool:
     return any(_fractional(draws.left.column(name)) for name in names)
 
 
-def _fractional(column: np.ndarray[tuple[int], np.dtype[np.float64]]) -> bool:
+def _fractional(column: Floats) -> bool:
     finite = column[np.isfinite(column)]
     return bool(finite.size) and bool((finite != np.floor(finite)).any())

@@ -43,6 +43,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaincinv, ndtri
 
+from dpverify.arrays import Floats
 from dpverify.auditing.statistics.joint_score import Joint, certified, least_at
 from dpverify.errors import check_between, check_count
 
@@ -147,7 +148,7 @@ def _crossing(joint: Joint, needed: float) -> tuple[float, float]:
     return near, max((least_at(joint, low) - needed) / max(near - low, _NEGLIGIBLE), 0.1)
 
 
-def _slices(top: float, finest: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _slices(top: float, finest: float) -> Floats:
     """0 and `top` with cuts between, ever closer to each other towards `top`."""
     steps = math.ceil(math.log(max(top / finest, 1.0)) / math.log(_WIDER))
     widths = finest * _WIDER ** np.arange(steps)
