@@ -49,15 +49,15 @@ def demo(
 
 def _example() -> ModuleType:
     """examples/demo.py: packed into the wheel, or beside the package in a checkout."""
-    for folder in (_PACKAGE, _PACKAGE.parent):
-        path = folder / "examples" / "demo.py"
-        spec = spec_from_file_location("dpverify_demo", path) if path.is_file() else None
-        if spec is not None and spec.loader is not None:
-            module = module_from_spec(spec)
-            sys.modules[spec.name] = module  # its mechanisms can be found again by name
-            spec.loader.exec_module(module)
-            return module
-    raise NotSupported(f"examples/demo.py must be in {_PACKAGE} or beside it: reinstall dpverify")
+    is_checkout = (_PACKAGE.parent / "pyproject.toml").is_file()
+    path = (_PACKAGE.parent if is_checkout else _PACKAGE) / "examples" / "demo.py"
+    spec = spec_from_file_location("dpverify_demo", path) if path.is_file() else None
+    if spec is None or spec.loader is None:
+        raise NotSupported(f"{path} must be there: reinstall dpverify")
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # its mechanisms can be found again by name
+    spec.loader.exec_module(module)
+    return module
 
 
 def _show(screen: Console, line: Any) -> None:  # noqa: ANN401  # a text or what prints as one
