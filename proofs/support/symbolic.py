@@ -9,11 +9,29 @@ Expression: TypeAlias = Any  # sympy has no types
 
 
 def same(left: Expression, right: Expression) -> bool:
-    """Whether left − right simplifies to 0, wherever both are defined."""
+    """Whether left − right simplifies to 0, wherever both are defined.
+
+    Where the two clearly differ at one point, nothing is left to simplify.
+    """
+    if _differ_at_a_point(left, right):
+        return False
     gap = sp.simplify(sp.expand(left - right))
     if gap != 0:
         gap = sp.simplify(sp.expand(sp.powsimp(sp.expand_log(gap.rewrite(sp.exp)))))
     return bool(gap == 0)
+
+
+def _differ_at_a_point(left: Expression, right: Expression) -> bool:
+    """Whether the values at one point are numbers that differ in their first ten digits."""
+    names = sorted((left - right).free_symbols, key=str)
+    point = {
+        name: sp.Integer(i + 2) if name.is_integer else sp.Rational(3 * i + 2, 3 * i + 7)
+        for i, name in enumerate(names)
+    }
+    values = [side.subs(point).evalf(30) for side in (sp.sympify(left), sp.sympify(right))]
+    if not all(value.is_Float or value.is_Rational for value in values):
+        return False
+    return bool(abs(values[0] - values[1]) > max(abs(value) for value in values) / 10**10)
 
 
 def nonnegative(expression: Expression, variables: Sequence[Expression]) -> bool:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,40 @@ def test_nothing_is_raised_after_the_block() -> None:
         except OverTime:
             continue
         assert sum(range(2_000)) == 1_999_000
+
+
+def test_what_is_lost_in_callbacks_is_raised_again_and_not_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told: list[type[BaseException]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
+    ran = 0
+
+    def other(_: object) -> None:
+        nonlocal ran
+        ran += 1
+        if ran == 1:
+            raise ValueError
+        _spin(0.001)
+
+    def endless() -> None:
+        while True:
+            kept = {ran}
+            reference = weakref.ref(kept, other)  # its callback takes most of the time
+            del kept
+            assert reference() is None
+            _spin(0.0005)
+
+    with pytest.raises(OverTime), watched(0.5, MEMORY):
+        endless()
+    assert ran > 1
+    assert told == [ValueError]
+
+
+def _spin(seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pass
 
 
 def test_a_debugger_is_no_hindrance() -> None:

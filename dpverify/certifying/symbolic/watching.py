@@ -20,12 +20,17 @@ _RAISING = threading.Lock()
 
 
 @contextmanager
-def watched(seconds: float, memory: int) -> Iterator[None]:  # noqa: C901  # ways to end
+def watched(seconds: float, memory: int) -> Iterator[None]:
     """Raise `OverTime` in the calling thread after so many seconds, or so many more bytes.
 
     It is raised at the next step of Python code, again and again until the block is left: a
     program that catches everything does not get away.
     """
+    with _lost_quietly():
+        yield from _watched(seconds, memory)
+
+
+def _watched(seconds: float, memory: int) -> Iterator[None]:  # noqa: C901  # ways to end
     thread, done = threading.get_ident(), threading.Event()
     end, most = time.monotonic() + seconds, _peak() + memory
 
@@ -61,6 +66,25 @@ def watched(seconds: float, memory: int) -> Iterator[None]:  # noqa: C901  # way
                 ended = True
             except OverTime:
                 continue
+
+
+@contextmanager
+def _lost_quietly() -> Iterator[None]:
+    """Say nothing of an `OverTime` that is lost, as it is in the callback of a weak reference.
+
+    Python tells of every exception that it has to drop; this one is raised again soon.
+    """
+    tell = sys.unraisablehook
+
+    def tell_others(lost: "sys.UnraisableHookArgs") -> None:
+        if not issubclass(lost.exc_type, OverTime | OutOfTime):
+            tell(lost)
+
+    sys.unraisablehook = tell_others
+    try:
+        yield
+    finally:
+        sys.unraisablehook = tell
 
 
 @contextmanager
