@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from flint import arb, ctx
 
@@ -27,6 +27,9 @@ from dpverify.theorems import (
     SINGLING_OUT,
     TRADE_OFF,
 )
+
+if TYPE_CHECKING:
+    from dpverify.accounting.gaussian_summary import GaussianSummary
 
 _BITS = 128
 _MOST_POINTS = 80  # of a profile that one rate is read from
@@ -48,6 +51,10 @@ class Profiled(Protocol):
     def epsilon(self, delta: float, *, tolerance: float = ...) -> Bracket: ...
 
     def delta(self, epsilon: float, *, tolerance: float = ...) -> Bracket: ...
+
+    def gaussian_summary(
+        self, *, leak: Share = ..., tolerance: float = ...
+    ) -> "GaussianSummary": ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +87,10 @@ class Risk:
         # Lines are followed over the whole range of x, up to 1/α.
         with ctx.workprec(_BITS + 2 * math.ceil(-math.log2(alarm))):
             return _Dual(self.spent, alarm, tolerance).least()
+
+    def gaussian_summary(self, *, leak: Share = 0.0, tolerance: float = 1e-3) -> "GaussianSummary":
+        """All rates at once as one μ of Gaussian DP; see `Accountant.gaussian_summary`."""
+        return self.spent.gaussian_summary(leak=leak, tolerance=tolerance)
 
     def success(self, prior: Share = 0.5, *, tolerance: float = 1e-3) -> Bracket:
         """How often the best guess is right, if the record is there with probability `prior`.

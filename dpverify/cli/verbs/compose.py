@@ -1,5 +1,6 @@
 """`dpverify compose`: what do these parts cost together?"""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ from rich.table import Table
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison, plain
 from dpverify.accounting.deadline import time_limit
+from dpverify.accounting.gaussian_summary import GaussianSummary
 from dpverify.cli.expression import parse
 from dpverify.cli.output import (
     Json,
@@ -34,6 +36,8 @@ EXAMPLE = (
 
 
 _WIDE = 60  # columns that it takes to name theorems, too
+_LEAK = 1e-10  # of a summary, where none without is known
+_COARSE = 1e-2  # how well μ is found
 
 
 def compose(
@@ -70,8 +74,9 @@ def compose(
         else:
             exact = accountant.delta(float(epsilon or 0.0), tolerance=tolerance, seconds=seconds)
             table = accountant.compare(epsilon=epsilon, tolerance=tolerance, seconds=seconds)
-    with time_limit(seconds):
-        answer = _answer(expression, accountant, exact, table)
+    with progress("summing up"), time_limit(seconds):
+        summary = _summary(accountant)
+        answer = _answer(expression, accountant, exact, table, summary)
     if plot is not None or report is not None:
         with progress(f"drawing {plot or report}"):
             figure = _figure(accountant, table)
@@ -84,7 +89,7 @@ def compose(
         print_json(answer)
         return
     with time_limit(seconds):
-        _show(accountant, exact, table)
+        _show(accountant, exact, table, summary)
     for name, path in (("plot", plot), ("report", report)):
         if path is not None:
             console().print(f"\n{name}: {path}", markup=False)
@@ -140,8 +145,21 @@ def _report(  # what a page shows
     write_page(page, path)
 
 
+def _summary(accountant: Accountant) -> GaussianSummary:
+    """As one μ; up to a leak that is small, where far tails have no μ."""
+    strict = accountant.gaussian_summary(tolerance=_COARSE)
+    if strict.mu.upper < math.inf:
+        return strict
+    leak = max(_LEAK, accountant.delta(math.inf).upper)
+    return accountant.gaussian_summary(leak=leak, tolerance=_COARSE)
+
+
 def _answer(
-    expression: str, accountant: Accountant, exact: Bracket, table: Comparison
+    expression: str,
+    accountant: Accountant,
+    exact: Bracket,
+    table: Comparison,
+    summary: GaussianSummary,
 ) -> dict[str, Any]:
     gained = accountant.advantage()
     return {
@@ -157,10 +175,13 @@ def _answer(
         "delta" if table.unknown == "epsilon" else "epsilon": plain(table.at),
         "comparison": table.to_dict(),
         "advantage": {"lower": plain(gained.lower), "upper": plain(gained.upper)},
+        "gaussian_summary": summary.to_dict(),
     }
 
 
-def _show(accountant: Accountant, exact: Bracket, table: Comparison) -> None:
+def _show(
+    accountant: Accountant, exact: Bracket, table: Comparison, summary: GaussianSummary
+) -> None:
     screen = console()
     symbol, given = ("ε", "δ") if table.unknown == "epsilon" else ("δ", "ε")
     for part in accountant.parts:
@@ -188,6 +209,7 @@ def _show(accountant: Accountant, exact: Bracket, table: Comparison) -> None:
         names = ", ".join(table.skipped)
         screen.print(f"no time was left for: {names}", style="dim", markup=False)
     screen.print(f"\n{guess(accountant)}", markup=False)
+    screen.print(f"As Gaussian DP: {summary}.", markup=False)
     for assumption in exact.assumes:
         screen.print(f"assumes: {assumption}", style="dim", markup=False)
 
