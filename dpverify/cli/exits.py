@@ -147,7 +147,8 @@ def _kept(error: BaseException) -> str:
 _TABLE = """
     ≤ <= ≥ >= ≠ != ≈ ~ ∝ ~ ∞ inf √ sqrt − - × x · * ± +- → -> ← <- ⇒ => ↦ |-> ‖ || ′ ' ⟨ < ⟩ >
     ∇ grad ∈ in ∂ d ∫ int ∎ QED ℓ l — - – - ‘ ' ’ ' “ " ” " ₍ ( ₎ ) ₊ + ₋ - ⁻ ^- ⁺ ^+ ½ 1/2 ¼ 1/4
-    ⌈ ceil( ⌉ ) ⌊ floor( ⌋ ) ⊆ subset ∪ or ∩ and ∅ {} § section ∑ sum ∏ prod ✓ ok ┃ | │ | ━ - ─ -
+    ⌈ ceil( ⌉ ) ⌊ floor( ⌋ ) ⊆ subset ∪ or ∩ and ∅ {} § section ∑ sum ∏ prod ✓ ok
+    ● # ◉ + ○ . ┃ | │ | ━ - ─ -
 """
 _SPELLED = _TABLE.split()
 _PLAIN = dict(zip(_SPELLED[::2], _SPELLED[1::2], strict=True))

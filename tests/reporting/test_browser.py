@@ -97,7 +97,7 @@ def test_sliders_answer_to_the_keyboard(browser: Any, composed: Path) -> None:  
 
 def test_hovering_moves_the_cursor_line(browser: Any, composed: Path) -> None:  # noqa: ANN401
     page = Opened(browser, composed).page
-    box = page.locator("figure svg").bounding_box()
+    box = page.locator("figure:has(.cursor) svg").bounding_box()
     line = page.locator("line.cursor").first
     before = line.get_attribute("x1")
     page.mouse.move(box["x"] + 0.12 * box["width"], box["y"] + 0.5 * box["height"])

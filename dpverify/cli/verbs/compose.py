@@ -24,7 +24,7 @@ from dpverify.cli.output import (
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
-from dpverify.reporting.words import guess
+from dpverify.reporting.words import guess, icons, right_guesses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -209,6 +209,7 @@ def _show(
         names = ", ".join(table.skipped)
         screen.print(f"no time was left for: {names}", style="dim", markup=False)
     screen.print(f"\n{guess(accountant)}", markup=False)
+    screen.print(icons(*right_guesses(accountant)), style="dim", markup=False)
     screen.print(f"As Gaussian DP: {summary}.", markup=False)
     for assumption in exact.assumes:
         screen.print(f"assumes: {assumption}", style="dim", markup=False)
