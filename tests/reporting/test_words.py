@@ -3,6 +3,7 @@
 import math
 import re
 
+import numpy as np
 import pytest
 
 import dpverify as dpv
@@ -63,8 +64,8 @@ def test_pictures_say_what_the_sentences_say(relation: dpv.Relation) -> None:
     assert titles[0].endswith("50 guesses of 100 are right")
     assert titles[1].endswith("at most 74 of 100 are right")
     (axes,) = told.plot_test().axes
-    marked = {line.get_label(): line.get_xydata()[0] for line in axes.get_lines()[2:]}
-    alarm, missed = marked["5 false alarms: finds at most 13.6"]
+    marked = {line.get_label(): np.asarray(line.get_xydata()) for line in axes.get_lines()[2:]}
+    ((alarm, missed),) = marked["5 false alarms: finds at most 13.6"]
     assert alarm == 5
     assert missed == pytest.approx(100 - 5 * math.e)
     assert ("in the data" in axes.get_title()) == (relation is ADD)

@@ -21,6 +21,7 @@ from dpverify.cli.output import (
     print_json,
     progress,
 )
+from dpverify.cli.what_if import Accuracy, grid, measured
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
@@ -36,6 +37,7 @@ EXAMPLE = (
 
 
 _WIDE = 60  # columns that it takes to name theorems, too
+_CENTER = 1e-6  # δ in the middle of a page's grid, where none is asked for
 _LEAK = 1e-10  # of a summary, where none without is known
 _COARSE = 1e-2  # how well μ is found
 
@@ -56,6 +58,7 @@ def compose(
     report: Annotated[
         Path | None, typer.Option(help="Also write a page with pictures to this .html file.")
     ] = None,
+    accuracy: Accuracy = None,
     json: Json = False,
 ) -> None:
     """Show what a composition costs under every rule that applies, the tightest marked."""
@@ -64,8 +67,10 @@ def compose(
             f"delta={delta}, epsilon={epsilon}: exactly one of delta and epsilon must be given"
         )
     _check_files(plot, report)
+    curve = measured(accuracy, report)
     accountant = Accountant(relation=Relation.parse(relation))
-    for part, times in parse(expression):
+    parts = parse(expression)
+    for part, times in parts:
         accountant = accountant.compose(part, times=times)
     with progress("composing"):
         if delta is not None:
@@ -83,8 +88,10 @@ def compose(
             if plot is not None:
                 figure.savefig(plot, dpi=150)
     if report is not None:
+        at = _CENTER if delta is None else delta
+        points = grid(parts, accountant.relation, at, seconds, curve)
         with progress(f"writing {report}"), time_limit(seconds):
-            _report(accountant, exact, table, figure, answer, report)
+            _report(accountant, exact, table, figure, points, answer, report)
     if json:
         print_json(answer)
         return
@@ -118,6 +125,7 @@ def _report(  # what a page shows
     exact: Bracket,
     table: Comparison,
     figure: "Figure",
+    points: dict[str, Any],
     answer: dict[str, Any],
     path: Path,
 ) -> None:
@@ -138,6 +146,7 @@ def _report(  # what a page shows
         exact,
         table,
         pictures=(drawing,),
+        grid=points,
         proof=None if exact.theorem is None else steps_of(exact.theorem),
         command=command_line(),
         data=answer,

@@ -6,8 +6,8 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.guarantees import Bracket
 from dpverify.reporting.page import Page, Section, TextTable, theorem_section
-from dpverify.reporting.picture import Picture, picture
-from dpverify.reporting.words import meaning, right_guesses
+from dpverify.reporting.pages.meaning import meaning_section, what_if_section
+from dpverify.reporting.picture import Picture
 
 
 def composition_page(  # noqa: PLR0913  # all that a page shows
@@ -16,6 +16,7 @@ def composition_page(  # noqa: PLR0913  # all that a page shows
     table: Comparison,
     *,
     pictures: tuple[Picture, ...],
+    grid: dict[str, Any],
     proof: dict[str, Any] | None,
     command: str,
     data: dict[str, Any],
@@ -34,7 +35,8 @@ def composition_page(  # noqa: PLR0913  # all that a page shows
                 ),
             ),
         ),
-        _meaning(accountant),
+        meaning_section(accountant),
+        what_if_section(grid),
         Section(title="In pictures", pictures=pictures),
         Section(title="Under every rule that applies", tables=(_rules(table, symbol),)),
     ]
@@ -54,21 +56,6 @@ def composition_page(  # noqa: PLR0913  # all that a page shows
         command=command,
         data=data,
     )
-
-
-def _meaning(accountant: Accountant) -> Section:
-    told = meaning(accountant)
-    blind, right = right_guesses(accountant)
-    people = f"Of a hundred guesses {blind} are right without the release, at most {right} with it."
-    test = (
-        "The best test for a record: of a hundred without it, how many false alarms; of a hundred "
-        "with it, how many are missed. On the straight line nothing is learned."
-    )
-    pictures = (
-        picture(told.plot(), people, followed=False),
-        picture(told.plot_test(), test, followed=False),
-    )
-    return Section(title="What it means", items=tuple(told.splitlines()), pictures=pictures)
 
 
 def _rules(table: Comparison, symbol: str) -> TextTable:
