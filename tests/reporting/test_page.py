@@ -211,7 +211,7 @@ def test_noise_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "report:" in capsys.readouterr().out
     document = path.read_text(encoding="utf-8")
     tags(document)
-    assert "<h1>sigma = 4.2247" in document
+    assert "<h1>sigma = 4.22467" in document
     assert 'class="grid"' in document
     assert len(document) < 1_000_000
 

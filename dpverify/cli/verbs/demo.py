@@ -1,6 +1,7 @@
 """`dpverify demo`: the main jobs, once, with nothing to configure."""
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,11 +12,14 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from dpverify import __version__
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.calibration import Calibration, calibration
 from dpverify.accounting.comparison import Comparison
 from dpverify.auditing import Progress, Verdict, audit
 from dpverify.cli.output import Json, command_line, console, print_json, progress
+from dpverify.disclosing import check_disclosure, disclose, entry_of
+from dpverify.disclosing.text import written
 from dpverify.guarantees import ApproxDP, Bracket, PureDP, to_dict
 from dpverify.mechanisms import Gaussian, Laplace, RandomizedResponse, Subsampled
 from dpverify.neighbors import Relation
@@ -30,6 +34,34 @@ RATE, STEPS, TARGET = 0.01, 10_000, ApproxDP(epsilon=1.0, delta=1e-6)
 _LEFT = (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5))
 _RIGHT = _LEFT[::-1]
 _REPORT = Path("dpverify-demo.html")
+
+_FACTS: dict[str, Any] = {
+    "product": {
+        "name": "A model trained on example records",
+        "curators": ["dpverify demo"],
+        "description": "A model that does not exist: only its privacy is computed.",
+        "intended_use": "To show what a disclosure holds.",
+        "kind": "Machine learning model",
+        "region": "Nowhere",
+        "published": "2026-01-01",
+    },
+    "unit": {"protected": "person", "record": "person"},
+    "data": {"domain": "Examples.", "records": 900_000, "unprotected": []},
+    "trust": {
+        "model": "central",
+        "actors": "Whoever trains holds the records and is trusted.",
+        "releases": "one",
+        "data": "static",
+        "access": "non-interactive",
+    },
+    "defenses": {
+        "floating_point": "integer noise on a grid, by dpverify's own sampler",
+        "timing": "none needed: nobody can ask queries",
+        "preprocessing": "clipping, to a bound set in advance",
+        "tuning": "none",
+    },
+}
+"""What only people know of a release, here of one that is made up."""
 
 Answers: TypeAlias = dict[str, Any]
 
@@ -52,6 +84,14 @@ def demo(
         with progress(title.rstrip("?.").lower()):
             answers[name] = work()
         show(screen, answers[name])
+    screen.print()
+    screen.print("5. What was promised, as a document that anybody can check", style="bold cyan")
+    files = _disclosed(answers, report)
+    answers["disclosure"] = [str(file) for file in files]
+    review = check_disclosure(files[0])
+    screen.print(str(review), markup=False)
+    screen.print(f"The document: {files[0]}", markup=False)
+    screen.print(f"The same for the public registry of deployments: {files[1]}", markup=False)
     with progress(f"writing {report}"):
         _write(answers, report)
     screen.print()
@@ -150,6 +190,18 @@ def _responses() -> Accountant:
     return Accountant(relation=Relation.REPLACE_ONE).compose(part, times=100)
 
 
+def _disclosed(answers: Answers, report: Path) -> tuple[Path, Path]:
+    """Disclose the training run, beside the page; and again as an entry of the registry."""
+    facts = _FACTS | {"code": {"version": __version__}}
+    run = training(answers["budget"].noise.noise)
+    made = disclose(run, delta=TARGET.delta, given=facts, arithmetic="integers on a grid")
+    name = re.sub(r"[^a-z0-9]+", "_", report.stem.lower()).strip("_") or "demo"
+    files = tuple(report.with_name(f"{name}_{kind}.yaml") for kind in ("disclosure", "registry"))
+    made.save(files[0])
+    files[1].write_text(written(entry_of(made), "yaml"), encoding="utf-8")
+    return files[0], files[1]
+
+
 def _kernel() -> tuple[Kernel, str]:
     guarantee = ApproxDP(epsilon=math.log(3.0), delta=0.1)
     kernel = simulate(left=_LEFT, right=_RIGHT, guarantee=guarantee)
@@ -219,6 +271,7 @@ def _plain(answers: Answers) -> Answers:
             "residual": str(kernel.residual),
         },
         "refusal": refusal,
+        "disclosure": answers["disclosure"],
     }
 
 
