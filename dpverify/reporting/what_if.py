@@ -33,10 +33,10 @@ from dpverify.reporting.words import ALARM
 
 SECONDS = 15.0
 """How long a grid may take, unless more or less is asked for."""
-_SHAPES = ((13, 7, 5), (9, 7, 5), (7, 5, 5), (7, 5, 3), (5, 5, 3), (5, 3, 3), (3, 3, 3), (3, 3, 1))
-_REACH = {"noise": 2.0, "runs": 4.0, "rate": 4.0}  # how far the grid goes, up and down
+_SHAPES = ((3, 3, 3), (5, 3, 3), (5, 5, 3), (5, 5, 5), (9, 5, 5), (9, 9, 5), (13, 9, 5))
+_REACH = {"noise": 2.0, "runs": 4.0, "rate": 2.0}  # how far the grid goes, up and down
 _PATIENCE = 5.0  # times what the first point took, which one point may take at most
-_DECADES = range(-4, 3)  # of δ
+_DECADES = range(-4, 2)  # of δ
 _MOST_DELTA = 0.1
 _COARSE = 0.02  # how wide brackets may be: of ε, and relative of rates
 
@@ -49,7 +49,7 @@ Wrapper: TypeAlias = (
     | Shuffled
 )
 Parts: TypeAlias = Sequence[tuple[Composable, int]]
-Place: TypeAlias = tuple[int, ...]
+Values: TypeAlias = tuple[float, ...]
 Change: TypeAlias = Callable[[float], float]
 
 
@@ -88,33 +88,34 @@ def what_if(  # noqa: PLR0913  # what a page asks for
 ) -> dict[str, Any]:
     """The grid around a composition, as plain values; `told` hears how many points are done.
 
-    As fine as the time allows: the cost of the first point says how many there may be. For points
-    that time ran out for, `at` names one that is worse. `accuracy` is what was measured, by noise.
+    As fine as the time allows: it is refined while the mean cost of a point says that time is left.
+    Where it ran out all the same, `at` names a point that costs no less. `accuracy` is what was
+    measured, by noise.
     """
     start = time.monotonic()
     deltas = _deltas(delta)
-    real = Accountant(relation=relation)
-    for part, times in parts:
-        real = real.compose(part, times=times)
+    knobs = _knobs(parts, _SHAPES[0])
+    found: dict[Values, dict[str, Any]] = {}
     with time_limit(seconds):
-        first = _point(real, deltas.values, seconds)
-        cost = max(time.monotonic() - start, 1e-3)
-        shape = next((s for s in _SHAPES if _size(parts, s) * cost <= seconds), _SHAPES[-1])
-        knobs = _knobs(parts, shape)
-        places = list(product(*(range(len(knob.values)) for knob in knobs)))
-        center = tuple(knob.now for knob in knobs)
-        found: dict[Place, dict[str, Any]] = {center: first}
-        for place in sorted(places, key=lambda each: _rank(each, knobs)):
-            if time.monotonic() - start > seconds:
+        for shape in _SHAPES:
+            finer = _knobs(parts, shape)
+            wanted = [each for each in _ordered(finer) if each not in found]
+            passed = time.monotonic() - start
+            if found and passed / len(found) * len(wanted) > seconds - passed:
                 break
-            if place not in found:
-                changed = _changed(parts, relation, knobs, place)
-                found[place] = _point(changed, deltas.values, _PATIENCE * cost)
-            told(len(found), len(places))
+            knobs, known = finer, len(found)
+            for values in wanted:
+                if found and time.monotonic() - start > seconds:
+                    break
+                patience = _PATIENCE * (time.monotonic() - start) / len(found) if found else seconds
+                changed = _changed(parts, relation, knobs, values)
+                found[values] = _point(changed, deltas.values, patience)
+                told(len(found) - known, len(wanted))
+    places = list(product(*(knob.values for knob in knobs)))
     return {
         "version": 1,
         "knobs": [knob.to_dict() for knob in (*knobs, deltas)],
-        "points": [_best(place, found, knobs, places) for place in places],
+        "points": [_best(values, found, knobs, places) for values in places],
         "alarm": ALARM,
         "accuracy": [{"noise": noise, "accuracy": value} for noise, value in sorted(accuracy)],
     }
@@ -140,32 +141,39 @@ def _told(text: str) -> float | str:
     return text if text == "∞" else float(text)
 
 
-def _rank(place: Place, knobs: Sequence[Knob]) -> tuple[int, int]:
-    """What is computed first: ends and middles, then the rest, from the real numbers outwards."""
-    pairs = list(zip(place, knobs, strict=True))
-    rest = sum(index not in {0, knob.now, len(knob.values) - 1} for index, knob in pairs)
-    return rest, sum(abs(index - knob.now) for index, knob in pairs)
+def _ordered(knobs: Sequence[Knob]) -> list[Values]:
+    """The values in the order in which they are computed: the real ones, then outwards."""
+
+    def distance(place: tuple[int, ...]) -> int:
+        return sum(abs(i - knob.now) for i, knob in zip(place, knobs, strict=True))
+
+    places = product(*(range(len(knob.values)) for knob in knobs))
+    return [
+        tuple(knob.values[i] for i, knob in zip(place, knobs, strict=True))
+        for place in sorted(places, key=distance)
+    ]
 
 
 def _best(
-    place: Place, found: dict[Place, dict[str, Any]], knobs: Sequence[Knob], places: list[Place]
+    values: Values, found: dict[Values, dict[str, Any]], knobs: Sequence[Knob], places: list[Values]
 ) -> dict[str, Any] | None:
-    """The point; where time ran out, the nearest one that is worse in nothing less, and which."""
-    if place in found:
-        return found[place]
-    worse = [other for other in found if _is_worse(other, place, knobs)]
+    """The point; where time ran out, the nearest one that costs no less in anything, and which."""
+    if values in found:
+        return found[values]
+    worse = [other for other in places if other in found and _is_worse(other, values, knobs)]
     if not worse:
         return None
-    nearest = min(
-        worse, key=lambda other: sum(abs(a - b) for a, b in zip(other, place, strict=True))
-    )
-    return {"at": places.index(nearest)}
+
+    def distance(other: Values) -> float:
+        return sum(abs(math.log(a / b)) for a, b in zip(other, values, strict=True))
+
+    return {"at": places.index(min(worse, key=distance))}
 
 
-def _is_worse(place: Place, than: Place, knobs: Sequence[Knob]) -> bool:
+def _is_worse(values: Values, than: Values, knobs: Sequence[Knob]) -> bool:
     return all(
         a <= b if knob.worse == "below" else a >= b
-        for a, b, knob in zip(place, than, knobs, strict=True)
+        for a, b, knob in zip(values, than, knobs, strict=True)
     )
 
 
@@ -181,10 +189,6 @@ def _deltas(delta: float) -> Knob:
         values.index(min(values, key=lambda v: abs(v - delta))),
         "below",
     )
-
-
-def _size(parts: Parts, shape: tuple[int, ...]) -> int:
-    return math.prod(len(knob.values) for knob in _knobs(parts, shape))
 
 
 def _knobs(parts: Parts, shape: tuple[int, ...]) -> tuple[Knob, ...]:
@@ -225,9 +229,11 @@ def _knob(
     return Knob(name, told, tuple(ordered), ordered.index(center), worse)
 
 
-def _changed(parts: Parts, relation: Relation, knobs: tuple[Knob, ...], place: Place) -> Accountant:
-    """The composition at a place on the grid."""
-    chosen = {knob.name: knob.values[index] for knob, index in zip(knobs, place, strict=True)}
+def _changed(
+    parts: Parts, relation: Relation, knobs: tuple[Knob, ...], values: Values
+) -> Accountant:
+    """The composition with these values."""
+    chosen = {knob.name: value for knob, value in zip(knobs, values, strict=True)}
     alone = len(parts) == 1
 
     def to(name: Name) -> Change:
