@@ -37,7 +37,9 @@ def picture(figure: "Figure", alt: str, *, followed: bool = True) -> Picture:
     buffer = io.StringIO()
     # Text stays text: it can be searched, scales with the reader's font, and is a tenth the size.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dpverify"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+        # Without a ground of its own, it stands on that of the page, light or dark.
+        told = {"Date": None, "Creator": None}
+        figure.savefig(buffer, format="svg", metadata=told, transparent=True)
     frames = tuple(_frame(axes, figure) for axes in figure.axes) if followed else ()
     return Picture(svg=_element(buffer.getvalue()), alt=alt, frames=frames)
 

@@ -38,7 +38,7 @@ _REACH = {"noise": 2.0, "runs": 4.0, "rate": 2.0}  # how far the grid goes, up a
 _PATIENCE = 5.0  # times what the first point took, which one point may take at most
 _DECADES = range(-4, 2)  # of δ
 _MOST_DELTA = 0.1
-_COARSE = 0.02  # how wide brackets may be: of ε, and relative of rates
+_COARSE = 0.02  # how wide brackets of ε may be, or a hundredth of it, and relative, of rates
 
 Name: TypeAlias = Literal["noise", "runs", "rate", "delta"]
 Wrapper: TypeAlias = (
@@ -126,7 +126,9 @@ def _point(spent: Accountant, deltas: Sequence[float], seconds: float) -> dict[s
     with time_limit(seconds):
         gained = spent.advantage(tolerance=_COARSE).upper
         found = spent.true_positive_rate(ALARM, tolerance=_COARSE).upper
-        brackets = [spent.epsilon(delta, tolerance=_COARSE) for delta in deltas]
+        rough = spent.epsilon(deltas[len(deltas) // 2], tolerance=0.1).upper
+        width = max(_COARSE, rough / 100) if rough < math.inf else _COARSE
+        brackets = [spent.epsilon(delta, tolerance=width) for delta in deltas]
     return {
         "epsilon": [
             [_told(rounded_down(each.lower, digits=5)), _told(rounded_up(each.upper, digits=5))]

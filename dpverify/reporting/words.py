@@ -76,7 +76,8 @@ class Meaning(str):
         sentences = "".join(f"<p>{html.escape(line)}</p>" for line in self.splitlines())
         drawn = picture(self.plot(), self.splitlines()[0], followed=False)
         alt = html.escape(drawn.alt, quote=True)
-        return f'{sentences}<div role="img" aria-label="{alt}">{drawn.svg}</div>'
+        style = "background: #fff; display: inline-block"
+        return f'{sentences}<div role="img" aria-label="{alt}" style="{style}">{drawn.svg}</div>'
 
 
 def meaning(

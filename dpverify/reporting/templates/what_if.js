@@ -138,9 +138,10 @@
       const wide = Math.max(300, Math.min(this.chart.clientWidth, 720)), high = steps ? 190 : 130, left = 56, foot = 30, top = 28;
       const svg = drawn("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${title}, by ${label}: ${row.map(([x, y]) => `${digits(x)}: ${digits(y)}`).join("; ")}` });
       const xs = this.knobs[0].values.concat(row.map(([x]) => x)).map(Math.log), ys = row.map(([, y]) => y);
-      const low = steps ? 0 : Math.min(...ys), most = Math.max(...ys);
+      const most = Math.max(...ys), least = Math.min(...ys), far = steps && least > 0 && most > 20 * least;
+      const low = steps && !far ? 0 : least, scaled = (y) => (far ? Math.log(y) : y);
       const across = (x) => left + ((Math.log(x) - Math.min(...xs)) / (Math.max(...xs) - Math.min(...xs) || 1)) * (wide - left - 16);
-      const down = (y) => high - foot - ((y - low) / (most - low || 1)) * (high - foot - top);
+      const down = (y) => high - foot - ((scaled(y) - scaled(low)) / (scaled(most) - scaled(low) || 1)) * (high - foot - top);
       svg.append(drawn("line", { class: "axis", x1: left, x2: wide, y1: high - foot, y2: high - foot }));
       const text = (x, y, anchor, words) => { const made = drawn("text", { x, y, "text-anchor": anchor }); made.textContent = words; svg.append(made); };
       text(0, 14, "start", told ? `${title}; ${told}` : title);
