@@ -20,7 +20,7 @@ from dpverify.certifying.certificate import check_certificate
 from dpverify.claims import claim_from_dict
 from dpverify.disclosing.document import Exhibit
 from dpverify.disclosing.form import plain
-from dpverify.errors import DPVerifyError, InvalidParameter
+from dpverify.errors import DPVerifyError, InvalidParameter, as_between
 from dpverify.guarantees import (
     GUARANTEES,
     ApproxDP,
@@ -177,7 +177,8 @@ def _decision(path: Path, held: dict[str, Any]) -> Shown:
     """
     with _reading(path):
         claim = claim_from_dict(held["claim"])
-        verdict, rung, level = str(held["verdict"]), str(held["rung"]), float(held["level"])
+        verdict, rung = str(held["verdict"]), str(held["rung"])
+        level = float(as_between("level", held["level"], 0.0, 1.0))
         last = held["rungs"][-1]
         basis = dict(last["evidence"] or {})
         spoken = _spoken(rung, basis)

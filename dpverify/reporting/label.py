@@ -28,7 +28,7 @@ from dpverify.reporting.page import templates
 
 _LONGEST = 240  # characters of one text on a card
 _FEW = 3  # mechanisms that a card names
-_COLUMNS = 68  # of the SVG's text
+_COLUMNS = 64  # of the SVG's text
 _LINE = 19  # pixels
 _RELATIONS = {"add-remove": "adding or removing", "replace-one": "replacing"}
 

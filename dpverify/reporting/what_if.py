@@ -40,6 +40,8 @@ _DECADES = range(-4, 2)  # of δ
 _MOST_DELTA = 0.1
 _COARSE = 0.02  # how wide brackets of ε may be, or a hundredth of it, and relative, of rates
 
+_FINE = 1e-3  # the same of the real numbers, as everywhere else
+
 Name: TypeAlias = Literal["noise", "runs", "rate", "delta"]
 Wrapper: TypeAlias = (
     Subsampled
@@ -109,7 +111,7 @@ def what_if(  # noqa: PLR0913  # what a page asks for
                     break
                 patience = _PATIENCE * (time.monotonic() - start) / len(found) if found else seconds
                 changed = _changed(parts, relation, knobs, values)
-                found[values] = _point(changed, deltas.values, patience)
+                found[values] = _point(changed, deltas.values, patience, fine=not found)
                 told(len(found) - known, len(wanted))
     places = list(product(*(knob.values for knob in knobs)))
     return {
@@ -121,13 +123,15 @@ def what_if(  # noqa: PLR0913  # what a page asks for
     }
 
 
-def _point(spent: Accountant, deltas: Sequence[float], seconds: float) -> dict[str, Any]:
+def _point(
+    spent: Accountant, deltas: Sequence[float], seconds: float, *, fine: bool
+) -> dict[str, Any]:
     """ε at every δ, both ends, and two risks; few digits, rounded towards safety."""
     with time_limit(seconds):
         gained = spent.advantage(tolerance=_COARSE).upper
         found = spent.true_positive_rate(ALARM, tolerance=_COARSE).upper
         rough = spent.epsilon(deltas[len(deltas) // 2], tolerance=0.1).upper
-        width = max(_COARSE, rough / 100) if rough < math.inf else _COARSE
+        width = max(_COARSE, rough / 100) if rough < math.inf and not fine else _FINE
         brackets = [spent.epsilon(delta, tolerance=width) for delta in deltas]
     return {
         "epsilon": [

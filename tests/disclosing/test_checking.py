@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -226,6 +227,8 @@ def test_a_decision_is_evidence_as_far_as_its_file_goes() -> None:
         ("drawn.json", {"verdict": "refuted"}, "must be what its last rung rests on"),
         ("decided.json", {"rungs": []}, "must be as it was written"),
         ("decided.json", {"claim": None}, "must"),
+        ("decided.json", {"level": math.nan}, "level=nan"),
+        ("decided-against.json", {"verdict": "<script>alert(1)</script>"}, "must be what"),
     ],
 )
 def test_a_decision_that_was_edited_is_found(file: str, change: dict[str, Any], told: str) -> None:

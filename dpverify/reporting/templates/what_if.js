@@ -144,7 +144,7 @@
       const down = (y) => high - foot - ((scaled(y) - scaled(low)) / (scaled(most) - scaled(low) || 1)) * (high - foot - top);
       svg.append(drawn("line", { class: "axis", x1: left, x2: wide, y1: high - foot, y2: high - foot }));
       const text = (x, y, anchor, words) => { const made = drawn("text", { x, y, "text-anchor": anchor }); made.textContent = words; svg.append(made); };
-      text(0, 14, "start", told ? `${title}; ${told}` : title);
+      text(0, 14, "start", title + (far ? " (logarithmic)" : "") + (told ? `; ${told}` : ""));
       text(left - 8, down(most) + 4, "end", digits(most)); text(left - 8, down(low) + 4, "end", digits(low));
       text(across(row[0][0]), high - 12, "middle", digits(row[0][0])); text(across(row[row.length - 1][0]), high - 12, "middle", digits(row[row.length - 1][0]));
       text(wide / 2, high - 4, "middle", label);
