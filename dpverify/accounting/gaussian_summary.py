@@ -32,6 +32,7 @@ _SHARE = 4.0  # of the width asked for, what each point of the profile may be of
 _HALVINGS = 50  # of an interval for μ
 _FAR = 1e-12  # δ at which the points end where the profile does not
 _EXACT = 1e-12  # regret of what is Gaussian but for rounding
+_LAST = 1e4  # and no further
 _HUGE = 1e100  # of μ
 _CLOSE = 1e-4  # points that are not told apart, as a share of the last one
 _NEAR = 0.01  # how well that place is known
@@ -114,7 +115,7 @@ def gaussian_summary(
             points.end(end.upper)
             mu = points.mu(limit)
         else:  # points say what is too small, and only the parts what is enough
-            points.spread(spent.epsilon(_FAR, tolerance=_NEAR).upper)
+            points.spread(min(spent.epsilon(_FAR, tolerance=_NEAR).upper, _LAST))
             mu = Bracket(min(points.least, limit), limit, GAUSSIAN_SUMMARY, points.assumes)
         if mu.upper == math.inf:
             return _always_right(spent, leak, mu.lower)

@@ -150,6 +150,7 @@ def test_where_no_gaussian_curve_dominates() -> None:
 
 def test_nothing_learned_and_everything_leaked() -> None:
     assert dpv.Accountant(relation=ADD).gaussian_summary().mu.upper == 0
+    assert dpv.risk(dpv.ZeroConcentratedDP(math.inf)).gaussian_summary().mu.upper == math.inf
     found = spent(dpv.PureDP(1.0)).gaussian_summary(leak=1.0)
     assert found.mu.upper == 0
     assert found.regret.lower <= (1 - math.tanh(0.5)) / 2 <= found.regret.upper
