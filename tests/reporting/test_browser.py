@@ -1,5 +1,6 @@
 """Reports in a real browser: no errors, controls that work, nothing fetched."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -150,20 +151,22 @@ def test_what_if_answers_to_the_keyboard_and_to_numbers(browser: Any, composed: 
     assert large.inner_text() == "ε ≤ 2.9217 at δ = 1e-6"  # 2.92160…, as on top of the page
     assert "lies between 2.9216 and 2.9217" in where.inner_text()
     assert "Measured accuracy: 0.86 at σ 5." in where.inner_text()
+    noise, runs, _ = json.loads(page.locator(".grid").text_content())["knobs"]
+    following, after = noise["values"][noise["now"] + 1], noise["values"][-1]
     page.locator("#what-if-0-noise").focus()
     page.keyboard.press("ArrowRight")
     less = float(large.inner_text().split()[2])
     assert less < 2.9216
-    assert page.locator("#what-if-0-noise-exact").input_value() == "5.61"
+    assert float(page.locator("#what-if-0-noise-exact").input_value()) == following
     assert "0.86 at σ 5, 0.7 at σ 20; nothing between" in where.inner_text()
-    page.locator("#what-if-0-noise-exact").fill("5.9")  # between: what holds with less noise
+    page.locator("#what-if-0-noise-exact").fill(str(following + 0.01))  # as with less noise
     assert float(large.inner_text().split()[2]) == less
-    assert "it holds for σ 5.61" in where.inner_text()
-    page.locator("#what-if-0-runs-exact").fill("11")  # and with more runs
-    assert "runs 16" in where.inner_text()
+    assert f"it holds for σ {following:g}" in where.inner_text()
+    page.locator("#what-if-0-runs-exact").fill("11")  # and as with more runs
+    assert f"runs {runs['values'][runs['now'] + 1]:g}" in where.inner_text()
     page.locator("#what-if-0-noise-exact").fill("50")
     assert large.inner_text() == "Not computed"
-    assert "σ must be between 2.5 and 10" in where.inner_text()
+    assert f"σ must be between 2.5 and {after:g}" in where.inner_text()
     page.locator("#what-if-0-delta-exact").fill("")
     assert large.inner_text() == "Not computed"
     assert opened.troubles == []
