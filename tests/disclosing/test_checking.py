@@ -51,11 +51,13 @@ def emitted(name: str) -> Disclosure:
             return disclose("proof.json", relation=relation)
         case "ledger":
             return disclose(dpv.Ledger("budget.ledger"))
+        case "decision":
+            return disclose("drawn.json", relation=relation)
         case _:
             return disclose("audit.json", relation=relation)
 
 
-SOURCES = ("parts", "accountant", "certificate", "ledger", "audit")
+SOURCES = ("parts", "accountant", "certificate", "ledger", "audit", "decision")
 GIVEN_BY_PEOPLE = {("parts", ("data", "records")), ("ledger", ("guarantee", "delta"))}
 """Numbers from which nothing follows, or hardly anything: the seal alone shows a change."""
 
