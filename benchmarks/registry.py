@@ -5,14 +5,17 @@
 
 The argument is a folder of entries, a clone, or a git directory without a work tree. Every entry
 that contradicts itself is listed with what was computed from it; the others are counted by what
-they leave out.
+they leave out. Then the entry that `dpverify demo` writes, or what --entry names, is held against
+the registry's own schema; this needs jsonschema.
 """
 
 import argparse
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 from dpverify.disclosing import Review, check_disclosure
@@ -20,6 +23,7 @@ from dpverify.disclosing.text import parsed
 from dpverify.errors import DPVerifyError
 
 FOLDER = "deployments"
+SCHEMA = "schemas/deployments-schema.yaml"
 
 
 def entries(source: Path) -> Iterator[tuple[str, str]]:
@@ -33,6 +37,34 @@ def entries(source: Path) -> Iterator[tuple[str, str]]:
     folder = source / FOLDER if (source / FOLDER).is_dir() else source
     for path in sorted([*folder.glob("*.yaml"), *folder.glob("*.yml")]):
         yield path.name, path.read_text(encoding="utf-8")
+
+
+def accepted(source: Path, files: list[Path]) -> bool:
+    """Whether the registry's own schema accepts entries; what it objects to is printed."""
+    kind = import_module("jsonschema").Draft7Validator
+    if (source / "HEAD").is_file():
+        schema = parsed(_git(source, "show", f"HEAD:{SCHEMA}"))
+    else:
+        schema = parsed((source / SCHEMA).read_text(encoding="utf-8"))
+    validator = kind(schema, format_checker=kind.FORMAT_CHECKER)
+    fine = True
+    for file in files:
+        errors = list(validator.iter_errors(parsed(file.read_text(encoding="utf-8"))))
+        fine &= not errors
+        print(f"{file.name}: {'accepted' if not errors else 'refused'} by {SCHEMA}")
+        for error in errors:
+            print(f"  {'.'.join(map(str, error.path))}: {error.message}")
+    return fine
+
+
+def of_the_demo(folder: Path) -> list[Path]:
+    """The entry that the demonstration writes."""
+    subprocess.run(
+        [sys.executable, "-m", "dpverify", "demo", "--report", str(folder / "demo.html")],
+        check=True,
+        capture_output=True,
+    )
+    return [folder / "demo_registry.yaml"]
 
 
 def _git(source: Path, *arguments: str) -> str:
@@ -64,7 +96,11 @@ def report(reviews: dict[str, Review]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("source", type=Path, help="folder, clone or git directory of the registry")
-    source = parser.parse_args().source
+    parser.add_argument(
+        "--entry", type=Path, action="append", help="entry to check, not the demo's"
+    )
+    arguments = parser.parse_args()
+    source = arguments.source
     reviews = {}
     for name, text in entries(source):
         try:
@@ -74,8 +110,10 @@ def main() -> int:
     if not reviews:
         print(f"source={str(source)!r} must hold entries in YAML", file=sys.stderr)
         return 2
-    print(report(reviews))
-    return 0
+    print(report(reviews), end="\n\n")
+    with tempfile.TemporaryDirectory() as folder:
+        fine = accepted(source, arguments.entry or of_the_demo(Path(folder)))
+    return 0 if fine else 1
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from dpverify.accounting.comparison import Comparison
     from dpverify.accounting.conversion import Conversion, to_approx, to_gdp, to_renyi, to_zcdp
+    from dpverify.accounting.gaussian_summary import GaussianSummary
     from dpverify.accounting.risk import Risk
     from dpverify.auditing import (
         NotRefuted,
@@ -133,6 +134,7 @@ __all__ = [
     "Gaussian",
     "GaussianDP",
     "GaussianMixture",
+    "GaussianSummary",
     "Guarantee",
     "InvalidParameter",
     "Kernel",
@@ -238,6 +240,7 @@ _HOME = {
     "Gaussian": "mechanisms",
     "GaussianDP": "guarantees",
     "GaussianMixture": "mechanisms",
+    "GaussianSummary": "accounting.gaussian_summary",
     "Guarantee": "guarantees",
     "InvalidParameter": "errors",
     "Kernel": "pairs",

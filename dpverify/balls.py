@@ -10,6 +10,7 @@ right, from ε = 1e-300 to ε = 1e300.
 import math
 import struct
 from collections.abc import Callable
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from fractions import Fraction
 
@@ -164,3 +165,23 @@ def _code(value: float) -> int:
 def _decode(code: int) -> float:
     value: float = struct.unpack("<d", struct.pack("<q", code))[0]
     return value
+
+
+def rounded_up(value: float, *, digits: int = 4) -> str:
+    """The number with few digits, not below it.
+
+    >>> rounded_up(3.53516), rounded_down(3.53455), rounded_up(1.0)
+    ('3.536', '3.534', '1')
+    """
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def rounded_down(value: float, *, digits: int = 4) -> str:
+    """The number with few digits, not above it."""
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def _rounded(value: float, digits: int, direction: str) -> str:
+    if math.isinf(value):
+        return "∞"
+    return f"{float(Context(prec=digits, rounding=direction).create_decimal(Decimal(value))):.12g}"

@@ -94,6 +94,21 @@ ATTACK_RISK = Theorem(
     source="Bayes' rule; Kifer, Machanavajjhala, TODS 39, 2014; Kulynych et al., 2407.02191v3",
     proof="proofs/attack_risk.py",
 )
+GAUSSIAN_SUMMARY = Theorem(
+    name="gaussian-summary",
+    statement=(
+        "A profile that lies below lines cᵢ − αᵢ·e^ε, one on each of intervals that cover ε ≥ 0, "
+        "is nowhere above that of μ-GDP if μ ≥ Φ⁻¹(cᵢ) − Φ⁻¹(αᵢ) for all i. If it is nowhere above "
+        "another profile, the trade-off curves f and g have as least κ with f(α + κ) − κ ≤ g(α) "
+        "for all α the largest (δ_g(ε) − δ_f(ε))/(1 + e^ε) over ε ≥ 0, which is also the most by "
+        "which a guess is right more often under g, for any prior."
+    ),
+    source=(
+        "Gomez et al., SaTML 2026 (arXiv 2503.10945); Kaissis et al., ICML 2024, Def. 3 and Thm 1 "
+        "(arXiv 2406.08918v3)"
+    ),
+    proof="proofs/gaussian_summary.py",
+)
 RECONSTRUCTION = Theorem(
     name="reconstruction",
     statement=(

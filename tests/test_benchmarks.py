@@ -157,3 +157,17 @@ def test_the_registry_is_read_from_a_folder_and_from_git(
     told = table.report({name: check_disclosure(parsed(text)) for name, text in listed})
     assert told.startswith("2 entries\n    1  wrong\n    0  incomplete\n    1  stands")
     assert "must be 0 for pure DP" in told
+
+
+def test_the_registry_schema_is_asked_about_entries(
+    benchmark_module: Importer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("jsonschema", reason="the validator is not installed")
+    table = benchmark_module("registry")
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / table.SCHEMA).write_text("type: object\nrequired: [url_slug, tier]\n")
+    (tmp_path / "one.yaml").write_text(ENTRY)
+    assert table.accepted(tmp_path, [tmp_path / "one.yaml"])
+    (tmp_path / "two.yaml").write_text("url_slug: x\n")
+    assert not table.accepted(tmp_path, [tmp_path / "two.yaml"])
+    assert "'tier' is a required property" in capsys.readouterr().out

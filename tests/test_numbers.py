@@ -283,6 +283,10 @@ SIGNATURES: dict[str, tuple[Callable[..., object], dict[str, float]]] = {
         lambda **n: OptimalComposition(_RESPONSE, **n).epsilon(DELTA),
         {"times": 100},
     ),
+    "GaussianSummary": (
+        dpv.risk(dpv.PureDP(1.0)).gaussian_summary,
+        {"leak": DELTA, "tolerance": 0.25},
+    ),
     "UnequalComposition.epsilon": (UnequalComposition(_PARTS).epsilon, {"delta": DELTA}),
     "UnequalComposition.delta": (UnequalComposition(_PARTS).delta, {"epsilon": 1.0}),
     "NumericalComposition": (

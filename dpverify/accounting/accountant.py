@@ -10,6 +10,7 @@ from typing import Literal
 from dpverify.accounting import deadline, record
 from dpverify.accounting.adaptive.batches import sharpened
 from dpverify.accounting.comparison import Comparison, Row
+from dpverify.accounting.gaussian_summary import GaussianSummary, gaussian_summary
 from dpverify.accounting.growth import Growth
 from dpverify.accounting.parts import (
     Composable,
@@ -24,6 +25,7 @@ from dpverify.accounting.parts import (
 from dpverify.accounting.risk import Risk, Share
 from dpverify.accounting.rules import BASIC, GDP, NUMERICAL, OPTIMAL, RDP, RULES, Question, Rule
 from dpverify.accounting.rules.basic import basic
+from dpverify.accounting.rules.gdp import gdp
 from dpverify.accounting.rules.optimal import within_reach
 from dpverify.accounting.rules.rule import answer_of
 from dpverify.balls import at_least, ball, enclose, float_below
@@ -188,6 +190,27 @@ class Accountant:
     def posterior(self, prior: Share = 0.5) -> Bracket:
         """How sure anyone can become of a record who was sure to degree `prior`; see `Risk`."""
         return self.risk.posterior(prior)
+
+    def gaussian_summary(self, *, leak: Share = 0.0, tolerance: float = 1e-3) -> GaussianSummary:
+        """The whole profile as one μ of Gaussian DP, and the largest regret of saying so.
+
+        μ is the least whose profile is nowhere below this one, but for an event of probability
+        `leak`. Without a leak it is often useless: far out in their tails, samples with Gaussian
+        noise look like as many runs without sampling, and no μ at all covers δ > 0 at ε = ∞.
+        `tolerance` is relative for μ and absolute for the regret.
+
+        >>> from dpverify.guarantees import PureDP
+        >>> one = Accountant(relation=Relation.ADD_REMOVE).compose(PureDP(epsilon=1.0))
+        >>> print(one.gaussian_summary())
+        μ ≤ 1.233, which overstates how often a guess is right by at most 0.05755
+        """
+        return gaussian_summary(
+            self,
+            leak=leak,
+            tolerance=tolerance,
+            known=gdp(self.parts),
+            is_exact=gaussian_parts(self.parts) is not None,
+        )
 
     def compare(
         self,

@@ -9,11 +9,12 @@ T is that of the mechanism's tightest trade-off curve, the worse of both directi
 directions differ, it is the concave hull of both. [DRS22 Prop. 6 and 2.12]
 """
 
+import html
 import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from flint import arb, ctx
 
@@ -28,12 +29,16 @@ from dpverify.theorems import (
     TRADE_OFF,
 )
 
+if TYPE_CHECKING:
+    from dpverify.accounting.gaussian_summary import GaussianSummary
+
 _BITS = 128
 _MOST_POINTS = 80  # of a profile that one rate is read from
 _COARSE, _FINER = 0.1, 10.0  # widths asked for on the way: a tenth, then a tenth of that, …
 _SHARE = 8.0  # of the width asked for, what each point of the profile may be off by
 _WIDE = 4.0  # a ratio of two neighbors beyond which their geometric mean comes next
 _INSIDE = 1e-3  # how far a new point keeps from its neighbors, as a share of their distance
+_SHOWN = (0.01, 0.05, 0.1)  # rates of false alarms in a notebook
 _LEAST, _NEARLY_ONE = 1e-305, 1 - 1e-7  # rates between which 1/α is a float well above 1
 _CLOSE = 1e-9  # relative, of points that are not told apart
 
@@ -48,6 +53,10 @@ class Profiled(Protocol):
     def epsilon(self, delta: float, *, tolerance: float = ...) -> Bracket: ...
 
     def delta(self, epsilon: float, *, tolerance: float = ...) -> Bracket: ...
+
+    def gaussian_summary(
+        self, *, leak: Share = ..., tolerance: float = ...
+    ) -> "GaussianSummary": ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,10 @@ class Risk:
         # Lines are followed over the whole range of x, up to 1/α.
         with ctx.workprec(_BITS + 2 * math.ceil(-math.log2(alarm))):
             return _Dual(self.spent, alarm, tolerance).least()
+
+    def gaussian_summary(self, *, leak: Share = 0.0, tolerance: float = 1e-3) -> "GaussianSummary":
+        """All rates at once as one μ of Gaussian DP; see `Accountant.gaussian_summary`."""
+        return self.spent.gaussian_summary(leak=leak, tolerance=tolerance)
 
     def success(self, prior: Share = 0.5, *, tolerance: float = 1e-3) -> Bracket:
         """How often the best guess is right, if the record is there with probability `prior`.
@@ -167,6 +180,22 @@ class Risk:
         _, upper = enclose(lambda: records * ball(found.upper))
         upper = min(upper, 1.0)
         return Bracket(min(max(lower, 0.0), upper), upper, SINGLING_OUT, found.assumes)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the risks that need no more than a rate, with their theorems on hovering.
+
+        They are computed when they are shown.
+        """
+        told = {"advantage of the best test": self.advantage()}
+        for alarm in _SHOWN:
+            name = f"true-positive rate at {100 * alarm:g} % false positives"
+            told[name] = self.true_positive_rate(alarm)
+        told["right guesses, after a coin toss"] = self.success()
+        rows = "".join(
+            f"<tr><td>{html.escape(name)}</td><td>{found._repr_html_()}</td></tr>"
+            for name, found in told.items()
+        )
+        return f"<table><tr><th>risk</th><th>lies in</th></tr>{rows}</table>"
 
 
 @dataclass(frozen=True, slots=True)

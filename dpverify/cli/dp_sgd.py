@@ -136,14 +136,19 @@ class Solved:
             "assumes": list(self.spent.assumes),
         }
 
-    def show(self, screen: Console) -> None:
+    @property
+    def headline(self) -> str:
+        """The number that was left out."""
         told = self.answer
-        headline = {
+        return {
             "noise-multiplier": f"noise multiplier = {told['noise_multiplier']!r}",
             "batch": f"batch = {told['batch']}",
             "epochs": f"epochs = {told['epochs']:.6g}",
         }[self.found]
-        screen.print(f"[bold]{headline}[/bold]")
+
+    def show(self, screen: Console) -> None:
+        told = self.answer
+        screen.print(f"[bold]{self.headline}[/bold]")
         screen.print(
             f"sigma = {told['sigma']!r} on sums of records clipped to norm {self.plan.clip:g}",
             markup=False,

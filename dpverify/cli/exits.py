@@ -66,8 +66,8 @@ def _misuse(error: BaseException) -> str | None:
             return str(error)
         case OSError():
             return _unusable(error)
-        case SystemExit() if type(sys.stdout).__name__ == "PacifyFlushWrapper":
-            return _unusable(BrokenPipeError())  # how the parser of commands ends on a broken pipe
+        case SystemExit() if _is_broken_pipe(error):
+            return _unusable(BrokenPipeError())
         case SystemExit():
             return f"target must not end the program: it asked to exit with {error.code!r}"
         case ModuleNotFoundError(name=str(name)) if name.split(".")[0] not in ("dpverify", *OWN):
@@ -75,6 +75,12 @@ def _misuse(error: BaseException) -> str | None:
         case _:
             objection = getattr(error, "format_message", None)  # of the parser of commands
             return None if objection is None else str(objection())
+
+
+def _is_broken_pipe(error: SystemExit) -> bool:
+    """How the parser of commands, and whoever prints in color, end on a broken pipe."""
+    wrapped = type(sys.stdout).__name__ == "PacifyFlushWrapper"
+    return wrapped or isinstance(error.__context__, BrokenPipeError)
 
 
 def _unusable(error: OSError) -> str | None:
@@ -147,7 +153,8 @@ def _kept(error: BaseException) -> str:
 _TABLE = """
     ≤ <= ≥ >= ≠ != ≈ ~ ∝ ~ ∞ inf √ sqrt − - × x · * ± +- → -> ← <- ⇒ => ↦ |-> ‖ || ′ ' ⟨ < ⟩ >
     ∇ grad ∈ in ∂ d ∫ int ∎ QED ℓ l — - – - ‘ ' ’ ' “ " ” " ₍ ( ₎ ) ₊ + ₋ - ⁻ ^- ⁺ ^+ ½ 1/2 ¼ 1/4
-    ⌈ ceil( ⌉ ) ⌊ floor( ⌋ ) ⊆ subset ∪ or ∩ and ∅ {} § section ∑ sum ∏ prod ✓ ok ┃ | │ | ━ - ─ -
+    ⌈ ceil( ⌉ ) ⌊ floor( ⌋ ) ⊆ subset ∪ or ∩ and ∅ {} § section ∑ sum ∏ prod ✓ ok
+    ● # ◉ + ○ . ┃ | │ | ━ - ─ -
 """
 _SPELLED = _TABLE.split()
 _PLAIN = dict(zip(_SPELLED[::2], _SPELLED[1::2], strict=True))

@@ -188,7 +188,14 @@ class Exhibit:
     """
 
     kind: Literal[
-        "theorem", "certificate", "audit", "witness", "trace witness", "ledger", "model"
+        "theorem",
+        "certificate",
+        "decision",
+        "audit",
+        "witness",
+        "trace witness",
+        "ledger",
+        "model",
     ] = field(metadata={"says": "What it is.", "asked": True})
     says: str | None = asked("What it shows, in a sentence.")
     name: str | None = extra("Name of the theorem.")

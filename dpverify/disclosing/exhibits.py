@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from dpverify.certifying.certificate import check_certificate
 from dpverify.claims import claim_from_dict
 from dpverify.disclosing.document import Exhibit
 from dpverify.disclosing.form import plain
-from dpverify.errors import DPVerifyError, InvalidParameter
+from dpverify.errors import DPVerifyError, InvalidParameter, as_between
 from dpverify.guarantees import (
     GUARANTEES,
     ApproxDP,
@@ -69,6 +69,8 @@ def shown_by(path: Path, *, dataset: str | None = None) -> Shown:
         return _certificate(path, held)
     if held.get("kind") == "trace witness":
         return _trace_witness(path)
+    if "rungs" in held and "verdict" in held:
+        return _decision(path, held)
     if "refuted" in held and "samples" in held:
         return _audit(path, held)
     if "event" in held and "counts" in held:
@@ -76,8 +78,8 @@ def shown_by(path: Path, *, dataset: str | None = None) -> Shown:
     if "weights" in held and "claim" in held:
         return _model(path, held)
     raise InvalidParameter(
-        f"evidence={str(path)!r} must be a certificate, a witness, the JSON of an audit, a model "
-        "that `dpverify fit` wrote, or a ledger"
+        f"evidence={str(path)!r} must be a certificate, a witness, the JSON of an audit or of a "
+        "decision, a model that `dpverify fit` wrote, or a ledger"
     )
 
 
@@ -166,6 +168,71 @@ def _declared(held: dict[str, Any]) -> Relation | None:
     schema = held.get("schema", {})
     told = schema.get("records" if schema.get("relation") == "move" else "relation")
     return None if told is None else Relation.parse(told)
+
+
+def _decision(path: Path, held: dict[str, Any]) -> Shown:
+    """The JSON of `decide`: what the rung that spoke rests on, as far as the file holds it.
+
+    A proof is in the file of its certificate, so that a decision alone proves nothing.
+    """
+    with _reading(path):
+        claim = claim_from_dict(held["claim"])
+        verdict, rung = str(held["verdict"]), str(held["rung"])
+        level = float(as_between("level", held["level"], 0.0, 1.0))
+        last = held["rungs"][-1]
+        basis = dict(last["evidence"] or {})
+        spoken = _spoken(rung, basis)
+        broken = None
+        if rung != last["rung"] or verdict != spoken:
+            said = f"{rung!r} said {verdict!r}"
+            broken = f"{said} must be what its last rung rests on: {spoken or 'nothing'}"
+        elif rung == "certify" and verdict == "refuted" and not _is_exceeded(claim, basis):
+            broken = f"the probabilities of its counterexample do not exceed {claim}"
+    guarantee = claim if isinstance(claim, GUARANTEES) else None
+    if rung == "audit" and broken is None:
+        shown = _audit(path, basis)
+        if shown.guarantee != guarantee:
+            broken = f"its audit is about {shown.guarantee}, not {claim}"
+        exhibit = replace(shown.exhibit, kind="decision")
+        return replace(shown, exhibit=exhibit, broken=broken or shown.broken)
+    is_proof = rung == "certify" and verdict == "proved"
+    exhibit = Exhibit(
+        kind="decision",
+        says=f"{rung} said of {claim}: {verdict}",
+        file=path.name,
+        sha256=digest_of(path),
+        verdict=None if is_proof or broken else verdict,
+        claim=_told(guarantee),
+        level=level,
+    )
+    note = "the proof is in the file of its certificate, which is evidence by itself"
+    return Shown(
+        exhibit=exhibit,
+        guarantee=guarantee,
+        broken=broken,
+        label=f"the mechanism of {path.name}",
+        notes=(note if is_proof else _NOT_REPLAYED,),
+    )
+
+
+def _spoken(rung: str, basis: dict[str, Any]) -> str | None:
+    """What a rung says by what it rests on; None where it says nothing."""
+    verdict = basis.get("verdict")
+    if rung == "certify":
+        return str(verdict) if verdict in {"proved", "refuted"} else None
+    if basis.get("refuted") is True:
+        return "refuted"
+    silent = rung == "trace" and verdict != "shown"
+    return None if silent or rung not in {"trace", "audit"} else "not refuted"
+
+
+def _is_exceeded(claim: object, basis: dict[str, Any]) -> bool:
+    """Whether the probabilities of a counterexample contradict an (ε, δ) claim."""
+    if not isinstance(claim, PureDP | ApproxDP):
+        return True
+    epsilon, delta = claim.epsilon, getattr(claim, "delta", 0.0)
+    first, second = (float(p) for p in basis["counterexample"]["probabilities"])
+    return max(first, second) > math.exp(epsilon) * min(first, second) + delta
 
 
 def _audit(path: Path, held: dict[str, Any]) -> Shown:
@@ -335,7 +402,7 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except DPVerifyError:
         raise
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise InvalidParameter(
             f"evidence={str(path)!r} must be as it was written: {error!r}"
         ) from None

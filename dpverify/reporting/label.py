@@ -9,9 +9,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from pathlib import Path
 
+from dpverify.balls import rounded_down, rounded_up
 from dpverify.disclosing.document import (
     CodeFacts,
     DataFacts,
@@ -28,7 +28,7 @@ from dpverify.reporting.page import templates
 
 _LONGEST = 240  # characters of one text on a card
 _FEW = 3  # mechanisms that a card names
-_COLUMNS = 68  # of the SVG's text
+_COLUMNS = 64  # of the SVG's text
 _LINE = 19  # pixels
 _RELATIONS = {"add-remove": "adding or removing", "replace-one": "replacing"}
 
@@ -218,26 +218,6 @@ def _evidence(disclosure: Disclosure) -> str | None:
             most = "?" if each.most_shown is None else rounded_down(each.most_shown, digits=3)
             told.append(f"an audit, {each.verdict}; it could have shown up to ε ≥ {most}")
     return "; ".join(told) or None
-
-
-def rounded_up(value: float, *, digits: int = 4) -> str:
-    """The number with few digits, not below it.
-
-    >>> rounded_up(3.53516), rounded_down(3.53455), rounded_up(1.0)
-    ('3.536', '3.534', '1')
-    """
-    return _rounded(value, digits, ROUND_CEILING)
-
-
-def rounded_down(value: float, *, digits: int = 4) -> str:
-    """The number with few digits, not above it."""
-    return _rounded(value, digits, ROUND_FLOOR)
-
-
-def _rounded(value: float, digits: int, direction: str) -> str:
-    if math.isinf(value):
-        return "∞"
-    return f"{float(Context(prec=digits, rounding=direction).create_decimal(Decimal(value))):.12g}"
 
 
 def _clean(text: str) -> str:

@@ -26,7 +26,10 @@ class TextTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A heading and, in this order, what stands under it; all of it optional."""
+    """A heading and, in this order, what stands under it; all of it optional.
+
+    `what_if` is a grid of answers, shown with sliders.
+    """
 
     title: str
     text: tuple[str, ...] = ()
@@ -35,6 +38,7 @@ class Section:
     tables: tuple[TextTable, ...] = ()
     pictures: tuple[Picture, ...] = ()
     code: str = ""
+    what_if: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,15 +27,20 @@ class Picture:
     frames: tuple[dict[str, Any], ...]
 
 
-def picture(figure: "Figure", alt: str) -> Picture:
-    """The figure as it would be saved, self-contained and the same on every run."""
+def picture(figure: "Figure", alt: str, *, followed: bool = True) -> Picture:
+    """The figure as it would be saved, self-contained and the same on every run.
+
+    Unless it is `followed`, its numbers are left out and no slider reads them.
+    """
     import matplotlib as mpl  # noqa: PLC0415  # slow to import
 
     buffer = io.StringIO()
     # Text stays text: it can be searched, scales with the reader's font, and is a tenth the size.
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "dpverify"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    frames = tuple(_frame(axes, figure) for axes in figure.axes)
+        # Without a ground of its own, it stands on that of the page, light or dark.
+        told = {"Date": None, "Creator": None}
+        figure.savefig(buffer, format="svg", metadata=told, transparent=True)
+    frames = tuple(_frame(axes, figure) for axes in figure.axes) if followed else ()
     return Picture(svg=_element(buffer.getvalue()), alt=alt, frames=frames)
 
 

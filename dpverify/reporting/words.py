@@ -1,13 +1,19 @@
 """What a guarantee means, in sentences that need no formula and never say more than is certain."""
 
+import html
 import math
+from typing import TYPE_CHECKING, Self
 
 from dpverify.accounting.accountant import Accountant, as_accountant
 from dpverify.accounting.parts import Composable
 from dpverify.errors import as_between
 from dpverify.neighbors import Relation
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 ALARM = 0.05  # the rate of false alarms that the sentence about tests speaks of
+PEOPLE = 100
 ASSUMES = (
     "This holds for an attacker who knows everything else, as long as the mechanism keeps the "
     "guarantee."
@@ -28,9 +34,55 @@ _TEST = {
 }
 
 
+class Meaning(str):
+    """Sentences about what an attacker can learn; and the same as pictures, which need no formula.
+
+    It is text. Notebooks show it with a picture of a hundred people.
+    """
+
+    __slots__ = ("prior", "spent")
+    spent: Accountant
+    prior: float
+
+    def __new__(cls, text: str, spent: Accountant, prior: float) -> Self:
+        made = super().__new__(cls, text)
+        made.spent, made.prior = spent, prior
+        return made
+
+    @property
+    def icons(self) -> str:
+        """The same people as text, for terminals."""
+        return icons(*right_guesses(self.spent, self.prior))
+
+    def plot(self) -> "Figure":
+        """A hundred people, and for how many of them a guess is right: without the release, with.
+
+        A matplotlib figure; save it with `savefig`.
+        """
+        from dpverify.reporting.risk_plots import people_figure  # noqa: PLC0415  # slow to import
+
+        return people_figure(self.spent, self.prior)
+
+    def plot_test(self) -> "Figure":
+        """The best test for a record as a curve, false alarms against misses, some tests marked."""
+        from dpverify.reporting.risk_plots import detection_figure  # noqa: PLC0415  # slow to import
+
+        return detection_figure(self.spent)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the sentences, and a hundred people."""
+        from dpverify.reporting.picture import picture  # noqa: PLC0415  # slow to import
+
+        sentences = "".join(f"<p>{html.escape(line)}</p>" for line in self.splitlines())
+        drawn = picture(self.plot(), self.splitlines()[0], followed=False)
+        alt = html.escape(drawn.alt, quote=True)
+        style = "background: #fff; display: inline-block"
+        return f'{sentences}<div role="img" aria-label="{alt}" style="{style}">{drawn.svg}</div>'
+
+
 def meaning(
     subject: Composable | Accountant, *, relation: Relation | None = None, prior: float = 0.5
-) -> str:
+) -> Meaning:
     """What an attacker can learn about one person, in plain sentences, rounded towards safety.
 
     >>> from dpverify.guarantees import PureDP
@@ -39,7 +91,8 @@ def meaning(
     """
     spent = as_accountant(subject, relation)
     prior = as_between("prior", prior, 0.0, 1.0)
-    return "\n".join((_belief(spent, prior), _test(spent), ASSUMES))
+    text = "\n".join((_belief(spent, prior), _test(spent), ASSUMES))
+    return Meaning(text, spent, float(prior))
 
 
 def guess(spent: Accountant, prior: float = 0.5) -> str:
@@ -51,6 +104,26 @@ def guess(spent: Accountant, prior: float = 0.5) -> str:
         f"Someone who is {_percent(prior)} sure {secret}, and guesses as well as anyone can, is "
         f"right at most {_percent(right)} of the time; {_percent(blind)} without the release."
     )
+
+
+def right_guesses(spent: Accountant, prior: float = 0.5) -> tuple[int, int]:
+    """Of a hundred guesses, how many are right without the release, and at most with it."""
+    blind = math.floor(PEOPLE * max(prior, 1 - prior) * (1 + 1e-12))
+    told = math.ceil(PEOPLE * spent.risk.success(prior).upper * (1 - 1e-12))
+    return blind, max(min(told, PEOPLE), blind)
+
+
+def icons(blind: int, told: int) -> str:
+    """A hundred guesses as text.
+
+    >>> print(icons(50, 65))
+    ●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●
+    ◉◉◉◉◉◉◉◉◉◉◉◉◉◉◉○○○○○○○○○○○○○○○○○○○○○○○○○○○○○○○○○○○
+    100 guesses: ● right anyway, ◉ right with the release at most, ○ wrong
+    """
+    row = "●" * blind + "◉" * (told - blind) + "○" * (PEOPLE - told)
+    legend = "100 guesses: ● right anyway, ◉ right with the release at most, ○ wrong"
+    return "\n".join((row[: PEOPLE // 2], row[PEOPLE // 2 :], legend))
 
 
 def _belief(spent: Accountant, prior: float) -> str:

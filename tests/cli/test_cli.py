@@ -17,6 +17,7 @@ import dpverify as dpv
 from dpverify.cli import run
 from dpverify.cli.expression import parse
 from dpverify.cli.verbs import demo
+from dpverify.disclosing import check_disclosure
 
 ROOT = Path(__file__).parents[2]
 RELATION = ["--relation", "add-remove"]
@@ -367,6 +368,10 @@ def test_demo_runs(
     assert "residual 0" in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert "A false claim refuted, a true one not" in path.read_text(encoding="utf-8")
+    for name in ("demo_disclosure.yaml", "demo_registry.yaml"):
+        review = check_disclosure(tmp_path / name)
+        assert not review.wrong
+        assert {each.path for each in review.incomplete} <= {"code.sha256"}
 
 
 def test_demo_as_json(
@@ -414,9 +419,10 @@ def test_as_a_process() -> None:
     assert "Traceback" not in good.stderr
 
 
-def test_a_broken_pipe_is_one_line() -> None:
+@pytest.mark.parametrize("how", [["--json"], []], ids=["JSON", "words"])
+def test_a_broken_pipe_is_one_line(how: list[str]) -> None:
     program = "from dpverify.cli import main; main()"
-    command = [sys.executable, "-c", program, "noise", "laplace", "--epsilon", "1", "--json"]
+    command = [sys.executable, "-c", program, "noise", "laplace", "--epsilon", "1", *how]
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as closed:

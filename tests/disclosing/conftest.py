@@ -64,6 +64,19 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert failed.refuted
     assert failed.witness is not None
     failed.witness.save(folder / "witness.json")
+    for name, mechanism in (("decided", noisy), ("decided-against", bare)):
+        found = dpv.decide(mechanism, schema=answers, claim=claim, seed=1)
+        (folder / f"{name}.json").write_text(json.dumps(found.to_dict()))
+    drawn = dpv.deciding.Decision(
+        verdict="not refuted",
+        claim=claim,
+        mechanism="noisy",
+        sentence="",
+        rungs=(dpv.deciding.Rung(name="audit", said="", evidence=passed),),
+        level=0.05,
+        seed=1,
+    )
+    (folder / "drawn.json").write_text(json.dumps(drawn.to_dict()))
     traced = dpv.trace(bare, **pair)
     assert traced.witness is not None
     traced.witness.save(folder / "trace.json")

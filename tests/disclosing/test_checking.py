@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,11 +51,13 @@ def emitted(name: str) -> Disclosure:
             return disclose("proof.json", relation=relation)
         case "ledger":
             return disclose(dpv.Ledger("budget.ledger"))
+        case "decision":
+            return disclose("drawn.json", relation=relation)
         case _:
             return disclose("audit.json", relation=relation)
 
 
-SOURCES = ("parts", "accountant", "certificate", "ledger", "audit")
+SOURCES = ("parts", "accountant", "certificate", "ledger", "audit", "decision")
 GIVEN_BY_PEOPLE = {("parts", ("data", "records")), ("ledger", ("guarantee", "delta"))}
 """Numbers from which nothing follows, or hardly anything: the seal alone shows a change."""
 
@@ -198,6 +201,43 @@ def test_evidence_that_refutes_is_found() -> None:
         disclose(dpv.PureDP(epsilon=1.0), relation="add-remove", evidence=["witness.json"])
     )
     assert [each for each in found.wrong if "contradicts the promise" in each.text]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_decision_is_evidence_as_far_as_its_file_goes() -> None:
+    claim = dpv.PureDP(epsilon=1.0)
+    for file, verdict in (("decided.json", None), ("drawn.json", "not refuted")):
+        made = disclose(claim, relation="add-remove", evidence=[file])
+        exhibit = (made.evidence or ())[-1]
+        assert (exhibit.kind, exhibit.verdict) == ("decision", verdict)
+        assert not check_disclosure(made).wrong
+    notes = check_disclosure(disclose(claim, relation="add-remove", evidence=["decided.json"]))
+    assert [each for each in notes.objections if "in the file of its certificate" in each.text]
+    against = disclose(claim, relation="add-remove", evidence=["decided-against.json"])
+    found = check_disclosure(against)
+    assert [each for each in found.wrong if "the evidence refutes the claim" in each.text]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("file", "change", "told"),
+    [
+        ("decided-against.json", {"verdict": "proved"}, "must be what its last rung rests on"),
+        ("decided-against.json", {"rung": "audit"}, "must be what its last rung rests on"),
+        ("decided-against.json", {"claim": {"kind": "PureDP", "epsilon": 9.0}}, "do not exceed"),
+        ("drawn.json", {"claim": {"kind": "PureDP", "epsilon": 0.5}}, "its audit is about"),
+        ("drawn.json", {"verdict": "refuted"}, "must be what its last rung rests on"),
+        ("decided.json", {"rungs": []}, "must be as it was written"),
+        ("decided.json", {"claim": None}, "must"),
+        ("decided.json", {"level": math.nan}, "level=nan"),
+        ("decided-against.json", {"verdict": "<script>alert(1)</script>"}, "must be what"),
+    ],
+)
+def test_a_decision_that_was_edited_is_found(file: str, change: dict[str, Any], told: str) -> None:
+    made = disclose(dpv.PureDP(epsilon=1.0), relation="add-remove", evidence=[file])
+    held = json.loads(Path(file).read_text())
+    Path(file).write_text(json.dumps(held | change))
+    assert [each for each in check_disclosure(made).wrong if told in each.text]
 
 
 @pytest.mark.usefixtures("folder")

@@ -1,5 +1,6 @@
 """Reports in a real browser: no errors, controls that work, nothing fetched."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,8 +44,10 @@ class Opened:
 @pytest.fixture(scope="module")
 def composed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path: Path = tmp_path_factory.mktemp("report") / "compose.html"
+    measured = path.with_name("accuracy.csv")
+    measured.write_text("noise,accuracy\n2.5,0.91\n5,0.86\n20,0.7\n")
     arguments = ["compose", "gaussian(sigma=5)*10", "--delta", "1e-6", "--relation", "add-remove"]
-    assert run([*arguments, "--report", str(path)]) == 0
+    assert run([*arguments, "--report", str(path), "--accuracy", str(measured)]) == 0
     return path
 
 
@@ -97,7 +100,8 @@ def test_sliders_answer_to_the_keyboard(browser: Any, composed: Path) -> None:  
 
 def test_hovering_moves_the_cursor_line(browser: Any, composed: Path) -> None:  # noqa: ANN401
     page = Opened(browser, composed).page
-    box = page.locator("figure svg").bounding_box()
+    page.locator("figure:has(.cursor) svg").scroll_into_view_if_needed()
+    box = page.locator("figure:has(.cursor) svg").bounding_box()
     line = page.locator("line.cursor").first
     before = line.get_attribute("x1")
     page.mouse.move(box["x"] + 0.12 * box["width"], box["y"] + 0.5 * box["height"])
@@ -137,4 +141,47 @@ def test_words_have_contrast_and_pictures_have_words(browser: Any, composed: Pat
     page = Opened(browser, composed).page
     assert page.locator("html").get_attribute("lang") == "en"
     assert page.locator('[role="img"]:not([aria-label])').count() == 0
-    assert page.locator("input").count() == page.locator("label[for]").count() == 3
+    named = page.locator("label[for]").count() + page.locator("input[aria-label]").count()
+    assert page.locator("input").count() == named == 3 + 2 * 3  # σ, runs and δ, each twice
+
+
+def test_what_if_answers_to_the_keyboard_and_to_numbers(browser: Any, composed: Path) -> None:  # noqa: ANN401
+    opened = Opened(browser, composed)
+    page, large, where = opened.page, opened.page.locator(".large"), opened.page.locator(".told")
+    assert large.inner_text() == "ε ≤ 2.9217 at δ = 1e-6"  # 2.92160…, as on top of the page
+    assert "lies between 2.9216 and 2.9217" in where.inner_text()
+    assert "Measured accuracy: 0.86 at σ 5." in where.inner_text()
+    noise, runs, _ = json.loads(page.locator(".grid").text_content())["knobs"]
+    following, after = noise["values"][noise["now"] + 1], noise["values"][-1]
+    page.locator("#what-if-0-noise").focus()
+    page.keyboard.press("ArrowRight")
+    less = float(large.inner_text().split()[2])
+    assert less < 2.9216
+    assert float(page.locator("#what-if-0-noise-exact").input_value()) == following
+    assert "0.86 at σ 5, 0.7 at σ 20; nothing between" in where.inner_text()
+    page.locator("#what-if-0-noise-exact").fill(str(following + 0.01))  # as with less noise
+    assert float(large.inner_text().split()[2]) == less
+    assert f"it holds for σ {following:g}" in where.inner_text()
+    page.locator("#what-if-0-runs-exact").fill("11")  # and as with more runs
+    assert f"runs {runs['values'][runs['now'] + 1]:g}" in where.inner_text()
+    page.locator("#what-if-0-noise-exact").fill("50")
+    assert large.inner_text() == "Not computed"
+    assert f"σ must be between 2.5 and {after:g}" in where.inner_text()
+    page.locator("#what-if-0-delta-exact").fill("")
+    assert large.inner_text() == "Not computed"
+    assert opened.troubles == []
+
+
+def test_what_if_answers_to_touch_on_a_narrow_screen(browser: Any, composed: Path) -> None:  # noqa: ANN401
+    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
+    page = context.new_page()
+    page.goto(composed.as_uri())
+    slider = page.locator("#what-if-0-runs")
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    assert box["height"] >= 24  # as high as a finger needs
+    page.touchscreen.tap(box["x"] + box["width"] - 3, box["y"] + box["height"] / 2)
+    assert page.locator("#what-if-0-runs-exact").input_value() == "40"
+    assert float(page.locator(".large").inner_text().split()[2]) > 2.9217
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    context.close()

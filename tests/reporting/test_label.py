@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import dpverify as dpv
+from dpverify.balls import rounded_down, rounded_up
 from dpverify.disclosing import Disclosure
 from dpverify.reporting.label import (
     card,
     label_html,
     label_svg,
-    rounded_down,
-    rounded_up,
     wrapped,
     write_label,
 )

@@ -202,3 +202,39 @@ def test_a_written_page_is_the_rendered_one(tmp_path: Path) -> None:
     path = tmp_path / "out.html"
     write_page(page(), path)
     assert path.read_text(encoding="utf-8") == render(page())
+
+
+def test_noise_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "noise.html"
+    arguments = ["noise", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--l2-sensitivity", "1"]
+    assert run([*arguments, "--report", str(path)]) == 0
+    assert "report:" in capsys.readouterr().out
+    document = path.read_text(encoding="utf-8")
+    tags(document)
+    assert "<h1>sigma = 4.22467" in document
+    assert 'class="grid"' in document
+    assert len(document) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ("noise,accuracy\n", "a row or more"),
+        ("sigma,accuracy\n1,0.5\n", "columns noise and accuracy"),
+        ("noise,accuracy\n1,high\n", "accuracy='high' in record 0 must be a finite number"),
+        ("noise,accuracy\n-1,0.5\n", "must be positive"),
+        ("noise,accuracy\n1,0.5\n1,0.6\n", "each value once"),
+        ("", "must be a CSV file"),
+    ],
+)
+def test_bad_measurements_are_refused(
+    table: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "accuracy.csv"
+    file.write_text(table)
+    arguments = ["compose", "gaussian(sigma=5)", "--delta", "1e-6", "--relation", "add-remove"]
+    report = ["--report", str(tmp_path / "out.html")]
+    assert run([*arguments, *report, "--accuracy", str(file)]) == 2
+    assert words in capsys.readouterr().err
+    assert run([*arguments, "--accuracy", str(file)]) == 2
+    assert "must come with report" in capsys.readouterr().err

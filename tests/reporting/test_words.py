@@ -1,7 +1,9 @@
 """Sentences about privacy are true, and rounded towards safety."""
 
+import math
 import re
 
+import numpy as np
 import pytest
 
 import dpverify as dpv
@@ -41,3 +43,40 @@ def test_refusals() -> None:
         dpv.meaning(dpv.PureDP(1.0))
     with pytest.raises(dpv.InvalidParameter, match="prior=2"):
         dpv.meaning(dpv.PureDP(1.0), relation=ADD, prior=2)
+
+
+def test_a_hundred_people_are_counted_towards_safety() -> None:
+    told = dpv.meaning(dpv.PureDP(1.0), relation=ADD)
+    right = dpv.risk(dpv.PureDP(1.0)).success().upper  # 0.731…
+    rows = told.icons.splitlines()[:2]
+    assert [len(row) for row in rows] == [50, 50]
+    counts = {icon: "".join(rows).count(icon) for icon in "●◉○"}
+    assert counts == {"●": 50, "◉": 24, "○": 26}
+    assert 0 <= counts["●"] + counts["◉"] - 100 * right < 1
+    sure = dpv.meaning(dpv.PureDP(0.01), relation=ADD, prior=0.1)
+    assert sure.icons.count("◉") == 1  # of the legend: nothing is gained over saying no
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_pictures_say_what_the_sentences_say(relation: dpv.Relation) -> None:
+    told = dpv.meaning(dpv.PureDP(1.0), relation=relation)
+    titles = [axes.get_title() for axes in told.plot().axes]
+    assert titles[0].endswith("50 guesses of 100 are right")
+    assert titles[1].endswith("at most 74 of 100 are right")
+    (axes,) = told.plot_test().axes
+    marked = {line.get_label(): np.asarray(line.get_xydata()) for line in axes.get_lines()[2:]}
+    ((alarm, missed),) = marked["5 false alarms: finds at most 13.6"]
+    assert alarm == 5
+    assert missed == pytest.approx(100 - 5 * math.e)
+    assert ("in the data" in axes.get_title()) == (relation is ADD)
+
+
+def test_notebooks_show_words_and_pictures() -> None:
+    told = dpv.meaning(dpv.PureDP(1.0), relation=ADD)
+    shown = told._repr_html_()
+    assert shown.startswith("<p>Someone who is 50 % sure")
+    assert shown.count("<svg") == 1
+    assert len(shown) < 60_000
+    table = dpv.risk(dpv.PureDP(1.0))._repr_html_()
+    assert table.count("<tr>") == 6
+    assert "0.4621" in table  # tanh(1/2), the advantage

@@ -1,5 +1,6 @@
 """`dpverify compose`: what do these parts cost together?"""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ from rich.table import Table
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.accounting.deadline import time_limit
+from dpverify.accounting.gaussian_summary import GaussianSummary
 from dpverify.cli.expression import parse
 from dpverify.cli.output import (
     Json,
@@ -20,11 +22,12 @@ from dpverify.cli.output import (
     print_json,
     progress,
 )
+from dpverify.cli.what_if import Accuracy, grid, measured
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
 from dpverify.plain import plain
-from dpverify.reporting.words import guess
+from dpverify.reporting.words import guess, icons, right_guesses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,6 +39,9 @@ EXAMPLE = (
 
 
 _WIDE = 60  # columns that it takes to name theorems, too
+_CENTER = 1e-6  # δ in the middle of a page's grid, where none is asked for
+_LEAK = 1e-10  # of a summary, where none without is known
+_COARSE = 1e-2  # how well μ is found
 
 
 def compose(
@@ -54,6 +60,7 @@ def compose(
     report: Annotated[
         Path | None, typer.Option(help="Also write a page with pictures to this .html file.")
     ] = None,
+    accuracy: Accuracy = None,
     json: Json = False,
 ) -> None:
     """Show what a composition costs under every rule that applies, the tightest marked."""
@@ -62,8 +69,10 @@ def compose(
             f"delta={delta}, epsilon={epsilon}: exactly one of delta and epsilon must be given"
         )
     _check_files(plot, report)
+    curve = measured(accuracy, report)
     accountant = Accountant(relation=Relation.parse(relation))
-    for part, times in parse(expression):
+    parts = parse(expression)
+    for part, times in parts:
         accountant = accountant.compose(part, times=times)
     with progress("composing"):
         if delta is not None:
@@ -72,21 +81,24 @@ def compose(
         else:
             exact = accountant.delta(float(epsilon or 0.0), tolerance=tolerance, seconds=seconds)
             table = accountant.compare(epsilon=epsilon, tolerance=tolerance, seconds=seconds)
-    with time_limit(seconds):
-        answer = _answer(expression, accountant, exact, table)
+    with progress("summing up"), time_limit(seconds):
+        summary = _summary(accountant)
+        answer = _answer(expression, accountant, exact, table, summary)
     if plot is not None or report is not None:
         with progress(f"drawing {plot or report}"):
             figure = _figure(accountant, table)
             if plot is not None:
                 figure.savefig(plot, dpi=150)
     if report is not None:
+        at = _CENTER if delta is None else delta
+        points = grid(parts, accountant.relation, at, seconds, curve)
         with progress(f"writing {report}"), time_limit(seconds):
-            _report(accountant, exact, table, figure, answer, report)
+            _report(accountant, exact, table, figure, points, answer, report)
     if json:
         print_json(answer)
         return
     with time_limit(seconds):
-        _show(accountant, exact, table)
+        _show(accountant, exact, table, summary)
     for name, path in (("plot", plot), ("report", report)):
         if path is not None:
             console().print(f"\n{name}: {path}", markup=False)
@@ -112,6 +124,7 @@ def _report(  # what a page shows
     exact: Bracket,
     table: Comparison,
     figure: "Figure",
+    points: dict[str, Any],
     answer: dict[str, Any],
     path: Path,
 ) -> None:
@@ -132,6 +145,7 @@ def _report(  # what a page shows
         exact,
         table,
         pictures=(drawing,),
+        grid=points,
         proof=None if exact.theorem is None else steps_of(exact.theorem),
         command=command_line(),
         data=answer,
@@ -139,8 +153,21 @@ def _report(  # what a page shows
     write_page(page, path)
 
 
+def _summary(accountant: Accountant) -> GaussianSummary:
+    """As one μ; up to a leak that is small, where far tails have no μ."""
+    strict = accountant.gaussian_summary(tolerance=_COARSE)
+    if strict.mu.upper < math.inf:
+        return strict
+    leak = max(_LEAK, accountant.delta(math.inf).upper)
+    return accountant.gaussian_summary(leak=leak, tolerance=_COARSE)
+
+
 def _answer(
-    expression: str, accountant: Accountant, exact: Bracket, table: Comparison
+    expression: str,
+    accountant: Accountant,
+    exact: Bracket,
+    table: Comparison,
+    summary: GaussianSummary,
 ) -> dict[str, Any]:
     gained = accountant.advantage()
     return {
@@ -156,10 +183,13 @@ def _answer(
         "delta" if table.unknown == "epsilon" else "epsilon": plain(table.at),
         "comparison": table.to_dict(),
         "advantage": {"lower": plain(gained.lower), "upper": plain(gained.upper)},
+        "gaussian_summary": summary.to_dict(),
     }
 
 
-def _show(accountant: Accountant, exact: Bracket, table: Comparison) -> None:
+def _show(
+    accountant: Accountant, exact: Bracket, table: Comparison, summary: GaussianSummary
+) -> None:
     screen = console()
     symbol, given = ("ε", "δ") if table.unknown == "epsilon" else ("δ", "ε")
     for part in accountant.parts:
@@ -187,6 +217,8 @@ def _show(accountant: Accountant, exact: Bracket, table: Comparison) -> None:
         names = ", ".join(table.skipped)
         screen.print(f"no time was left for: {names}", style="dim", markup=False)
     screen.print(f"\n{guess(accountant)}", markup=False)
+    screen.print(icons(*right_guesses(accountant)), style="dim", markup=False)
+    screen.print(f"As Gaussian DP: {summary}.", markup=False)
     for assumption in exact.assumes:
         screen.print(f"assumes: {assumption}", style="dim", markup=False)
 

@@ -25,7 +25,8 @@ def demo(
     json: Json = False,
 ) -> None:
     """Audit a correct and a broken mechanism, compose, find the noise for a budget, simulate."""
-    from dpverify.reporting.page import write_page  # noqa: PLC0415  # slow to import
+    from dpverify.disclosing import check_disclosure  # noqa: PLC0415  # slow to import
+    from dpverify.reporting.page import write_page  # noqa: PLC0415
 
     check_page(report)
     screen = Console(quiet=True) if json else console()
@@ -38,13 +39,21 @@ def demo(
             told.append(story())
         for line in told[-1].lines:
             _show(screen, line)
+    screen.print()
+    screen.print("5. What was promised, as a document that anybody can check", style="bold cyan")
+    run = next(each.kept["run"] for each in told if "run" in each.kept)
+    files = example.documents(run, report)
+    screen.print(str(check_disclosure(files[0])), markup=False)
+    screen.print(f"The document: {files[0]}", markup=False)
+    screen.print(f"The same for the public registry of deployments: {files[1]}", markup=False)
     with progress(f"writing {report}"):
         page = example.page(told, command_line())
         write_page(page, report)
     screen.print()
     screen.print(f"A page with the pictures and the witnesses: {report}", markup=False)
     if json:
-        print_json({"version": 1, **page.data, "report": str(report)})
+        disclosure = [str(file) for file in files]
+        print_json({"version": 1, **page.data, "disclosure": disclosure, "report": str(report)})
 
 
 def _example() -> ModuleType:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from dpverify.balls import rounded_up
 from dpverify.cli.expression import parse
 from dpverify.cli.output import check_output, console, number_option, progress
 from dpverify.disclosing import Disclosure, entry_of, schema
@@ -120,8 +121,6 @@ def _tell(made: Disclosure, output: Path, label: Path | None) -> None:
     screen = console()
     told = made.guarantee
     if told is not None and told.epsilon is not None:
-        from dpverify.reporting.label import rounded_up  # noqa: PLC0415  # needed here alone
-
         upper = rounded_up(told.epsilon.upper or 0.0, digits=6)
         screen.print(f"ε ≤ {upper} at δ = {told.delta:g}", markup=False)
     screen.print(f"disclosure: {output}", markup=False, soft_wrap=True)

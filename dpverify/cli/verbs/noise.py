@@ -2,22 +2,40 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from dpverify.accounting.calibration import Calibration, Factory, calibration
+from dpverify.accounting.accountant import Accountant
+from dpverify.accounting.calibration import Calibration, calibration
+from dpverify.accounting.deadline import time_limit
 from dpverify.accounting.parts import Composable
 from dpverify.cli.dp_sgd import TrainingPlan
-from dpverify.cli.output import Json, console, count_option, number_option, print_json, progress
+from dpverify.cli.options import Report
+from dpverify.cli.output import (
+    Json,
+    check_page,
+    command_line,
+    console,
+    count_option,
+    number_option,
+    print_json,
+    progress,
+)
+from dpverify.cli.what_if import Accuracy, grid, measured
 from dpverify.errors import InvalidParameter, check_between
-from dpverify.guarantees import ApproxDP
+from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.mechanisms import Gaussian, Laplace, NormMechanism, RandomizedResponse, Subsampled
 from dpverify.neighbors import Relation
 from dpverify.plain import plain
 
 EXAMPLE = "Example: dpverify noise gaussian --epsilon 1 --delta 1e-6 --l2-sensitivity 1 --times 100"
+
+
+Maker: TypeAlias = Callable[[float], Composable]
 
 
 class Kind(StrEnum):
@@ -51,12 +69,16 @@ def noise(
     ] = None,
     clip: Annotated[float, number_option("For dp-sgd: clipping norm.")] = 1.0,
     seconds: Annotated[float | None, number_option("How long it may take.")] = None,
+    report: Report = None,
+    accuracy: Accuracy = None,
     json: Json = False,
 ) -> None:
     """Find the smallest noise with which all runs together stay within (ε, δ).
 
     For dp-sgd, one of --noise-multiplier, --batch and --epochs is left out, and found.
     """
+    check_page(report)
+    page = Written(report, Relation.parse(relation), seconds, measured(accuracy, report))
     if mechanism is Kind.DP_SGD:
         plan = TrainingPlan(
             records=records,
@@ -67,7 +89,12 @@ def noise(
         )
         with progress("calibrating"):
             solved = plan.solved(ApproxDP(epsilon, delta), Relation.parse(relation), seconds)
+        step = solved.plan.step(float(solved.plan.noise_multiplier or 0))
+        page.write(
+            step, solved.plan.steps, solved.budget, solved.spent, solved.headline, solved.answer
+        )
         print_json(solved.answer) if json else solved.show(console())
+        page.tell(silent=json)
         return
     given = {
         "l2-sensitivity": l2_sensitivity,
@@ -86,10 +113,13 @@ def noise(
         )
     answer = _answer(mechanism, found, budget, times)
     answer |= {"relation": Relation.parse(relation).value, "rate": rate, "sensitivity": declared}
+    headline = _headline(mechanism, answer)
+    page.write(maker(found.noise), times, budget, found.spent, headline, answer)
     if json:
         print_json(answer)
     else:
         _show(mechanism, answer, found, budget, times)
+    page.tell(silent=json)
 
 
 def _declared(mechanism: Kind, given: dict[str, float | None]) -> float | None:
@@ -117,9 +147,9 @@ def _declared(mechanism: Kind, given: dict[str, float | None]) -> float | None:
     return value
 
 
-def _maker(mechanism: Kind, sensitivity: float | None, norm: float) -> Factory:
+def _maker(mechanism: Kind, sensitivity: float | None, norm: float) -> Maker:
     declared = 1.0 if sensitivity is None else sensitivity
-    makers: dict[Kind, Callable[[float], Composable]] = {
+    makers: dict[Kind, Maker] = {
         Kind.GAUSSIAN: lambda s: Gaussian(sigma=s, l2_sensitivity=declared),
         Kind.LAPLACE: lambda s: Laplace(scale=s, l1_sensitivity=declared),
         Kind.NORM: lambda s: NormMechanism(scale=s, sensitivity=declared, norm=norm),
@@ -129,7 +159,7 @@ def _maker(mechanism: Kind, sensitivity: float | None, norm: float) -> Factory:
     return makers[mechanism]
 
 
-def _subsampled(mechanism: Kind, sensitivity: float | None, rate: float) -> Factory:
+def _subsampled(mechanism: Kind, sensitivity: float | None, rate: float) -> Maker:
     declared = 1.0 if sensitivity is None else sensitivity
     match mechanism:
         case Kind.GAUSSIAN:
@@ -168,20 +198,68 @@ def _answer(mechanism: Kind, found: Calibration, budget: ApproxDP, times: int) -
     return answer
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The page that was asked for, if any."""
+
+    report: Path | None
+    relation: Relation
+    seconds: float | None
+    accuracy: tuple[tuple[float, float], ...]
+
+    def tell(self, *, silent: bool) -> None:
+        if self.report is not None and not silent:
+            console().print(f"\nreport: {self.report}", markup=False)
+
+    def write(  # what a page shows
+        self,
+        part: Composable,
+        times: int,
+        budget: ApproxDP,
+        spent: Bracket,
+        headline: str,
+        answer: dict[str, Any],
+    ) -> None:
+        if self.report is None:
+            return
+        # Slow to import, and needed for pages only.
+        from dpverify.cli.verbs.prove import steps_of  # noqa: PLC0415
+        from dpverify.reporting.page import write_page  # noqa: PLC0415
+        from dpverify.reporting.pages.noise import noise_page  # noqa: PLC0415
+
+        run = [(part, times)]
+        points = grid(run, self.relation, budget.delta, self.seconds, self.accuracy)
+        with progress(f"writing {self.report}"), time_limit(self.seconds):
+            page = noise_page(
+                Accountant(relation=self.relation).compose(part, times=times),
+                spent,
+                verdict=headline,
+                lead=f"All runs together stay within {_words(budget)}, and no less noise would do.",
+                grid=points,
+                proof=None if spent.theorem is None else steps_of(spent.theorem),
+                command=command_line(),
+                data=answer,
+            )
+        write_page(page, self.report)
+
+
+def _headline(mechanism: Kind, answer: dict[str, Any]) -> str:
+    """What was found, in a few words."""
+    if mechanism is Kind.RANDOMIZED_RESPONSE:
+        return (
+            f"epsilon = {answer['epsilon_each']!r} each "
+            f"(the truth with probability {answer['truth_probability']:.8g})"
+        )
+    name = "sigma" if mechanism is Kind.GAUSSIAN else "scale"
+    return f"{name} = {answer[name]!r}"
+
+
 def _show(
     mechanism: Kind, answer: dict[str, Any], found: Calibration, budget: ApproxDP, times: int
 ) -> None:
     screen = console()
     runs = "1 run" if times == 1 else f"{times:,} runs"
-    if mechanism is Kind.RANDOMIZED_RESPONSE:
-        headline = (
-            f"epsilon = {answer['epsilon_each']!r} each "
-            f"(the truth with probability {answer['truth_probability']:.8g})"
-        )
-    else:
-        name = "sigma" if mechanism is Kind.GAUSSIAN else "scale"
-        headline = f"{name} = {answer[name]!r}"
-    screen.print(f"[bold]{headline}[/bold]")
+    screen.print(f"[bold]{_headline(mechanism, answer)}[/bold]")
     spent = "δ" if budget.epsilon == 0 else "ε"
     screen.print(
         f"{runs} within {_words(budget)}: "

@@ -6,8 +6,8 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.guarantees import Bracket
 from dpverify.reporting.page import Page, Section, TextTable, theorem_section
+from dpverify.reporting.pages.meaning import meaning_section, what_if_section
 from dpverify.reporting.picture import Picture
-from dpverify.reporting.words import meaning
 
 
 def composition_page(  # noqa: PLR0913  # all that a page shows
@@ -16,6 +16,7 @@ def composition_page(  # noqa: PLR0913  # all that a page shows
     table: Comparison,
     *,
     pictures: tuple[Picture, ...],
+    grid: dict[str, Any],
     proof: dict[str, Any] | None,
     command: str,
     data: dict[str, Any],
@@ -34,7 +35,8 @@ def composition_page(  # noqa: PLR0913  # all that a page shows
                 ),
             ),
         ),
-        Section(title="What it means", items=tuple(meaning(accountant).splitlines())),
+        meaning_section(accountant),
+        what_if_section(grid),
         Section(title="In pictures", pictures=pictures),
         Section(title="Under every rule that applies", tables=(_rules(table, symbol),)),
     ]

@@ -1,0 +1,331 @@
+"""A whole profile in one number: the least μ whose Gaussian curve dominates it, and the error made.
+
+A profile δ(ε) is convex in x = e^ε. Between two of its points it lies under the line c − α·x that
+joins them, and the Gaussian profile lies on or above that line once μ ≥ Φ⁻¹(c) − Φ⁻¹(α); at the
+points themselves it must not be smaller. So finitely many points of a profile bound μ from both
+sides. The regret is read off the same points.
+"""
+
+import html
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from flint import arb, ctx
+
+from dpverify.accounting import deadline
+from dpverify.accounting.adaptive.batches import no_games
+from dpverify.accounting.risk import Profiled, Share
+from dpverify.balls import ball, enclose, float_above, float_below, rounded_up
+from dpverify.errors import as_between, as_positive
+from dpverify.guarantees import Bracket, GaussianDP
+from dpverify.pairs.gaussian import GaussianPair
+from dpverify.plain import plain
+from dpverify.theorems import GAUSSIAN_SUMMARY
+
+_BITS = 128
+_FIRST = 8  # points of a profile to begin with
+_MOST_POINTS = 120  # for μ, and as many more for the regret
+_SHARE = 4.0  # of the width asked for, what each point of the profile may be off by
+_HALVINGS = 50  # of an interval for μ
+_FAR = 1e-12  # δ at which the points end where the profile does not
+_EXACT = 1e-12  # regret of what is Gaussian but for rounding
+_LAST = 1e4  # and no further
+_HUGE = 1e100  # of μ
+_CLOSE = 1e-4  # points that are not told apart, as a share of the last one
+_NEAR = 0.01  # how well that place is known
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianSummary:
+    """The least μ such that the profile is nowhere above that of μ-GDP, and how much that gives up.
+
+    With a `leak` the profile may be above it by an event of that probability: it is nowhere above
+    leak + (1 − leak)·δ_μ(ε), the profile of μ-GDP composed with (0, leak)-DP.
+
+    `regret` is the least κ with f(α + κ) − κ ≤ g(α) for all rates α of false alarms, f the
+    trade-off curve of the profile and g that of the summary, at the upper end of μ: how far f must
+    be shifted to the left and down until it is nowhere above g. It is also the most by which the
+    summary overstates how often a guess is right, over all priors: the largest
+    (g's δ − f's δ)/(1 + e^ε). [Kaissis et al., ICML 2024, Def. 3; Gomez et al., SaTML 2026]
+    """
+
+    mu: Bracket
+    regret: Bracket
+    leak: float = 0.0
+
+    @property
+    def guarantee(self) -> GaussianDP:
+        """What holds, at the upper end of μ; but for an event whose probability is the leak."""
+        return GaussianDP(self.mu.upper)
+
+    def __str__(self) -> str:
+        but = "" if self.leak == 0 else f" but for an event of probability {rounded_up(self.leak)}"
+        if math.isinf(self.mu.upper):
+            known = "dominates" if math.isinf(self.mu.lower) else "is known to dominate"
+            return f"no Gaussian curve {known}{but}"
+        mu, regret = (rounded_up(each.upper) for each in (self.mu, self.regret))
+        if self.regret.upper < _EXACT:
+            return f"μ ≤ {mu}{but}, which says it all"
+        return f"μ ≤ {mu}{but}, which overstates how often a guess is right by at most {regret}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Both brackets and the leak as plain values; infinities as strings."""
+        return {
+            "mu": {"lower": plain(self.mu.lower), "upper": plain(self.mu.upper)},
+            "leak": self.leak,
+            "regret": {"lower": self.regret.lower, "upper": self.regret.upper},
+        }
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the sentence, and on hovering both brackets."""
+        ends = html.escape(f"μ in {self.mu}, regret in {self.regret}", quote=True)
+        return f'<span title="{ends}">{html.escape(str(self))}</span>'
+
+
+@no_games()
+def gaussian_summary(
+    spent: Profiled,
+    *,
+    leak: Share = 0.0,
+    tolerance: float = 1e-3,
+    known: GaussianPair | None = None,
+    is_exact: bool = False,
+) -> GaussianSummary:
+    """The summary of whatever has a profile; see `Accountant.gaussian_summary`.
+
+    `known` is a Gaussian pair that dominates it, and `is_exact` says that it is the profile itself.
+    """
+    leak = as_between("leak", leak, 0.0, 1.0)
+    tolerance = as_positive("tolerance", tolerance)
+    with ctx.workprec(_BITS):
+        if known is not None and is_exact and leak == 0:
+            return _of_gaussian(known)
+        if Fraction(spent.delta(math.inf).lower) > Fraction(leak):
+            return _always_right(spent, leak, math.inf)
+        end = spent.epsilon(leak, tolerance=_NEAR)
+        if end.upper == 0:
+            return _of_a_leak(spent, leak)
+        limit = math.inf if known is None else enclose(lambda: known.mu)[1]
+        points = _Points(spent, leak, tolerance)
+        if end.upper < math.inf:
+            points.spread(end.upper)
+            points.end(end.upper)
+            mu = points.mu(limit)
+        else:  # points say what is too small, and only the parts what is enough
+            points.spread(min(spent.epsilon(_FAR, tolerance=_NEAR).upper, _LAST))
+            mu = Bracket(min(points.least, limit), limit, GAUSSIAN_SUMMARY, points.assumes)
+        if mu.upper == math.inf:
+            return _always_right(spent, leak, mu.lower)
+        return GaussianSummary(mu, points.regret(mu.upper), leak)
+
+
+def _of_gaussian(pair: GaussianPair) -> GaussianSummary:
+    """δ_μ(ε) rises in μ by at most 1/√(2π), so rounding μ up costs half of that per unit."""
+    mu = Bracket(*enclose(lambda: pair.mu), GAUSSIAN_SUMMARY)
+    lost = float_above((ball(mu.upper) - pair.mu).max(arb(0)) / (8 * arb.pi()).sqrt())
+    return GaussianSummary(mu, Bracket(0.0, lost, GAUSSIAN_SUMMARY))
+
+
+def _of_a_leak(spent: Profiled, leak: float) -> GaussianSummary:
+    """Nothing is told beyond the leak: μ = 0, and at most half the leak is lost."""
+    gained = spent.delta(0.0)
+    lost = float_below(((ball(leak) - ball(gained.upper)) / 2).max(arb(0)))
+    regret = Bracket(lost, float_above(ball(leak) / 2), GAUSSIAN_SUMMARY, gained.assumes)
+    return GaussianSummary(Bracket(0.0, 0.0, GAUSSIAN_SUMMARY), regret, leak)
+
+
+def _always_right(spent: Profiled, leak: float, least: float) -> GaussianSummary:
+    """No μ will do, or none is known: what remains is an attacker who is always right.
+
+    Then (1 − δ(ε))/(1 + e^ε) is largest at ε = 0: it is how often the best guess errs.
+    """
+    gained = spent.delta(0.0)
+    lower, upper = ((1 - ball(end)) / 2 for end in (gained.upper, gained.lower))
+    regret = Bracket(float_below(lower), float_above(upper), GAUSSIAN_SUMMARY, gained.assumes)
+    return GaussianSummary(Bracket(least, math.inf, GAUSSIAN_SUMMARY), regret, leak)
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A profile at x = e^ε: between `lower` and `upper`.
+
+    `net` is the upper end less the leak, `least` a μ that is certainly not too large there, and
+    `asked` one that is not if the upper end is the profile itself.
+    """
+
+    epsilon: float
+    x: arb
+    lower: arb
+    upper: arb
+    net: arb
+    least: float
+    asked: float
+
+
+class _Points:
+    """Points of a profile, more of them where they matter, and what follows from them."""
+
+    def __init__(self, spent: Profiled, leak: float, tolerance: float) -> None:
+        self.spent, self.leak, self.tolerance = spent, ball(leak), tolerance
+        self.assumes: tuple[str, ...] = ()
+        self.points: list[_Point] = []
+        self.most = _MOST_POINTS
+
+    @property
+    def least(self) -> float:
+        """A lower bound on the least μ."""
+        return max(point.least for point in self.points)
+
+    def spread(self, last: float) -> None:
+        """The first points, from ε = 0 to just before `last`."""
+        for rank in range(_FIRST):
+            self._ask(last * rank / _FIRST)
+
+    def end(self, last: float) -> None:
+        """From `last` on, the profile is at most the leak."""
+        self._add(_Point(last, ball(last).exp(), arb(0), self.leak, arb(0), 0.0, 0.0))
+
+    def _add(self, point: _Point) -> None:
+        self.points = sorted([*self.points, point], key=lambda each: each.epsilon)
+
+    def _ask(self, epsilon: float) -> None:
+        found = self.spent.delta(epsilon, tolerance=self.tolerance / _SHARE)
+        self.assumes = self.assumes or found.assumes
+        lower, upper = ball(found.lower), ball(found.upper)
+        net = self._net(upper)
+        needs = (_least_mu(epsilon, self._net(lower)), _least_mu(epsilon, net))
+        self._add(_Point(epsilon, ball(epsilon).exp(), lower, upper, net, *needs))
+
+    def _net(self, delta: arb) -> arb:
+        return ((delta - self.leak) / (1 - self.leak)).max(arb(0))
+
+    def _divide(self, near: _Point, far: _Point, better: float = math.nan) -> bool:
+        """One more point, where it is `better` or between two; False if time is up, or none new."""
+        last = self.points[-1].epsilon
+        for place in (better, (near.epsilon + far.epsilon) / 2):
+            is_new = all(abs(place - each.epsilon) > _CLOSE * last for each in self.points)
+            if is_new and 0 < place < last:
+                break
+        else:
+            return False
+        if len(self.points) >= self.most or deadline.is_over():
+            return False
+        self._ask(place)
+        return True
+
+    def mu(self, limit: float) -> Bracket:
+        """The least μ, of a profile that ends; it is at most `limit`."""
+        while True:
+            needed = [(_needed(near, far), near, far) for near, far in pairwise(self._hull())]
+            upper, near, far = max(needed, key=lambda each: each[0])
+            upper = min(upper, limit)
+            lower = min(self.least, upper)
+            better = _where_it_touches(near, far, upper)
+            # What else the ends are apart is the width of the profile's own.
+            narrow = upper - max(point.asked for point in self.points) <= self.tolerance * upper
+            if narrow or not self._divide(near, far, better):
+                return Bracket(lower, upper, GAUSSIAN_SUMMARY, self.assumes)
+
+    def _hull(self) -> list[_Point]:
+        """The points whose upper ends are convex in x; lines between them are above the profile."""
+        hull: list[_Point] = []
+        for point in self.points:
+            while len(hull) > 1 and _is_above(hull[-2], hull[-1], point):
+                hull.pop()
+            hull.append(point)
+        return hull
+
+    def regret(self, mu: float) -> Bracket:
+        """The largest (g's δ − f's δ)/(1 + x); beyond the last point it is below g's δ there."""
+        self.most = len(self.points) + _MOST_POINTS
+        while True:
+            above = [self.leak + (1 - self.leak) * _profile(mu, p.epsilon) for p in self.points]
+            cells = [(self._most_lost(cell, above), cell) for cell in range(len(above) - 1)]
+            largest, cell = max(cells)
+            beyond = float_above(above[-1] / (1 + self.points[-1].x))
+            told = list(zip(above, self.points, strict=True))
+            lower = max(float_below((g - p.upper) / (1 + p.x)) for g, p in told)
+            asked = max(float_below((g - p.lower) / (1 + p.x)) for g, p in told)
+            lower, upper = max(lower, 0.0), max(largest, beyond, 0.0)
+            narrow = upper - asked <= self.tolerance / _SHARE or beyond >= largest
+            if narrow or not self._divide(self.points[cell], self.points[cell + 1]):
+                return Bracket(lower, upper, GAUSSIAN_SUMMARY, self.assumes)
+
+    def _most_lost(self, cell: int, above: list[arb]) -> float:
+        """A bound on (g's δ − f's δ)/(1 + x) between two points.
+
+        g's δ is convex, so below its chord. f's is above two lines: one falls from the near point
+        as fast as before it, one ends at the far point as flat as after it. A quotient of linear
+        functions is largest at an end, or where the lines cross.
+        """
+        near, far = self.points[cell : cell + 2]
+        width = far.x - near.x
+        if cell == 0:  # how fast the worse of two directions can fall at ε = 0
+            falling = (near.lower - 1) / 2
+        else:
+            before = self.points[cell - 1]
+            falling = (near.lower - before.upper) / (near.x - before.x)
+        flat = arb(0)
+        if cell + 2 < len(self.points):
+            after = self.points[cell + 2]
+            flat = ((after.upper - far.lower) / (after.x - far.x)).min(arb(0))
+        start = far.lower - flat * width
+        lost = [(above[cell + 1] - far.lower) / (1 + far.x)]
+        if near.lower > start and flat > falling:
+            step = (near.lower - start) / (flat - falling)
+            chord = above[cell] + (above[cell + 1] - above[cell]) * step / width
+            lost.append((chord - near.lower - falling * step) / (1 + near.x + step))
+            lost.append((above[cell] - near.lower) / (1 + near.x))
+        else:
+            lost.append((above[cell] - near.lower.min(start)) / (1 + near.x))
+        return max(map(float_above, lost))
+
+
+def _profile(mu: float, epsilon: float) -> arb:
+    return GaussianPair(Fraction(mu) ** 2).profile_ball(ball(epsilon))
+
+
+def _least_mu(epsilon: float, delta: arb) -> float:
+    """A μ with δ_μ(ε) ≤ δ, next to the largest: the profile rises in μ."""
+    if not delta > 0:
+        return 0.0
+    low, high = 0.0, 1.0
+    while _profile(high, epsilon) <= delta and high < _HUGE:
+        low, high = high, 2 * high
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _profile(middle, epsilon) <= delta else (low, middle)
+    return low
+
+
+def _needed(near: _Point, far: _Point) -> float:
+    """The μ from which on the Gaussian profile is above the line through two upper ends."""
+    if near.net <= 0:
+        return 0.0
+    alarm = (near.net - far.net) / (far.x - near.x)
+    rate = near.net + alarm * near.x
+    if not (alarm > 0 and rate < 1):
+        return math.inf
+    return max(float_above(_quantile(alarm) - _quantile(rate)), 0.0)
+
+
+def _where_it_touches(near: _Point, far: _Point, mu: float) -> float:
+    """About the ε at which the Gaussian profile has the slope of the line through two points."""
+    alarm = (near.net - far.net) / (far.x - near.x)
+    if mu == math.inf or not alarm > 0:
+        return math.nan
+    return mu * (float(_quantile(alarm)) - mu / 2)
+
+
+def _quantile(tail: arb) -> arb:
+    """z with 1 − Φ(z) = `tail`."""
+    return arb(2).sqrt() * (2 * tail).erfcinv()
+
+
+def _is_above(first: _Point, middle: _Point, last: _Point) -> bool:
+    """Whether the upper end in the middle is not below the line through the others."""
+    rise = (middle.net - first.net) * (last.x - first.x)
+    return bool(rise >= (last.net - first.net) * (middle.x - first.x))

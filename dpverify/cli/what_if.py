@@ -1,0 +1,54 @@
+"""What the verbs `compose` and `noise` share: the grid of answers on their pages."""
+
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import typer
+
+from dpverify.accounting.parts import Composable
+from dpverify.cli.csv_table import read
+from dpverify.cli.output import progress
+from dpverify.errors import InvalidParameter
+from dpverify.neighbors import Relation
+
+Accuracy: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(help="For --report: CSV with columns noise and accuracy, as measured."),
+]
+
+
+def measured(path: Path | None, report: Path | None) -> tuple[tuple[float, float], ...]:
+    """The accuracy that was measured at some noise, from a CSV file."""
+    if path is None:
+        return ()
+    if report is None:
+        raise InvalidParameter(f"accuracy={str(path)!r} must come with report: it is shown there")
+    table = read(path, "accuracy")
+    if table.names != ("noise",) or not len(table.labels):
+        raise InvalidParameter(
+            f"accuracy={str(path)!r} must have the columns noise and accuracy, and a row or more"
+        )
+    noises = [float(noise) for noise in table.features[:, 0]]
+    if min(noises) <= 0 or len(set(noises)) < len(noises):
+        raise InvalidParameter(f"noise in {str(path)!r} must be positive, each value once")
+    return tuple(zip(noises, map(float, table.numeric_labels()), strict=True))
+
+
+def grid(
+    parts: list[tuple[Composable, int]],
+    relation: Relation,
+    delta: float,
+    seconds: float | None,
+    accuracy: tuple[tuple[float, float], ...],
+) -> dict[str, Any]:
+    """The grid for a page, with progress on standard error."""
+    from dpverify.reporting.what_if import SECONDS, what_if  # noqa: PLC0415  # for pages only
+
+    state = [0, 0]
+
+    def told(done: int, of: int) -> None:
+        state[:] = done, of
+
+    limit = SECONDS if seconds is None else seconds
+    with progress(lambda: f"what if: {state[0]} of {state[1]} points, at most {limit:g} s"):
+        return what_if(parts, relation, delta, seconds=limit, accuracy=accuracy, told=told)

@@ -1,0 +1,35 @@
+"""Sections that several pages share: what a composition means, and what if it were another."""
+
+from typing import Any
+
+from dpverify.accounting.accountant import Accountant
+from dpverify.reporting.page import Section
+from dpverify.reporting.picture import picture
+from dpverify.reporting.words import meaning, right_guesses
+
+_WHAT_IF = (
+    "Move a slider, or type a number. Every answer was computed when this page was written. Less "
+    "noise, more runs, a larger rate and a smaller δ never cost less: between computed points the "
+    "worse neighbor's upper end is shown, and beyond them nothing."
+)
+
+
+def meaning_section(accountant: Accountant) -> Section:
+    """Sentences, a hundred people, and the best test with some operating points."""
+    told = meaning(accountant)
+    blind, right = right_guesses(accountant)
+    people = f"Of a hundred guesses {blind} are right without the release, at most {right} with it."
+    test = (
+        "The best test for a record: of a hundred without it, how many false alarms; of a hundred "
+        "with it, how many are missed. On the straight line nothing is learned."
+    )
+    pictures = (
+        picture(told.plot(), people, followed=False),
+        picture(told.plot_test(), test, followed=False),
+    )
+    return Section(title="What it means", items=tuple(told.splitlines()), pictures=pictures)
+
+
+def what_if_section(grid: dict[str, Any]) -> Section:
+    """Sliders over a grid of answers."""
+    return Section(title="What if", text=(_WHAT_IF,), what_if=grid)
