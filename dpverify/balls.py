@@ -10,12 +10,16 @@ right, from ε = 1e-300 to ε = 1e300.
 import math
 import struct
 from collections.abc import Callable
+from contextvars import ContextVar
 from enum import Enum
 from fractions import Fraction
 
 from flint import arb, ctx, fmpq
 
 Formula = Callable[[], arb]
+
+patience: ContextVar[Callable[[], None] | None] = ContextVar("patience", default=None)
+"""Called before every evaluation of a formula; it may raise to give up on long work."""
 
 _FIRST_BITS = 128
 _MOST_BITS = 1 << 14
@@ -92,6 +96,7 @@ def enclose(formula: Formula, *, ulps: int = 1) -> tuple[float, float]:
     """
     bits = _FIRST_BITS
     while True:
+        _wait()
         with ctx.workprec(bits):
             value = formula()
             lower, upper = float_below(value), float_above(value)
@@ -100,6 +105,12 @@ def enclose(formula: Formula, *, ulps: int = 1) -> tuple[float, float]:
                 raise ArithmeticError("the formula has no value here, at any precision")
             return lower, upper
         bits *= 2
+
+
+def _wait() -> None:
+    lost = patience.get()
+    if lost is not None:
+        lost()
 
 
 def _later(value: float, steps: int) -> float:
@@ -112,6 +123,7 @@ def compare(formula: Formula, target: arb | float) -> Order:
     """How the formula's exact value compares with `target`, decided at growing precision."""
     bits = _FIRST_BITS
     while bits <= _MOST_BITS:
+        _wait()
         with ctx.workprec(bits):
             value = formula()
             if value < target:

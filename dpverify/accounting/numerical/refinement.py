@@ -35,6 +35,7 @@ _MOST_TILT_PER_STEP = 50.0  # neighboring nodes need not differ by more in the e
 _LEAST_SIGNAL = -8.0  # logarithm of the share of the tilted law below which other ways are tried
 _NEGLECTED = 1e-3  # share of the tolerance that terms and ends of an expansion may be left out for
 _FAR = 0.1  # change of ε, relative, after which an expansion is chosen anew
+_LEAST = 1e-300  # of what is added to a variance
 _CUT = -20.0  # logarithm of the share of δ that may be cut off at the top
 
 ENOUGH = ""
@@ -281,8 +282,9 @@ def _first_step(sketch: Sketch, variance: float) -> float:
     def excess(log_step: float) -> float:
         step = math.exp(log_step)
         added = times @ np.minimum(step * step / 4.0, 0.8 * step * deviations)
-        return math.log(float(added)) - math.log(variance)
+        return math.log(max(float(added), _LEAST)) - math.log(variance)
 
+    variance = max(variance, _LEAST)
     guess = 0.5 * math.log(4.0 * variance / float(times.sum()))
     high = guess
     while excess(high) < 0.0 and high < guess + 40.0:

@@ -19,6 +19,7 @@ from dpverify.accounting.rules.rule import Answer, Rule, worse
 from dpverify.guarantees import ApproxDP, Bracket, End
 from dpverify.pairs.base import Pair
 from dpverify.pairs.bounded_range import BoundedRangePair
+from dpverify.pairs.bounds.between import BetweenPair
 from dpverify.pairs.discrete.gaussian import DiscreteGaussianPair
 from dpverify.pairs.discrete.laplace import DiscreteLaplacePair
 from dpverify.pairs.gaussian import GaussianPair
@@ -106,6 +107,8 @@ def _worst_side(sides: list[_Asked], at: float, tolerance: float) -> Bracket:
 
 def is_extreme(pair: Pair) -> bool:
     """Whether a pair's privacy loss is too small or too large for the numerical grid."""
+    if isinstance(pair, BetweenPair):
+        return is_extreme(pair.upper) or is_extreme(pair.lower)
     return _is_tiny(pair) or _is_huge(pair)
 
 
@@ -161,6 +164,8 @@ def tamed(pair: Pair, end: End) -> Pair:
     """
     if not is_extreme(pair):
         return pair
+    if isinstance(pair, BetweenPair):
+        return tamed(pair.upper if end is End.UPPER else pair.lower, end)
     if _is_tiny(pair):
         return _leak_of(pair) if end is End.UPPER else GaussianPair(Fraction(0))
     if end is End.UPPER:

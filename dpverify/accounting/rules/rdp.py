@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 
 from dpverify.accounting import deadline
-from dpverify.accounting.parts import Part, Parts, leak
+from dpverify.accounting.parts import Part, Parts, leak, spare
 from dpverify.accounting.renyi_conversion import (
     approximate_epsilon,
     approximate_log_delta,
@@ -257,15 +257,13 @@ class Renyi(Rule):
 
     def epsilon(self, parts: Parts, delta: float, tolerance: float) -> Answer:  # noqa: ARG002
         kept, leaks = unleaked(parts)
-        spare = delta
-        if leaks:
-            spare = enclose(lambda: (ball(delta) - leak(leaks)) / (1 - leak(leaks)))[0]
-        if spare < 0 or (leaks and spare == 0):
+        left = spare(delta, leaks) if leaks else delta
+        if left < 0 or (leaks and left == 0):
             return None
         if not kept:
             return 0.0
         found = _composition_of(kept)
-        return found.epsilon(spare) if found.applies else None
+        return found.epsilon(left) if found.applies else None
 
     def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:  # noqa: ARG002
         kept, leaks = unleaked(parts)

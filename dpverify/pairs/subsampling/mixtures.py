@@ -20,6 +20,7 @@ from dpverify.balls import ball
 from dpverify.errors import InvalidParameter, as_between, settle
 from dpverify.guarantees import End
 from dpverify.pairs.base import Pair
+from dpverify.pairs.bounds.group import group_bound
 from dpverify.pairs.gaussian import GaussianPair, upper_tail
 from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.ramps import UNIT
@@ -30,6 +31,7 @@ from dpverify.pairs.subsampling.ratios import from_cells
 _CELLS = 4096
 _REACH = 14.0  # standard deviations that are divided into cells
 _BITS = 192
+_LARGEST = 1e308  # ratios beyond are one
 _STEPS = 12  # of Newton, in floats
 _RADIUS = 1e-6  # around where they end
 
@@ -176,6 +178,10 @@ class GaussianMixturePair(Pair):
     def loss_law(self) -> LossLaw:
         return self.upper.loss_law()
 
+    def grouped(self, size: int) -> Pair:
+        """By the profile of `upper`, which takes sums of floats only."""
+        return self if size == 1 else group_bound(self, size, above=self.upper)
+
 
 @lru_cache(maxsize=64)
 def _terms(
@@ -207,8 +213,9 @@ def _cells(shifts: tuple[float, ...], weights: tuple[float, ...]) -> tuple[Float
         cells = [_floats([a - b for a, b in pairwise(side)]) for side in (left, right)]
     bounds = _floats(edges)
     # Edges that floats can hardly tell apart are one.
-    steps = np.floor(np.log(bounds[1:-1]) / (64.0 * UNIT))
+    steps = np.floor(np.log(np.minimum(bounds[1:-1], _LARGEST)) / (64.0 * UNIT))
     kept = np.concatenate([[0, 1], 2 + np.flatnonzero(np.diff(steps) > 0)])
+    kept = kept[bounds[kept] < math.inf]
     one, other = (np.add.reduceat(side, kept) for side in cells)
     return np.append(bounds[kept], math.inf), one, other
 

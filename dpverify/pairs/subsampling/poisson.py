@@ -163,8 +163,8 @@ class SubsampledPair(Pair):
         """Where the loss is ε ≥ 0: quadratic in e^(s·t) for the normal, linear for the Laplace."""
         x, q, size = epsilon.exp(), ball(self.rate), self.shift.size
         if isinstance(self.base, LaplacePair):
-            right = _mixture(self.rate, (-size).exp())
-            return (((x * right - 1 + q) / q).log() + size) / 2
+            # x·(1 − q + q·e^(−s)) − 1 + q, without the difference of numbers that are nearly alike.
+            return (((1 - q) * epsilon.expm1() / q + x * (-size).exp()).log() + size) / 2
         shrink = q * (-size * size / 2).exp()
         flat = (1 - q) * epsilon.expm1() / 2
         return ((flat + (flat * flat + x * shrink * shrink).sqrt()) / shrink).log() / size
