@@ -96,7 +96,7 @@ def enclose(formula: Formula, *, ulps: int = 1) -> tuple[float, float]:
     """
     bits = _FIRST_BITS
     while True:
-        _wait()
+        wait()
         with ctx.workprec(bits):
             value = formula()
             lower, upper = float_below(value), float_above(value)
@@ -107,7 +107,8 @@ def enclose(formula: Formula, *, ulps: int = 1) -> tuple[float, float]:
         bits *= 2
 
 
-def _wait() -> None:
+def wait() -> None:
+    """Give up here if whoever asked has run out of patience."""
     lost = patience.get()
     if lost is not None:
         lost()
@@ -123,7 +124,7 @@ def compare(formula: Formula, target: arb | float) -> Order:
     """How the formula's exact value compares with `target`, decided at growing precision."""
     bits = _FIRST_BITS
     while bits <= _MOST_BITS:
-        _wait()
+        wait()
         with ctx.workprec(bits):
             value = formula()
             if value < target:

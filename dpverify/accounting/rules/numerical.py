@@ -32,7 +32,7 @@ from dpverify.theorems import NUMERICAL_COMPOSITION
 LARGEST_SQUARED_MU = Fraction(625)
 LARGEST_LOSS = 500.0
 LEAST_MIXED = 1e-14  # rates, and shifts of mixed noise, below which losses drown in rounding
-LEAST_SHIFT = 1e-200  # of noise that is not mixed
+LEAST_SHIFT = 1e-80  # of noise that is not mixed
 _MOST_STEPS = 1 << 16  # of a discrete shift that stands in for a larger one
 LARGEST_SHIFT = 2000.0  # of plain Laplace noise, whose losses have two atoms at the ends
 NOTE = "a part whose losses no grid holds is replaced by a simpler bound, in the safe direction"

@@ -34,9 +34,9 @@ class RatioPair(Pair):
     def singular_mass(self) -> float:
         """Rounded up: P at ratio ∞, or Q at ratio 0 if the sides are exchanged."""
         if not self.is_reversed:
-            return self.ratios.infinite
+            return min(self.ratios.infinite, 1.0)
         at_zero = self.ratios.masses[self.ratios.values == 0.0].sum()
-        return float(at_zero) * (1.0 + 2.0 * self.ratios.mass_error)
+        return min(float(at_zero) * (1.0 + 2.0 * self.ratios.mass_error), 1.0)
 
     @property
     def max_loss(self) -> float:

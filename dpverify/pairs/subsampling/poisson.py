@@ -27,7 +27,7 @@ from fractions import Fraction
 
 from flint import acb, arb, ctx
 
-from dpverify.balls import ball
+from dpverify.balls import ball, wait
 from dpverify.errors import InvalidParameter, NotSupported, as_between, settle
 from dpverify.pairs.base import Pair
 from dpverify.pairs.finite import FinitePair
@@ -319,6 +319,7 @@ def falling_root(function: Callable[[arb], arb], target: arb, low: arb, high: ar
     """
     low, high = low.lower(), high.upper()
     for _ in range(2 * ctx.prec):
+        wait()
         quarters = [((4 - k) * low + k * high) / 4 for k in (1, 2, 3)]
         above = [point.mid() for point in quarters if function(point.mid()) > target]
         below = [point.mid() for point in quarters if function(point.mid()) < target]
