@@ -220,7 +220,7 @@ def _cells(shifts: tuple[float, ...], weights: tuple[float, ...]) -> tuple[Float
         cells = [_floats([a - b for a, b in pairwise(side)]) for side in (left, right)]
     bounds = _floats(edges)
     # Edges that floats can hardly tell apart are one.
-    steps = np.floor(np.log(np.minimum(bounds[1:-1], _LARGEST)) / (64.0 * UNIT))
+    steps = np.floor(np.log(np.clip(bounds[1:-1], 1.0 / _LARGEST, _LARGEST)) / (64.0 * UNIT))
     kept = np.concatenate([[0, 1], 2 + np.flatnonzero(np.diff(steps) > 0)])
     kept = kept[bounds[kept] < math.inf]
     one, other = (np.add.reduceat(side, kept) for side in cells)
