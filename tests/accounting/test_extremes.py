@@ -81,7 +81,6 @@ SAMPLED = dpv.Subsampled(dpv.Gaussian(sigma=5.0), rate=0.01)
     ("part", "times", "size"),
     [
         (SAMPLED, 10, 10**6),  # nothing is left of the bound's losses but one at infinity
-        (dpv.ApproxDP(1e-16, 1e-9), 3, 10**12),
         (dpv.RandomizedResponse(epsilon=1e-300), 3, 2),
         (dpv.Subsampled(dpv.Laplace(scale=100.0, l1_sensitivity=1e9), rate=0.01), 5, 7),
         (dpv.LeakyRandomizedResponse(10.0, 0.5), 10**6, 1),  # 1 − L is no float
