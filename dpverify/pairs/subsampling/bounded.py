@@ -70,8 +70,9 @@ class RatioPair(Pair):
         error = sign * (ratios.value_error + 16.0 * UNIT)
         below = float_below if (end is End.UPPER) else float_above
         if self.is_reversed:
-            with np.errstate(over="ignore"):  # then it is certainly negative
-                over = 1.0 - below(x) * (ratios.values * (1.0 - error))
+            with np.errstate(over="ignore", invalid="ignore"):  # then it is certainly negative
+                paid = below(x) * (ratios.values * (1.0 - error))
+            over = 1.0 - np.where(ratios.values > 0.0, paid, 0.0)
             over += sign * 4.0 * UNIT
             infinite = 0.0
         else:
