@@ -2,6 +2,7 @@
 
 import json
 import math
+import signal
 import subprocess
 import sys
 from dataclasses import asdict, dataclass, field
@@ -70,6 +71,9 @@ def measure(tool: Tool, case: Case, limit: float) -> Measurement:
         done = subprocess.run(
             command, input=request, capture_output=True, text=True, timeout=limit, check=False
         )
+        if done.returncode == -signal.SIGXCPU:
+            spent = float(tool.setting["cpu_seconds"])
+            return Measurement(case=case.name, tool=tool.label, status="timeout", seconds=spent)
         said, complaint = done.stdout, done.stderr
     except subprocess.TimeoutExpired as late:
         # What was caught is bytes on some systems, whatever was asked for.

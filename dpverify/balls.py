@@ -10,6 +10,7 @@ right, from ε = 1e-300 to ε = 1e300.
 import math
 import struct
 from collections.abc import Callable
+from contextvars import ContextVar
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from fractions import Fraction
@@ -17,6 +18,9 @@ from fractions import Fraction
 from flint import arb, ctx, fmpq
 
 Formula = Callable[[], arb]
+
+patience: ContextVar[Callable[[], None] | None] = ContextVar("patience", default=None)
+"""Called before every evaluation of a formula; it may raise to give up on long work."""
 
 _FIRST_BITS = 128
 _MOST_BITS = 1 << 14
@@ -93,6 +97,7 @@ def enclose(formula: Formula, *, ulps: int = 1) -> tuple[float, float]:
     """
     bits = _FIRST_BITS
     while True:
+        wait()
         with ctx.workprec(bits):
             value = formula()
             lower, upper = float_below(value), float_above(value)
@@ -101,6 +106,13 @@ def enclose(formula: Formula, *, ulps: int = 1) -> tuple[float, float]:
                 raise ArithmeticError("the formula has no value here, at any precision")
             return lower, upper
         bits *= 2
+
+
+def wait() -> None:
+    """Give up here if whoever asked has run out of patience."""
+    lost = patience.get()
+    if lost is not None:
+        lost()
 
 
 def _later(value: float, steps: int) -> float:
@@ -113,6 +125,7 @@ def compare(formula: Formula, target: arb | float) -> Order:
     """How the formula's exact value compares with `target`, decided at growing precision."""
     bits = _FIRST_BITS
     while bits <= _MOST_BITS:
+        wait()
         with ctx.workprec(bits):
             value = formula()
             if value < target:

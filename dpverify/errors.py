@@ -161,13 +161,13 @@ def _plain(value: object) -> Number | None:
     return None if lost else plain
 
 
-def shown(value: object) -> str:
-    """The number as a message shows it; very long ones by their size."""
+def shown(value: object, *, most: int = 60) -> str:
+    """The value as a message shows it; very long ones by their ends, or by their size."""
     try:
         text = repr(value)
     except ValueError:  # Python refuses to print integers of thousands of digits
         return f"an integer of {int(value).bit_length()} bits"  # type: ignore[call-overload]
-    return text if len(text) <= 60 else f"{text[:12]}…{text[-6:]}"
+    return text if len(text) <= most else f"{text[: most // 5]}…{text[-most // 10 :]}"
 
 
 def check_member(name: str, value: object, allowed: Iterable[object]) -> None:

@@ -143,11 +143,23 @@ class Accountant:
         ε falls in δ and δ in ε, so the upper end is that of the float below.
         """
         below, above = enclose(lambda: ball(at))
-        found = self._answered(Question(unknown, below, float(tolerance)))
+        found = self._in_time(Question(unknown, below, float(tolerance)))
         if below == above:
             return found
-        beyond = self._answered(Question(unknown, above, float(tolerance)))
+        beyond = self._in_time(Question(unknown, above, float(tolerance)))
         return replace(found, lower=min(beyond.lower, found.upper))
+
+    def _in_time(self, question: Question) -> Bracket:
+        """The answer; nothing but a limit of time where not even a first bracket is known by then.
+
+        Chances and ε are at least 0, and chances at most 1.
+        """
+        try:
+            with deadline.giving_up():
+                return self._answered(question)
+        except deadline.DeadlinePassed:
+            most = math.inf if question.unknown == "epsilon" else 1.0
+            return Bracket(0.0, most, None, (deadline.OUT_OF_TIME,))
 
     def _answered(self, question: Question) -> Bracket:
         """The answer to a question; from the sums alone where many parts are all Gaussian.
@@ -238,7 +250,7 @@ class Accountant:
             )
         if not self.parts:
             raise InvalidParameter("parts=() must not be empty: compose something first")
-        with deadline.time_limit(seconds):
+        with deadline.time_limit(seconds), deadline.giving_up():
             rows, skipped = _rows(self.parts, question)
             rows = tuple(self._sharpened(row, question) for row in rows)
         return Comparison(question.unknown, question.at, rows, skipped)
@@ -299,7 +311,11 @@ def _rows(
         if rule is not BASIC and deadline.is_over():
             skipped.append(rule.name)
             continue
-        answer = answer_of(rule, parts, question)
+        try:
+            answer = answer_of(rule, parts, question)
+        except deadline.DeadlinePassed:
+            skipped.append(rule.name)
+            continue
         match answer:
             case None:
                 continue

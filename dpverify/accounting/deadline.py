@@ -4,7 +4,8 @@
         accountant.epsilon(1e-6)
 
 Long work asks `is_over` where it can stop with what it has, or calls `check`, which raises
-`DeadlinePassed` for the nearest loop above to catch.
+`DeadlinePassed` for the nearest loop above to catch. What is short is done even when time is over;
+but within `giving_up`, formulas too are given up where they take longer than the limit once more.
 """
 
 import math
@@ -13,11 +14,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from dpverify.balls import patience
 from dpverify.errors import as_between
 
 OUT_OF_TIME = "the time that was given ran out, which limits the width"
 
+_GRACE = 1.0  # seconds for what is short
+
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
+_last: ContextVar[float] = ContextVar("last", default=math.inf)
 
 
 class DeadlinePassed(Exception):  # never leaves the library
@@ -31,11 +36,29 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         yield
         return
     allowed = as_between("seconds", seconds, 0.0, math.inf)
-    token = _end.set(min(_end.get(), time.monotonic() + allowed))
+    now = time.monotonic()
+    end = _end.set(min(_end.get(), now + allowed))
+    last = _last.set(min(_last.get(), now + 2.0 * allowed + _GRACE))
     try:
         yield
     finally:
-        _end.reset(token)
+        _end.reset(end)
+        _last.reset(last)
+
+
+@contextmanager
+def giving_up() -> Iterator[None]:
+    """Within, formulas raise `DeadlinePassed` as well, once twice the limit has passed."""
+    token = patience.set(_give_up)
+    try:
+        yield
+    finally:
+        patience.reset(token)
+
+
+def _give_up() -> None:
+    if time.monotonic() >= _last.get():
+        raise DeadlinePassed
 
 
 def is_limited() -> bool:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from flint import arb
 
-from dpverify.balls import ball, enclose
+from dpverify.balls import at_least, ball, enclose
 from dpverify.claims import Claim, HasClaim, HasPair
 from dpverify.errors import InvalidParameter, NotSupported, as_count, check_instance, settle
 from dpverify.guarantees import ApproxDP, GaussianDP, Guarantee, PureDP, RenyiDP, ZeroConcentratedDP
@@ -163,5 +163,20 @@ def merged(parts: Iterable[Part]) -> Parts:
 
 def leak(parts: Sequence[tuple[ApproxDP, int]]) -> arb:
     """1 − Π(1−δᵢ)^kᵢ: the probability that some leaky response gives its side away."""
-    logs = (times * (-ball(part.delta)).log1p() for part, times in parts)
-    return -sum(logs, arb(0)).expm1()
+    return -_log_unleaked(parts).expm1()
+
+
+def spare(delta: float, parts: Sequence[tuple[ApproxDP, int]]) -> float:
+    """(δ − L)/(1 − L), L the probability of a leak, rounded down; −∞ where it may be negative."""
+
+    def kept() -> arb:
+        return _log_unleaked(parts).exp()
+
+    allowed = 1 - Fraction(delta)
+    if not at_least(lambda: kept() - ball(allowed), 0.0):
+        return -math.inf
+    return enclose(lambda: 1 - ball(allowed) / kept())[0] if allowed else 1.0
+
+
+def _log_unleaked(parts: Sequence[tuple[ApproxDP, int]]) -> arb:
+    return sum((times * (-ball(part.delta)).log1p() for part, times in parts), arb(0))

@@ -37,6 +37,8 @@ _NEAR = (
 )  # relative widths tried to enclose the minimizer; squares cost
 _REACHES = (2.0**-44, 2.0**-40)  # relative, above an approximate bound
 _LEAST_RATE, _LEAST_LOG = -690.0, -745.0
+_LARGEST_ORDER = 1e12
+_LARGEST_RATE = 700.0  # logarithm of a rate; beyond, s is 0 and nothing is left to tell
 _LOGITS = (-690.0, 36.0)
 _TINY = math.exp(_LOGITS[0])  # a smaller share cannot be told from 0 in floats, and need not be
 
@@ -136,6 +138,10 @@ def approximate_log_delta(order: float, divergence: float, epsilon: float) -> fl
     """
     # An order that wins by rounding alone must not win.
     allowed = (order - 1) * divergence * (1 + 2.0**-48)
+    if allowed <= 0.0:
+        return math.log(5e-324)
+    if order > _LARGEST_ORDER:  # where orders are told apart by this alone
+        return min((order - 1) * (divergence - epsilon), 0.0)
     if allowed >= (order - 1) * (epsilon - math.log1p(-1 / order)):
         return math.log(max(-math.expm1(epsilon - allowed / (order - 1)), 5e-324))
     target = math.log(allowed)
@@ -152,6 +158,8 @@ def approximate_log_delta(order: float, divergence: float, epsilon: float) -> fl
             return _LEAST_LOG
     while excess(high) < 0:
         high, reach = high + reach, 2 * reach
+        if high > _LARGEST_RATE:
+            return 0.0
     found = brent(excess, low, high, 1e-13) if low < high else low
     return math.log(max(_least(order, epsilon, math.exp(found))[1], 5e-324))
 

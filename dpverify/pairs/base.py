@@ -81,7 +81,7 @@ class Pair(ABC):
 
         Where a subclass does not state it, an upper bound: the profile at ε = 700.
         """
-        return enclose(self.singular_mass_ball)[1]
+        return min(enclose(self.singular_mass_ball)[1], 1.0)
 
     @property
     def max_loss(self) -> float:

@@ -93,7 +93,7 @@ class CutLaw:
         ends = [ramp.loss_at(end) for ramp in self.ramps for end in (ramp.low, ramp.high)]
         if len(self.losses):
             ends += [float(self.losses.min()), float(self.losses.max())]
-        return min(ends), max(ends)
+        return min(ends, default=0.0), max(ends, default=0.0)
 
     def points(self) -> tuple[Floats, Floats]:
         """Losses and logarithms of masses for a rough picture."""

@@ -23,7 +23,7 @@ import numpy as np
 from flint import arb, ctx
 
 from dpverify.arrays import Floats
-from dpverify.balls import ball, float_above, float_below
+from dpverify.balls import ball, float_above, float_below, wait
 from dpverify.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class CutProfile:
 
     def _masses(self, nodes: Floats) -> "NodeMasses":
         """At a precision at which the smallest masses that matter would be seen."""
-        finest = float(np.diff(nodes).min())
+        finest = max(float(np.diff(nodes).min()), 1e-300)
         bits = _FIRST_BITS + int((-self.log_least - 2.0 * math.log(min(finest, 1.0))) / _LN_TWO)
         with ctx.workprec(bits):
             return NodeMasses.of(self.pair, nodes)
@@ -180,6 +180,7 @@ class _Point:
 
     @classmethod
     def at(cls, pair: "Pair", loss: float) -> "_Point":
+        wait()
         here, near = ball(loss), _near()
         value, left, right = (
             pair.delta_ball(at).max(arb(0)) for at in (here, here - near, here + near)
@@ -233,6 +234,7 @@ def _edge(falling: Callable[[float], arb], target: arb, most: float) -> float:
     """
     low, high = 0.0, min(most, REACH)
     while high - low > 0.01 * high:
+        wait()
         middle = (low + high) / 2.0
         if falling(middle) <= target:
             high = middle

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import dpverify as dpv
+from dpverify.accounting.adaptive.batches import no_games
 from dpverify.accounting.parts import Part
 from dpverify.accounting.rules.rdp import renyi_divergence
 from dpverify.errors import InvalidParameter
@@ -70,10 +71,11 @@ def test_very_many_runs_of_an_equal_part_end() -> None:
     assert mean + 4.7 * spread < found.lower <= found.upper < mean + 5.3 * spread
 
 
-@pytest.mark.parametrize("sigma", [0.02, 0.5, 1.0, 8.0])
+@pytest.mark.parametrize("sigma", [0.02, 0.5, 8.0])
 def test_batches_without_replacement_are_compared_and_mixed(sigma: float) -> None:
     spent = run(batch(sigma), times=100, relation=REPLACE_ONE)
-    table = spent.compare(delta=1e-5)
+    with no_games():  # they have their own tests
+        table = spent.compare(delta=1e-5)
     assert {"basic", "advanced", "rdp", "numerical"} <= {row.rule for row in table.rows}
     assert table["rdp"].upper >= table["numerical"].bracket.lower
     mixed = spent.compose(dpv.ZeroConcentratedDP(rho=0.01)).epsilon(delta=1e-5)

@@ -41,7 +41,7 @@ def test_laplace_pure_budget_is_the_textbook() -> None:
     st.integers(1, 500),
     st.booleans(),
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_meets_the_budget_and_a_thousandth_less_does_not(
     epsilon: float,
     delta: float,

@@ -1,6 +1,7 @@
 """Absurd parameters: the right limit or an honest bracket, at once, and never a wrong number."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -71,3 +72,54 @@ def test_losses_in_the_thousands_add_up() -> None:
     found = accountant.epsilon(1e-9)
     assert found.lower <= 3001 <= found.upper * (1 + 1e-12)
     assert accountant.epsilon(0.0).upper == 3001.0
+
+
+SAMPLED = dpv.Subsampled(dpv.Gaussian(sigma=5.0), rate=0.01)
+
+
+@pytest.mark.parametrize(
+    ("part", "times", "size"),
+    [
+        (SAMPLED, 10, 10**6),  # nothing is left of the bound's losses but one at infinity
+        (dpv.RandomizedResponse(epsilon=1e-300), 3, 2),
+        (dpv.Subsampled(dpv.Laplace(scale=100.0, l1_sensitivity=1e9), rate=0.01), 5, 7),
+        (dpv.LeakyRandomizedResponse(10.0, 0.5), 10**6, 1),  # 1 − L is no float
+        (dpv.LeakyRandomizedResponse(1e12, 1e-100), 10**4, 1),
+        (dpv.PureDP(37.0), 10**9, 1),
+        (dpv.GaussianDP(1e6), 10**12, 1),
+        (dpv.RandomizedResponse(epsilon=1e300, categories=3), 2, 1),
+        (dpv.ExponentialMechanism(epsilon=1e-100, score_sensitivity=1.0), 4096, 1),
+    ],
+)
+def test_absurd_parts_have_brackets(part: Any, times: int, size: int) -> None:  # noqa: ANN401
+    accountant = spent(part, times).group(size)
+    assert accountant.epsilon(1e-6, seconds=5).upper >= 0.0
+    assert accountant.delta(1.0, seconds=5).upper <= 1.0
+    rows = accountant.compare(delta=1e-6, seconds=5).rows
+    assert max(row.bracket.lower for row in rows) <= min(row.upper for row in rows)
+
+
+def test_rounding_of_a_leak_next_to_one_is_a_refusal_to_say() -> None:
+    """(1 − δ)^k is e^(−693,147): nothing can be promised at δ′ = 0.001."""
+    leaky = spent(dpv.LeakyRandomizedResponse(10.0, 0.5), 10**6)
+    rows = {row.rule: row.upper for row in leaky.compare(delta=1e-3).rows}
+    assert rows["advanced"] == rows["optimal"] == math.inf
+
+
+def test_wide_discrete_noise_far_out() -> None:
+    """At δ = 1e-6, 100 runs of shift 1e-6·σ: of μ = 1e-5, ε is about 1.2e-5 by the Gaussian."""
+    found = spent(dpv.DiscreteGaussian(sigma=1e12, sensitivity=10**6), 100).epsilon(1e-6)
+    normal = spent(dpv.Gaussian(sigma=1e6), 100).epsilon(1e-6)
+    assert found.lower <= normal.upper * (1 + 1e-6)
+    assert normal.lower <= found.upper * (1 + 1e-6)
+
+
+def test_mixtures_far_apart_are_answered() -> None:
+    """Shifts of 2e9 standard deviations, whose ratios no float holds."""
+    wide = dpv.GaussianMixture(sigma=1e-9, l2_sensitivities=(0.0, 2.0), weights=(0.75, 0.25))
+    assert spent(wide, 2).group(7).epsilon(1e-6, seconds=1).upper == math.inf
+
+
+def test_selected_steps_that_overflow_are_refused() -> None:
+    with pytest.raises(dpv.NotSupported, match=r"^selected=1000 must be at most 256 here"):
+        dpv.RandomAllocation(dpv.Gaussian(sigma=1.0), steps=1000, selected=1000)

@@ -63,7 +63,7 @@ def test_leaky_responses(own: float, leak: float, times: int, delta: float) -> N
 
 
 @given(st.lists(st.floats(0.01, 1.0), min_size=2, max_size=12), deltas)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_unequal_responses(own: list[float], delta: float) -> None:
     parts = tuple((ApproxDP(epsilon=e), 1) for e in own)
     truth = UnequalComposition(parts).epsilon(delta)
@@ -75,7 +75,7 @@ bases = sigmas.map(gaussian) | sigmas.map(lambda s: LaplacePair(scale=s, sensiti
 
 
 @given(st.builds(SubsampledPair, bases, rates, st.sampled_from(Mixed)), deltas, st.floats(0.0, 5.0))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_one_subsampled_step(pair: SubsampledPair, delta: float, at: float) -> None:
     one = NumericalComposition(((pair, 1),))
     assert meet(one.epsilon(delta), pair.epsilon_bracket(delta))
@@ -86,7 +86,7 @@ def test_one_subsampled_step(pair: SubsampledPair, delta: float, at: float) -> N
 
 
 @given(st.floats(0.4, 8.0), st.floats(0.01, 2.0), st.integers(1, 30), st.floats(0.0, 4.0))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_gaussian_with_responses(sigma: float, own: float, times: int, at: float) -> None:
     check_gaussian_with_responses(sigma, own, times, at)
 
@@ -118,7 +118,7 @@ def check_gaussian_with_responses(sigma: float, own: float, times: int, at: floa
 
 
 @given(st.floats(0.5, 5.0), rates, st.booleans(), st.floats(0.0, 2.0))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_two_subsampled_steps(sigma: float, rate: float, added: bool, at: float) -> None:  # noqa: FBT001
     """δ of two steps is the mean of the second one's profile at ε minus the first one's loss."""
     pair = SubsampledPair(gaussian(sigma), rate)
@@ -144,7 +144,7 @@ def test_two_subsampled_steps(sigma: float, rate: float, added: bool, at: float)
 
 
 @given(st.lists(st.integers(1, 20), min_size=2, max_size=4), st.integers(1, 6), st.floats(0.0, 3.0))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_finite_pairs(weights: list[int], times: int, at: float) -> None:
     """Reversed weights on the other side; the product is enumerated exactly."""
     total = sum(weights)

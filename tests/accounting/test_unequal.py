@@ -77,14 +77,14 @@ def test_equal_parts_agree_with_the_exact_rule(own: float, times: int, delta: fl
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1e-3, 1e-6, 1e-12, 1e-40]))
-@settings(max_examples=5, deadline=None)
-def test_two_hundred_parts_within_tolerance(seed: int, delta: float) -> None:
+@settings(max_examples=3, deadline=None)
+def test_many_parts_within_tolerance(seed: int, delta: float) -> None:
     rng = np.random.default_rng(seed)
-    parts = [(float(e), 0.0) for e in rng.uniform(0.01, 0.3, 200)]
+    parts = [(float(e), 0.0) for e in rng.uniform(0.01, 0.3, 100)]
     found = composed(parts).epsilon(delta, tolerance=1e-3)
     assert 0 <= found.width <= 1e-3
     own = [e for e, _ in parts]
-    # Between 200 of the root-mean-square kind (close) and the crude ends.
+    # Between 100 of the root-mean-square kind (close) and the crude ends.
     assert max(own) <= found.upper <= sum(own)
 
 
@@ -113,7 +113,7 @@ def test_limits(parts: list[tuple[float, float]], delta: float, expected: float)
 
 
 def test_says_which_tolerance_cannot_be_met() -> None:
-    parts = [(0.1 + i / 1000, 0.0) for i in range(40)]
+    parts = [(0.1 + i / 1000, 0.0) for i in range(24)]
     with pytest.raises(InvalidParameter, match="tolerance=1e-15 must be larger"):
         composed(parts).epsilon(1e-6, tolerance=1e-15)
 

@@ -37,10 +37,11 @@ CHOSEN = (
 )
 _WORTH_IT = 0.01  # a bracket that is narrower than this share of its upper end is left alone
 _LEAST_SIZE, _LARGEST_SIZE = 0.05, 6.0  # of the shift, in units of the noise
-_LEAST_RATE, _LARGEST_RATE = 1e-6, 0.5
+_LEAST_RATE, _LARGEST_RATE = 1e-6, 0.99
 _CELLS = 4.0  # steps of the lattice in a typical loss, at least
 _STEPS = 1500.0  # and, where there is time, in the ε that is asked for
 _MOST_WORK = 6e7  # steps of the game times places on the board
+_LITTLE_WORK = 1e7  # for which the lattice may be finer than that
 _BEYOND = 1e-4  # δ at the end of the board, over the one that is asked for
 _LEAKED = 1e-3  # of δ, in all steps together, so that rare large losses need not be told apart
 _BELOW = 12.0  # how far the board goes below 0, in units of what a tilt weighs down by e
@@ -144,17 +145,18 @@ def played(pair: WithoutReplacementPair, times: int, aim: Aim) -> BetweenPair | 
     size, rate = float_above(pair.shift.size), math.nextafter(float_above(ball(pair.rate)), 1.0)
     typical = float(Triangles(Lattice.reaching(1.0, 1.0), size, rate).half(1.0, 0.0)[0])
     coarse = typical / _CELLS
-    for step in (min(coarse, max(aim.epsilon, aim.end / 8.0) / _STEPS), coarse):
+    usual = min(coarse, max(aim.epsilon, aim.end / 8.0) / _STEPS)
+    for step, most in ((usual / 4.0, _LITTLE_WORK), (usual, _MOST_WORK), (coarse, _MOST_WORK)):
         triangles = _triangles(size, rate, step, _LEAKED * aim.delta / times)
         board = _board(triangles, times, aim)
         places = board.last - board.first + 2 * triangles.lattice.last
-        if times * places <= _MOST_WORK:
+        if times * places <= most:
             break
     else:
         return None
     choices = triangles.cover()
     instances = Triangles(triangles.lattice, size * _DOWN, rate * _DOWN).attained()
-    if min(float(pair.left.min()) for pair in (*choices, *instances)) < 0.0:
+    if min(float(pair.left.min()) for pair in choices) < 0.0:
         return None  # so coarse a lattice leaves nothing at loss 0
     upper = board.play(choices, times, End.UPPER)
     lower = board.play(instances, times, End.LOWER)

@@ -84,7 +84,8 @@ class Triangles:
             corner: self._lower_half(*corner) for corner in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0))
         }
         return tuple(
-            from_profile(self.lattice, halves[a, b], halves[b, a], End.LOWER) for a, b in halves
+            from_profile(self.lattice, halves[a, b], halves[b, a], End.LOWER).settled
+            for a, b in halves
         )
 
     def _lower_half(self, first: float, second: float) -> Floats:

@@ -94,6 +94,21 @@ class LatticePair:
         rest = 1.0 - self.infinite - math.fsum([*risen, *self.below])
         return np.concatenate([self.below[:0:-1], [rest], risen[1:]])
 
+    @property
+    def settled(self) -> "LatticePair":
+        """Mixed with what tells nothing, if more than all of the mass is away from loss 0."""
+        away = 1.0 - float(self.left[len(self.lattice.offsets) - 1])
+        if away <= 1.0:
+            return self
+        kept = (1.0 - 1e-12) / away
+        return LatticePair(
+            self.lattice,
+            kept * self.above,
+            kept * self.below,
+            kept * self.infinite,
+            kept * self.absent,
+        )
+
     def mixed(self, other: "LatticePair", share: float) -> "LatticePair":
         """With this share of another."""
         kept = 1.0 - share

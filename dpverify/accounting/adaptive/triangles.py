@@ -39,6 +39,8 @@ ROUNDING = 1e-12
 
 _SPACING = 0.05  # of ln G at most
 _SHARE = 0.2  # of its standard deviation at most
+_LEAST_SPACING = 1e-4  # whatever that is: masses are split between nodes by differences of these
+_SPLITTING = 1e-11  # which leaves them off by no more than this
 _SPREADS = 8.0  # standard deviations of ln G that the nodes cover
 _MOST_STEPS = 60  # of Newton; five or six are usual
 _FAR = 60.0  # standard deviations, beyond which there is nothing
@@ -106,7 +108,8 @@ def split(spread: float) -> tuple[Floats, Floats, float]:
     weights[1:] += up
     weights[0] += means[0] / nodes[0]  # of what lies below, the rest is at 0, where nothing is told
     weights[-1] += masses[-1]
-    return nodes, weights, float(max(means[-1] - masses[-1] * nodes[-1], 0.0))
+    excess = float(max(means[-1] - masses[-1] * nodes[-1], 0.0))
+    return nodes, weights * (1.0 + _SPLITTING), excess
 
 
 def merged(spread: float) -> tuple[Floats, Floats, Floats]:
@@ -120,8 +123,9 @@ def merged(spread: float) -> tuple[Floats, Floats, Floats]:
 
 def _cells(spread: float) -> tuple[Floats, Floats, Floats]:
     """Edges of ln G, and the mass and mean of the cells between and beyond them."""
-    most = _SPREADS * spread + spread**2 / 2.0
-    count = math.ceil(2.0 * most / min(_SPACING, _SHARE * spread))
+    spacing = max(min(_SPACING, _SHARE * spread), _LEAST_SPACING)
+    most = max(_SPREADS * spread + spread**2 / 2.0, spacing)
+    count = math.ceil(2.0 * most / spacing)
     logs = np.linspace(-most, most, count)
     return logs, _normal((logs / spread) + spread / 2.0), _normal((logs / spread) - spread / 2.0)
 

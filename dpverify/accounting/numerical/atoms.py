@@ -23,7 +23,7 @@ def place(law: CutLaw, nodes: Floats, step: float, tilt: Tilt) -> Cells:
     growth, count = math.exp(tilt.rate * step), len(nodes) - 1
     weights = np.exp(law.log_masses + tilt.exponent(nodes[cell]))
     lift = weights * -np.expm1(-above) * between
-    drop = weights * growth * np.expm1(step - above) * between
+    drop = weights * growth * np.expm1(np.where(between, step - above, 0.0))
 
     def gather(amounts: Floats) -> Floats:
         return np.bincount(cell, amounts, minlength=count).astype(float)

@@ -128,6 +128,7 @@ def _decayed_sums(masses: Floats, step: float, rate: float) -> Floats:
     beyond = 0.0  # the sum over all higher blocks, seen from the first node of the last one
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range((count - 1) // block * block, -1, -block):
+            deadline.check()
             part = masses[start : start + block]
             decay = np.exp(-rate * step * np.arange(len(part) + 1))
             sums = np.empty(len(part) + 1)

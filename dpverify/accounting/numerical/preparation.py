@@ -23,6 +23,7 @@ _FINEST = 1e-5  # a common divisor below this share of the largest gap is none
 _CLOSE = 1e-11  # relative distance from a multiple that counts as none
 _MOST_PAIRS = 1 << 22  # atoms of a product before equal losses are merged
 _MOST_ATOMS = 1 << 17  # and after
+LONGEST_STEP = 500.0  # e^step is still a float
 _SKIPPED = 64  # nodes of a lattice between two of a grid that need not be exact
 _SAME = 1e-11  # losses that are this close are merged
 
@@ -87,6 +88,8 @@ def prepare(parts: PairParts) -> Prepared:
         smooth = [part for part in laws if not part[0].is_discrete]
         laws = [*smooth, *multiply_out(discrete)]
         gap = common_gap([law for law, _ in smooth]) if smooth else None
+    if gap:
+        gap /= math.ceil(gap / LONGEST_STEP)
     return Prepared(tuple(laws), gap)
 
 

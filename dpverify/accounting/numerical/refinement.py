@@ -16,7 +16,7 @@ from dpverify.accounting.numerical.engine import (
     window_for,
 )
 from dpverify.accounting.numerical.jumps import Expansion, expand
-from dpverify.accounting.numerical.preparation import Prepared
+from dpverify.accounting.numerical.preparation import LONGEST_STEP, Prepared
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
 from dpverify.accounting.numerical.targets import LEAST_LOG, Ends, Target
 from dpverify.pairs.loss_law import CutLaw
@@ -35,6 +35,7 @@ _MOST_TILT_PER_STEP = 50.0  # neighboring nodes need not differ by more in the e
 _LEAST_SIGNAL = -8.0  # logarithm of the share of the tilted law below which other ways are tried
 _NEGLECTED = 1e-3  # share of the tolerance that terms and ends of an expansion may be left out for
 _FAR = 0.1  # change of ε, relative, after which an expansion is chosen anew
+_LEAST = 1e-300  # of what is added to a variance
 _CUT = -20.0  # logarithm of the share of δ that may be cut off at the top
 
 ENOUGH = ""
@@ -115,33 +116,39 @@ class _Attempts:
     def next(self, progress: Progress | None) -> tuple[Ends, str]:
         """Both ends on the next grid, and the limit that makes further ones useless, if any."""
         saddle, window, step = self._plan()
+        if step > LONGEST_STEP:
+            return Ends(-math.inf, math.inf, max(saddle.epsilon, 0.0), 0.0, 0.0), GRID_LIMIT
         if progress is not None:
             progress(f"grid of {window.width / step:.0f} nodes, step {step:.3g}")
         composed = compose(self.parts, self.sketch, saddle, window, step)
         ends = self.target.read(*composed, saddle.epsilon)
+        return ends, self._limit(ends, saddle, window, step)
+
+    def _limit(self, ends: Ends, saddle: Saddle, window: Window, step: float) -> str:
+        """What makes further grids useless, if anything; else the next one is chosen."""
         if ends.is_cut and self.log_delta > LEAST_LOG:
             self._start(max(self.log_delta - 100.0, LEAST_LOG))
-            return ends, ""
+            return ""
         width = self.target.width(ends.lower, ends.upper)
         if width <= self.tolerance:
-            return ends, ""
+            return ""
         if ends.noise > width / 2.0 and -600.0 < ends.log_signal < self.log_signal - 0.5:
             # There is less to see than was thought: the window has to leave out less.
             self.log_signal = ends.log_signal
-            return ends, ""
+            return ""
         tilted = self.sketch.saddle_at_epsilon(ends.epsilon)
         self.state = self.state.following(step, width, self.tolerance, tilted)
         if abs(tilted.tilt - saddle.tilt) >= 0.2 * saddle.tilt:
-            return ends, ""
+            return ""
         if self.prepared.is_lattice and step == self.prepared.gap:
-            return ends, ROUNDING_LIMIT
+            return ROUNDING_LIMIT
         if step == _finest(self.parts, window):
-            return ends, GRID_LIMIT
+            return GRID_LIMIT
         if window.width <= _CHEAP * step:  # what lies beyond the window may still shrink
-            return ends, ""
+            return ""
         if ends.noise > width / 2.0:
-            return ends, ROUNDING_LIMIT
-        return ends, NO_PROGRESS if self.state.stalls > _MOST_STALLS else ""
+            return ROUNDING_LIMIT
+        return NO_PROGRESS if self.state.stalls > _MOST_STALLS else ""
 
     def log_neglected(self, ends: Ends) -> float:
         """The logarithm of what terms and ends of an expansion may leave out."""
@@ -281,8 +288,9 @@ def _first_step(sketch: Sketch, variance: float) -> float:
     def excess(log_step: float) -> float:
         step = math.exp(log_step)
         added = times @ np.minimum(step * step / 4.0, 0.8 * step * deviations)
-        return math.log(float(added)) - math.log(variance)
+        return math.log(max(float(added), _LEAST)) - math.log(variance)
 
+    variance = max(variance, _LEAST)
     guess = 0.5 * math.log(4.0 * variance / float(times.sum()))
     high = guess
     while excess(high) < 0.0 and high < guess + 40.0:

@@ -15,6 +15,7 @@ from dpverify.arrays import Floats
 from dpverify.pairs.loss_law import AnyCutLaw, CutLaw
 
 _MOST_DOUBLINGS = 60
+_NOTHING = -700.0  # logarithm of a mass that stands for none
 _LEAST_TILT = 1e-4
 _MOST_TILT = 1e3  # over the standard deviation of the whole
 _MOST_TILT_PER_POINT = 100.0  # over the distance of two points of a sketch
@@ -33,7 +34,7 @@ class Sketch:
     """Each part's law as a few hundred atoms, and its moments."""
 
     def __init__(self, parts: Sequence[tuple[AnyCutLaw, int]]) -> None:
-        losses, masses = zip(*(law.points() for law, _ in parts), strict=True)
+        losses, masses = zip(*(_points(law) for law, _ in parts), strict=True)
         self.spacing = max(
             (
                 float(np.diff(ramp.points()[0]).max())
@@ -62,6 +63,11 @@ class Sketch:
 
     def cumulants(self, tilt: float) -> tuple[float, float, float]:
         """The logarithm of the moment, and mean and variance of the tilted law."""
+        moment, mean, variance = (float(self.times @ each) for each in self._tilted(tilt))
+        return moment, mean, variance
+
+    def _tilted(self, tilt: float) -> tuple[Floats, Floats, Floats]:
+        """The same for each part."""
         exponents = self.log_masses + tilt * self.losses
         tops = np.maximum.reduceat(exponents, self.starts)
         weights = np.exp(exponents - np.repeat(tops, self.sizes))
@@ -69,19 +75,11 @@ class Sketch:
         means = np.add.reduceat(weights * self.losses, self.starts) / sums
         centered = self.losses - np.repeat(means, self.sizes)
         variances = np.add.reduceat(weights * centered * centered, self.starts) / sums
-        return (
-            float(self.times @ (tops + np.log(sums))),
-            float(self.times @ means),
-            float(self.times @ variances),
-        )
+        return tops + np.log(sums), means, variances
 
     def deviations(self) -> Floats:
         """Standard deviation of each part's loss."""
-        weights = np.exp(self.log_masses)
-        sums = np.add.reduceat(weights, self.starts)
-        means = np.add.reduceat(weights * self.losses, self.starts) / sums
-        centered = self.losses - np.repeat(means, self.sizes)
-        return np.sqrt(np.add.reduceat(weights * centered * centered, self.starts) / sums)
+        return np.sqrt(self._tilted(0.0)[2])
 
     def most_tilt(self) -> float:
         """A tilt that would look a thousandth of the standard deviation away from the top.
@@ -96,7 +94,7 @@ class Sketch:
         """The point that a tilt is best for: δ(ε) ≈ e^F/√(2π·F″), F = K(λ) − λε − ln λ(1+λ)."""
         moment, mean, variance = self.cumulants(tilt)
         epsilon = mean - 1.0 / tilt - 1.0 / (1.0 + tilt)
-        curvature = variance + tilt**-2 + (1.0 + tilt) ** -2
+        curvature = max(variance + tilt**-2 + (1.0 + tilt) ** -2, 1e-300)
         height = moment - tilt * epsilon - math.log(tilt) - math.log1p(tilt)
         return Saddle(tilt, epsilon, height - 0.5 * math.log(2.0 * math.pi * curvature))
 
@@ -147,6 +145,12 @@ class Sketch:
     def _scale(self, tilt: float) -> float:
         """The exponent that a normal law of the same variance would ask for."""
         return 6.0 / math.sqrt(max(self.cumulants(tilt)[2], 1e-300))
+
+
+def _points(law: AnyCutLaw) -> tuple[Floats, Floats]:
+    """Atoms for a rough picture: a tiny one at loss 0 where everything is cut off."""
+    losses, log_masses = law.points()
+    return (losses, log_masses) if len(losses) else (np.zeros(1), np.full(1, _NOTHING))
 
 
 def _best(objective: Callable[[float], float], scale: float) -> tuple[float, float]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from flint import arb
 
-from dpverify.accounting.parts import Parts, leak
+from dpverify.accounting.parts import Parts, leak, spare
 from dpverify.accounting.rules.rule import Answer, Rule
 from dpverify.accounting.rules.stating import bounded, splits
 from dpverify.balls import at_most, ball, enclose
@@ -36,11 +36,10 @@ class AdvancedComposition:
     def epsilon(self, delta: float) -> float:
         """ε for a total δ, with the largest δ′ that it leaves: 1 − (1−δ)/Π(1−δᵢ); rounded up."""
         delta = as_between("delta", delta, 0.0, 1.0)
-        if self._hopeless or at_most(lambda: self._slack(delta), 0.0):
+        slack = -math.inf if self._hopeless else spare(delta, self.parts)
+        if not slack > 0.0:
             return self._without_slack(delta)
-        return enclose(
-            lambda: self._mean() + (-2 * self._slack(delta).log()).sqrt() * self._root()
-        )[1]
+        return enclose(lambda: self._mean() + (-2 * ball(slack).log()).sqrt() * self._root())[1]
 
     def delta(self, epsilon: float) -> float:
         """δ for a total ε: 1 − (1−δ′)·Π(1−δᵢ) with δ′ = exp(−(ε−mean)²/(2Σεᵢ²)); rounded up."""
@@ -65,9 +64,6 @@ class AdvancedComposition:
         harmless = all(part.epsilon == 0 for part, _ in self.parts) and not self._hopeless
         enough = at_most(lambda: leak(self.parts), delta)
         return 0.0 if (harmless and enough) or delta == 1 else math.inf
-
-    def _slack(self, delta: float) -> arb:
-        return (ball(delta) - leak(self.parts)) / (1 - leak(self.parts))
 
     def _mean(self) -> arb:
         return sum(

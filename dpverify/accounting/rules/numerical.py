@@ -19,6 +19,7 @@ from dpverify.accounting.rules.rule import Answer, Rule, worse
 from dpverify.guarantees import ApproxDP, Bracket, End
 from dpverify.pairs.base import Pair
 from dpverify.pairs.bounded_range import BoundedRangePair
+from dpverify.pairs.bounds.between import BetweenPair
 from dpverify.pairs.discrete.gaussian import DiscreteGaussianPair
 from dpverify.pairs.discrete.laplace import DiscreteLaplacePair
 from dpverify.pairs.gaussian import GaussianPair
@@ -29,9 +30,10 @@ from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPai
 from dpverify.theorems import NUMERICAL_COMPOSITION
 
 LARGEST_SQUARED_MU = Fraction(625)
+LARGEST_TOTAL = Fraction(10**9)  # of the squares of all runs
 LARGEST_LOSS = 500.0
 LEAST_MIXED = 1e-14  # rates, and shifts of mixed noise, below which losses drown in rounding
-LEAST_SHIFT = 1e-200  # of noise that is not mixed
+LEAST_SHIFT = 1e-80  # of noise that is not mixed
 _MOST_STEPS = 1 << 16  # of a discrete shift that stands in for a larger one
 LARGEST_SHIFT = 2000.0  # of plain Laplace noise, whose losses have two atoms at the ends
 NOTE = "a part whose losses no grid holds is replaced by a simpler bound, in the safe direction"
@@ -79,12 +81,29 @@ class Numerical(Rule):
 
 
 def _any_extreme(parts: Parts) -> bool:
-    return any(part.pair is not None and is_extreme(part.pair) for part in parts)
+    return any(
+        part.pair is not None and (is_extreme(part.pair) or _is_too_much(part.pair, part.times))
+        for part in parts
+    )
+
+
+def _is_too_much(pair: Pair, times: int) -> bool:
+    """Whether Gaussian noise, whose runs are one, has losses in all that no grid holds."""
+    return isinstance(pair, GaussianPair) and pair.squared_mu * times > LARGEST_TOTAL
+
+
+def _bounded(pair: Pair, times: int, end: End) -> tuple[Pair, int]:
+    """So many runs of a pair, or what bounds them towards `end` and a grid can hold."""
+    found = tamed(pair, end)
+    if not _is_too_much(found, times):
+        return found, times
+    upper = LeakyResponsePair(ApproxDP(epsilon=math.inf))
+    return (upper if end is End.UPPER else GaussianPair(LARGEST_SQUARED_MU)), 1
 
 
 def _directions(parts: Parts, end: End) -> list[NumericalComposition]:
     """Both directions of the composition; parts that no grid holds are bounded towards `end`."""
-    pairs = tuple((tamed(part.pair, end), part.times) for part in parts if part.pair is not None)
+    pairs = tuple(_bounded(part.pair, part.times, end) for part in parts if part.pair is not None)
     mirrored = tuple((pair.reversed, times) for pair, times in pairs)
     return [NumericalComposition(sides) for sides in dict.fromkeys((pairs, mirrored))]
 
@@ -106,6 +125,8 @@ def _worst_side(sides: list[_Asked], at: float, tolerance: float) -> Bracket:
 
 def is_extreme(pair: Pair) -> bool:
     """Whether a pair's privacy loss is too small or too large for the numerical grid."""
+    if isinstance(pair, BetweenPair):
+        return is_extreme(pair.upper) or is_extreme(pair.lower)
     return _is_tiny(pair) or _is_huge(pair)
 
 
@@ -161,6 +182,8 @@ def tamed(pair: Pair, end: End) -> Pair:
     """
     if not is_extreme(pair):
         return pair
+    if isinstance(pair, BetweenPair):
+        return tamed(pair.upper if end is End.UPPER else pair.lower, end)
     if _is_tiny(pair):
         return _leak_of(pair) if end is End.UPPER else GaussianPair(Fraction(0))
     if end is End.UPPER:

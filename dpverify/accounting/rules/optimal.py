@@ -18,6 +18,7 @@ from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import OPTIMAL_COMPOSITION
 
+_LARGEST_EPSILON, _LARGE_EPSILON, _MANY = 1e4, 20.0, 10**5
 _MOST_UNEQUAL = 4_000_000  # runs of one of several unequal (ε, δ) parts
 _MOST_LISTED = 1 << 22  # counts whose masses are summed up to guess; beyond, a normal law guesses
 
@@ -185,7 +186,14 @@ class Optimal(Rule):
 
 
 def within_reach(parts: Stated) -> bool:
-    """Whether optimal composition is fast enough: unequal parts are listed outcome by outcome."""
+    """Whether optimal composition is fast enough: unequal parts are listed outcome by outcome.
+
+    Where an ε is huge, no ball tells the probability of a lie from 0.
+    """
+    for part, times in parts:
+        most = _LARGEST_EPSILON if times <= _MANY else _LARGE_EPSILON
+        if most < part.epsilon < math.inf:
+            return False
     unequal = len({part for part, _ in parts}) > 1
     return not unequal or max(times for _, times in parts) <= _MOST_UNEQUAL
 

@@ -14,7 +14,7 @@ import numpy as np
 from flint import arb
 
 from dpverify.accounting import deadline
-from dpverify.accounting.parts import Part, Parts, leak
+from dpverify.accounting.parts import Part, Parts, leak, spare
 from dpverify.accounting.renyi_conversion import (
     approximate_epsilon,
     approximate_log_delta,
@@ -22,7 +22,7 @@ from dpverify.accounting.renyi_conversion import (
     renyi_epsilon,
 )
 from dpverify.accounting.rules.rule import Answer, Rule
-from dpverify.balls import ball, enclose
+from dpverify.balls import ball, enclose, round_up
 from dpverify.errors import as_between, check_nonempty
 from dpverify.guarantees import ApproxDP, RenyiDP, ZeroConcentratedDP
 from dpverify.pairs.base import Pair
@@ -48,6 +48,7 @@ _BATCH_ORDERS = tuple(
     for order in (1.5, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256, 512)
 )
 _LONGEST_INTEGRAL = 64.0  # order times μ²: beyond, an integral takes long and its mass is far out
+_HOPELESS = 10**4  # squares of shifts over noise from which on no integral is worth it
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class RenyiComposition:
     def divergence(self, order: float) -> float:
         """Σ kᵢ·γᵢ(α), rounded up; ∞ where a part has no bound at this order."""
         terms = [(part.times, renyi_divergence(part, order)) for part in self.parts]
-        if any(math.isinf(value) for _, value in terms):
+        if not all(math.isfinite(value) for _, value in terms):
             return math.inf
         return enclose(lambda: sum((times * ball(value) for times, value in terms), ball(0)))[1]
 
@@ -194,6 +195,9 @@ def renyi_divergence(part: Part, order: float) -> float:
             return epsilon if order <= own else math.inf
         case LeakyResponsePair(worst=worst) if worst.delta > 0:
             return math.inf
+        case SubsampledPair(base=GaussianPair(squared_mu=square)) if square > _HOPELESS:
+            # Mixing does not raise a divergence: at most that of two records, shifted apart.
+            return math.inf if math.isinf(order) else _times(round_up(2 * square), order)
         case (
             SubsampledPair(base=GaussianPair() as base, mixed=Mixed.LEFT | Mixed.RIGHT) as pair
         ) if order <= _WHOLE_ORDERS[-1] and order == int(order):
@@ -257,15 +261,13 @@ class Renyi(Rule):
 
     def epsilon(self, parts: Parts, delta: float, tolerance: float) -> Answer:  # noqa: ARG002
         kept, leaks = unleaked(parts)
-        spare = delta
-        if leaks:
-            spare = enclose(lambda: (ball(delta) - leak(leaks)) / (1 - leak(leaks)))[0]
-        if spare < 0 or (leaks and spare == 0):
+        left = spare(delta, leaks) if leaks else delta
+        if left < 0 or (leaks and left == 0):
             return None
         if not kept:
             return 0.0
         found = _composition_of(kept)
-        return found.epsilon(spare) if found.applies else None
+        return found.epsilon(left) if found.applies else None
 
     def delta(self, parts: Parts, epsilon: float, tolerance: float) -> Answer:  # noqa: ARG002
         kept, leaks = unleaked(parts)

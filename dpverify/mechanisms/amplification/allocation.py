@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpverify.errors import InvalidParameter, NotSupported, as_count, settle
+from dpverify.errors import InvalidParameter, NotSupported, as_count, settle, shown
 from dpverify.mechanisms.amplification.subsampled import (
     Samplable,
     check_replaced,
@@ -13,8 +13,11 @@ from dpverify.mechanisms.amplification.subsampled import (
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LaplacePair, Pair
 from dpverify.pairs.subsampling.allocation import AllocationPair
+from dpverify.pairs.subsampling.shifts import shift_of
 from dpverify.pairs.subsampling.shuffled import ShuffledPair
 from dpverify.theorems import RANDOM_ALLOCATION, SHUFFLED_BATCHES, Theorem
+
+_LARGEST_TOTAL = 256.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +59,23 @@ class RandomAllocation:
     def _base(self) -> GaussianPair | LaplacePair:
         base = sampled_pair(self.mechanism, Relation.ADD_REMOVE)
         if not isinstance(base, GaussianPair | LaplacePair):
-            raise NotSupported(f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise")
+            raise NotSupported(
+                f"mechanism={shown(self.mechanism, most=200)} must have Gaussian or Laplace noise"
+            )
         check_within_reach(self.mechanism, base)
+        self._check_total(float(shift_of(base).size), is_normal=isinstance(base, GaussianPair))
         return base
+
+    def _check_total(self, size: float, *, is_normal: bool) -> None:
+        """Raise where ratios of all selected steps together overflow."""
+        total = self.selected * size * (size if is_normal else 1.0)
+        if total > _LARGEST_TOTAL:
+            unit = "the square of sensitivity over noise" if is_normal else "sensitivity over scale"
+            raise NotSupported(
+                f"selected={shown(self.selected)} must be at most "
+                f"{int(_LARGEST_TOTAL / (total / self.selected))} here: {unit} may add up to "
+                f"{_LARGEST_TOTAL:g}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """The last iterate of noisy gradient descent, where no earlier one is released."""
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -7,7 +8,7 @@ from typing import ClassVar
 from flint import arb
 
 from dpverify.balls import ball, enclose
-from dpverify.errors import as_between, as_count, as_positive, settle
+from dpverify.errors import InvalidParameter, as_between, as_count, as_positive, settle
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, Pair
 from dpverify.pairs.bounds.between import BetweenPair
@@ -50,6 +51,11 @@ class LastIterate:
         settle(self, contraction=as_between("contraction", self.contraction, 0.0, 1.0))
         if self.diameter is not None:
             settle(self, diameter=as_positive("diameter", self.diameter))
+        if enclose(lambda: self._cost(self.steps, 0.0))[1] == math.inf:
+            raise InvalidParameter(
+                f"l2_sensitivity={self.l2_sensitivity!r} must be smaller, or "
+                f"sigma={self.sigma!r} larger: the square of their ratio is no float"
+            )
 
     @property
     def squared_mu(self) -> arb:

@@ -99,7 +99,8 @@ class Subsampled:
     def _check_noise(self, base: Pair) -> None:
         if not isinstance(base, GaussianPair | LaplacePair):
             raise NotSupported(
-                f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise for `records` "
+                f"mechanism={shown(self.mechanism, most=200)} must "
+                "have Gaussian or Laplace noise for `records` "
                 "above 1 and for `at_most`"
             )
         check_within_reach(
@@ -137,7 +138,8 @@ class Subsampled:
         if isinstance(base, FinitePair):
             return replaced_pair(base, self.rate)
         raise NotSupported(
-            f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise or finitely many "
+            f"mechanism={shown(self.mechanism, most=200)} must "
+            "have Gaussian or Laplace noise or finitely many "
             f"outcomes for relation={Relation.REPLACE_ONE.value!r}; under "
             f"{Relation.ADD_REMOVE.value!r} it may have any pair"
         )
@@ -201,7 +203,8 @@ class SubsampledWithoutReplacement:
         """
         if base.reversed != base:
             raise NotSupported(
-                f"mechanism={self.mechanism!r} must have a pair that equals its own `reversed`: "
+                f"mechanism={shown(self.mechanism, most=200)} must "
+                "have a pair that equals its own `reversed`: "
                 "old and new record may be exchanged"
             )
         return SampledPair(base, self.rate).either_way  # type: ignore[arg-type]  # exact, so no float
@@ -239,7 +242,9 @@ class SubsampledWithReplacement:
     def _pair(self) -> WithReplacementPair:
         base = sampled_pair(self.mechanism, Relation.REPLACE_ONE)
         if not isinstance(base, GaussianPair | LaplacePair):
-            raise NotSupported(f"mechanism={self.mechanism!r} must have Gaussian or Laplace noise")
+            raise NotSupported(
+                f"mechanism={shown(self.mechanism, most=200)} must have Gaussian or Laplace noise"
+            )
         check_within_reach(self.mechanism, base)
         return WithReplacementPair(base, self.batch, self.population)
 
@@ -261,7 +266,8 @@ def check_within_reach(
     size = float(shift_of(base).size)
     if not LEAST_SHIFT <= size <= most:
         raise NotSupported(
-            f"mechanism={mechanism!r} must have a sensitivity between {LEAST_SHIFT:g} and "
+            f"mechanism={shown(mechanism, most=200)} must "
+            f"have a sensitivity between {LEAST_SHIFT:g} and "
             f"{most:g} times the scale of its noise; here it is {size:.3g} times"
         )
 

@@ -34,9 +34,9 @@ class RatioPair(Pair):
     def singular_mass(self) -> float:
         """Rounded up: P at ratio ∞, or Q at ratio 0 if the sides are exchanged."""
         if not self.is_reversed:
-            return self.ratios.infinite
+            return min(self.ratios.infinite, 1.0)
         at_zero = self.ratios.masses[self.ratios.values == 0.0].sum()
-        return float(at_zero) * (1.0 + 2.0 * self.ratios.mass_error)
+        return min(float(at_zero) * (1.0 + 2.0 * self.ratios.mass_error), 1.0)
 
     @property
     def max_loss(self) -> float:
@@ -70,8 +70,9 @@ class RatioPair(Pair):
         error = sign * (ratios.value_error + 16.0 * UNIT)
         below = float_below if (end is End.UPPER) else float_above
         if self.is_reversed:
-            with np.errstate(over="ignore"):  # then it is certainly negative
-                over = 1.0 - below(x) * (ratios.values * (1.0 - error))
+            with np.errstate(over="ignore", invalid="ignore"):  # then it is certainly negative
+                paid = below(x) * (ratios.values * (1.0 - error))
+            over = 1.0 - np.where(ratios.values > 0.0, paid, 0.0)
             over += sign * 4.0 * UNIT
             infinite = 0.0
         else:

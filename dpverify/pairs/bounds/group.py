@@ -13,8 +13,10 @@ holds in general. [DRS22 Thm 2.14]
 from functools import lru_cache
 
 import numpy as np
+from flint import ctx
 
 from dpverify.arrays import Floats
+from dpverify.balls import ball, probability_above
 from dpverify.pairs.base import Pair
 from dpverify.pairs.bounds.between import BetweenPair
 from dpverify.pairs.bounds.points import PointsPair
@@ -23,13 +25,18 @@ from dpverify.theorems import GROUP_PRIVACY
 _CELLS = 1024  # of the range of ε, on either side of 0
 _LEAST = 1e-18  # the profile is followed down to about here
 _WIDEST = 600.0
+_BITS = 256
 _ROUNDING = 1e-12  # of one sum in floats, relative, with much room
 
 
-def group_bound(pair: Pair, size: int) -> Pair:
-    """What bounds a group of `size` records, each of which is bounded by `pair` either way."""
+def group_bound(pair: Pair, size: int, *, above: Pair | None = None) -> Pair:
+    """What bounds a group of `size` records, each of which is bounded by `pair` either way.
+
+    `above` is a pair that dominates it, where that one's profile is known sooner.
+    """
     (lower, *_) = pair.instances
-    return BetweenPair(group_points(pair.either_way, size), lower, theorem=GROUP_PRIVACY)
+    points = group_points((above or pair).either_way, size)
+    return BetweenPair(points, lower, theorem=GROUP_PRIVACY)
 
 
 @lru_cache(maxsize=64)
@@ -42,10 +49,18 @@ def group_points(pair: Pair, size: int) -> PointsPair:
     # A little more than the sum, and looked up a little below: whatever the floats, the greatest
     # loss of one step is not above its node.
     nodes = np.linspace(0.0, min(size * max(most, 1e-9) * (1.0 + 1e-13), _WIDEST), cells + 1)
-    deltas = np.array([pair.delta(float(node) * (1.0 - 1e-14)) for node in nodes])
+    deltas = np.array([_delta(pair, float(node) * (1.0 - 1e-14)) for node in nodes])
     found = _folded(_with_negative(nodes, deltas), nodes, size)
     kept = np.minimum(found[cells:], 1.0)
     return PointsPair(tuple(nodes.tolist()), tuple(kept.tolist()), tuple(kept.tolist()))
+
+
+def _delta(pair: Pair, epsilon: float) -> float:
+    """The profile, rounded up at one precision: neighboring floats are not needed here."""
+    if epsilon >= pair.max_loss:
+        return pair.delta(epsilon)
+    with ctx.workprec(_BITS):
+        return probability_above(pair.profile_ball(ball(epsilon)))
 
 
 def _with_negative(nodes: Floats, deltas: Floats) -> Floats:

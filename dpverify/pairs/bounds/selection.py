@@ -44,6 +44,7 @@ _PIECES = 64  # that an outcome of probability 1 is divided into
 _BITS = 400
 _NEAR = 2.0**-60
 _INSTANCE_ERROR = 1e-8
+_NOTHING = PointsPair((0.0,), (0.0,), (0.0,))
 
 
 @lru_cache(maxsize=64)
@@ -118,6 +119,8 @@ def _instance(pair: Pair, runs: NumberOfRuns, reach: float) -> Pair:
         tests = [_test(pair, float(loss)) for loss in losses]
     u = np.array([0.0, *(test[0] for test in tests), 1.0])
     v = np.array([0.0, *(test[1] for test in tests), 1.0])
+    if np.isnan(u).any() or np.isnan(v).any():  # losses whose exponentials no ball holds
+        return _NOTHING
     beyond = np.maximum(1.0 - u, 0.0), np.maximum(1.0 - v, 0.0)
     steep = [runs.steepest(a, b) for a, b in zip(*(side[:, None] for side in beyond), strict=True)]
     split = int(np.argmax(steep))
@@ -132,7 +135,7 @@ def _instance(pair: Pair, runs: NumberOfRuns, reach: float) -> Pair:
     left, right = (runs.between(starts[:, side], widths[:, side]) for side in (0, 1))
     kept = (left > 1e-15) & (right > 1e-15)
     if not kept.any():
-        return PointsPair((0.0,), (0.0,), (0.0,))
+        return _NOTHING
     ratios = left[kept] / right[kept]
     order = np.argsort(ratios)
     error = _INSTANCE_ERROR

@@ -19,7 +19,7 @@ _REACH = 40.0  # standard deviations with an atom each; e^(−_REACH²/2) is no 
 _LOG_BEYOND = 1.0 - _REACH**2 / 2.0
 _MOST_ATOMS = 1 << 20
 _SMOOTH = 5.0  # σ from which on sums are integrals with a short correction
-_FAR = 2.0**20
+_FAR = 200.0  # standard deviations
 _CRAMER = 1.0865  # |He_n(u)|·e^(−u²/4) ≤ 1.0865·√n!
 
 
@@ -57,7 +57,7 @@ class DiscreteGaussianPair(Pair):
 
         crossing = epsilon * variance / shift + ball(shift) / 2
         if crossing > _FAR * ball(self.sigma) + shift:
-            return arb(0).union(arb((1, -(1 << 30))))  # P(Z ≥ 2^20·σ) < e^(−2^39)
+            return arb(0).union(arb((1, -28_000)))  # P(Z ≥ 200·σ) < e^(−20,000): no positive float
         return largest_excess(excess, crossing, None, None).max(arb(0))
 
     def trade_off_ball(self, false_alarm: arb) -> arb:

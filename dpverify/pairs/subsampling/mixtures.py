@@ -16,12 +16,13 @@ import numpy as np
 from flint import arb, ctx
 
 from dpverify.arrays import Floats
-from dpverify.balls import ball
+from dpverify.balls import ball, wait
 from dpverify.errors import InvalidParameter, as_between, settle
 from dpverify.guarantees import End
 from dpverify.pairs.base import Pair
 from dpverify.pairs.bounds.bounded import RatioPair
 from dpverify.pairs.bounds.ratios import from_cells
+from dpverify.pairs.bounds.group import group_bound
 from dpverify.pairs.gaussian import GaussianPair, upper_tail
 from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.ramps import UNIT
@@ -30,6 +31,8 @@ from dpverify.pairs.subsampling.poisson import falling_root
 _CELLS = 4096
 _REACH = 14.0  # standard deviations that are divided into cells
 _BITS = 192
+_FAR = 200  # standard deviations beyond the largest shift, where less than e^(−20,000) is left
+_LARGEST = 1e308  # ratios beyond are one
 _STEPS = 12  # of Newton, in floats
 _RADIUS = 1e-6  # around where they end
 
@@ -128,6 +131,9 @@ class GaussianMixturePair(Pair):
         """P(z > t) − e^ε·Q(z > t) where the ratio is e^ε at t; what lies below it if exchanged."""
         if self.largest == 0.0:
             return (-epsilon.expm1()).max(arb(0))
+        far = ball(self.largest) * (_FAR + ball(self.largest) / 2)
+        if not self.is_reversed and epsilon > far:  # where the ratio is e^ε, the tail is no float
+            return arb(0).union(arb((1, -28_000)))
         x = epsilon.exp()
         if self.is_reversed:
             if 1 / x <= ball(self._still):
@@ -146,6 +152,7 @@ class GaussianMixturePair(Pair):
             return near
         low = high.min(loss / c)
         while not self.ratio(low.mid()) < loss.exp():
+            wait()
             low -= 1 + abs(low)
         return falling_root(lambda z: -self.ratio(z), -loss.exp(), low, high + 1)
 
@@ -154,6 +161,8 @@ class GaussianMixturePair(Pair):
         guess = start
         for _ in range(_STEPS):  # the ratio is convex: from the right, steps never pass the root
             value, slope = (float(part.mid()) for part in self._value_and_slope(ball(guess)))
+            if not 0.0 < slope < math.inf:
+                return None
             guess -= (value - float(target.mid())) / slope
         around = arb(guess, _RADIUS)
         while True:
@@ -175,6 +184,10 @@ class GaussianMixturePair(Pair):
 
     def loss_law(self) -> LossLaw:
         return self.upper.loss_law()
+
+    def grouped(self, size: int) -> Pair:
+        """By the profile of `upper`, which takes sums of floats only."""
+        return self if size == 1 else group_bound(self, size, above=self.upper)
 
 
 @lru_cache(maxsize=64)
@@ -207,8 +220,9 @@ def _cells(shifts: tuple[float, ...], weights: tuple[float, ...]) -> tuple[Float
         cells = [_floats([a - b for a, b in pairwise(side)]) for side in (left, right)]
     bounds = _floats(edges)
     # Edges that floats can hardly tell apart are one.
-    steps = np.floor(np.log(bounds[1:-1]) / (64.0 * UNIT))
+    steps = np.floor(np.log(np.clip(bounds[1:-1], 1.0 / _LARGEST, _LARGEST)) / (64.0 * UNIT))
     kept = np.concatenate([[0, 1], 2 + np.flatnonzero(np.diff(steps) > 0)])
+    kept = kept[bounds[kept] < math.inf]
     one, other = (np.add.reduceat(side, kept) for side in cells)
     return np.append(bounds[kept], math.inf), one, other
 

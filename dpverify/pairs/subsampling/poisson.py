@@ -27,7 +27,7 @@ from fractions import Fraction
 
 from flint import acb, arb, ctx
 
-from dpverify.balls import ball
+from dpverify.balls import ball, wait
 from dpverify.errors import InvalidParameter, NotSupported, as_between, settle
 from dpverify.pairs.base import Pair
 from dpverify.pairs.finite import FinitePair
@@ -163,8 +163,8 @@ class SubsampledPair(Pair):
         """Where the loss is ε ≥ 0: quadratic in e^(s·t) for the normal, linear for the Laplace."""
         x, q, size = epsilon.exp(), ball(self.rate), self.shift.size
         if isinstance(self.base, LaplacePair):
-            right = _mixture(self.rate, (-size).exp())
-            return (((x * right - 1 + q) / q).log() + size) / 2
+            # x·(1 − q + q·e^(−s)) − 1 + q, without the difference of numbers that are nearly alike.
+            return (((1 - q) * epsilon.expm1() / q + x * (-size).exp()).log() + size) / 2
         shrink = q * (-size * size / 2).exp()
         flat = (1 - q) * epsilon.expm1() / 2
         return ((flat + (flat * flat + x * shrink * shrink).sqrt()) / shrink).log() / size
@@ -319,6 +319,7 @@ def falling_root(function: Callable[[arb], arb], target: arb, low: arb, high: ar
     """
     low, high = low.lower(), high.upper()
     for _ in range(2 * ctx.prec):
+        wait()
         quarters = [((4 - k) * low + k * high) / 4 for k in (1, 2, 3)]
         above = [point.mid() for point in quarters if function(point.mid()) > target]
         below = [point.mid() for point in quarters if function(point.mid()) < target]

@@ -187,7 +187,7 @@ def test_one_step_is_its_own_closed_form(
 
 
 @given(noises, rates, powers(1e-9, 0.3))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_one_batch_without_replacement(
     base: GaussianPair | LaplacePair, rate: float, delta: float
 ) -> None:
@@ -288,7 +288,7 @@ def test_limits() -> None:
 
 
 def test_a_tolerance_that_cannot_be_met_is_said_so() -> None:
-    found = NumericalComposition(((SubsampledPair(gaussian(1.0), 0.01), 10**5),)).epsilon(
+    found = NumericalComposition(((SubsampledPair(gaussian(1.0), 0.01), 10**3),)).epsilon(
         1e-6, tolerance=1e-13
     )
     assert found.width > 1e-13
@@ -325,6 +325,6 @@ def test_refusals() -> None:
 def test_nearly_all_in_the_batch_is_nearly_no_sampling() -> None:
     """The atom of the pair is then below what floats tell, and the lower end must not suffer."""
     pair = WithoutReplacementPair(laplace(1.0), 0.9999999999999998)
-    found = NumericalComposition(((pair, 1),)).epsilon(math.exp(-2.0))
+    found = NumericalComposition(((pair, 1),)).epsilon(math.exp(-2.0), tolerance=0.01)
     truth = 1.0 + 2.0 * math.log(-math.expm1(-2.0))
     assert found.lower <= truth <= found.upper

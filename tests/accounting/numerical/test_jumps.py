@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpverify as dpv
@@ -95,6 +95,7 @@ def exact_delta(weights: list[tuple[int, Fraction]], unit: float, times: int, at
     heights=st.lists(st.integers(40, 90), min_size=1, max_size=2, unique=True),
     share=st.floats(0.2, 1.8),
 )
+@settings(max_examples=12, deadline=None)
 def test_terms_add_up_to_the_exact_profile(
     times: int, rare: int, heights: list[int], share: float
 ) -> None:
