@@ -6,6 +6,8 @@ import math
 import sys
 from collections import deque
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -30,15 +32,18 @@ from dpverify.tracing.evidence.enumeration import NotRepeated, enumerable, enume
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.outcomes import may_be_equal, most_of
 from dpverify.tracing.evidence.releases import Item, Release
+from dpverify.tracing.evidence.seeds import told_seeds
 from dpverify.tracing.evidence.spending import Spending, spending
 from dpverify.tracing.evidence.steering import Branches, reach_of, scripts, worst_script
 from dpverify.tracing.evidence.understanding import OutOfRuns, unmoved_events
+from dpverify.tracing.evidence.winners import Winners
 from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.rare import rare
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import BY_CLAIM, Leak, Puzzle
 from dpverify.tracing.recording.laws import NOTHING, Cost
 from dpverify.tracing.recording.places import NOWHERE, definition, is_inside
+from dpverify.tracing.recording.quiet import quiet
 from dpverify.tracing.recording.records import first_difference
 from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 from dpverify.tracing.traced import Traced, TraceVerdict
@@ -156,7 +161,7 @@ def confirmed(
 
 def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
     """One transcript of one pair, in two calls of the mechanism."""
-    with np.errstate(all="ignore"):
+    with quiet():
         return replay(mechanism, right, record(mechanism, left, NoiseScript(seed)))
 
 
@@ -168,7 +173,7 @@ class Tracer(Transcripts):
 
     def run(self) -> Traced:
         try:
-            with np.errstate(all="ignore"):  # what is infinite or no number is compared, too
+            with quiet():
                 return self._run()
         except NotTraceable as error:
             place = error.place
@@ -220,6 +225,7 @@ class Tracer(Transcripts):
         branches = Branches(base, self._delta)
         known = spots_of(self.mechanism)
         waiting = deque(scripts(base, self.seed, self._delta, spot, known))
+        twins = [worst.twin]
         while waiting:
             spare = _DECIDING if worst.certain else 6
             if self.used + spare > self.budget:
@@ -234,13 +240,42 @@ class Tracer(Transcripts):
                 self.notes.append("the budget ended before all transcripts were understood")
                 break
             waiting.extendleft(branches.new(run))
+            twins.append(finding.twin)
             if _worse(finding, worst):
                 worst = finding
             if worst.verdict == "leaking":
                 break
+        if worst.verdict == "shown":
+            worst = self._others_won(worst, [twin for twin in twins if twin is not None], spot)
         if worst.verdict == "shown" and self._delta:
             worst = self._rarely(base, worst, spot) or worst
         return worst
+
+    def _others_won(self, worst: Finding, twins: list[Twin], spot: int | None) -> Finding:
+        """The worst of the transcripts on which other candidates win, within half of the budget."""
+        winners = Winners(reach_of(self._delta, twins[0].left), self._delta, spot)
+        waiting: list[tuple[int, int, NoiseScript]] = []
+        limit, ticket = self.used + self.budget // 2, count()
+        twins = twins[::-1]
+        while True:
+            while twins:
+                for rank, script in winners.new(twins.pop()):
+                    heappush(waiting, (rank, next(ticket), script))
+            if not waiting:
+                return worst
+            if self.used + 2 > limit or self.used + _DECIDING > self.budget:
+                self.notes.append("the budget ended before every outcome of a choice was tried")
+                return worst
+            *_, script = heappop(waiting)
+            try:
+                found = self.finding(self.record(self.left, script), script)
+            except OutOfRuns:
+                self.notes.append("the budget ended before all transcripts were understood")
+                return worst
+            if found.verdict != "shown" or found.twin is None:
+                return found
+            twins.append(found.twin)
+            worst = max(worst, found, key=lambda each: _total(each.spent))
 
     def _rarely(self, base: TracedRun, worst: Finding, spot: int | None) -> Finding | None:
         """What comparisons leak that are rarer than δ: more of δ than the releases left."""
@@ -269,6 +304,13 @@ class Tracer(Transcripts):
             puzzle = self._not_plainly(base, self.left)
             if puzzle is not None:
                 return None, Finding("not understood", Spending(), puzzles=(puzzle,))
+        if base.journal.seeds and not base.journal.puzzles:
+            told = told_seeds(self, base)
+            if isinstance(told, Puzzle):
+                return None, Finding("not understood", Spending(), puzzles=(told,))
+            if told:
+                self.opened = told
+                base = self.record(self.left, NoiseScript(self.seed))
         room = self.budget - self.used - 1
         if enumerable(base) and not base.journal.puzzles and 2 * paths(base) <= room:
             if self._unseen(self.left, base):
@@ -311,8 +353,8 @@ class Tracer(Transcripts):
             Judged.ABOVE: "refuted" if listed.repeated else "overspent",
             Judged.OPEN: "overspent",
         }
-        count = len(listed.outputs)
-        outputs = "one output" if count == 1 else f"{count} outputs"
+        size = len(listed.outputs)
+        outputs = "one output" if size == 1 else f"{size} outputs"
         self.notes.append(f"the law of the output was computed exactly, from {outputs}")
         if not listed.repeated:
             self.notes.append("the budget ended before every listed run was repeated")

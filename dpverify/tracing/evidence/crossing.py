@@ -43,17 +43,17 @@ _GRID = (1 / 12, 2 / 12, 1 / 4, 1 / 2)
 
 @dataclass(slots=True)
 class _Decided:
-    """What a run did: in which order, what came out that is no float, and all floats."""
+    """What a run did: in which order, what came out that is no number, and all numbers."""
 
     order: str
-    floats: Floats
+    numbers: Floats
 
     def differs(self, other: "_Decided", kept: NDArray[np.bool_] | None) -> bool:
-        if self.order != other.order or len(self.floats) != len(other.floats):
+        if self.order != other.order or len(self.numbers) != len(other.numbers):
             return True
-        if kept is None or len(kept) != len(self.floats):
+        if kept is None or len(kept) != len(self.numbers):
             return False
-        return not np.array_equal(self.floats[kept], other.floats[kept], equal_nan=True)
+        return not np.array_equal(self.numbers[kept], other.numbers[kept], equal_nan=True)
 
 
 def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
@@ -217,9 +217,9 @@ def _bisected(runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float) ->
     kept = None
     if ends[0].order == ends[1].order == half.order:
         # A number that is neither of two constants half-way moves with the noise: no decision.
-        sizes = {len(decided.floats) for decided in (*ends, half)}
+        sizes = {len(decided.numbers) for decided in (*ends, half)}
         if len(sizes) == 1:
-            kept = (half.floats == ends[0].floats) | (half.floats == ends[1].floats)
+            kept = (half.numbers == ends[0].numbers) | (half.numbers == ends[1].numbers)
     if not ends[0].differs(ends[1], kept):
         return None
     low, high, before = 0.0, 1.0, ends[0]
@@ -258,11 +258,11 @@ def _moved(
 def _decided(run: TracedRun) -> _Decided:
     order: list[Any] = [(type(e).__name__, str(e.place)) for e in run.journal.events]
     values = [event for event in run.journal.events if isinstance(event, Value)]
-    floats = [np.ravel(np.asarray(event.offset, dtype=np.float64)) for event in values]
+    numbers = [np.ravel(np.asarray(event.offset, dtype=np.float64)) for event in values]
     for path, leaf in run.leaves.items():
-        if isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f"):
-            floats.append(np.ravel(np.asarray(leaf, dtype=np.float64)))
+        if type(leaf) in {int, float} or (isinstance(leaf, np.ndarray) and leaf.dtype.kind in "iuf"):
+            numbers.append(np.ravel(np.asarray(leaf).astype(np.float64)))
         else:
             order.append((repr(path), canonical(leaf)))
-    every = np.concatenate(floats) if floats else np.zeros(0)
+    every = np.concatenate(numbers) if numbers else np.zeros(0)
     return _Decided(canonical(order), every[:_MOST_NUMBERS])

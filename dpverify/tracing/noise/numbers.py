@@ -91,6 +91,8 @@ class NoisyNumber:
         if self.journal.eager and shapes.settled(self):
             return self.realize(here()) + (other if sign > 0 else -other)
         if kind is NoisyNumber:
+            if self.journal.eager and shapes.settled(other):
+                return self._plus(other.realize(here()), sign)
             return _joined(self, other, sign)
         if kind is float or kind is int or isinstance(other, _PLAIN):
             place = here()
@@ -165,6 +167,9 @@ class NoisyNumber:
     def realize(self, place: Place | None = None, *, final: bool = False) -> Any:
         if type(self.idx) is int and self.coef == 0.0:
             return int(self.offset) if self.whole else float(self.offset)
+        if self.journal.eager == shapes.COMPARING and shapes.is_known(self):
+            value = self.offset + self.coef * self.journal.draws.z.item(self.idx)
+            return round(value) if self.whole else float(value)
         value = self.journal.realize(
             self.offset, self.idx, self.coef, self.touches, place or here(), final=final
         )
@@ -175,6 +180,7 @@ class NoisyNumber:
             place = here()
             gap = self.offset - other
             simple = type(self.idx) is int and self.coef != 0 and isfinite(gap)
+            simple = simple and self.journal.eager != shapes.COMPARING
             if simple and not self.journal.draws.law_of(self.idx).is_discrete:
                 return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
             return COMPARE[op](self.realize(place), other)

@@ -8,6 +8,7 @@ number and no more than the outcome is used (`Bits`), when the largest of severa
 mechanism is called (`Call`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,13 +95,15 @@ class Select:
 class Pick:
     """An outcome of a known law on finitely many outcomes, or of parameters that must agree.
 
-    `key` names the law and the parameters that must be equal; `weights` may differ.
+    `key` names the law and the parameters that must be equal; `weights` may differ. `sample` draws
+    another outcome.
     """
 
     place: Place
     key: tuple[Any, ...]
     weights: NDArray[np.float64] | None
     outcome: Any
+    sample: Callable[[np.random.Generator], Any] | None = None
 
 
 @dataclass(slots=True)

@@ -45,6 +45,7 @@ class Following(TraceJournal):
         super().__init__(script, eager=recording.eager)
         self.recording = recording
         self.origin = recording.origin
+        self.opened = recording.opened
         self.draws.laws = recording.draws.laws
         self.draws._ids = recording.draws._ids  # noqa: SLF001  # laws are numbered alike
         self.flips = flips or {}
@@ -58,6 +59,10 @@ class Following(TraceJournal):
         self.made = False
         self.partner = np.zeros(0, dtype=np.intp)
         self.owner = np.zeros(0, dtype=np.intp)
+
+    @property
+    def chosen(self) -> bool:
+        return self.recording.chosen
 
     @property
     def summed(self) -> float:

@@ -15,6 +15,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import PurePath
+from types import CellType, FunctionType
 from typing import Any
 from uuid import UUID
 
@@ -120,7 +121,23 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
             name = f"_{cls.__name__.lstrip('_')}{slot}" if private else slot
             if name not in {"__dict__", "__weakref__"} and hasattr(value, name):
                 found.setdefault(f".{name}", getattr(value, name))
+        if cls.__flags__ & _HEAP and not _is_lasting(cls):
+            found |= {f"{cls.__qualname__}.{name}": part for name, part in _of_class(cls)}
     return list(found.items())
+
+
+def _of_class(cls: type) -> Iterator[tuple[str, Any]]:
+    """What a class that was made in a run holds, and what its methods close over."""
+    for name, part in vars(cls).items():
+        if name.startswith("__") or name in {"_abc_impl", *vars(cls).get("__slots__", ())}:
+            continue
+        function = getattr(part, "__func__", getattr(part, "fget", part))
+        if isinstance(function, FunctionType):
+            cells = [cell for cell in function.__closure__ or () if cell != CellType()]
+            held = [cell.cell_contents for cell in cells]
+            yield from ((f"{name}.{n}", x) for n, x in enumerate(held) if not isinstance(x, type))
+        elif not callable(part) and not hasattr(part, "__get__"):
+            yield name, part
 
 
 def _is_foreign(kind: type) -> bool:

@@ -144,6 +144,7 @@ class _Sum(NamedTuple):
 class SumReplay(Following):
     """A replay of sums of draws."""
 
+    @np.errstate(all="ignore")
     def _pin_many(
         self,
         event: Value,
