@@ -12,6 +12,7 @@ nobody may ever see more.
 import math
 import numbers
 from collections.abc import Callable
+from heapq import heappop, heappush
 from math import isfinite  # Python's own, whatever stands in its place during a run
 from typing import Any
 
@@ -56,7 +57,10 @@ def is_plain(value: Any) -> bool:
 
 
 class NoisyNumber:
-    """One number with noise in it. `idx` and `coef` are arrays where several draws are added."""
+    """One number with noise in it. `idx` and `coef` are arrays where several draws are added.
+
+    `idx` is an `Addition` where two forms were added; `worked_out` has the draws of both.
+    """
 
     __slots__ = ("coef", "idx", "journal", "offset", "touches", "whole")
     __array_priority__ = 1000.0
@@ -83,6 +87,14 @@ class NoisyNumber:
     @property  # type: ignore[misc]  # so that isinstance(x, float) says yes, as of what it stands for
     def __class__(self) -> type:
         return int if self.whole else float
+
+    def worked_out(self) -> "NoisyNumber":
+        """The same number with its draws and factors, where it is a sum of others."""
+        if type(self.idx) is not Addition:
+            return self
+        offset, idx, coef = _worked_out(self)
+        offset = int(offset) if self.whole else offset
+        return NoisyNumber(self.journal, offset, idx, coef, self.touches, self.whole)
 
     # Linear.
 
@@ -165,6 +177,14 @@ class NoisyNumber:
     # Anything else needs the number.
 
     def realize(self, place: Place | None = None, *, final: bool = False) -> Any:
+        added = self.idx
+        if type(added) is Addition:
+            is_whole_sum = self.coef == 1.0 and self.offset == added.base
+            if is_whole_sum and added.known is not None:
+                return added.known
+            value = self.worked_out().realize(place, final=final)
+            added.known = value if is_whole_sum else None
+            return value
         if type(self.idx) is int and self.coef == 0.0:
             return int(self.offset) if self.whole else float(self.offset)
         if self.journal.eager == shapes.COMPARING and shapes.is_known(self):
@@ -280,7 +300,7 @@ def _of_offset(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
     def asked(x: Any, /) -> bool:
         if type(x) is not NoisyNumber:
             return original(x)
-        return original(x.offset + 0.0 * float(np.sum(x.coef)))
+        return original(x.offset + 0.0 * float(np.sum(x.worked_out().coef)))
 
     return asked
 
@@ -396,25 +416,90 @@ for _name in (
     setattr(NoisyMagnitude, _name, _forwarded(_name))
 
 
+class Addition:
+    """The sum or difference of two noisy numbers, not worked out before somebody asks.
+
+    So a loop that adds up noise costs as much for its last number as for its first. `base` is the
+    offset of the sum; `known` is its value once that has been told, and what was told is no longer
+    noise: later sums start from it.
+    """
+
+    __slots__ = ("base", "depth", "known", "one", "sign", "two")
+
+    def __init__(self, one: Any, two: Any, sign: int, base: float) -> None:
+        self.one, self.two, self.sign, self.base = one, two, sign, base
+        mine = one.idx.depth if type(one.idx) is Addition else 0
+        other = two.idx.depth if type(two.idx) is Addition else 0
+        self.depth: int = 1 + (mine if mine > other else other)
+        self.known: float | None = None
+
+
 def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:
     """The sum or difference of two forms; a plain number if their noise cancels."""
-    idx = np.concatenate([np.atleast_1d(one.idx), np.atleast_1d(two.idx)])
-    coef = np.concatenate([np.atleast_1d(one.coef), sign * np.atleast_1d(two.coef)])
-    names, where = np.unique(idx, return_inverse=True)
-    factors = np.zeros(len(names))
-    np.add.at(factors, where, coef)
-    kept = factors != 0
-    offset = one.offset + sign * two.offset
-    touches = (*one.touches, *rescaled(two.touches, sign))
+    offset = one.offset + two.offset if sign > 0 else one.offset - two.offset
+    others = two.touches if sign > 0 else rescaled(two.touches, sign)
+    touches = (*one.touches, *others)[-_TOUCHES:]
     whole = one.whole and two.whole
-    if not np.any(kept):
-        return offset
-    names, factors = names[kept], factors[kept]
-    if len(names) == 1:
-        return NoisyNumber(
-            one.journal, offset, int(names[0]), float(factors[0]), touches[-_TOUCHES:], whole
-        )
-    return NoisyNumber(one.journal, offset, names, factors, touches[-_TOUCHES:], whole)
+    if one.idx is two.idx or (type(one.idx) is int and one.idx == two.idx):
+        coef = one.coef + sign * two.coef
+        if type(one.idx) is not np.ndarray:
+            return NoisyNumber(one.journal, offset, one.idx, coef, touches, whole) if coef else offset
+    return NoisyNumber(one.journal, offset, Addition(one, two, sign, offset), 1.0, touches, whole)
+
+
+def _worked_out(form: NoisyNumber) -> tuple[Any, Any, Any]:
+    """Offset, draws and factors of a form that adds up others; each sum is opened once."""
+    draws: dict[int, float] = {}
+    tables: list[tuple[Any, Any]] = []
+    offset, starts_from_known = 0.0, False
+    waiting: list[tuple[int, int, Addition]] = []  # the deepest first, so that its share is full
+    shares: dict[int, float] = {}
+    parts: tuple[tuple[NoisyNumber, float], ...] = ((form, 1.0),)
+    while True:
+        for part, share in parts:
+            idx = part.idx
+            if type(idx) is int:
+                offset += share * part.offset
+                draws[idx] = draws.get(idx, 0.0) + share * part.coef
+            elif type(idx) is not Addition:
+                offset += share * part.offset
+                tables.append((idx, share * part.coef))
+            else:
+                factor = share * part.coef
+                offset += share * part.offset - factor * idx.base
+                if idx.known is not None:
+                    offset, starts_from_known = offset + factor * idx.known, True
+                elif id(idx) in shares:
+                    shares[id(idx)] += factor
+                else:
+                    shares[id(idx)] = factor
+                    heappush(waiting, (-idx.depth, id(idx), idx))
+        if not waiting:
+            break
+        node = heappop(waiting)[2]
+        share = shares.pop(id(node))
+        parts = ((node.one, share), (node.two, share * node.sign))
+    if not starts_from_known:
+        offset = form.offset
+    if len(draws) == 1 and not tables:
+        ((name, factor),) = draws.items()
+        return (offset, name, factor) if factor else (offset, 0, 0.0)
+    names = np.fromiter(draws, dtype=np.intp, count=len(draws))
+    factors = np.fromiter(draws.values(), dtype=np.float64, count=len(draws))
+    if tables:
+        names = np.concatenate([names, *(np.ravel(idx) for idx, _ in tables)])
+        factors = np.concatenate([factors, *(np.ravel(coef) for _, coef in tables)])
+        names, where = np.unique(names, return_inverse=True)
+        factors = np.bincount(where.reshape(-1), weights=factors, minlength=len(names))
+    else:
+        order = np.argsort(names)
+        names, factors = names[order], factors[order]
+    kept = factors != 0.0
+    if not kept.all():
+        names, factors = names[kept], factors[kept]
+    if len(names) > 1:
+        return offset, names, factors
+    return (offset, int(names[0]), float(factors[0])) if len(names) else (offset, 0, 0.0)
 
 
 def _other(number: NoisyNumber, other: Any, ufunc: np.ufunc) -> Any:

@@ -31,6 +31,7 @@ def as_array(value: Any) -> "NoisyArray":
     """A noisy number as an array without axes."""
     if type(value) is NoisyArray:
         return value
+    value = value.worked_out()
     many = type(value.idx) is not int
     return NoisyArray(
         value.journal,
@@ -204,6 +205,7 @@ def broadcast(form: Any, shape: tuple[int, ...]) -> Any:
 def gathered(values: Any) -> Any:
     """A list of plain and noisy numbers, or of rows of them, as one noisy array."""
     rows = [gathered(v) if type(v) in {list, tuple} else v for v in values]
+    rows = [r.worked_out() if type(r) is NoisyNumber else r for r in rows]
     journal = next(_journals(rows))
     if any(type(r) is NoisyArray or (not is_noisy(r) and np.ndim(r)) for r in rows):
         return joined(rows, 0, stack=True)

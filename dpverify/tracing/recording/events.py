@@ -40,7 +40,16 @@ def only_noise(touches: tuple[Touch, ...]) -> bool:
 
 def rescaled(touches: tuple[Touch, ...], by: Any) -> tuple[Touch, ...]:  # noqa: ANN401
     """The touches of a form after it was multiplied: what was added is multiplied as well."""
-    return tuple((p, a if isinstance(a, Factor) else _product(a, by)) for p, a in touches)
+    if type(by) is not float and type(by) is not int:
+        return tuple([(p, a if type(a) is Factor else _product(a, by)) for p, a in touches])
+    if by == 1:
+        return touches
+    return tuple(
+        [
+            (p, a * by) if type(a) is float else (p, a if type(a) is Factor else _product(a, by))
+            for p, a in touches
+        ]
+    )
 
 
 def _product(addend: Any, by: Any) -> Any:  # noqa: ANN401

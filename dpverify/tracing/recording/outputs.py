@@ -15,7 +15,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import PurePath
-from types import CellType, FunctionType
+from types import BuiltinFunctionType, CellType, FunctionType
 from typing import Any
 from uuid import UUID
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.tracing.noise.arrays import NoisyArray
-from dpverify.tracing.noise.numbers import NoisyMagnitude, NoisyNumber
+from dpverify.tracing.noise.numbers import Addition, NoisyMagnitude, NoisyNumber
 from dpverify.tracing.noise.shapes import is_noisy, joined
 from dpverify.tracing.recording.draws import span
 from dpverify.tracing.recording.places import Place
@@ -135,7 +135,8 @@ def _of_class(cls: type) -> Iterator[tuple[str, Any]]:
         if isinstance(function, FunctionType):
             cells = [cell for cell in function.__closure__ or () if cell != CellType()]
             held = [cell.cell_contents for cell in cells]
-            yield from ((f"{name}.{n}", x) for n, x in enumerate(held) if not isinstance(x, type))
+            data = [x for x in held if not isinstance(x, (type, BuiltinFunctionType))]
+            yield from ((f"{name}.{n}", x) for n, x in enumerate(data))
         elif not callable(part) and not hasattr(part, "__get__"):
             yield name, part
 
@@ -224,6 +225,9 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
     shared = any(f.many if type(f) is NoisyArray else type(f.idx) is not int for f in forms)
     if len(forms) < 2 or not (shared or _overlap(forms)):
         return sizes | {id(form): _settled(form, place) for form in forms}
+    in_turn = _in_turn(forms)
+    if in_turn is not None:
+        return sizes | {id(form): form.realize(place, final=True) for form in in_turn}
     flat = [_flat(form) for form in forms]
     whole = joined(flat, 0, stack=False)
     whole.touches = tuple(touch for form in forms for touch in form.touches)
@@ -238,6 +242,33 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
         else:
             found[id(form)] = block.reshape(form.shape)
     return found
+
+
+def _in_turn(forms: list[Any]) -> list[Any] | None:
+    """An order in which every sum has one draw besides those before it, as running totals have.
+
+    Then their joint law is that of one after the other, and no table of all of them is needed.
+    """
+    if not all(type(form) is NoisyNumber for form in forms):
+        return None
+    ranked = sorted(forms, key=lambda f: f.idx.depth if type(f.idx) is Addition else 0)
+    told: set[Any] = set()  # draws, and sums by identity
+    for form in ranked:
+        if type(form.idx) is Addition and (form.coef != 1.0 or form.offset != form.idx.base):
+            return None
+        new, waiting = set(), [form.idx]
+        while waiting and len(new) < 2:
+            part = waiting.pop()
+            if type(part) is int:
+                new |= {part} - told
+            elif type(part) is not Addition:
+                return None
+            elif id(part) not in told:
+                waiting += [part.one.idx, part.two.idx]
+        if len(new) != 1 or waiting:
+            return None
+        told |= {*new, id(form.idx)}
+    return ranked
 
 
 def _settled(form: Any, place: Place) -> Any:
@@ -262,6 +293,7 @@ def _overlap(forms: list[Any]) -> bool:
 def _flat(form: Any) -> NoisyArray:
     array = form if type(form) is NoisyArray else None
     if array is None:
+        form = form.worked_out()
         many = type(form.idx) is not int
         idx, coef = np.asarray(form.idx), np.asarray(form.coef)
         return NoisyArray(
