@@ -10,8 +10,6 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Any
 
-import numpy as np
-
 from dpverify.auditing.adapters import adapted
 from dpverify.auditing.auditor import NOT_GIVEN, audit
 from dpverify.auditing.sampling.copies import copier
@@ -256,7 +254,7 @@ class Tracer(Transcripts):
         winners = Winners(reach_of(self._delta, twins[0].left), self._delta, spot)
         waiting: list[tuple[int, int, NoiseScript]] = []
         limit, ticket = self.used + self.budget // 2, count()
-        twins = twins[::-1]
+        twins.reverse()
         while True:
             while twins:
                 for rank, script in winners.new(twins.pop()):
@@ -294,7 +292,7 @@ class Tracer(Transcripts):
         leak = Leak("control flow", place, what)
         return Finding("leaking", worst.spent, (leak,), twin=worst.twin)
 
-    def _first(self) -> tuple[TracedRun | None, Finding]:
+    def _first(self) -> tuple[TracedRun | None, Finding]:  # one case after the other
         """The first transcript; or the exact laws of the output where these can be listed."""
         loaded = len(sys.modules)
         base = self.record(self.left, NoiseScript(self.seed))
@@ -304,13 +302,12 @@ class Tracer(Transcripts):
             puzzle = self._not_plainly(base, self.left)
             if puzzle is not None:
                 return None, Finding("not understood", Spending(), puzzles=(puzzle,))
-        if base.journal.seeds and not base.journal.puzzles:
-            told = told_seeds(self, base)
-            if isinstance(told, Puzzle):
-                return None, Finding("not understood", Spending(), puzzles=(told,))
-            if told:
-                self.opened = told
-                base = self.record(self.left, NoiseScript(self.seed))
+        told = told_seeds(self, base)
+        if isinstance(told, Puzzle):
+            return None, Finding("not understood", Spending(), puzzles=(told,))
+        if told:
+            self.opened = told
+            base = self.record(self.left, NoiseScript(self.seed))
         room = self.budget - self.used - 1
         if enumerable(base) and not base.journal.puzzles and 2 * paths(base) <= room:
             if self._unseen(self.left, base):
@@ -431,6 +428,10 @@ class Tracer(Transcripts):
             what = "a generator that was made before the run draws: its noise is not seen"
             unseen = Puzzle(definition(self.mechanism), what)
             found = Finding("not understood", Spending(), puzzles=(unseen,), twin=found.twin)
+        if found.verdict == "refuted" and self.memory.has_changed():
+            what = "something is kept from call to call, which may be noise that is not seen"
+            kept = Puzzle(definition(self.mechanism), what)
+            found = Finding("not understood", Spending(), puzzles=(kept,), twin=found.twin)
         if found.verdict == "shown" and not self.returned:
             what = "the mechanism raised in every run, so that nothing was shown of its outputs"
             raised = Puzzle(definition(self.mechanism), f"{what}: {self.raised}")

@@ -102,12 +102,9 @@ class Transcripts(Runner):
         itself = self.replay(self.left, base)
         if itself.leaks or itself.differences:
             return self._not_repeated([*itself.leaks, *itself.differences][0].place)
-        for level in (1, 2, COMPARING) if _compares_what_it_tells(base) else (1, 2):
-            again = self.replay(self.right, self.record(self.left, script, eager=level))
-            if not again.leaks and not again.right.journal.puzzles:
-                found = self._cost(again, script)
-                if level != COMPARING or found.verdict == "shown":
-                    return found
+        sooner = self._sooner(base, script)
+        if sooner is not None:
+            return sooner
         outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
         if outputs:
             aligned = self._flipped(base, twin)
@@ -120,6 +117,16 @@ class Transcripts(Runner):
         if matched is not None:
             return self._cost(matched, script)
         return self._named(twin, script)
+
+    def _sooner(self, base: TracedRun, script: NoiseScript) -> Finding | None:
+        """The same transcript with noisy values that become numbers sooner, if so nothing leaks."""
+        for level in (1, 2, COMPARING) if _compares_what_it_tells(base) else (1, 2):
+            again = self.replay(self.right, self.record(self.left, script, eager=level))
+            if not again.leaks and not again.right.journal.puzzles:
+                found = self._cost(again, script)
+                if level != COMPARING or found.verdict == "shown":
+                    return found
+        return None
 
     def _named(self, twin: Twin, script: NoiseScript) -> Finding:
         """A leak, with the best line that two more runs can tell."""

@@ -3,6 +3,7 @@
 # ruff: noqa: ANN401, RUF005, PLW0108  # data of any kind; code as users write it
 
 import math
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -225,3 +226,89 @@ def test_a_noisy_maximum_with_its_value_is_charged_in_full() -> None:
     found = traced(both, np.array([1.0, 0.0, 2.0]), np.array([0.0, 1.0, 1.0]))
     assert found.epsilon(0.0).upper == pytest.approx(1.5)
     assert found.verdict == "overspent"
+
+
+# Noise that adds up in Python.
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("+-*n"),
+            st.integers(0, 30),
+            st.integers(0, 30),
+            st.integers(-3, 3),
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_sums_of_sums_are_what_arithmetic_says(steps: list[tuple[str, int, int, int]]) -> None:
+    """All numbers that a program makes of four noises, in a form and by hand."""
+
+    def made(rng: Any) -> list[Any]:
+        found = [rng.laplace() + k for k in range(4)]
+        for what, i, j, by in steps:
+            one, two = found[i % len(found)], found[j % len(found)]
+            match what:
+                case "+":
+                    found.append(one + two)
+                case "-":
+                    found.append(one - two)
+                case "*":
+                    found.append(one * by + 1)
+                case "n":
+                    found.append(-one)
+        return found
+
+    run = record(lambda _, rng: made(rng), None, NoiseScript(5))
+    noise = run.journal.draws.z[:4]
+
+    class ByHand:
+        def __init__(self) -> None:
+            self.left = iter(noise.tolist())
+
+        def laplace(self) -> float:
+            return next(self.left)
+
+    expected = made(ByHand())
+    told = [run.leaves[i,] for i in range(len(expected))]
+    size = max(map(abs, expected))
+    assert told == pytest.approx(expected, rel=1e-9, abs=1e-9 * size)
+
+
+def test_running_totals_are_told_one_after_the_other() -> None:
+    """Each record is in one step: ε = 1/2, whatever the number of totals."""
+
+    def totals(data: Any, rng: Any) -> Any:
+        total, out = 0.0, []
+        for v in data:
+            total = 0.9 * total + v + rng.laplace(scale=2.0)
+            out.append(total)
+        return out
+
+    left, right = [0.0] * 40, [0.0] * 30 + [1.0] + [0.0] * 9
+    found = traced(totals, left, right)
+    assert found.verdict == "shown"
+    assert found.epsilon().upper == pytest.approx(0.5, rel=1e-9)
+    assert traced(totals, left, right, epsilon=0.49).verdict == "refuted"
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_totals_cost_in_proportion_to_their_number(kept: bool) -> None:  # noqa: FBT001
+    def totals(data: Any, rng: Any) -> Any:
+        total, out = 0.0, []
+        for v in data:
+            total += v + rng.laplace()
+            out.append(total)
+        return out if kept else total
+
+    def seconds(size: int) -> float:
+        took = []
+        for _ in range(3):
+            start = time.process_time()
+            trace_pair(totals, [0.0] * size, [*[0.0] * (size - 1), 1.0])
+            took.append(time.process_time() - start)
+        return min(took)
+
+    assert seconds(4_000) < 25 * seconds(400)  # 10 if it is linear, 100 if it is not

@@ -18,6 +18,7 @@ from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Pick, Puzzle, Value, is_settled
 from dpverify.tracing.recording.lines import ReachedLines
 from dpverify.tracing.recording.meetings import held_by
+from dpverify.tracing.recording.memory import Memory
 from dpverify.tracing.recording.outputs import Part, differing_parts, part_of
 from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.replaying import SWAP
@@ -50,10 +51,12 @@ class Runner:
     seen: Counter[Place] = field(default_factory=Counter)
     lines: ReachedLines = field(init=False)
     outside: OutsideGenerators = field(init=False)
+    memory: Memory = field(init=False)
 
     def __post_init__(self) -> None:
         self.lines = ReachedLines(definition(self.mechanism).filename)
         self.outside = OutsideGenerators(held_by(self.mechanism))
+        self.memory = Memory(self.mechanism)
 
     def record(self, data: Any, script: NoiseScript, *, eager: int = 0) -> TracedRun:
         self.used += 1

@@ -7,8 +7,6 @@ then the others. What a transcript is the first to come to is looked at in the s
 rounds of a selection follow each other.
 """
 
-# ruff: noqa: ANN401  # outcomes are whatever a law gives
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field

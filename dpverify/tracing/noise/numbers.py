@@ -430,7 +430,7 @@ class Addition:
         self.one, self.two, self.sign, self.base = one, two, sign, base
         mine = one.idx.depth if type(one.idx) is Addition else 0
         other = two.idx.depth if type(two.idx) is Addition else 0
-        self.depth: int = 1 + (mine if mine > other else other)
+        self.depth: int = 1 + max(mine, other)
         self.known: float | None = None
 
 
@@ -443,11 +443,13 @@ def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:
     if one.idx is two.idx or (type(one.idx) is int and one.idx == two.idx):
         coef = one.coef + sign * two.coef
         if type(one.idx) is not np.ndarray:
-            return NoisyNumber(one.journal, offset, one.idx, coef, touches, whole) if coef else offset
+            return (
+                NoisyNumber(one.journal, offset, one.idx, coef, touches, whole) if coef else offset
+            )
     return NoisyNumber(one.journal, offset, Addition(one, two, sign, offset), 1.0, touches, whole)
 
 
-def _worked_out(form: NoisyNumber) -> tuple[Any, Any, Any]:
+def _worked_out(form: NoisyNumber) -> tuple[Any, Any, Any]:  # one case a kind
     """Offset, draws and factors of a form that adds up others; each sum is opened once."""
     draws: dict[int, float] = {}
     tables: list[tuple[Any, Any]] = []
@@ -484,6 +486,11 @@ def _worked_out(form: NoisyNumber) -> tuple[Any, Any, Any]:
     if len(draws) == 1 and not tables:
         ((name, factor),) = draws.items()
         return (offset, name, factor) if factor else (offset, 0, 0.0)
+    return offset, *_as_arrays(draws, tables)
+
+
+def _as_arrays(draws: dict[int, float], tables: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Draws with their factors, each once and in order; as plain numbers where there is but one."""
     names = np.fromiter(draws, dtype=np.intp, count=len(draws))
     factors = np.fromiter(draws.values(), dtype=np.float64, count=len(draws))
     if tables:
@@ -498,8 +505,8 @@ def _worked_out(form: NoisyNumber) -> tuple[Any, Any, Any]:
     if not kept.all():
         names, factors = names[kept], factors[kept]
     if len(names) > 1:
-        return offset, names, factors
-    return (offset, int(names[0]), float(factors[0])) if len(names) else (offset, 0, 0.0)
+        return names, factors
+    return (int(names[0]), float(factors[0])) if len(names) else (0, 0.0)
 
 
 def _other(number: NoisyNumber, other: Any, ufunc: np.ufunc) -> Any:

@@ -78,7 +78,8 @@ def _held(values: Iterable[Any]) -> Iterator[Any]:
         elif depth < 3:
             parts = list(value.values()) if type(value) is dict else value
             if type(parts) not in {list, tuple, set}:
-                parts = list(getattr(value, "__dict__", {}).values())
+                parts = [getattr(value, "__self__", None)]
+                parts += list(getattr(value, "__dict__", {}).values())
             waiting += [(part, depth + 1) for part in parts]
 
 

@@ -140,7 +140,9 @@ class _Telling(ast.NodeTransformer):
         self.generic_visit(node)
         patterns = [part for case in node.cases for part in ast.walk(case.pattern)]
         values = [part.value for part in patterns if isinstance(part, ast.MatchValue)]
-        plain = [deepcopy(value) for value in values if isinstance(value, (ast.Constant, ast.UnaryOp))]
+        plain = [
+            deepcopy(value) for value in values if isinstance(value, (ast.Constant, ast.UnaryOp))
+        ]
         if plain:
             told = ast.Tuple(self._told("compared", [node.subject, *plain]), ast.Load())
             first = ast.Subscript(told, ast.Constant(0), ast.Load())

@@ -1,4 +1,4 @@
-"""Floating-point errors: the tracer's own arithmetic is quiet, the code that is traced is as called.
+"""Floating-point errors: the arithmetic of a trace is quiet, the code that is traced is as called.
 
 What is infinite or no number is compared like any other value, so numpy's warnings are off while a
 trace computes. But code may catch them, or have them raised; so it runs under the settings under
