@@ -341,7 +341,7 @@ def many_coins_added_up(d: Any, rng: Any) -> Out:
     exact=1.0,
     quiet=True,
 )
-def running_totals(d: Any, rng: Any) -> Out:
+def totals_one_after_the_other(d: Any, rng: Any) -> Out:
     total, out = 0.0, []
     for v in d:
         total += v + rng.laplace()

@@ -121,6 +121,10 @@ class TracedBits(np.random.PCG64):
         del value
         self._noted()
 
+    def spawn(self, n_children: int) -> list[Any]:
+        """Bits of generators that draw into the same journal."""
+        return [TracedBits(child) for child in self.owner.spawn(n_children)]
+
     def jumped(self, jumps: int = 1) -> Any:
         self._noted()
         return super().jumped(jumps)

@@ -153,6 +153,11 @@ class NoisyNumber:
         )
 
     def __mul__(self, other: Any) -> Any:
+        if type(other) is float and not self.journal.eager:  # the common case, without a call
+            touches = (*rescaled(self.touches, other), (here(1), Factor(other)))
+            return NoisyNumber(
+                self.journal, self.offset * other, self.idx, self.coef * other, touches
+            )
         if _is_number(other):
             if self.journal.eager and shapes.eager(self):
                 return self.realize(here(1)) * other
@@ -182,7 +187,7 @@ class NoisyNumber:
             is_whole_sum = self.coef == 1.0 and self.offset == added.base
             if is_whole_sum and added.known is not None:
                 return added.known
-            value = self.worked_out().realize(place, final=final)
+            value = self._realized_sum(place or here(), final=final)
             added.known = value if is_whole_sum else None
             return value
         if type(self.idx) is int and self.coef == 0.0:
@@ -193,6 +198,15 @@ class NoisyNumber:
         value = self.journal.realize(
             self.offset, self.idx, self.coef, self.touches, place or here(), final=final
         )
+        return int(value) if self.whole else float(value)
+
+    def _realized_sum(self, place: Place, *, final: bool) -> Any:
+        """A sum of forms as a number; where nothing is left of its noise, without a release."""
+        offset, idx, coef = _worked_out(self)
+        if type(idx) is int and coef == 0.0:
+            value = offset
+        else:
+            value = self.journal.realize(offset, idx, coef, self.touches, place, final=final)
         return int(value) if self.whole else float(value)
 
     def _compare(self, other: Any, op: str) -> Any:
@@ -497,7 +511,8 @@ def _as_arrays(draws: dict[int, float], tables: list[tuple[Any, Any]]) -> tuple[
         names = np.concatenate([names, *(np.ravel(idx) for idx, _ in tables)])
         factors = np.concatenate([factors, *(np.ravel(coef) for _, coef in tables)])
         names, where = np.unique(names, return_inverse=True)
-        factors = np.bincount(where.reshape(-1), weights=factors, minlength=len(names))
+        added = np.bincount(where.reshape(-1), weights=factors, minlength=len(names))
+        factors = np.asarray(added, dtype=np.float64)
     else:
         order = np.argsort(names)
         names, factors = names[order], factors[order]

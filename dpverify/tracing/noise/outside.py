@@ -63,7 +63,8 @@ class OutsideGenerators:
 
 def _held(values: Iterable[Any]) -> Iterator[Any]:
     """The generators among some values, in what they contain, and in their attributes."""
-    waiting, done = [(value, 0) for value in values], set()
+    waiting = [(value, 0) for value in values]
+    done: set[int] = set()
     while waiting and len(done) < _MOST_HELD:
         value, depth = waiting.pop()
         if id(value) in done:

@@ -23,7 +23,7 @@ Touch = tuple[Place, Any]
 """A line that added something to a form, and what it added; or a `Factor` that it multiplied by."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Factor:
     """What a line multiplied a form by."""
 

@@ -252,23 +252,34 @@ def _in_turn(forms: list[Any]) -> list[Any] | None:
     if not all(type(form) is NoisyNumber for form in forms):
         return None
     ranked = sorted(forms, key=lambda f: f.idx.depth if type(f.idx) is Addition else 0)
-    told: set[Any] = set()  # draws, and sums by identity
+    draws: set[int] = set()
+    sums: set[int] = set()  # by identity
     for form in ranked:
         if type(form.idx) is Addition and (form.coef != 1.0 or form.offset != form.idx.base):
             return None
-        new, waiting = set(), [form.idx]
-        while waiting and len(new) < 2:
-            part = waiting.pop()
-            if type(part) is int:
-                new |= {part} - told
-            elif type(part) is not Addition:
-                return None
-            elif id(part) not in told:
-                waiting += [part.one.idx, part.two.idx]
-        if len(new) != 1 or waiting:
+        new = _one_more(form.idx, draws, sums)
+        if new is None:
             return None
-        told |= {*new, id(form.idx)}
+        draws.add(new)
+        sums.add(id(form.idx))
     return ranked
+
+
+def _one_more(whole: Any, draws: set[int], sums: set[int]) -> int | None:
+    """The one draw of a sum that is not told yet; None if there is none, or another one."""
+    new, waiting = None, [whole]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is int:
+            if part not in draws and part != new:
+                if new is not None:
+                    return None
+                new = part
+        elif type(part) is not Addition:
+            return None
+        elif id(part) not in sums:
+            waiting += (part.one.idx, part.two.idx)
+    return new
 
 
 def _settled(form: Any, place: Place) -> Any:
