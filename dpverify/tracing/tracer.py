@@ -38,7 +38,8 @@ from dpverify.tracing.evidence.winners import Winners
 from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.rare import rare
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import BY_CLAIM, Leak, Puzzle
+from dpverify.tracing.recording.events import BY_CLAIM, Leak, Odds, Puzzle
+from dpverify.tracing.recording.following import LONELY
 from dpverify.tracing.recording.laws import NOTHING, Cost
 from dpverify.tracing.recording.places import NOWHERE, definition, is_inside
 from dpverify.tracing.recording.quiet import quiet
@@ -283,10 +284,13 @@ class Tracer(Transcripts):
             return None
         place = max(found.masses, key=found.masses.__getitem__)
         what = f"comparisons that leak fall so with probability {found.mass:.3g}"
+        spent, once = worst.spent, 0.0
+        if worst.twin is not None and worst.twin.left is base:
+            spent, once = _but_for(worst.twin, found.events)
         left = float(self.claim.delta) - found.mass
-        if left >= 0:
-            rest = ApproxDP(epsilon=self.claim.epsilon, delta=left)
-            if judge(rest, worst.spent) is Judged.WITHIN:
+        if left >= 0 and once <= self.claim.epsilon:
+            rest = ApproxDP(epsilon=self.claim.epsilon - once, delta=left)
+            if judge(rest, spent) is Judged.WITHIN:
                 self.notes.append(f"{place.where}: {what}, which δ allows")
                 return None
         leak = Leak("control flow", place, what)
@@ -475,6 +479,21 @@ class Tracer(Transcripts):
         if len(never) > _NOTED:
             notes.append(f"nor to {len(never) - _NOTED} more lines")
         return notes
+
+
+def _but_for(twin: Twin, rarely: frozenset[int]) -> tuple[Spending, float]:
+    """What a transcript cost but for comparisons that one side makes, and that fall rarely.
+
+    Such a comparison goes the other way with probability p on one side and never on the other. That
+    p is taken off δ already; what it costs besides is 1 on one side against 1 − p on the other.
+    """
+    kept, loss = [], 0.0
+    for each in twin.differences:
+        if isinstance(each, Odds) and each.name == LONELY and each.event in rarely:
+            loss -= math.log1p(-float(each.left[1]))
+        else:
+            kept.append(each)
+    return spending(kept), loss
 
 
 def _worse(one: Finding, two: Finding) -> bool:

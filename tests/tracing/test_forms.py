@@ -17,6 +17,7 @@ from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConce
 from dpverify.tracing import Traced, trace, trace_pair
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.recording.draws import NoiseScript
+from dpverify.tracing.recording.events import Move
 from dpverify.tracing.recording.runs import record
 
 Mechanism = Callable[[Any, Any], Any]
@@ -231,50 +232,72 @@ def test_a_noisy_maximum_with_its_value_is_charged_in_full() -> None:
 # Noise that adds up in Python.
 
 
-@given(
-    st.lists(
-        st.tuples(
-            st.sampled_from("+-*n"),
-            st.integers(0, 30),
-            st.integers(0, 30),
-            st.integers(-3, 3),
-        ),
-        min_size=1,
-        max_size=12,
-    )
+Steps = list[tuple[str, int, int, float]]
+PROGRAMS = st.lists(
+    st.tuples(
+        st.sampled_from("+-*nx"),
+        st.integers(0, 30),
+        st.integers(0, 30),
+        st.sampled_from([-2.0, 0.5, 3.0, 0.9]),
+    ),
+    min_size=1,
+    max_size=12,
 )
-def test_sums_of_sums_are_what_arithmetic_says(steps: list[tuple[str, int, int, int]]) -> None:
-    """All numbers that a program makes of four noises, in a form and by hand."""
 
-    def made(rng: Any) -> list[Any]:
-        found = [rng.laplace() + k for k in range(4)]
-        for what, i, j, by in steps:
-            one, two = found[i % len(found)], found[j % len(found)]
-            match what:
-                case "+":
-                    found.append(one + two)
-                case "-":
-                    found.append(one - two)
-                case "*":
-                    found.append(one * by + 1)
-                case "n":
-                    found.append(-one)
-        return found
 
-    run = record(lambda _, rng: made(rng), None, NoiseScript(5))
-    noise = run.journal.draws.z[:4]
+def _made(steps: Steps, noise: list[Any], x: Any) -> list[Any]:
+    """All numbers that a program makes of some noises and of a record."""
+    found = [noise[0] + x, *noise[1:]]
+    for what, i, j, by in steps:
+        one, two = found[i % len(found)], found[j % len(found)]
+        match what:
+            case "+":
+                found.append(one + two)
+            case "-":
+                found.append(one - two)
+            case "*":
+                found.append(one * by)
+            case "x":
+                found.append(one + x * by)
+            case _:
+                found.append(-one)
+    return found
 
-    class ByHand:
-        def __init__(self) -> None:
-            self.left = iter(noise.tolist())
 
-        def laplace(self) -> float:
-            return next(self.left)
+@given(PROGRAMS)
+def test_sums_of_sums_are_what_arithmetic_says(steps: Steps) -> None:
+    def release(x: Any, rng: Any) -> Any:
+        return _made(steps, [rng.laplace() for _ in range(4)], x)
 
-    expected = made(ByHand())
+    run = record(release, 2.0, NoiseScript(5))
+    expected = _made(steps, run.journal.draws.z[:4].tolist(), 2.0)
     told = [run.leaves[i,] for i in range(len(expected))]
     size = max(map(abs, expected))
     assert told == pytest.approx(expected, rel=1e-9, abs=1e-9 * size)
+
+
+@given(PROGRAMS, st.lists(st.integers(0, 30), min_size=1, max_size=4))
+def test_sums_of_gaussian_noise_lose_the_exact_divergence(steps: Steps, told: list[int]) -> None:
+    """r = A·z + x·v: μ is the least length of d with A·d = v, and infinite without such a d."""
+
+    def release(x: Any, rng: Any) -> Any:
+        found = _made(steps, [rng.normal() for _ in range(3)], x)
+        return [found[i % len(found)] for i in told]
+
+    columns = [*np.eye(4)[:3], np.eye(4)[3]]
+    every = _made(steps, columns[:3], columns[3])  # the program is linear: rows are its forms
+    rows = np.array([every[i % len(every)] for i in told])
+    matrix, moves = rows[:, :3], rows[:, 3]
+    exact = np.linalg.lstsq(matrix, moves, rcond=None)[0]
+    twin = trace_pair(release, 0.0, 1.0)
+    if not np.allclose(matrix @ exact, moves, atol=1e-9):
+        assert twin.leaks
+        return
+    assert not twin.leaks
+    steps_of = [move.z_other - move.z for move in twin.differences if isinstance(move, Move)]
+    assert len(steps_of) == len(twin.differences)
+    mu = math.sqrt(sum(float(np.sum(step**2)) for step in steps_of))
+    assert mu == pytest.approx(float(np.linalg.norm(exact)), rel=1e-6, abs=1e-9)
 
 
 def test_running_totals_are_told_one_after_the_other() -> None:

@@ -184,11 +184,14 @@ class NoisyNumber:
     def realize(self, place: Place | None = None, *, final: bool = False) -> Any:
         added = self.idx
         if type(added) is Addition:
-            is_whole_sum = self.coef == 1.0 and self.offset == added.base
-            if is_whole_sum and added.known is not None:
-                return added.known
+            more = self.offset - self.coef * added.base  # what was added to the sum since
+            if added.known is not None:
+                value = added.known if self.coef == 1.0 else self.coef * added.known
+                value = value + more if more else value
+                return round(value) if self.whole else float(value)
             value = self._realized_sum(place or here(), final=final)
-            added.known = value if is_whole_sum else None
+            if self.coef:
+                added.known = (value - more) / self.coef if more or self.coef != 1.0 else value
             return value
         if type(self.idx) is int and self.coef == 0.0:
             return int(self.offset) if self.whole else float(self.offset)

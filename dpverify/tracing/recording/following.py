@@ -28,6 +28,9 @@ ROUNDING = 2.0**-50  # of the numbers at hand: a few units in the last place
 SUMMED = 2.0**-40  # of the numbers at hand: what sums of very many floats may be off by
 
 
+LONELY = "comparison that one side makes"
+
+
 class Diverged(BaseException):
     """The replay cannot go on: what it does next has no counterpart in the recording."""
 
@@ -120,7 +123,7 @@ class Following(TraceJournal):
                 Odds(
                     self.at - 1,
                     line_of(event, ()),
-                    "comparison that one side makes",
+                    LONELY,
                     left,
                     right,
                     0,

@@ -255,8 +255,6 @@ def _in_turn(forms: list[Any]) -> list[Any] | None:
     draws: set[int] = set()
     sums: set[int] = set()  # by identity
     for form in ranked:
-        if type(form.idx) is Addition and (form.coef != 1.0 or form.offset != form.idx.base):
-            return None
         new = _one_more(form.idx, draws, sums)
         if new is None:
             return None
