@@ -365,6 +365,9 @@ def cost() -> None:
         ("1,000 draws of random.gauss", _python, scalars, [*scalars[:-1], 0.7]),
         ("sum of 1,000 numbers", _sum, scalars, [*scalars[:-1], 0.7]),
         ("sum of 50 numbers", _sum, scalars[:50], [*scalars[:49], 0.7]),
+        ("total of 1,000 noisy numbers", _total, scalars, [*scalars[:-1], 0.7]),
+        ("1,000 running totals", _totals, scalars, [*scalars[:-1], 0.7]),
+        ("1,000 moving averages", _averages, scalars, [*scalars[:-1], 0.7]),
         ("histogram of 100,000, numpy", _histogram, some, np.r_[0.0, some[1:]]),
         ("a million noisy numbers, numpy", _vector, vector, np.r_[0.0, vector[1:]]),
         ("histogram of a million, numpy", _histogram, vector, np.r_[0.0, vector[1:]]),
@@ -448,6 +451,29 @@ def _comparisons(data: Any, rng: Any) -> Any:
 
 def _sum(data: Any, rng: Any) -> Any:
     return sum(min(max(v, 0.0), 1.0) for v in data) + rng.laplace(scale=1.0)
+
+
+def _total(data: Any, rng: Any) -> Any:
+    total = 0.0
+    for v in data:
+        total += v + rng.laplace(scale=1.0)
+    return total
+
+
+def _totals(data: Any, rng: Any) -> Any:
+    total, out = 0.0, []
+    for v in data:
+        total += v + rng.laplace(scale=1.0)
+        out.append(total)
+    return out
+
+
+def _averages(data: Any, rng: Any) -> Any:
+    average, out = 0.0, []
+    for v in data:
+        average = 0.9 * average + 0.1 * (v + rng.laplace(scale=1.0))
+        out.append(average)
+    return out
 
 
 def _vector(data: Any, rng: Any) -> Any:

@@ -34,10 +34,14 @@ class Toss:
 
 @dataclass(frozen=True, slots=True)
 class Rare:
-    """The probability of rare transcripts that leak, by line; all of them tried, or not."""
+    """The probability of rare transcripts that leak, by line; all of them tried, or not.
+
+    `events` are the comparisons behind them, by number in the first transcript.
+    """
 
     masses: dict[Place, float]
     tried: int
+    events: frozenset[int]
 
     @property
     def mass(self) -> float:
@@ -47,6 +51,7 @@ class Rare:
 def rare(runner: Transcripts, base: TracedRun, claim: ApproxDP, spot: int | None) -> Rare:
     """What comparisons that are rarer than δ leak when they fall the other way."""
     masses: dict[Place, float] = {}
+    events: set[int] = set()
     tried = 0
     for place, tosses in _tosses(base, float(claim.delta)).items():
         told = {}
@@ -61,7 +66,8 @@ def rare(runner: Transcripts, base: TracedRun, claim: ApproxDP, spot: int | None
         bad = [toss for toss in tosses if told.get(toss, bool(told) and all(told.values()))]
         if bad:
             masses[place] = sum(toss.chance for toss in bad)
-    return Rare(masses, tried)
+            events.update(toss.event for toss in bad)
+    return Rare(masses, tried, frozenset(events))
 
 
 def _tosses(base: TracedRun, delta: float) -> dict[Place, list[Toss]]:

@@ -6,9 +6,9 @@ import math
 import sys
 from collections import deque
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any
-
-import numpy as np
 
 from dpverify.auditing.adapters import adapted
 from dpverify.auditing.auditor import NOT_GIVEN, audit
@@ -30,15 +30,19 @@ from dpverify.tracing.evidence.enumeration import NotRepeated, enumerable, enume
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.outcomes import may_be_equal, most_of
 from dpverify.tracing.evidence.releases import Item, Release
+from dpverify.tracing.evidence.seeds import told_seeds
 from dpverify.tracing.evidence.spending import Spending, spending
 from dpverify.tracing.evidence.steering import Branches, reach_of, scripts, worst_script
 from dpverify.tracing.evidence.understanding import OutOfRuns, unmoved_events
+from dpverify.tracing.evidence.winners import Winners
 from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.rare import rare
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import BY_CLAIM, Leak, Puzzle
+from dpverify.tracing.recording.events import BY_CLAIM, Leak, Odds, Puzzle
+from dpverify.tracing.recording.following import LONELY
 from dpverify.tracing.recording.laws import NOTHING, Cost
 from dpverify.tracing.recording.places import NOWHERE, definition, is_inside
+from dpverify.tracing.recording.quiet import quiet
 from dpverify.tracing.recording.records import first_difference
 from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 from dpverify.tracing.traced import Traced, TraceVerdict
@@ -156,7 +160,7 @@ def confirmed(
 
 def trace_pair(mechanism: Any, left: Any, right: Any, seed: int = 0) -> Twin:
     """One transcript of one pair, in two calls of the mechanism."""
-    with np.errstate(all="ignore"):
+    with quiet():
         return replay(mechanism, right, record(mechanism, left, NoiseScript(seed)))
 
 
@@ -168,7 +172,7 @@ class Tracer(Transcripts):
 
     def run(self) -> Traced:
         try:
-            with np.errstate(all="ignore"):  # what is infinite or no number is compared, too
+            with quiet():
                 return self._run()
         except NotTraceable as error:
             place = error.place
@@ -220,6 +224,7 @@ class Tracer(Transcripts):
         branches = Branches(base, self._delta)
         known = spots_of(self.mechanism)
         waiting = deque(scripts(base, self.seed, self._delta, spot, known))
+        twins = [worst.twin]
         while waiting:
             spare = _DECIDING if worst.certain else 6
             if self.used + spare > self.budget:
@@ -234,13 +239,42 @@ class Tracer(Transcripts):
                 self.notes.append("the budget ended before all transcripts were understood")
                 break
             waiting.extendleft(branches.new(run))
+            twins.append(finding.twin)
             if _worse(finding, worst):
                 worst = finding
             if worst.verdict == "leaking":
                 break
+        if worst.verdict == "shown":
+            worst = self._others_won(worst, [twin for twin in twins if twin is not None], spot)
         if worst.verdict == "shown" and self._delta:
             worst = self._rarely(base, worst, spot) or worst
         return worst
+
+    def _others_won(self, worst: Finding, twins: list[Twin], spot: int | None) -> Finding:
+        """The worst of the transcripts on which other candidates win, within half of the budget."""
+        winners = Winners(reach_of(self._delta, twins[0].left), self._delta, spot)
+        waiting: list[tuple[int, int, NoiseScript]] = []
+        limit, ticket = self.used + self.budget // 2, count()
+        twins.reverse()
+        while True:
+            while twins:
+                for rank, script in winners.new(twins.pop()):
+                    heappush(waiting, (rank, next(ticket), script))
+            if not waiting:
+                return worst
+            if self.used + 2 > limit or self.used + _DECIDING > self.budget:
+                self.notes.append("the budget ended before every outcome of a choice was tried")
+                return worst
+            *_, script = heappop(waiting)
+            try:
+                found = self.finding(self.record(self.left, script), script)
+            except OutOfRuns:
+                self.notes.append("the budget ended before all transcripts were understood")
+                return worst
+            if found.verdict != "shown" or found.twin is None:
+                return found
+            twins.append(found.twin)
+            worst = max(worst, found, key=lambda each: _total(each.spent))
 
     def _rarely(self, base: TracedRun, worst: Finding, spot: int | None) -> Finding | None:
         """What comparisons leak that are rarer than δ: more of δ than the releases left."""
@@ -250,16 +284,19 @@ class Tracer(Transcripts):
             return None
         place = max(found.masses, key=found.masses.__getitem__)
         what = f"comparisons that leak fall so with probability {found.mass:.3g}"
+        spent, once = worst.spent, 0.0
+        if worst.twin is not None and worst.twin.left is base:
+            spent, once = _but_for(worst.twin, found.events)
         left = float(self.claim.delta) - found.mass
-        if left >= 0:
-            rest = ApproxDP(epsilon=self.claim.epsilon, delta=left)
-            if judge(rest, worst.spent) is Judged.WITHIN:
+        if left >= 0 and once <= self.claim.epsilon:
+            rest = ApproxDP(epsilon=self.claim.epsilon - once, delta=left)
+            if judge(rest, spent) is Judged.WITHIN:
                 self.notes.append(f"{place.where}: {what}, which δ allows")
                 return None
         leak = Leak("control flow", place, what)
         return Finding("leaking", worst.spent, (leak,), twin=worst.twin)
 
-    def _first(self) -> tuple[TracedRun | None, Finding]:
+    def _first(self) -> tuple[TracedRun | None, Finding]:  # one case after the other
         """The first transcript; or the exact laws of the output where these can be listed."""
         loaded = len(sys.modules)
         base = self.record(self.left, NoiseScript(self.seed))
@@ -269,6 +306,12 @@ class Tracer(Transcripts):
             puzzle = self._not_plainly(base, self.left)
             if puzzle is not None:
                 return None, Finding("not understood", Spending(), puzzles=(puzzle,))
+        told = told_seeds(self, base)
+        if isinstance(told, Puzzle):
+            return None, Finding("not understood", Spending(), puzzles=(told,))
+        if told:
+            self.opened = told
+            base = self.record(self.left, NoiseScript(self.seed))
         room = self.budget - self.used - 1
         if enumerable(base) and not base.journal.puzzles and 2 * paths(base) <= room:
             if self._unseen(self.left, base):
@@ -311,8 +354,8 @@ class Tracer(Transcripts):
             Judged.ABOVE: "refuted" if listed.repeated else "overspent",
             Judged.OPEN: "overspent",
         }
-        count = len(listed.outputs)
-        outputs = "one output" if count == 1 else f"{count} outputs"
+        size = len(listed.outputs)
+        outputs = "one output" if size == 1 else f"{size} outputs"
         self.notes.append(f"the law of the output was computed exactly, from {outputs}")
         if not listed.repeated:
             self.notes.append("the budget ended before every listed run was repeated")
@@ -389,6 +432,10 @@ class Tracer(Transcripts):
             what = "a generator that was made before the run draws: its noise is not seen"
             unseen = Puzzle(definition(self.mechanism), what)
             found = Finding("not understood", Spending(), puzzles=(unseen,), twin=found.twin)
+        if found.verdict == "refuted" and self.memory.has_changed():
+            what = "something is kept from call to call, which may be noise that is not seen"
+            kept = Puzzle(definition(self.mechanism), what)
+            found = Finding("not understood", Spending(), puzzles=(kept,), twin=found.twin)
         if found.verdict == "shown" and not self.returned:
             what = "the mechanism raised in every run, so that nothing was shown of its outputs"
             raised = Puzzle(definition(self.mechanism), f"{what}: {self.raised}")
@@ -432,6 +479,21 @@ class Tracer(Transcripts):
         if len(never) > _NOTED:
             notes.append(f"nor to {len(never) - _NOTED} more lines")
         return notes
+
+
+def _but_for(twin: Twin, rarely: frozenset[int]) -> tuple[Spending, float]:
+    """What a transcript cost but for comparisons that one side makes, and that fall rarely.
+
+    Such a comparison goes the other way with probability p on one side and never on the other. That
+    p is taken off δ already; what it costs besides is 1 on one side against 1 − p on the other.
+    """
+    kept, loss = [], 0.0
+    for each in twin.differences:
+        if isinstance(each, Odds) and each.name == LONELY and each.event in rarely:
+            loss -= math.log1p(-float(each.left[1]))
+        else:
+            kept.append(each)
+    return spending(kept), loss
 
 
 def _worse(one: Finding, two: Finding) -> bool:

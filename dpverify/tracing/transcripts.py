@@ -10,9 +10,9 @@ import numpy as np
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import Spending, spending
 from dpverify.tracing.evidence.understanding import OutOfRuns, Runner
-from dpverify.tracing.noise.shapes import SETTLING
+from dpverify.tracing.noise.shapes import COMPARING, SETTLING
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import Leak, Move, Puzzle, Value
+from dpverify.tracing.recording.events import Bits, Leak, Move, Puzzle, Value
 from dpverify.tracing.recording.lines import named
 from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.runs import TracedRun, Twin, runs_plainly
@@ -102,16 +102,15 @@ class Transcripts(Runner):
         itself = self.replay(self.left, base)
         if itself.leaks or itself.differences:
             return self._not_repeated([*itself.leaks, *itself.differences][0].place)
-        for level in (1, 2):
-            again = self.replay(self.right, self.record(self.left, script, eager=level))
-            if not again.leaks and not again.right.journal.puzzles:
-                return self._cost(again, script)
+        sooner = self._sooner(base, script)
+        if sooner is not None:
+            return sooner
         outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
         if outputs:
             aligned = self._flipped(base, twin)
             if aligned is not None:
                 return self._cost(aligned, script)
-            puzzle_found = self._by_hand(base, twin)
+            puzzle_found = None if self.opened else self._by_hand(base, twin)
             if puzzle_found is not None:
                 return Finding("not understood", Spending(), puzzles=(puzzle_found,), twin=twin)
         matched = self._matched(base, script)
@@ -119,9 +118,24 @@ class Transcripts(Runner):
             return self._cost(matched, script)
         return self._named(twin, script)
 
+    def _sooner(self, base: TracedRun, script: NoiseScript) -> Finding | None:
+        """The same transcript with noisy values that become numbers sooner, if so nothing leaks."""
+        for level in (1, 2, COMPARING) if _compares_what_it_tells(base) else (1, 2):
+            again = self.replay(self.right, self.record(self.left, script, eager=level))
+            if not again.leaks and not again.right.journal.puzzles:
+                found = self._cost(again, script)
+                if level != COMPARING or found.verdict == "shown":
+                    return found
+        return None
+
     def _named(self, twin: Twin, script: NoiseScript) -> Finding:
         """A leak, with the best line that two more runs can tell."""
         leaks = twin.leaks
+        what = "the output tells this seed: noise that is made from it hides nothing"
+        if self.opened:
+            seeds = twin.left.journal.seeds
+            told = [Leak("seed", seeds[n][0], what) for n in sorted(self.opened) if n < len(seeds)]
+            return Finding("leaking", spending(twin.differences), (*told, *leaks), twin=twin)
         start = definition(self.mechanism)
         kinds = {"output", "control flow", "exception"}
         if any(leak.kind in kinds or leak.place == start for leak in leaks):
@@ -169,6 +183,12 @@ def _shaped(twin: Twin) -> list[Puzzle]:
         for d in twin.differences
         if isinstance(d, Move) and d.law.name == "shaped"
     ]
+
+
+def _compares_what_it_tells(run: TracedRun) -> bool:
+    """Whether noise that was compared became a number as well."""
+    compared = [e for e in run.journal.events if isinstance(e, Bits)]
+    return any(np.any(run.journal.draws.used[event.idx]) for event in compared)
 
 
 def _unknown(run: TracedRun) -> Puzzle | None:

@@ -22,6 +22,7 @@ from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Move
 from dpverify.tracing.recording.laws import LAWS, TracedLaw, loss
+from dpverify.tracing.recording.quiet import quiet
 from dpverify.tracing.recording.runs import Twin, record, replay
 
 _FORMAT = 1
@@ -107,7 +108,7 @@ class TraceWitness:
             return True
         return abs(self.loss.lower) > most(float(self.claim.epsilon))
 
-    @np.errstate(all="ignore")
+    @quiet()
     def check(self, mechanism: Any) -> bool:
         """Run the mechanism again on both sides with the noise of the witness, and judge anew.
 

@@ -252,6 +252,14 @@ def rare_and_out_of_sight(v: Any, rng: Any) -> Out:
     return sum(v) + rng.normal()
 
 
+@honest(["a"] * 30 + ["z"], ["a"] * 30, _RARELY, quiet=True)
+def most_common_of_what_is_common(words: Any, rng: Any) -> Out:
+    """The rare word is common with probability 0.95·δ, and the δ is taken once."""
+    noisy = {word: n + rng.laplace() for word, n in Counter(words).items()}
+    common = {word: n for word, n in noisy.items() if n > 1.05 + math.log(0.5e6)}
+    return max(common, key=lambda word: common[word]) if common else None
+
+
 @honest(["a", "b"], ["a", "b", "z"], _RARELY)
 def words_said_often(words: Any, rng: Any) -> Out:
     """A word that is said once is told with probability δ."""

@@ -12,6 +12,7 @@ import json
 import random
 import secrets
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -30,6 +31,7 @@ from dpverify.tracing.recording.places import Place
 from tests.tracing import (  # noqa: F401  # they add cases
     embarrassing_releases,
     hidden_releases,
+    selecting_releases,
     symmetric_releases,
     uncommon_releases,
 )
@@ -131,6 +133,93 @@ def test_unseen_coins_are_never_a_refutation() -> None:
             confirm=False,
         )
         assert found.verdict != "refuted", str(found)
+
+
+class _Written:
+    """A generator in plain Python."""
+
+    state = 7
+
+    def __init__(self) -> None:
+        self.state = 12_345
+
+    def random(self) -> float:
+        self.state = (1_103_515_245 * self.state + 12_345) % 2**31
+        return self.state / 2**31
+
+    @classmethod
+    def shared(cls) -> float:
+        cls.state = (1_103_515_245 * cls.state + 12_345) % 2**31
+        return cls.state / 2**31
+
+
+def _closed_over() -> Any:
+    state = 99
+
+    def drawn() -> float:
+        nonlocal state
+        state = (1_103_515_245 * state + 12_345) % 2**31
+        return state / 2**31
+
+    return drawn
+
+
+def _yielded() -> Iterator[float]:
+    inner = _Written()
+    while True:
+        yield inner.random()
+
+
+@pytest.mark.parametrize("kind", ["object", "class", "closure", "iterator", "list"])
+def test_coins_written_in_python_are_never_a_refutation(kind: str) -> None:
+    """Randomized response at ε = ln 24 next to a public coin: most runs are as if it told."""
+    coin = {
+        "object": _Written().random,
+        "class": _Written.shared,
+        "closure": _closed_over(),
+        "iterator": _yielded().__next__,
+        "list": iter(np.random.default_rng(0).random(5_000).tolist()).__next__,
+    }[kind]
+    for seed in range(6):
+        found = trace(
+            lambda bit, rng: (bit ^ (coin() < 0.04), rng.random() < 0.5),
+            left=0,
+            right=1,
+            claim=PureDP(epsilon=3.2),
+            confirm=False,
+            seed=seed,
+        )
+        assert found.verdict != "refuted", str(found)
+
+
+def test_floating_point_errors_are_as_the_caller_has_them() -> None:
+    def halves(x: Any, rng: Any) -> Any:
+        return np.divide(1.0, x) > 0, rng.laplace()
+
+    def raised(x: Any, rng: Any) -> Any:
+        try:
+            return halves(x, rng)
+        except FloatingPointError:
+            return None
+
+    with np.errstate(all="ignore"):
+        before = np.geterr()
+        assert _traced(raised, np.float64(0.0), np.float64(1.0)).verdict == "shown"
+        assert np.geterr() == before
+    with np.errstate(all="raise"):
+        before = np.geterr()
+        assert _traced(raised, np.float64(0.0), np.float64(1.0)).verdict == "leaking"
+        assert np.geterr() == before
+
+
+def test_names_of_temporary_files_are_no_noise() -> None:
+    def through_a_file(x: Any, rng: Any) -> Any:
+        with tempfile.NamedTemporaryFile("w+") as file:
+            file.write(str(x))
+            file.seek(0)
+            return float(file.read()) + rng.laplace(scale=0.5)
+
+    assert _traced(through_a_file).verdict == "refuted"
 
 
 # Mechanisms that never return.

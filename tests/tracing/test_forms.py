@@ -3,6 +3,7 @@
 # ruff: noqa: ANN401, RUF005, PLW0108  # data of any kind; code as users write it
 
 import math
+import time
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,7 @@ from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConce
 from dpverify.tracing import Traced, trace, trace_pair
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.recording.draws import NoiseScript
+from dpverify.tracing.recording.events import Move
 from dpverify.tracing.recording.runs import record
 
 Mechanism = Callable[[Any, Any], Any]
@@ -225,3 +227,111 @@ def test_a_noisy_maximum_with_its_value_is_charged_in_full() -> None:
     found = traced(both, np.array([1.0, 0.0, 2.0]), np.array([0.0, 1.0, 1.0]))
     assert found.epsilon(0.0).upper == pytest.approx(1.5)
     assert found.verdict == "overspent"
+
+
+# Noise that adds up in Python.
+
+
+Steps = list[tuple[str, int, int, float]]
+PROGRAMS = st.lists(
+    st.tuples(
+        st.sampled_from("+-*nx"),
+        st.integers(0, 30),
+        st.integers(0, 30),
+        st.sampled_from([-2.0, 0.5, 3.0, 0.9]),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+def _made(steps: Steps, noise: list[Any], x: Any) -> list[Any]:
+    """All numbers that a program makes of some noises and of a record."""
+    found = [noise[0] + x, *noise[1:]]
+    for what, i, j, by in steps:
+        one, two = found[i % len(found)], found[j % len(found)]
+        match what:
+            case "+":
+                found.append(one + two)
+            case "-":
+                found.append(one - two)
+            case "*":
+                found.append(one * by)
+            case "x":
+                found.append(one + x * by)
+            case _:
+                found.append(-one)
+    return found
+
+
+@given(PROGRAMS)
+def test_sums_of_sums_are_what_arithmetic_says(steps: Steps) -> None:
+    def release(x: Any, rng: Any) -> Any:
+        return _made(steps, [rng.laplace() for _ in range(4)], x)
+
+    run = record(release, 2.0, NoiseScript(5))
+    expected = _made(steps, run.journal.draws.z[:4].tolist(), 2.0)
+    told = [run.leaves[i,] for i in range(len(expected))]
+    size = max(map(abs, expected))
+    assert told == pytest.approx(expected, rel=1e-9, abs=1e-9 * size)
+
+
+@given(PROGRAMS, st.lists(st.integers(0, 30), min_size=1, max_size=4))
+def test_sums_of_gaussian_noise_lose_the_exact_divergence(steps: Steps, told: list[int]) -> None:
+    """r = A·z + x·v: μ is the least length of d with A·d = v, and infinite without such a d."""
+
+    def release(x: Any, rng: Any) -> Any:
+        found = _made(steps, [rng.normal() for _ in range(3)], x)
+        return [found[i % len(found)] for i in told]
+
+    columns = [*np.eye(4)[:3], np.eye(4)[3]]
+    every = _made(steps, columns[:3], columns[3])  # the program is linear: rows are its forms
+    rows = np.array([every[i % len(every)] for i in told])
+    matrix, moves = rows[:, :3], rows[:, 3]
+    exact = np.linalg.lstsq(matrix, moves, rcond=None)[0]
+    twin = trace_pair(release, 0.0, 1.0)
+    if not np.allclose(matrix @ exact, moves, atol=1e-9):
+        assert twin.leaks
+        return
+    assert not twin.leaks
+    steps_of = [move.z_other - move.z for move in twin.differences if isinstance(move, Move)]
+    assert len(steps_of) == len(twin.differences)
+    mu = math.sqrt(sum(float(np.sum(step**2)) for step in steps_of))
+    assert mu == pytest.approx(float(np.linalg.norm(exact)), rel=1e-6, abs=1e-9)
+
+
+def test_running_totals_are_told_one_after_the_other() -> None:
+    """Each record is in one step: ε = 1/2, whatever the number of totals."""
+
+    def totals(data: Any, rng: Any) -> Any:
+        total, out = 0.0, []
+        for v in data:
+            total = 0.9 * total + v + rng.laplace(scale=2.0)
+            out.append(total)
+        return out
+
+    left, right = [0.0] * 40, [0.0] * 30 + [1.0] + [0.0] * 9
+    found = traced(totals, left, right)
+    assert found.verdict == "shown"
+    assert found.epsilon().upper == pytest.approx(0.5, rel=1e-9)
+    assert traced(totals, left, right, epsilon=0.49).verdict == "refuted"
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_totals_cost_in_proportion_to_their_number(kept: bool) -> None:  # noqa: FBT001
+    def totals(data: Any, rng: Any) -> Any:
+        total, out = 0.0, []
+        for v in data:
+            total += v + rng.laplace()
+            out.append(total)
+        return out if kept else total
+
+    def seconds(size: int) -> float:
+        took = []
+        for _ in range(3):
+            start = time.process_time()
+            trace_pair(totals, [0.0] * size, [*[0.0] * (size - 1), 1.0])
+            took.append(time.process_time() - start)
+        return min(took)
+
+    assert seconds(4_000) < 25 * seconds(400)  # 10 if it is linear, 100 if it is not

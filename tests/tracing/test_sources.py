@@ -5,6 +5,7 @@
 import copy
 import json
 import math
+import multiprocessing
 import os
 import pickle
 import random
@@ -551,3 +552,38 @@ def test_outputs_that_cannot_be_looked_into() -> None:
     found = traced(lambda x, rng: iter([x + rng.laplace(scale=2.0)]))
     assert found.verdict == "not understood"
     assert "cannot be looked into" in found.puzzles[0].what
+
+
+# Other processes.
+
+
+def _noisy_answer(answers: Any, x: float, rng: Any) -> None:
+    answers.put(float(x + np.random.default_rng().laplace() + 0.0 * rng.laplace()))
+
+
+def _by_a_process(x: Any, rng: Any) -> Any:
+    context = multiprocessing.get_context("fork")
+    answers = context.SimpleQueue()
+    process = context.Process(target=_noisy_answer, args=(answers, x, rng))
+    process.start()
+    answer = answers.get()
+    process.join()
+    return answer
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+def test_a_process_is_not_followed_and_does_not_hang() -> None:
+    found = dpv.trace(
+        _by_a_process, left=0.0, right=1.0, claim=PureDP(epsilon=1.0), confirm=False, executions=4
+    )
+    assert found.verdict == "not understood"
+    assert "a process is started" in found.puzzles[0].what
+    assert found.puzzles[0].source == "process.start()"
+
+
+def test_bits_that_are_spawned_draw_into_the_run() -> None:
+    def spawned(x: Any, rng: Any) -> Any:
+        return x + np.random.Generator(rng.bit_generator.spawn(1)[0]).laplace(scale=0.5)
+
+    found = dpv.trace(spawned, left=0.0, right=1.0, claim=PureDP(epsilon=1.0), confirm=False)
+    assert (found.verdict, found.releases[0].loss) == ("refuted", 2.0)

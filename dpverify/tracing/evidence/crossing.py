@@ -37,23 +37,37 @@ _MOST_DRAWS = 20_000
 _MOST_DRAWN = 20  # draws that tell one spot from another
 _MOST_PASSES = 12  # numbers that are put where they pass another
 _SHARPENING = 20
+_FEW = 8  # values of a whole number that is decided on
 _SHARP = 2.0**-44  # of the way to an end of the noise's range
 _GRID = (1 / 12, 2 / 12, 1 / 4, 1 / 2)
 
 
 @dataclass(slots=True)
 class _Decided:
-    """What a run did: in which order, what came out that is no float, and all floats."""
+    """What a run did: in which order, what came out that is no number, and all numbers."""
 
     order: str
-    floats: Floats
+    numbers: Floats
+    is_whole: NDArray[np.bool_]
+
+    def kept(self, half: "_Decided", end: "_Decided") -> NDArray[np.bool_] | None:
+        """Which numbers tell a decision, on the way to an end; None if the order of things does.
+
+        A number that is neither of two constants half-way moves with the noise: no decision. Nor is
+        a whole number that goes through many values.
+        """
+        one, two, three = self.numbers, half.numbers, end.numbers
+        if not self.order == half.order == end.order or not len(one) == len(two) == len(three):
+            return None
+        few = self.is_whole & (np.abs(three - one) <= _FEW)
+        return np.asarray((two == one) | (two == three) | few)
 
     def differs(self, other: "_Decided", kept: NDArray[np.bool_] | None) -> bool:
-        if self.order != other.order or len(self.floats) != len(other.floats):
+        if self.order != other.order or len(self.numbers) != len(other.numbers):
             return True
-        if kept is None or len(kept) != len(self.floats):
+        if kept is None or len(kept) != len(self.numbers):
             return False
-        return not np.array_equal(self.floats[kept], other.floats[kept], equal_nan=True)
+        return not np.array_equal(self.numbers[kept], other.numbers[kept], equal_nan=True)
 
 
 def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
@@ -212,17 +226,11 @@ def _bisected(runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float) ->
     def run(share: float) -> TracedRun:
         return _run(runner, twin, _moved(twin.left, draws, ends_of, share))
 
-    ends = [_decided(twin.left), _decided(run(1.0))]
-    half = _decided(run(0.5))
-    kept = None
-    if ends[0].order == ends[1].order == half.order:
-        # A number that is neither of two constants half-way moves with the noise: no decision.
-        sizes = {len(decided.floats) for decided in (*ends, half)}
-        if len(sizes) == 1:
-            kept = (half.floats == ends[0].floats) | (half.floats == ends[1].floats)
-    if not ends[0].differs(ends[1], kept):
+    before, half, end = _decided(twin.left), _decided(run(0.5)), _decided(run(1.0))
+    kept = before.kept(half, end)
+    if not before.differs(end, kept):
         return None
-    low, high, before = 0.0, 1.0, ends[0]
+    low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
         found = runner.replay(runner.right, run(middle))
@@ -258,11 +266,15 @@ def _moved(
 def _decided(run: TracedRun) -> _Decided:
     order: list[Any] = [(type(e).__name__, str(e.place)) for e in run.journal.events]
     values = [event for event in run.journal.events if isinstance(event, Value)]
-    floats = [np.ravel(np.asarray(event.offset, dtype=np.float64)) for event in values]
+    numbers = [np.ravel(np.asarray(event.offset, dtype=np.float64)) for event in values]
+    whole = [np.zeros(part.size, dtype=np.bool_) for part in numbers]
     for path, leaf in run.leaves.items():
-        if isinstance(leaf, float) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f"):
-            floats.append(np.ravel(np.asarray(leaf, dtype=np.float64)))
+        kind = np.asarray(leaf).dtype.kind if type(leaf) in {int, float, np.ndarray} else ""
+        if kind and kind in "iuf":
+            numbers.append(np.ravel(np.asarray(leaf).astype(np.float64)))
+            whole.append(np.full(numbers[-1].size, kind != "f"))
         else:
             order.append((repr(path), canonical(leaf)))
-    every = np.concatenate(floats) if floats else np.zeros(0)
-    return _Decided(canonical(order), every[:_MOST_NUMBERS])
+    every = np.concatenate(numbers) if numbers else np.zeros(0)
+    is_whole = np.concatenate(whole) if whole else np.zeros(0, dtype=np.bool_)
+    return _Decided(canonical(order), every[:_MOST_NUMBERS], is_whole[:_MOST_NUMBERS])

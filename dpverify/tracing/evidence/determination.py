@@ -59,7 +59,7 @@ def determination(  # noqa: C901  # one condition after the other
 ) -> Determination | None:
     """Say how the output of a twin determines its releases; None if that could not be shown."""
     journal: Recording = twin.left.journal
-    if any(not isinstance(d, Move) for d in twin.differences):
+    if journal.opened or any(not isinstance(d, Move) for d in twin.differences):
         return None
     lossy = {d.event for d in twin.differences if isinstance(d, Move)}
     final = all(is_settled(e) for e in journal.events)

@@ -33,10 +33,11 @@ def _all(value: Any, to: float) -> Any:  # noqa: ANN401  # a float or an array
 
 def far_out(law: TracedLaw, value: Any, to: float) -> Any:  # noqa: ANN401
     """Noise as far out as Laplace noise that is `to` scales away from 0."""
-    return _all(value, _far(law, to))
+    return _all(value, far_of(law, to))
 
 
-def _far(law: TracedLaw, to: float) -> float:  # one case a law
+def far_of(law: TracedLaw, to: float) -> float:  # one case a law
+    """One draw as far out as Laplace noise that is `to` scales away from 0."""
     tail = max(0.5 * math.exp(-abs(to)), 2.0**-53)
     match law.name:
         case "uniform":
@@ -102,7 +103,7 @@ def scripts(
     for number, event in enumerate(base.journal.events):
         turn = seen[event.place] = seen.get(event.place, -1) + 1
         if isinstance(event, Bits) and (turn < 2 or is_near(turn, spot)):
-            flip = _flip(base, number, delta)
+            flip = flipped(base, number, delta)
             if flip is not None:
                 yield flip
                 for far in () if turn < 2 else (reach, -reach):
@@ -138,7 +139,7 @@ def _signs(base: TracedRun, seed: int, reach: float) -> Iterator[NoiseScript]:
     laws = [base.journal.draws.law_of(int(j)) for j in draws]
     for signs in product((reach, -reach), repeat=len(draws)):
         if len(set(signs)) == 2:
-            ends = map(_far, laws, signs)
+            ends = map(far_of, laws, signs)
             yield NoiseScript(seed, fixed=dict(zip(draws.tolist(), ends, strict=True)))
 
 
@@ -169,7 +170,7 @@ def _happens(law: TracedLaw, z: float, reach: float) -> bool:
     """Whether noise can be so, and is not further out than `reach`."""
     if law.is_discrete and z != round(z):
         return False
-    return law.name not in {"shaped", "bounded"} and _far(law, -reach) <= z <= _far(law, reach)
+    return law.name not in {"shaped", "bounded"} and far_of(law, -reach) <= z <= far_of(law, reach)
 
 
 class Branches:
@@ -195,7 +196,7 @@ class Branches:
         for number, _, other in met:
             if other not in self.seen:
                 self.seen.add(other)
-                flip = _flip(run, number, self.delta)
+                flip = flipped(run, number, self.delta)
                 if flip is not None:
                     yield flip
 
@@ -230,7 +231,7 @@ def _compared(run: TracedRun) -> Iterator[tuple[int, Any, Any]]:
                 yield number, (event.place, turn, outcome), (event.place, turn, other)
 
 
-def _flip(run: TracedRun, number: int, delta: float) -> NoiseScript | None:
+def flipped(run: TracedRun, number: int, delta: float) -> NoiseScript | None:
     """A comparison that falls the other way; of several, those for which that is no rarity."""
     event = run.journal.events[number]
     chances = chances_of(run, event) if delta else np.ones(np.size(event.idx))

@@ -17,6 +17,8 @@ from dpverify.tracing.noise.outside import OutsideGenerators
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Pick, Puzzle, Value, is_settled
 from dpverify.tracing.recording.lines import ReachedLines
+from dpverify.tracing.recording.meetings import held_by
+from dpverify.tracing.recording.memory import Memory
 from dpverify.tracing.recording.outputs import Part, differing_parts, part_of
 from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.replaying import SWAP
@@ -45,17 +47,21 @@ class Runner:
     used: int = 0
     returned: bool = False
     raised: str = ""
+    opened: frozenset[int] = frozenset()  # which seeds the output tells
     seen: Counter[Place] = field(default_factory=Counter)
     lines: ReachedLines = field(init=False)
-    outside: OutsideGenerators = field(default_factory=OutsideGenerators)
+    outside: OutsideGenerators = field(init=False)
+    memory: Memory = field(init=False)
 
     def __post_init__(self) -> None:
         self.lines = ReachedLines(definition(self.mechanism).filename)
+        self.outside = OutsideGenerators(held_by(self.mechanism))
+        self.memory = Memory(self.mechanism)
 
     def record(self, data: Any, script: NoiseScript, *, eager: int = 0) -> TracedRun:
         self.used += 1
         with self.lines:
-            found = record(self.mechanism, data, script, eager=eager)
+            found = record(self.mechanism, data, script, eager=eager, opened=self.opened)
         events = found.journal.events
         self.seen.update({e.place for e in events if isinstance(e, Value) and not e.final})
         self.returned = self.returned or not found.raised
@@ -164,7 +170,10 @@ def unmoved_events(twin: Twin) -> list[Any]:
 
 
 def _is_coin(event: Any) -> bool:
-    return isinstance(event, Pick) and event.key[0] not in OTHER
+    """Whether a pick has few outcomes, or says which records: no noise that is added to data."""
+    if not isinstance(event, Pick) or event.key[0] in OTHER:
+        return False
+    return event.weights is not None or event.key[0] != "binomial"
 
 
 def _vary(runs: list[TracedRun], told: list[Part]) -> bool:

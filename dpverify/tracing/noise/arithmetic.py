@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpverify.tracing.noise.arrays import NoisyArray
 from dpverify.tracing.noise.numbers import is_plain, touched
 from dpverify.tracing.noise.shapes import (
+    COMPARING,
     as_array,
     as_number,
     broadcast,
@@ -303,6 +304,8 @@ def _comparison(op: str) -> Callable[[Any, Place], Any]:
         used = op
         if not is_noisy(one):
             one, two, used = two, one, opposite[op]
+        if one.journal.eager == COMPARING:
+            return NotImplemented
         laws = one.journal.draws.names_of(one.idx) if one.size else []
         gap = _sum_of(one, two, -1, place)
         offset, idx, coef = gap.full()

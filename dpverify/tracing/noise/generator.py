@@ -121,6 +121,10 @@ class TracedBits(np.random.PCG64):
         del value
         self._noted()
 
+    def spawn(self, n_children: int) -> list[Any]:
+        """Bits of generators that draw into the same journal."""
+        return [TracedBits(child) for child in self.owner.spawn(n_children)]
+
     def jumped(self, jumps: int = 1) -> Any:
         self._noted()
         return super().jumped(jumps)
@@ -131,16 +135,22 @@ class TracedBits(np.random.PCG64):
         return self
 
 
+class Tape(list[tuple[Any, Any, Any]]):
+    """What a generator with a seed drew; `known` if the output tells the seed."""
+
+    known = False
+
+
 class RecordingGenerator(np.random.Generator):
     """Passes for a generator; every draw is a form in the journal of the run."""
 
     def __init__(self, journal: Any) -> None:
         super().__init__(_UNUSED)
         self.journal = journal
-        self.tape: list[tuple[Any, Any, Any]] | None = None
+        self.tape: Tape | None = None
         self.at = 0
 
-    def on_tape(self, tape: list[tuple[Any, Any, Any]]) -> "RecordingGenerator":
+    def on_tape(self, tape: Tape) -> "RecordingGenerator":
         """A generator that starts where another one with the same seed did: same draws."""
         self.tape = tape
         return self
@@ -190,8 +200,10 @@ class RecordingGenerator(np.random.Generator):
         journal = self.journal
         if journal is not CURRENT.get():
             journal = self._open(place)
+        tape = self.tape
+        if tape is not None and tape.known:
+            return self._told(law, loc, scale, size, place)
         if size is None and type(scale) is float and scale >= 0.0 and type(loc) in _SIMPLE:
-            tape = self.tape
             start = (
                 journal.draw(law, None, place)
                 if tape is None
@@ -219,6 +231,21 @@ class RecordingGenerator(np.random.Generator):
         touches = () if loc is NO_LOCATION else ((place, loc),)
         coef = np.asarray(scale, dtype=np.float64)
         return NoisyArray(journal, offset, idx, coef, touches)
+
+    def _told(self, law: TracedLaw, loc: Any, scale: Any, size: Any, place: Place) -> Any:
+        """Noise that is no secret, as numbers: the output tells the seed that it is made from."""
+        if size is None and (np.ndim(loc) or np.ndim(scale)):
+            size = np.broadcast_shapes(np.shape(loc), np.shape(scale))
+        shape = () if size is None else tuple(map(int, size)) if np.ndim(size) else (int(size),)
+        count = None if size is None else int(np.prod(shape, dtype=np.int64))
+        start = self._start(self.journal, law, count, place)
+        if count is None:
+            known = NoisyNumber(self.journal, 0.0, start, 1.0).realize(place)
+        else:
+            idx = np.arange(start, start + count).reshape(shape)
+            form = NoisyArray(self.journal, np.zeros(shape), idx, np.asarray(1.0))
+            known = form.realize(place)
+        return loc + scale * known
 
     def _open(self, place: Place) -> Any:
         now = CURRENT.get()

@@ -12,6 +12,7 @@ nobody may ever see more.
 import math
 import numbers
 from collections.abc import Callable
+from heapq import heappop, heappush
 from math import isfinite  # Python's own, whatever stands in its place during a run
 from typing import Any
 
@@ -56,7 +57,10 @@ def is_plain(value: Any) -> bool:
 
 
 class NoisyNumber:
-    """One number with noise in it. `idx` and `coef` are arrays where several draws are added."""
+    """One number with noise in it. `idx` and `coef` are arrays where several draws are added.
+
+    `idx` is an `Addition` where two forms were added; `worked_out` has the draws of both.
+    """
 
     __slots__ = ("coef", "idx", "journal", "offset", "touches", "whole")
     __array_priority__ = 1000.0
@@ -84,6 +88,14 @@ class NoisyNumber:
     def __class__(self) -> type:
         return int if self.whole else float
 
+    def worked_out(self) -> "NoisyNumber":
+        """The same number with its draws and factors, where it is a sum of others."""
+        if type(self.idx) is not Addition:
+            return self
+        offset, idx, coef = _worked_out(self)
+        offset = int(offset) if self.whole else offset
+        return NoisyNumber(self.journal, offset, idx, coef, self.touches, self.whole)
+
     # Linear.
 
     def _plus(self, other: Any, sign: int) -> Any:
@@ -91,6 +103,8 @@ class NoisyNumber:
         if self.journal.eager and shapes.settled(self):
             return self.realize(here()) + (other if sign > 0 else -other)
         if kind is NoisyNumber:
+            if self.journal.eager and shapes.settled(other):
+                return self._plus(other.realize(here()), sign)
             return _joined(self, other, sign)
         if kind is float or kind is int or isinstance(other, _PLAIN):
             place = here()
@@ -139,6 +153,11 @@ class NoisyNumber:
         )
 
     def __mul__(self, other: Any) -> Any:
+        if type(other) is float and not self.journal.eager:  # the common case, without a call
+            touches = (*rescaled(self.touches, other), (here(1), Factor(other)))
+            return NoisyNumber(
+                self.journal, self.offset * other, self.idx, self.coef * other, touches
+            )
         if _is_number(other):
             if self.journal.eager and shapes.eager(self):
                 return self.realize(here(1)) * other
@@ -163,11 +182,34 @@ class NoisyNumber:
     # Anything else needs the number.
 
     def realize(self, place: Place | None = None, *, final: bool = False) -> Any:
+        added = self.idx
+        if type(added) is Addition:
+            more = self.offset - self.coef * added.base  # what was added to the sum since
+            if added.known is not None:
+                value = added.known if self.coef == 1.0 else self.coef * added.known
+                value = value + more if more else value
+                return round(value) if self.whole else float(value)
+            value = self._realized_sum(place or here(), final=final)
+            if self.coef:
+                added.known = (value - more) / self.coef if more or self.coef != 1.0 else value
+            return value
         if type(self.idx) is int and self.coef == 0.0:
             return int(self.offset) if self.whole else float(self.offset)
+        if self.journal.eager == shapes.COMPARING and shapes.is_known(self):
+            value = self.offset + self.coef * self.journal.draws.z.item(self.idx)
+            return round(value) if self.whole else float(value)
         value = self.journal.realize(
             self.offset, self.idx, self.coef, self.touches, place or here(), final=final
         )
+        return int(value) if self.whole else float(value)
+
+    def _realized_sum(self, place: Place, *, final: bool) -> Any:
+        """A sum of forms as a number; where nothing is left of its noise, without a release."""
+        offset, idx, coef = _worked_out(self)
+        if type(idx) is int and coef == 0.0:
+            value = offset
+        else:
+            value = self.journal.realize(offset, idx, coef, self.touches, place, final=final)
         return int(value) if self.whole else float(value)
 
     def _compare(self, other: Any, op: str) -> Any:
@@ -175,6 +217,7 @@ class NoisyNumber:
             place = here()
             gap = self.offset - other
             simple = type(self.idx) is int and self.coef != 0 and isfinite(gap)
+            simple = simple and self.journal.eager != shapes.COMPARING
             if simple and not self.journal.draws.law_of(self.idx).is_discrete:
                 return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
             return COMPARE[op](self.realize(place), other)
@@ -274,7 +317,7 @@ def _of_offset(original: Callable[[Any], bool]) -> Callable[[Any], bool]:
     def asked(x: Any, /) -> bool:
         if type(x) is not NoisyNumber:
             return original(x)
-        return original(x.offset + 0.0 * float(np.sum(x.coef)))
+        return original(x.offset + 0.0 * float(np.sum(x.worked_out().coef)))
 
     return asked
 
@@ -390,25 +433,98 @@ for _name in (
     setattr(NoisyMagnitude, _name, _forwarded(_name))
 
 
+class Addition:
+    """The sum or difference of two noisy numbers, not worked out before somebody asks.
+
+    So a loop that adds up noise costs as much for its last number as for its first. `base` is the
+    offset of the sum; `known` is its value once that has been told, and what was told is no longer
+    noise: later sums start from it.
+    """
+
+    __slots__ = ("base", "depth", "known", "one", "sign", "two")
+
+    def __init__(self, one: Any, two: Any, sign: int, base: float) -> None:
+        self.one, self.two, self.sign, self.base = one, two, sign, base
+        mine = one.idx.depth if type(one.idx) is Addition else 0
+        other = two.idx.depth if type(two.idx) is Addition else 0
+        self.depth: int = 1 + max(mine, other)
+        self.known: float | None = None
+
+
 def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:
     """The sum or difference of two forms; a plain number if their noise cancels."""
-    idx = np.concatenate([np.atleast_1d(one.idx), np.atleast_1d(two.idx)])
-    coef = np.concatenate([np.atleast_1d(one.coef), sign * np.atleast_1d(two.coef)])
-    names, where = np.unique(idx, return_inverse=True)
-    factors = np.zeros(len(names))
-    np.add.at(factors, where, coef)
-    kept = factors != 0
-    offset = one.offset + sign * two.offset
-    touches = (*one.touches, *rescaled(two.touches, sign))
+    offset = one.offset + two.offset if sign > 0 else one.offset - two.offset
+    others = two.touches if sign > 0 else rescaled(two.touches, sign)
+    touches = (*one.touches, *others)[-_TOUCHES:]
     whole = one.whole and two.whole
-    if not np.any(kept):
-        return offset
-    names, factors = names[kept], factors[kept]
-    if len(names) == 1:
-        return NoisyNumber(
-            one.journal, offset, int(names[0]), float(factors[0]), touches[-_TOUCHES:], whole
-        )
-    return NoisyNumber(one.journal, offset, names, factors, touches[-_TOUCHES:], whole)
+    if one.idx is two.idx or (type(one.idx) is int and one.idx == two.idx):
+        coef = one.coef + sign * two.coef
+        if type(one.idx) is not np.ndarray:
+            return (
+                NoisyNumber(one.journal, offset, one.idx, coef, touches, whole) if coef else offset
+            )
+    return NoisyNumber(one.journal, offset, Addition(one, two, sign, offset), 1.0, touches, whole)
+
+
+def _worked_out(form: NoisyNumber) -> tuple[Any, Any, Any]:  # one case a kind
+    """Offset, draws and factors of a form that adds up others; each sum is opened once."""
+    draws: dict[int, float] = {}
+    tables: list[tuple[Any, Any]] = []
+    offset, starts_from_known = 0.0, False
+    waiting: list[tuple[int, int, Addition]] = []  # the deepest first, so that its share is full
+    shares: dict[int, float] = {}
+    parts: tuple[tuple[NoisyNumber, float], ...] = ((form, 1.0),)
+    while True:
+        for part, share in parts:
+            idx = part.idx
+            if type(idx) is int:
+                offset += share * part.offset
+                draws[idx] = draws.get(idx, 0.0) + share * part.coef
+            elif type(idx) is not Addition:
+                offset += share * part.offset
+                tables.append((idx, share * part.coef))
+            else:
+                factor = share * part.coef
+                offset += share * part.offset - factor * idx.base
+                if idx.known is not None:
+                    offset, starts_from_known = offset + factor * idx.known, True
+                elif id(idx) in shares:
+                    shares[id(idx)] += factor
+                else:
+                    shares[id(idx)] = factor
+                    heappush(waiting, (-idx.depth, id(idx), idx))
+        if not waiting:
+            break
+        node = heappop(waiting)[2]
+        share = shares.pop(id(node))
+        parts = ((node.one, share), (node.two, share * node.sign))
+    if not starts_from_known:
+        offset = form.offset
+    if len(draws) == 1 and not tables:
+        ((name, factor),) = draws.items()
+        return (offset, name, factor) if factor else (offset, 0, 0.0)
+    return offset, *_as_arrays(draws, tables)
+
+
+def _as_arrays(draws: dict[int, float], tables: list[tuple[Any, Any]]) -> tuple[Any, Any]:
+    """Draws with their factors, each once and in order; as plain numbers where there is but one."""
+    names = np.fromiter(draws, dtype=np.intp, count=len(draws))
+    factors = np.fromiter(draws.values(), dtype=np.float64, count=len(draws))
+    if tables:
+        names = np.concatenate([names, *(np.ravel(idx) for idx, _ in tables)])
+        factors = np.concatenate([factors, *(np.ravel(coef) for _, coef in tables)])
+        names, where = np.unique(names, return_inverse=True)
+        added = np.bincount(where.reshape(-1), weights=factors, minlength=len(names))
+        factors = np.asarray(added, dtype=np.float64)
+    else:
+        order = np.argsort(names)
+        names, factors = names[order], factors[order]
+    kept = factors != 0.0
+    if not kept.all():
+        names, factors = names[kept], factors[kept]
+    if len(names) > 1:
+        return names, factors
+    return (int(names[0]), float(factors[0])) if len(names) else (0, 0.0)
 
 
 def _other(number: NoisyNumber, other: Any, ufunc: np.ufunc) -> Any:

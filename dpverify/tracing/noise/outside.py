@@ -8,7 +8,9 @@ in for them; but a generator that draws moves on, and that can be seen afterward
 
 import _random
 import gc
-from collections.abc import Iterator
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import compress
 from typing import Any
@@ -17,27 +19,33 @@ import numpy as np
 
 _KINDS = (_random.Random, np.random.BitGenerator)
 _OWN = __name__.partition(".")[0]
+_SHARE = 0.05  # of the time that may go into looking for generators
+_MOST_HELD = 2000
 
 
 class OutsideGenerators:
-    """Every generator that is alive when watching begins, and whether one has drawn since then.
+    """Generators that are alive when watching begins, and whether one has drawn since then.
 
-    To find them takes as long as a short trace: it is done before something is held against the
-    mechanism, and the runs that decide about that come after.
+    Those that a mechanism holds are watched from the start. To find all others takes as long as a
+    short trace: it is done before something is held against the mechanism, and the runs that decide
+    about that come after.
     """
 
-    def __init__(self) -> None:
-        self.found: list[Any] = []
-        self.before: list[Any] = []
+    def __init__(self, held: Iterable[Any] = ()) -> None:
+        self.found = {id(bits): bits for bits in _held(held)}
+        self.before = self._states()
         self.drew = False
+        self.is_watching = False
 
     def watch(self) -> None:
-        if not self.found:
-            self.found = _alive()
+        if not self.is_watching:
+            self.is_watching = True
+            self.have_drawn()
+            self.found |= {id(bits): bits for bits in _CENSUS.alive()}
             self.before = self._states()
 
     def _states(self) -> list[Any]:
-        return [_state(generator) for generator in self.found]
+        return [_state(generator) for generator in self.found.values()]
 
     def have_drawn(self) -> bool:
         self.drew = self.drew or self._states() != self.before
@@ -53,15 +61,63 @@ class OutsideGenerators:
             self.before = self._states()
 
 
-def _alive() -> list[Any]:
-    """All generators of numpy, by their bits, and of Python; without those of this library."""
-    every = gc.get_objects()
-    kinds = {
-        kind
-        for kind in set(map(type, every))
-        if issubclass(kind, _KINDS) and kind.__module__.partition(".")[0] != _OWN
-    }
-    return list(compress(every, map(kinds.__contains__, map(type, every))))
+def _held(values: Iterable[Any]) -> Iterator[Any]:
+    """The generators among some values, in what they contain, and in their attributes."""
+    waiting = [(value, 0) for value in values]
+    done: set[int] = set()
+    while waiting and len(done) < _MOST_HELD:
+        value, depth = waiting.pop()
+        if id(value) in done:
+            continue
+        done.add(id(value))
+        if isinstance(value, np.random.Generator):
+            value = value.bit_generator
+        elif isinstance(value, np.random.RandomState):
+            value = value._bit_generator  # noqa: SLF001  # there is no other way to see it
+        if _is_outside(type(value)):
+            yield value
+        elif depth < 3:
+            parts = list(value.values()) if type(value) is dict else value
+            if type(parts) not in {list, tuple, set}:
+                parts = [getattr(value, "__self__", None)]
+                parts += list(getattr(value, "__dict__", {}).values())
+            waiting += [(part, depth + 1) for part in parts]
+
+
+def _is_outside(kind: type) -> bool:
+    return issubclass(kind, _KINDS) and kind.__module__.partition(".")[0] != _OWN
+
+
+class _Census:
+    """All generators of numpy, by their bits, and of Python; without those of this library.
+
+    Who asks soon again gets the answer from before: generators that were made since then are found
+    only if a mechanism holds them.
+    """
+
+    def __init__(self) -> None:
+        self.found: list[Any] = []
+        self.again = 0.0
+
+    def alive(self) -> list[Any]:
+        start = time.perf_counter()
+        if start >= self.again:
+            self.found = list(self._counted())
+            end = time.perf_counter()
+            self.again = end + (end - start) / _SHARE
+        return self.found
+
+    @staticmethod
+    def _counted() -> Iterator[Any]:
+        every = gc.get_objects()
+        kinds = {kind for kind in set(map(type, every)) if _is_outside(kind)}
+        names = getattr(tempfile, "_name_sequence", None)
+        for generator in compress(every, map(kinds.__contains__, map(type, every))):
+            if generator is not getattr(names, "_rng", None):  # it names files, and hides nothing
+                yield generator
+
+
+_CENSUS = _Census()
 
 
 def _state(generator: Any) -> Any:

@@ -19,6 +19,7 @@ from dpverify.tracing.recording.places import Place, here
 
 SHAPED, BOUNDED = TracedLaw("shaped"), TracedLaw("bounded")
 SETTLING = 3  # the level of `eager` at which nothing more is added to a form
+COMPARING = 4  # the level at which a form becomes a number before it is compared
 
 
 def is_noisy(value: Any) -> bool:
@@ -30,6 +31,7 @@ def as_array(value: Any) -> "NoisyArray":
     """A noisy number as an array without axes."""
     if type(value) is NoisyArray:
         return value
+    value = value.worked_out()
     many = type(value.idx) is not int
     return NoisyArray(
         value.journal,
@@ -87,7 +89,8 @@ def eager(form: Any, factors: Any = ()) -> bool:
     with something added to them become numbers first; and at level 2, where noise alone does so
     when it meets an array, as if it were public: the start of a descent, a random projection. At
     level 3 they become numbers also before anything more is added to them: the weights of a descent
-    from which the next gradient is computed.
+    from which the next gradient is computed. At level 4 they do so before they are compared: a
+    noisy bound that data are clipped to.
     """
     level = form.journal.eager
     if not level:
@@ -99,7 +102,15 @@ def eager(form: Any, factors: Any = ()) -> bool:
 
 def settled(form: Any) -> bool:
     """Whether a form becomes a number before anything more is added to it."""
-    return bool(form.journal.eager == SETTLING and not only_noise(form.touches))
+    level = form.journal.eager
+    if level == COMPARING:
+        return is_known(form)
+    return bool(level == SETTLING and not only_noise(form.touches))
+
+
+def is_known(form: Any) -> bool:
+    """Whether the one draw of a noisy number was told before, so that the number is known."""
+    return type(form.idx) is int and bool(form.journal.draws.used.item(form.idx))
 
 
 def is_raw(value: Any) -> bool:
@@ -194,6 +205,7 @@ def broadcast(form: Any, shape: tuple[int, ...]) -> Any:
 def gathered(values: Any) -> Any:
     """A list of plain and noisy numbers, or of rows of them, as one noisy array."""
     rows = [gathered(v) if type(v) in {list, tuple} else v for v in values]
+    rows = [r.worked_out() if type(r) is NoisyNumber else r for r in rows]
     journal = next(_journals(rows))
     if any(type(r) is NoisyArray or (not is_noisy(r) and np.ndim(r)) for r in rows):
         return joined(rows, 0, stack=True)

@@ -13,6 +13,7 @@ import random
 import secrets
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -37,7 +38,9 @@ from dpverify.tracing.noise.standins import (
     recording_default_rng,
 )
 from dpverify.tracing.noise.tensors import torch_patches
-from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.draws import NoiseScript
+from dpverify.tracing.recording.journal import CURRENT, Recording
+from dpverify.tracing.recording.places import here
 
 Patch = tuple[Any, str, Any]
 
@@ -57,6 +60,7 @@ _PYTHON = (
 
 
 _SYSTEM = ("urandom", "getrandom")
+_PROCESSES = "multiprocessing.process"
 
 
 @dataclass(slots=True)
@@ -144,8 +148,34 @@ def _drawing() -> list[Patch]:
     return legacy + python + [_of_run(secrets, n, 1) for n in ("randbelow", "choice", "randbits")]
 
 
+def _note_process() -> None:
+    """Another process has generators of its own."""
+    journal = CURRENT.get()
+    if journal is not None:
+        journal.puzzle(here(2), "a process is started: noise in it is not seen")
+
+
+def _in_child() -> None:
+    """A process that was forked off a run draws noise as any does; nobody follows it."""
+    if CURRENT.get() is not None:
+        alone = Recording(NoiseScript(time.perf_counter_ns() + os.getpid()))
+        alone.inner = True
+        CURRENT.set(alone)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_note_process, after_in_child=_in_child)
+
+
+def _started(original: Any) -> Any:
+    def start(self: Any) -> None:
+        _note_process()
+        original(self)
+
+    return start
+
+
 def _patches(loaded: tuple[str, ...]) -> list[Patch]:
-    del loaded
     made = python_random()
     found: list[Patch] = [
         (np.random, "default_rng", recording_default_rng()),
@@ -162,6 +192,9 @@ def _patches(loaded: tuple[str, ...]) -> list[Patch]:
     encode = json.JSONEncoder.default
     found.append((json.JSONEncoder, "default", plain_for_json(encode)))
     found += MATH
+    if _PROCESSES in loaded:
+        processes = sys.modules[_PROCESSES].BaseProcess
+        found.append((processes, "start", _started(processes.start)))
     return found + library_patches() + torch_patches()
 
 
@@ -223,7 +256,7 @@ class _Shared:
 
     def enter(self) -> _Replaced:
         if not self.runs:
-            loaded = tuple(name for name in FOLLOWED if name in sys.modules)
+            loaded = tuple(name for name in (*FOLLOWED, _PROCESSES) if name in sys.modules)
             self.replaced = _replaced(loaded)
             self.before = []
             for holder, stand_ins in self.replaced.holders:

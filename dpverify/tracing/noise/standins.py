@@ -15,6 +15,7 @@ import numpy as np
 
 from dpverify.tracing.noise.generator import (
     RecordingGenerator,
+    Tape,
     TracedBits,
     check_seed_is_secret,
     told,
@@ -105,9 +106,11 @@ def _seeded(journal: Any, seed: Any) -> Any:
     place = here(3)
     seed = seed.realize(place) if is_noisy(seed) else seed
     known = _seed_name(seed)
+    tape = journal.tapes.setdefault(known, Tape())
+    tape.known = tape.known or len(journal.seeds) in journal.opened
     journal.seeds.append((place, known))
     check_seed_is_secret(journal, seed, place)
-    return journal.tapes.setdefault(known, [])
+    return tape
 
 
 def _seed_name(seed: Any) -> str:
@@ -119,7 +122,8 @@ def seeded_again(journal: Any, seed: Any) -> None:
     seed = seed.realize(here(3)) if is_noisy(seed) else seed
     if seed is not None and _seed_name(seed) in journal.tapes:
         journal.puzzle(here(3), "a generator is seeded twice alike: its noise repeats")
-    _seeded(journal, seed)
+    if seed is not None and _seeded(journal, seed).known:
+        journal.puzzle(here(3), "the output tells the seed of this generator")
 
 
 class _Instances(type):

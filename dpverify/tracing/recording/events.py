@@ -8,6 +8,7 @@ number and no more than the outcome is used (`Bits`), when the largest of severa
 mechanism is called (`Call`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ Touch = tuple[Place, Any]
 """A line that added something to a form, and what it added; or a `Factor` that it multiplied by."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Factor:
     """What a line multiplied a form by."""
 
@@ -39,7 +40,16 @@ def only_noise(touches: tuple[Touch, ...]) -> bool:
 
 def rescaled(touches: tuple[Touch, ...], by: Any) -> tuple[Touch, ...]:  # noqa: ANN401
     """The touches of a form after it was multiplied: what was added is multiplied as well."""
-    return tuple((p, a if isinstance(a, Factor) else _product(a, by)) for p, a in touches)
+    if type(by) is not float and type(by) is not int:
+        return tuple([(p, a if type(a) is Factor else _product(a, by)) for p, a in touches])
+    if by == 1:
+        return touches
+    return tuple(
+        [
+            (p, a * by) if type(a) is float else (p, a if type(a) is Factor else _product(a, by))
+            for p, a in touches
+        ]
+    )
 
 
 def _product(addend: Any, by: Any) -> Any:  # noqa: ANN401
@@ -94,13 +104,15 @@ class Select:
 class Pick:
     """An outcome of a known law on finitely many outcomes, or of parameters that must agree.
 
-    `key` names the law and the parameters that must be equal; `weights` may differ.
+    `key` names the law and the parameters that must be equal; `weights` may differ. `sample` draws
+    another outcome.
     """
 
     place: Place
     key: tuple[Any, ...]
     weights: NDArray[np.float64] | None
     outcome: Any
+    sample: Callable[[np.random.Generator], Any] | None = None
 
 
 @dataclass(slots=True)

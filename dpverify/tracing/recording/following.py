@@ -28,6 +28,9 @@ ROUNDING = 2.0**-50  # of the numbers at hand: a few units in the last place
 SUMMED = 2.0**-40  # of the numbers at hand: what sums of very many floats may be off by
 
 
+LONELY = "comparison that one side makes"
+
+
 class Diverged(BaseException):
     """The replay cannot go on: what it does next has no counterpart in the recording."""
 
@@ -45,6 +48,7 @@ class Following(TraceJournal):
         super().__init__(script, eager=recording.eager)
         self.recording = recording
         self.origin = recording.origin
+        self.opened = recording.opened
         self.draws.laws = recording.draws.laws
         self.draws._ids = recording.draws._ids  # noqa: SLF001  # laws are numbered alike
         self.flips = flips or {}
@@ -58,6 +62,10 @@ class Following(TraceJournal):
         self.made = False
         self.partner = np.zeros(0, dtype=np.intp)
         self.owner = np.zeros(0, dtype=np.intp)
+
+    @property
+    def chosen(self) -> bool:
+        return self.recording.chosen
 
     @property
     def summed(self) -> float:
@@ -115,7 +123,7 @@ class Following(TraceJournal):
                 Odds(
                     self.at - 1,
                     line_of(event, ()),
-                    "comparison that one side makes",
+                    LONELY,
                     left,
                     right,
                     0,

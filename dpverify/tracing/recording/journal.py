@@ -61,12 +61,18 @@ class TraceJournal:
         self.events: list[Event] = []
         self.puzzles: list[Puzzle] = []
         self.seeds: list[tuple[Place, Any]] = []
-        self.tapes: dict[str, list[Any]] = {}
+        self.tapes: dict[str, Any] = {}
+        self.opened: frozenset[int] = frozenset()  # which of the seeds the output tells
         self.thread = _thread()
         self.coarse = 1.0  # the last place of the shortest floats that met noise, in doubles
         self.closed = False
         self.inner = False
         self.ambient: dict[Any, Any] = {}  # what np.random.* and random.* stand for in this run
+
+    @property
+    def chosen(self) -> bool:
+        """Whether some noise of the run is not as it came."""
+        return self.script.steered
 
     def puzzle(self, place: Place, what: str) -> None:
         """Note a use that is not understood; each line once."""
@@ -86,8 +92,11 @@ class TraceJournal:
 class Recording(TraceJournal):
     """The run that is recorded: noise as the script has it."""
 
-    def __init__(self, script: NoiseScript, *, eager: int = 0) -> None:
+    def __init__(
+        self, script: NoiseScript, *, eager: int = 0, opened: frozenset[int] = frozenset()
+    ) -> None:
         super().__init__(script, eager=eager)
+        self.opened = opened
         self.chosen_from: list[Any] = []  # draws of each choice of the largest
 
     def _expose(self, idx: Any) -> None:
@@ -176,7 +185,7 @@ class Recording(TraceJournal):
         outcome = COMPARE[op](gap, 0.0)
         raised = gap > 0.0 if op in {"greater", "less_equal"} else gap >= 0.0
         window = (low[idx], high[idx])
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
             cut = np.divide(-np.asarray(offset, dtype=np.float64), coef)
         up = raised == (np.asarray(coef) > 0)
         low[idx] = np.where(up, np.maximum(low[idx], cut), low[idx])
@@ -215,6 +224,7 @@ class Recording(TraceJournal):
             self._expose(idx)
         return outcome
 
+    @np.errstate(all="ignore")
     def _force(self, op: str, forced: Any, offset: Any, idx: Any, coef: Any) -> None:
         """Move noise across the threshold where that gives the outcome that is wanted."""
         draws = self.draws
@@ -265,7 +275,7 @@ class Recording(TraceJournal):
         forced = self.script.outcomes.get(len(self.events))
         if forced is not None:
             outcome = forced
-        self.events.append(Pick(place, key, weights, outcome))
+        self.events.append(Pick(place, key, weights, outcome, sample))
         return outcome
 
     def call(

@@ -206,7 +206,8 @@ def _no_collection() -> Iterator[None]:
 
 def named(mechanism: Any, left: Any, right: Any, script: NoiseScript, twin: Twin) -> list[Leak]:
     """The leaks of a twin with the best line that two slow runs can tell; takes two executions."""
-    journal = Recording(script.again(), eager=twin.left.journal.eager)
+    known = twin.left.journal
+    journal = Recording(script.again(), eager=known.eager, opened=known.opened)
     with _no_collection():
         one = watched(mechanism, left, journal)
         two = watched(mechanism, right, Replaying(NoiseScript(script.seed + 1), journal))

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from copy import deepcopy
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -69,6 +70,24 @@ def written_functions(mechanism: Any) -> list[types.FunctionType]:
     return list(found.values())
 
 
+def held_by(mechanism: Any) -> Iterator[Any]:
+    """What the functions of a mechanism can come by: attributes, defaults, closures, globals."""
+    inner = getattr(mechanism, "func", mechanism)
+    owner = getattr(inner, "__self__", inner)
+    yield from (getattr(mechanism, "args", ()), getattr(mechanism, "keywords", None), owner)
+    yield vars(type(owner)).copy()
+    for function in written_functions(mechanism):
+        yield from function.__defaults__ or ()
+        yield from (function.__kwdefaults__ or {}).values()
+        yield from (c.cell_contents for c in function.__closure__ or () if c != types.CellType())
+        names = [*_names(function.__code__)]
+        for held in (function.__globals__.get(name) for name in names):
+            if not isinstance(held, types.ModuleType):
+                yield held
+            elif not is_inside(getattr(held, "__file__", "") or ""):
+                yield from (vars(held)[other] for other in names if other in vars(held))
+
+
 def _called(function: types.FunctionType) -> Iterator[Any]:
     """What the names of a function stand for: globals, attributes of modules, what it closes on."""
     names = list(_names(function.__code__))
@@ -114,6 +133,20 @@ class _Telling(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         node.left, *node.comparators = self._told("compared", [node.left, *node.comparators])
+        return node
+
+    def visit_Match(self, node: ast.Match) -> ast.AST:
+        """The subject beside the values of all patterns: each is compared with it."""
+        self.generic_visit(node)
+        patterns = [part for case in node.cases for part in ast.walk(case.pattern)]
+        values = [part.value for part in patterns if isinstance(part, ast.MatchValue)]
+        plain = [
+            deepcopy(value) for value in values if isinstance(value, (ast.Constant, ast.UnaryOp))
+        ]
+        if plain:
+            told = ast.Tuple(self._told("compared", [node.subject, *plain]), ast.Load())
+            first = ast.Subscript(told, ast.Constant(0), ast.Load())
+            node.subject = ast.copy_location(first, node.subject)
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:

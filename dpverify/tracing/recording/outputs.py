@@ -15,6 +15,7 @@ from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import PurePath
+from types import BuiltinFunctionType, CellType, FunctionType
 from typing import Any
 from uuid import UUID
 
@@ -22,7 +23,7 @@ import numpy as np
 
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.tracing.noise.arrays import NoisyArray
-from dpverify.tracing.noise.numbers import NoisyMagnitude, NoisyNumber
+from dpverify.tracing.noise.numbers import Addition, NoisyMagnitude, NoisyNumber
 from dpverify.tracing.noise.shapes import is_noisy, joined
 from dpverify.tracing.recording.draws import span
 from dpverify.tracing.recording.places import Place
@@ -120,7 +121,24 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
             name = f"_{cls.__name__.lstrip('_')}{slot}" if private else slot
             if name not in {"__dict__", "__weakref__"} and hasattr(value, name):
                 found.setdefault(f".{name}", getattr(value, name))
+        if cls.__flags__ & _HEAP and not _is_lasting(cls):
+            found |= {f"{cls.__qualname__}.{name}": part for name, part in _of_class(cls)}
     return list(found.items())
+
+
+def _of_class(cls: type) -> Iterator[tuple[str, Any]]:
+    """What a class that was made in a run holds, and what its methods close over."""
+    for name, part in vars(cls).items():
+        if name.startswith("__") or name in {"_abc_impl", *vars(cls).get("__slots__", ())}:
+            continue
+        function = getattr(part, "__func__", getattr(part, "fget", part))
+        if isinstance(function, FunctionType):
+            cells = [cell for cell in function.__closure__ or () if cell != CellType()]
+            held = [cell.cell_contents for cell in cells]
+            data = [x for x in held if not isinstance(x, (type, BuiltinFunctionType))]
+            yield from ((f"{name}.{n}", x) for n, x in enumerate(data))
+        elif not callable(part) and not hasattr(part, "__get__"):
+            yield name, part
 
 
 def _is_foreign(kind: type) -> bool:
@@ -207,6 +225,9 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
     shared = any(f.many if type(f) is NoisyArray else type(f.idx) is not int for f in forms)
     if len(forms) < 2 or not (shared or _overlap(forms)):
         return sizes | {id(form): _settled(form, place) for form in forms}
+    in_turn = _in_turn(forms)
+    if in_turn is not None:
+        return sizes | {id(form): form.realize(place, final=True) for form in in_turn}
     flat = [_flat(form) for form in forms]
     whole = joined(flat, 0, stack=False)
     whole.touches = tuple(touch for form in forms for touch in form.touches)
@@ -221,6 +242,42 @@ def settle(output: Any, place: Place) -> dict[int, Any]:
         else:
             found[id(form)] = block.reshape(form.shape)
     return found
+
+
+def _in_turn(forms: list[Any]) -> list[Any] | None:
+    """An order in which every sum has one draw besides those before it, as running totals have.
+
+    Then their joint law is that of one after the other, and no table of all of them is needed.
+    """
+    if not all(type(form) is NoisyNumber for form in forms):
+        return None
+    ranked = sorted(forms, key=lambda f: f.idx.depth if type(f.idx) is Addition else 0)
+    draws: set[int] = set()
+    sums: set[int] = set()  # by identity
+    for form in ranked:
+        new = _one_more(form.idx, draws, sums)
+        if new is None:
+            return None
+        draws.add(new)
+        sums.add(id(form.idx))
+    return ranked
+
+
+def _one_more(whole: Any, draws: set[int], sums: set[int]) -> int | None:
+    """The one draw of a sum that is not told yet; None if there is none, or another one."""
+    new, waiting = None, [whole]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is int:
+            if part not in draws and part != new:
+                if new is not None:
+                    return None
+                new = part
+        elif type(part) is not Addition:
+            return None
+        elif id(part) not in sums:
+            waiting += (part.one.idx, part.two.idx)
+    return new
 
 
 def _settled(form: Any, place: Place) -> Any:
@@ -245,6 +302,7 @@ def _overlap(forms: list[Any]) -> bool:
 def _flat(form: Any) -> NoisyArray:
     array = form if type(form) is NoisyArray else None
     if array is None:
+        form = form.worked_out()
         many = type(form.idx) is not int
         idx, coef = np.asarray(form.idx), np.asarray(form.coef)
         return NoisyArray(

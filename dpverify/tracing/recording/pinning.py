@@ -64,6 +64,7 @@ class Pinning(SumReplay):
             self._pin(event, offset, idx, coef, touches)
         return event.values
 
+    @np.errstate(all="ignore")
     def _pin_block(
         self,
         event: Value,
@@ -128,6 +129,7 @@ class Pinning(SumReplay):
                 return
         self._pin(event, offset, np.array([idx]), coef, touches)
 
+    @np.errstate(all="ignore")
     def _pin(  # noqa: PLR0913  # the parts of a form
         self,
         event: Any,  # Value, Bits or Select
@@ -170,8 +172,7 @@ class Pinning(SumReplay):
         if isinstance(event, Value) and np.any(free & ~np.asarray(event.fresh)):
             what = "noise is fresh here, and known already on the other side: the data choose it"
             self.leak("reuse", line_of(event, touches), what)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            z_other = np.where(same, z, (values - w) / d)
+        z_other = np.where(same, z, (values - w) / d)
         self._check_windows(event, touches, idx, z_other, free & ~same)
         draws.z[idx[free]] = z_other[free]
         fresh = free & ~same

@@ -103,6 +103,7 @@ class Replaying(Pinning):
             if not self.draws.used[j]:
                 self.draws.z[j] = self.script.draw(self.draws.law_of(int(j)), None, -1)
 
+    @np.errstate(all="ignore")
     def _coins(  # noqa: PLR0913, PLR0917
         self,
         event: Bits,
@@ -117,8 +118,7 @@ class Replaying(Pinning):
             return
         low, high = self.draws.windows()
         before = np.atleast_1d(event.raised).reshape(-1)[: len(mine)]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            cut, cut_other = -v / c, -w / d
+        cut, cut_other = -v / c, -w / d
         up, up_other = before == (c > 0), raised == (d > 0)
         lows, highs = (np.atleast_1d(x).reshape(-1)[: len(mine)] for x in event.window)
         same = (cut == cut_other) & (up == up_other) & (lows == low[mine]) & (highs == high[mine])
@@ -142,6 +142,7 @@ class Replaying(Pinning):
         low[mine] = np.where(where & up_other, np.maximum(low[mine], cut_other), low[mine])
         high[mine] = np.where(where & ~up_other, np.minimum(high[mine], cut_other), high[mine])
 
+    @np.errstate(all="ignore")
     def select(
         self,
         offset: Any,

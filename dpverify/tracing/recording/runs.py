@@ -19,6 +19,7 @@ from dpverify.tracing.recording.following import Diverged
 from dpverify.tracing.recording.journal import Recording, TraceJournal
 from dpverify.tracing.recording.outputs import OPAQUE, Leaves, differing, leaves_of, settle, shown
 from dpverify.tracing.recording.places import OWN, Place, definition, is_inside
+from dpverify.tracing.recording.quiet import as_called
 from dpverify.tracing.recording.replaying import Replaying
 
 _MOST_CAUSES = 5
@@ -53,11 +54,11 @@ def run(mechanism: Any, data: Any, journal: TraceJournal) -> TracedRun:
     start = definition(mechanism)
     result = TracedRun(journal, {}, start)
     rng = RecordingGenerator(journal)
-    with installed(journal, mechanism), np.errstate(all="ignore"):
-        # Noise that is chosen far out makes floats overflow; that is no exception to trace.
+    with installed(journal, mechanism):
         try:
-            output = call(copy(), rng)
-            settled = settle(output, start)
+            with as_called(chosen=journal.chosen):
+                output = call(copy(), rng)
+                settled = settle(output, start)
             result.leaves = leaves_of(output, settled)
             for path, kind in result.leaves.items():
                 if path and path[-1] == OPAQUE:
@@ -108,15 +109,23 @@ def _is_ours(traceback: TracebackType | None) -> bool:
     return ours
 
 
-def record(mechanism: Any, data: Any, script: NoiseScript, *, eager: int = 0) -> TracedRun:
+def record(
+    mechanism: Any,
+    data: Any,
+    script: NoiseScript,
+    *,
+    eager: int = 0,
+    opened: frozenset[int] = frozenset(),
+) -> TracedRun:
     """The run that a replay will follow."""
-    return run(mechanism, data, Recording(script.again(), eager=eager))
+    return run(mechanism, data, Recording(script.again(), eager=eager, opened=opened))
 
 
 def runs_plainly(mechanism: Any, data: Any, seed: int) -> str:
     """What a call without any tracing raises; empty if it returns."""
     try:
-        callable_of(mechanism)(copier(data)(), np.random.default_rng(seed))
+        with as_called():
+            callable_of(mechanism)(copier(data)(), np.random.default_rng(seed))
     except (Exception, SystemExit) as error:  # noqa: BLE001  # an exception is an output
         return f"{type(error).__name__}: {error}"
     return ""

@@ -117,6 +117,12 @@ def _cheapest(matrix: Floats, gap: Floats, laws: list[TracedLaw]) -> Floats | No
     """Least Σ rate_i·|d_i|: d = p − q with p, q ≥ 0, and q = 0 where the law grows only."""
     rates = np.array([law.rate for law in laws])
     one_sided = np.array([law.grows_only for law in laws])
+    if len(matrix) == 1 and not np.any(one_sided) and np.all(rates > 0.0):
+        alone = np.zeros(len(laws))  # one number: the draw that costs least takes it all
+        best = int(np.argmax(np.abs(matrix[0]) / rates))
+        if matrix[0, best]:
+            alone[best] = gap[0] / matrix[0, best]
+        return alone if _solves(matrix, alone, gap) else None
     columns = np.hstack([matrix, -matrix])
     ends = [(0.0, None)] * len(laws) + [(0.0, 0.0 if only else None) for only in one_sided]
     found = linprog(np.concatenate([rates, rates]), A_eq=columns, b_eq=gap, bounds=ends)
@@ -144,6 +150,7 @@ class _Sum(NamedTuple):
 class SumReplay(Following):
     """A replay of sums of draws."""
 
+    @np.errstate(all="ignore")
     def _pin_many(
         self,
         event: Value,
