@@ -21,8 +21,8 @@ from dpverify.errors import InvalidParameter, as_between, settle
 from dpverify.guarantees import End
 from dpverify.pairs.base import Pair
 from dpverify.pairs.bounds.bounded import RatioPair
-from dpverify.pairs.bounds.ratios import from_cells
 from dpverify.pairs.bounds.group import group_bound
+from dpverify.pairs.bounds.ratios import from_cells
 from dpverify.pairs.gaussian import GaussianPair, upper_tail
 from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.ramps import UNIT
