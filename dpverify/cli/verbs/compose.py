@@ -90,8 +90,8 @@ def compose(
     if report is not None:
         at = _CENTER if delta is None else delta
         points = grid(parts, accountant.relation, at, seconds, curve)
-        with progress(f"writing {report}"), time_limit(seconds):
-            _report(accountant, exact, table, figure, points, answer, report)
+        with progress(f"writing {report}"):
+            _report(accountant, exact, table, figure, points, seconds, answer, report)
     if json:
         print_json(answer)
         return
@@ -126,6 +126,7 @@ def _report(  # what a page shows
     table: Comparison,
     figure: "Figure",
     points: dict[str, Any],
+    seconds: float | None,
     answer: dict[str, Any],
     path: Path,
 ) -> None:
@@ -147,6 +148,7 @@ def _report(  # what a page shows
         table,
         pictures=(drawing,),
         grid=points,
+        seconds=seconds,
         proof=None if exact.theorem is None else steps_of(exact.theorem),
         command=command_line(),
         data=answer,
