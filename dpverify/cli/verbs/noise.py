@@ -232,7 +232,7 @@ class Written:
                 Accountant(relation=self.relation).compose(part, times=times),
                 spent,
                 verdict=headline,
-                lead=f"All runs together stay within {_words(budget)}: the most that the budget allows.",
+                lead=f"All runs together stay within {_words(budget)}, the most that it allows.",
                 grid=points,
                 seconds=self.seconds,
                 proof=None if spent.theorem is None else steps_of(spent.theorem),
