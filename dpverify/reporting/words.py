@@ -50,6 +50,9 @@ class Meaning(str):
         made.spent, made.prior, made._right = spent, prior, None
         return made
 
+    def __getnewargs__(self) -> tuple[str, Accountant, float]:  # type: ignore[override]  # more
+        return str(self), self.spent, self.prior  # for copies and pickles
+
     @property
     def right(self) -> tuple[int, int]:
         """Of a hundred guesses, how many are right without the release, and at most with it."""
