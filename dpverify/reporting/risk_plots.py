@@ -13,7 +13,7 @@ from dpverify.accounting.curves import Curve, trade_off
 from dpverify.balls import rounded_up
 from dpverify.neighbors import Relation
 from dpverify.reporting.plots import _COARSE, _COLORS, _band, _finish
-from dpverify.reporting.words import PEOPLE, right_guesses
+from dpverify.reporting.words import PEOPLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,11 +65,10 @@ def detection_figure(spent: Accountant) -> "Figure":
     return figure
 
 
-def people_figure(spent: Accountant, prior: float = 0.5) -> "Figure":
+def people_figure(blind: int, told: int) -> "Figure":
     """A hundred people twice: for how many a guess is right without the release, and with it."""
     from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
 
-    blind, told = right_guesses(spent, prior)
     figure = Figure(figsize=(6.4, 3.7), layout="constrained")
     left, right = figure.subplots(1, 2)
     _people(left, blind, blind, f"Without the release:\n{blind} guesses of 100 are right")

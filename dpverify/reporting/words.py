@@ -40,19 +40,30 @@ class Meaning(str):
     It is text. Notebooks show it with a picture of a hundred people.
     """
 
-    __slots__ = ("prior", "spent")
+    __slots__ = ("_right", "prior", "spent")
     spent: Accountant
     prior: float
+    _right: tuple[int, int] | None
 
     def __new__(cls, text: str, spent: Accountant, prior: float) -> Self:
         made = super().__new__(cls, text)
-        made.spent, made.prior = spent, prior
+        made.spent, made.prior, made._right = spent, prior, None
         return made
+
+    def __getnewargs__(self) -> tuple[str, Accountant, float]:  # type: ignore[override]  # more
+        return str(self), self.spent, self.prior  # for copies and pickles
+
+    @property
+    def right(self) -> tuple[int, int]:
+        """Of a hundred guesses, how many are right without the release, and at most with it."""
+        if self._right is None:
+            self._right = right_guesses(self.spent, self.prior)
+        return self._right
 
     @property
     def icons(self) -> str:
         """The same people as text, for terminals."""
-        return icons(*right_guesses(self.spent, self.prior))
+        return icons(*self.right)
 
     def plot(self) -> "Figure":
         """A hundred people, and for how many of them a guess is right: without the release, with.
@@ -61,7 +72,7 @@ class Meaning(str):
         """
         from dpverify.reporting.risk_plots import people_figure  # noqa: PLC0415  # slow to import
 
-        return people_figure(self.spent, self.prior)
+        return people_figure(*self.right)
 
     def plot_test(self) -> "Figure":
         """The best test for a record as a curve, false alarms against misses, some tests marked."""

@@ -1,6 +1,8 @@
 """Sentences about privacy are true, and rounded towards safety."""
 
+import copy
 import math
+import pickle
 import re
 
 import numpy as np
@@ -69,6 +71,13 @@ def test_pictures_say_what_the_sentences_say(relation: dpv.Relation) -> None:
     assert alarm == 5
     assert missed == pytest.approx(100 - 5 * math.e)
     assert ("in the data" in axes.get_title()) == (relation is ADD)
+
+
+def test_what_was_told_can_be_kept() -> None:
+    told = dpv.meaning(dpv.PureDP(1.0), relation=ADD)
+    for again in (copy.deepcopy(told), pickle.loads(pickle.dumps(told))):  # noqa: S301  # our own
+        assert again == told
+        assert again.icons == told.icons
 
 
 def test_notebooks_show_words_and_pictures() -> None:

@@ -92,8 +92,8 @@ def compose(
     if report is not None:
         at = _CENTER if delta is None else delta
         points = grid(parts, accountant.relation, at, seconds, curve)
-        with progress(f"writing {report}"), time_limit(seconds):
-            _report(accountant, exact, table, figure, points, answer, report)
+        with progress(f"writing {report}"):
+            _report(accountant, exact, table, figure, points, seconds, answer, report)
     if json:
         print_json(answer)
         return
@@ -125,6 +125,7 @@ def _report(  # what a page shows
     table: Comparison,
     figure: "Figure",
     points: dict[str, Any],
+    seconds: float | None,
     answer: dict[str, Any],
     path: Path,
 ) -> None:
@@ -146,6 +147,7 @@ def _report(  # what a page shows
         table,
         pictures=(drawing,),
         grid=points,
+        seconds=seconds,
         proof=None if exact.theorem is None else steps_of(exact.theorem),
         command=command_line(),
         data=answer,

@@ -11,7 +11,6 @@ import typer
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.calibration import Calibration, calibration
-from dpverify.accounting.deadline import time_limit
 from dpverify.accounting.parts import Composable
 from dpverify.cli.dp_sgd import TrainingPlan
 from dpverify.cli.options import Report
@@ -229,13 +228,14 @@ class Written:
 
         run = [(part, times)]
         points = grid(run, self.relation, budget.delta, self.seconds, self.accuracy)
-        with progress(f"writing {self.report}"), time_limit(self.seconds):
+        with progress(f"writing {self.report}"):
             page = noise_page(
                 Accountant(relation=self.relation).compose(part, times=times),
                 spent,
                 verdict=headline,
-                lead=f"All runs together stay within {_words(budget)}, and no less noise would do.",
+                lead=f"All runs together stay within {_words(budget)}, the most that it allows.",
                 grid=points,
+                seconds=self.seconds,
                 proof=None if spent.theorem is None else steps_of(spent.theorem),
                 command=command_line(),
                 data=answer,

@@ -6,7 +6,7 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.guarantees import Bracket
 from dpverify.reporting.page import Page, Section, TextTable, theorem_section
-from dpverify.reporting.pages.meaning import meaning_section, what_if_section
+from dpverify.reporting.pages.meaning import meaning_section, parts_section, what_if_section
 from dpverify.reporting.picture import Picture
 
 
@@ -17,25 +17,19 @@ def composition_page(  # noqa: PLR0913  # all that a page shows
     *,
     pictures: tuple[Picture, ...],
     grid: dict[str, Any],
+    seconds: float | None,
     proof: dict[str, Any] | None,
     command: str,
     data: dict[str, Any],
 ) -> Page:
-    """The page of a composition; `proof` is the run of its theorem, `data` what `--json` prints."""
+    """The page of a composition; `proof` is the run of its theorem, `data` what `--json` prints.
+
+    What it means may take `seconds` for each answer.
+    """
     symbol, given = ("ε", "δ") if table.unknown == "epsilon" else ("δ", "ε")
     sections = [
-        Section(
-            title="What was composed",
-            facts=(("neighboring relation", accountant.relation.value),),
-            tables=(
-                TextTable(
-                    caption="Parts",
-                    header=("times", "part"),
-                    rows=tuple((f"{part.times:,}", part.label) for part in accountant.parts),
-                ),
-            ),
-        ),
-        meaning_section(accountant),
+        parts_section("What was composed", accountant),
+        meaning_section(accountant, seconds),
         what_if_section(grid),
         Section(title="In pictures", pictures=pictures),
         Section(title="Under every rule that applies", tables=(_rules(table, symbol),)),

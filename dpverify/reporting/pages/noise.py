@@ -4,8 +4,8 @@ from typing import Any
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.guarantees import Bracket
-from dpverify.reporting.page import Page, Section, TextTable, theorem_section
-from dpverify.reporting.pages.meaning import meaning_section, what_if_section
+from dpverify.reporting.page import Page, Section, theorem_section
+from dpverify.reporting.pages.meaning import meaning_section, parts_section, what_if_section
 
 
 def noise_page(  # noqa: PLR0913  # all that a page shows
@@ -15,25 +15,19 @@ def noise_page(  # noqa: PLR0913  # all that a page shows
     verdict: str,
     lead: str,
     grid: dict[str, Any],
+    seconds: float | None,
     proof: dict[str, Any] | None,
     command: str,
     data: dict[str, Any],
 ) -> Page:
-    """The page; `accountant` is what runs with the noise, `data` what `--json` prints."""
+    """The page; `accountant` is what runs with the noise, `data` what `--json` prints.
+
+    What it means may take `seconds` for each answer.
+    """
     sections = [
-        Section(
-            title="What is run",
-            facts=(("neighboring relation", accountant.relation.value),),
-            tables=(
-                TextTable(
-                    caption="Parts",
-                    header=("times", "part"),
-                    rows=tuple((f"{part.times:,}", part.label) for part in accountant.parts),
-                ),
-            ),
-        ),
+        parts_section("What is run", accountant),
         what_if_section(grid),
-        meaning_section(accountant),
+        meaning_section(accountant, seconds),
     ]
     if spent.assumes:
         sections.append(Section(title="What is assumed", items=spent.assumes))
