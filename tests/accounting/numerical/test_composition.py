@@ -287,6 +287,7 @@ def test_limits() -> None:
     assert (nothing.epsilon(1e-9).upper, nothing.delta(0.0).upper) == (0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_tolerance_that_cannot_be_met_is_said_so() -> None:
     found = NumericalComposition(((SubsampledPair(gaussian(1.0), 0.01), 10**3),)).epsilon(
         1e-6, tolerance=1e-13
