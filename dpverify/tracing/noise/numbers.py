@@ -122,6 +122,8 @@ class NoisyNumber:
         if type(other) is float and not self.journal.eager:  # the common case, without a call
             touches = (*self.touches[-_TOUCHES:], (here(1), other))
             return NoisyNumber(self.journal, self.offset + other, self.idx, self.coef, touches)
+        if type(other) is NoisyNumber and not self.journal.eager:
+            return _joined(self, other, 1)
         return self._plus(other, 1)
 
     __radd__ = __add__
