@@ -26,7 +26,7 @@ from dpverify.mechanisms import (
     SubsampledWithoutReplacement,
     SubsampledWithReplacement,
 )
-from dpverify.mechanisms.subsampled import Samplable
+from dpverify.mechanisms.amplification.subsampled import Samplable
 from dpverify.neighbors import Relation
 from dpverify.pairs import Pair
 from dpverify.reporting.words import ALARM
