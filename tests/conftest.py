@@ -12,7 +12,7 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
-settings.register_profile("steady", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("steady", deadline=None, derandomize=True, max_examples=20)
 settings.register_profile("fresh", deadline=None)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("steady")

@@ -22,7 +22,7 @@ def same(left: Expression, right: Expression) -> bool:
 
 
 def _differ_at_a_point(left: Expression, right: Expression) -> bool:
-    """Whether the values at one point are numbers that differ in their first ten digits."""
+    """Whether the values at one point are numbers that differ by more than any rounding."""
     names = sorted((left - right).free_symbols, key=str)
     point = {
         name: sp.Integer(i + 2) if name.is_integer else sp.Rational(3 * i + 2, 3 * i + 7)
@@ -31,7 +31,7 @@ def _differ_at_a_point(left: Expression, right: Expression) -> bool:
     values = [side.subs(point).evalf(30) for side in (sp.sympify(left), sp.sympify(right))]
     if not all(value.is_Float or value.is_Rational for value in values):
         return False
-    return bool(abs(values[0] - values[1]) > max(abs(value) for value in values) / 10**10)
+    return bool(abs(values[0] - values[1]) > sum(map(abs, values), 1) / 10**10)
 
 
 def nonnegative(expression: Expression, variables: Sequence[Expression]) -> bool:

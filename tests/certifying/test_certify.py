@@ -321,7 +321,6 @@ OPEN: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # time is up in gc
 @pytest.mark.parametrize(("mechanism", "reason"), OPEN, ids=lambda x: getattr(x, "__name__", ""))
 def test_what_is_not_understood_is_open_with_its_line(mechanism: Any, reason: str) -> None:  # noqa: ANN401
     counted = {"noises on one path": 2.0, "comparisons": 4.0, "without end": 2.0}  # takes time
