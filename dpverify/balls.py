@@ -194,6 +194,15 @@ def rounded_down(value: float, *, digits: int = 4) -> str:
     return _rounded(value, digits, ROUND_FLOOR)
 
 
+def as_given(value: float) -> str:
+    """The shortest text that is read as this number: for numbers that were given, not bounded.
+
+    >>> as_given(1e-10), as_given(1.0049e-6), as_given(2.0)
+    ('1e-10', '1.0049e-06', '2')
+    """
+    return "∞" if math.isinf(value) else repr(float(value)).removesuffix(".0")
+
+
 def _rounded(value: float, digits: int, direction: str) -> str:
     if math.isinf(value):
         return "∞"

@@ -3,7 +3,8 @@
 As a function of x = e^ε the profile of μ-GDP is convex, with slope −α where α = Φ(−ε/μ − μ/2), and its tangent there meets
 x = 0 at Φ(μ/2 − ε/μ) = Φ(Φ⁻¹(α) + μ). So it lies on or above the line c − α·x if c ≤ Φ(Φ⁻¹(α) + μ), which is to say
 μ ≥ Φ⁻¹(c) − Φ⁻¹(α). Any profile is convex in x: between two points it lies below the line that joins them, and beyond them
-above it. At one ε the profile of μ-GDP rises in μ, at most by 1/√(2π) per unit, so a μ whose profile is too small there is too
+above it. That of neighbors in both directions is its own mirror image, δ(1/x) = 1 − (1 − δ(x))/x, and stays so with a leak: a
+bound at x is one at 1/x, too, and lines may join points on both sides of x = 1. At one ε the profile of μ-GDP rises in μ, at most by 1/√(2π) per unit, so a μ whose profile is too small there is too
 small.
 
 For the regret let g ≤ f be two trade-off curves that are their own mirror images. A point (α, β) of a curve is a test; with
@@ -86,6 +87,25 @@ def profiles_keep_to_their_lines(sign: int = 1) -> Step:
                 holds &= gap >= 0 if low <= x <= high else gap <= 0
                 count += 1
     return Step("lines", Evidence.EXACT, holds, f"{count} points of profiles")
+
+
+def profiles_are_their_own_mirror_images(power: int = 1) -> Step:
+    """The larger of δ(P, Q) and δ(Q, P) at 1/x is 1 − (1 − δ)/x; and so with a leak."""
+    x, delta, leak = sp.symbols("x delta leak", positive=True)
+
+    def leaky(inner: sp.Expr) -> sp.Expr:
+        return leak + (1 - leak) * inner
+
+    holds, count = same(1 - (1 - leaky(delta)) / x, leaky(1 - (1 - delta) / x)), 0
+    for pair in rational_pairs(3, 4):
+        for ratio in (Fraction(n, 4) for n in (4, 5, 8, 12)):
+            here, there = (
+                max(pair.delta_at_ratio(at), pair.reversed.delta_at_ratio(at))
+                for at in (ratio, 1 / ratio)
+            )
+            holds &= there == 1 - (1 - here) / ratio**power
+            count += 1
+    return Step("mirror images", Evidence.EXACT, holds, f"{count} points of profiles")
 
 
 def how_fast_it_falls_at_one(half: int = 2) -> Step:
@@ -189,6 +209,7 @@ PROOF = Proof(
         tangents_of_the_gaussian,
         the_profile_rises_in_mu,
         profiles_keep_to_their_lines,
+        profiles_are_their_own_mirror_images,
         how_fast_it_falls_at_one,
         a_guess_loses_the_difference,
         moving_a_curve_helps_all_priors,
@@ -200,6 +221,7 @@ PROOF = Proof(
         "a tangent elsewhere": lambda: tangents_of_the_gaussian(half=1),
         "twice the slope in μ": lambda: the_profile_rises_in_mu(scale=2),
         "concave profiles": lambda: profiles_keep_to_their_lines(sign=-1),
+        "mirrored twice": lambda: profiles_are_their_own_mirror_images(power=2),
         "a third of the rest": lambda: how_fast_it_falls_at_one(half=3),
         "the prior twice": lambda: a_guess_loses_the_difference(power=2),
         "half the shift": lambda: moving_a_curve_helps_all_priors(by=2),

@@ -3,7 +3,9 @@
 A profile δ(ε) is convex in x = e^ε. Between two of its points it lies under the line c − α·x that
 joins them, and the Gaussian profile lies on or above that line once μ ≥ Φ⁻¹(c) − Φ⁻¹(α); at the
 points themselves it must not be smaller. So finitely many points of a profile bound μ from both
-sides. The regret is read off the same points.
+sides. A profile of neighbors in both directions is its own mirror image, δ(1/x) = 1 − (1 − δ(x))/x:
+a point at x is also one at 1/x, which keeps lines from being too steep near ε = 0. The regret is
+read off the same points.
 """
 
 import html
@@ -18,7 +20,7 @@ from flint import arb, ctx
 from dpverify.accounting import deadline
 from dpverify.accounting.adaptive.batches import no_games
 from dpverify.accounting.risk import Profiled, Share
-from dpverify.balls import ball, enclose, float_above, float_below, rounded_up
+from dpverify.balls import as_given, ball, enclose, float_above, float_below, rounded_up
 from dpverify.errors import as_between, as_positive
 from dpverify.guarantees import Bracket, GaussianDP
 from dpverify.pairs.gaussian import GaussianPair
@@ -31,7 +33,7 @@ _MOST_POINTS = 120  # for μ, and as many more for the regret
 _SHARE = 4.0  # of the width asked for, what each point of the profile may be off by
 _HALVINGS = 50  # of an interval for μ
 _FAR = 1e-12  # δ at which the points end where the profile does not
-_EXACT = 1e-12  # regret of what is Gaussian but for rounding
+_EXACT = 1e-12  # what rounding costs, as a share of μ and of the advantage
 _LAST = 1e4  # and no further
 _HUGE = 1e100  # of μ
 _CLOSE = 1e-4  # points that are not told apart, as a share of the last one
@@ -62,14 +64,20 @@ class GaussianSummary:
         return GaussianDP(self.mu.upper)
 
     def __str__(self) -> str:
-        but = "" if self.leak == 0 else f" but for an event of probability {rounded_up(self.leak)}"
+        but = "" if self.leak == 0 else f" but for an event of probability {as_given(self.leak)}"
         if math.isinf(self.mu.upper):
             known = "dominates" if math.isinf(self.mu.lower) else "is known to dominate"
             return f"no Gaussian curve {known}{but}"
         mu, regret = (rounded_up(each.upper) for each in (self.mu, self.regret))
-        if self.regret.upper < _EXACT:
+        if self._is_exact:
             return f"μ ≤ {mu}{but}, which says it all"
         return f"μ ≤ {mu}{but}, which overstates how often a guess is right by at most {regret}"
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether nothing is given up but for rounding, next to what an attacker gains at all."""
+        gained = math.erf(self.mu.lower / math.sqrt(8))
+        return self.mu.width <= _EXACT * self.mu.upper and self.regret.upper <= _EXACT * gained
 
     def to_dict(self) -> dict[str, Any]:
         """Both brackets and the leak as plain values; infinities as strings."""
@@ -103,14 +111,16 @@ def gaussian_summary(
     with ctx.workprec(_BITS):
         if known is not None and is_exact and leak == 0:
             return _of_gaussian(known)
-        if Fraction(spent.delta(math.inf).lower) > Fraction(leak):
+        rest = spent.delta(math.inf).lower
+        if Fraction(rest) > Fraction(leak):
             return _always_right(spent, leak, math.inf)
         end = spent.epsilon(leak, tolerance=_NEAR)
-        if end.upper == 0:
-            return _of_a_leak(spent, leak)
         limit = math.inf if known is None else enclose(lambda: known.mu)[1]
-        points = _Points(spent, leak, tolerance)
-        if end.upper < math.inf:
+        points = _Points(spent, leak, rest, tolerance)
+        if end.upper == 0:  # nothing is told beyond the leak
+            points.spread(1.0)
+            mu = Bracket(0.0, 0.0, GAUSSIAN_SUMMARY, points.assumes)
+        elif end.upper < math.inf:
             points.spread(end.upper)
             points.end(end.upper)
             mu = points.mu(limit)
@@ -123,18 +133,14 @@ def gaussian_summary(
 
 
 def _of_gaussian(pair: GaussianPair) -> GaussianSummary:
-    """δ_μ(ε) rises in μ by at most 1/√(2π), so rounding μ up costs half of that per unit."""
+    """δ_μ(ε) rises in μ by at most 1/√(2π), so rounding μ up costs half of that per unit.
+
+    Nor can it cost more than the best guess errs.
+    """
     mu = Bracket(*enclose(lambda: pair.mu), GAUSSIAN_SUMMARY)
-    lost = float_above((ball(mu.upper) - pair.mu).max(arb(0)) / (8 * arb.pi()).sqrt())
+    slope = (ball(mu.upper) - pair.mu).max(arb(0)) / (8 * arb.pi()).sqrt()
+    lost = min(float_above(slope), float_above((1 - pair.profile_ball(arb(0))) / 2))
     return GaussianSummary(mu, Bracket(0.0, lost, GAUSSIAN_SUMMARY))
-
-
-def _of_a_leak(spent: Profiled, leak: float) -> GaussianSummary:
-    """Nothing is told beyond the leak: μ = 0, and at most half the leak is lost."""
-    gained = spent.delta(0.0)
-    lost = float_below(((ball(leak) - ball(gained.upper)) / 2).max(arb(0)))
-    regret = Bracket(lost, float_above(ball(leak) / 2), GAUSSIAN_SUMMARY, gained.assumes)
-    return GaussianSummary(Bracket(0.0, 0.0, GAUSSIAN_SUMMARY), regret, leak)
 
 
 def _always_right(spent: Profiled, leak: float, least: float) -> GaussianSummary:
@@ -164,12 +170,20 @@ class _Point:
     least: float
     asked: float
 
+    @property
+    def mirrored(self) -> "_Point":
+        """The same at 1/x: 1 − (1 − δ)/x, less the leak or not; it asks for the same μ."""
+        x = 1 / self.x
+        lower, upper, net = (1 - (1 - each) * x for each in (self.lower, self.upper, self.net))
+        return _Point(-self.epsilon, x, lower, upper, net, self.least, self.asked)
+
 
 class _Points:
     """Points of a profile, more of them where they matter, and what follows from them."""
 
-    def __init__(self, spent: Profiled, leak: float, tolerance: float) -> None:
+    def __init__(self, spent: Profiled, leak: float, rest: float, tolerance: float) -> None:
         self.spent, self.leak, self.tolerance = spent, ball(leak), tolerance
+        self.rest = ball(rest)  # no δ is below
         self.assumes: tuple[str, ...] = ()
         self.points: list[_Point] = []
         self.most = _MOST_POINTS
@@ -186,7 +200,8 @@ class _Points:
 
     def end(self, last: float) -> None:
         """From `last` on, the profile is at most the leak."""
-        self._add(_Point(last, ball(last).exp(), arb(0), self.leak, arb(0), 0.0, 0.0))
+        lower = ball(self.spent.delta(last, tolerance=self.tolerance / _SHARE).lower)
+        self._add(_Point(last, ball(last).exp(), lower, self.leak, arb(0), 0.0, 0.0))
 
     def _add(self, point: _Point) -> None:
         self.points = sorted([*self.points, point], key=lambda each: each.epsilon)
@@ -203,9 +218,17 @@ class _Points:
         return ((delta - self.leak) / (1 - self.leak)).max(arb(0))
 
     def _divide(self, near: _Point, far: _Point, better: float = math.nan) -> bool:
-        """One more point, where it is `better` or between two; False if time is up, or none new."""
+        """One more point, where it is `better` or between two; False if time is up, or none new.
+
+        What is known between the ends of a line across ε = 0 lies above it: next to them, then.
+        """
         last = self.points[-1].epsilon
-        for place in (better, (near.epsilon + far.epsilon) / 2):
+        places = [abs(better), (max(near.epsilon, 0.0) + far.epsilon) / 2]
+        if near.epsilon < 0:
+            ends = {-near.epsilon, far.epsilon}
+            known = pairwise(point.epsilon for point in self.points)
+            places += [(first + second) / 2 for first, second in known if ends & {first, second}]
+        for place in places:
             is_new = all(abs(place - each.epsilon) > _CLOSE * last for each in self.points)
             if is_new and 0 < place < last:
                 break
@@ -216,42 +239,63 @@ class _Points:
         self._ask(place)
         return True
 
+    def _further(self) -> bool:
+        """One more point beyond the last, at twice its x; False if time is up, or none is left."""
+        if len(self.points) >= self.most or deadline.is_over():
+            return False
+        self._ask(self.points[-1].epsilon + math.log(2))
+        return True
+
     def mu(self, limit: float) -> Bracket:
         """The least μ, of a profile that ends; it is at most `limit`."""
+        upper = limit
         while True:
-            needed = [(_needed(near, far), near, far) for near, far in pairwise(self._hull())]
-            upper, near, far = max(needed, key=lambda each: each[0])
-            upper = min(upper, limit)
+            hull = self._hull()
+            lines = [(near, far) for near, far in pairwise(hull) if far.epsilon > 0]
+            needed = [(_needed(near, far), near, far) for near, far in lines]
+            enough, near, far = max(needed, key=lambda each: each[0])
+            upper = min(upper, enough)
             lower = min(self.least, upper)
-            better = _where_it_touches(near, far, upper)
+            better = _where_it_touches(near, far, enough)
             # What else the ends are apart is the width of the profile's own.
-            narrow = upper - max(point.asked for point in self.points) <= self.tolerance * upper
+            asked = max(self.least, *(point.asked for point in hull))
+            narrow = upper - asked <= self.tolerance * upper
             if narrow or not self._divide(near, far, better):
                 return Bracket(lower, upper, GAUSSIAN_SUMMARY, self.assumes)
 
     def _hull(self) -> list[_Point]:
         """The points whose upper ends are convex in x; lines between them are above the profile."""
         hull: list[_Point] = []
-        for point in self.points:
+        mirrored = [each.mirrored for each in reversed(self.points) if each.epsilon > 0]
+        for point in (*mirrored, *self.points):
             while len(hull) > 1 and _is_above(hull[-2], hull[-1], point):
                 hull.pop()
             hull.append(point)
         return hull
 
     def regret(self, mu: float) -> Bracket:
-        """The largest (g's δ − f's δ)/(1 + x); beyond the last point it is below g's δ there."""
+        """The largest (g's δ − f's δ)/(1 + x).
+
+        Beyond the last point g's δ is below what it is there, and f's is at least its rest.
+        """
         self.most = len(self.points) + _MOST_POINTS
         while True:
             above = [self.leak + (1 - self.leak) * _profile(mu, p.epsilon) for p in self.points]
             cells = [(self._most_lost(cell, above), cell) for cell in range(len(above) - 1)]
             largest, cell = max(cells)
-            beyond = float_above(above[-1] / (1 + self.points[-1].x))
+            beyond = float_above((above[-1] - self.rest) / (1 + self.points[-1].x))
             told = list(zip(above, self.points, strict=True))
             lower = max(float_below((g - p.upper) / (1 + p.x)) for g, p in told)
             asked = max(float_below((g - p.lower) / (1 + p.x)) for g, p in told)
-            lower, upper = max(lower, 0.0), max(largest, beyond, 0.0)
-            narrow = upper - asked <= self.tolerance / _SHARE or beyond >= largest
-            if narrow or not self._divide(self.points[cell], self.points[cell + 1]):
+            errs = float_above((1 - self.points[0].lower) / 2)  # the best guess: no more is lost
+            lower, upper = max(lower, 0.0), min(max(largest, beyond, 0.0), errs)
+            if upper - asked <= self.tolerance / _SHARE:
+                more = False
+            elif beyond > largest:
+                more = self._further()
+            else:
+                more = self._divide(self.points[cell], self.points[cell + 1])
+            if not more:
                 return Bracket(lower, upper, GAUSSIAN_SUMMARY, self.assumes)
 
     def _most_lost(self, cell: int, above: list[arb]) -> float:
@@ -285,6 +329,8 @@ class _Points:
 
 
 def _profile(mu: float, epsilon: float) -> arb:
+    if mu == 0:
+        return arb(0)
     return GaussianPair(Fraction(mu) ** 2).profile_ball(ball(epsilon))
 
 

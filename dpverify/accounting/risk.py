@@ -126,6 +126,8 @@ class Risk:
         def after(epsilon: float) -> arb:
             if epsilon == math.inf:
                 return arb(1)
+            if epsilon == 0:
+                return ball(prior)
             doubt = (1 - ball(prior)) / ball(prior) * (-ball(epsilon)).exp()
             return 1 / (1 + doubt)
 

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.calibration import calibration, largest
+from dpverify.balls import as_given, rounded_up
 from dpverify.errors import InvalidParameter, as_count, as_positive, settle
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.mechanisms import Gaussian, Subsampled
@@ -150,7 +151,8 @@ class Solved:
         told = self.answer
         screen.print(f"[bold]{self.headline}[/bold]")
         screen.print(
-            f"sigma = {told['sigma']!r} on sums of records clipped to norm {self.plan.clip:g}",
+            f"sigma = {told['sigma']!r} on sums of records clipped to norm "
+            f"{as_given(self.plan.clip)}",
             markup=False,
         )
         screen.print(
@@ -159,8 +161,9 @@ class Solved:
             markup=False,
         )
         screen.print(
-            f"within ε = {self.budget.epsilon:g}, δ = {self.budget.delta:g}: spends ε ≤ "
-            f"{self.spent.upper:.10g}, {self.relation.value} neighbors [{told['theorem']}]",
+            f"within ε = {as_given(self.budget.epsilon)}, δ = {as_given(self.budget.delta)}: "
+            f"spends ε ≤ {rounded_up(self.spent.upper, digits=10)}, {self.relation.value} "
+            f"neighbors [{told['theorem']}]",
             markup=False,
         )
         for assumption in self.spent.assumes:

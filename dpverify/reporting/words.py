@@ -2,6 +2,8 @@
 
 import html
 import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Self
 
 from dpverify.accounting.accountant import Accountant, as_accountant
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 
 ALARM = 0.05  # the rate of false alarms that the sentence about tests speaks of
 PEOPLE = 100
+_TINY = Decimal("1e-7")  # per cent, below which powers of ten are shorter
+_ALL = Decimal(100)
+_MOST_DECIMALS = 18
 ASSUMES = (
     "This holds for an attacker who knows everything else, as long as the mechanism keeps the "
     "guarantee."
@@ -102,19 +107,34 @@ def meaning(
     """
     spent = as_accountant(subject, relation)
     prior = as_between("prior", prior, 0.0, 1.0)
-    text = "\n".join((_belief(spent, prior), _test(spent), ASSUMES))
-    return Meaning(text, spent, float(prior))
+    belief, test = _belief(spent, prior), _test(spent)
+    assumed = dict.fromkeys((*belief.assumes, *test.assumes))  # each once
+    lines = (belief.text, test.text, ASSUMES, *(f"It is assumed: {each}." for each in assumed))
+    return Meaning("\n".join(lines), spent, float(prior))
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A sentence, and what it rests on."""
+
+    text: str
+    assumes: tuple[str, ...]
 
 
 def guess(spent: Accountant, prior: float = 0.5) -> str:
     """How often the best guess is right, in one sentence."""
-    secret = _SECRET[spent.relation]
-    right = spent.risk.success(prior).upper
-    blind = max(prior, 1 - prior)
-    return (
-        f"Someone who is {_percent(prior)} sure {secret}, and guesses as well as anyone can, is "
-        f"right at most {_percent(right)} of the time; {_percent(blind)} without the release."
+    return _guess(spent, prior).text
+
+
+def _guess(spent: Accountant, prior: float) -> _Told:
+    found = spent.risk.success(prior)
+    given = _decimal(prior)
+    text = (
+        f"Someone who is {_percent(given)} sure {_SECRET[spent.relation]}, and guesses as well as "
+        f"anyone can, is right at most {_percent_at_most(found.upper)} of the time; "
+        f"{_percent(max(given, 1 - given))} without the release."
     )
+    return _Told(text, found.assumes)
 
 
 def right_guesses(spent: Accountant, prior: float = 0.5) -> tuple[int, int]:
@@ -137,23 +157,49 @@ def icons(blind: int, told: int) -> str:
     return "\n".join((row[: PEOPLE // 2], row[PEOPLE // 2 :], legend))
 
 
-def _belief(spent: Accountant, prior: float) -> str:
+def _belief(spent: Accountant, prior: float) -> _Told:
     """How sure anyone can become, if there is a limit; else how often a guess is right."""
-    sure = spent.posterior(prior).upper
-    if sure == 1 and prior < 1:
-        return guess(spent, prior)
-    secret = _SECRET[spent.relation]
-    return (
-        f"Someone who is {_percent(prior)} sure {secret} can become at most {_percent(sure)} sure."
+    found = spent.posterior(prior)
+    if found.upper == 1 and prior < 1:
+        return _guess(spent, prior)
+    text = (
+        f"Someone who is {_percent(_decimal(prior))} sure {_SECRET[spent.relation]} can become at "
+        f"most {_percent_at_most(found.upper)} sure."
     )
+    return _Told(text, found.assumes)
 
 
-def _test(spent: Accountant) -> str:
-    found = spent.true_positive_rate(ALARM).upper
-    return _TEST[spent.relation].format(_percent(ALARM), _percent(found))
+def _test(spent: Accountant) -> _Told:
+    found = spent.true_positive_rate(ALARM)
+    shares = _percent(_decimal(ALARM)), _percent_at_most(found.upper)
+    return _Told(_TEST[spent.relation].format(*shares), found.assumes)
 
 
-def _percent(share: float) -> str:
-    """A share in per cent, one decimal, rounded up."""
-    tenths = math.ceil(float(share) * 1000 * (1 - 1e-12))
-    return f"{tenths // 10} %" if tenths % 10 == 0 else f"{tenths / 10:.1f} %"
+def _decimal(share: float) -> Decimal:
+    """The shortest decimal that is read as this number."""
+    return Decimal(repr(float(share)))
+
+
+def _percent(share: Decimal) -> str:
+    """A share in per cent, in full.
+
+    >>> _percent(Decimal("0.001234")), _percent(Decimal("0.50"))
+    ('0.1234 %', '50 %')
+    """
+    percent = (100 * share).normalize()
+    return f"{percent:f} %" if percent == 0 or percent > _TINY else f"{percent:e} %"
+
+
+def _percent_at_most(share: float) -> str:
+    """A share in per cent, rounded up: one decimal, more where it is small or next to 100.
+
+    >>> _percent_at_most(0.73105), _percent_at_most(2.7e-6), _percent_at_most(0.99996)
+    ('73.2 %', '0.00027 %', '99.996 %')
+    """
+    exact = 100 * _decimal(share)
+    for decimals in range(1, _MOST_DECIMALS):
+        step = Decimal(1).scaleb(-decimals)
+        rounded = exact.quantize(step, ROUND_CEILING)
+        if (rounded < _ALL or exact == _ALL) and (exact >= 1 or rounded >= 10 * step or not exact):
+            return _percent(rounded / 100)
+    return _percent(exact / 100)

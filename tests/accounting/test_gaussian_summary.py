@@ -23,6 +23,9 @@ def spent(subject: Composable, times: int = 1) -> dpv.Accountant:
     return dpv.Accountant(relation=ADD).compose(subject, times=times)
 
 
+RENYI = spent(dpv.RenyiDP(order=4.0, epsilon=0.5))
+
+
 def gaussian(mu: float) -> Curve:
     def curve(alarm: Floats) -> Floats:
         missed: Floats = norm.cdf(norm.isf(alarm) - mu)
@@ -146,6 +149,68 @@ def test_where_no_gaussian_curve_dominates() -> None:
     far = spent(dpv.Subsampled(dpv.Gaussian(sigma=0.8), rate=0.1)).gaussian_summary()
     assert str(far) == "no Gaussian curve is known to dominate"
     assert far.mu.lower < 1.25 < far.mu.upper == math.inf  # 1/σ, far out in the tail
+
+
+@given(st.floats(1e-5, 0.5), st.floats(1e-6, 0.4), st.floats(0.0, 1.0))
+def test_no_pair_within_a_renyi_bound_beats_its_summary(
+    event: float, rare: float, shift: float
+) -> None:
+    """Upper ends that no profile has, near ε = 0, do not keep μ from being known."""
+    order, bound, leak = 4.0, 0.5, 1e-3
+    found = RENYI.gaussian_summary(leak=leak)
+    assert found.mu.upper < 0.8
+    left = np.array([event, rare, 1 - event - rare])
+    other = np.array([event, rare * 0.1, 1 - event - rare * 0.1]) ** 2
+    other /= other.sum()
+    right = left
+    for share in np.linspace(0, 1, 60):  # as far from `left` as the bound allows
+        moved = (1 - share) * left + share * (shift * other + (1 - shift) * left[::-1])
+        with np.errstate(divide="ignore"):
+            sides = ((left, moved), (moved, left))
+            losses = [np.log(np.sum(p**order * q ** (1 - order))) / (order - 1) for p, q in sides]
+        if max(losses) > bound:
+            break
+        right = moved
+    for x in np.exp(np.linspace(0, 4, 80)):
+        exact = max(np.maximum(p - x * q, 0).sum() for p, q in ((left, right), (right, left)))
+        assert exact <= leak + (1 - leak) * gaussian_delta(found.mu.upper, x) + 1e-12
+
+
+def gaussian_delta(mu: float, x: float) -> float:
+    epsilon = math.log(x)
+    return float(norm.cdf(mu / 2 - epsilon / mu) - x * norm.cdf(-mu / 2 - epsilon / mu))
+
+
+def test_what_leaks_anyway_is_not_regretted() -> None:
+    found = spent(dpv.ApproxDP(1.0, 0.3)).gaussian_summary(leak=0.3)
+    epsilons = np.linspace(0, 3, 3001)
+    exact = max(
+        0.7 * (gaussian_delta(found.mu.upper, x) - max((math.e - x) / (1 + math.e), 0)) / (1 + x)
+        for x in np.exp(epsilons)
+    )
+    assert exact <= found.regret.upper <= exact + 1e-6
+    more = spent(dpv.ApproxDP(1.0, 0.2)).gaussian_summary(leak=0.3)  # regretted at every ε
+    assert more.regret.width <= 1e-3
+    only = spent(dpv.ApproxDP(0.0, 0.3)).gaussian_summary(leak=0.3)
+    assert only.mu.upper == only.regret.upper == 0
+    assert str(only) == "μ ≤ 0 but for an event of probability 0.3, which says it all"
+
+
+def test_regret_is_at_most_what_the_best_guess_errs() -> None:
+    assert spent(dpv.Gaussian(sigma=1e-150)).gaussian_summary().regret.upper <= 1e-300
+
+
+def test_little_regret_next_to_little_gain_is_told() -> None:
+    found = spent(dpv.PureDP(1e-13)).gaussian_summary()
+    assert found.regret.lower > 0.1 * math.tanh(5e-14)
+    assert "overstates" in str(found)
+    assert "says it all" in str(spent(dpv.Gaussian(sigma=20_000.0)).gaussian_summary())
+
+
+@pytest.mark.parametrize("leak", ["1e-10", "1e-08", "0.01"])
+def test_a_leak_is_told_as_given(leak: str) -> None:
+    found = spent(dpv.PureDP(1.0)).gaussian_summary(leak=float(leak))
+    assert f"but for an event of probability {leak}," in str(found)
 
 
 def test_nothing_learned_and_everything_leaked() -> None:

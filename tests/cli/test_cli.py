@@ -57,6 +57,20 @@ def test_compose_json_agrees_with_the_library(capsys: pytest.CaptureFixture[str]
     assert found["relation"] == "add-remove"
 
 
+def test_bounds_are_rounded_towards_safety_and_given_numbers_not_at_all(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["compose", "gaussian(sigma=20000)", "--delta", "1.0049e-6", *RELATION]) == 0
+    shown = capsys.readouterr().out
+    exact = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(dpv.Gaussian(sigma=20000))
+    upper = float(shown.split("ε ≤ ")[1].split()[0])
+    lower = float(shown.split("certainly not below ")[1].split()[0])
+    assert lower <= exact.epsilon(1.0049e-6).lower <= exact.epsilon(1.0049e-6).upper <= upper
+    assert "at δ = 1.0049e-06 (" in shown
+    assert run(["noise", "gaussian", "--epsilon", "1", "--delta", "1.00000049e-6", *L2]) == 0
+    assert "within ε = 1, δ = 1.00000049e-06: spends" in capsys.readouterr().out
+
+
 def test_compose_for_delta(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(["compose", "pure(epsilon=1)", "--epsilon", "0", *RELATION], capsys)
     delta = found["delta"]

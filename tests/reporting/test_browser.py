@@ -8,7 +8,10 @@ from typing import Any
 
 import pytest
 
+import dpverify as dpv
 from dpverify.cli import run
+from dpverify.reporting.page import Page, Section, write_page
+from dpverify.reporting.what_if import what_if
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -170,6 +173,37 @@ def test_what_if_answers_to_the_keyboard_and_to_numbers(browser: Any, composed: 
     page.locator("#what-if-0-delta-exact").fill("")
     assert large.inner_text() == "Not computed"
     assert opened.troubles == []
+
+
+@pytest.mark.parametrize(("sigma", "delta"), [(20_000.0, 1.0049e-6), (0.0006, 1e-6)])
+def test_what_if_shows_bounds_in_full(
+    browser: Any,  # noqa: ANN401
+    sigma: float,
+    delta: float,
+    tmp_path: Path,
+) -> None:
+    """Few digits, rounded to the nearest, would show bounds below the truth."""
+    path = tmp_path / "page.html"
+    grid = what_if([(dpv.Gaussian(sigma), 1)], dpv.Relation.ADD_REMOVE, delta, seconds=0.0)
+    section = Section(title="What if", what_if=grid)
+    page = Page(title="t", verdict="v", tone="plain", lead="", sections=(section,), command="")
+    write_page(page, path)
+    opened = Opened(browser, path)
+    _, _, upper, _, _, _, at = opened.page.locator(".large").inner_text().split()
+    lower = opened.page.locator(".told").inner_text().split("lies between ")[1].split()[0]
+    exact = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(dpv.Gaussian(sigma))
+    assert float(at) == delta
+    assert float(lower) <= exact.epsilon(delta).lower <= exact.epsilon(delta).upper <= float(upper)
+    assert opened.troubles == []
+
+
+def test_what_if_says_nothing_where_nothing_was_computed(browser: Any, composed: Path) -> None:  # noqa: ANN401
+    page = Opened(browser, composed).page
+    assert page.locator(".chart svg").count() == 2
+    page.locator("#what-if-0-noise-exact").fill("")
+    assert page.locator("#what-if-0-noise").get_attribute("aria-valuetext") == "σ not given"
+    assert page.locator(".chart svg").count() == 0
+    assert page.locator(".people[aria-label]").count() == 0
 
 
 def test_what_if_answers_to_touch_on_a_narrow_screen(browser: Any, composed: Path) -> None:  # noqa: ANN401

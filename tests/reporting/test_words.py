@@ -4,6 +4,7 @@ import copy
 import math
 import pickle
 import re
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -38,6 +39,30 @@ def test_no_sentence_says_less_than_the_risk(mu: float) -> None:
     risks = [spent.risk.success(0.5).upper, spent.true_positive_rate(0.05).upper]
     for share, risk in zip(shares, risks, strict=True):
         assert 0.0 <= share - 100 * risk <= 0.1 + 1e-9
+
+
+@pytest.mark.parametrize("prior", [0.001234, 1e-6, 0.0501, 0.29, 0.999, 0.9999, 1 - 1e-9])
+def test_a_prior_is_told_as_given_and_nobody_becomes_certain(prior: float) -> None:
+    first = dpv.meaning(dpv.PureDP(1.0), relation=ADD, prior=prior).splitlines()[0]
+    given, sure = (Fraction(n) / 100 for n in re.findall(r"([\d.]+) %", first))
+    assert float(given) == prior
+    exact = prior * math.e / (1 - prior + prior * math.e)
+    assert exact * (1 - 1e-12) <= sure < 1
+    assert sure - exact <= max(0.001, 0.1 * exact)
+
+
+def test_nothing_learned_is_told_as_nothing() -> None:
+    first = dpv.meaning(dpv.PureDP(0.0), relation=ADD, prior=0.9).splitlines()[0]
+    assert first.endswith("can become at most 90 % sure.")
+
+
+def test_what_a_number_rests_on_is_told() -> None:
+    step = dpv.Subsampled(dpv.Gaussian(1.0), rate=0.1)
+    spent = dpv.Accountant(relation=ADD).compose(step, times=50)
+    told = dpv.meaning(spent)
+    assert spent.true_positive_rate(0.05).assumes
+    for each in spent.true_positive_rate(0.05).assumes:
+        assert told.count(each) == 1
 
 
 def test_refusals() -> None:

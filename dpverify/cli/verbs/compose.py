@@ -11,6 +11,7 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.accounting.deadline import time_limit
 from dpverify.accounting.gaussian_summary import GaussianSummary
+from dpverify.balls import as_given, rounded_down, rounded_up
 from dpverify.cli.expression import parse
 from dpverify.cli.output import (
     Json,
@@ -197,8 +198,9 @@ def _show(
     for part in accountant.parts:
         screen.print(f"{part.times:>10,} × {part.label}", style="dim", markup=False)
     screen.print(
-        f"[bold]{symbol} ≤ {_digits(exact.upper)}[/bold] at {given} = {table.at:g} "
-        f"({accountant.relation.value}); certainly not below {_digits(exact.lower)}"
+        f"[bold]{symbol} ≤ {rounded_up(exact.upper, digits=8)}[/bold] at {given} = "
+        f"{as_given(table.at)} ({accountant.relation.value}); certainly not below "
+        f"{rounded_down(exact.lower, digits=8)}"
     )
     wide = screen.width >= _WIDE
     grid = Table(box=None, pad_edge=False, header_style="bold")
@@ -209,7 +211,7 @@ def _show(
         grid.add_column("theorem")
     for row in table.rows:
         best = row is table.tightest
-        cells = [row.rule, _digits(row.upper), "← tightest" if best else ""]
+        cells = [row.rule, rounded_up(row.upper, digits=8), "← tightest" if best else ""]
         if wide:
             cells.append(row.theorem.name)
         grid.add_row(*cells, style="bold green" if best else "")
@@ -223,7 +225,3 @@ def _show(
     screen.print(f"As Gaussian DP: {summary}.", markup=False)
     for assumption in exact.assumes:
         screen.print(f"assumes: {assumption}", style="dim", markup=False)
-
-
-def _digits(value: float) -> str:
-    return f"{value:.8g}" if value == 0 or value >= 1e-4 else f"{value:.6e}"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from dpverify.balls import rounded_up
+from dpverify.balls import as_given, rounded_up
 from dpverify.cli.expression import parse
 from dpverify.cli.output import check_output, console, number_option, progress
 from dpverify.disclosing import Disclosure, entry_of, schema
@@ -122,7 +122,7 @@ def _tell(made: Disclosure, output: Path, label: Path | None) -> None:
     told = made.guarantee
     if told is not None and told.epsilon is not None:
         upper = rounded_up(told.epsilon.upper or 0.0, digits=6)
-        screen.print(f"ε ≤ {upper} at δ = {told.delta:g}", markup=False)
+        screen.print(f"ε ≤ {upper} at δ = {as_given(told.delta or 0.0)}", markup=False)
     screen.print(f"disclosure: {output}", markup=False, soft_wrap=True)
     if label is not None:
         screen.print(f"label: {label}", markup=False, soft_wrap=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from dpverify.balls import as_given, rounded_up
 from dpverify.claims import Claim
 from dpverify.cli.csv_table import CsvTable, read
 from dpverify.cli.output import (
@@ -205,17 +206,17 @@ def _model(loss: str, table: CsvTable, model: Any) -> dict[str, Any]:  # noqa: A
 
 def _show(answer: dict[str, Any], claim: Claim, path: Path) -> None:
     screen = console()
-    cost = f"ε = {claim.guarantee.epsilon:g}"  # type: ignore[union-attr]  # PureDP or ApproxDP
-    cost += f", δ = {answer['claim']['delta']:g}" if "delta" in answer["claim"] else ""
+    cost = f"ε = {as_given(claim.guarantee.epsilon)}"  # type: ignore[union-attr]  # PureDP or ApproxDP
+    cost += f", δ = {as_given(answer['claim']['delta'])}" if "delta" in answer["claim"] else ""
     cost += f" ({answer['claim']['relation']})"
     screen.print(f"[bold]{cost}[/bold] by {answer['method']} perturbation", highlight=False)
-    bounds = ", ".join(f"{name} {value:g}" for name, value in answer["bounds"].items())
+    bounds = ", ".join(f"{name} {as_given(value)}" for name, value in answer["bounds"].items())
     screen.print(f"declared: {bounds}", markup=False)
     screen.print(f"theorem: {claim.theorem}", markup=False)
     if answer["certificate"]:
+        distance = rounded_up(answer["certificate"]["distance"], digits=2)
         screen.print(
-            f"solver: within {answer['certificate']['distance']:.2g} of the exact minimum, "
-            "which the claim includes",
+            f"solver: within {distance} of the exact minimum, which the claim includes",
             markup=False,
         )
     if answer["utility"]:

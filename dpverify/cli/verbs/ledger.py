@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpverify.accounting.accountant import Accountant
+from dpverify.balls import rounded_up
 from dpverify.cli.expression import parse
 from dpverify.cli.options import claim_of
 from dpverify.cli.output import (
@@ -298,7 +299,8 @@ def _details(status: Status) -> list[str]:
     if status.needed is not None:
         lines.append(f"a budget that would have sufficed: {budget_in_words(status.needed)}")
     if status.least_sigma is not None:
-        lines.append(f"least noise that still fits: gaussian(sigma={status.least_sigma:.6g})")
+        least = rounded_up(status.least_sigma, digits=6)
+        lines.append(f"least noise that still fits: gaussian(sigma={least})")
     return lines
 
 

@@ -12,6 +12,7 @@ import typer
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.calibration import Calibration, calibration
 from dpverify.accounting.parts import Composable
+from dpverify.balls import as_given, rounded_up
 from dpverify.cli.dp_sgd import TrainingPlan
 from dpverify.cli.options import Report
 from dpverify.cli.output import (
@@ -263,20 +264,17 @@ def _show(
     spent = "δ" if budget.epsilon == 0 else "ε"
     screen.print(
         f"{runs} within {_words(budget)}: "
-        f"spends {spent} ≤ {found.spent.upper:.10g} [{answer['theorem']}]",
+        f"spends {spent} ≤ {rounded_up(found.spent.upper, digits=10)} [{answer['theorem']}]",
         markup=False,
     )
     screen.print(f"assumes: {_assumed(mechanism, answer)}", markup=False)
-    screen.print(
-        f"noise smaller by a fraction of {max(found.relative_gap, 1e-15):.1g} breaks the budget, "
-        "certainly",
-        style="dim",
-    )
+    gap = rounded_up(max(found.relative_gap, 1e-15), digits=1)
+    screen.print(f"noise smaller by a fraction of {gap} breaks the budget, certainly", style="dim")
 
 
 def _words(budget: ApproxDP) -> str:
-    pure = f"ε = {budget.epsilon:g}"
-    return f"{pure} (pure DP)" if budget.delta == 0 else f"{pure}, δ = {budget.delta:g}"
+    pure = f"ε = {as_given(budget.epsilon)}"
+    return f"{pure} (pure DP)" if budget.delta == 0 else f"{pure}, δ = {as_given(budget.delta)}"
 
 
 def _assumed(mechanism: Kind, answer: dict[str, Any]) -> str:
@@ -284,7 +282,7 @@ def _assumed(mechanism: Kind, answer: dict[str, Any]) -> str:
     parts = [f"{answer['relation']} neighbors"]
     norm = {Kind.GAUSSIAN: "ℓ2 sensitivity", Kind.LAPLACE: "ℓ1 sensitivity"}
     if answer["sensitivity"] is not None:
-        parts.append(f"{norm.get(mechanism, 'sensitivity')} {answer['sensitivity']:g}")
+        parts.append(f"{norm.get(mechanism, 'sensitivity')} {as_given(answer['sensitivity'])}")
     if answer["rate"] is not None:
-        parts.append(f"Poisson batches of rate {answer['rate']:g}")
+        parts.append(f"Poisson batches of rate {as_given(answer['rate'])}")
     return ", ".join(parts)

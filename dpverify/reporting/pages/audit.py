@@ -1,6 +1,7 @@
 """The page of `dpverify audit`: the verdict, the witness, what was tried and how to replay it."""
 
 from dpverify.auditing.verdict import Verdict, Witness
+from dpverify.balls import as_given, rounded_down
 from dpverify.reporting.page import Page, Section, TextTable
 from dpverify.reporting.picture import Picture
 from dpverify.theorems import BETTING, CLOPPER_PEARSON, STOUFFER
@@ -44,8 +45,12 @@ def audit_page(
     )
 
 
+def _lower(shown: Verdict | Witness) -> str:
+    return f"{rounded_down(shown.epsilon_lower)} at δ = {as_given(shown.delta)}"
+
+
 def _lead(verdict: Verdict) -> str:
-    shown = f"ε ≥ {verdict.epsilon_lower:.3f} at δ = {verdict.delta:g}"
+    shown = f"ε ≥ {_lower(verdict)}"
     if verdict.refuted:
         return f"The claim {verdict.claim} does not hold: {shown}."
     return f"The claim {verdict.claim} survived {verdict.samples:,} draws a side; shown: {shown}."
@@ -57,7 +62,7 @@ def _claim(verdict: Verdict, target: str) -> Section:
         facts=(
             ("mechanism", target),
             ("claimed", str(verdict.claim)),
-            ("lower bound on ε", f"{verdict.epsilon_lower:.4f} at δ = {verdict.delta:g}"),
+            ("lower bound on ε", _lower(verdict)),
             ("level", f"{verdict.level:g}"),
             ("draws on each side", f"{verdict.samples:,}"),
             ("seconds", f"{verdict.seconds:.2f}"),
@@ -98,7 +103,7 @@ def _shown(witness: Witness) -> tuple[tuple[str, str], ...]:
     """What the counts alone show; nothing where they helped to choose the event."""
     if not witness.fresh:
         return ()
-    bound = f"ε ≥ {witness.epsilon_lower:.4f} at δ = {witness.delta:g}"
+    bound = f"ε ≥ {_lower(witness)}"
     return (("shown by these counts", bound),)
 
 

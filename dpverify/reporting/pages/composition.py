@@ -4,6 +4,7 @@ from typing import Any
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
+from dpverify.balls import as_given, rounded_down, rounded_up
 from dpverify.guarantees import Bracket
 from dpverify.reporting.page import Page, Section, TextTable, theorem_section
 from dpverify.reporting.pages.meaning import meaning_section, parts_section, what_if_section
@@ -27,6 +28,7 @@ def composition_page(  # noqa: PLR0913  # all that a page shows
     What it means may take `seconds` for each answer.
     """
     symbol, given = ("ε", "δ") if table.unknown == "epsilon" else ("δ", "ε")
+    upper = rounded_up(exact.upper, digits=8)
     sections = [
         parts_section("What was composed", accountant),
         meaning_section(accountant, seconds),
@@ -40,10 +42,10 @@ def composition_page(  # noqa: PLR0913  # all that a page shows
         sections.append(theorem_section(exact.theorem, proof))
     return Page(
         title="What a composition costs",
-        verdict=f"{symbol} ≤ {_digits(exact.upper)} at {given} = {table.at:g}",
+        verdict=f"{symbol} ≤ {upper} at {given} = {as_given(table.at)}",
         tone="plain",
         lead=(
-            f"The exact {symbol} lies between {_digits(exact.lower)} and {_digits(exact.upper)}, "
+            f"The exact {symbol} lies between {rounded_down(exact.lower, digits=8)} and {upper}, "
             "rounding included."
         ),
         sections=tuple(sections),
@@ -57,12 +59,8 @@ def _rules(table: Comparison, symbol: str) -> TextTable:
         caption=f"Upper bounds on {symbol}; the smallest is marked",
         header=("rule", f"{symbol} at most", "theorem", "source"),
         rows=tuple(
-            (row.rule, _digits(row.upper), row.theorem.name, row.theorem.source)
+            (row.rule, rounded_up(row.upper, digits=8), row.theorem.name, row.theorem.source)
             for row in table.rows
         ),
         marked=table.rows.index(table.tightest),
     )
-
-
-def _digits(value: float) -> str:
-    return f"{value:.8g}" if value == 0 or value >= 1e-4 else f"{value:.6e}"

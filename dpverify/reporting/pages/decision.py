@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from dpverify.auditing.verdict import Verdict
+from dpverify.balls import as_given, rounded_down, rounded_up
 from dpverify.certifying.certificate import Certificate, Disproof, brief
 from dpverify.deciding import Decision, Rung
 from dpverify.deciding.decision import RungName, event_in_words
@@ -88,7 +89,7 @@ def _neighbors(found: Traced) -> Section:
             ("left data", brief(found.left)),
             ("right data", brief(found.right)),
             ("transcripts", str(found.transcripts)),
-            ("spent at δ = 0", f"{found.epsilon(0.0).upper:.6g}"),
+            ("spent at δ = 0", rounded_up(found.epsilon(0.0).upper, digits=6)),
         ),
     )
 
@@ -127,7 +128,7 @@ def _audit(found: Verdict) -> list[Section]:
     leak = found.float_leak
     bits = [] if leak is None else [witness_section(leak, "A leak through the bits of floats")]
     facts = (
-        ("lower bound on ε", f"{found.epsilon_lower:.4f} at δ = {found.delta:g}"),
+        ("lower bound on ε", f"{rounded_down(found.epsilon_lower)} at δ = {as_given(found.delta)}"),
         ("draws on each side", f"{found.samples:,}"),
         ("level", f"{found.level:g}"),
     )

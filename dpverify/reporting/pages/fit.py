@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from dpverify.balls import as_given, rounded_up
 from dpverify.claims import Claim
 from dpverify.reporting.page import Page, Section, TextTable, theorem_section
 
@@ -10,7 +11,8 @@ def fit_page(
     answer: dict[str, Any], claim: Claim, *, proof: dict[str, Any] | None, command: str
 ) -> Page:
     """The page of a fit; `answer` is the model's file, `proof` the run of the claim's theorem."""
-    cost = f"ε = {answer['claim']['epsilon']:g}, δ = {answer['claim'].get('delta', 0.0):g}"
+    epsilon, delta = answer["claim"]["epsilon"], answer["claim"].get("delta", 0.0)
+    cost = f"ε = {as_given(epsilon)}, δ = {as_given(delta)}"
     sections = [
         Section(title="The model", facts=_facts(answer), tables=_weights(answer)),
         Section(title="What is assumed", items=claim.assumes),
@@ -32,15 +34,18 @@ def _facts(answer: dict[str, Any]) -> tuple[tuple[str, str], ...]:
         ("loss", answer["loss"]),
         ("method", answer["method"]),
         ("target", answer["target"]),
-        *((name.replace("_", " "), f"{bound:g}") for name, bound in answer["bounds"].items()),
+        *((name.replace("_", " "), as_given(bound)) for name, bound in answer["bounds"].items()),
     ]
     if answer["classes"]:
         facts.append(("classes", ", ".join(answer["classes"])))
     if answer["ridge"] is not None:
-        facts.append(("ridge λ", f"{answer['ridge']:g}"))
+        facts.append(("ridge λ", as_given(answer["ridge"])))
     if answer["certificate"]:
         facts.append(
-            ("distance from the exact minimum", f"≤ {answer['certificate']['distance']:.2g}")
+            (
+                "distance from the exact minimum",
+                f"≤ {rounded_up(answer['certificate']['distance'], digits=2)}",
+            )
         )
     if answer["utility"]:
         facts.append(("what is promised", answer["utility"]["statement"]))

@@ -3,6 +3,7 @@
 import datetime as dt
 from typing import Any
 
+from dpverify.balls import rounded_up
 from dpverify.ledger.entries import Entry, Status
 from dpverify.ledger.words import amounts_in_words, budget_in_words
 from dpverify.reporting.budget_plots import budget_figure
@@ -71,7 +72,7 @@ def _budgets(statuses: tuple[Status, ...]) -> TextTable:
                 f"{100 * status.share:.4g} %",
                 amounts_in_words(status.spent),
                 "–" if status.needed is None else budget_in_words(status.needed),
-                "–" if status.least_sigma is None else f"{status.least_sigma:.6g}",
+                "–" if status.least_sigma is None else rounded_up(status.least_sigma, digits=6),
             )
             for status in statuses
         ),

@@ -1,7 +1,6 @@
 "use strict";
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
-  const digits = (v) => (typeof v === "string" ? v : v !== 0 && (Math.abs(v) < 1e-3 || Math.abs(v) >= 1e6) ? v.toExponential(2).replace(/\.?0+e/, "e") : String(Number(v.toPrecision(5))));
   const element = (name, attributes = {}, text = "") => {
     const made = document.createElement(name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -13,7 +12,8 @@
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
     return made;
   };
-  const exactly = (v) => (v !== 0 && Math.abs(v) < 1e-3 ? v.toExponential() : String(v));
+  // As given or computed, in full: bounds come with few digits that were rounded towards safety.
+  const exactly = (v) => (typeof v === "number" && v !== 0 && (Math.abs(v) < 1e-3 || Math.abs(v) >= 1e6) ? v.toExponential() : String(v));
   const number = (v) => (v === "∞" ? Infinity : v);
   const up = (v, places) => Math.ceil(v * 10 ** places - 1e-9) / 10 ** places;
 
@@ -76,34 +76,35 @@
     say(large, where) {
       this.large.textContent = large; this.where.textContent = where;
       for (const part of [this.guess, this.test, this.accuracy]) part.textContent = "";
-      this.people.replaceChildren();
+      this.people.replaceChildren(); this.people.removeAttribute("role"); this.people.removeAttribute("aria-label");
+      this.chart.replaceChildren();
     }
 
     show() {
       const places = this.knobs.map((knob, i) => this.place(knob, this.values[i]));
-      this.sliders.forEach((slider, i) => slider.setAttribute("aria-valuetext", `${this.knobs[i].label} ${digits(this.values[i])}`));
+      this.sliders.forEach((slider, i) => slider.setAttribute("aria-valuetext", `${this.knobs[i].label} ${Number.isNaN(this.values[i]) ? "not given" : exactly(this.values[i])}`));
       const beyond = places.findIndex((place) => place === null);
       if (beyond >= 0) {
         const knob = this.knobs[beyond], all = knob.values;
-        this.say("Not computed", `${knob.label} must be between ${digits(all[0])} and ${digits(all[all.length - 1])}; nothing is said about other values.`);
+        this.say("Not computed", `${knob.label} must be between ${exactly(all[0])} and ${exactly(all[all.length - 1])}; nothing is said about other values.`);
         return;
       }
       const [point, at] = this.point(places);
       if (!point) { this.say("Not computed", "Time ran out before this point and those that bound it; give --seconds more."); return; }
       const delta = this.values[this.values.length - 1];
       const [lower, upper] = point.epsilon[places[places.length - 1]];
-      this.say(`ε ≤ ${digits(upper)} at δ = ${digits(delta)}`, "");
+      this.say(`ε ≤ ${exactly(upper)} at δ = ${exactly(delta)}`, "");
       const exact = this.knobs.every((knob, i) => knob.values[at[i]] === this.values[i]);
-      const named = this.knobs.map((knob, i) => `${knob.label} ${digits(knob.values[at[i]])}`).join(", ");
-      this.where.textContent = exact ? `The exact value lies between ${digits(lower)} and ${digits(upper)}.` : `Certain, as it holds for ${named}.`;
-      const right = Math.min(100, Math.ceil(50 * (1 + point.advantage) - 1e-9));
+      const named = this.knobs.map((knob, i) => `${knob.label} ${exactly(knob.values[at[i]])}`).join(", ");
+      this.where.textContent = exact ? `The exact value lies between ${exactly(lower)} and ${exactly(upper)}.` : `Certain, as it holds for ${named}.`;
+      const right = Math.min(100, 50 + Math.ceil(50 * point.advantage * (1 - 1e-12)));
       this.guess.textContent = `Of a hundred guesses about one record, 50 are right without the release, at most ${right} with it.`;
-      this.people.setAttribute("aria-label", this.guess.textContent);
+      this.people.setAttribute("role", "img"); this.people.setAttribute("aria-label", this.guess.textContent);
       for (let i = 0; i < 100; i++) {
         const kind = i < 50 ? "anyway" : i < right ? "gained" : "wrong";
         this.people.append(drawn("circle", { class: kind, cx: 3 + 6 * (i % 50), cy: 8 + 12 * Math.floor(i / 50), r: 2.4, "stroke-width": kind === "gained" ? 0.6 : 0 }));
       }
-      this.test.textContent = `A test with ${digits(100 * this.grid.alarm)} false alarms in a hundred finds at most ${digits(up(100 * point.found, 1))} of a hundred.`;
+      this.test.textContent = `A test with ${exactly(100 * this.grid.alarm)} false alarms in a hundred finds at most ${exactly(up(100 * point.found, 1))} of a hundred.`;
       this.tell(this.values[0]);
       this.draw(places);
     }
@@ -112,7 +113,7 @@
     tell(noise) {
       const measured = this.grid.accuracy;
       if (!measured.length || this.knobs[0].name !== "noise") return;
-      const label = this.knobs[0].label, said = (one) => `${digits(one.accuracy)} at ${label} ${digits(one.noise)}`;
+      const label = this.knobs[0].label, said = (one) => `${exactly(one.accuracy)} at ${label} ${exactly(one.noise)}`;
       const same = measured.find((one) => one.noise === noise);
       const before = measured.findLast((one) => one.noise < noise), after = measured.find((one) => one.noise > noise);
       this.accuracy.textContent = same ? `Measured accuracy: ${said(same)}.`
@@ -127,7 +128,7 @@
         const [point] = this.point([i, ...places.slice(1)]);
         return [value, point ? number(point.epsilon[deltas][1]) : Infinity, i === places[0]];
       }).filter(([, y]) => Number.isFinite(y));
-      const told = this.knobs.slice(1).map((other, i) => `${other.label} ${digits(other.values[places[i + 1]])}`).join(", ");
+      const told = this.knobs.slice(1).map((other, i) => `${other.label} ${exactly(other.values[places[i + 1]])}`).join(", ");
       if (row.length > 1) this.chart.append(this.plot(row, knob.label, "ε at most", true, told));
       const measured = this.grid.accuracy.map((one) => [one.noise, one.accuracy, one.noise === this.values[0]]);
       if (measured.length && knob.name === "noise") this.chart.append(this.plot(measured, knob.label, "measured accuracy", false, ""));
@@ -136,7 +137,7 @@
     // Dots, and for bounds the step line that holds between them.
     plot(row, label, title, steps, told) {
       const wide = Math.max(300, Math.min(this.chart.clientWidth, 720)), high = steps ? 190 : 130, left = 56, foot = 30, top = 28;
-      const svg = drawn("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${title}, by ${label}: ${row.map(([x, y]) => `${digits(x)}: ${digits(y)}`).join("; ")}` });
+      const svg = drawn("svg", { viewBox: `0 0 ${wide} ${high}`, role: "img", "aria-label": `${title}, by ${label}: ${row.map(([x, y]) => `${exactly(x)}: ${exactly(y)}`).join("; ")}` });
       const xs = this.knobs[0].values.concat(row.map(([x]) => x)).map(Math.log), ys = row.map(([, y]) => y);
       const most = Math.max(...ys), least = Math.min(...ys), far = steps && least > 0 && most > 20 * least;
       const low = steps && !far ? 0 : least, scaled = (y) => (far ? Math.log(y) : y);
@@ -145,8 +146,8 @@
       svg.append(drawn("line", { class: "axis", x1: left, x2: wide, y1: high - foot, y2: high - foot }));
       const text = (x, y, anchor, words) => { const made = drawn("text", { x, y, "text-anchor": anchor }); made.textContent = words; svg.append(made); };
       text(0, 14, "start", title + (far ? " (logarithmic)" : "") + (told ? `; ${told}` : ""));
-      text(left - 8, down(most) + 4, "end", digits(most)); text(left - 8, down(low) + 4, "end", digits(low));
-      text(across(row[0][0]), high - 12, "middle", digits(row[0][0])); text(across(row[row.length - 1][0]), high - 12, "middle", digits(row[row.length - 1][0]));
+      text(left - 8, down(most) + 4, "end", exactly(most)); text(left - 8, down(low) + 4, "end", exactly(low));
+      text(across(row[0][0]), high - 12, "middle", exactly(row[0][0])); text(across(row[row.length - 1][0]), high - 12, "middle", exactly(row[row.length - 1][0]));
       text(wide / 2, high - 4, "middle", label);
       if (steps) {
         const worse = this.knobs[0].worse === "below";
