@@ -169,7 +169,7 @@ def _parts(subject: Disclosable, own: Shown | None, relation: Relation) -> tuple
             raise InvalidParameter("evidence must be about one guarantee to be disclosed")
         return (stated_part(own.guarantee, 1, relation, own.label),)
     if isinstance(subject, Accountant):
-        return tuple(map(seen_part, subject.parts))
+        return tuple(seen_part(part, relation) for part in subject.parts)
     listed: Any = subject if isinstance(subject, list | tuple) else [(subject, 1)]
     return tuple(stated_part(part, times, relation) for part, times in listed)
 
