@@ -127,6 +127,10 @@ def test_a_fitted_model_states_its_claim(tmp_path: Path, capsys: Any) -> None:  
         ({"given": {"product": {"name": 3}}}, "given.product.name: 3 must be a text"),
         ({"given": []}, "given must be an object"),
         (
+            {"given": {"composition": {"statement": "x"}}},
+            "given.composition.statement must be left",
+        ),
+        (
             {
                 "given": {"unit": {"protected": "user", "record": "event"}},
                 "relation": "add-remove",
