@@ -1,6 +1,7 @@
 """The parts of a composition as a disclosure states them, and the accountant that they make."""
 
 import ast
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
@@ -158,7 +159,7 @@ def mechanism_in(label: str) -> Any:  # noqa: ANN401  # a mechanism or guarantee
         return None
     try:
         return _written(ast.parse(label, mode="eval").body)
-    except (DPVerifyError, SyntaxError, ValueError, RecursionError, MemoryError):
+    except (DPVerifyError, SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
         return None
 
 
@@ -166,6 +167,8 @@ def _written(node: ast.expr) -> Any:  # noqa: ANN401  # of a label; nothing is e
     match node:
         case ast.Constant(value=bool() | int() | float() | str() as value):
             return value
+        case ast.Name(id="inf"):
+            return math.inf
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
             return -value
         case ast.Tuple(elts=parts):

@@ -430,6 +430,22 @@ def test_what_takes_too_long_is_incomplete_and_not_wrong() -> None:
     assert [each for each in found.incomplete if "not verified in 1e-09 s" in each.text]
 
 
+@pytest.mark.parametrize(
+    "label",
+    [
+        "Gaussian(sigma=Fraction(1, 0))",
+        "Gaussian(**{})",
+        "__import__('os').system('true')",
+        "Gaussian(sigma=" + "-" * 999 + "1)",
+        "(" * 3000,
+        "\0",
+    ],
+)
+def test_a_label_is_read_and_never_run(label: str) -> None:
+    tree = changed(BASE, ("mechanisms", 0, "label"), label)
+    assert "mechanisms[0].label" in {each.path for each in resealed(tree).incomplete}
+
+
 PLAIN = st.recursive(
     st.none()
     | st.booleans()
