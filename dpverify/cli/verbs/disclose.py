@@ -122,7 +122,7 @@ def _tell(made: Disclosure, output: Path, label: Path | None) -> None:
     told = made.guarantee
     if told is not None and told.epsilon is not None:
         upper = rounded_up(told.epsilon.upper or 0.0, digits=6)
-        screen.print(f"ε ≤ {upper} at δ = {told.delta!r}", markup=False)
+        screen.print(f"ε ≤ {upper} at δ = {told.delta or 0}", markup=False)
     screen.print(f"disclosure: {output}", markup=False, soft_wrap=True)
     if label is not None:
         screen.print(f"label: {label}", markup=False, soft_wrap=True)
