@@ -147,13 +147,17 @@ class StatedPart:
     """One mechanism and how often it runs.
 
     `name` and `parameters` are those of `dpverify compose`, guarantees included; "pair" means a
-    dominating pair in dpverify's own encoding. What is nested is {name, parameters} again.
+    dominating pair in dpverify's own encoding, and `relation` is the one that it is the pair of.
+    What is nested is {name, parameters} again.
     """
 
     label: str | None = asked("The mechanism in words.")
     name: str | None = asked("Name of a mechanism or a guarantee that dpverify knows.")
     parameters: dict[str, Any] | None = asked("Its parameters, sensitivity and noise included.")
     times: int | None = asked("How often it runs.", low=1)
+    relation: Literal["add-remove", "replace-one"] | None = extra(
+        "Of a pair, the relation that it was made for."
+    )
     arithmetic: str | None = asked("Real numbers, floats, or integers on a grid.")
 
 

@@ -15,9 +15,10 @@ from dpverify.disclosing.document import (
     Exhibit,
     ProtectedUnit,
     StatedComposition,
+    StatedGuarantee,
     StatedPart,
 )
-from dpverify.disclosing.exhibits import Shown, digest_of, of_theorem, shown_by
+from dpverify.disclosing.exhibits import Shown, contradiction, digest_of, of_theorem, shown_by
 from dpverify.disclosing.figures import TOLERANCE, guarantee_of, risk_of
 from dpverify.disclosing.parts import composed, seen_part, stated_part
 from dpverify.disclosing.text import Tree
@@ -71,8 +72,10 @@ def disclose(  # noqa: PLR0913  # all that a document rests on
     if not accountant.parts:
         raise InvalidParameter("parts=() must not be empty: compose something first")
     guarantee = guarantee_of(accountant, delta, tolerance)
-    if own is not None:
-        guarantee = replace(guarantee, assumes=(*(guarantee.assumes or ()), *own.assumes))
+    files = (*shown, *(() if own is None else (own,)))
+    _check_evidence(files, guarantee)
+    assumed = [*(guarantee.assumes or ()), *(text for each in files for text in each.assumes)]
+    guarantee = replace(guarantee, assumes=tuple(dict.fromkeys(assumed)))
     theorem = _theorem(guarantee.theorem)
     theorems = [
         each for each in (theorem, None if own is None else own.theorem) if each is not None
@@ -93,6 +96,20 @@ def disclose(  # noqa: PLR0913  # all that a document rests on
     return made.sealed()
 
 
+def _check_evidence(files: Iterable[Shown], guarantee: StatedGuarantee) -> None:
+    """Refuse to promise what the evidence refutes, and evidence that is not valid."""
+    for each in files:
+        exhibit = each.exhibit
+        name = f"evidence={exhibit.file!r}"
+        if each.broken is not None:
+            raise InvalidParameter(f"{name} must be valid: {each.broken}")
+        if exhibit.verdict == "refuted":
+            raise InvalidParameter(f"{name} must not refute what is disclosed: {exhibit.says}")
+        text = contradiction(exhibit, guarantee)
+        if text is not None:
+            raise InvalidParameter(f"{name} must not refute what is disclosed: ε ≥ {text}")
+
+
 def _distinct(exhibits: Iterable[Exhibit]) -> tuple[Exhibit, ...]:
     """Each once; a file may be given as evidence of itself."""
     found: list[Exhibit] = []
@@ -111,6 +128,12 @@ def _given(tree: Tree) -> Disclosure:
     for name in _COMPUTED:
         if name in tree:
             raise InvalidParameter(f"given.{name} must be left out: dpverify fills it in")
+    composition = tree.get("composition")
+    for name in ("rule", "statement"):
+        if isinstance(composition, dict) and name in composition:
+            raise InvalidParameter(
+                f"given.composition.{name} must be left out: dpverify fills it in"
+            )
     blank = Disclosure().to_dict()
     found, objections = Disclosure.read(
         {"format": blank["format"], "version": blank["version"], **tree}
@@ -169,7 +192,7 @@ def _parts(subject: Disclosable, own: Shown | None, relation: Relation) -> tuple
             raise InvalidParameter("evidence must be about one guarantee to be disclosed")
         return (stated_part(own.guarantee, 1, relation, own.label),)
     if isinstance(subject, Accountant):
-        return tuple(map(seen_part, subject.parts))
+        return tuple(seen_part(part, relation) for part in subject.parts)
     listed: Any = subject if isinstance(subject, list | tuple) else [(subject, 1)]
     return tuple(stated_part(part, times, relation) for part, times in listed)
 
@@ -228,7 +251,7 @@ def _composition(told: StatedComposition | None, theorems: Sequence[Theorem]) ->
     if not theorems:
         return stated
     rule = theorems[-1]
-    return replace(stated, rule=rule.name, statement=stated.statement or rule.statement)
+    return replace(stated, rule=rule.name, statement=rule.statement)
 
 
 def _code(told: CodeFacts | None) -> CodeFacts:

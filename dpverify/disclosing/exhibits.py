@@ -18,7 +18,7 @@ from dpverify.balls import ball, enclose
 from dpverify.certifying.certificate import FORMAT as CERTIFICATE
 from dpverify.certifying.certificate import check_certificate
 from dpverify.claims import claim_from_dict
-from dpverify.disclosing.document import Exhibit
+from dpverify.disclosing.document import Exhibit, StatedGuarantee
 from dpverify.disclosing.form import plain
 from dpverify.errors import DPVerifyError, InvalidParameter, as_between
 from dpverify.guarantees import (
@@ -38,12 +38,19 @@ from dpverify.tracing.witness import TraceWitness
 
 _LARGEST = 100_000_000  # bytes of a file of evidence
 _NOT_REPLAYED = "not replayed: that takes the mechanism, which a check does not run"
+NO_PROOF = (
+    "not verified: the proof is in the file of its certificate, which is evidence by itself; "
+    "disclose that"
+)
 _LEDGER = b"SQLite format 3\x00"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """What a file of evidence shows: the exhibit, what it is about, and why it is not valid."""
+    """What a file of evidence shows: the exhibit, what it is about, and why it is not valid.
+
+    `unverified` says what cannot be seen from the file, so that nothing rests on it.
+    """
 
     exhibit: Exhibit
     guarantee: Guarantee | None = None
@@ -52,7 +59,7 @@ class Shown:
     label: str | None = None
     assumes: tuple[str, ...] = ()
     broken: str | None = None
-    notes: tuple[str, ...] = ()
+    unverified: tuple[str, ...] = ()
 
 
 def shown_by(path: Path, *, dataset: str | None = None) -> Shown:
@@ -188,6 +195,10 @@ def _decision(path: Path, held: dict[str, Any]) -> Shown:
             broken = f"{said} must be what its last rung rests on: {spoken or 'nothing'}"
         elif rung == "certify" and verdict == "refuted" and not _is_exceeded(claim, basis):
             broken = f"the probabilities of its counterexample do not exceed {claim}"
+        elif rung == "certify" and not _is_about(claim, str(basis["scope"])):
+            broken = f"its evidence is for {basis['scope']}, not for {claim}"
+        elif rung == "trace" and claim_from_dict(basis.get("claim", held["claim"])) != claim:
+            broken = f"its trace is about {basis['claim']}, not {claim}"
     guarantee = claim if isinstance(claim, GUARANTEES) else None
     if rung == "audit" and broken is None:
         shown = _audit(path, basis)
@@ -205,13 +216,12 @@ def _decision(path: Path, held: dict[str, Any]) -> Shown:
         claim=_told(guarantee),
         level=level,
     )
-    note = "the proof is in the file of its certificate, which is evidence by itself"
     return Shown(
         exhibit=exhibit,
         guarantee=guarantee,
         broken=broken,
         label=f"the mechanism of {path.name}",
-        notes=(note if is_proof else _NOT_REPLAYED,),
+        unverified=(NO_PROOF if is_proof else _NOT_REPLAYED,),
     )
 
 
@@ -226,13 +236,38 @@ def _spoken(rung: str, basis: dict[str, Any]) -> str | None:
     return None if silent or rung not in {"trace", "audit"} else "not refuted"
 
 
+def _is_about(claim: object, scope: str) -> bool:
+    """Whether the scope of a certificate, as a decision repeats it, ends in the claim itself."""
+    if isinstance(claim, PureDP | ApproxDP) and "epsilon = " in scope:
+        return scope.endswith(f"epsilon = {claim.epsilon:g}")
+    return scope.endswith((str(claim), "every epsilon"))
+
+
 def _is_exceeded(claim: object, basis: dict[str, Any]) -> bool:
     """Whether the probabilities of a counterexample contradict an (ε, δ) claim."""
     if not isinstance(claim, PureDP | ApproxDP):
         return True
     epsilon, delta = claim.epsilon, getattr(claim, "delta", 0.0)
-    first, second = (float(p) for p in basis["counterexample"]["probabilities"])
+    first, second = (
+        float(as_between("probability", p, 0.0, 1.0))
+        for p in basis["counterexample"]["probabilities"]
+    )
     return max(first, second) > math.exp(epsilon) * min(first, second) + delta
+
+
+def contradiction(exhibit: Exhibit, told: StatedGuarantee | None) -> str | None:
+    """Why a lower bound of the evidence and a promise cannot both be true; None if they can."""
+    if told is None or told.epsilon is None or exhibit.epsilon_lower is None:
+        return None
+    promised, at = told.epsilon.upper, exhibit.delta or 0.0
+    if promised is None or told.delta is None or at < told.delta:
+        return None
+    if exhibit.epsilon_lower <= promised * (1 + 1e-6):
+        return None
+    return (
+        f"{exhibit.epsilon_lower!r} at delta={at!r} contradicts the promise of "
+        f"epsilon={promised!r} at delta={told.delta!r}"
+    )
 
 
 def _audit(path: Path, held: dict[str, Any]) -> Shown:
@@ -272,7 +307,7 @@ def _audit(path: Path, held: dict[str, Any]) -> Shown:
         guarantee=guarantee,
         broken=broken,
         label=f"the mechanism of {path.name}",
-        notes=(_NOT_REPLAYED,),
+        unverified=(_NOT_REPLAYED,),
     )
 
 
@@ -308,7 +343,7 @@ def _witness(path: Path, held: dict[str, Any]) -> Shown:
         guarantee=guarantee,
         label=f"the mechanism of {path.name}",
         broken=broken,
-        notes=(_NOT_REPLAYED,),
+        unverified=(_NOT_REPLAYED,),
     )
 
 
@@ -333,7 +368,7 @@ def _trace_witness(path: Path) -> Shown:
         guarantee=guarantee,
         label=f"the mechanism of {path.name}",
         broken=None if adds_up else "the loss of its transcript does not exceed the claim",
-        notes=(_NOT_REPLAYED,),
+        unverified=(_NOT_REPLAYED,),
     )
 
 

@@ -1,5 +1,7 @@
 """The parts of a composition as a disclosure states them, and the accountant that they make."""
 
+import ast
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
@@ -9,18 +11,20 @@ from typing import Any
 
 from dpverify.accounting import record
 from dpverify.accounting.accountant import Accountant
-from dpverify.accounting.parts import Composable, Part, part_of
+from dpverify.accounting.parts import Composable, Part, brief, part_of
 from dpverify.disclosing.document import StatedPart
 from dpverify.disclosing.form import plain
 from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported, shown
 from dpverify.guarantees import ApproxDP, Guarantee, PureDP
 from dpverify.mechanisms.registered import GUARANTEES, MECHANISMS
 from dpverify.neighbors import Relation
+from dpverify.pairs.base import Pair
 from dpverify.plain import plain as as_json
 
 PAIR = "pair"
 """The name of a part that is stated by its dominating pair."""
 _OF_SAMPLES = ("arithmetic", "grid_exponent")  # parameters that no accountant asks for
+_LONGEST = 4000  # characters of a label that is read
 _FRACTION = re.compile(r"-?[0-9]{1,400}/[0-9]{1,400}")
 
 
@@ -32,26 +36,47 @@ def stated_part(
     How its noise was computed is not stated: an accountant does not know.
     """
     part = part_of(subject, times=times, relation=relation)
+    return _by_name(subject, part, relation, label) or _by_pair(part, relation, label)
+
+
+def seen_part(part: Part, relation: Relation) -> StatedPart:
+    """A part of an accountant: by the mechanism that its label names, if that has the same pair."""
+    subject = mechanism_in(part.label)
+    by_name = None if subject is None else _by_name(subject, part, relation, None)
+    return by_name or _by_pair(part, relation, None)
+
+
+def _by_name(
+    subject: object, part: Part, relation: Relation, label: str | None
+) -> StatedPart | None:
+    """Stated by name and parameters; None if these do not make the same part again."""
     named = _named(subject)
-    if named is not None:
-        try:
-            again = part_of(_made(*named), times=times, relation=relation)
-        except DPVerifyError:
-            again = None
-        if again is not None and again.seen == part.seen:
-            name, parameters = named
-            label = label or part.label
-            return StatedPart(label=label, name=name, parameters=parameters, times=part.times)
-    return seen_part(part, label)
+    if named is None:
+        return None
+    name, parameters = named
+    try:
+        again = part_of(_made(name, parameters), times=part.times, relation=relation)
+    except DPVerifyError:
+        return None
+    if again.seen != part.seen:
+        return None
+    label = label or again.label
+    return StatedPart(label=label, name=name, parameters=parameters, times=part.times)
 
 
-def seen_part(part: Part, label: str | None = None) -> StatedPart:
-    """A part of which only the pair is known; what is a user's own class cannot be stated."""
+def _by_pair(part: Part, relation: Relation, label: str | None) -> StatedPart:
+    """Stated by its pair, which is that of one relation; a user's own class cannot be stated."""
     try:
         parameters: dict[str, Any] | None = record.told(part.seen)
     except NotSupported:
         parameters = None
-    return StatedPart(label=label or part.label, name=PAIR, parameters=parameters, times=part.times)
+    return StatedPart(
+        label=label or part.label,
+        name=PAIR,
+        parameters=parameters,
+        times=part.times,
+        relation=relation.value,
+    )
 
 
 def composed(parts: Iterable[StatedPart], relation: Relation, most_records: int = 1) -> Accountant:
@@ -62,11 +87,45 @@ def composed(parts: Iterable[StatedPart], relation: Relation, most_records: int 
             raise NotSupported(f"part={part.label!r} must state name, parameters and times")
         if part.name == PAIR:
             seen = record.seen_in(part.parameters)
+            if relation is Relation.REPLACE_ONE and isinstance(seen, Pair):
+                _check_symmetric(seen, part)
             accountant = accountant.extended(Part(seen, part.times, part.label or PAIR))
         else:
             subject = _made(part.name, part.parameters)
             accountant = accountant.compose(subject, times=part.times)
     return accountant.group(most_records)
+
+
+def _check_symmetric(pair: Pair, part: StatedPart) -> None:
+    """Under replace-one neither record comes first: no accountant holds a pair with a direction."""
+    if pair.either_way != pair:
+        raise InvalidParameter(
+            f"part={part.label!r} must be a pair of replace-one: this one has a direction, as "
+            "those of add-remove have"
+        )
+
+
+def label_of(part: StatedPart, relation: Relation) -> str | None:
+    """The label that name and parameters give a part; None where any words may stand for it.
+
+    A pair may be labeled by a mechanism that has it. Of a mechanism that is stated by a guarantee
+    alone nothing is known but that.
+    """
+    if part.name is None or part.parameters is None:
+        return None
+    named = mechanism_in(part.label or "")
+    if part.name != PAIR:
+        given = brief(_made(part.name, part.parameters))
+        is_free = part.name in GUARANTEES and part.label != given and named is None
+        return None if is_free else given
+    seen = record.seen_in(part.parameters)
+    if named is None:
+        return brief(seen) if part.label == brief(seen) else None
+    try:
+        has_it = part_of(named, times=1, relation=relation).seen == seen
+    except DPVerifyError:
+        has_it = False
+    return part.label if has_it else brief(seen)
 
 
 def is_implied(part: StatedPart, shown: Guarantee) -> bool:
@@ -90,9 +149,46 @@ def _with_delta(guarantee: Guarantee) -> Guarantee:
     return ApproxDP(guarantee.epsilon) if isinstance(guarantee, PureDP) else guarantee
 
 
+def mechanism_in(label: str) -> Any:  # noqa: ANN401  # a mechanism or guarantee
+    """The mechanism or the guarantee whose label this is; None if it is none, or not all of it.
+
+    >>> mechanism_in("Gaussian(sigma=2.0)").sigma
+    2.0
+    """
+    if len(label) > _LONGEST:
+        return None
+    try:
+        return _written(ast.parse(label, mode="eval").body)
+    except (DPVerifyError, SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
+        return None
+
+
+def _written(node: ast.expr) -> Any:  # noqa: ANN401  # of a label; nothing is evaluated
+    match node:
+        case ast.Constant(value=bool() | int() | float() | str() as value):
+            return value
+        case ast.Name(id="inf"):
+            return math.inf
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return -value
+        case ast.Tuple(elts=parts):
+            return tuple(map(_written, parts))
+        case ast.Call(func=ast.Name(id="Fraction"), args=[top, bottom], keywords=[]):
+            return Fraction(f"{_written(top)}/{_written(bottom)}")
+        case ast.Call(func=ast.Name(id=kind), args=[], keywords=keywords):
+            name = next((name for name, maker in _makers().items() if maker.__name__ == kind), "")
+            return _made(name, {str(each.arg): _written(each.value) for each in keywords})
+        case _:
+            raise InvalidParameter(f"label={ast.unparse(node)!r} must be that of a mechanism")
+
+
+def _makers() -> dict[str, Any]:
+    return {name: MECHANISMS[name] for name in MECHANISMS.names} | GUARANTEES
+
+
 def _named(subject: object) -> tuple[str, dict[str, Any]] | None:
     """The name under which a mechanism is known, and its parameters; None if it is not."""
-    makers = {name: MECHANISMS[name] for name in MECHANISMS.names} | GUARANTEES
+    makers = _makers()
     name = next((name for name, maker in makers.items() if maker is type(subject)), None)
     if name is None:
         return None

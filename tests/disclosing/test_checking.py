@@ -5,6 +5,7 @@ import json
 import math
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dpverify as dpv
+from dpverify.accounting.parts import brief
 from dpverify.disclosing import Disclosure, Review, check_disclosure, disclose
+from dpverify.disclosing.exhibits import shown_by
 from dpverify.disclosing.text import parsed, written
 from tests.disclosing.conftest import GIVEN
 
@@ -158,6 +161,13 @@ def resealed(tree: Any) -> Review:  # noqa: ANN401
         (("evidence", 1, "file"), "/etc/passwd", "evidence[1].file", "beside the document"),
         (("evidence", 1, "file"), "../audit.json", "evidence[1].file", "beside the document"),
         (("evidence", 0, "source"), "My cousin", "evidence[0].source", "must be"),
+        (("evidence", 0, "says"), "ε is 0.", "evidence[0].says", "must be"),
+        (("evidence", 0, "proof"), "proofs/none.py", "evidence[0].proof", "must be"),
+        (("evidence", 1, "says"), "It is proved.", "evidence[1].says", "by the file"),
+        (("mechanisms", 0, "label"), "Gaussian(sigma=6000)", "mechanisms[0].label", "must be"),
+        (("mechanisms", 0, "label"), "Very much noise", "mechanisms[0].label", "must be"),
+        (("composition", "rule"), "basic-composition", "composition.rule", "must be"),
+        (("composition", "statement"), "Nothing composes.", "composition.statement", "must be"),
     ],
 )
 def test_a_false_statement_is_wrong_whoever_sealed_it(
@@ -167,6 +177,18 @@ def test_a_false_statement_is_wrong_whoever_sealed_it(
     found = resealed(tree)
     assert [each for each in found.wrong if each.path == where and told in each.text], str(found)
     assert "seal" not in {each.path for each in found.wrong}
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_the_promise_assumes_must_be_named() -> None:
+    numerical = disclose([(STEP, 10)], relation="add-remove", delta=1e-6).to_dict()
+    for tree in (numerical, emitted("certificate").to_dict()):
+        assert tree["guarantee"]["assumes"]
+        silent = changed(tree, ("guarantee", "assumes"), [])
+        assert {each.path for each in resealed(silent).wrong} == {"guarantee.assumes"}
+        older = changed(silent, ("code", "dpverify"), "0.0.1")
+        assert resealed(older).verdict == "incomplete"
+        assert "guarantee.assumes" in {each.path for each in resealed(older).incomplete}
 
 
 @pytest.mark.usefixtures("folder")
@@ -192,30 +214,60 @@ def test_what_is_left_out_is_incomplete_and_not_wrong(path: tuple[Any, ...], whe
     assert where in {each.path for each in found.incomplete}
 
 
+def by_hand(file: str) -> Disclosure:
+    """A document that promises ε = 1 beside evidence that `disclose` would not take."""
+    made = disclose(dpv.PureDP(epsilon=1.0), relation="add-remove")
+    evidence = (*(made.evidence or ()), shown_by(Path(file)).exhibit)
+    return replace(made, evidence=evidence).sealed()
+
+
 @pytest.mark.usefixtures("folder")
-def test_evidence_that_refutes_is_found() -> None:
-    for file in ("witness.json", "trace.json"):
-        found = check_disclosure(disclose(file, relation="add-remove"))
-        assert [each for each in found.wrong if "the evidence refutes the claim" in each.text]
-    found = check_disclosure(
-        disclose(dpv.PureDP(epsilon=1.0), relation="add-remove", evidence=["witness.json"])
-    )
+@pytest.mark.parametrize("file", ["witness.json", "trace.json", "decided-against.json"])
+def test_evidence_that_refutes_is_found_and_not_disclosed(file: str) -> None:
+    found = check_disclosure(by_hand(file))
+    assert [each for each in found.wrong if "the evidence refutes the claim" in each.text]
+    for options in ({"subject": file}, {"subject": dpv.PureDP(epsilon=1.0), "evidence": [file]}):
+        with pytest.raises(dpv.InvalidParameter, match=f"evidence='{file}' must not refute"):
+            disclose(**options, relation="add-remove")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_promise_below_what_an_audit_showed_is_found_and_not_disclosed() -> None:
+    found = check_disclosure(by_hand("witness.json"))
     assert [each for each in found.wrong if "contradicts the promise" in each.text]
+    promise = dpv.PureDP(epsilon=0.01)
+    with pytest.raises(dpv.InvalidParameter, match=r"'audit.json' must not refute .* contradicts"):
+        disclose(promise, relation="add-remove", evidence=["audit.json"])
 
 
 @pytest.mark.usefixtures("folder")
 def test_a_decision_is_evidence_as_far_as_its_file_goes() -> None:
     claim = dpv.PureDP(epsilon=1.0)
-    for file, verdict in (("decided.json", None), ("drawn.json", "not refuted")):
+    for file, verdict, told in (
+        ("decided.json", None, "in the file of its certificate"),
+        ("drawn.json", "not refuted", "not replayed"),
+    ):
         made = disclose(claim, relation="add-remove", evidence=[file])
         exhibit = (made.evidence or ())[-1]
         assert (exhibit.kind, exhibit.verdict) == ("decision", verdict)
-        assert not check_disclosure(made).wrong
-    notes = check_disclosure(disclose(claim, relation="add-remove", evidence=["decided.json"]))
-    assert [each for each in notes.objections if "in the file of its certificate" in each.text]
-    against = disclose(claim, relation="add-remove", evidence=["decided-against.json"])
-    found = check_disclosure(against)
-    assert [each for each in found.wrong if "the evidence refutes the claim" in each.text]
+        found = check_disclosure(made)
+        assert not found.wrong
+        assert [each for each in found.incomplete if told in each.text]
+    both = disclose(claim, relation="add-remove", evidence=["decided.json", "proof.json"])
+    assert "evidence" not in str(check_disclosure(both))
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_decision_that_somebody_wrote_by_hand_does_not_stand() -> None:
+    rung = {"rung": "trace", "said": "", "evidence": {"verdict": "shown"}}
+    held = {"verdict": "not refuted", "rung": "trace", "level": 0.01, "rungs": [rung]}
+    Path("h.json").write_text(json.dumps(held | {"claim": {"kind": "PureDP", "epsilon": 0.1}}))
+    complete = ALL_GIVEN | {"unit": {"protected": "person", "record": "person"}}
+    made = disclose("h.json", relation="add-remove", given=complete, arithmetic="real numbers")
+    found = check_disclosure(made)
+    assert [(each.path, each.text[:12]) for each in found.incomplete] == [
+        ("evidence[1]", "not replayed")
+    ]
 
 
 @pytest.mark.usefixtures("folder")
@@ -225,6 +277,7 @@ def test_a_decision_is_evidence_as_far_as_its_file_goes() -> None:
         ("decided-against.json", {"verdict": "proved"}, "must be what its last rung rests on"),
         ("decided-against.json", {"rung": "audit"}, "must be what its last rung rests on"),
         ("decided-against.json", {"claim": {"kind": "PureDP", "epsilon": 9.0}}, "do not exceed"),
+        ("decided.json", {"claim": {"kind": "PureDP", "epsilon": 0.1}}, "its evidence is for all"),
         ("drawn.json", {"claim": {"kind": "PureDP", "epsilon": 0.5}}, "its audit is about"),
         ("drawn.json", {"verdict": "refuted"}, "must be what its last rung rests on"),
         ("decided.json", {"rungs": []}, "must be as it was written"),
@@ -234,10 +287,74 @@ def test_a_decision_is_evidence_as_far_as_its_file_goes() -> None:
     ],
 )
 def test_a_decision_that_was_edited_is_found(file: str, change: dict[str, Any], told: str) -> None:
-    made = disclose(dpv.PureDP(epsilon=1.0), relation="add-remove", evidence=[file])
+    made = by_hand(file)
     held = json.loads(Path(file).read_text())
     Path(file).write_text(json.dumps(held | change))
     assert [each for each in check_disclosure(made).wrong if told in each.text]
+    with pytest.raises(dpv.InvalidParameter, match="must"):
+        disclose(file, relation="add-remove")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_counterexample_has_probabilities() -> None:
+    made = by_hand("decided-against.json")
+    held = json.loads(Path("decided-against.json").read_text())
+    held["rungs"][-1]["evidence"]["counterexample"]["probabilities"] = [50, 0.09]
+    Path("decided-against.json").write_text(json.dumps(held))
+    assert [each for each in check_disclosure(made).wrong if "probability=50" in each.text]
+
+
+STEP = dpv.Subsampled(dpv.Gaussian(sigma=4.0), rate=0.01)
+
+
+def as_pair() -> dict[str, Any]:
+    """A disclosure of an accountant whose parts are known by their pairs alone."""
+    seen = STEP.pair(dpv.Relation.ADD_REMOVE)
+    tree = disclose([(seen, 1)], relation="add-remove", delta=1e-6).to_dict()
+    assert tree["mechanisms"][0]["name"] == "pair"
+    made: dict[str, Any] = changed(tree, ("mechanisms", 0, "label"), brief(STEP))
+    return made
+
+
+def test_a_mechanism_costs_what_it_costs_under_the_stated_relation() -> None:
+    spent = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(STEP, times=10)
+    tree = disclose(spent, delta=1e-6).to_dict()
+    assert tree["mechanisms"][0]["name"] == "subsampled"
+    assert not resealed(tree).wrong
+    found = resealed(changed(tree, ("unit", "relation"), "replace-one"))
+    assert "guarantee.epsilon.upper" in {each.path for each in found.wrong}
+
+
+def test_a_pair_is_that_of_its_relation() -> None:
+    tree = as_pair()
+    assert not resealed(tree).wrong
+    other = changed(tree, ("unit", "relation"), "replace-one")
+    assert "mechanisms[0].relation" in {each.path for each in resealed(other).wrong}
+    both = changed(other, ("mechanisms", 0, "relation"), "replace-one")
+    assert [each for each in resealed(both).wrong if "this one has a direction" in each.text]
+    unsaid = changed(tree, ("mechanisms", 0, "relation"), "not stated")
+    assert "mechanisms[0].relation" in {each.path for each in resealed(unsaid).incomplete}
+    renamed = changed(tree, ("mechanisms", 0, "label"), "Gaussian(sigma=6000)")
+    assert "mechanisms[0].label" in {each.path for each in resealed(renamed).wrong}
+    words = changed(tree, ("mechanisms", 0, "label"), "a lot of noise")
+    assert "mechanisms[0].label" in {each.path for each in resealed(words).incomplete}
+
+
+def test_a_document_does_not_choose_how_well_it_is_checked() -> None:
+    made = disclose([(STEP, 10)], relation="add-remove", delta=1e-6, tolerance=0.1)
+    tree = made.to_dict()
+    assert not resealed(tree).wrong
+    wide = changed(tree, ("guarantee", "tolerance"), 1e9)
+    for path, value in (
+        (("guarantee", "epsilon"), {"lower": 0.01, "upper": 0.02}),
+        (("risk", "advantage"), {"lower": 0.0, "upper": 1e-6}),
+        (("guarantee", "profile", 0, "delta"), {"lower": 0.0, "upper": 1e-12}),
+    ):
+        wide = changed(wide, path, value)
+    found = {each.path for each in resealed(wide).wrong if "value is above it" in each.text}
+    assert found == {
+        *("guarantee.epsilon.upper", "risk.advantage.upper", "guarantee.profile[0].delta.upper")
+    }
 
 
 @pytest.mark.usefixtures("folder")
@@ -311,6 +428,22 @@ def test_what_takes_too_long_is_incomplete_and_not_wrong() -> None:
     found = check_disclosure(made, seconds=1e-9)
     assert found.wrong == ()
     assert [each for each in found.incomplete if "not verified in 1e-09 s" in each.text]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "Gaussian(sigma=Fraction(1, 0))",
+        "Gaussian(**{})",
+        "__import__('os').system('true')",
+        "Gaussian(sigma=" + "-" * 999 + "1)",
+        "(" * 3000,
+        "\0",
+    ],
+)
+def test_a_label_is_read_and_never_run(label: str) -> None:
+    tree = changed(BASE, ("mechanisms", 0, "label"), label)
+    assert "mechanisms[0].label" in {each.path for each in resealed(tree).incomplete}
 
 
 PLAIN = st.recursive(

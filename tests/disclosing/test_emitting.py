@@ -1,6 +1,7 @@
 """Disclosures of every source; what is not known is not stated, and never made up."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ import dpverify as dpv
 import solvers
 from dpverify.cli import run
 from dpverify.disclosing import check_disclosure, disclose
-from dpverify.disclosing.parts import composed, stated_part
+from dpverify.disclosing.parts import composed, label_of, seen_part, stated_part
 from dpverify.mechanisms.registered import MECHANISMS
 from dpverify.neighbors import Relation
 
 SUBJECTS: list[Any] = [
     dpv.Gaussian(sigma=2.0, l2_sensitivity=3.0),
     dpv.Laplace(scale=2.0),
+    dpv.mechanisms.NormMechanism(scale=2.0, norm=math.inf),
     dpv.RandomizedResponse(epsilon=0.5),
     dpv.LeakyRandomizedResponse(epsilon=0.5, delta=1e-6),
     dpv.Subsampled(dpv.Gaussian(sigma=2.0), rate=0.01),
@@ -39,6 +41,10 @@ def test_a_stated_part_is_the_same_part(subject: Any, relation: Relation) -> Non
     assert composed([told], relation) == own
     assert "arithmetic" not in (told.parameters or {})
     assert told.arithmetic is None
+    (part,) = own.parts
+    again = seen_part(part, relation)
+    assert (again.name, again.parameters) == (told.name, told.parameters)
+    assert label_of(told, relation) == told.label == again.label
 
 
 def test_most_mechanisms_are_stated_by_name() -> None:
@@ -127,6 +133,10 @@ def test_a_fitted_model_states_its_claim(tmp_path: Path, capsys: Any) -> None:  
         ({"given": {"product": {"name": 3}}}, "given.product.name: 3 must be a text"),
         ({"given": []}, "given must be an object"),
         (
+            {"given": {"composition": {"statement": "x"}}},
+            "given.composition.statement must be left",
+        ),
+        (
             {
                 "given": {"unit": {"protected": "user", "record": "event"}},
                 "relation": "add-remove",
@@ -145,6 +155,14 @@ def test_bad_input_is_refused(options: dict[str, Any], told: str) -> None:
     with pytest.raises(dpv.InvalidParameter) as refused:
         disclose(dpv.Gaussian(sigma=5.0), **options)
     assert told in str(refused.value)
+
+
+def test_delta_is_printed_as_it_was_stated(capsys: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    options = ["--relation", "add-remove", "--output", str(tmp_path / "d.yaml")]
+    assert run(["disclose", "gaussian(sigma=5)", "--delta", "1.2345678e-6", *options]) == 0
+    assert "at δ = 1.2345678e-06\n" in capsys.readouterr().out
+    assert run(["disclose", "pure(epsilon=0.5)", "--delta", "0", *options]) == 0
+    assert "at δ = 0\n" in capsys.readouterr().out
 
 
 def test_evidence_of_no_known_kind_is_refused(tmp_path: Path) -> None:

@@ -103,12 +103,12 @@ def _witness(file: Path, json: bool) -> int:  # noqa: FBT001
     reason = found.broken or "its numbers alone show nothing: replay it with the mechanism"
     if json:
         told = {"valid": valid, "verdict": "refuted", "scope": says}
-        notes = list(found.notes)
+        notes = list(found.unverified)
         print_json({"version": 1, **told, "reason": None if valid else reason, "notes": notes})
     else:
         screen = console()
         screen.print("valid: refuted" if valid else f"not valid: {reason}", markup=False)
-        for text in (says, *found.notes) if valid else ():
+        for text in (says, *found.unverified) if valid else ():
             screen.print(text, markup=False, style="dim")
     return 1 if valid else MISUSE
 
