@@ -9,6 +9,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from dpverify.balls import rounded_down, rounded_up
@@ -125,7 +126,7 @@ def _promise(guarantee: StatedGuarantee) -> str:
     upper = None if guarantee.epsilon is None else guarantee.epsilon.upper
     if upper is None or guarantee.delta is None:
         return "ε is not stated"
-    at = "" if guarantee.delta == 0 else f" at δ = {guarantee.delta:g}"
+    at = "" if guarantee.delta == 0 else f" at δ = {guarantee.delta!r}"
     return "no bound on ε" if math.isinf(upper) else f"ε ≤ {rounded_up(upper)}{at}"
 
 
@@ -199,8 +200,11 @@ def _detection(disclosure: Disclosure) -> str | None:
     rate = None if found is None or found.true_positive_rate is None else found.true_positive_rate
     if found is None or rate is None or rate.upper is None or found.false_positive_rate is None:
         return None
-    alarm, right = 100 * found.false_positive_rate, rounded_up(100 * rate.upper, digits=3)
-    return f"with {alarm:g} % false alarms, it finds at most {right} % of what it looks for"
+    # As it is written: a rate rounded down would be stated of a test with fewer false alarms.
+    alarm = f"{Decimal(repr(found.false_positive_rate)) * 100:f}"
+    alarm = alarm.rstrip("0").rstrip(".") if "." in alarm else alarm
+    right = rounded_up(100 * rate.upper, digits=3)
+    return f"with {alarm} % false alarms, it finds at most {right} % of what it looks for"
 
 
 def _mechanisms(disclosure: Disclosure) -> str | None:

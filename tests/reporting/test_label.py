@@ -42,6 +42,12 @@ def test_the_card_says_what_is_promised_and_what_it_means() -> None:
     assert facts["Evidence"].text == "1 theorem"
 
 
+@pytest.mark.parametrize("delta", [1.2345678e-6, 0.00012345678, 1e-6])
+def test_delta_stands_on_the_card_as_it_was_stated(delta: float) -> None:
+    shown = card(dpv.disclose(dpv.Gaussian(sigma=5.0), relation="add-remove", delta=delta))
+    assert float(shown.promise.split("δ = ")[1]) == delta
+
+
 def test_replacing_a_record_is_another_question() -> None:
     meaning = card(example(relation="replace-one")).meaning
     assert meaning.startswith("Whoever guesses which of two given values one record has")
