@@ -300,6 +300,64 @@ def test_sums_of_gaussian_noise_lose_the_exact_divergence(steps: Steps, told: li
     assert mu == pytest.approx(float(np.linalg.norm(exact)), rel=1e-6, abs=1e-9)
 
 
+def _twice_noisy(x: Any, rng: Any) -> Any:
+    return (x + rng.laplace(scale=0.01)) + rng.laplace(scale=0.01)
+
+
+BESIDE: dict[str, Callable[[Any], Any]] = {
+    "a huge number": lambda x: x + 1e18 < 0.0,
+    "infinity": lambda x: x - math.inf > 0.0,
+    "infinity, compared": lambda x: math.inf - x < 0.0,
+    "a tiny share": lambda x: x * 1e-12 + 1e6 > 2e6,
+    "a text": lambda x: len(f"{x + 1e17:.3f}") > 99,
+}
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_a_sum_that_was_lost_beside_something_huge_is_not_free_later(name: str) -> None:
+    def release(x: Any, rng: Any) -> Any:
+        noisy = _twice_noisy(x, rng)
+        return None if BESIDE[name](noisy) else noisy
+
+    assert traced(release, 0.0, 1.0).verdict != "shown"
+
+
+def test_noise_is_added_to_sums_of_arrays_in_any_order() -> None:
+    def behind(x: Any, rng: Any) -> Any:
+        return rng.laplace(scale=2.0) + (x + rng.laplace(scale=2.0, size=4)).sum()
+
+    def caught(x: Any, rng: Any) -> Any:
+        total = rng.laplace(scale=0.001)
+        try:
+            total = total + rng.laplace(scale=0.001, size=4).sum()
+        except ValueError:
+            return None
+        return x.sum() + total
+
+    left, right = np.array([1.0, 0.0]), np.array([1.0, 1.0])
+    assert traced(behind, 0.0, 0.25).verdict == "shown"
+    assert traced(caught, left, right).verdict in {"refuted", "overspent", "leaking"}
+
+
+def test_elements_that_add_up_several_draws_are_priced() -> None:
+    def padded(data: Any, rng: Any) -> Any:
+        totals = np.cumsum(data + rng.normal(size=4, scale=0.5))
+        return np.pad(totals[1:3], 1, mode="edge")
+
+    found = traced(padded, np.zeros(4), np.array([0.0, 0.0, 1.0, 0.0]))
+    assert found.verdict == "overspent"
+
+
+@pytest.mark.parametrize(("right", "loss"), [([2.0, 1.0, 3.0], 2.0), ([1.0, 2.0, 3.5], 0.5)])
+def test_totals_of_an_array_are_told_one_by_one(right: list[float], loss: float) -> None:
+    def totals(data: Any, rng: Any) -> Any:
+        return [float(total) for total in np.cumsum(data + rng.laplace(size=3))]
+
+    left = np.array([1.0, 2.0, 3.0])
+    assert traced(totals, left, np.array(right), epsilon=1.01 * loss).verdict == "shown"
+    assert traced(totals, left, np.array(right), epsilon=0.99 * loss).verdict == "overspent"
+
+
 def test_running_totals_are_told_one_after_the_other() -> None:
     """Each record is in one step: ε = 1/2, whatever the number of totals."""
 

@@ -132,6 +132,8 @@ def _released(run: TracedRun, number: int, flat: int) -> float:
     event = run.journal.events[number] if number < len(run.journal.events) else None
     if not isinstance(event, (Value, Bits)):
         return float("nan")
+    if 0 < np.ndim(event.offset) < np.ndim(event.idx):
+        return float("nan")  # each element adds up several draws
     shape = np.shape(np.atleast_1d(event.idx))
     offset = np.broadcast_to(np.asarray(event.offset, dtype=np.float64), shape).reshape(-1)
     coef = np.broadcast_to(np.asarray(event.coef, dtype=np.float64), shape).reshape(-1)

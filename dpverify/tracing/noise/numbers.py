@@ -34,6 +34,7 @@ shapes: Any = None
 arrays: Any = None
 
 _TOUCHES = 12  # lines that are remembered for one form
+_CLOSE = 1e-9
 
 
 _PLAIN = (int, float, np.number, np.bool_)
@@ -184,17 +185,8 @@ class NoisyNumber:
     # Anything else needs the number.
 
     def realize(self, place: Place | None = None, *, final: bool = False) -> Any:
-        added = self.idx
-        if type(added) is Addition:
-            more = self.offset - self.coef * added.base  # what was added to the sum since
-            if added.known is not None:
-                value = added.known if self.coef == 1.0 else self.coef * added.known
-                value = value + more if more else value
-                return round(value) if self.whole else float(value)
-            value = self._realized_sum(place or here(), final=final)
-            if self.coef:
-                added.known = (value - more) / self.coef if more or self.coef != 1.0 else value
-            return value
+        if type(self.idx) is Addition:
+            return self._realized_sum(place or here(), final=final)
         if type(self.idx) is int and self.coef == 0.0:
             return int(self.offset) if self.whole else float(self.offset)
         if self.journal.eager == shapes.COMPARING and shapes.is_known(self):
@@ -206,6 +198,35 @@ class NoisyNumber:
         return int(value) if self.whole else float(value)
 
     def _realized_sum(self, place: Place, *, final: bool) -> Any:
+        added = self.idx
+        if added.known is None:
+            value = self._told(place, final=final)
+            if self.coef:
+                added.known = self._sum_within(value)
+            return value
+        if not isfinite(added.base):
+            value = self.offset
+        else:
+            more = self.offset - self.coef * added.base  # what was added to the sum since
+            value = added.known if self.coef == 1.0 else self.coef * added.known
+            value = value + more if more else value
+        return round(value) if self.whole and isfinite(value) else float(value)
+
+    def _sum_within(self, value: Any) -> Any:
+        """The sum that this number was made of: from its value, or from the draws.
+
+        The value does not tell it where something huge was added, as in x + 1e18 or x − ∞.
+        """
+        added = self.idx
+        more = self.offset - self.coef * added.base
+        if self.coef == 1.0 and not more:
+            return value
+        offset, idx, coef = _worked_out(NoisyNumber(self.journal, added.base, added, 1.0))
+        drawn = float(offset + np.sum(coef * self.journal.draws.z[idx]))
+        seen = (value - more) / self.coef
+        return seen if abs(seen - drawn) <= _CLOSE * max(1.0, abs(drawn)) else drawn
+
+    def _told(self, place: Place, *, final: bool) -> Any:
         """A sum of forms as a number; where nothing is left of its noise, without a release."""
         offset, idx, coef = _worked_out(self)
         if type(idx) is int and coef == 0.0:
@@ -459,7 +480,8 @@ def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:
     others = two.touches if sign > 0 else rescaled(two.touches, sign)
     touches = (*one.touches, *others)[-_TOUCHES:]
     whole = one.whole and two.whole
-    if one.idx is two.idx or (type(one.idx) is int and one.idx == two.idx):
+    both_alone = type(one.idx) is int and type(two.idx) is int
+    if one.idx is two.idx or (both_alone and one.idx == two.idx):
         coef = one.coef + sign * two.coef
         if type(one.idx) is not np.ndarray:
             return (

@@ -151,7 +151,10 @@ class Recording(TraceJournal):
             many = np.ndim(idx) > np.ndim(offset)
             values = offset + (products.sum(axis=-1) if many else products)
             fresh = ~_at(draws.used, where, shape)
-            draws.used[where] = True
+            if many and not np.all(coef):
+                draws.used[np.asarray(idx)[np.broadcast_to(coef, shape) != 0.0]] = True
+            else:
+                draws.used[where] = True
         raw = only_noise(touches)
         self.events.append(Value(place, touches, offset, idx, coef, values, fresh, raw, final))
         return values

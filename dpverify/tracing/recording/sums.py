@@ -181,6 +181,8 @@ class SumReplay(Following):
         matrix = np.zeros((size, len(names)))
         rows = np.repeat(np.arange(size), a[0].shape[1])
         np.add.at(matrix, (rows, columns.reshape(-1)), b[1].reshape(-1))
+        told = matrix.any(axis=0)  # of a draw with factor 0 nothing is
+        matrix, names, twins = matrix[:, told], names[told], twins[told]
         bound = draws.used[names]
         gap = v - w
         gap = gap - matrix[:, bound] @ (draws.z[names] - known.z[twins])[bound]
