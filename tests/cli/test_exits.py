@@ -265,7 +265,7 @@ def test_noise_says_what_it_is_made_for(capsys: pytest.CaptureFixture[str]) -> N
     assert run([*NOISE, "--rate", "256/60000", "--times", "10"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "assumes: add-remove neighbors, ℓ1 sensitivity 1" in shown
-    assert "Poisson batches of rate 0.00426667" in shown
+    assert "Poisson batches of rate 0.004266666666666667 " in shown
     assert run([*NOISE, "--rate", "256/60000", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["relation"], found["sensitivity"]) == ("add-remove", 1.0)
