@@ -322,6 +322,20 @@ def test_a_sum_that_was_lost_beside_something_huge_is_not_free_later(name: str) 
     assert traced(release, 0.0, 1.0).verdict != "shown"
 
 
+@pytest.mark.parametrize(
+    ("scale", "left", "right", "added"),
+    [(1e-14, 0.0, 1e-12, 1e6), (1e-6, 1e6, 1e6 + 1e-4, 1e12)],
+)
+def test_what_is_huge_is_so_beside_the_noise(
+    scale: float, left: float, right: float, added: float
+) -> None:
+    def release(x: Any, rng: Any) -> Any:
+        noisy = (x + rng.laplace(scale=scale)) + rng.laplace(scale=scale)
+        return None if noisy + added < 0.0 else noisy
+
+    assert traced(release, left, right).verdict != "shown"
+
+
 def test_noise_is_added_to_sums_of_arrays_in_any_order() -> None:
     def behind(x: Any, rng: Any) -> Any:
         return rng.laplace(scale=2.0) + (x + rng.laplace(scale=2.0, size=4)).sum()

@@ -34,7 +34,7 @@ shapes: Any = None
 arrays: Any = None
 
 _TOUCHES = 12  # lines that are remembered for one form
-_CLOSE = 1e-9
+_CLOSE = 1e-9  # rounding that is nothing beside the noise
 
 
 _PLAIN = (int, float, np.number, np.bool_)
@@ -215,16 +215,18 @@ class NoisyNumber:
     def _sum_within(self, value: Any) -> Any:
         """The sum that this number was made of: from its value, or from the draws.
 
-        The value does not tell it where something huge was added, as in x + 1e18 or x − ∞.
+        The value tells it only up to rounding, which must be nothing beside the noise: something
+        huge may have been added, as in x + 1e18 or x − ∞.
         """
         added = self.idx
         more = self.offset - self.coef * added.base
         if self.coef == 1.0 and not more:
             return value
         offset, idx, coef = _worked_out(NoisyNumber(self.journal, added.base, added, 1.0))
-        drawn = float(offset + np.sum(coef * self.journal.draws.z[idx]))
+        noise = coef * self.journal.draws.z[idx]
+        drawn = float(offset + np.sum(noise))
         seen = (value - more) / self.coef
-        return seen if abs(seen - drawn) <= _CLOSE * max(1.0, abs(drawn)) else drawn
+        return seen if abs(seen - drawn) <= _CLOSE * float(np.sum(np.abs(noise))) else drawn
 
     def _told(self, place: Place, *, final: bool) -> Any:
         """A sum of forms as a number; where nothing is left of its noise, without a release."""
