@@ -43,8 +43,8 @@ def refuted(kind: str, audits: int) -> int:
 
 
 @pytest.mark.false_alarm(1e-9)
-def test_honest_outputs_of_every_kind_are_refuted_no_more_than_the_level() -> None:
-    kinds = [kind for kind in (*KINDS, *ODD) if "1,000" not in kind]
+def test_honest_outputs_of_every_third_kind_are_refuted_no_more_than_the_level() -> None:
+    kinds = [kind for kind in (*KINDS, *ODD) if "1,000" not in kind][::3]
     total = sum(refuted(kind, 1) for kind in kinds)
     assert total <= binom.isf(1e-9, len(kinds), LEVEL)
 
@@ -62,7 +62,7 @@ def test_honest_outputs_of_one_kind_are_refuted_no_more_than_the_level(kind: str
     [
         pytest.param(65, marks=pytest.mark.slow),
         pytest.param(5_000, marks=pytest.mark.slow),
-        9_999,
+        pytest.param(9_999, marks=pytest.mark.slow),
     ],
 )
 def test_every_coordinate_of_a_long_vector_is_seen(at: int) -> None:

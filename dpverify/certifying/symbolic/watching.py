@@ -14,6 +14,7 @@ from dpverify.certifying.symbolic.reasons import OverTime
 
 _GRACE = 1.0  # second
 _EVERY = 0.02  # seconds between two looks
+_EVERY_TRACED = 0.5  # under a debugger or coverage, whose own steps and locks it interrupts too
 _A_FEW_STEPS = 10  # of Python code
 _RAISING = threading.Lock()
 """Held while a watcher starts: before a thread runs, it may get what was sent to its parent."""
@@ -33,11 +34,14 @@ def watched(seconds: float, memory: int) -> Iterator[None]:
 def _watched(seconds: float, memory: int) -> Iterator[None]:  # noqa: C901  # ways to end
     thread, done = threading.get_ident(), threading.Event()
     end, most = time.monotonic() + seconds, _peak() + memory
+    every = _EVERY if sys.gettrace() is None else _EVERY_TRACED
 
     def watch() -> None:
-        while not done.wait(_EVERY):
-            if time.monotonic() > end or _peak() > most:
-                with _RAISING:
+        while not done.wait(every):
+            if time.monotonic() <= end and _peak() <= most:
+                continue
+            with _RAISING:
+                if not done.is_set():
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(
                         ctypes.c_ulong(thread), ctypes.py_object(OverTime)
                     )
@@ -58,9 +62,10 @@ def _watched(seconds: float, memory: int) -> Iterator[None]:  # noqa: C901  # wa
         ended = False
         while not ended:  # what is raised in the last moment must not hit whoever comes next
             try:
-                done.set()
-                if watcher.ident is not None:
-                    watcher.join()
+                with _RAISING:
+                    done.set()
+                while watcher.is_alive():  # never long: an outer watcher may raise meanwhile, and
+                    watcher.join(_EVERY)  # a traced thread of CPython 3.11 waits until it is taken
                 for _ in range(_A_FEW_STEPS):  # what still waits is raised here: it is never taken
                     pass  # back, which would leave the interpreter waiting for it ever after
                 ended = True
