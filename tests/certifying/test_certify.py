@@ -323,8 +323,8 @@ OPEN: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("mechanism", "reason"), OPEN, ids=lambda x: getattr(x, "__name__", ""))
 def test_what_is_not_understood_is_open_with_its_line(mechanism: Any, reason: str) -> None:  # noqa: ANN401
-    counted = {"noises on one path": 2.0, "comparisons": 4.0, "without end": 2.0}  # takes time
-    found = certify(mechanism, ANSWERS, ONE, seconds=counted.get(reason, 0.4))
+    counted = reason in {"noises on one path", "comparisons", "without end"}  # takes time
+    found = certify(mechanism, ANSWERS, ONE, seconds=60.0 if counted else 0.4)
     assert found.verdict == "open"
     assert any(reason in text for text in found.tried), found.tried
     assert found.where is not None

@@ -39,6 +39,7 @@ _STRONG = 0.01
 """Squared standard deviations a draw: ten of them in 10,000 draws, which an audit does not miss."""
 
 _MORE_SECONDS = 3.0  # for a stronger one, once there is one
+_PATIENCE = 10  # orders of pairs; where none of the first is understood, the others are not either
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ def search(  # noqa: PLR0917, PLR0913
     end = time.monotonic() + seconds
     masses, strength = _Laws(extraction), _Strength(extraction, epsilon, delta)
     best: Found | None = None
+    patience = _PATIENCE
 
     def later() -> Iterator[tuple[Rows, Rows]]:
         if best is not None:
@@ -74,14 +76,16 @@ def search(  # noqa: PLR0917, PLR0913
 
     for left, right in chain(pairs, later()):
         for one, other in ((left, right), (right, left)):
-            if time.monotonic() > end:
+            if time.monotonic() > end or patience == 0:
                 return best
             try:
                 found = compared(extraction, masses, one, other, strength, end)
             except (Remembers, OverTime):
                 raise
             except NotUnderstood:
+                patience -= 1
                 continue
+            patience = -1  # endless
             if found is not None and (best is None or strength(found) > strength(best)):
                 end = end if best is not None else min(end, time.monotonic() + _MORE_SECONDS)
                 best = found
