@@ -7,6 +7,7 @@
   the (ε, δ) statements that a claim implies;
 - `verdict`: what was found, and the witness that shows it again;
 - `procedure`, `auditor`: one audit, from its first draw to its verdict;
+- `sharing`: one audit, drawn on several machines;
 - `search`: the pair of datasets on which a mechanism does worst;
 - `bands`: whole profiles and trade-off curves, with confidence bands;
 - `one_run`: audits of a training procedure that runs once.
@@ -20,11 +21,14 @@ from dpverify.auditing.one_run.audit import audit_one_run
 from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu
 from dpverify.auditing.one_run.verdict import OneRunVerdict
 from dpverify.auditing.procedure.rounds import Progress
+from dpverify.auditing.sampling.journal import merge_checkpoints
 from dpverify.auditing.search import audit_over
+from dpverify.auditing.sharing import DrawnShare, draw_share
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness
 from dpverify.claims import ProfileClaim
 
 __all__ = [
+    "DrawnShare",
     "NotRefuted",
     "OneRunVerdict",
     "ProfileBand",
@@ -37,9 +41,11 @@ __all__ = [
     "audit",
     "audit_one_run",
     "audit_over",
+    "draw_share",
     "estimate_profile",
     "from_diffprivlib",
     "from_opendp",
+    "merge_checkpoints",
     "one_run_epsilon",
     "one_run_mu",
 ]

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -123,7 +123,8 @@ def audit(  # noqa: PLR0913  # the contract of the library
         verdict that it would have reached without the break. A file of another audit is refused:
         of another mechanism, its code and all values that it uses included, or of other data. What
         is damaged in it is drawn again; where it cannot be written any more, as on a full disk, the
-        audit goes on without it and says so in its notes.
+        audit goes on without it and says so in its notes. Several machines can draw it together:
+        see `draw_share`.
 
     When the time is over, on Ctrl-C, or when drawing fails, the verdict so far is returned, and
     its `stopped` says why. It comes from the bets, which are valid whenever they are stopped, so
@@ -163,9 +164,66 @@ def audit(  # noqa: PLR0913  # the contract of the library
         )
     if left is NOT_GIVEN or right is NOT_GIVEN:
         raise InvalidParameter("left and right must be given together, or neither with a schema")
+    start = time.perf_counter()
+    asked = planned(
+        mechanism,
+        left,
+        right,
+        schema=schema,
+        claim=claim,
+        level=level,
+        seed=seed,
+        samples=samples,
+        method=method,
+        arithmetic=arithmetic,
+        timeout=timeout,
+        exceptions=exceptions,
+        seconds=seconds,
+    )
+    with (
+        journal_of(checkpoint, asked.named) as journal,
+        pool(workers, executor, asked.inputs, isolate=isolate) as runner,
+    ):
+        sampler = replace(asked.sampler, executor=runner, journal=journal)
+        sampler.check_stored()
+        run = Rounds(asked.plan, sampler, progress)
+        stopped = run.go()
+        verdict = conclude(asked.plan, run.state, run.sampler, stopped)
+    kept = () if journal is None else journal.notes
+    notes = (*verdict.notes, *kept, *assumptions(mechanism, claim))
+    return replace(verdict, seconds=time.perf_counter() - start, notes=notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """An audit that was checked and not begun: its plan, its draws, and what it is named by."""
+
+    plan: Plan
+    sampler: Sampler
+    inputs: dict[str, Any]
+    named: dict[str, Any]
+
+
+def planned(  # noqa: PLR0913
+    mechanism: Target,
+    left: Any,  # noqa: ANN401
+    right: Any,  # noqa: ANN401
+    *,
+    schema: Schema | None,
+    claim: Claimable | None,
+    level: float,
+    seed: int,
+    samples: int | None,
+    method: Method,
+    arithmetic: Arithmetic,
+    timeout: float | None,
+    exceptions: Exceptions,
+    seconds: float | None,
+) -> Planned:
+    """Check what `audit` is asked."""
+    begun = time.time()
     if schema is not None:
         schema.check_neighbors(left, right)
-    start, begun = time.perf_counter(), time.time()
     left, right = copier(left)(), copier(right)()  # the caller's may change before this ends
     _check(level, seed, samples, method, arithmetic)
     check_member("exceptions", exceptions, ("count", "ignore"))
@@ -188,21 +246,10 @@ def audit(  # noqa: PLR0913  # the contract of the library
         until=None if seconds is None else begun + float(seconds),
         counted=exceptions == "count",
     )
-    named: dict[str, object] = {"claim": guarantee, "level": level, "samples": plan.budget}
+    named: dict[str, Any] = {"claim": guarantee, "level": level, "samples": plan.budget}
     named |= {"method": method, "timeout": timeout, "arithmetic": arithmetic}
     named |= {"exceptions": exceptions}
-    with (
-        _journal(checkpoint, inputs | named) as journal,
-        pool(workers, executor, inputs, isolate=isolate) as runner,
-    ):
-        sampler = replace(sampler, executor=runner, journal=journal)
-        sampler.check_stored()
-        run = Rounds(plan, sampler, progress)
-        stopped = run.go()
-        verdict = conclude(plan, run.state, run.sampler, stopped)
-    kept = () if journal is None else journal.notes
-    notes = (*verdict.notes, *kept, *assumptions(mechanism, claim))
-    return replace(verdict, seconds=time.perf_counter() - start, notes=notes)
+    return Planned(plan, sampler, inputs, inputs | named)
 
 
 def _search(mechanism: Target, schema: Schema | None, **options: Any) -> Verdict:  # noqa: ANN401
@@ -215,7 +262,7 @@ def _search(mechanism: Target, schema: Schema | None, **options: Any) -> Verdict
 
 
 @contextmanager
-def _journal(path: str | Path | None, inputs: dict[str, Any]) -> Iterator[Journal | None]:
+def journal_of(path: str | Path | None, inputs: dict[str, Any]) -> Iterator[Journal | None]:
     if path is None:
         yield None
         return

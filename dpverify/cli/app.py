@@ -8,7 +8,7 @@ import typer
 from dpverify.registry import load_plugins
 
 VERBS = (
-    *("compose", "noise", "audit", "trace", "decide", "disclose", "check"),
+    *("compose", "noise", "audit", "merge", "trace", "decide", "disclose", "check"),
     *("fit", "ledger", "prove", "demo"),
 )
 

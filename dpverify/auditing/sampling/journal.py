@@ -13,6 +13,9 @@ import os
 import struct
 import zipfile
 import zlib
+from bisect import bisect, insort
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -41,11 +44,11 @@ class Journal:
         self._path = Path(path)
         self._end = 0  # of the last whole record
         self._parts: dict[tuple[Side, int, bool], Outputs] = {}
+        self._starts: dict[tuple[Side, bool], list[int]] = defaultdict(list)  # in order
         self.failure: str | None = None
-        header = json.dumps({"format": _FORMAT, **audit}, ensure_ascii=False).encode() + b"\n"
         try:
             if not self._path.exists() or self._path.stat().st_size == 0:
-                _write_atomically(self._path, header)
+                _write_atomically(self._path, _first_line(audit))
             self._file = self._path.open("r+b", buffering=0)  # so that nothing is left to flush
         except OSError as error:
             raise InvalidParameter(
@@ -78,6 +81,21 @@ class Journal:
         """The part that begins at `start`, if it was drawn before, in the same manner."""
         return self._parts.get((side, start, singly))
 
+    def since(self, side: Side, start: int, *, singly: bool) -> Outputs | None:
+        """The draws from `start` on, to the end of the part that holds it."""
+        starts = self._starts[side, singly]
+        before = bisect(starts, start) - 1
+        if before < 0:
+            return None
+        first = starts[before]
+        part = self._parts[side, first, singly]
+        return part.between(start - first, part.size) if start < first + part.size else None
+
+    def _know(self, side: Side, start: int, outputs: Outputs, *, singly: bool) -> None:
+        if (side, start, singly) not in self._parts:
+            insort(self._starts[side, singly], start)
+        self._parts[side, start, singly] = outputs
+
     def keep(self, side: Side, start: int, outputs: Outputs, *, singly: bool) -> None:
         """Write a part to disk; on a full disk, cut off what there is of it and write no more."""
         if self.failure is not None:
@@ -85,14 +103,14 @@ class Journal:
         payload = _packed(side, start, outputs, singly=singly)
         try:
             self._file.seek(self._end)  # over a record that an interrupt has left unfinished
-            left = memoryview(_HEAD.pack(len(payload), zlib.crc32(payload)) + payload)
+            left = memoryview(_framed(payload))
             while left:
                 left = left[self._file.write(left) :]
         except OSError as error:
             self._fail(error)
             return
         self._end = self._file.tell()
-        self._parts[side, start, singly] = outputs
+        self._know(side, start, outputs, singly=singly)
 
     def _fail(self, error: OSError) -> None:
         self.failure = f"{type(error).__name__}: {error}"
@@ -102,32 +120,104 @@ class Journal:
     def _read(self, audit: dict[str, str]) -> None:
         """All records up to the first that is not whole; that, and what follows it, is cut off."""
         with self._path.open("rb") as file:
-            self._check_header(file, audit)
+            header = _header(file)
+            if header is None:
+                raise InvalidParameter(
+                    f"checkpoint={str(self._path)!r} must be a checkpoint or a new file"
+                )
+            other = _differing(header, audit)
+            if other:
+                raise InvalidParameter(
+                    f"checkpoint={str(self._path)!r} must belong to this audit: it was made with "
+                    f"another {', '.join(other)}"
+                )
             self._end = file.tell()
-            while (payload := _next_record(file)) is not None:
-                known = _unpacked(payload)
-                if known is None:
-                    break
-                side, start, singly, outputs = known
-                self._parts[side, start, singly] = outputs
+            for _, side, start, singly, outputs in _records(file):
+                self._know(side, start, outputs, singly=singly)
                 self._end = file.tell()
         self._file.truncate(self._end)
 
-    def _check_header(self, file: BinaryIO, audit: dict[str, str]) -> None:
+
+def merge_checkpoints(checkpoints: Sequence[str | Path], into: str | Path) -> int:
+    """Put the draws of several checkpoints of one audit into a new one; return how many there are.
+
+    They count both sides. What is damaged in a file is left out, and drawn again by the audit that
+    is given the new file. Draws that several files hold are the same, and kept once.
+
+    Examples
+    --------
+    See `draw_share`.
+    """
+    paths, target = [Path(path) for path in checkpoints], Path(into)
+    if not paths:
+        raise InvalidParameter(f"checkpoints={list(checkpoints)!r} must name a file at least")
+    if target.exists():
+        raise InvalidParameter(f"into={str(into)!r} must be a new file: there is one already")
+    first: dict[str, str] | None = None
+    longest: dict[tuple[Side, int, bool], int] = {}
+    records: dict[tuple[Side, int, bool], bytes] = {}
+    for path in paths:
         try:
-            header = json.loads(file.readline(_LONGEST_HEADER))
-        except ValueError:
-            header = None
-        if not isinstance(header, dict) or header.pop("format", None) != _FORMAT:
+            with path.open("rb") as file:
+                header = _header(file)
+                if header is None:
+                    raise InvalidParameter(f"checkpoints: {str(path)!r} must be a checkpoint")
+                first = first or header
+                other = _differing(header, first)
+                if other:
+                    raise InvalidParameter(
+                        f"checkpoints must belong to one audit: {str(path)!r} was made with "
+                        f"another {', '.join(other)} than {str(paths[0])!r}"
+                    )
+                for payload, side, start, singly, outputs in _records(file):
+                    if outputs.size > longest.get((side, start, singly), 0):
+                        longest[side, start, singly] = outputs.size
+                        records[side, start, singly] = payload
+        except OSError as error:
             raise InvalidParameter(
-                f"checkpoint={str(self._path)!r} must be a checkpoint or a new file"
-            )
-        other = [name for name in audit if header.get(name) != audit[name]]
-        if other:
-            raise InvalidParameter(
-                f"checkpoint={str(self._path)!r} must belong to this audit: it was made with "
-                f"another {', '.join(other)}"
-            )
+                f"checkpoints: {str(path)!r} must be a file that can be read: {error}"
+            ) from error
+    order = sorted(records, key=lambda key: (key[2], key[1], key[0].value))
+    whole = [_first_line(first or {}), *(_framed(records[key]) for key in order)]
+    try:
+        _write_atomically(target, b"".join(whole))
+    except OSError as error:
+        raise InvalidParameter(
+            f"into={str(into)!r} must be a file that can be written: {error}"
+        ) from error
+    return sum(longest.values())
+
+
+def _first_line(audit: dict[str, str]) -> bytes:
+    return json.dumps({"format": _FORMAT, **audit}, ensure_ascii=False).encode() + b"\n"
+
+
+def _header(file: BinaryIO) -> dict[str, str] | None:
+    """What audit a checkpoint is of; None if it is none."""
+    try:
+        header = json.loads(file.readline(_LONGEST_HEADER))
+    except ValueError:
+        return None
+    if not isinstance(header, dict) or header.pop("format", None) != _FORMAT:
+        return None
+    return header
+
+
+def _differing(header: dict[str, str], audit: dict[str, str]) -> list[str]:
+    return [name for name in audit if header.get(name) != audit[name]]
+
+
+def _records(file: BinaryIO) -> Iterator[tuple[bytes, Side, int, bool, Outputs]]:
+    """The parts in a file, up to the first that is not whole."""
+    while (payload := _next_record(file)) is not None:
+        known = _unpacked(payload)
+        if known is None:
+            return
+        yield (payload, *known)
+
+
+def _framed(payload: bytes) -> bytes:
+    return _HEAD.pack(len(payload), zlib.crc32(payload)) + payload
 
 
 def _next_record(file: BinaryIO) -> bytes | None:

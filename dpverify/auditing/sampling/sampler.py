@@ -87,6 +87,10 @@ class Sampler:
     def vectorized(self) -> bool:
         return is_vectorized(self.mechanism)
 
+    @property
+    def in_blocks(self) -> bool:
+        return self.vectorized and not self.singly
+
     def draw(self, start: int, stop: int) -> tuple[Outputs, Outputs]:
         """Draws start ≤ index < stop on the left and the right."""
         left, right = (joined(list(side)) for side in zip(*self.pairs(start, stop), strict=True))
@@ -147,7 +151,7 @@ class Sampler:
 
     def _cuts(self, start: int, stop: int) -> Iterator[int]:
         """Where parts end: as they are on disk, then blocks or as many calls as are due."""
-        size = BLOCK if self.vectorized and not self.singly else self._calls_at_once(start, stop)
+        size = BLOCK if self.in_blocks else self._calls_at_once(start, stop)
         while start < stop:
             known = [self._on_disk(side, start) for side in Side]
             sizes = [part.size for part in known if part is not None]
@@ -160,7 +164,10 @@ class Sampler:
         return min(self.pace.calls, max((stop - start) // _SHARED_BY, _LEAST_SHARED))
 
     def _on_disk(self, side: Side, start: int) -> Outputs | None:
-        return None if self.journal is None else self.journal.part(side, start, singly=self.singly)
+        if self.journal is None:
+            return None
+        stored = self.journal.part if self.in_blocks else self.journal.since
+        return stored(side, start, singly=self.singly)
 
     def _known(self, side: Side, start: int, stop: int) -> Outputs | None:
         part = self._on_disk(side, start)

@@ -1,5 +1,6 @@
 """`dpverify audit`: is the claimed ε true of this callable?"""
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import typer
 from dpverify.auditing.auditor import audit as run_audit
 from dpverify.auditing.procedure.rounds import Progress
 from dpverify.auditing.procedure.state import Levels
+from dpverify.auditing.sharing import DrawnShare, draw_share
 from dpverify.auditing.verdict import Verdict, Witness
 from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.options import (
@@ -43,6 +45,7 @@ from dpverify.cli.output import (
 from dpverify.cli.solver_targets import is_solver, solver, worst_pair
 from dpverify.cli.targets import load_target
 from dpverify.errors import InvalidParameter
+from dpverify.plain import plain
 
 EXAMPLE = (
     "Example: dpverify audit package.module:callable --left D.json --right D2.json "
@@ -100,6 +103,10 @@ def audit(
     checkpoint: Annotated[
         Path | None, typer.Option(help="File that keeps the draws; run again to go on.")
     ] = None,
+    share: Annotated[
+        str | None,
+        typer.Option(help="3/10: draw the third tenth of the draws into the checkpoint, no more."),
+    ] = None,
     save_witness: SaveWitness = None,
     replay: Annotated[
         Path | None, typer.Option(help="Judge the event of a saved witness on fresh draws.")
@@ -134,24 +141,25 @@ def audit(
     else:
         level = _LEVEL if level is None else level
         where = where_of(left, right, schema, pair)
+        asked: dict[str, Any] = {
+            **where,
+            "claim": claim,
+            "level": level,
+            "seed": seed,
+            "samples": samples,
+            "method": method,
+            "arithmetic": arithmetic,
+            "timeout": timeout,
+            "seconds": seconds,
+            "exceptions": exceptions,
+            "workers": workers,
+            "isolate": isolate,
+            "checkpoint": checkpoint,
+        }
+        if share is not None:
+            return _draw_share(mechanism, share, asked, json=json)
         with live_line(history) as tell:
-            verdict = run_audit(
-                mechanism,
-                **where,
-                claim=claim,
-                level=level,
-                seed=seed,
-                samples=samples,
-                method=method,  # type: ignore[arg-type]  # checked by the audit
-                arithmetic=arithmetic,  # type: ignore[arg-type]
-                timeout=timeout,
-                seconds=seconds,
-                exceptions=exceptions,  # type: ignore[arg-type]
-                workers=workers,
-                isolate=isolate,
-                checkpoint=checkpoint,
-                progress=tell,
-            )
+            verdict = run_audit(mechanism, **asked, progress=tell)
     _show(verdict, json=json)
     if save_witness is not None and verdict.witness is not None:
         verdict.witness.save(save_witness)
@@ -164,6 +172,28 @@ def audit(
     if report is not None:
         _report(verdict, target, told, bets, report)
     return exit_code(verdict)
+
+
+def _draw_share(mechanism: Any, share: str, asked: dict[str, Any], *, json: bool) -> int:  # noqa: ANN401
+    """The draws of one job of several; 2 if time was over before they were all drawn."""
+    found = re.fullmatch(r"(\d+)/(\d+)", share)
+    if found is None:
+        raise InvalidParameter(f"share={share!r} must be two whole numbers, as in 3/10")
+    if "left" not in asked or asked["checkpoint"] is None:
+        raise InvalidParameter(f"share={share!r} must come with left, right and a checkpoint")
+    number, of = (int(part) for part in found.groups())
+    now = [DrawnShare(number, of, 0, 0)]
+    with progress(lambda: str(now[0])):
+        drawn = draw_share(
+            mechanism, share=number, of=of, **asked, progress=lambda told: now.__setitem__(0, told)
+        )
+    if json:
+        print_json(plain(drawn))
+    else:
+        console().print(str(drawn), markup=False)
+    if not drawn.complete:
+        sys.stderr.write("dpverify: seconds were over before its share was drawn; run it again\n")
+    return 0 if drawn.complete else 2
 
 
 def _check_files(plot: Path | None, band: Path | None, report: Path | None) -> None:
