@@ -31,7 +31,7 @@ from dpverify.auditing.procedure.rounds import Progress, Rounds
 from dpverify.auditing.procedure.state import Levels, Method, Plan
 from dpverify.auditing.sampling.copies import copier
 from dpverify.auditing.sampling.drawing import Target, is_vectorized
-from dpverify.auditing.sampling.journal import Journal, fingerprint
+from dpverify.auditing.sampling.journal import Chapter, Journal, fingerprint
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.sampling.workers import pool
 from dpverify.auditing.statistics.points import implied_points
@@ -73,7 +73,7 @@ def audit(  # noqa: PLR0913  # the contract of the library
     executor: Executor | None = None,
     progress: Callable[[Progress], None] | None = None,
     seconds: float | None = None,
-    checkpoint: str | Path | None = None,
+    checkpoint: str | Path | Chapter | None = None,
 ) -> Verdict:
     """Try to refute that `mechanism` keeps `claim` on the neighboring datasets `left`, `right`.
 
@@ -189,7 +189,7 @@ def audit(  # noqa: PLR0913  # the contract of the library
         run = Rounds(asked.plan, sampler, progress)
         stopped = run.go()
         verdict = conclude(asked.plan, run.state, run.sampler, stopped)
-    kept = () if journal is None else journal.notes
+    kept = () if journal is None else journal.journal.notes
     notes = (*verdict.notes, *kept, *assumptions(mechanism, claim))
     return replace(verdict, seconds=time.perf_counter() - start, notes=notes)
 
@@ -262,12 +262,17 @@ def _search(mechanism: Target, schema: Schema | None, **options: Any) -> Verdict
 
 
 @contextmanager
-def journal_of(path: str | Path | None, inputs: dict[str, Any]) -> Iterator[Journal | None]:
-    if path is None:
-        yield None
+def journal_of(
+    checkpoint: str | Path | Chapter | None, named: dict[str, Any]
+) -> Iterator[Chapter | None]:
+    """The draws that are kept; those of one pair of a search are in a file that is open already."""
+    if checkpoint is None or isinstance(checkpoint, Chapter):
+        yield checkpoint
         return
-    with Journal(path, fingerprint(**inputs)) as journal:
-        yield journal
+    rest = {name: value for name, value in named.items() if name not in {"left", "right"}}
+    datasets: dict[str, Any] = {name: named[name] for name in ("left", "right") if name in named}
+    with Journal(checkpoint, fingerprint(datasets=datasets, **rest)) as journal:
+        yield journal.chapter()
 
 
 def _check(

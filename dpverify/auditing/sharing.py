@@ -130,10 +130,10 @@ def draw_share(  # noqa: PLR0913  # those of `audit`, and which share it is
         try:
             for start, stop in turns:
                 for outputs, _ in sampler.pairs(start, stop):
-                    if journal is not None and journal.failure is not None:
+                    if journal is not None and journal.journal.failure is not None:
                         raise InvalidParameter(
                             f"checkpoint={str(checkpoint)!r} must be a file that can be written: "
-                            f"{journal.failure}"
+                            f"{journal.journal.failure}"
                         )
                     told = replace(told, drawn=told.drawn + outputs.size)
                     if progress is not None:

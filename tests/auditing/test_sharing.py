@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import dpverify as dpv
+from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.journal import Journal
+from dpverify.auditing.sampling.tabulating import from_array
 from dpverify.cli import run
 
 
@@ -177,23 +179,17 @@ def test_what_cannot_be_merged_is_refused(tmp_path: Path) -> None:
 
 
 def test_draws_within_a_part_are_found(tmp_path: Path) -> None:
-    file = tmp_path / "draws"
-    dpv.draw_share(honest, share=1, of=1, checkpoint=file, **ASKED)
-    from dpverify.auditing.auditor import planned  # noqa: PLC0415
-    from dpverify.auditing.sampling.drawing import Side  # noqa: PLC0415
-    from dpverify.auditing.sampling.journal import fingerprint  # noqa: PLC0415
-
-    rest: dict[str, Any] = {"schema": None, "level": 0.01, "method": "both", "arithmetic": "real"}
-    rest |= {"timeout": None, "exceptions": "count", "seconds": None}
-    asked = planned(honest, **ASKED, **rest)
-    expected, _ = asked.sampler.draw(0, 500)
-    with Journal(file, fingerprint(**asked.named)) as journal:
-        for start in (0, 1, 31, 32, 100, 499):
-            found = journal.since(Side.LEFT, start, singly=False)
+    drawn = from_array(np.arange(100.0))
+    with Journal(tmp_path / "draws", {}) as journal:
+        kept = journal.chapter()
+        kept.keep(Side.LEFT, 32, drawn.between(32, 64), singly=False)
+        kept.keep(Side.LEFT, 0, drawn.between(0, 16), singly=False)
+        for start, last in ((0, 15), (15, 15), (32, 63), (40, 63), (63, 63)):
+            found = kept.since(Side.LEFT, start, singly=False)
             assert found is not None
-            told = expected.between(start, start + found.size).column("output")
-            assert np.array_equal(found.column("output"), told)
-        assert journal.since(Side.LEFT, 500, singly=False) is None
+            assert found.column("output").tolist() == list(range(start, last + 1))
+        for start in (16, 31, 64):
+            assert kept.since(Side.LEFT, start, singly=False) is None
 
 
 @pytest.mark.parametrize("share", ["3", "a/b", "0/2", "3/2"])

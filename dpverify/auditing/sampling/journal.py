@@ -2,9 +2,11 @@
 
 An audit is a function of its inputs, its seed and its draws; so a file that holds the draws holds
 the audit. The first line names the audit in JSON. After it come records: eight bytes of length,
-four of CRC-32, and the draws of one part as a NumPy archive. A record is only ever appended, and
-one that is not whole is cut off when the file is opened again; so whenever the process is killed,
-or the disk is full, the file holds all parts that were finished before.
+four of CRC-32, and the draws of one part as a NumPy archive. Where an audit draws from several
+pairs, as a search does, each has a chapter of its own, and every record names its chapter. A record
+is only ever appended, and one that is not whole is cut off when the file is opened again; so
+whenever the process is killed, or the disk is full, the file holds all parts that were finished
+before.
 """
 
 import io
@@ -15,10 +17,10 @@ import zipfile
 import zlib
 from bisect import bisect, insort
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +30,7 @@ from dpverify.auditing.sampling.outputs import Outputs
 from dpverify.errors import InvalidParameter
 from dpverify.fingerprint import digest
 
-_FORMAT = "dpverify checkpoint 2"
+_FORMAT = "dpverify checkpoint 3"
 _HEAD = struct.Struct("<QI")
 _LONGEST_HEADER = 1 << 20
 
@@ -36,15 +38,15 @@ _LONGEST_HEADER = 1 << 20
 class Journal:
     """The parts drawn so far, in a file; a context manager that closes it.
 
-    Where the file can no longer be written the audit goes on without it, and `failure` says why.
+    Draws are read and kept by chapter. Where the file can no longer be written the audit goes on
+    without it, and `failure` says why.
     """
 
     def __init__(self, path: str | Path, audit: dict[str, str]) -> None:
         """Open the checkpoint of `audit`, or begin one; refuse that of another audit."""
         self._path = Path(path)
         self._end = 0  # of the last whole record
-        self._parts: dict[tuple[Side, int, bool], Outputs] = {}
-        self._starts: dict[tuple[Side, bool], list[int]] = defaultdict(list)  # in order
+        self._chapters: dict[str, Chapter] = {}
         self.failure: str | None = None
         try:
             if not self._path.exists() or self._path.stat().st_size == 0:
@@ -77,30 +79,14 @@ class Journal:
             return ()
         return (f"the checkpoint could not be written to its end: {self.failure}",)
 
-    def part(self, side: Side, start: int, *, singly: bool) -> Outputs | None:
-        """The part that begins at `start`, if it was drawn before, in the same manner."""
-        return self._parts.get((side, start, singly))
+    def chapter(self, name: str = "") -> "Chapter":
+        """The draws from one pair with one seed."""
+        return self._chapters.setdefault(name, Chapter(self, name))
 
-    def since(self, side: Side, start: int, *, singly: bool) -> Outputs | None:
-        """The draws from `start` on, to the end of the part that holds it."""
-        starts = self._starts[side, singly]
-        before = bisect(starts, start) - 1
-        if before < 0:
-            return None
-        first = starts[before]
-        part = self._parts[side, first, singly]
-        return part.between(start - first, part.size) if start < first + part.size else None
-
-    def _know(self, side: Side, start: int, outputs: Outputs, *, singly: bool) -> None:
-        if (side, start, singly) not in self._parts:
-            insort(self._starts[side, singly], start)
-        self._parts[side, start, singly] = outputs
-
-    def keep(self, side: Side, start: int, outputs: Outputs, *, singly: bool) -> None:
-        """Write a part to disk; on a full disk, cut off what there is of it and write no more."""
+    def write(self, payload: bytes) -> bool:
+        """Append a record; on a full disk, cut off what there is of it and write no more."""
         if self.failure is not None:
-            return
-        payload = _packed(side, start, outputs, singly=singly)
+            return False
         try:
             self._file.seek(self._end)  # over a record that an interrupt has left unfinished
             left = memoryview(_framed(payload))
@@ -108,9 +94,9 @@ class Journal:
                 left = left[self._file.write(left) :]
         except OSError as error:
             self._fail(error)
-            return
+            return False
         self._end = self._file.tell()
-        self._know(side, start, outputs, singly=singly)
+        return True
 
     def _fail(self, error: OSError) -> None:
         self.failure = f"{type(error).__name__}: {error}"
@@ -132,10 +118,65 @@ class Journal:
                     f"another {', '.join(other)}"
                 )
             self._end = file.tell()
-            for _, side, start, singly, outputs in _records(file):
-                self._know(side, start, outputs, singly=singly)
+            for _, found in _records(file):
+                self.chapter(found.chapter).know(found)
                 self._end = file.tell()
         self._file.truncate(self._end)
+
+
+class Part(NamedTuple):
+    """Draws of one side from `start` on: made one by one, or in one block."""
+
+    chapter: str
+    side: Side
+    start: int
+    singly: bool
+    outputs: Outputs
+
+    @property
+    def place(self) -> tuple[str, int, Side, bool]:
+        return self.chapter, self.start, self.side, self.singly
+
+
+class Chapter:
+    """The draws from one pair with one seed, in the file of their audit."""
+
+    def __init__(self, journal: Journal, name: str) -> None:
+        self.journal = journal
+        self.name = name
+        self._parts: dict[tuple[Side, int, bool], Outputs] = {}
+        self._starts: dict[tuple[Side, bool], list[int]] = defaultdict(list)  # in order
+
+    def chapter(self, name: str) -> "Chapter":
+        """Other draws from the same pair."""
+        return self.journal.chapter(f"{self.name} {name}")
+
+    def part(self, side: Side, start: int, *, singly: bool) -> Outputs | None:
+        """The part that begins at `start`, if it was drawn before, in the same manner."""
+        return self._parts.get((side, start, singly))
+
+    def since(self, side: Side, start: int, *, singly: bool) -> Outputs | None:
+        """The draws from `start` on, to the end of the part that holds it."""
+        starts = self._starts[side, singly]
+        before = bisect(starts, start) - 1
+        if before < 0:
+            return None
+        first = starts[before]
+        part = self._parts[side, first, singly]
+        return part.between(start - first, part.size) if start < first + part.size else None
+
+    def keep(self, side: Side, start: int, outputs: Outputs, *, singly: bool) -> None:
+        """Write a part to disk, as long as that can be written."""
+        part = Part(self.name, side, start, singly, outputs)
+        if self.journal.write(_packed(part)):
+            self.know(part)
+
+    def know(self, part: Part) -> None:
+        """Take a part that is on disk."""
+        key = (part.side, part.start, part.singly)
+        if key not in self._parts:
+            insort(self._starts[part.side, part.singly], part.start)
+        self._parts[key] = part.outputs
 
 
 def merge_checkpoints(checkpoints: Sequence[str | Path], into: str | Path) -> int:
@@ -154,8 +195,8 @@ def merge_checkpoints(checkpoints: Sequence[str | Path], into: str | Path) -> in
     if target.exists():
         raise InvalidParameter(f"into={str(into)!r} must be a new file: there is one already")
     first: dict[str, str] | None = None
-    longest: dict[tuple[Side, int, bool], int] = {}
-    records: dict[tuple[Side, int, bool], bytes] = {}
+    longest: dict[tuple[str, int, Side, bool], int] = {}
+    records: dict[tuple[str, int, Side, bool], bytes] = {}
     for path in paths:
         try:
             with path.open("rb") as file:
@@ -169,15 +210,15 @@ def merge_checkpoints(checkpoints: Sequence[str | Path], into: str | Path) -> in
                         f"checkpoints must belong to one audit: {str(path)!r} was made with "
                         f"another {', '.join(other)} than {str(paths[0])!r}"
                     )
-                for payload, side, start, singly, outputs in _records(file):
-                    if outputs.size > longest.get((side, start, singly), 0):
-                        longest[side, start, singly] = outputs.size
-                        records[side, start, singly] = payload
+                for payload, part in _records(file):
+                    if part.outputs.size > longest.get(part.place, 0):
+                        longest[part.place] = part.outputs.size
+                        records[part.place] = payload
         except OSError as error:
             raise InvalidParameter(
                 f"checkpoints: {str(path)!r} must be a file that can be read: {error}"
             ) from error
-    order = sorted(records, key=lambda key: (key[2], key[1], key[0].value))
+    order = sorted(records, key=lambda place: (place[0], place[3], place[1], place[2].value))
     whole = [_first_line(first or {}), *(_framed(records[key]) for key in order)]
     try:
         _write_atomically(target, b"".join(whole))
@@ -207,13 +248,13 @@ def _differing(header: dict[str, str], audit: dict[str, str]) -> list[str]:
     return [name for name in audit if header.get(name) != audit[name]]
 
 
-def _records(file: BinaryIO) -> Iterator[tuple[bytes, Side, int, bool, Outputs]]:
+def _records(file: BinaryIO) -> Iterator[tuple[bytes, Part]]:
     """The parts in a file, up to the first that is not whole."""
     while (payload := _next_record(file)) is not None:
-        known = _unpacked(payload)
-        if known is None:
+        part = _unpacked(payload)
+        if part is None:
             return
-        yield (payload, *known)
+        yield payload, part
 
 
 def _framed(payload: bytes) -> bytes:
@@ -232,13 +273,12 @@ def _next_record(file: BinaryIO) -> bytes | None:
     return payload if len(payload) == length and zlib.crc32(payload) == check else None
 
 
-def fingerprint(mechanism: Target, left: object, right: object, **rest: object) -> dict[str, str]:
+def fingerprint(
+    mechanism: Target, datasets: Mapping[str, object], **rest: object
+) -> dict[str, str]:
     """What an audit is of, in texts that differ where audits do."""
-    named = {
-        "mechanism": f"{_name(mechanism)} {digest('mechanism', mechanism)}",
-        "left": digest("dataset", left),
-        "right": digest("dataset", right),
-    }
+    named = {"mechanism": f"{_name(mechanism)} {digest('mechanism', mechanism)}"}
+    named |= {name: digest("dataset", data) for name, data in datasets.items()}
     return named | {name: repr(value) for name, value in rest.items()}
 
 
@@ -247,11 +287,13 @@ def _name(mechanism: Target) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _packed(side: Side, start: int, outputs: Outputs, *, singly: bool) -> bytes:
+def _packed(part: Part) -> bytes:
+    outputs = part.outputs
     names: dict[str, Any] = {
-        "side": side.name,
-        "start": start,
-        "singly": singly,
+        "chapter": part.chapter,
+        "side": part.side.name,
+        "start": part.start,
+        "singly": part.singly,
         "size": outputs.size,
         "columns": list(outputs.columns),
         "texts": list(outputs.texts),
@@ -266,7 +308,7 @@ def _packed(side: Side, start: int, outputs: Outputs, *, singly: bool) -> bytes:
     return buffer.getvalue()
 
 
-def _unpacked(payload: bytes) -> tuple[Side, int, bool, Outputs] | None:
+def _unpacked(payload: bytes) -> Part | None:
     """The part in a record; None if it does not hold one."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
@@ -279,7 +321,8 @@ def _unpacked(payload: bytes) -> tuple[Side, int, bool, Outputs] | None:
         outputs = Outputs(names["size"], columns, texts, marks, names["unread"])
         if any(len(part) != outputs.size for part in (*columns.values(), *arrays[1:])):
             return None
-        return Side[names["side"]], int(names["start"]), bool(names["singly"]), outputs
+        side, start, singly = Side[names["side"]], int(names["start"]), bool(names["singly"])
+        return Part(str(names["chapter"]), side, start, singly, outputs)
     except (KeyError, IndexError, TypeError, ValueError, EOFError, zipfile.BadZipFile):
         return None
 

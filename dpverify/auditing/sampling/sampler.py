@@ -22,7 +22,7 @@ from dpverify.auditing.sampling.drawing import (
     is_vectorized,
     perform,
 )
-from dpverify.auditing.sampling.journal import Journal
+from dpverify.auditing.sampling.journal import Chapter
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
 from dpverify.auditing.sampling.processes import OutOfTime
 from dpverify.auditing.sampling.workers import Runner
@@ -72,7 +72,7 @@ class Sampler:
     until: float | None = None
     singly: bool = False
     counted: bool = True
-    journal: Journal | None = None
+    journal: Chapter | None = None
     key: tuple[int, ...] = ()
     pace: Pace = field(default_factory=Pace)
 

@@ -122,6 +122,7 @@ class Judging(Pass):
             level=finalist.level,
             seed=finalist.seed,
             samples=finalist.samples,
+            checkpoint=self.search.chapter(trial.candidate, finalist.seed),
             **self._options,
             **limit,
         )

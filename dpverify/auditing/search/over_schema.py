@@ -9,9 +9,11 @@ no more.
 import time
 from concurrent.futures import Executor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from dpverify.auditing.adapters import adapted, assumptions
+from dpverify.auditing.auditor import journal_of
 from dpverify.auditing.sampling.drawing import Target
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.auditing.sampling.workers import pool
@@ -56,6 +58,7 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
     workers: int = 1,
     isolate: bool = False,
     executor: Executor | None = None,
+    checkpoint: str | Path | None = None,
     **options: Any,  # noqa: ANN401  # passed on to `audit`
 ) -> Verdict:
     """Try to refute that `mechanism` keeps `claim` on all neighboring datasets of a schema.
@@ -76,6 +79,9 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
         Whether the pair of a refutation is simplified, with further draws; not with `seconds`.
     seconds
         A third of them at most are for the exploration.
+    checkpoint
+        A file that keeps all draws but those that simplify the pair of a refutation: a search that
+        was killed goes on from it. What was left undone for lack of `seconds` is done then.
 
     The other parameters are those of `audit`. The verdict's `samples` are all draws a side until
     the decision, those of the exploration included; `tried` says what was explored. Same seed, same
@@ -92,8 +98,6 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
     """
     start, begun = time.perf_counter(), time.time()
     check_count("pairs", pairs)
-    if options.get("checkpoint") is not None:
-        raise InvalidParameter("checkpoint must be None for a search: it draws from many pairs")
     if seconds is not None:
         check_positive("seconds", seconds)
     until = None if seconds is None else begun + seconds
@@ -108,7 +112,14 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
         getattr(target, "claim", None) if claim is None else claim, schema.relation
     )
     planned = samples or _SAMPLES[callable(getattr(target, "sample", None))]
-    with pool(workers, executor, target, isolate=isolate) as runner:
+    named: dict[str, Any] = {"mechanism": target, "schema": schema, "claim": promised}
+    named |= {"level": level, "seed": seed, "samples": planned, "explore": explore, "pairs": pairs}
+    named |= {"timeout": timeout, "exceptions": exceptions}
+    named |= {name: options[name] for name in ("method", "arithmetic") if name in options}
+    with (
+        journal_of(checkpoint, named) as kept,
+        pool(workers, executor, target, isolate=isolate) as runner,
+    ):
         common: dict[str, Any] = {"timeout": timeout, "executor": runner}
         search = Search(
             target,
@@ -118,6 +129,7 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
             seed=seed,
             until=None if seconds is None else begun + seconds / 3.0,
             counted=exceptions == "count",
+            journal=None if kept is None else kept.journal,
             **common,
         )
         explored = Halving(
@@ -137,12 +149,13 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
         if isinstance(verdict, Refuted) and minimize and verdict.stopped is None and until is None:
             verdict = _simplified(verdict, trial, search, schema, fixed)
     pair = _pair_told(verdict, trial)
+    disk = () if kept is None else kept.journal.notes
     return replace(
         verdict,
         samples=verdict.samples + drawn,
         seconds=time.perf_counter() - start,
         tried=(*verdict.tried, told),
-        notes=tuple(dict.fromkeys([*verdict.notes, pair, *assumptions(target, claim)])),
+        notes=tuple(dict.fromkeys([*verdict.notes, *disk, pair, *assumptions(target, claim)])),
     )
 
 

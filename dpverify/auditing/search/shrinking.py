@@ -69,7 +69,7 @@ class SchemaShrinking(Shrinking):
 
     def simpler(self, trial: PairTrial) -> Iterator[PairTrial]:
         for option in self.schema.simpler(trial.candidate):
-            sampler = replace(trial.sampler, left=option.left, right=option.right)
+            sampler = replace(trial.sampler, left=option.left, right=option.right, journal=None)
             yield replace(trial, candidate=option, sampler=sampler, seen=None, found=None)
 
     def judged(self, option: PairTrial) -> PairTrial:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from dpverify.auditing.attacks.draws import Draws
 from dpverify.auditing.sampling.copies import copier, detached
 from dpverify.auditing.sampling.drawing import Target
+from dpverify.auditing.sampling.journal import Chapter, Journal
 from dpverify.auditing.sampling.outputs import WHOLE
 from dpverify.auditing.sampling.processes import OutOfTime
 from dpverify.auditing.sampling.reading import Raised
@@ -25,6 +26,7 @@ from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.search.quick import Outcome
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import Refuted
+from dpverify.fingerprint import digest
 from dpverify.schema import Candidate
 
 _WORDS = 4  # of 64 bits, which make the state of a PCG64
@@ -92,7 +94,12 @@ class PairTrial:
         except Exception as error:
             if not self.sampler.vectorized:
                 raise
-            singly = replace(self.sampler, mechanism=OneByOne(self.sampler.mechanism))
+            kept = self.sampler.journal
+            singly = replace(
+                self.sampler,
+                mechanism=OneByOne(self.sampler.mechanism),
+                journal=None if kept is None else kept.chapter("one by one"),
+            )
             cause = error.__cause__ or error
             reason = f"{type(cause).__name__}: {cause}"
             return replace(self, sampler=singly, seen=None, broken=reason).drawn(size)
@@ -106,7 +113,7 @@ class Search:
     the samplers. Equal seeds give equal searches.
     """
 
-    def __init__(  # what is tested, against what, and how hard
+    def __init__(  # noqa: PLR0913  # what is tested, against what, and how hard
         self,
         mechanism: Target,
         points: Sequence[Point],
@@ -114,6 +121,7 @@ class Search:
         level: float,
         samples: int,
         seed: int,
+        journal: Journal | None = None,
         **drawing: Any,  # noqa: ANN401  # timeout, executor, until
     ) -> None:
         self.mechanism = mechanism
@@ -121,6 +129,7 @@ class Search:
         self.level = level
         self.samples = samples
         self.seed = seed
+        self.journal = journal
         self.drawing = drawing
         self.tried: dict[Hashable, PairTrial] = {}
         self.used = 0
@@ -132,9 +141,17 @@ class Search:
             left=candidate.left,
             right=candidate.right,
             seed=seed,
+            journal=self.chapter(candidate, seed),
             **self.drawing,
         )
         return PairTrial(candidate=candidate, sampler=sampler)
+
+    def chapter(self, candidate: Candidate, seed: int) -> Chapter | None:
+        """Where the draws from a pair are kept, if they are."""
+        if self.journal is None:
+            return None
+        names = (digest("dataset", data) for data in (candidate.left, candidate.right))
+        return self.journal.chapter(" ".join((*names, str(seed))))
 
 
 class Pass(ABC):

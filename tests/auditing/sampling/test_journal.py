@@ -330,11 +330,13 @@ def test_a_file_of_something_else_is_refused_and_left_alone(content: bytes, tmp_
 )
 def test_outputs_come_back_as_they_were(outputs: Outputs, tmp_path: Path) -> None:
     with Journal(tmp_path / "c", {"a": "b"}) as journal:
-        journal.keep(Side.LEFT, 64, outputs, singly=False)
+        journal.chapter("one").keep(Side.LEFT, 64, outputs, singly=False)
     with Journal(tmp_path / "c", {"a": "b"}) as journal:
-        back = journal.part(Side.LEFT, 64, singly=False)
-        assert journal.part(Side.RIGHT, 64, singly=False) is None
-        assert journal.part(Side.LEFT, 64, singly=True) is None
+        kept = journal.chapter("one")
+        back = kept.part(Side.LEFT, 64, singly=False)
+        assert kept.part(Side.RIGHT, 64, singly=False) is None
+        assert kept.part(Side.LEFT, 64, singly=True) is None
+        assert journal.chapter("other").part(Side.LEFT, 64, singly=False) is None
     assert back is not None
     assert back.size == outputs.size
     assert (back.columns, back.texts) == (outputs.columns, outputs.texts)

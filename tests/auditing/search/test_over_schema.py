@@ -1,9 +1,13 @@
 """Audits that are given a schema and no pair: what they find, and how seldom they are wrong."""
 
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -314,6 +318,43 @@ def test_an_end_of_time_is_kept() -> None:
     assert verdict.samples < 10_000_000
 
 
+def counted(data: Any, rng: Rng) -> float:  # noqa: ANN401
+    """Too little noise; counts its calls where no checkpoint looks."""
+    os.environ["CALLS"] = str(int(os.environ.get("CALLS", "0")) + 1)
+    if os.environ["CALLS"] == os.environ.get("LAST_CALL"):
+        os._exit(9)
+    return float(np.sum(data)) + float(rng.laplace(scale=0.6))
+
+
+KEPT: dict[str, Any] = {"claim": PureDP(epsilon=1.0), "samples": 1_500, "seed": 5, "pairs": 8}
+KEPT |= {"explore": 600, "minimize": False}
+
+
+def test_a_search_that_was_killed_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the same verdict, and nothing is drawn twice."""
+    code = (
+        "import sys; from dpverify import audit_over; from tests.auditing.search import "
+        "test_over_schema as t; audit_over(t.counted, t.UNITS, checkpoint=sys.argv[1], **t.KEPT)"
+    )
+    monkeypatch.setenv("CALLS", "0")
+    alone = audit_over(counted, UNITS, **KEPT)
+    calls = int(os.environ["CALLS"])
+    file, root = tmp_path / "draws", Path(__file__).parents[3]
+    command = [sys.executable, "-c", code, str(file)]
+    for last in (calls // 4, calls // 2):
+        given = os.environ | {"CALLS": "0", "LAST_CALL": str(last)}
+        assert subprocess.run(command, cwd=root, check=False, env=given).returncode == 9
+    os.environ["CALLS"] = "0"
+    again = audit_over(counted, UNITS, checkpoint=file, **KEPT)
+    assert again.to_dict() | {"seconds": 0} == alone.to_dict() | {"seconds": 0}
+    assert int(os.environ["CALLS"]) < 0.6 * calls
+    os.environ["CALLS"] = "0"
+    audit_over(counted, UNITS, checkpoint=file, **KEPT)
+    assert int(os.environ["CALLS"]) <= 4  # one a side and judged pair, to see that it is the same
+    with pytest.raises(InvalidParameter, match="made with another seed"):
+        audit_over(counted, UNITS, checkpoint=file, **(KEPT | {"seed": 6}))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -324,7 +365,7 @@ def test_an_end_of_time_is_kept() -> None:
         ({"level": 0.0}, "level=0.0 must"),
         ({"claim": None}, "claim=None must be a guarantee"),
         ({"claim": PureDP(epsilon=math.inf)}, "must be finite"),
-        ({"checkpoint": "draws"}, "checkpoint must be None"),
+        ({"checkpoint": "/"}, "must be a file that can be written"),
         ({"seconds": 0}, "seconds=0 must"),
         ({"workers": 2, "mechanism": lambda data, rng: 0}, "must be picklable for workers=2"),  # noqa: ARG005
     ],
