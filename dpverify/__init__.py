@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpverify.accounting.gaussian_summary import GaussianSummary
     from dpverify.accounting.risk import Risk
     from dpverify.auditing import (
+        BatchVerdict,
         DrawnShare,
         NotRefuted,
         OneRunVerdict,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         Verdict,
         Witness,
         audit,
+        audit_batches,
         audit_one_run,
         audit_over,
         draw_share,
@@ -117,6 +119,7 @@ __all__ = [
     "Accountant",
     "ApproxDP",
     "AttackRisk",
+    "BatchVerdict",
     "BestOf",
     "Bracket",
     "BudgetExceeded",
@@ -184,6 +187,7 @@ __all__ = [
     "Witness",
     "ZeroConcentratedDP",
     "audit",
+    "audit_batches",
     "audit_one_run",
     "audit_over",
     "calibrate",
@@ -226,6 +230,7 @@ _HOME = {
     "Accountant": "accounting.accountant",
     "ApproxDP": "guarantees",
     "AttackRisk": "accounting.budgets",
+    "BatchVerdict": "auditing",
     "BestOf": "mechanisms",
     "Bracket": "guarantees",
     "BudgetExceeded": "errors",
@@ -293,6 +298,7 @@ _HOME = {
     "Witness": "auditing",
     "ZeroConcentratedDP": "guarantees",
     "audit": "auditing",
+    "audit_batches": "auditing",
     "audit_one_run": "auditing",
     "audit_over": "auditing",
     "calibrate": "accounting.calibration",

@@ -10,13 +10,15 @@
 - `sharing`: one audit, drawn on several machines;
 - `search`: the pair of datasets on which a mechanism does worst;
 - `bands`: whole profiles and trade-off curves, with confidence bands;
-- `one_run`: audits of a training procedure that runs once.
+- `one_run`: audits of a training procedure that runs once;
+- `batches`: audits of the sampler that a training procedure draws its batches with.
 """
 
 from dpverify.auditing.adapters import from_diffprivlib, from_opendp
 from dpverify.auditing.auditor import audit
 from dpverify.auditing.bands.curves import ProfileBand, TradeOffBand
 from dpverify.auditing.bands.estimation import estimate_profile
+from dpverify.auditing.batches import BatchVerdict, audit_batches
 from dpverify.auditing.one_run.audit import audit_one_run
 from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu
 from dpverify.auditing.one_run.verdict import OneRunVerdict
@@ -28,6 +30,7 @@ from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness
 from dpverify.claims import ProfileClaim
 
 __all__ = [
+    "BatchVerdict",
     "DrawnShare",
     "NotRefuted",
     "OneRunVerdict",
@@ -39,6 +42,7 @@ __all__ = [
     "Verdict",
     "Witness",
     "audit",
+    "audit_batches",
     "audit_one_run",
     "audit_over",
     "draw_share",
