@@ -45,6 +45,7 @@ Sampling: TypeAlias = (
 _MOST_INDICES = 200_000_000
 _LEAST_P = 1e-300
 _FEW = 2  # batches, at least
+_NOTHING = "no amplification by sampling is known for it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class BatchVerdict:
     """Whether batches contradict how they are said to be drawn, and what they look like.
 
     `looks_like` describes and proves nothing; `account_with` names what such batches are accounted
-    for by.
+    for by, if there is anything.
     """
 
     claimed: str
@@ -82,7 +83,8 @@ class BatchVerdict:
         lines = [f"{head}: {self.claimed} ({self.batches:,} batches, level {self.level:g})"]
         share = self.level / max(len(self.tests), 1)
         lines += [f"  {test}" for test in self.tests if test.p_value <= share]
-        lines.append(f"it looks like {self.looks_like}: account for it with {self.account_with}")
+        advice = f"account for it with {self.account_with}" if self.account_with else _NOTHING
+        lines.append(f"it looks like {self.looks_like}: {advice}")
         return "\n".join(lines)
 
 
@@ -533,21 +535,20 @@ def _likeness(seen: _Batches) -> tuple[str, str]:
     """What the batches look like, and what accounts for that."""
     sizes, n = seen.sizes, seen.records
     level = 1e-3
-    nothing = "nothing here: amplification by sampling is not known for it"
     preference = _preference(seen)
     if preference.p_value <= level and "more" in preference.seen:
-        return "sampling in which some records are drawn more often than others", nothing
+        return "sampling in which some records are drawn more often than others", ""
     same = bool((sizes == sizes[0]).all())
     if seen.repeats:
         if same:
             told = f"batches of {sizes[0]} with replacement"
             return told, f"SubsampledWithReplacement(…, batch={sizes[0]}, population={n})"
-        return "batches in which a record may be drawn several times", nothing
+        return "batches in which a record may be drawn several times", ""
     count = seen.disjoint
     left_out = n - int(sizes[:count].sum())
     if _disjointness(seen).p_value <= level or left_out == 0:
         if _ordered(seen).p_value <= level:
-            return "batches in the order of the data, without a shuffle", "no sampling at all"
+            return "batches in the order of the data, without a shuffle", ""
         if bool((sizes[: count - 1] == sizes[0]).all()):
             told = f"shuffled epochs of {count} batches"
             if 0 < left_out < sizes[0]:
@@ -562,7 +563,7 @@ def _likeness(seen: _Batches) -> tuple[str, str]:
     tests = [*_evenness(sizes, 2 * n), *_independence(seen)]
     if min(test.p_value for test in tests) > level / len(tests):
         return f"Poisson sampling at a rate of about {rate:.3g}", "Subsampled(…, rate=…)"
-    return "no way of sampling that is known here", nothing
+    return "no way of sampling that is known here", ""
 
 
 def _up(p: float) -> str:
