@@ -32,7 +32,7 @@ from dpverify.tracing.evidence.outcomes import may_be_equal, most_of
 from dpverify.tracing.evidence.releases import Item, Release
 from dpverify.tracing.evidence.seeds import told_seeds
 from dpverify.tracing.evidence.spending import Spending, spending
-from dpverify.tracing.evidence.steering import Branches, reach_of, scripts, worst_script
+from dpverify.tracing.evidence.steering import EDGE, Branches, reach_of, scripts, worst_script
 from dpverify.tracing.evidence.understanding import OutOfRuns, unmoved_events
 from dpverify.tracing.evidence.winners import Winners
 from dpverify.tracing.noise.generator import NotTraceable
@@ -286,8 +286,9 @@ class Tracer(Transcripts):
         what = f"comparisons that leak fall so with probability {found.mass:.3g}"
         spent, once = worst.spent, 0.0
         if worst.twin is not None and worst.twin.left is base:
-            spent, once = _but_for(worst.twin, found.events)
+            spent, once = _but_for(worst.twin, found.chances)
         left = float(self.claim.delta) - found.mass
+        left = 0.0 if abs(left) <= EDGE * self.claim.delta else left
         if left >= 0 and once <= self.claim.epsilon:
             rest = ApproxDP(epsilon=self.claim.epsilon - once, delta=left)
             if judge(rest, spent) is Judged.WITHIN:
@@ -481,16 +482,19 @@ class Tracer(Transcripts):
         return notes
 
 
-def _but_for(twin: Twin, rarely: frozenset[int]) -> tuple[Spending, float]:
+def _but_for(twin: Twin, rarely: tuple[float, ...]) -> tuple[Spending, float]:
     """What a transcript cost but for comparisons that one side makes, and that fall rarely.
 
     Such a comparison goes the other way with probability p on one side and never on the other. That
-    p is taken off δ already; what it costs besides is 1 on one side against 1 − p on the other.
+    p is taken off δ already; what it costs besides is 1 on one side against 1 − p on the other. Of
+    two comparisons with one probability, either may be the one without a counterpart.
     """
-    kept, loss = [], 0.0
+    kept, loss, left = [], 0.0, list(rarely)
     for each in twin.differences:
-        if isinstance(each, Odds) and each.name == LONELY and each.event in rarely:
-            loss -= math.log1p(-float(each.left[1]))
+        chance = float(each.left[1]) if isinstance(each, Odds) and each.name == LONELY else 0.0
+        if chance and chance in left:
+            left.remove(chance)
+            loss -= math.log1p(-chance)
         else:
             kept.append(each)
     return spending(kept), loss

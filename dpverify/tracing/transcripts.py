@@ -18,7 +18,7 @@ from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.runs import TracedRun, Twin, runs_plainly
 from dpverify.tracing.traced import TraceVerdict
 
-_UNDERSTANDING = 10  # executions that it takes at least to tell a leak from something else
+_UNDERSTANDING = 12  # executions that it takes at least to tell a leak from something else
 
 
 @dataclass(slots=True)
@@ -99,6 +99,9 @@ class Transcripts(Runner):
         unknown = self._raised_in_tracer(base, twin.right) or _unknown(base)
         if unknown is not None:
             return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
+        matched = self._matched_again(base)
+        if matched is not None:
+            return self._cost(matched, script)
         itself = self.replay(self.left, base)
         if itself.leaks or itself.differences:
             return self._not_repeated([*itself.leaks, *itself.differences][0].place)
@@ -106,25 +109,26 @@ class Transcripts(Runner):
         if sooner is not None:
             return sooner
         outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
-        if outputs:
+        if outputs and not twin.right.journal.uneven:
             aligned = self._flipped(base, twin)
             if aligned is not None:
                 return self._cost(aligned, script)
             puzzle_found = None if self.opened else self._by_hand(base, twin)
             if puzzle_found is not None:
                 return Finding("not understood", Spending(), puzzles=(puzzle_found,), twin=twin)
-        matched = self._matched(base, script)
+        matched = self._matched(base, twin)
         if matched is not None:
             return self._cost(matched, script)
         return self._named(twin, script)
 
     def _sooner(self, base: TracedRun, script: NoiseScript) -> Finding | None:
         """The same transcript with noisy values that become numbers sooner, if so nothing leaks."""
-        for level in (1, 2, COMPARING) if _compares_what_it_tells(base) else (1, 2):
+        every = (1, 2, COMPARING, SETTLING) if _compares_what_it_tells(base) else (1, 2, SETTLING)
+        for level in every if _adds_up(base) else every[:-1]:
             again = self.replay(self.right, self.record(self.left, script, eager=level))
             if not again.leaks and not again.right.journal.puzzles:
                 found = self._cost(again, script)
-                if level != COMPARING or found.verdict == "shown":
+                if level in {1, 2} or found.verdict == "shown":
                     return found
         return None
 
@@ -189,6 +193,12 @@ def _compares_what_it_tells(run: TracedRun) -> bool:
     """Whether noise that was compared became a number as well."""
     compared = [e for e in run.journal.events if isinstance(e, Bits)]
     return any(np.any(run.journal.draws.used[event.idx]) for event in compared)
+
+
+def _adds_up(run: TracedRun) -> bool:
+    """Whether the code saw a sum of several draws as a number."""
+    values = [e for e in run.journal.events if isinstance(e, Value) and not e.final]
+    return any(np.ndim(event.idx) > np.ndim(event.values) for event in values)
 
 
 def _unknown(run: TracedRun) -> Puzzle | None:

@@ -4,7 +4,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,39 @@ from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.replaying import SWAP
 from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 
-_LONELY = 6  # comparisons that may have no counterpart
+_MOST_TRIALS = 12  # comparisons that may have no counterpart, in one round
+_ROUNDS = 3
+
+
+class Alone(NamedTuple):
+    """Comparisons that only the recording makes; events before which only the replay makes one."""
+
+    skips: frozenset[int] = frozenset()
+    extras: tuple[int, ...] = ()
+
+
+_NOBODY = Alone()
+
+
+def _trials(base: TracedRun, twin: Twin, alone: Alone) -> list[Alone]:
+    """What else may have no counterpart: where the sides began to differ, and where they parted."""
+    events, draws, at = base.journal.events, base.journal.draws, twin.right.journal.at
+    coins = [n for n, e in enumerate(events) if isinstance(e, Bits)]
+    if not coins:
+        return []
+    differing = [d.event for d in twin.differences if d.event in coins]
+    rows = [n for n in coins if np.ndim(events[n].idx) == 1]
+    lonely = {n for n in coins if np.ndim(events[n].idx) == 0 and not draws.used[events[n].idx]}
+    order = [*differing[:1], at, at - 1, *differing[1:2], *sorted(coins, key=lambda n: abs(at - n))]
+    found = []
+    for number in dict.fromkeys(n for n in order if 0 <= n <= len(events)):
+        if number in lonely - alone.skips:
+            found.append(alone._replace(skips=alone.skips | {number}))
+        if number in rows:  # further towards the start of equal elements
+            found += [alone._replace(extras=(*alone.extras, *[number] * k)) for k in (1, 2, 3)]
+        else:
+            found.append(alone._replace(extras=(*alone.extras, number)))
+    return found[:_MOST_TRIALS]
 
 
 _TRIES = 24  # other coins on the right, in search of the output of the left
@@ -48,6 +80,7 @@ class Runner:
     returned: bool = False
     raised: str = ""
     opened: frozenset[int] = frozenset()  # which seeds the output tells
+    alone: Alone = _NOBODY  # comparisons that had no counterpart in an earlier transcript
     seen: Counter[Place] = field(default_factory=Counter)
     lines: ReachedLines = field(init=False)
     outside: OutsideGenerators = field(init=False)
@@ -73,33 +106,40 @@ class Runner:
         with self.lines:
             return replay(self.mechanism, data, base, **how)
 
-    def _matched(self, base: TracedRun, script: NoiseScript) -> Twin | None:
-        """A replay in which one comparison has no counterpart, in either direction.
+    def _matched(self, base: TracedRun, twin: Twin) -> Twin | None:
+        """A replay in which single comparisons have no counterpart on the other side.
 
         So a histogram tells which categories are common: a rare one is compared and left out.
+        Comparisons are left alone one after the other, as long as the replay comes further.
         """
         best: Twin | None = None
-        sides = ((base, self.right), (None, self.left))
-        for known, data in sides:
-            run = known
-            if run is None:
-                run = self.record(self.right, script)
-            events = run.journal.events
-            lonely = [
-                n
-                for n, e in enumerate(events)
-                if isinstance(e, Bits) and np.ndim(e.idx) == 0 and not run.journal.draws.used[e.idx]
-            ]
-            for number in lonely[-_LONELY:]:
+        alone = Alone()
+        for _ in range(_ROUNDS):
+            furthest: tuple[int, Alone, Twin] | None = None
+            for trial in _trials(base, twin, alone):
                 if self.used + 4 > self.budget:
                     raise OutOfRuns
-                found = self.replay(data, run, skips=frozenset({number}))
-                if found.leaks:
-                    continue
-                if judge(self.claim, spending(found.differences)) is Judged.WITHIN:
-                    return found
-                best = best or found
-        return best
+                found = self.replay(self.right, base, skips=trial.skips, extras=trial.extras)
+                if not found.leaks and not found.right.journal.puzzles:
+                    self.alone = trial
+                    if judge(self.claim, spending(found.differences)) is Judged.WITHIN:
+                        return found
+                    best = best or found
+                elif furthest is None or found.right.journal.at > furthest[0]:
+                    furthest = (found.right.journal.at, trial, found)
+            if best is not None or furthest is None or furthest[0] <= twin.right.journal.at:
+                return best
+            _, alone, twin = furthest
+        return None
+
+    def _matched_again(self, base: TracedRun) -> Twin | None:
+        """A replay in which the same comparisons have no counterpart as in an earlier one."""
+        if not self.alone.skips and not self.alone.extras:
+            return None
+        events = base.journal.events
+        kept = {n for n in self.alone.skips if n < len(events) and isinstance(events[n], Bits)}
+        found = self.replay(self.right, base, skips=frozenset(kept), extras=self.alone.extras)
+        return None if found.leaks or found.right.journal.puzzles else found
 
     def _by_hand(self, base: TracedRun, twin: Twin) -> Puzzle | None:
         """The line of noise that data may have met unseen: what leaks must vary with it.

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tracing.evidence.steering import FAR, far_of, flipped, plain_draws
+from dpverify.tracing.evidence.steering import EDGE, FAR, far_of, flipped, plain_draws
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import (
     CAST,
@@ -101,7 +101,7 @@ class Winners:
         if event.weights is not None:
             if np.ndim(event.outcome):
                 return
-            every = np.flatnonzero(np.asarray(event.weights) > self.delta)
+            every = np.flatnonzero(np.asarray(event.weights) > self.delta * (1 + EDGE))
         elif event.key[0] == "choice" and np.ndim(event.outcome) == 0:
             every = np.arange(event.key[2]) if isinstance(event.key[2], int) else np.arange(0)
         elif event.key[0] not in {CAST, "permutation", "choice"} and event.sample is not None:

@@ -27,7 +27,7 @@ from dpverify.tracing.noise.shapes import (
     with_terms,
 )
 from dpverify.tracing.recording.events import Factor, rescaled
-from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.journal import COMPARE, CURRENT
 from dpverify.tracing.recording.places import Place, here
 
 MOST_TERMS = 4_000_000  # beyond, a sum of draws is realized part by part
@@ -310,9 +310,17 @@ def _comparison(op: str) -> Callable[[Any, Place], Any]:
         gap = _sum_of(one, two, -1, place)
         offset, idx, coef = gap.full()
         usable = not one.many and not any(law.is_discrete for law in laws)
-        if not usable or np.any(coef == 0) or not np.all(np.isfinite(offset)):
+        finite = np.isfinite(offset)
+        if not usable or np.any(coef == 0) or not np.all(np.isfinite(coef)):
             return NotImplemented
-        return one.journal.compare(used, offset, idx, coef, one.touches, place)
+        if np.all(finite):
+            return one.journal.compare(used, offset, idx, coef, one.touches, place)
+        # Noise, which is finite, has no say in a comparison with infinity.
+        outcome = np.array(COMPARE[used](broadcast(one, offset.shape).full()[0], two))
+        if np.any(finite):
+            parts = (offset[finite], idx[finite], coef[finite])
+            outcome[finite] = one.journal.compare(used, *parts, one.touches, place)
+        return outcome
 
     return compared
 

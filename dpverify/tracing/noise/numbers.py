@@ -237,10 +237,19 @@ class NoisyNumber:
             value = self.journal.realize(offset, idx, coef, self.touches, place, final=final)
         return int(value) if self.whole else float(value)
 
+    def _is_beside(self, other: Any) -> bool:
+        """Whether noise, which is finite, has no say in a comparison with this number."""
+        return not (isfinite(self.offset) and isfinite(other)) and self._has_finite_noise()
+
+    def _has_finite_noise(self) -> bool:
+        return bool(np.all(np.isfinite(self.worked_out().coef)))
+
     def _compare(self, other: Any, op: str) -> Any:
         if type(other) is float or _is_number(other):
             place = here()
             gap = self.offset - other
+            if not isfinite(gap) and self._is_beside(other):
+                return COMPARE[op](self.offset, other)
             simple = type(self.idx) is int and self.coef != 0 and isfinite(gap)
             simple = simple and self.journal.eager != shapes.COMPARING
             if simple and not self.journal.draws.law_of(self.idx).is_discrete:

@@ -123,7 +123,9 @@ class TracedLaw:
                 raise KeyError(self.name)
 
     def between(self, low: float, high: float) -> arb:
-        """P(low < z ≤ high), without cancellation in either tail."""
+        """P(low < z ≤ high), without cancellation in either tail; exactly 0 for nothing at all."""
+        if low >= high:
+            return arb(0)
         if low > 0:
             return self.beyond(low) - self.beyond(high)
         return self.below(high) - self.below(low)

@@ -141,17 +141,22 @@ class Twin:
     leaks: list[Leak]
 
 
-def replay(
+def replay(  # noqa: PLR0913  # which run, and how it may differ
     mechanism: Any,
     data: Any,
     recorded: TracedRun,
     *,
     flips: dict[int, Any] | None = None,
     skips: frozenset[int] = frozenset(),
+    extras: tuple[int, ...] = (),
 ) -> Twin:
-    """The same run on other data; what differs although every released value is the same."""
+    """The same run on other data; what differs although every released value is the same.
+
+    `flips` are coins that fall the other way here; `skips` and `extras` comparisons that only the
+    recording makes, and before which of its events this side makes one alone.
+    """
     journal = Replaying(
-        NoiseScript(recorded.journal.script.seed + 1), recorded.journal, flips, skips
+        NoiseScript(recorded.journal.script.seed + 1), recorded.journal, flips, skips, extras
     )
     other = run(mechanism, data, journal)
     leaks = list(journal.leaks)
