@@ -303,10 +303,9 @@ class Tracer(Transcripts):
         base = self.record(self.left, NoiseScript(self.seed))
         if loaded != len(sys.modules):
             base = self.record(self.left, NoiseScript(self.seed))  # the run had to import something
-        if base.raised:
-            puzzle = self._not_plainly(base, self.left)
-            if puzzle is not None:
-                return None, Finding("not understood", Spending(), puzzles=(puzzle,))
+        odd = self._not_as_called(base)
+        if odd is not None:
+            return None, odd
         told = told_seeds(self, base)
         if isinstance(told, Puzzle):
             return None, Finding("not understood", Spending(), puzzles=(told,))
@@ -330,6 +329,19 @@ class Tracer(Transcripts):
                 self.transcripts += runs
                 return None, self._listed(listed)
         return base, self.finding(base, NoiseScript(self.seed))
+
+    def _not_as_called(self, base: TracedRun) -> Finding | None:
+        """What is said of a first run that is not what a call without tracing does."""
+        puzzle = None
+        if base.raised:
+            puzzle = self._not_plainly(base, self.left)
+        elif not base.journal.puzzles and self.budget > 2:
+            puzzle = self._strays(base, self.left)
+            if puzzle is not None and self._unseen(self.left, base):
+                return self._not_repeated(definition(self.mechanism))
+        if puzzle is None:
+            return None
+        return Finding("not understood", Spending(), puzzles=(puzzle,))
 
     def _listed(self, listed: Any) -> Finding:
         pair = listed.pair

@@ -47,6 +47,8 @@ class Transcripts(Runner):
         twin = self.replay(self.right, base)
         puzzles = [*base.journal.puzzles, *twin.right.journal.puzzles]
         puzzles += _shaped(twin)
+        strange = self._caught(base, twin, script)
+        puzzles += [] if strange is None else [strange]
         if puzzles:
             spent = spending(twin.differences)
             return Finding("not understood", spent, (), tuple(dict.fromkeys(puzzles)), twin)

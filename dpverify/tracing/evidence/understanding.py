@@ -16,13 +16,14 @@ from dpverify.tracing.noise.generator import OTHER
 from dpverify.tracing.noise.outside import OutsideGenerators
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Pick, Puzzle, Value, is_settled
-from dpverify.tracing.recording.lines import ReachedLines
+from dpverify.tracing.recording.lines import ReachedLines, parted
 from dpverify.tracing.recording.meetings import held_by
 from dpverify.tracing.recording.memory import Memory
 from dpverify.tracing.recording.outputs import Part, differing_parts, part_of
 from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.replaying import SWAP
-from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
+from dpverify.tracing.recording.retelling import same_but_for_rounding
+from dpverify.tracing.recording.runs import Raised, TracedRun, Twin, record, replay, retell
 
 _MOST_TRIALS = 12  # comparisons that may have no counterpart, in one round
 _ROUNDS = 3
@@ -81,6 +82,7 @@ class Runner:
     raised: str = ""
     opened: frozenset[int] = frozenset()  # which seeds the output tells
     alone: Alone = _NOBODY  # comparisons that had no counterpart in an earlier transcript
+    usual: set[tuple[Place, str]] = field(default_factory=set)  # exceptions of plain numbers
     seen: Counter[Place] = field(default_factory=Counter)
     lines: ReachedLines = field(init=False)
     outside: OutsideGenerators = field(init=False)
@@ -95,6 +97,7 @@ class Runner:
         self.used += 1
         with self.lines:
             found = record(self.mechanism, data, script, eager=eager, opened=self.opened)
+        found.caught = tuple(self.lines.raised)
         events = found.journal.events
         self.seen.update({e.place for e in events if isinstance(e, Value) and not e.final})
         self.returned = self.returned or not found.raised
@@ -104,7 +107,54 @@ class Runner:
     def replay(self, data: Any, base: TracedRun, **how: Any) -> Twin:
         self.used += 1
         with self.lines:
-            return replay(self.mechanism, data, base, **how)
+            found = replay(self.mechanism, data, base, **how)
+        found.right.caught = tuple(self.lines.raised)
+        return found
+
+    def _retold(self, run: TracedRun, data: Any) -> TracedRun:
+        """The run once more, with its noise as plain numbers."""
+        self.used += 1
+        with self.lines:
+            found = retell(self.mechanism, data, run)
+        found.caught = tuple(self.lines.raised)
+        return found
+
+    def _strays(self, run: TracedRun, data: Any) -> Puzzle | None:
+        """Where a recorded run is not the run that a user has, if it is not: with plain numbers."""
+        told = self._retold(run, data)
+        if run.raised or told.raised:
+            same = run.raised.partition(":")[0] == told.raised.partition(":")[0]
+        else:
+            same = not told.diverged and same_but_for_rounding(
+                run.leaves, told.leaves, coarse=run.journal.coarse > 1.0
+            )
+        if same:
+            return None
+        self._note_usual(told)
+        found = _met_only(run.caught, self.usual)
+        if found is None:
+            self.used += 2
+            place = parted(self.mechanism, data, run.journal) or definition(self.mechanism)
+            what = (
+                "the same noise as plain numbers gives another output: the code tells them apart, "
+                "or rounding decides"
+            )
+            found = Puzzle(place, what)
+        return found
+
+    def _caught(self, base: TracedRun, twin: Twin, script: NoiseScript) -> Puzzle | None:
+        """An exception that noise raised because it is followed, and that the code caught."""
+        both = (*base.caught, *twin.right.caught)
+        if all((error.place, error.kind) in self.usual for error in both):
+            return None
+        self._note_usual(self._retold(base, self.left))
+        if _met_only(twin.right.caught, self.usual) is not None:
+            other = self.record(self.right, script)
+            self._note_usual(self._retold(other, self.right))
+        return _met_only(both, self.usual)
+
+    def _note_usual(self, plain: TracedRun) -> None:
+        self.usual |= {(error.place, error.kind) for error in plain.caught}
 
     def _matched(self, base: TracedRun, twin: Twin) -> Twin | None:
         """A replay in which single comparisons have no counterpart on the other side.
@@ -196,6 +246,14 @@ class Runner:
             if not back.leaks:
                 return found
         return None
+
+
+def _met_only(followed: tuple[Raised, ...], usual: set[tuple[Place, str]]) -> Puzzle | None:
+    """The first exception that plain numbers do not raise at that line."""
+    for error in followed:
+        if (error.place, error.kind) not in usual:
+            return Puzzle(error.place, f"noise must be a plain number here: {error.what}")
+    return None
 
 
 def unmoved_events(twin: Twin) -> list[Any]:

@@ -48,7 +48,27 @@ def _pandas() -> list[Patch]:
         return []
     kind = module.DataFrame
     names = ("__add__", "__radd__", "__sub__", "__rsub__", "add", "sub")
-    return [(kind, name, _table(name, getattr(kind, name))) for name in names]
+    found = [(kind, name, _table(name, getattr(kind, name))) for name in names]
+    places = [type(getattr(module.Series([0.0]), by)) for by in ("loc", "iloc", "at", "iat")]
+    owners = {_owner(each, "__setitem__") for each in (kind, module.Series, *places)}
+    return found + [(each, "__setitem__", _setting(each.__setitem__)) for each in owners]
+
+
+def _owner(kind: type, name: str) -> type:
+    """The class that a method is written in."""
+    return next(each for each in kind.__mro__ if name in vars(each))
+
+
+def _setting(original: Any) -> Any:
+    """Elements of a table are numbers: a noisy one that is written to them is known."""
+
+    def method(self: Any, key: Any, value: Any) -> None:
+        from dpverify.tracing.noise.shapes import plain  # noqa: PLC0415  # a cycle
+
+        place = here(2)
+        original(self, plain(key, place), plain(value, place))
+
+    return method
 
 
 def _table(name: str, original: Any) -> Any:

@@ -54,6 +54,8 @@ _thread = threading.get_ident
 class TraceJournal:
     """What a run did, in order. The base of the recording and of the replay."""
 
+    plainly = False  # whether noise is handed out as plain numbers
+
     def __init__(self, script: NoiseScript, *, eager: int = 0) -> None:
         self.script = script
         self.origin = script.seed  # of the recording, for a replay as well

@@ -21,8 +21,18 @@ from dpverify.tracing.recording.outputs import OPAQUE, Leaves, differing, leaves
 from dpverify.tracing.recording.places import OWN, Place, definition, is_inside
 from dpverify.tracing.recording.quiet import as_called
 from dpverify.tracing.recording.replaying import Replaying
+from dpverify.tracing.recording.retelling import Retelling
 
 _MOST_CAUSES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An exception that came to a line of the code."""
+
+    place: Place
+    kind: str
+    what: str
 
 
 @dataclass(slots=True)
@@ -35,6 +45,7 @@ class TracedRun:
     raised: str = ""
     diverged: bool = False
     in_tracer: bool = False  # whether the exception came out of the tracer's own code
+    caught: tuple[Raised, ...] = ()  # exceptions that the code saw, where lines are watched
 
 
 def callable_of(mechanism: Any) -> Callable[[Any, Any], Any]:
@@ -119,6 +130,11 @@ def record(
 ) -> TracedRun:
     """The run that a replay will follow."""
     return run(mechanism, data, Recording(script.again(), eager=eager, opened=opened))
+
+
+def retell(mechanism: Any, data: Any, recorded: TracedRun) -> TracedRun:
+    """The recorded run once more, with its noise as plain numbers."""
+    return run(mechanism, data, Retelling(recorded.journal))
 
 
 def runs_plainly(mechanism: Any, data: Any, seed: int) -> str:
