@@ -56,7 +56,7 @@ def rare(runner: Transcripts, base: TracedRun, claim: ApproxDP, spot: int | None
     for place, tosses in _tosses(base, float(claim.delta)).items():
         told = {}
         for toss in _some(tosses, spot):
-            if tried >= _MOST or runner.used + 2 + _SPARE > runner.budget:
+            if tried >= _MOST or runner.used + 2 + _SPARE + runner.hardest > runner.budget:
                 break
             tried += 1
             try:

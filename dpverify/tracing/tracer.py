@@ -7,7 +7,7 @@ import sys
 from collections import deque
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from dpverify.auditing.adapters import adapted
@@ -33,7 +33,7 @@ from dpverify.tracing.evidence.releases import Item, Release
 from dpverify.tracing.evidence.seeds import told_seeds
 from dpverify.tracing.evidence.spending import Spending, spending
 from dpverify.tracing.evidence.steering import EDGE, Branches, reach_of, scripts, worst_script
-from dpverify.tracing.evidence.understanding import OutOfRuns, unmoved_events
+from dpverify.tracing.evidence.understanding import OutOfRuns, out_of_sight, unmoved_events
 from dpverify.tracing.evidence.winners import Winners
 from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.rare import rare
@@ -169,6 +169,7 @@ class Tracer(Transcripts):
     """A trace of one pair within a budget of executions."""
 
     notes: list[str] = field(default_factory=list)
+    untried: dict[str, None] = field(default_factory=dict)
 
     def run(self) -> Traced:
         try:
@@ -211,7 +212,7 @@ class Tracer(Transcripts):
         unmoved = unmoved_events(found)
         if not unmoved:
             return self._named(found, found.left.journal.script)
-        puzzle = Puzzle(unmoved[0].place, "data meet noise out of sight, from here on")
+        puzzle = out_of_sight(unmoved[0])
         return Finding("not understood", Spending(), puzzles=(puzzle,), twin=found)
 
     @property
@@ -226,7 +227,7 @@ class Tracer(Transcripts):
         waiting = deque(scripts(base, self.seed, self._delta, spot, known))
         twins = [worst.twin]
         while waiting:
-            spare = _DECIDING if worst.certain else 6
+            spare = _DECIDING if worst.certain else 6 + self.hardest
             if self.used + spare > self.budget:
                 if self.budget > 2:
                     self.notes.append("the budget ended before all transcripts were tried")
@@ -256,13 +257,14 @@ class Tracer(Transcripts):
         waiting: list[tuple[int, int, NoiseScript]] = []
         limit, ticket = self.used + self.budget // 2, count()
         twins.reverse()
+        self.untried = winners.untried
         while True:
             while twins:
                 for rank, script in winners.new(twins.pop()):
                     heappush(waiting, (rank, next(ticket), script))
             if not waiting:
                 return worst
-            if self.used + 2 > limit or self.used + _DECIDING > self.budget:
+            if self.used + 2 > limit or self.used + max(_DECIDING, 4 + self.hardest) > self.budget:
                 self.notes.append("the budget ended before every outcome of a choice was tried")
                 return worst
             *_, script = heappop(waiting)
@@ -486,6 +488,11 @@ class Tracer(Transcripts):
             f"{place.where}: the code saw a noisy number here, in {runs} runs; what it decides on "
             "other values is not seen"
             for place, runs in self.seen.most_common(_NOTED)
+        ]
+        notes += list(self.untried)[:_NOTED]
+        notes += [
+            f"{place.where}: {one_way} of {size} comparisons fell one way in all runs"
+            for place, (one_way, size) in islice(self.fallen.one_way(), _NOTED)
         ]
         never = self.lines.never
         notes += [f"no run came to {place}" for place in never[:_NOTED]]

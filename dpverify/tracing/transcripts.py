@@ -41,6 +41,7 @@ class Transcripts(Runner):
 
     transcripts: int = 0
     may_settle: bool = True
+    hardest: int = 0  # executions that it took at most to understand a difference
 
     def finding(self, base: TracedRun, script: NoiseScript) -> Finding:
         self.transcripts += 1
@@ -52,9 +53,18 @@ class Transcripts(Runner):
         if puzzles:
             spent = spending(twin.differences)
             return Finding("not understood", spent, (), tuple(dict.fromkeys(puzzles)), twin)
-        if twin.leaks:
+        if not twin.leaks:
+            return self._cost(twin, script)
+        before = self.used
+        try:
             return self._leak(base, twin, script)
-        return self._cost(twin, script)
+        except OutOfRuns:
+            leak = twin.leaks[0]
+            what = f"{leak.what}; the budget ended before it was known what that is"
+            puzzle = Puzzle(leak.place, what)
+            return Finding("not understood", Spending(), puzzles=(puzzle,), twin=twin)
+        finally:
+            self.hardest = max(self.hardest, self.used - before)
 
     def _cost(self, twin: Twin, script: NoiseScript) -> Finding:
         spent = spending(twin.differences)
@@ -110,18 +120,26 @@ class Transcripts(Runner):
         sooner = self._sooner(base, script)
         if sooner is not None:
             return sooner
+        return self._explained(base, twin, script) or self._named(twin, script)
+
+    def _explained(self, base: TracedRun, twin: Twin, script: NoiseScript) -> Finding | None:
+        """What a difference may be besides a leak: coins, lonely comparisons, noise by hand."""
+        journal = twin.right.journal
         outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
-        if outputs and not twin.right.journal.uneven:
+        unknown = None
+        if outputs and not journal.uneven:
             aligned = self._flipped(base, twin)
             if aligned is not None:
                 return self._cost(aligned, script)
-            puzzle_found = None if self.opened else self._by_hand(base, twin)
-            if puzzle_found is not None:
-                return Finding("not understood", Spending(), puzzles=(puzzle_found,), twin=twin)
-        matched = self._matched(base, twin)
-        if matched is not None:
-            return self._cost(matched, script)
-        return self._named(twin, script)
+            unknown = None if self.opened else self._by_hand(base, twin)
+        if unknown is None:
+            matched = self._matched(base, twin)
+            if matched is not None:
+                return self._cost(matched, script)
+            unknown = self._may_be_hidden(base, twin) or self._may_turn(base, twin)
+        if unknown is None:
+            return None
+        return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
 
     def _sooner(self, base: TracedRun, script: NoiseScript) -> Finding | None:
         """The same transcript with noisy values that become numbers sooner, if so nothing leaks."""

@@ -3,6 +3,7 @@
 # ruff: noqa: ANN401  # operands are whatever the user has
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.claims import AuditClaim
+from dpverify.guarantees import PureDP
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import OTHER
@@ -27,6 +29,9 @@ from dpverify.tracing.recording.runs import Raised, TracedRun, Twin, record, rep
 
 _MOST_TRIALS = 12  # comparisons that may have no counterpart, in one round
 _ROUNDS = 3
+_FACES = 2.0**20  # whole numbers of fewer are coins
+_FEW = 4  # runs on either side, to see whether outputs can look alike
+_MOST_NOTED = 10_000  # comparisons of one row
 
 
 class Alone(NamedTuple):
@@ -63,6 +68,30 @@ def _trials(base: TracedRun, twin: Twin, alone: Alone) -> list[Alone]:
 _TRIES = 24  # other coins on the right, in search of the output of the left
 
 
+class Fallen:
+    """Which ways the comparisons of all runs fell, by line and turn."""
+
+    def __init__(self) -> None:
+        self.ways: dict[Place, dict[tuple[int, int], int]] = {}
+
+    def note(self, events: list[Any]) -> None:
+        turns: Counter[Place] = Counter()
+        for event in events:
+            if isinstance(event, Bits):
+                known = self.ways.setdefault(event.place, {})
+                turn = turns[event.place]
+                turns[event.place] += 1
+                for flat, way in enumerate(np.ravel(event.outcome).tolist()[:_MOST_NOTED]):
+                    known[turn, flat] = known.get((turn, flat), 0) | (2 if way else 1)
+
+    def one_way(self) -> Iterator[tuple[Place, tuple[int, int]]]:
+        """Lines whose comparisons did not all fall either way: how many of them, of how many."""
+        for place, known in self.ways.items():
+            only = sum(way != 3 for way in known.values())
+            if only:
+                yield place, (only, len(known))
+
+
 class OutOfRuns(Exception):
     """The budget of executions ended before a transcript was understood."""
 
@@ -84,6 +113,7 @@ class Runner:
     alone: Alone = _NOBODY  # comparisons that had no counterpart in an earlier transcript
     usual: set[tuple[Place, str]] = field(default_factory=set)  # exceptions of plain numbers
     seen: Counter[Place] = field(default_factory=Counter)
+    fallen: Fallen = field(default_factory=Fallen)
     lines: ReachedLines = field(init=False)
     outside: OutsideGenerators = field(init=False)
     memory: Memory = field(init=False)
@@ -99,6 +129,7 @@ class Runner:
             found = record(self.mechanism, data, script, eager=eager, opened=self.opened)
         found.caught = tuple(self.lines.raised)
         events = found.journal.events
+        self.fallen.note(events)
         self.seen.update({e.place for e in events if isinstance(e, Value) and not e.final})
         self.returned = self.returned or not found.raised
         self.raised = found.raised or self.raised
@@ -191,6 +222,47 @@ class Runner:
         found = self.replay(self.right, base, skips=frozenset(kept), extras=self.alone.extras)
         return None if found.leaks or found.right.journal.puzzles else found
 
+    def _may_be_hidden(self, base: TracedRun, twin: Twin) -> Puzzle | None:
+        """Rows of different length that became plain numbers, but that outputs need not show.
+
+        A threshold may leave out what one side has more, as in a histogram that is a table: with
+        δ that is allowed, and how often it fails is not seen.
+        """
+        at, events = twin.right.journal.at - 1, base.journal.events
+        allowed = not isinstance(self.claim, PureDP) and getattr(self.claim, "delta", 1.0) > 0
+        event = events[at] if 0 <= at < len(events) else None
+        shapes = [leak for leak in twin.leaks if leak.kind == "shape"]
+        if not (allowed and shapes and isinstance(event, Value) and not event.final):
+            return None
+        sides: list[set[str]] = [set(), set()]
+        for step in range(1, _FEW + 1):
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            for data, told in zip((self.left, self.right), sides, strict=True):
+                run = self.record(data, NoiseScript(self.seed + 41 * step))
+                told.add(_frame(run))
+        if sides[0] & sides[1]:
+            what = "a row of noise is longer on one side; what a threshold may hide is not seen"
+            return Puzzle(shapes[0].place, what)
+        return None
+
+    def _may_turn(self, base: TracedRun, twin: Twin) -> Puzzle | None:
+        """Noise that became a plain number by itself, and on which the way of a run depends.
+
+        So does a walk that accepts its steps by chance: that it went another way on the other side
+        may be that chance.
+        """
+        raw = [e for e in unmoved_events(twin) if isinstance(e, Value) and e.raw]
+        loose = [event for event in raw if not _is_coin(event, base)]
+        if not loose or not any(leak.kind == "control flow" for leak in twin.leaks):
+            return None
+        ways = {_way(base)}
+        for step in range(1, _FEW + 1):
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            ways.add(_way(self.record(self.left, NoiseScript(self.seed + 43 * step))))
+        return out_of_sight(loose[0]) if len(ways) > 1 else None
+
     def _by_hand(self, base: TracedRun, twin: Twin) -> Puzzle | None:
         """The line of noise that data may have met unseen: what leaks must vary with it.
 
@@ -218,11 +290,9 @@ class Runner:
             for data, runs, step in ((self.left, sides[0], 31), (self.right, sides[1], 37)):
                 script = NoiseScript(self.seed + step * (k + 1), fixed=fixed)
                 runs.append(self.record(data, script))
-            if k == 2 and not _vary(sides[0], told):
-                return None
-            if not (isinstance(unmoved[0], Bits) or _is_coin(unmoved[0])):
+            if not (isinstance(unmoved[0], Bits) or _is_coin(unmoved[0], base)):
                 if k == 2:
-                    return Puzzle(unmoved[0].place, "data meet noise out of sight, from here on")
+                    return out_of_sight(unmoved[0]) if _vary(sides[0], told) else None
             elif _meet(sides, told):
                 return Puzzle(unmoved[0].place, "noise is made from coins here")
         return None
@@ -256,6 +326,26 @@ def _met_only(followed: tuple[Raised, ...], usual: set[tuple[Place, str]]) -> Pu
     return None
 
 
+def _way(run: TracedRun) -> str:
+    """What a run did with noise, line by line."""
+    return canonical([(type(e).__name__, str(e.place)) for e in run.journal.events])
+
+
+def _frame(run: TracedRun) -> str:
+    """An output without its floats."""
+    kept = {p: x for p, x in run.leaves.items() if not isinstance(x, float)}
+    shown = {p: x.shape if isinstance(x, np.ndarray) else x for p, x in kept.items()}
+    return canonical([run.raised, sorted((repr(p), canonical(x)) for p, x in shown.items())])
+
+
+def out_of_sight(event: Any) -> Puzzle:
+    """Noise that became a number which data met unseen."""
+    if isinstance(event, Value) and event.raw:
+        what = "noise becomes a plain number here, before data are added: what it hides is not seen"
+        return Puzzle(event.place, what)
+    return Puzzle(event.place, "data meet noise out of sight, from here on")
+
+
 def unmoved_events(twin: Twin) -> list[Any]:
     """Events of noise that met no data in sight; numbers before coins."""
     moved = {d.event for d in twin.differences}
@@ -264,11 +354,14 @@ def unmoved_events(twin: Twin) -> list[Any]:
         for number, event in enumerate(twin.left.journal.events)
         if number not in moved and not is_settled(event)
     ]
-    return sorted(found, key=lambda e: isinstance(e, Bits) or _is_coin(e))
+    return sorted(found, key=lambda e: isinstance(e, Bits) or _is_coin(e, twin.left))
 
 
-def _is_coin(event: Any) -> bool:
+def _is_coin(event: Any, run: TracedRun) -> bool:
     """Whether a pick has few outcomes, or says which records: no noise that is added to data."""
+    if isinstance(event, Value):
+        laws = run.journal.draws.names_of(np.atleast_1d(event.idx)) if np.size(event.idx) else []
+        return all(law.name == "integers" and law.parameter <= _FACES for law in laws)
     if not isinstance(event, Pick) or event.key[0] in OTHER:
         return False
     return event.weights is not None or event.key[0] != "binomial"

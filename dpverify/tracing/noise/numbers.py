@@ -57,6 +57,13 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
 
 
+def between_whole(op: str, bound: Any) -> Any:
+    """A bound between two whole numbers that says the same of them, so that no tie is left."""
+    if op in {"greater", "less_equal"}:
+        return np.floor(bound) + 0.5
+    return np.ceil(bound) - 0.5
+
+
 class NoisyNumber:
     """One number with noise in it. `idx` and `coef` are arrays where several draws are added.
 
@@ -252,8 +259,13 @@ class NoisyNumber:
                 return COMPARE[op](self.offset, other)
             simple = type(self.idx) is int and self.coef != 0 and isfinite(gap)
             simple = simple and self.journal.eager != shapes.COMPARING
-            if simple and not self.journal.draws.law_of(self.idx).is_discrete:
-                return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
+            if simple:
+                law = self.journal.draws.law_of(self.idx)
+                if not law.is_discrete:
+                    return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
+                if law.name == "integers" and self._is_coin():
+                    gap = self.offset - between_whole(op, other)
+                    return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
             return COMPARE[op](self.realize(place), other)
         if type(other) is NoisyNumber:
             place = here()
@@ -274,11 +286,35 @@ class NoisyNumber:
     def __le__(self, other: Any) -> Any:
         return self._compare(other, "less_equal")
 
+    def _is_coin(self) -> bool:
+        """Whether this is a whole number of which no more is known than on which side it is."""
+        known = self.journal.draws.used.item(self.idx)
+        return self.whole and abs(self.coef) == 1 and not known
+
+    def _is_end(self, number: Any) -> str:
+        """How to ask whether this is the least or the greatest number that it can be.
+
+        Whether a coin fell so is asked as a comparison, which tells no more than that.
+        """
+        if type(self.idx) is not int or not self._is_coin() or not _is_number(number):
+            return ""
+        law = self.journal.draws.law_of(self.idx)
+        if law.name != "integers":
+            return ""
+        least, most = sorted((self.offset, self.offset + self.coef * (law.parameter - 1)))
+        return "less_equal" if number == least else "greater_equal" if number == most else ""
+
     def __eq__(self, other: object) -> Any:
+        op = self._is_end(other)
+        if op:
+            return self._compare(other, op)
         mine = self.realize(here(1))
         return mine == (other.realize(here(1)) if type(other) is NoisyNumber else other)
 
     def __ne__(self, other: object) -> Any:
+        op = self._is_end(other)
+        if op:
+            return not self._compare(other, op)
         mine = self.realize(here(1))
         return mine != (other.realize(here(1)) if type(other) is NoisyNumber else other)
 
@@ -300,7 +336,7 @@ class NoisyNumber:
         return complex(self.realize(here(1)))
 
     def __bool__(self) -> bool:
-        return bool(self.realize(here(1)))
+        return bool(self != 0) if self._is_end(0) else bool(self.realize(here(1)))
 
     def __repr__(self) -> str:
         return repr(self.realize(here(1)))
