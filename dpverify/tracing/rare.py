@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpverify.guarantees import ApproxDP
-from dpverify.tracing.evidence.steering import EDGE, chances_of, is_near, turned
+from dpverify.tracing.evidence.releases import EDGE
+from dpverify.tracing.evidence.steering import chances_of, is_near, turned
 from dpverify.tracing.evidence.understanding import OutOfRuns
 from dpverify.tracing.recording.events import Bits
 from dpverify.tracing.recording.places import Place

@@ -29,11 +29,16 @@ from dpverify.tracing.evidence.determination import (
 from dpverify.tracing.evidence.enumeration import NotRepeated, enumerable, enumerated, paths
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.outcomes import may_be_equal, most_of
-from dpverify.tracing.evidence.releases import Item, Release
+from dpverify.tracing.evidence.releases import EDGE, Item, Release
 from dpverify.tracing.evidence.seeds import told_seeds
 from dpverify.tracing.evidence.spending import Spending, spending
-from dpverify.tracing.evidence.steering import EDGE, Branches, reach_of, scripts, worst_script
-from dpverify.tracing.evidence.understanding import OutOfRuns, out_of_sight, unmoved_events
+from dpverify.tracing.evidence.steering import Branches, reach_of, scripts, worst_script
+from dpverify.tracing.evidence.understanding import (
+    Fallen,
+    OutOfRuns,
+    out_of_sight,
+    unmoved_events,
+)
 from dpverify.tracing.evidence.winners import Winners
 from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.rare import rare
@@ -372,6 +377,7 @@ class Tracer(Transcripts):
         size = len(listed.outputs)
         outputs = "one output" if size == 1 else f"{size} outputs"
         self.notes.append(f"the law of the output was computed exactly, from {outputs}")
+        self.fallen = Fallen()  # every comparison fell either way
         if not listed.repeated:
             self.notes.append("the budget ended before every listed run was repeated")
         return Finding(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from dpverify.tracing.evidence.releases import EDGE
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Move, Pick, Value
 from dpverify.tracing.recording.journal import beyond
@@ -25,7 +26,6 @@ _MOST_KNOWN = 10  # numbers of the code that noisy ones are put to
 _TURNS = 4  # times that a line is looked at in later transcripts
 FAR = 12.0  # in scales: what happens once in 320,000 runs with Laplace noise
 _FARTHEST = 36.0  # as far as tails are computed
-EDGE = 1e-9  # relative: a probability that is so close to δ may be δ
 
 
 def _all(value: Any, to: float) -> Any:  # noqa: ANN401  # a float or an array

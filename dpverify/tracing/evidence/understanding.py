@@ -202,8 +202,8 @@ class Runner:
                     raise OutOfRuns
                 found = self.replay(self.right, base, skips=trial.skips, extras=trial.extras)
                 if not found.leaks and not found.right.journal.puzzles:
-                    self.alone = trial
                     if judge(self.claim, spending(found.differences)) is Judged.WITHIN:
+                        self.alone = trial
                         return found
                     best = best or found
                 elif furthest is None or found.right.journal.at > furthest[0]:
@@ -220,7 +220,10 @@ class Runner:
         events = base.journal.events
         kept = {n for n in self.alone.skips if n < len(events) and isinstance(events[n], Bits)}
         found = self.replay(self.right, base, skips=frozenset(kept), extras=self.alone.extras)
-        return None if found.leaks or found.right.journal.puzzles else found
+        if found.leaks or found.right.journal.puzzles:
+            return None
+        within = judge(self.claim, spending(found.differences)) is Judged.WITHIN
+        return found if within else None
 
     def _may_be_hidden(self, base: TracedRun, twin: Twin) -> Puzzle | None:
         """Rows of different length that became plain numbers, but that outputs need not show.

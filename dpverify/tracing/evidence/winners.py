@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.tracing.evidence.steering import EDGE, FAR, far_of, flipped, plain_draws
+from dpverify.tracing.evidence.releases import EDGE
+from dpverify.tracing.evidence.steering import FAR, far_of, flipped, plain_draws
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import (
     CAST,
