@@ -491,8 +491,9 @@ class Tracer(Transcripts):
     def _untried(self) -> list[str]:
         """What transcripts did not tell: decisions on plain numbers, lines that none came to."""
         notes = [
-            f"{place.where}: the code saw a noisy number here, in {runs} runs; what it decides on "
-            "other values is not seen"
+            f"{place.where}: the code saw a noisy number here, in "
+            f"{'one run' if runs == 1 else f'{runs} runs'}; what it decides on other values is not "
+            "seen"
             for place, runs in self.seen.most_common(_NOTED)
         ]
         notes += list(self.untried)[:_NOTED]

@@ -17,7 +17,7 @@ from dpverify.guarantees import (
 )
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
-from dpverify.tracing.evidence.releases import EDGE, ROUNDING
+from dpverify.tracing.evidence.releases import ROUNDING
 from dpverify.tracing.evidence.spending import (
     Spending,
     composed_delta,
@@ -63,7 +63,7 @@ def within(claim: AuditClaim, pairs: tuple[Pair, ...]) -> bool:
         case ApproxDP(epsilon=epsilon, delta=delta):
             if composed_epsilon(pairs, 0.0).upper <= most(epsilon):
                 return True
-            return composed_delta(pairs, epsilon).upper <= delta * (1 + EDGE)
+            return composed_delta(pairs, epsilon).upper <= delta * (1 + ROUNDING)
         case GaussianDP(mu=mu):
             return _squared_mu(pairs) <= mu**2 * (1 + ROUNDING)
         case ZeroConcentratedDP(rho=rho):
@@ -73,7 +73,7 @@ def within(claim: AuditClaim, pairs: tuple[Pair, ...]) -> bool:
             largest = max(math.fsum(pair.renyi(order) for pair in side) for side in sides)
             return largest <= most(epsilon)
         case ProfileClaim(points=points):
-            return all(composed_delta(pairs, e).upper <= d * (1 + EDGE) for e, d in points)
+            return all(composed_delta(pairs, e).upper <= d * (1 + ROUNDING) for e, d in points)
 
 
 def _vacuous(claim: AuditClaim) -> bool:
@@ -133,5 +133,6 @@ def breaks(claim: AuditClaim, pairs: tuple[Pair, ...]) -> bool:
     except DPVerifyError:
         return False
     return any(
-        composed_delta(pairs, point.epsilon).lower > point.delta * (1 + EDGE) for point in points
+        composed_delta(pairs, point.epsilon).lower > point.delta * (1 + ROUNDING)
+        for point in points
     )

@@ -17,7 +17,8 @@ from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import OTHER
 from dpverify.tracing.noise.outside import OutsideGenerators
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import Bits, Pick, Puzzle, Value, is_settled
+from dpverify.tracing.recording.events import Bits, Odds, Pick, Puzzle, Value, is_settled
+from dpverify.tracing.recording.following import LONELY
 from dpverify.tracing.recording.lines import ReachedLines, parted
 from dpverify.tracing.recording.meetings import held_by
 from dpverify.tracing.recording.memory import Memory
@@ -42,6 +43,12 @@ class Alone(NamedTuple):
 
 
 _NOBODY = Alone()
+
+
+def _progress(twin: Twin) -> tuple[int, int]:
+    """How far a replay came, and in how little it differs until there."""
+    lonely = [d for d in twin.differences if isinstance(d, Odds) and d.name == LONELY]
+    return twin.right.journal.at, len(lonely) - len(twin.differences)
 
 
 def _trials(base: TracedRun, twin: Twin, alone: Alone) -> list[Alone]:
@@ -196,7 +203,7 @@ class Runner:
         best: Twin | None = None
         alone = Alone()
         for _ in range(_ROUNDS):
-            furthest: tuple[int, Alone, Twin] | None = None
+            furthest: tuple[Alone, Twin] | None = None
             for trial in _trials(base, twin, alone):
                 if self.used + 4 > self.budget:
                     raise OutOfRuns
@@ -206,11 +213,11 @@ class Runner:
                         self.alone = trial
                         return found
                     best = best or found
-                elif furthest is None or found.right.journal.at > furthest[0]:
-                    furthest = (found.right.journal.at, trial, found)
-            if best is not None or furthest is None or furthest[0] <= twin.right.journal.at:
+                elif furthest is None or _progress(found) > _progress(furthest[1]):
+                    furthest = (trial, found)
+            if best is not None or furthest is None or _progress(furthest[1]) <= _progress(twin):
                 return best
-            _, alone, twin = furthest
+            alone, twin = furthest
         return None
 
     def _matched_again(self, base: TracedRun) -> Twin | None:

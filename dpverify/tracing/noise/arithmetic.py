@@ -26,7 +26,7 @@ from dpverify.tracing.noise.shapes import (
     stored,
     with_terms,
 )
-from dpverify.tracing.recording.events import Factor, rescaled
+from dpverify.tracing.recording.events import Factor
 from dpverify.tracing.recording.journal import COMPARE, CURRENT
 from dpverify.tracing.recording.places import Place, here
 
@@ -154,7 +154,7 @@ def _sum_of(one: Any, two: Any, sign: int, place: Place) -> Any:
         np.asarray(wide.offset) + sign * np.asarray(other.offset),
         np.concatenate([parts[0][0], parts[1][0]], axis=-1),
         np.concatenate([parts[0][1], sign * parts[1][1]], axis=-1),
-        (*one.touches, *rescaled(two.touches, sign), (place, Factor(sign))),
+        (*one.touches, *two.touches, (place, Factor(sign))),
         many=True,
         whole=one.whole and two.whole,
     )
@@ -178,7 +178,7 @@ def scaled(form: Any, factor: Any) -> Any:
         np.asarray(wide.offset) * times,
         wide.idx,
         coef * terms,
-        rescaled(form.touches, times if times.ndim else times[()]),
+        form.touches,
         many=wide.many,
         whole=form.whole and times.dtype.kind in "iu",
     )

@@ -19,11 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.recording.events import (
-    Factor,
-    Touch,
-    rescaled,
-)
+from dpverify.tracing.recording.events import Factor, Touch
 from dpverify.tracing.recording.journal import COMPARE, CURRENT
 from dpverify.tracing.recording.places import Place, here
 
@@ -158,13 +154,13 @@ class NoisyNumber:
             self.offset * factor,
             self.idx,
             self.coef * factor,
-            rescaled(self.touches, factor),
+            self.touches,
             whole,
         )
 
     def __mul__(self, other: Any) -> Any:
         if type(other) is float and not self.journal.eager:  # the common case, without a call
-            touches = (*rescaled(self.touches, other), (here(1), Factor(other)))
+            touches = (*self.touches[-_TOUCHES:], (here(1), Factor(other)))
             return NoisyNumber(
                 self.journal, self.offset * other, self.idx, self.coef * other, touches
             )
@@ -185,7 +181,7 @@ class NoisyNumber:
             divided = self._times(1.0)
             divided.offset = self.offset / other
             divided.coef = self.coef / other
-            divided.touches = (*rescaled(self.touches, 1 / other), (here(1), Factor(1 / other)))
+            divided.touches = (*self.touches[-_TOUCHES:], (here(1), Factor(1 / other)))
             return divided
         return _other(self, other, np.true_divide)
 
@@ -524,8 +520,7 @@ class Addition:
 def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:
     """The sum or difference of two forms; a plain number if their noise cancels."""
     offset = one.offset + two.offset if sign > 0 else one.offset - two.offset
-    others = two.touches if sign > 0 else rescaled(two.touches, sign)
-    touches = (*one.touches, *others)[-_TOUCHES:]
+    touches = (*one.touches, *two.touches)[-_TOUCHES:]
     whole = one.whole and two.whole
     both_alone = type(one.idx) is int and type(two.idx) is int
     if one.idx is two.idx or (both_alone and one.idx == two.idx):

@@ -33,7 +33,7 @@ SUMMED = 2.0**-40  # of the numbers at hand: what sums of very many floats may b
 LONELY = "comparison that one side makes"
 NO_EVENT = -1  # the number of what the recording has no event for
 _CERTAIN = np.array([1.0, 0.0])
-_SELDOM = 1e-3  # a coin that falls so more rarely is not turned
+_SELDOM = 1e-7  # a coin that falls so more rarely is not turned
 
 
 class Diverged(BaseException):
