@@ -264,7 +264,8 @@ class Runner:
         """
         raw = [e for e in unmoved_events(twin) if isinstance(e, Value) and e.raw]
         loose = [event for event in raw if not _is_coin(event, base)]
-        if not loose or not any(leak.kind == "control flow" for leak in twin.leaks):
+        kinds = {"control flow", "reuse"}
+        if not loose or not any(leak.kind in kinds for leak in twin.leaks):
             return None
         ways = {_way(base)}
         for step in range(1, _FEW + 1):

@@ -218,6 +218,8 @@ class RecordingGenerator(np.random.Generator):
             return NoisyNumber(journal, loc + 0.0, start, scale, touches)
         if is_noisy(loc):
             return loc + self._draw(law, NO_LOCATION, scale, size)
+        if size is not None and np.ndim(loc) == 0 and loc == 0:
+            loc = NO_LOCATION  # as in normal(0, scale, size): a constant that adds nothing
         scale = _plain(scale, place)
         if np.any(np.asarray(scale) < 0):
             raise ValueError("scale < 0")

@@ -48,10 +48,11 @@ def _pandas() -> list[Patch]:
         return []
     kind = module.DataFrame
     names = ("__add__", "__radd__", "__sub__", "__rsub__", "add", "sub")
-    found = [(kind, name, _table(name, getattr(kind, name))) for name in names]
+    found: list[Patch] = [(kind, name, _table(name, getattr(kind, name))) for name in names]
     places = [type(getattr(module.Series([0.0]), by)) for by in ("loc", "iloc", "at", "iat")]
-    owners = {_owner(each, "__setitem__") for each in (kind, module.Series, *places)}
-    return found + [(each, "__setitem__", _setting(each.__setitem__)) for each in owners]
+    name = "__setitem__"
+    owners = {_owner(each, name) for each in (kind, module.Series, *places)}
+    return found + [(each, name, _setting(getattr(each, name))) for each in owners]
 
 
 def _owner(kind: type, name: str) -> type:
