@@ -160,6 +160,11 @@ def confirmed(
     except SystemExit as error:
         note = f"the mechanism ended the audit by exit({error.code!r})"
         return replace(found, notes=(*found.notes, note))
+    except InvalidParameter as error:
+        if NotTraceable.__name__ not in str(error):
+            raise
+        note = "no audit: the code keeps the generator of a call for later ones"
+        return replace(found, notes=(*found.notes, note))
     return replace(found, audit=told)
 
 

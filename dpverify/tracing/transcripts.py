@@ -18,7 +18,7 @@ from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.runs import TracedRun, Twin, runs_plainly
 from dpverify.tracing.traced import TraceVerdict
 
-_UNDERSTANDING = 12  # executions that it takes at least to tell a leak from something else
+_UNDERSTANDING = 9  # executions that it takes at least to tell a leak from something else
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from dpverify.tracing.recording.outputs import Part, differing_parts, part_of
 from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.replaying import SWAP
 from dpverify.tracing.recording.retelling import same_but_for_rounding
-from dpverify.tracing.recording.runs import Raised, TracedRun, Twin, record, replay, retell
+from dpverify.tracing.recording.runs import SeenError, TracedRun, Twin, record, replay, retell
 
 _MOST_TRIALS = 12  # comparisons that may have no counterpart, in one round
 _ROUNDS = 3
@@ -329,7 +329,7 @@ class Runner:
         return None
 
 
-def _met_only(followed: tuple[Raised, ...], usual: set[tuple[Place, str]]) -> Puzzle | None:
+def _met_only(followed: tuple[SeenError, ...], usual: set[tuple[Place, str]]) -> Puzzle | None:
     """The first exception that plain numbers do not raise at that line."""
     for error in followed:
         if (error.place, error.kind) not in usual:

@@ -31,7 +31,7 @@ from dpverify.tracing.recording.places import (
 )
 from dpverify.tracing.recording.replaying import Replaying
 from dpverify.tracing.recording.retelling import Retelling
-from dpverify.tracing.recording.runs import Raised, Twin, callable_of, run
+from dpverify.tracing.recording.runs import SeenError, Twin, callable_of, run
 
 _MOST_PARTS = 200
 _ENDS = (StopIteration, StopAsyncIteration, GeneratorExit, Diverged)  # no errors of the code
@@ -131,7 +131,7 @@ class ReachedLines:
         self.filename = filename
         self.missing: dict[tuple[str, int], set[int]] = {}  # by function
         self.busy = False
-        self.raised: list[Raised] = []  # of the last run
+        self.raised: list[SeenError] = []  # of the last run
 
     def __enter__(self) -> None:
         self.busy = sys.gettrace() is not None
@@ -169,7 +169,7 @@ class ReachedLines:
         if event == "exception" and code.co_exceptiontable:  # the function catches something
             kind, error, _ = arg
             place = Place(code.co_filename, frame.f_lineno, code.co_name)
-            found = Raised(place, kind.__name__, f"{kind.__name__}: {error}")
+            found = SeenError(place, kind.__name__, f"{kind.__name__}: {error}")
             if not issubclass(kind, _ENDS) and found not in self.raised:
                 self.raised.append(found)
         return self._raising

@@ -27,7 +27,7 @@ _MOST_CAUSES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class SeenError:
     """An exception that came to a line of the code."""
 
     place: Place
@@ -45,7 +45,7 @@ class TracedRun:
     raised: str = ""
     diverged: bool = False
     in_tracer: bool = False  # whether the exception came out of the tracer's own code
-    caught: tuple[Raised, ...] = ()  # exceptions that the code saw, where lines are watched
+    caught: tuple[SeenError, ...] = ()  # exceptions that the code saw, where lines are watched
 
 
 def callable_of(mechanism: Any) -> Callable[[Any, Any], Any]:
