@@ -161,3 +161,10 @@ def test_what_was_not_tried_is_noted() -> None:
     found = traced(largest, [0.0] * 40, [0.0] * 39 + [1.0])
     assert found.verdict == "shown"
     assert any("13 of 40 candidates won" in note for note in found.notes)
+
+
+def test_the_size_of_a_noisy_number_meets_an_array() -> None:
+    def release(x: Any, rng: Any) -> Any:
+        return abs(x + rng.laplace(scale=2.0)) - (np.zeros(2) + rng.laplace(size=2))
+
+    assert traced(release).verdict == "shown"

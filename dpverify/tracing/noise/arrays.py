@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.noise.numbers import NoisyNumber, is_plain
+from dpverify.tracing.noise.numbers import NoisyMagnitude, NoisyNumber, is_plain
 from dpverify.tracing.noise.views import Viewed
 from dpverify.tracing.recording.events import CAST, Touch
 from dpverify.tracing.recording.places import Place, here
@@ -287,6 +287,8 @@ class NoisyArray(Viewed):
 
 def _binary(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: NoisyArray, other: Any) -> Any:
+        if type(other) is NoisyMagnitude:
+            other = float(other)
         if not (is_plain(other) or type(other) in {NoisyArray, NoisyNumber, list, tuple}):
             return NotImplemented
         return algebra.apply_ufunc(
