@@ -104,9 +104,9 @@ def _like(one: Any, two: Any, close: float, most: float) -> bool:
     if type(one) is str and type(two) is str:
         if one == two:
             return True
-        a, b = ([float(x) for x in _NUMBER.findall(text)] for text in (one, two))
+        told = [np.array([float(x) for x in _NUMBER.findall(text)]) for text in (one, two)]
         same_words = _NUMBER.sub("#", one) == _NUMBER.sub("#", two)
-        return same_words and _like(np.array(a), np.array(b), close, most)
+        return same_words and _like(told[0], told[1], close, most)
     if isinstance(one, list) and isinstance(two, list):
         pairs = zip(one, two, strict=False)
         return len(one) == len(two) and all(_like(a, b, close, most) for a, b in pairs)
