@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpverify.guarantees import ApproxDP
+from dpverify.tracing.evidence.releases import EDGE
 from dpverify.tracing.evidence.steering import chances_of, is_near, turned
 from dpverify.tracing.evidence.understanding import OutOfRuns
 from dpverify.tracing.recording.events import Bits
@@ -36,12 +37,12 @@ class Toss:
 class Rare:
     """The probability of rare transcripts that leak, by line; all of them tried, or not.
 
-    `events` are the comparisons behind them, by number in the first transcript.
+    `chances` are those of the comparisons behind them.
     """
 
     masses: dict[Place, float]
     tried: int
-    events: frozenset[int]
+    chances: tuple[float, ...]
 
     @property
     def mass(self) -> float:
@@ -51,23 +52,24 @@ class Rare:
 def rare(runner: Transcripts, base: TracedRun, claim: ApproxDP, spot: int | None) -> Rare:
     """What comparisons that are rarer than δ leak when they fall the other way."""
     masses: dict[Place, float] = {}
-    events: set[int] = set()
+    chances: list[float] = []
     tried = 0
     for place, tosses in _tosses(base, float(claim.delta)).items():
         told = {}
         for toss in _some(tosses, spot):
-            if tried >= _MOST or runner.used + 2 + _SPARE > runner.budget:
+            if tried >= _MOST or runner.used + 2 + _SPARE + runner.hardest > runner.budget:
                 break
             tried += 1
             try:
                 told[toss] = _leaks(runner, base, toss)
             except OutOfRuns:
                 break
-        bad = [toss for toss in tosses if told.get(toss, bool(told) and all(told.values()))]
+        alike = len(told) > 1 and all(told.values())
+        bad = [toss for toss in tosses if told.get(toss, alike)]
         if bad:
             masses[place] = sum(toss.chance for toss in bad)
-            events.update(toss.event for toss in bad)
-    return Rare(masses, tried, frozenset(events))
+            chances += [toss.chance for toss in bad]
+    return Rare(masses, tried, tuple(chances))
 
 
 def _tosses(base: TracedRun, delta: float) -> dict[Place, list[Toss]]:
@@ -75,7 +77,7 @@ def _tosses(base: TracedRun, delta: float) -> dict[Place, list[Toss]]:
     for number, event in enumerate(base.journal.events):
         if isinstance(event, Bits):
             chances = chances_of(base, event)
-            for i in np.flatnonzero((chances > 0) & (chances <= delta)).tolist():
+            for i in np.flatnonzero((chances > 0) & (chances <= delta * (1 + EDGE))).tolist():
                 found[event.place].append(Toss(number, i, float(chances[i])))
     return found
 

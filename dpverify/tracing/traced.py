@@ -148,8 +148,9 @@ class Traced:
         pure = self.epsilon(0.0)
         if math.isfinite(pure.upper):
             return f"ε = {pure.upper:.9g} at δ = 0"
-        approx = self.epsilon(1e-6)
-        return f"ε = {approx.upper:.6g} at δ = 1e-6, no bound at δ = 0"
+        delta = float(getattr(self.claim, "delta", 0.0)) or 1e-6
+        approx = self.epsilon(delta)
+        return f"ε = {approx.upper:.6g} at δ = {delta:.6g}, no bound at δ = 0"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON can hold them; infinities and NaN as text."""

@@ -7,7 +7,7 @@ import sys
 from collections import deque
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from itertools import count
+from itertools import count, islice
 from typing import Any
 
 from dpverify.auditing.adapters import adapted
@@ -29,11 +29,16 @@ from dpverify.tracing.evidence.determination import (
 from dpverify.tracing.evidence.enumeration import NotRepeated, enumerable, enumerated, paths
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.outcomes import may_be_equal, most_of
-from dpverify.tracing.evidence.releases import Item, Release
+from dpverify.tracing.evidence.releases import EDGE, Item, Release
 from dpverify.tracing.evidence.seeds import told_seeds
 from dpverify.tracing.evidence.spending import Spending, spending
 from dpverify.tracing.evidence.steering import Branches, reach_of, scripts, worst_script
-from dpverify.tracing.evidence.understanding import OutOfRuns, unmoved_events
+from dpverify.tracing.evidence.understanding import (
+    Fallen,
+    OutOfRuns,
+    out_of_sight,
+    unmoved_events,
+)
 from dpverify.tracing.evidence.winners import Winners
 from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.rare import rare
@@ -155,6 +160,11 @@ def confirmed(
     except SystemExit as error:
         note = f"the mechanism ended the audit by exit({error.code!r})"
         return replace(found, notes=(*found.notes, note))
+    except InvalidParameter as error:
+        if NotTraceable.__name__ not in str(error):
+            raise
+        note = "no audit: the code keeps the generator of a call for later ones"
+        return replace(found, notes=(*found.notes, note))
     return replace(found, audit=told)
 
 
@@ -169,6 +179,7 @@ class Tracer(Transcripts):
     """A trace of one pair within a budget of executions."""
 
     notes: list[str] = field(default_factory=list)
+    untried: dict[str, None] = field(default_factory=dict)
 
     def run(self) -> Traced:
         try:
@@ -211,7 +222,7 @@ class Tracer(Transcripts):
         unmoved = unmoved_events(found)
         if not unmoved:
             return self._named(found, found.left.journal.script)
-        puzzle = Puzzle(unmoved[0].place, "data meet noise out of sight, from here on")
+        puzzle = out_of_sight(unmoved[0])
         return Finding("not understood", Spending(), puzzles=(puzzle,), twin=found)
 
     @property
@@ -226,7 +237,7 @@ class Tracer(Transcripts):
         waiting = deque(scripts(base, self.seed, self._delta, spot, known))
         twins = [worst.twin]
         while waiting:
-            spare = _DECIDING if worst.certain else 6
+            spare = _DECIDING if worst.certain else 6 + self.hardest
             if self.used + spare > self.budget:
                 if self.budget > 2:
                     self.notes.append("the budget ended before all transcripts were tried")
@@ -256,13 +267,14 @@ class Tracer(Transcripts):
         waiting: list[tuple[int, int, NoiseScript]] = []
         limit, ticket = self.used + self.budget // 2, count()
         twins.reverse()
+        self.untried = winners.untried
         while True:
             while twins:
                 for rank, script in winners.new(twins.pop()):
                     heappush(waiting, (rank, next(ticket), script))
             if not waiting:
                 return worst
-            if self.used + 2 > limit or self.used + _DECIDING > self.budget:
+            if self.used + 2 > limit or self.used + max(_DECIDING, 4 + self.hardest) > self.budget:
                 self.notes.append("the budget ended before every outcome of a choice was tried")
                 return worst
             *_, script = heappop(waiting)
@@ -286,8 +298,9 @@ class Tracer(Transcripts):
         what = f"comparisons that leak fall so with probability {found.mass:.3g}"
         spent, once = worst.spent, 0.0
         if worst.twin is not None and worst.twin.left is base:
-            spent, once = _but_for(worst.twin, found.events)
+            spent, once = _but_for(worst.twin, found.chances)
         left = float(self.claim.delta) - found.mass
+        left = 0.0 if abs(left) <= EDGE * self.claim.delta else left
         if left >= 0 and once <= self.claim.epsilon:
             rest = ApproxDP(epsilon=self.claim.epsilon - once, delta=left)
             if judge(rest, spent) is Judged.WITHIN:
@@ -302,10 +315,9 @@ class Tracer(Transcripts):
         base = self.record(self.left, NoiseScript(self.seed))
         if loaded != len(sys.modules):
             base = self.record(self.left, NoiseScript(self.seed))  # the run had to import something
-        if base.raised:
-            puzzle = self._not_plainly(base, self.left)
-            if puzzle is not None:
-                return None, Finding("not understood", Spending(), puzzles=(puzzle,))
+        odd = self._not_as_called(base)
+        if odd is not None:
+            return None, odd
         told = told_seeds(self, base)
         if isinstance(told, Puzzle):
             return None, Finding("not understood", Spending(), puzzles=(told,))
@@ -329,6 +341,19 @@ class Tracer(Transcripts):
                 self.transcripts += runs
                 return None, self._listed(listed)
         return base, self.finding(base, NoiseScript(self.seed))
+
+    def _not_as_called(self, base: TracedRun) -> Finding | None:
+        """What is said of a first run that is not what a call without tracing does."""
+        puzzle = None
+        if base.raised:
+            puzzle = self._not_plainly(base, self.left)
+        elif not base.journal.puzzles and self.budget > 2:
+            puzzle = self._strays(base, self.left)
+            if puzzle is not None and self._unseen(self.left, base):
+                return self._not_repeated(definition(self.mechanism))
+        if puzzle is None:
+            return None
+        return Finding("not understood", Spending(), puzzles=(puzzle,))
 
     def _listed(self, listed: Any) -> Finding:
         pair = listed.pair
@@ -357,6 +382,7 @@ class Tracer(Transcripts):
         size = len(listed.outputs)
         outputs = "one output" if size == 1 else f"{size} outputs"
         self.notes.append(f"the law of the output was computed exactly, from {outputs}")
+        self.fallen = Fallen()  # every comparison fell either way
         if not listed.repeated:
             self.notes.append("the budget ended before every listed run was repeated")
         return Finding(
@@ -470,9 +496,15 @@ class Tracer(Transcripts):
     def _untried(self) -> list[str]:
         """What transcripts did not tell: decisions on plain numbers, lines that none came to."""
         notes = [
-            f"{place.where}: the code saw a noisy number here, in {runs} runs; what it decides on "
-            "other values is not seen"
+            f"{place.where}: the code saw a noisy number here, in "
+            f"{'one run' if runs == 1 else f'{runs} runs'}; what it decides on other values is not "
+            "seen"
             for place, runs in self.seen.most_common(_NOTED)
+        ]
+        notes += list(self.untried)[:_NOTED]
+        notes += [
+            f"{place.where}: {one_way} of {size} comparisons fell one way in all runs"
+            for place, (one_way, size) in islice(self.fallen.one_way(), _NOTED)
         ]
         never = self.lines.never
         notes += [f"no run came to {place}" for place in never[:_NOTED]]
@@ -481,16 +513,19 @@ class Tracer(Transcripts):
         return notes
 
 
-def _but_for(twin: Twin, rarely: frozenset[int]) -> tuple[Spending, float]:
+def _but_for(twin: Twin, rarely: tuple[float, ...]) -> tuple[Spending, float]:
     """What a transcript cost but for comparisons that one side makes, and that fall rarely.
 
     Such a comparison goes the other way with probability p on one side and never on the other. That
-    p is taken off δ already; what it costs besides is 1 on one side against 1 − p on the other.
+    p is taken off δ already; what it costs besides is 1 on one side against 1 − p on the other. Of
+    two comparisons with one probability, either may be the one without a counterpart.
     """
-    kept, loss = [], 0.0
+    kept, loss, left = [], 0.0, list(rarely)
     for each in twin.differences:
-        if isinstance(each, Odds) and each.name == LONELY and each.event in rarely:
-            loss -= math.log1p(-float(each.left[1]))
+        chance = float(each.left[1]) if isinstance(each, Odds) and each.name == LONELY else 0.0
+        if chance and chance in left:
+            left.remove(chance)
+            loss -= math.log1p(-chance)
         else:
             kept.append(each)
     return spending(kept), loss

@@ -18,7 +18,7 @@ from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.runs import TracedRun, Twin, runs_plainly
 from dpverify.tracing.traced import TraceVerdict
 
-_UNDERSTANDING = 10  # executions that it takes at least to tell a leak from something else
+_UNDERSTANDING = 9  # executions that it takes at least to tell a leak from something else
 
 
 @dataclass(slots=True)
@@ -41,18 +41,30 @@ class Transcripts(Runner):
 
     transcripts: int = 0
     may_settle: bool = True
+    hardest: int = 0  # executions that it took at most to understand a difference
 
     def finding(self, base: TracedRun, script: NoiseScript) -> Finding:
         self.transcripts += 1
         twin = self.replay(self.right, base)
         puzzles = [*base.journal.puzzles, *twin.right.journal.puzzles]
         puzzles += _shaped(twin)
+        strange = self._caught(base, twin, script)
+        puzzles += [] if strange is None else [strange]
         if puzzles:
             spent = spending(twin.differences)
             return Finding("not understood", spent, (), tuple(dict.fromkeys(puzzles)), twin)
-        if twin.leaks:
+        if not twin.leaks:
+            return self._cost(twin, script)
+        before = self.used
+        try:
             return self._leak(base, twin, script)
-        return self._cost(twin, script)
+        except OutOfRuns:
+            leak = twin.leaks[0]
+            what = f"{leak.what}; the budget ended before it was known what that is"
+            puzzle = Puzzle(leak.place, what)
+            return Finding("not understood", Spending(), puzzles=(puzzle,), twin=twin)
+        finally:
+            self.hardest = max(self.hardest, self.used - before)
 
     def _cost(self, twin: Twin, script: NoiseScript) -> Finding:
         spent = spending(twin.differences)
@@ -99,32 +111,44 @@ class Transcripts(Runner):
         unknown = self._raised_in_tracer(base, twin.right) or _unknown(base)
         if unknown is not None:
             return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
+        matched = self._matched_again(base)
+        if matched is not None:
+            return self._cost(matched, script)
         itself = self.replay(self.left, base)
         if itself.leaks or itself.differences:
             return self._not_repeated([*itself.leaks, *itself.differences][0].place)
         sooner = self._sooner(base, script)
         if sooner is not None:
             return sooner
+        return self._explained(base, twin, script) or self._named(twin, script)
+
+    def _explained(self, base: TracedRun, twin: Twin, script: NoiseScript) -> Finding | None:
+        """What a difference may be besides a leak: coins, lonely comparisons, noise by hand."""
+        journal = twin.right.journal
         outputs = all(leak.kind == "output" for leak in twin.leaks) and not twin.right.diverged
-        if outputs:
+        unknown = None
+        if outputs and not journal.uneven:
             aligned = self._flipped(base, twin)
             if aligned is not None:
                 return self._cost(aligned, script)
-            puzzle_found = None if self.opened else self._by_hand(base, twin)
-            if puzzle_found is not None:
-                return Finding("not understood", Spending(), puzzles=(puzzle_found,), twin=twin)
-        matched = self._matched(base, script)
-        if matched is not None:
-            return self._cost(matched, script)
-        return self._named(twin, script)
+            unknown = None if self.opened else self._by_hand(base, twin)
+        if unknown is None:
+            matched = self._matched(base, twin)
+            if matched is not None:
+                return self._cost(matched, script)
+            unknown = self._may_be_hidden(base, twin) or self._may_turn(base, twin)
+        if unknown is None:
+            return None
+        return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
 
     def _sooner(self, base: TracedRun, script: NoiseScript) -> Finding | None:
         """The same transcript with noisy values that become numbers sooner, if so nothing leaks."""
-        for level in (1, 2, COMPARING) if _compares_what_it_tells(base) else (1, 2):
+        every = (1, 2, COMPARING, SETTLING) if _compares_what_it_tells(base) else (1, 2, SETTLING)
+        for level in every if _adds_up(base) else every[:-1]:
             again = self.replay(self.right, self.record(self.left, script, eager=level))
             if not again.leaks and not again.right.journal.puzzles:
                 found = self._cost(again, script)
-                if level != COMPARING or found.verdict == "shown":
+                if level in {1, 2} or found.verdict == "shown":
                     return found
         return None
 
@@ -189,6 +213,12 @@ def _compares_what_it_tells(run: TracedRun) -> bool:
     """Whether noise that was compared became a number as well."""
     compared = [e for e in run.journal.events if isinstance(e, Bits)]
     return any(np.any(run.journal.draws.used[event.idx]) for event in compared)
+
+
+def _adds_up(run: TracedRun) -> bool:
+    """Whether the code saw a sum of several draws as a number."""
+    values = [e for e in run.journal.events if isinstance(e, Value) and not e.final]
+    return any(np.ndim(event.idx) > np.ndim(event.values) for event in values)
 
 
 def _unknown(run: TracedRun) -> Puzzle | None:

@@ -495,7 +495,7 @@ _NOT_UNDERSTOOD: dict[Any, str] = {
     _Remembers(): "it remembers earlier calls",
     _raw_bits: "bits",
     _state_read: "state",
-    _patched: "data meet noise out of sight, from here on",
+    _patched: "noise becomes a plain number here, before data are added",
 }
 
 

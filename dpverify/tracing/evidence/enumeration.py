@@ -59,7 +59,8 @@ def enumerable(run: TracedRun) -> bool:
 def _is_finite(journal: Recording, event: Event) -> bool:
     match event:
         case Bits():
-            return np.size(event.idx) <= _MOST_BITS and not np.any(journal.draws.used[event.idx])
+            known = np.any(journal.draws.used[event.idx]) and not _is_whole(journal, event)
+            return np.size(event.idx) <= _MOST_BITS and not known
         case Pick():
             if event.key[0] == "permutation":
                 return bool(event.key[1] <= _MOST_ORDER)
@@ -69,6 +70,12 @@ def _is_finite(journal: Recording, event: Event) -> bool:
             return np.ndim(event.idx) == 0 and all(law.name == "integers" for law in laws)
         case _:
             return False
+
+
+def _is_whole(journal: Recording, event: Bits) -> bool:
+    """Whether whole numbers are compared; only such are listed also if they are told after that."""
+    laws = journal.draws.names_of(np.atleast_1d(event.idx))
+    return all(law.name == "integers" for law in laws)
 
 
 def paths(run: TracedRun) -> int:
@@ -156,7 +163,7 @@ def _law(
         taken: dict[int, Any] = {}
         for number, event in enumerate(run.journal.events):
             places[event.place] = None
-            options = dict(_options(run.journal, event))
+            options = dict(_options(run.journal, number, event))
             outcome = _key(event)
             if number not in forced:
                 waiting += [
@@ -192,16 +199,15 @@ def _forced(event: Any, key: Any) -> Any:
     return np.array(key) if isinstance(key, tuple) else key
 
 
-def _options(journal: Recording, event: Any) -> Iterator[tuple[Any, Fraction]]:
+def _options(journal: Recording, number: int, event: Any) -> Iterator[tuple[Any, Fraction]]:
     """Every outcome of an event with its probability, given what was known before."""
     match event:
         case Value() if not event.fresh:
             yield float(event.values), Fraction(1)
         case Value():
-            law = journal.draws.law_of(int(event.idx))
-            width = int(law.parameter)
-            for k in range(width):
-                yield float(event.offset + event.coef * k), Fraction(1, width)
+            every = _left(journal, number, int(event.idx))
+            for k in every:
+                yield float(event.offset + event.coef * k), Fraction(1, len(every))
         case Pick() if event.key[0] == "permutation":
             orders = list(permutations(range(event.key[1])))
             yield from ((order, Fraction(1, len(orders))) for order in orders)
@@ -213,6 +219,19 @@ def _options(journal: Recording, event: Any) -> Iterator[tuple[Any, Fraction]]:
             yield from _bits(journal, event)
         case _:
             raise TooMany
+
+
+def _left(journal: Recording, number: int, j: int) -> list[int]:
+    """The whole numbers that a draw may still be, after it was compared in earlier events."""
+    every = list(range(int(journal.draws.law_of(j).parameter)))
+    for event in journal.events[:number]:
+        if isinstance(event, Bits):
+            shape = np.shape(event.idx)
+            parts = (event.offset, event.coef, event.raised)
+            v, c, raised = (np.broadcast_to(x, shape).reshape(-1) for x in parts)
+            for i in np.flatnonzero(np.ravel(event.idx) == j).tolist():
+                every = [k for k in every if (v[i] + c[i] * k > 0) == raised[i]]
+    return every
 
 
 def _exact(chance: arb) -> Fraction:

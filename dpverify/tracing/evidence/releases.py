@@ -8,6 +8,7 @@ from dpverify.tracing.recording.laws import Cost
 from dpverify.tracing.recording.places import Located, Place
 
 ROUNDING = 2.0**-40  # of shifts, scales and probabilities: what floats may be off by
+EDGE = 1e-9  # relative: a probability that is so close to δ may be δ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from dpverify.tracing.evidence.releases import EDGE
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Move, Pick, Value
 from dpverify.tracing.recording.journal import beyond
@@ -214,7 +215,7 @@ def _between(run: TracedRun, delta: float) -> Iterator[NoiseScript]:
         law, ranked = run.journal.draws.law_of(j), sorted(found)
         for spots, low, high in zip(inner, ranked, ranked[1:], strict=False):
             z = beyond(law, low, (low, high), up=True)
-            if z is not None and not law.between(low, high) <= delta:
+            if z is not None and not law.between(low, high) <= delta * (1 + EDGE):
                 spots[j] = z
     yield from (run.journal.script.turned({}, spots) for spots in inner if spots)
 
@@ -235,8 +236,11 @@ def flipped(run: TracedRun, number: int, delta: float) -> NoiseScript | None:
     """A comparison that falls the other way; of several, those for which that is no rarity."""
     event = run.journal.events[number]
     chances = chances_of(run, event) if delta else np.ones(np.size(event.idx))
-    wanted = chances > delta if delta else chances > 0
-    return turned(run, number, np.flatnonzero(wanted)) if np.any(wanted) else None
+    likely = np.argsort(-chances, kind="stable")
+    # All of them together must be more frequent than δ. Thresholds are often put at δ exactly.
+    together = np.cumprod(np.minimum(chances[likely], 1.0))
+    wanted = np.sort(likely[together > delta * (1 + EDGE)])
+    return turned(run, number, wanted) if wanted.size else None
 
 
 def turned(run: TracedRun, number: int, which: NDArray[np.intp]) -> NoiseScript:

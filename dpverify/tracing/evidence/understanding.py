@@ -3,31 +3,100 @@
 # ruff: noqa: ANN401  # operands are whatever the user has
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.claims import AuditClaim
+from dpverify.guarantees import PureDP
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import OTHER
 from dpverify.tracing.noise.outside import OutsideGenerators
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import Bits, Pick, Puzzle, Value, is_settled
-from dpverify.tracing.recording.lines import ReachedLines
+from dpverify.tracing.recording.events import Bits, Odds, Pick, Puzzle, Value, is_settled
+from dpverify.tracing.recording.following import LONELY
+from dpverify.tracing.recording.lines import ReachedLines, parted
 from dpverify.tracing.recording.meetings import held_by
 from dpverify.tracing.recording.memory import Memory
 from dpverify.tracing.recording.outputs import Part, differing_parts, part_of
 from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.replaying import SWAP
-from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
+from dpverify.tracing.recording.retelling import same_but_for_rounding
+from dpverify.tracing.recording.runs import SeenError, TracedRun, Twin, record, replay, retell
 
-_LONELY = 6  # comparisons that may have no counterpart
+_MOST_TRIALS = 12  # comparisons that may have no counterpart, in one round
+_ROUNDS = 3
+_FACES = 2.0**20  # whole numbers of fewer are coins
+_FEW = 4  # runs on either side, to see whether outputs can look alike
+_MOST_NOTED = 10_000  # comparisons of one row
+
+
+class Alone(NamedTuple):
+    """Comparisons that only the recording makes; events before which only the replay makes one."""
+
+    skips: frozenset[int] = frozenset()
+    extras: tuple[int, ...] = ()
+
+
+_NOBODY = Alone()
+
+
+def _progress(twin: Twin) -> tuple[int, int]:
+    """How far a replay came, and in how little it differs until there."""
+    lonely = [d for d in twin.differences if isinstance(d, Odds) and d.name == LONELY]
+    return twin.right.journal.at, len(lonely) - len(twin.differences)
+
+
+def _trials(base: TracedRun, twin: Twin, alone: Alone) -> list[Alone]:
+    """What else may have no counterpart: where the sides began to differ, and where they parted."""
+    events, draws, at = base.journal.events, base.journal.draws, twin.right.journal.at
+    coins = [n for n, e in enumerate(events) if isinstance(e, Bits)]
+    if not coins:
+        return []
+    differing = [d.event for d in twin.differences if d.event in coins]
+    rows = [n for n in coins if np.ndim(events[n].idx) == 1]
+    lonely = {n for n in coins if np.ndim(events[n].idx) == 0 and not draws.used[events[n].idx]}
+    order = [*differing[:1], at, at - 1, *differing[1:2], *sorted(coins, key=lambda n: abs(at - n))]
+    found = []
+    for number in dict.fromkeys(n for n in order if 0 <= n <= len(events)):
+        if number in lonely - alone.skips:
+            found.append(alone._replace(skips=alone.skips | {number}))
+        if number in rows:  # further towards the start of equal elements
+            found += [alone._replace(extras=(*alone.extras, *[number] * k)) for k in (1, 2, 3)]
+        else:
+            found.append(alone._replace(extras=(*alone.extras, number)))
+    return found[:_MOST_TRIALS]
 
 
 _TRIES = 24  # other coins on the right, in search of the output of the left
+
+
+class Fallen:
+    """Which ways the comparisons of all runs fell, by line and turn."""
+
+    def __init__(self) -> None:
+        self.ways: dict[Place, dict[tuple[int, int], int]] = {}
+
+    def note(self, events: list[Any]) -> None:
+        turns: Counter[Place] = Counter()
+        for event in events:
+            if isinstance(event, Bits):
+                known = self.ways.setdefault(event.place, {})
+                turn = turns[event.place]
+                turns[event.place] += 1
+                for flat, way in enumerate(np.ravel(event.outcome).tolist()[:_MOST_NOTED]):
+                    known[turn, flat] = known.get((turn, flat), 0) | (2 if way else 1)
+
+    def one_way(self) -> Iterator[tuple[Place, tuple[int, int]]]:
+        """Lines whose comparisons did not all fall either way: how many of them, of how many."""
+        for place, known in self.ways.items():
+            only = sum(way != 3 for way in known.values())
+            if only:
+                yield place, (only, len(known))
 
 
 class OutOfRuns(Exception):
@@ -48,7 +117,10 @@ class Runner:
     returned: bool = False
     raised: str = ""
     opened: frozenset[int] = frozenset()  # which seeds the output tells
+    alone: Alone = _NOBODY  # comparisons that had no counterpart in an earlier transcript
+    usual: set[tuple[Place, str]] = field(default_factory=set)  # exceptions of plain numbers
     seen: Counter[Place] = field(default_factory=Counter)
+    fallen: Fallen = field(default_factory=Fallen)
     lines: ReachedLines = field(init=False)
     outside: OutsideGenerators = field(init=False)
     memory: Memory = field(init=False)
@@ -62,7 +134,9 @@ class Runner:
         self.used += 1
         with self.lines:
             found = record(self.mechanism, data, script, eager=eager, opened=self.opened)
+        found.caught = tuple(self.lines.raised)
         events = found.journal.events
+        self.fallen.note(events)
         self.seen.update({e.place for e in events if isinstance(e, Value) and not e.final})
         self.returned = self.returned or not found.raised
         self.raised = found.raised or self.raised
@@ -71,35 +145,134 @@ class Runner:
     def replay(self, data: Any, base: TracedRun, **how: Any) -> Twin:
         self.used += 1
         with self.lines:
-            return replay(self.mechanism, data, base, **how)
+            found = replay(self.mechanism, data, base, **how)
+        found.right.caught = tuple(self.lines.raised)
+        return found
 
-    def _matched(self, base: TracedRun, script: NoiseScript) -> Twin | None:
-        """A replay in which one comparison has no counterpart, in either direction.
+    def _retold(self, run: TracedRun, data: Any) -> TracedRun:
+        """The run once more, with its noise as plain numbers."""
+        self.used += 1
+        with self.lines:
+            found = retell(self.mechanism, data, run)
+        found.caught = tuple(self.lines.raised)
+        return found
+
+    def _strays(self, run: TracedRun, data: Any) -> Puzzle | None:
+        """Where a recorded run is not the run that a user has, if it is not: with plain numbers."""
+        told = self._retold(run, data)
+        if run.raised or told.raised:
+            same = run.raised.partition(":")[0] == told.raised.partition(":")[0]
+        else:
+            same = not told.diverged and same_but_for_rounding(
+                run.leaves, told.leaves, coarse=run.journal.coarse > 1.0
+            )
+        if same:
+            return None
+        self._note_usual(told)
+        found = _met_only(run.caught, self.usual)
+        if found is None:
+            self.used += 2
+            place = parted(self.mechanism, data, run.journal) or definition(self.mechanism)
+            what = (
+                "the same noise as plain numbers gives another output: the code tells them apart, "
+                "or rounding decides"
+            )
+            found = Puzzle(place, what)
+        return found
+
+    def _caught(self, base: TracedRun, twin: Twin, script: NoiseScript) -> Puzzle | None:
+        """An exception that noise raised because it is followed, and that the code caught."""
+        both = (*base.caught, *twin.right.caught)
+        if all((error.place, error.kind) in self.usual for error in both):
+            return None
+        self._note_usual(self._retold(base, self.left))
+        if _met_only(twin.right.caught, self.usual) is not None:
+            other = self.record(self.right, script)
+            self._note_usual(self._retold(other, self.right))
+        return _met_only(both, self.usual)
+
+    def _note_usual(self, plain: TracedRun) -> None:
+        self.usual |= {(error.place, error.kind) for error in plain.caught}
+
+    def _matched(self, base: TracedRun, twin: Twin) -> Twin | None:
+        """A replay in which single comparisons have no counterpart on the other side.
 
         So a histogram tells which categories are common: a rare one is compared and left out.
+        Comparisons are left alone one after the other, as long as the replay comes further.
         """
         best: Twin | None = None
-        sides = ((base, self.right), (None, self.left))
-        for known, data in sides:
-            run = known
-            if run is None:
-                run = self.record(self.right, script)
-            events = run.journal.events
-            lonely = [
-                n
-                for n, e in enumerate(events)
-                if isinstance(e, Bits) and np.ndim(e.idx) == 0 and not run.journal.draws.used[e.idx]
-            ]
-            for number in lonely[-_LONELY:]:
+        alone = Alone()
+        for _ in range(_ROUNDS):
+            furthest: tuple[Alone, Twin] | None = None
+            for trial in _trials(base, twin, alone):
                 if self.used + 4 > self.budget:
                     raise OutOfRuns
-                found = self.replay(data, run, skips=frozenset({number}))
-                if found.leaks:
-                    continue
-                if judge(self.claim, spending(found.differences)) is Judged.WITHIN:
-                    return found
-                best = best or found
-        return best
+                found = self.replay(self.right, base, skips=trial.skips, extras=trial.extras)
+                if not found.leaks and not found.right.journal.puzzles:
+                    if judge(self.claim, spending(found.differences)) is Judged.WITHIN:
+                        self.alone = trial
+                        return found
+                    best = best or found
+                elif furthest is None or _progress(found) > _progress(furthest[1]):
+                    furthest = (trial, found)
+            if best is not None or furthest is None or _progress(furthest[1]) <= _progress(twin):
+                return best
+            alone, twin = furthest
+        return None
+
+    def _matched_again(self, base: TracedRun) -> Twin | None:
+        """A replay in which the same comparisons have no counterpart as in an earlier one."""
+        if not self.alone.skips and not self.alone.extras:
+            return None
+        events = base.journal.events
+        kept = {n for n in self.alone.skips if n < len(events) and isinstance(events[n], Bits)}
+        found = self.replay(self.right, base, skips=frozenset(kept), extras=self.alone.extras)
+        if found.leaks or found.right.journal.puzzles:
+            return None
+        within = judge(self.claim, spending(found.differences)) is Judged.WITHIN
+        return found if within else None
+
+    def _may_be_hidden(self, base: TracedRun, twin: Twin) -> Puzzle | None:
+        """Rows of different length that became plain numbers, but that outputs need not show.
+
+        A threshold may leave out what one side has more, as in a histogram that is a table: with
+        δ that is allowed, and how often it fails is not seen.
+        """
+        at, events = twin.right.journal.at - 1, base.journal.events
+        allowed = not isinstance(self.claim, PureDP) and getattr(self.claim, "delta", 1.0) > 0
+        event = events[at] if 0 <= at < len(events) else None
+        shapes = [leak for leak in twin.leaks if leak.kind == "shape"]
+        if not (allowed and shapes and isinstance(event, Value) and not event.final):
+            return None
+        sides: list[set[str]] = [set(), set()]
+        for step in range(1, _FEW + 1):
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            for data, told in zip((self.left, self.right), sides, strict=True):
+                run = self.record(data, NoiseScript(self.seed + 41 * step))
+                told.add(_frame(run))
+        if sides[0] & sides[1]:
+            what = "a row of noise is longer on one side; what a threshold may hide is not seen"
+            return Puzzle(shapes[0].place, what)
+        return None
+
+    def _may_turn(self, base: TracedRun, twin: Twin) -> Puzzle | None:
+        """Noise that became a plain number by itself, and on which the way of a run depends.
+
+        So does a walk that accepts its steps by chance: that it went another way on the other side
+        may be that chance.
+        """
+        raw = [e for e in unmoved_events(twin) if isinstance(e, Value) and e.raw]
+        loose = [event for event in raw if not _is_coin(event, base)]
+        kinds = {"control flow", "reuse"}
+        if not loose or not any(leak.kind in kinds for leak in twin.leaks):
+            return None
+        ways = {_way(base)}
+        for step in range(1, _FEW + 1):
+            if self.used + 4 > self.budget:
+                raise OutOfRuns
+            ways.add(_way(self.record(self.left, NoiseScript(self.seed + 43 * step))))
+        return out_of_sight(loose[0]) if len(ways) > 1 else None
 
     def _by_hand(self, base: TracedRun, twin: Twin) -> Puzzle | None:
         """The line of noise that data may have met unseen: what leaks must vary with it.
@@ -128,11 +301,9 @@ class Runner:
             for data, runs, step in ((self.left, sides[0], 31), (self.right, sides[1], 37)):
                 script = NoiseScript(self.seed + step * (k + 1), fixed=fixed)
                 runs.append(self.record(data, script))
-            if k == 2 and not _vary(sides[0], told):
-                return None
-            if not (isinstance(unmoved[0], Bits) or _is_coin(unmoved[0])):
+            if not (isinstance(unmoved[0], Bits) or _is_coin(unmoved[0], base)):
                 if k == 2:
-                    return Puzzle(unmoved[0].place, "data meet noise out of sight, from here on")
+                    return out_of_sight(unmoved[0]) if _vary(sides[0], told) else None
             elif _meet(sides, told):
                 return Puzzle(unmoved[0].place, "noise is made from coins here")
         return None
@@ -158,6 +329,34 @@ class Runner:
         return None
 
 
+def _met_only(followed: tuple[SeenError, ...], usual: set[tuple[Place, str]]) -> Puzzle | None:
+    """The first exception that plain numbers do not raise at that line."""
+    for error in followed:
+        if (error.place, error.kind) not in usual:
+            return Puzzle(error.place, f"noise must be a plain number here: {error.what}")
+    return None
+
+
+def _way(run: TracedRun) -> str:
+    """What a run did with noise, line by line."""
+    return canonical([(type(e).__name__, str(e.place)) for e in run.journal.events])
+
+
+def _frame(run: TracedRun) -> str:
+    """An output without its floats."""
+    kept = {p: x for p, x in run.leaves.items() if not isinstance(x, float)}
+    shown = {p: x.shape if isinstance(x, np.ndarray) else x for p, x in kept.items()}
+    return canonical([run.raised, sorted((repr(p), canonical(x)) for p, x in shown.items())])
+
+
+def out_of_sight(event: Any) -> Puzzle:
+    """Noise that became a number which data met unseen."""
+    if isinstance(event, Value) and event.raw:
+        what = "noise becomes a plain number here, before data are added: what it hides is not seen"
+        return Puzzle(event.place, what)
+    return Puzzle(event.place, "data meet noise out of sight, from here on")
+
+
 def unmoved_events(twin: Twin) -> list[Any]:
     """Events of noise that met no data in sight; numbers before coins."""
     moved = {d.event for d in twin.differences}
@@ -166,11 +365,14 @@ def unmoved_events(twin: Twin) -> list[Any]:
         for number, event in enumerate(twin.left.journal.events)
         if number not in moved and not is_settled(event)
     ]
-    return sorted(found, key=lambda e: isinstance(e, Bits) or _is_coin(e))
+    return sorted(found, key=lambda e: isinstance(e, Bits) or _is_coin(e, twin.left))
 
 
-def _is_coin(event: Any) -> bool:
+def _is_coin(event: Any, run: TracedRun) -> bool:
     """Whether a pick has few outcomes, or says which records: no noise that is added to data."""
+    if isinstance(event, Value):
+        laws = run.journal.draws.names_of(np.atleast_1d(event.idx)) if np.size(event.idx) else []
+        return all(law.name == "integers" and law.parameter <= _FACES for law in laws)
     if not isinstance(event, Pick) or event.key[0] in OTHER:
         return False
     return event.weights is not None or event.key[0] != "binomial"

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.tracing.evidence.releases import EDGE
 from dpverify.tracing.evidence.steering import FAR, far_of, flipped, plain_draws
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import (
@@ -42,6 +43,7 @@ class Winners:
     delta: float
     spot: int | None
     done: set[Any] = field(default_factory=set)
+    untried: dict[str, None] = field(default_factory=dict)  # in words, what was too much
     moved: set[int] = field(default_factory=set)
 
     def new(self, twin: Twin) -> Iterator[tuple[int, NoiseScript]]:
@@ -88,20 +90,29 @@ class Winners:
             rank = 1 if number in differing else 2
             if isinstance(event, Select):
                 order = _ranked(event, twin, number, self.spot)
+                self._leave_out(event, len(order) + 1, _MOST_WINNERS + 1)
                 for i in order[:_MOST_WINNERS]:
                     j, z = int(event.idx[i]), _winning(run, event, i)
                     if self._happens(run, j, z):
                         yield rank, run.journal.script.turned({}, {j: z})
             else:
+                size = np.size(event.weights) if event.weights is not None else 0
+                self._leave_out(event, size, _MOST_WINNERS + 1)
                 for outcome in self._outcomes(event):
                     yield rank, run.journal.script.turned({number: outcome}, {})
+
+    def _leave_out(self, event: Select | Pick, size: int, most: int) -> None:
+        """Note a choice among more than are made to win."""
+        if size > most:
+            said = f"{event.place.where}: {most} of {size} candidates won in a run, at most"
+            self.untried[said] = None
 
     def _outcomes(self, event: Pick) -> Iterator[Any]:
         """Outcomes that a pick may have besides the one that it had."""
         if event.weights is not None:
             if np.ndim(event.outcome):
                 return
-            every = np.flatnonzero(np.asarray(event.weights) > self.delta)
+            every = np.flatnonzero(np.asarray(event.weights) > self.delta * (1 + EDGE))
         elif event.key[0] == "choice" and np.ndim(event.outcome) == 0:
             every = np.arange(event.key[2]) if isinstance(event.key[2], int) else np.arange(0)
         elif event.key[0] not in {CAST, "permutation", "choice"} and event.sample is not None:
@@ -119,6 +130,9 @@ class Winners:
         """Noise that code saw as a plain number, one draw at a time; of many what data met."""
         every = plain_draws(run).tolist()
         few = len(every) <= _MOST_ALONE
+        if not few:
+            said = f"of {len(every)} noisy numbers that the code saw only some were moved alone"
+            self.untried.setdefault(said)
         new = [j for j in every if ("alone", j) not in self.done and (few or j in self.moved)]
         for j in sorted(new, key=lambda j: (j not in self.moved, j))[:_MOST_ALONE]:
             self.done.add(("alone", j))

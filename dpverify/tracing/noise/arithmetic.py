@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.tracing.noise.arrays import NoisyArray
-from dpverify.tracing.noise.numbers import is_plain, touched
+from dpverify.tracing.noise.numbers import between_whole, is_plain, touched
 from dpverify.tracing.noise.shapes import (
     COMPARING,
     as_array,
@@ -26,8 +26,8 @@ from dpverify.tracing.noise.shapes import (
     stored,
     with_terms,
 )
-from dpverify.tracing.recording.events import Factor, rescaled
-from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.events import Factor
+from dpverify.tracing.recording.journal import COMPARE, CURRENT
 from dpverify.tracing.recording.places import Place, here
 
 MOST_TERMS = 4_000_000  # beyond, a sum of draws is realized part by part
@@ -154,7 +154,7 @@ def _sum_of(one: Any, two: Any, sign: int, place: Place) -> Any:
         np.asarray(wide.offset) + sign * np.asarray(other.offset),
         np.concatenate([parts[0][0], parts[1][0]], axis=-1),
         np.concatenate([parts[0][1], sign * parts[1][1]], axis=-1),
-        (*one.touches, *rescaled(two.touches, sign), (place, Factor(sign))),
+        (*one.touches, *two.touches, (place, Factor(sign))),
         many=True,
         whole=one.whole and two.whole,
     )
@@ -178,7 +178,7 @@ def scaled(form: Any, factor: Any) -> Any:
         np.asarray(wide.offset) * times,
         wide.idx,
         coef * terms,
-        rescaled(form.touches, times if times.ndim else times[()]),
+        form.touches,
         many=wide.many,
         whole=form.whole and times.dtype.kind in "iu",
     )
@@ -306,13 +306,49 @@ def _comparison(op: str) -> Callable[[Any, Place], Any]:
             one, two, used = two, one, opposite[op]
         if one.journal.eager == COMPARING:
             return NotImplemented
+        if not is_plain(two):
+            return NotImplemented
         laws = one.journal.draws.names_of(one.idx) if one.size else []
+        usable = not one.many and not any(law.is_discrete for law in laws)
+        if one.whole and len(laws) == 1 and laws[0].name == "integers" and not one.many:
+            fresh = not np.any(one.journal.draws.used[one.idx])
+            usable, two = fresh and bool(np.all(np.abs(one.coef) == 1)), between_whole(used, two)
         gap = _sum_of(one, two, -1, place)
         offset, idx, coef = gap.full()
-        usable = not one.many and not any(law.is_discrete for law in laws)
-        if not usable or np.any(coef == 0) or not np.all(np.isfinite(offset)):
+        finite = np.isfinite(offset)
+        if not usable or np.any(coef == 0) or not np.all(np.isfinite(coef)):
             return NotImplemented
-        return one.journal.compare(used, offset, idx, coef, one.touches, place)
+        if np.all(finite):
+            return one.journal.compare(used, offset, idx, coef, one.touches, place)
+        # Noise, which is finite, has no say in a comparison with infinity.
+        outcome = np.array(COMPARE[used](broadcast(one, offset.shape).full()[0], two))
+        if np.any(finite):
+            parts = (offset[finite], idx[finite], coef[finite])
+            outcome[finite] = one.journal.compare(used, *parts, one.touches, place)
+        return outcome
+
+    return compared
+
+
+def _equality(*, negated: bool) -> Callable[[Any, Place], Any]:
+    """Whether whole numbers are the least or the greatest that they can be, as coins are asked."""
+
+    def compared(inputs: Any, place: Place) -> Any:
+        sides = _sides(inputs)
+        if sides is None or (is_noisy(sides[0]) and is_noisy(sides[1])):
+            return NotImplemented
+        form, number = sides if is_noisy(sides[0]) else sides[::-1]
+        if not form.size or np.ndim(number) or not form.whole or form.many:
+            return NotImplemented
+        laws = form.journal.draws.names_of(form.idx)
+        offset, _, coef = form.full()
+        if len(laws) != 1 or laws[0].name != "integers" or np.any(coef != 1):
+            return NotImplemented
+        for op, end in (("less_equal", 0.0), ("greater_equal", laws[0].parameter - 1.0)):
+            if np.all(offset + end == number):
+                found = _LINEAR[getattr(np, op)]((form, number), place)
+                return np.logical_not(found) if negated and found is not NotImplemented else found
+        return NotImplemented
 
     return compared
 
@@ -342,4 +378,6 @@ _LINEAR: dict[np.ufunc, Callable[[Any, Place], Any]] = {
     np.greater_equal: _comparison("greater_equal"),
     np.less: _comparison("less"),
     np.less_equal: _comparison("less_equal"),
+    np.equal: _equality(negated=False),
+    np.not_equal: _equality(negated=True),
 }

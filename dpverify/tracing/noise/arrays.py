@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.noise.numbers import NoisyNumber, is_plain
+from dpverify.tracing.noise.numbers import NoisyMagnitude, NoisyNumber, is_plain
 from dpverify.tracing.noise.views import Viewed
 from dpverify.tracing.recording.events import CAST, Touch
 from dpverify.tracing.recording.places import Place, here
@@ -253,10 +253,9 @@ class NoisyArray(Viewed):
         return getattr(self.realize(place), name)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
-        """The numbers; not to be written to, as the array would not see that."""
-        numbers = self.realize(here(1)).astype(dtype or self.dtype)
-        numbers.flags.writeable = bool(copy)
-        return numbers
+        """The numbers, for libraries that take no forms, as pandas; they may write to them."""
+        del copy
+        return self.realize(here(1)).astype(dtype or self.dtype)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         return algebra.apply_ufunc(ufunc, method, inputs, options)
@@ -266,6 +265,12 @@ class NoisyArray(Viewed):
 
     def __repr__(self) -> str:
         return repr(self.realize(here(1)))
+
+    def __str__(self) -> str:
+        return str(self.realize(here(1)))
+
+    def __format__(self, spec: str) -> str:
+        return format(self.realize(here(1)), spec)
 
     def __float__(self) -> float:
         return float(self.realize(here(1)))
@@ -282,6 +287,8 @@ class NoisyArray(Viewed):
 
 def _binary(ufunc: np.ufunc, *, swapped: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: NoisyArray, other: Any) -> Any:
+        if type(other) is NoisyMagnitude:
+            other = float(other)
         if not (is_plain(other) or type(other) in {NoisyArray, NoisyNumber, list, tuple}):
             return NotImplemented
         return algebra.apply_ufunc(

@@ -136,9 +136,14 @@ class TracedBits(np.random.PCG64):
 
 
 class Tape(list[tuple[Any, Any, Any]]):
-    """What a generator with a seed drew; `known` if the output tells the seed."""
+    """What a generator with a seed drew; `known` if that is handed out as plain numbers.
 
-    known = False
+    So it is where the output tells the seed, and where a run is told again without forms.
+    """
+
+    def __init__(self, *, known: bool = False) -> None:
+        super().__init__()
+        self.known = known
 
 
 class RecordingGenerator(np.random.Generator):
@@ -147,7 +152,7 @@ class RecordingGenerator(np.random.Generator):
     def __init__(self, journal: Any) -> None:
         super().__init__(_UNUSED)
         self.journal = journal
-        self.tape: Tape | None = None
+        self.tape: Tape | None = Tape(known=True) if journal.plainly else None
         self.at = 0
 
     def on_tape(self, tape: Tape) -> "RecordingGenerator":
@@ -213,6 +218,8 @@ class RecordingGenerator(np.random.Generator):
             return NoisyNumber(journal, loc + 0.0, start, scale, touches)
         if is_noisy(loc):
             return loc + self._draw(law, NO_LOCATION, scale, size)
+        if size is not None and np.ndim(loc) == 0 and loc == 0:
+            loc = NO_LOCATION  # as in normal(0, scale, size): a constant that adds nothing
         scale = _plain(scale, place)
         if np.any(np.asarray(scale) < 0):
             raise ValueError("scale < 0")
@@ -233,7 +240,9 @@ class RecordingGenerator(np.random.Generator):
         return NoisyArray(journal, offset, idx, coef, touches)
 
     def _told(self, law: TracedLaw, loc: Any, scale: Any, size: Any, place: Place) -> Any:
-        """Noise that is no secret, as numbers: the output tells the seed that it is made from."""
+        """Noise as plain numbers."""
+        if np.any(np.asarray(scale) < 0):
+            raise ValueError("scale < 0")
         if size is None and (np.ndim(loc) or np.ndim(scale)):
             size = np.broadcast_shapes(np.shape(loc), np.shape(scale))
         shape = () if size is None else tuple(map(int, size)) if np.ndim(size) else (int(size),)
@@ -302,7 +311,7 @@ class RecordingGenerator(np.random.Generator):
     def _into(out: Any, drawn: Any) -> Any:
         if out is None:
             return drawn
-        np.copyto(out, drawn.realize(here(3)))
+        np.copyto(out, _plain(drawn, here(3)))
         return out
 
     def multivariate_normal(
@@ -356,14 +365,17 @@ class RecordingGenerator(np.random.Generator):
 
     def _whole(self, journal: Any, law: TracedLaw, low: int, size: Any, place: Place) -> Any:
         touches = ((place, low),) if low else ()
+        known = self.tape is not None and self.tape.known
         if size is None:
             start = self._start(journal, law, None, place)
-            return NoisyNumber(journal, low, start, 1, touches, whole=True)
+            number = NoisyNumber(journal, low, start, 1, touches, whole=True)
+            return number.realize(place) if known else number
         shape = tuple(map(int, size)) if np.ndim(size) else (int(size),)
         count = int(np.prod(shape, dtype=np.int64))
         start = self._start(journal, law, count, place)
         idx = np.arange(start, start + count).reshape(shape)
-        return NoisyArray(journal, np.full(shape, low), idx, np.asarray(1), touches, whole=True)
+        row = NoisyArray(journal, np.full(shape, low), idx, np.asarray(1), touches, whole=True)
+        return row.realize(place) if known else row
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
         place = here(2)

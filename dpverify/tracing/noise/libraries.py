@@ -48,7 +48,28 @@ def _pandas() -> list[Patch]:
         return []
     kind = module.DataFrame
     names = ("__add__", "__radd__", "__sub__", "__rsub__", "add", "sub")
-    return [(kind, name, _table(name, getattr(kind, name))) for name in names]
+    found: list[Patch] = [(kind, name, _table(name, getattr(kind, name))) for name in names]
+    places = [type(getattr(module.Series([0.0]), by)) for by in ("loc", "iloc", "at", "iat")]
+    name = "__setitem__"
+    owners = {_owner(each, name) for each in (kind, module.Series, *places)}
+    return found + [(each, name, _setting(getattr(each, name))) for each in owners]
+
+
+def _owner(kind: type, name: str) -> type:
+    """The class that a method is written in."""
+    return next(each for each in kind.__mro__ if name in vars(each))
+
+
+def _setting(original: Any) -> Any:
+    """Elements of a table are numbers: a noisy one that is written to them is known."""
+
+    def method(self: Any, key: Any, value: Any) -> None:
+        from dpverify.tracing.noise.shapes import plain  # noqa: PLC0415  # a cycle
+
+        place = here(2)
+        original(self, plain(key, place), plain(value, place))
+
+    return method
 
 
 def _table(name: str, original: Any) -> Any:

@@ -19,11 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.tracing.recording.events import (
-    Factor,
-    Touch,
-    rescaled,
-)
+from dpverify.tracing.recording.events import Factor, Touch
 from dpverify.tracing.recording.journal import COMPARE, CURRENT
 from dpverify.tracing.recording.places import Place, here
 
@@ -55,6 +51,13 @@ def is_plain(value: Any) -> bool:
     if type(value) in {int, float, bool} or isinstance(value, (np.number, np.bool_)):
         return True
     return isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
+
+
+def between_whole(op: str, bound: Any) -> Any:
+    """A bound between two whole numbers that says the same of them, so that no tie is left."""
+    if op in {"greater", "less_equal"}:
+        return np.floor(bound) + 0.5
+    return np.ceil(bound) - 0.5
 
 
 class NoisyNumber:
@@ -151,13 +154,13 @@ class NoisyNumber:
             self.offset * factor,
             self.idx,
             self.coef * factor,
-            rescaled(self.touches, factor),
+            self.touches,
             whole,
         )
 
     def __mul__(self, other: Any) -> Any:
         if type(other) is float and not self.journal.eager:  # the common case, without a call
-            touches = (*rescaled(self.touches, other), (here(1), Factor(other)))
+            touches = (*self.touches[-_TOUCHES:], (here(1), Factor(other)))
             return NoisyNumber(
                 self.journal, self.offset * other, self.idx, self.coef * other, touches
             )
@@ -178,7 +181,7 @@ class NoisyNumber:
             divided = self._times(1.0)
             divided.offset = self.offset / other
             divided.coef = self.coef / other
-            divided.touches = (*rescaled(self.touches, 1 / other), (here(1), Factor(1 / other)))
+            divided.touches = (*self.touches[-_TOUCHES:], (here(1), Factor(1 / other)))
             return divided
         return _other(self, other, np.true_divide)
 
@@ -237,14 +240,28 @@ class NoisyNumber:
             value = self.journal.realize(offset, idx, coef, self.touches, place, final=final)
         return int(value) if self.whole else float(value)
 
+    def _is_beside(self, other: Any) -> bool:
+        """Whether noise, which is finite, has no say in a comparison with this number."""
+        return not (isfinite(self.offset) and isfinite(other)) and self._has_finite_noise()
+
+    def _has_finite_noise(self) -> bool:
+        return bool(np.all(np.isfinite(self.worked_out().coef)))
+
     def _compare(self, other: Any, op: str) -> Any:
         if type(other) is float or _is_number(other):
             place = here()
             gap = self.offset - other
+            if not isfinite(gap) and self._is_beside(other):
+                return COMPARE[op](self.offset, other)
             simple = type(self.idx) is int and self.coef != 0 and isfinite(gap)
             simple = simple and self.journal.eager != shapes.COMPARING
-            if simple and not self.journal.draws.law_of(self.idx).is_discrete:
-                return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
+            if simple:
+                law = self.journal.draws.law_of(self.idx)
+                if not law.is_discrete:
+                    return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
+                if law.name == "integers" and self._is_coin():
+                    gap = self.offset - between_whole(op, other)
+                    return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
             return COMPARE[op](self.realize(place), other)
         if type(other) is NoisyNumber:
             place = here()
@@ -265,11 +282,35 @@ class NoisyNumber:
     def __le__(self, other: Any) -> Any:
         return self._compare(other, "less_equal")
 
+    def _is_coin(self) -> bool:
+        """Whether this is a whole number of which no more is known than on which side it is."""
+        known = self.journal.draws.used.item(self.idx)
+        return self.whole and abs(self.coef) == 1 and not known
+
+    def _is_end(self, number: Any) -> str:
+        """How to ask whether this is the least or the greatest number that it can be.
+
+        Whether a coin fell so is asked as a comparison, which tells no more than that.
+        """
+        if type(self.idx) is not int or not self._is_coin() or not _is_number(number):
+            return ""
+        law = self.journal.draws.law_of(self.idx)
+        if law.name != "integers":
+            return ""
+        least, most = sorted((self.offset, self.offset + self.coef * (law.parameter - 1)))
+        return "less_equal" if number == least else "greater_equal" if number == most else ""
+
     def __eq__(self, other: object) -> Any:
+        op = self._is_end(other)
+        if op:
+            return self._compare(other, op)
         mine = self.realize(here(1))
         return mine == (other.realize(here(1)) if type(other) is NoisyNumber else other)
 
     def __ne__(self, other: object) -> Any:
+        op = self._is_end(other)
+        if op:
+            return not self._compare(other, op)
         mine = self.realize(here(1))
         return mine != (other.realize(here(1)) if type(other) is NoisyNumber else other)
 
@@ -291,7 +332,7 @@ class NoisyNumber:
         return complex(self.realize(here(1)))
 
     def __bool__(self) -> bool:
-        return bool(self.realize(here(1)))
+        return bool(self != 0) if self._is_end(0) else bool(self.realize(here(1)))
 
     def __repr__(self) -> str:
         return repr(self.realize(here(1)))
@@ -479,8 +520,7 @@ class Addition:
 def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:
     """The sum or difference of two forms; a plain number if their noise cancels."""
     offset = one.offset + two.offset if sign > 0 else one.offset - two.offset
-    others = two.touches if sign > 0 else rescaled(two.touches, sign)
-    touches = (*one.touches, *others)[-_TOUCHES:]
+    touches = (*one.touches, *two.touches)[-_TOUCHES:]
     whole = one.whole and two.whole
     both_alone = type(one.idx) is int and type(two.idx) is int
     if one.idx is two.idx or (both_alone and one.idx == two.idx):

@@ -76,8 +76,12 @@ class Ambient(Legacy):
 
     def __init__(self) -> None:
         np.random.Generator.__init__(self, np.random.PCG64(0))
-        self.tape = None
         self.at = 0
+
+    @property
+    def tape(self) -> Tape | None:  # type: ignore[override]  # that of the run
+        journal = CURRENT.get()
+        return Tape(known=True) if journal is not None and journal.plainly else None
 
     @property
     def journal(self) -> Any:
@@ -106,7 +110,7 @@ def _seeded(journal: Any, seed: Any) -> Any:
     place = here(3)
     seed = seed.realize(place) if is_noisy(seed) else seed
     known = _seed_name(seed)
-    tape = journal.tapes.setdefault(known, Tape())
+    tape = journal.tapes.setdefault(known, Tape(known=journal.plainly))
     tape.known = tape.known or len(journal.seeds) in journal.opened
     journal.seeds.append((place, known))
     check_seed_is_secret(journal, seed, place)
@@ -260,9 +264,8 @@ class _States(type):
         journal = current()
         if journal is None:
             return _RANDOM_STATE(seed)
-        made = Legacy(journal)
-        made.tape = _seeded(journal, seed)
-        return made
+        made, tape = Legacy(journal), _seeded(journal, seed)
+        return made if tape is None else made.on_tape(tape)
 
 
 class AnyRandomState(metaclass=_States):
@@ -280,7 +283,9 @@ def python_random() -> type:
         def __init__(self, x: Any = None) -> None:
             journal = current()
             super().__init__(Legacy(journal))
-            self.generator.tape = _seeded(journal, x)
+            tape = _seeded(journal, x)
+            if tape is not None:
+                self.generator.on_tape(tape)
 
     return Made
 

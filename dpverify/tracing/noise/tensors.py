@@ -76,6 +76,9 @@ class NoisyTensor:
     def __repr__(self) -> str:
         return repr(self.realize(here(1)))
 
+    def __format__(self, spec: str) -> str:
+        return format(self.realize(here(1)), spec)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:  # noqa: FBT001
         return np.asarray(self.form.realize(here(1)), dtype=dtype)
 
@@ -339,19 +342,19 @@ def _drawing(name: str) -> Any:
 
 
 def _randn(rng: Any, *sizes: Any, **options: Any) -> Any:
-    return NoisyTensor(rng.standard_normal(_shape(sizes, options)), _dtype(options))
+    return _wrapped(rng.standard_normal(_shape(sizes, options)), _dtype(options))
 
 
 def _rand(rng: Any, *sizes: Any, **options: Any) -> Any:
-    return NoisyTensor(rng.random(_shape(sizes, options)), _dtype(options))
+    return _wrapped(rng.random(_shape(sizes, options)), _dtype(options))
 
 
 def _randn_like(rng: Any, like: Any, **options: Any) -> Any:
-    return NoisyTensor(rng.standard_normal(tuple(like.shape)), _dtype(options, like))
+    return _wrapped(rng.standard_normal(tuple(like.shape)), _dtype(options, like))
 
 
 def _rand_like(rng: Any, like: Any, **options: Any) -> Any:
-    return NoisyTensor(rng.random(tuple(like.shape)), _dtype(options, like))
+    return _wrapped(rng.random(tuple(like.shape)), _dtype(options, like))
 
 
 def _normal(rng: Any, mean: Any = 0.0, std: Any = 1.0, size: Any = None, **options: Any) -> Any:
@@ -360,7 +363,7 @@ def _normal(rng: Any, mean: Any = 0.0, std: Any = 1.0, size: Any = None, **optio
     shape = np.broadcast_shapes(*(tuple(t.shape) for t in tensors)) if size is None else tuple(size)
     drawn = rng.standard_normal(shape) * _forms(std)
     given = drawn if isinstance(mean, (int, float)) and mean == 0 else drawn + _forms(mean)
-    return NoisyTensor(given, _dtype(options, like))
+    return _wrapped(given, _dtype(options, like))
 
 
 def _bernoulli(rng: Any, probabilities: Any, *args: Any, **options: Any) -> Any:
@@ -390,10 +393,10 @@ def _sampling(name: str, original: Any) -> Any:
         shape = (*sample_shape, *self.batch_shape)
         if name == "Exponential":
             drawn = rng.exponential(1.0, shape) / _forms(self.rate)
-            return NoisyTensor(drawn, _name(self.rate.dtype))
+            return _wrapped(drawn, _name(self.rate.dtype))
         law = {"Laplace": "laplace", "Normal": "normal", "Gumbel": "gumbel"}[name]
         drawn = getattr(rng, law)(scale=1.0, size=shape) * _forms(self.scale)
         at = _forms(self.loc)
-        return NoisyTensor(drawn + at if np.any(at != 0) else drawn, _name(self.loc.dtype))
+        return _wrapped(drawn + at if np.any(at != 0) else drawn, _name(self.loc.dtype))
 
     return sample

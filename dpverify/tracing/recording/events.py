@@ -38,27 +38,6 @@ def only_noise(touches: tuple[Touch, ...]) -> bool:
     return True
 
 
-def rescaled(touches: tuple[Touch, ...], by: Any) -> tuple[Touch, ...]:  # noqa: ANN401
-    """The touches of a form after it was multiplied: what was added is multiplied as well."""
-    if type(by) is not float and type(by) is not int:
-        return tuple([(p, a if type(a) is Factor else _product(a, by)) for p, a in touches])
-    if by == 1:
-        return touches
-    return tuple(
-        [
-            (p, a * by) if type(a) is float else (p, a if type(a) is Factor else _product(a, by))
-            for p, a in touches
-        ]
-    )
-
-
-def _product(addend: Any, by: Any) -> Any:  # noqa: ANN401
-    try:
-        return addend * by
-    except (TypeError, ValueError):
-        return addend
-
-
 @dataclass(slots=True)
 class Value:
     """A form became the numbers `values`; `raw` if nothing but noise was in it."""

@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
+from collections import Counter
 from threading import get_ident
 from typing import Any
 
@@ -19,6 +20,7 @@ from dpverify.tracing.recording.events import (
     Odds,
     Touch,
     Value,
+    only_noise,
 )
 from dpverify.tracing.recording.journal import Recording, TraceJournal
 from dpverify.tracing.recording.laws import TracedLaw, coin
@@ -29,6 +31,9 @@ SUMMED = 2.0**-40  # of the numbers at hand: what sums of very many floats may b
 
 
 LONELY = "comparison that one side makes"
+NO_EVENT = -1  # the number of what the recording has no event for
+_CERTAIN = np.array([1.0, 0.0])
+_SELDOM = 1e-7  # a coin that falls so more rarely is not turned
 
 
 class Diverged(BaseException):
@@ -44,6 +49,7 @@ class Following(TraceJournal):
         recording: Recording,
         flips: dict[int, Any] | None = None,
         skips: frozenset[int] = frozenset(),
+        extras: tuple[int, ...] = (),
     ) -> None:
         super().__init__(script, eager=recording.eager)
         self.recording = recording
@@ -52,7 +58,9 @@ class Following(TraceJournal):
         self.draws.laws = recording.draws.laws
         self.draws._ids = recording.draws._ids  # noqa: SLF001  # laws are numbered alike
         self.flips = flips or {}
-        self.skips = skips
+        self.skips = skips  # comparisons of the recording that this side does not make
+        self.extras = Counter(extras)  # how many this side makes besides, before each event
+        self.uneven = False  # whether rows of different length were compared
         self.at = 0
         self.differences: list[Difference] = []
         self.leaks: list[Leak] = []
@@ -108,27 +116,62 @@ class Following(TraceJournal):
         return event
 
     def _skip(self) -> None:
-        """Pass over comparisons that only one side makes: no matter of chance on the other."""
+        """Pass over comparisons that only the other side makes: no matter of chance on this one."""
         while self.at in self.skips:
             event = self.recording.events[self.at]
             assert isinstance(event, Bits)  # noqa: S101  # nothing else is ever skipped
-            law = self.recording.draws.law_of(int(event.idx))
-            up = bool(event.raised) == (float(event.coef) > 0)
-            window = (float(event.window[0]), float(event.window[1]))
-            chances = coin(law, window, -float(event.offset) / float(event.coef), up=up)
-            left = np.array([float(chance) for chance in chances])
-            right = np.array([1.0, 0.0])
             self.at += 1
-            self.differences.append(
-                Odds(
-                    self.at - 1,
-                    line_of(event, ()),
-                    LONELY,
-                    left,
-                    right,
-                    0,
-                )
-            )
+            self._not_made(event, 0)
+
+    def _not_made(self, event: Bits, flat: int) -> None:
+        """A comparison of the other side alone: it had its outcome by chance, here there is none.
+
+        A coin that no data were added to is free: this side can toss it as well, and not look.
+        """
+        if only_noise(event.touches):
+            return
+        parts = (event.idx, event.offset, event.coef, event.raised, *event.window)
+        j, offset, coef, raised, low, high = (
+            np.broadcast_to(part, np.shape(event.idx)).reshape(-1)[flat].item() for part in parts
+        )
+        law = self.recording.draws.law_of(j)
+        chances = coin(law, (low, high), -offset / coef, up=bool(raised) == (coef > 0))
+        left = np.array([float(chance) for chance in chances])
+        self._lonely(self.at - 1, line_of(event, ()), left, _CERTAIN)
+
+    def _lonely(self, number: int, place: Place, left: Floats, right: Floats) -> None:
+        self.differences.append(Odds(number, place, LONELY, left, right, 0))
+
+    def _alone(
+        self, offset: float, idx: int, coef: float, touches: tuple[Touch, ...], place: Place
+    ) -> bool:
+        """Whether offset + coef·z is above 0 in a comparison that only this side makes.
+
+        It takes the likelier outcome, which the other side has for certain. A coin that no data
+        were added to is free, as the other side can toss it as well; it falls as the noise of the
+        recording has it, now so and now so.
+        """
+        low, high = self.draws.windows()
+        law, cut = self.draws.law_of(idx), -offset / coef
+        window = (low.item(idx), high.item(idx))
+        above, below = coin(law, window, cut, up=True)
+        up = bool(above.mid() >= below.mid())
+        if only_noise(touches):
+            rarer = min(float(above), float(below))
+            up = up == bool(rarer < _SELDOM or self._parity())
+        else:
+            right = np.array([float(p) for p in ((above, below) if up else (below, above))])
+            self._lonely(NO_EVENT, place, _CERTAIN, right)
+        if up:
+            low[idx] = max(low.item(idx), cut)
+        else:
+            high[idx] = min(high.item(idx), cut)
+        return up == (coef > 0)
+
+    def _parity(self) -> int:
+        """A bit of the noise that was recorded: it differs from transcript to transcript."""
+        draws = self.recording.draws
+        return int(np.bitwise_xor.reduce(draws.z[: draws.top].view(np.int64)) >> 20) & 1
 
     def draw(self, law: TracedLaw, size: int | None, place: Place) -> int:
         if get_ident() != self.thread:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from contextvars import ContextVar
 from copy import deepcopy
+from math import isfinite  # Python's own, whatever stands in its place during a run
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,8 @@ _thread = threading.get_ident
 
 class TraceJournal:
     """What a run did, in order. The base of the recording and of the replay."""
+
+    plainly = False  # whether noise is handed out as plain numbers
 
     def __init__(self, script: NoiseScript, *, eager: int = 0) -> None:
         self.script = script
@@ -144,15 +147,19 @@ class Recording(TraceJournal):
         if type(idx) is int:
             values = offset + coef * draws.z.item(idx)
             fresh: Any = not draws.used.item(idx)
-            draws.used[idx] = True
+            if isfinite(offset):  # beside infinity nothing of the noise is told
+                draws.used[idx] = True
         else:
             where, shape = span(idx), np.shape(idx)
             products = coef * _at(draws.z, where, shape)
             many = np.ndim(idx) > np.ndim(offset)
             values = offset + (products.sum(axis=-1) if many else products)
             fresh = ~_at(draws.used, where, shape)
-            if many and not np.all(coef):
-                draws.used[np.asarray(idx)[np.broadcast_to(coef, shape) != 0.0]] = True
+            told = np.isfinite(offset)
+            if not np.all(told) or (many and not np.all(coef)):
+                told = np.broadcast_to(told[..., None] if many else told, shape)
+                counts = np.broadcast_to(coef, shape) != 0.0 if many else True
+                draws.used[np.asarray(idx)[told & counts]] = True
             else:
                 draws.used[where] = True
         raw = only_noise(touches)

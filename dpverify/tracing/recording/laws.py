@@ -123,7 +123,16 @@ class TracedLaw:
                 raise KeyError(self.name)
 
     def between(self, low: float, high: float) -> arb:
-        """P(low < z ≤ high), without cancellation in either tail."""
+        """P(low < z ≤ high), without cancellation in either tail; exactly 0 for nothing at all.
+
+        >>> print(TracedLaw("integers", 4.0).between(0.5, math.inf))
+        0.750000000000000
+        """
+        if low >= high:
+            return arb(0)
+        if self.name == "integers":  # 0 … n − 1, each as likely as the others
+            least, most = max(math.floor(max(low, -1.0)), -1), min(high, self.parameter - 1.0)
+            return arb(max(math.floor(most) - least, 0)) / ball(self.parameter)
         if low > 0:
             return self.beyond(low) - self.beyond(high)
         return self.below(high) - self.below(low)

@@ -19,6 +19,7 @@ from dpverify.auditing.sampling.spelling import canonical
 from dpverify.tracing.noise.shapes import is_noisy
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Leak
+from dpverify.tracing.recording.following import Diverged
 from dpverify.tracing.recording.journal import Recording, TraceJournal
 from dpverify.tracing.recording.outputs import differing, same_leaf
 from dpverify.tracing.recording.places import (
@@ -29,9 +30,11 @@ from dpverify.tracing.recording.places import (
     written_function,
 )
 from dpverify.tracing.recording.replaying import Replaying
-from dpverify.tracing.recording.runs import Twin, callable_of, run
+from dpverify.tracing.recording.retelling import Retelling
+from dpverify.tracing.recording.runs import SeenError, Twin, callable_of, run
 
 _MOST_PARTS = 200
+_ENDS = (StopIteration, StopAsyncIteration, GeneratorExit, Diverged)  # no errors of the code
 _HELD = {np.ndarray, list, dict, defaultdict, OrderedDict, Counter, deque, set, bytearray}
 
 
@@ -119,7 +122,7 @@ def _is_unchanged(old: Any, value: Any) -> bool:
 
 
 class ReachedLines:
-    """Lines of one file that no run came to, in functions that were called.
+    """Lines of one file that no run came to, in functions that were called; exceptions that it saw.
 
     Nothing is seen while something else, as a debugger or a measurement of coverage, watches lines.
     """
@@ -128,9 +131,11 @@ class ReachedLines:
         self.filename = filename
         self.missing: dict[tuple[str, int], set[int]] = {}  # by function
         self.busy = False
+        self.raised: list[SeenError] = []  # of the last run
 
     def __enter__(self) -> None:
         self.busy = sys.gettrace() is not None
+        self.raised = []
         if not self.busy:
             sys.settrace(self._called)
 
@@ -147,13 +152,27 @@ class ReachedLines:
         if function not in self.missing:
             lines = {line for *_, line in code.co_lines() if line is not None}
             self.missing[function] = lines - {code.co_firstlineno, frame.f_lineno}
-        return self._stepped if self.missing[function] else None
+        if not self.missing[function]:
+            frame.f_trace_lines = False
+            return self._raising if code.co_exceptiontable else None
+        return self._stepped
 
-    def _stepped(self, frame: FrameType, event: str, arg: object) -> Any:
-        del event, arg
+    def _stepped(self, frame: FrameType, event: str, arg: Any) -> Any:
         code = frame.f_code
+        if event == "exception":
+            return self._raising(frame, event, arg) and self._stepped
         self.missing[code.co_qualname, code.co_firstlineno].discard(frame.f_lineno)
         return self._stepped
+
+    def _raising(self, frame: FrameType, event: str, arg: Any) -> Any:
+        code = frame.f_code
+        if event == "exception" and code.co_exceptiontable:  # the function catches something
+            kind, error, _ = arg
+            place = Place(code.co_filename, frame.f_lineno, code.co_name)
+            found = SeenError(place, kind.__name__, f"{kind.__name__}: {error}")
+            if not issubclass(kind, _ENDS) and found not in self.raised:
+                self.raised.append(found)
+        return self._raising
 
     @property
     def never(self) -> list[Place]:
@@ -226,6 +245,14 @@ def named(mechanism: Any, left: Any, right: Any, script: NoiseScript, twin: Twin
             place = place or leak.place
         found.append(leak if place is None else replace(leak, place=place))
     return list(dict.fromkeys(found))
+
+
+def parted(mechanism: Any, data: Any, known: Recording) -> Place | None:
+    """Where a recorded run and the same with plain numbers part; takes two executions."""
+    again = Recording(known.script.again(), eager=known.eager, opened=known.opened)
+    with _no_collection():
+        one, two = (watched(mechanism, data, each) for each in (again, Retelling(known)))
+    return _branch(one, two)
 
 
 def _branch(one: WatchedSteps, two: WatchedSteps) -> Place | None:

@@ -88,10 +88,8 @@ def opened(value: Any) -> Parts:
         return found
     if _is_pandas(value):
         return _table(value, found)
-    if kind.__module__ == "torch" and kind.__name__ == "Tensor":
-        found.facts["dtype"] = str(value.dtype)
-        found.parts += [("values", value.detach().cpu().numpy()), ("grad", value.grad)]
-        return found
+    if hasattr(kind, "__torch_function__"):
+        return _tensor(value, found)
     if isinstance(value, np.ma.MaskedArray):
         found.parts += [("mask", np.ma.getmaskarray(value)), ("fill", np.asarray(value.fill_value))]
         return found
@@ -151,6 +149,21 @@ def _is_foreign(kind: type) -> bool:
 
 def _is_pandas(value: Any) -> bool:
     return type(value).__module__.startswith("pandas") and "pandas" in sys.modules
+
+
+def _tensor(value: Any, found: Parts) -> Parts:
+    """Tensors of torch, and those that wait for their noise."""
+    if hasattr(value, "form"):
+        found.facts |= {"type": "Tensor", "dtype": f"torch.{value.kind}"}
+        found.parts += [("values", value.form), ("grad", None)]
+    elif type(value).__name__ == "Tensor":
+        numbers = value.detach().cpu().numpy()
+        found.facts["dtype"] = str(value.dtype)
+        found.parts += [("values", numbers if numbers.ndim else numbers.item())]
+        found.parts.append(("grad", value.grad))
+    else:
+        found.opaque = True
+    return found
 
 
 def _table(value: Any, found: Parts) -> Parts:

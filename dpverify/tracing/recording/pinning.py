@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN401  # operands are whatever the user has
 
+from math import isfinite  # Python's own, whatever stands in its place during a run
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class Pinning(SumReplay):
             return False
         if np.any(draws.used[mine]) or not np.array_equal(draws.law[mine], known.law[old]):
             return False
-        if not np.array_equal(event.coef, coef):
+        if not np.array_equal(event.coef, coef) or not np.all(np.isfinite(offset)):
             return False
         moved = np.flatnonzero(np.ravel(np.not_equal(event.offset, offset)))
         draws.z[mine] = known.z[old]
@@ -118,7 +119,7 @@ class Pinning(SumReplay):
         draws, known = self.draws, self.recording.draws
         same = offset == event.offset and coef == event.coef
         alike = draws.law.item(idx) == known.law.item(event.idx)
-        if alike and not draws.used.item(idx) and same and event.fresh:
+        if alike and not draws.used.item(idx) and same and event.fresh and isfinite(offset):
             draws.used[idx] = True
             draws.z[idx] = known.z.item(event.idx)
             return
@@ -178,7 +179,7 @@ class Pinning(SumReplay):
         fresh = free & ~same
         sizes = np.abs(v) + np.abs(w) + np.abs(values)
         self.sizes[idx[fresh]] = sizes[fresh] / np.abs(d[fresh])
-        draws.used[idx[noisy]] = True
+        draws.used[idx[noisy & np.isfinite(v) & np.isfinite(w)]] = True
         blur = np.abs(d) * self.sizes[idx]
         now = w + d * draws.z[idx]
         self._check_pinned(event, touches, noisy & ~odd & ~free, values, now, blur)

@@ -21,11 +21,44 @@ from dpverify.tracing.recording.events import (
     Touch,
 )
 from dpverify.tracing.recording.following import line_of, size_of, spread
-from dpverify.tracing.recording.journal import COMPARE
 from dpverify.tracing.recording.pinning import Pinning
 from dpverify.tracing.recording.places import Place
 
 SWAP = "swap"  # of two outcomes
+
+
+def _outcome(op: str, *, raised: bool) -> bool:
+    """How a number compares with 0, of which it is known whether it is above."""
+    return raised == (op in {"greater", "greater_equal"})
+
+
+def _partners(v: Floats, w: Floats, sooner: int = 0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Which elements of two rows of different length are each other's partners.
+
+    Equal ones from the start and from the end, and then as many in between as both have. Where
+    equal elements follow each other, those from the end begin `sooner`.
+
+    >>> _partners(np.array([30.0, 5.0]), np.array([30.0, 1.0, 5.0]))
+    (array([0, 1]), array([0, 2]))
+    """
+    short = min(len(v), len(w))
+    first = next((i for i in range(short) if v[i] != w[i]), short)
+    first = max(first - sooner, 0)
+    last = next((i for i in range(short - first) if v[-1 - i] != w[-1 - i]), short - first)
+    head, tail = np.arange(short - last), np.arange(last)
+    return tuple(np.concatenate([head, len(x) - last + tail]) for x in (v, w))  # type: ignore[return-value]
+
+
+def _chosen(event: Bits, which: Any, shape: tuple[int, ...]) -> Bits:
+    """Some elements of a comparison, in one row."""
+    parts = (event.offset, event.idx, event.coef, event.outcome, event.raised)
+    offset, idx, coef, outcome, raised = (
+        np.broadcast_to(part, shape).reshape(-1)[which] for part in parts
+    )
+    low, high = (np.broadcast_to(end, shape).reshape(-1)[which] for end in event.window)
+    floats = (np.asarray(x, dtype=np.float64) for x in (offset, coef))
+    offset, coef = floats
+    return Bits(event.place, event.touches, offset, idx, coef, outcome, raised, (low, high))
 
 
 class Replaying(Pinning):
@@ -44,11 +77,14 @@ class Replaying(Pinning):
         touches: tuple[Touch, ...],
         place: Place,
     ) -> Any:
+        if self.extras[self.at] and type(idx) is int:
+            self.extras[self.at] -= 1
+            return _outcome(op, raised=self._alone(offset, idx, coef, touches, place))
         event = self._take(Bits, place)
-        self._check_partners(event, idx, coef, touches, bind=True)
-        draws, known = self.draws, self.recording.draws
-        if type(idx) is int and type(event.idx) is int and self._repeats(event, offset, idx, coef):
-            return event.outcome
+        if type(idx) is int and type(event.idx) is int:
+            self._check_partners(event, idx, coef, touches, bind=True)
+            if self._repeats(event, offset, idx, coef):
+                return event.outcome
         shape, old_shape = np.shape(idx), np.shape(event.idx)
         if shape != old_shape and (len(shape) != 1 or len(old_shape) != 1):
             self.diverge(
@@ -57,26 +93,49 @@ class Replaying(Pinning):
                 f"{size_of(old_shape)} are compared on one side, {size_of(shape)} on the other",
             )
         mine, old = np.atleast_1d(idx).reshape(-1), np.atleast_1d(event.idx).reshape(-1)
-        n = min(len(mine), len(old))
-        if not np.array_equal(draws.law[mine[:n]], known.law[old[:n]]):
-            self.diverge("parameter", place, "the noise has different laws")
-        self._sample_rest(mine[n:])
-        v, c = (spread(x, old_shape).reshape(-1)[:n] for x in (event.offset, event.coef))
         w, d = (spread(x, shape).reshape(-1) for x in (offset, coef))
-        part = Bits(event.place, event.touches, v, old[:n], c, event.outcome, event.raised, None)
-        # Noise that is compared before data meets it is not known yet, only on which side it is.
-        alike = (v == w[:n]) & (c == d[:n]) & ~draws.used[mine[:n]]
-        exposed = (known.used[old[:n]] | draws.used[mine[:n]]) & ~alike
-        if np.any(exposed):
-            self._pin(part, w[:n], mine[:n], d[:n], touches, only=exposed)
+        v = spread(event.offset, old_shape).reshape(-1)
         outcome = np.empty(len(mine), dtype=np.bool_)
-        outcome[:n] = np.atleast_1d(event.outcome).reshape(-1)[:n]
-        outcome[n:] = COMPARE[op](w[n:] + d[n:] * draws.z[mine[n:]], 0.0)
-        raised = np.atleast_1d(event.raised).reshape(-1)[:n].copy()
+        if shape == old_shape:
+            its: Any = slice(None)
+            own: Any = slice(None)
+        else:
+            self.uneven = True
+            its, own = _partners(v, w, self.extras[self.at - 1])
+            for flat in np.setdiff1d(np.arange(len(old)), its).tolist():
+                self._not_made(event, flat)
+            for flat in np.setdiff1d(np.arange(len(mine)), own).tolist():
+                one = (w.item(flat), mine.item(flat), d.item(flat))
+                outcome[flat] = _outcome(op, raised=self._alone(*one, touches, place))
+        part = _chosen(event, its, old_shape)
+        if type(idx) is not int or type(event.idx) is not int:
+            self._check_partners(part, mine[own], d[own], touches, bind=True)
+        outcome[own], raised = part.outcome, part.raised.copy()
         for flat in self.flips.get(self.at - 1, frozenset()):
             outcome[flat], raised[flat] = not outcome[flat], not raised[flat]
-        self._coins(event, part, (w[:n], d[:n]), mine[:n], raised, ~exposed)
+        self._compare_parts(part, (w[own], d[own]), mine[own], raised, touches, place)
         return bool(outcome[0]) if shape == () else outcome.reshape(shape)
+
+    def _compare_parts(  # noqa: PLR0913, PLR0917
+        self,
+        part: Bits,
+        other: tuple[Floats, Floats],
+        mine: NDArray[np.intp],
+        raised: NDArray[np.bool_],
+        touches: tuple[Touch, ...],
+        place: Place,
+    ) -> None:
+        """Comparisons that both sides make, in one row on either side."""
+        draws, known = self.draws, self.recording.draws
+        (w, d), (v, c), old = other, (part.offset, part.coef), part.idx
+        if not np.array_equal(draws.law[mine], known.law[old]):
+            self.diverge("parameter", place, "the noise has different laws")
+        # Noise that is compared before data meets it is not known yet, only on which side it is.
+        alike = (v == w) & (c == d) & ~draws.used[mine]
+        exposed = (known.used[old] | draws.used[mine]) & ~alike
+        if np.any(exposed):
+            self._pin(part, w, mine, d, touches, only=exposed)
+        self._coins(part, other, mine, raised, ~exposed)
 
     def _repeats(self, event: Bits, offset: float, idx: int, coef: float) -> bool:
         """One comparison that is the same on both sides: the common case, in plain Python."""
@@ -97,16 +156,9 @@ class Replaying(Pinning):
             high[idx] = cut
         return True
 
-    def _sample_rest(self, idx: NDArray[np.intp]) -> None:
-        """Draws without a counterpart are noise of their own, which nothing is known of."""
-        for j in idx:
-            if not self.draws.used[j]:
-                self.draws.z[j] = self.script.draw(self.draws.law_of(int(j)), None, -1)
-
     @np.errstate(all="ignore")
-    def _coins(  # noqa: PLR0913, PLR0917
+    def _coins(
         self,
-        event: Bits,
         part: Bits,
         other: tuple[Floats, Floats],
         mine: NDArray[np.intp],
@@ -117,16 +169,16 @@ class Replaying(Pinning):
         if not np.any(where):
             return
         low, high = self.draws.windows()
-        before = np.atleast_1d(event.raised).reshape(-1)[: len(mine)]
+        before = part.raised
         cut, cut_other = -v / c, -w / d
         up, up_other = before == (c > 0), raised == (d > 0)
-        lows, highs = (np.atleast_1d(x).reshape(-1)[: len(mine)] for x in event.window)
+        lows, highs = part.window
         same = (cut == cut_other) & (up == up_other) & (lows == low[mine]) & (highs == high[mine])
         for i in np.flatnonzero(where & ~same):
             self.differences.append(
                 Coin(
                     event=self.at - 1,
-                    place=line_of(event, ()),
+                    place=line_of(part, ()),
                     law=self.recording.draws.law_of(int(old[i])),
                     window=(float(lows[i]), float(highs[i])),
                     cut=float(cut[i]),

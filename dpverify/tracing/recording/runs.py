@@ -21,8 +21,18 @@ from dpverify.tracing.recording.outputs import OPAQUE, Leaves, differing, leaves
 from dpverify.tracing.recording.places import OWN, Place, definition, is_inside
 from dpverify.tracing.recording.quiet import as_called
 from dpverify.tracing.recording.replaying import Replaying
+from dpverify.tracing.recording.retelling import Retelling
 
 _MOST_CAUSES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SeenError:
+    """An exception that came to a line of the code."""
+
+    place: Place
+    kind: str
+    what: str
 
 
 @dataclass(slots=True)
@@ -35,6 +45,7 @@ class TracedRun:
     raised: str = ""
     diverged: bool = False
     in_tracer: bool = False  # whether the exception came out of the tracer's own code
+    caught: tuple[SeenError, ...] = ()  # exceptions that the code saw, where lines are watched
 
 
 def callable_of(mechanism: Any) -> Callable[[Any, Any], Any]:
@@ -121,6 +132,11 @@ def record(
     return run(mechanism, data, Recording(script.again(), eager=eager, opened=opened))
 
 
+def retell(mechanism: Any, data: Any, recorded: TracedRun) -> TracedRun:
+    """The recorded run once more, with its noise as plain numbers."""
+    return run(mechanism, data, Retelling(recorded.journal))
+
+
 def runs_plainly(mechanism: Any, data: Any, seed: int) -> str:
     """What a call without any tracing raises; empty if it returns."""
     try:
@@ -141,17 +157,22 @@ class Twin:
     leaks: list[Leak]
 
 
-def replay(
+def replay(  # noqa: PLR0913  # which run, and how it may differ
     mechanism: Any,
     data: Any,
     recorded: TracedRun,
     *,
     flips: dict[int, Any] | None = None,
     skips: frozenset[int] = frozenset(),
+    extras: tuple[int, ...] = (),
 ) -> Twin:
-    """The same run on other data; what differs although every released value is the same."""
+    """The same run on other data; what differs although every released value is the same.
+
+    `flips` are coins that fall the other way here; `skips` and `extras` comparisons that only the
+    recording makes, and before which of its events this side makes one alone.
+    """
     journal = Replaying(
-        NoiseScript(recorded.journal.script.seed + 1), recorded.journal, flips, skips
+        NoiseScript(recorded.journal.script.seed + 1), recorded.journal, flips, skips, extras
     )
     other = run(mechanism, data, journal)
     leaks = list(journal.leaks)

@@ -168,9 +168,11 @@ class SumReplay(Following):
             self.diverge("parameter", line_of(event, touches), "the noise has different laws")
         if not np.allclose(a[1], b[1], rtol=ROUNDING, atol=0.0):
             self.leak("scale", line_of(event, touches), "noise has other factors on the other side")
-        if np.any(v != w) and not (np.all(np.isfinite(v)) and np.all(np.isfinite(w))):
+        finite = np.isfinite(v) & np.isfinite(w)
+        if not np.array_equal(v[~finite], w[~finite], equal_nan=True):
             self.leak("output", line_of(event, touches), "a value is not finite on one side")
             return
+        v, w = np.where(finite, v, 0.0), np.where(finite, w, 0.0)
         counted = (a[1] != 0) & (b[1] != 0)
         if not one_to_one(a[0][counted], b[0][counted]):
             what = "one side uses one draw where the other uses two: the data choose the noise"
@@ -181,6 +183,7 @@ class SumReplay(Following):
         matrix = np.zeros((size, len(names)))
         rows = np.repeat(np.arange(size), a[0].shape[1])
         np.add.at(matrix, (rows, columns.reshape(-1)), b[1].reshape(-1))
+        matrix[~finite] = 0.0  # beside infinity nothing of the noise is told
         told = matrix.any(axis=0)  # of a draw with factor 0 nothing is
         matrix, names, twins = matrix[:, told], names[told], twins[told]
         bound = draws.used[names]
