@@ -116,7 +116,9 @@ def _worst_side(sides: list[_Asked], at: float, tolerance: float) -> Bracket:
     """The larger of the two directions; the other need not be known better than "no larger"."""
     found = sides[0](at, tolerance=tolerance)
     for side in sides[1:]:
-        other = side(at, tolerance=max(tolerance, _ROUGH), enough=found.upper)
+        # Asked for less than the answer itself, a grid would be as coarse as the whole law.
+        rough = max(tolerance, min(_ROUGH, found.upper / 2.0))
+        other = side(at, tolerance=rough, enough=found.upper)
         if other.upper > found.upper and not deadline.is_over():
             other = side(at, tolerance=tolerance, enough=found.upper)
         found = worse((found, other))
