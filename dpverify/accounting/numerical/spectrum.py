@@ -97,8 +97,9 @@ class Spectrum:
 
 def _roots(length: int, count: int, power: int) -> Complexes:
     """e^(2πi·f·power/length) for f = 0, 1, …, with the whole turns taken off exactly."""
-    turns = [f * power % length for f in range(count)]
-    return np.exp(2j * math.pi * (np.array(turns, dtype=np.float64) / length))
+    turns = np.array([f * power % length for f in range(count)], dtype=np.float64)
+    roots: Complexes = np.exp(2j * math.pi * (turns / length))
+    return roots
 
 
 class LowFrequencies:
@@ -205,9 +206,9 @@ class _Law:
         """
         before = self.offset % _BLOCK  # so that the node c begins a block
         rows = -(-(before + len(self.masses)) // _BLOCK)
-        table = np.zeros(rows * _BLOCK)
-        table[before : before + len(self.masses)] = self.masses
-        table = table.reshape(rows, _BLOCK)
+        padded = np.zeros(rows * _BLOCK)
+        padded[before : before + len(self.masses)] = self.masses
+        table = padded.reshape(rows, _BLOCK)
         blocks = (self.offset - before) // _BLOCK + np.arange(rows)
         sums, frequencies = table.sum(axis=1), np.arange(count)
         z = np.empty(count, dtype=np.complex128)
