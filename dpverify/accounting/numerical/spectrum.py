@@ -40,6 +40,7 @@ _LOGARITHM_ROUNDINGS = 64.0  # of k·log1p(z) and its exponential, over 1 + k·|
 _ANGLE_ROUNDINGS = 64.0  # of a power of a root of unity, and of what it is multiplied with
 _AT_ONCE = 1 << 8  # frequencies, so that tables stay small
 _BLOCK = 1 << 10  # nodes whose powers of a root of unity are shared
+_LEAST_LENGTH = 1 << 12  # of the transform that high frequencies are looked at by
 _SLACK = 1e-6  # relative, for moments that are rounded
 _LEAST_SQUARES = 1e-3  # of the steps by which two losses differ, for their moments not to cancel
 
@@ -116,7 +117,10 @@ class LowFrequencies:
     def result(self) -> Convolution[Spectrum]:
         """The law of the sum; `Unresolved` if it is not to be had like this."""
         laws = [_Law.of(*law) for law in self._laws]
-        count = 1 + min((law.highest(self.length) for law in laws), default=0)
+        highest = min((law.highest(self.length) for law in laws), default=0.0)
+        if highest == math.inf:
+            raise Unresolved
+        count = 1 + int(highest)
         values = np.ones(count, dtype=np.complex128)
         log_errors = np.zeros(count)
         log_total = 0.0
@@ -148,8 +152,8 @@ class _Law:
         middle = round(float(masses @ np.arange(len(masses), dtype=np.float64)) / total)
         return cls(masses=masses, offset=-middle, center=first + middle, times=times, total=total)
 
-    def highest(self, length: int) -> int:
-        """A frequency beyond which the power's transform is negligible, for certain."""
+    def highest(self, length: int) -> float:
+        """A frequency beyond which the power's transform is negligible, for certain; or ∞."""
         offsets = self.offset + np.arange(len(self.masses), dtype=np.float64)
         first, second, third, fourth = (
             float((self.masses * offsets**power).sum()) for power in (1, 2, 3, 4)
@@ -161,20 +165,20 @@ class _Law:
         lack = self.total**2 - modulus**2 + 8.0 * UNIT
         root = squares * squares / 4.0 - lack * fourths / 6.0
         if not (root > 0.0 and squares > _LEAST_SQUARES):
-            raise Unresolved
+            return math.inf
         low = math.sqrt(2.0 * lack / (squares / 2.0 + math.sqrt(root))) * (1.0 + _SLACK)
         high = math.sqrt((squares / 2.0 + math.sqrt(root)) * 12.0 / fourths) * (1.0 - _SLACK)
         frequency = math.ceil(low * length / (2.0 * math.pi))
         if frequency >= _MOST_FREQUENCIES or low >= math.pi / 4.0:
-            raise Unresolved
+            return math.inf
         if high < math.pi and self._largest_from(high, squares) > modulus:
-            raise Unresolved
-        return frequency
+            return math.inf
+        return float(frequency)
 
     def _largest_from(self, theta: float, squares: float) -> float:
         """A bound on |ŵ| at θ and beyond, by its values at evenly spaced frequencies."""
         deadline.check()
-        length = next_fast_len(2 * len(self.masses), real=True)
+        length = next_fast_len(max(2 * len(self.masses), _LEAST_LENGTH), real=True)
         unit = 2.0 * math.pi / length
         moduli = np.abs(rfft(self.masses, length)[max(math.floor(theta / unit) - 1, 0) :])
         norm = math.sqrt(length * float(np.square(self.masses).sum()))

@@ -70,7 +70,7 @@ class Numerical(Rule):
         def ask(end: End, at: float) -> Bracket:
             return _worst_side([s.delta for s in _directions(parts, end)], at, tolerance)
 
-        if epsilon in {within, math.inf} and not _any_extreme(parts):
+        if not _any_extreme(parts):
             return ask(End.UPPER, epsilon)
         lower, upper = ask(End.LOWER, within), ask(End.UPPER, within)
         # δ falls in ε: beyond reach its value at the edge is an upper bound, and 0 a lower one.
