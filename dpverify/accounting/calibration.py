@@ -154,7 +154,8 @@ def largest(  # noqa: PLR0913  # likewise
         if whole:
             return _Counts(factory, kept, Relation.parse(relation)).found(int(most), precision)
         # More of it is less "noise": s ≥ 1 stands for most/s.
-        search = _Search(lambda s: factory(most / s), kept, Relation.parse(relation), 1)
+        never = "no number is small enough"
+        search = _Search(lambda s: factory(most / s), kept, Relation.parse(relation), 1, never)
         first = search.trial(1.0, precision)
         if first.meets:
             return Largest(most, first.spent, math.inf)
@@ -285,6 +286,7 @@ class _Search:
     budget: Budgeted
     relation: Relation
     times: int
+    never: str = "no noise is enough"
 
     def trial(self, noise: float, precision: float) -> _Trial:
         run = self.relation, self.times, precision
@@ -307,7 +309,7 @@ class _Search:
     def _moved(self, trial: _Trial, factor: float) -> _Trial:
         noise = trial.noise * factor
         if not 1 / _FARTHEST <= noise <= _FARTHEST:
-            why = "no noise is enough" if factor > 1 else "even the least noise is more than enough"
+            why = self.never if factor > 1 else "even the least noise is more than enough"
             raise InvalidParameter(f"budget={_shown(self.budget)!r} must fit the mechanism: {why}")
         return self.trial(noise, _COARSE)
 

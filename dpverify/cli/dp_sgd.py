@@ -160,9 +160,10 @@ class Solved:
             f"({self.plan.batch} of {self.plan.records:,} on average)",
             markup=False,
         )
+        spent = "δ" if self.budget.epsilon == 0 else "ε"
         screen.print(
             f"within ε = {as_given(self.budget.epsilon)}, δ = {as_given(self.budget.delta)}: "
-            f"spends ε ≤ {rounded_up(self.spent.upper, digits=10)}, {self.relation.value} "
+            f"spends {spent} ≤ {rounded_up(self.spent.upper, digits=10)}, {self.relation.value} "
             f"neighbors [{told['theorem']}]",
             markup=False,
         )

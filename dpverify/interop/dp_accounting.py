@@ -7,14 +7,18 @@ from typing import Any
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.parts import Composable, gaussian_parts
+from dpverify.balls import ball, enclose
 from dpverify.errors import NotSupported, as_between, as_count, as_positive
-from dpverify.guarantees import GaussianDP, ZeroConcentratedDP
+from dpverify.guarantees import ApproxDP, GaussianDP, ZeroConcentratedDP
 from dpverify.mechanisms import (
     BestOf,
+    DiscreteGaussian,
     DiscreteLaplace,
+    ExponentialMechanism,
     Gaussian,
     GaussianMixture,
     Laplace,
+    PermuteAndFlip,
     RandomizedResponse,
     Subsampled,
     SubsampledWithoutReplacement,
@@ -101,6 +105,17 @@ def _discrete_laplace(event: Any, relation: Relation) -> Composable:  # noqa: AN
         return RandomizedResponse(epsilon=event.noise_parameter)
     least = math.nextafter(1.0 / as_positive("noise_parameter", event.noise_parameter), 0.0)
     return DiscreteLaplace(scale=least, sensitivity=shift)
+
+
+def _discrete_gaussian(event: Any, relation: Relation) -> Composable:  # noqa: ANN401
+    """One number moves by whole steps; of a vector, or of who knows what, ρ = Δ²/(2σ²) is known."""
+    sigma = as_between("sigma", event.sigma, 0.0, math.inf)
+    moved = as_positive("sensitivity", event.sensitivity) * _moves(relation)
+    if sigma == 0.0:
+        return _NOTHING_HIDDEN
+    if event.dimension == 1 and moved >= 1.0:
+        return DiscreteGaussian(sigma=sigma, sensitivity=math.floor(moved))
+    return ZeroConcentratedDP(rho=enclose(lambda: (ball(moved) / ball(sigma)) ** 2 / 2)[1])
 
 
 def _truncated(event: Any, _: Relation) -> Composable:  # noqa: ANN401
@@ -200,6 +215,14 @@ _PARTS: dict[str, Callable[[Any, Relation], Composable]] = {
     "DiscreteLaplaceDpEvent": _discrete_laplace,
     "RandomizedResponseDpEvent": _randomized_response,
     "PoissonSampledDpEvent": _poisson,
+    "DiscreteGaussianDpEvent": _discrete_gaussian,
+    "EpsilonDeltaDpEvent": lambda event, _: ApproxDP(event.epsilon, event.delta),
+    "ExponentialMechanismDpEvent": lambda event, _: ExponentialMechanism(
+        epsilon=event.epsilon, score_sensitivity=1.0
+    ),
+    "PermuteAndFlipDpEvent": lambda event, _: PermuteAndFlip(
+        epsilon=event.epsilon, score_sensitivity=1.0
+    ),
     "SampledWithoutReplacementDpEvent": _batch,
     "SampledWithReplacementDpEvent": _with_replacement,
     "TruncatedSubsampledGaussianDpEvent": _truncated,

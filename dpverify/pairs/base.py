@@ -79,7 +79,9 @@ class Pair(ABC):
     def singular_mass(self) -> float:
         """P of the outcomes that are impossible under Q: the profile's limit at ε = ∞.
 
-        Where a subclass does not state it, an upper bound: the profile at ε = 700.
+        Where a subclass does not state it, an upper bound: the profile at ε = 700. Compositions
+        then have it at their upper ends alone: a lower end takes no loss for infinite, or larger
+        than where the profile levels off, that is not stated to be.
         """
         return min(enclose(self.singular_mass_ball)[1], 1.0)
 

@@ -36,6 +36,7 @@ MOST_CELLS = 1 << 12  # of one grid: about a second of ball arithmetic
 _NEAR_BITS = 100  # two points this close are one for all purposes but their slope
 _FIRST_BITS = 128 + 2 * _NEAR_BITS
 _LN_TWO = math.log(2.0)
+_NARROWEST = 1e-9  # range of losses that is told apart from none
 _POINTS = 120  # of a rough picture, on either side of 0
 _FINE_POINTS = 600  # of a finite pair that stands in for Rényi divergences
 
@@ -64,6 +65,8 @@ class ProfileLaw:
             above, below = ball(log_above).exp(), ball(log_below).exp()
             high = _edge(lambda e: pair.delta_ball(ball(e)) - rest, above, pair.max_loss)
             low = -_edge(lambda e: _mass_under(pair, -e), below, pair.reversed.max_loss)
+            if high - low < _NARROWEST:  # no loss but 0 and ∞, for all that floats can tell
+                low, high = -_NARROWEST, _NARROWEST
             beyond = float_above(pair.delta_ball(ball(high)) - rest)
         return CutProfile(
             pair=pair,

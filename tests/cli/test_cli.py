@@ -313,6 +313,13 @@ def test_a_training_run_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     assert "time that was given ran out" in shown.replace("\n", " ")
 
 
+def test_a_training_run_within_delta_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """At ε = 0 what is spent is a δ, and called one."""
+    asked = ["noise", "dp-sgd", "--epsilon", "0", "--delta", "0.1", "--records", "100"]
+    assert run([*asked, "--batch", "10", "--epochs", "1"]) == 0
+    assert "spends δ ≤ 0.0999" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

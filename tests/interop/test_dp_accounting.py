@@ -110,6 +110,10 @@ EVENTS = {  # one of each class: under some relation it is answered, or refused 
     "MixtureOfGaussiansDpEvent": (1.0, [1.0, 2.0], [0.5, 0.5]),
     "ZCDpEvent": (0.1,),
     "TruncatedSubsampledGaussianDpEvent": (1000, 0.1, 150, 1.0),
+    "EpsilonDeltaDpEvent": (1.0, 1e-6),  # this and what follows is in later versions
+    "DiscreteGaussianDpEvent": (2.0,),
+    "ExponentialMechanismDpEvent": (1.0,),
+    "PermuteAndFlipDpEvent": (1.0,),
 }
 
 
@@ -119,7 +123,7 @@ def test_every_class_of_the_installed_package_is_answered_or_refused_with_a_reas
         for name, kind in inspect.getmembers(dpa.dp_event, inspect.isclass)
         if issubclass(kind, dpa.DpEvent)
     }
-    assert set(kinds) == set(EVENTS)  # a new class needs a line here, and an answer
+    assert set(kinds) <= set(EVENTS)  # a new class needs a line here, and an answer
     answered = set()
     for name, kind in kinds.items():
         for relation in (ADD, REPLACE):
@@ -133,9 +137,44 @@ def test_every_class_of_the_installed_package_is_answered_or_refused_with_a_reas
     assert set(kinds) - answered == {"DpEvent", "UnsupportedDpEvent"}
 
 
+def later(name: str, **fields: object) -> object:
+    """An event of a version that may not be installed: its name and fields are all that is read."""
+    return type(name, (SimpleNamespace,), {})(**fields)
+
+
 @pytest.mark.parametrize(
     ("event", "relation", "part"),
     [
+        (
+            later("EpsilonDeltaDpEvent", epsilon=1.0, delta=1e-6),
+            REPLACE,
+            dpv.ApproxDP(epsilon=1.0, delta=1e-6),
+        ),
+        (
+            later("DiscreteGaussianDpEvent", sigma=2.0, sensitivity=1.5, dimension=1),
+            REPLACE,
+            dpv.DiscreteGaussian(sigma=2.0, sensitivity=3),
+        ),
+        (
+            later("DiscreteGaussianDpEvent", sigma=2.0, sensitivity=1.0, dimension=None),
+            ADD,
+            dpv.ZeroConcentratedDP(rho=0.125),
+        ),
+        (
+            later("DiscreteGaussianDpEvent", sigma=2.0, sensitivity=0.5, dimension=1),
+            ADD,
+            dpv.ZeroConcentratedDP(rho=1 / 32),
+        ),
+        (
+            later("ExponentialMechanismDpEvent", epsilon=0.5),
+            ADD,
+            dpv.ExponentialMechanism(epsilon=0.5, score_sensitivity=1.0),
+        ),
+        (
+            later("PermuteAndFlipDpEvent", epsilon=0.5),
+            ADD,
+            dpv.PermuteAndFlip(epsilon=0.5, score_sensitivity=1.0),
+        ),
         (
             dpa.dp_event.SampledWithReplacementDpEvent(100, 10, dpa.GaussianDpEvent(4.0)),
             REPLACE,

@@ -7,8 +7,9 @@ The route of a composition through the files:
 - `sketch`: where the profile is wanted decides how to tilt, and the window;
 - `cells` (with `quadrature`), `atoms`, `discretize`: each law on the grid, from above and from
   below (`hull`);
-- `convolution`, `engine`: the tilted laws convolved, with all errors bounded; `jumps`: the same by
-  the number of large losses, where these are rare;
+- `convolution`, `engine`: the tilted laws convolved, with all errors bounded; `spectrum`: by their
+  low frequencies, where windows are too long to hold; `jumps`: by the number of large losses, where
+  these are rare;
 - `evaluation`, `targets`: the profile read off, and inverted;
 - `refinement`: finer grids until the ends are close enough; `composition`: the front.
 """

@@ -20,6 +20,7 @@ are short beside the window are multiplied up directly first, many to one transf
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,14 +44,17 @@ def window_length(count: int) -> int:
     return int(next_fast_len(max(count, 16), real=True))
 
 
+Masses = TypeVar("Masses")
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Convolution:
+class Convolution(Generic[Masses]):
     """Masses at indices 0 … n−1, the ℓ2 norm of their error, and the relative error of each.
 
     Both errors are bounds, and add up.
     """
 
-    masses: Floats
+    masses: Masses
     error: float
     relative_error: float
 
@@ -129,7 +133,7 @@ class Convolver:
         self._active = self._active[kept]
         self._product = self._product[kept] * factor
 
-    def result(self) -> Convolution:
+    def result(self) -> Convolution[Floats]:
         """The law of the sum; frequencies that were dropped count as error."""
         self._flush()
         spectrum = np.zeros(self.length // 2 + 1, dtype=np.complex128)
@@ -200,7 +204,7 @@ class DirectConvolver:
             error = 2.0 * error + _roundings(power, power)
             power = np.convolve(power, power)
 
-    def result(self) -> Convolution:
+    def result(self) -> Convolution[Floats]:
         return Convolution(self._masses, 0.0, self._error)
 
 

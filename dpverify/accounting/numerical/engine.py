@@ -9,16 +9,23 @@ from scipy.special import ndtr
 
 from dpverify.accounting import deadline
 from dpverify.accounting.numerical.cells import Tilt
-from dpverify.accounting.numerical.convolution import Convolver, DirectConvolver, window_length
+from dpverify.accounting.numerical.convolution import (
+    Convolution,
+    Convolver,
+    DirectConvolver,
+    window_length,
+)
 from dpverify.accounting.numerical.discretize import LossGrid, discretize
 from dpverify.accounting.numerical.evaluation import Composed
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
+from dpverify.accounting.numerical.spectrum import LowFrequencies, Spectrum
 from dpverify.arrays import Floats
 from dpverify.pairs.loss_law import AnyCutLaw, CutLaw
 from dpverify.pairs.ramps import UNIT, Ramp
 
 CutParts = Sequence[tuple[AnyCutLaw, int]]
 
+LONG = 1 << 21  # nodes of a window of which the low frequencies are tried first
 _DIRECT = 1 << 12  # sums with fewer nodes are not worth a transform
 _PLAIN = 300.0  # exponents below which nothing overflows or is lost
 _STEEP = 4.0  # exponents over a step from which on gentler ones are tried beside them
@@ -57,12 +64,22 @@ def window_for(sketch: Sketch, saddle: Saddle, log_mass: float) -> Window:
     return Window(low=low - margin, high=high + margin, below=below, above=above)
 
 
-def compose(
-    parts: CutParts, sketch: Sketch, saddle: Saddle, window: Window, step: float
+def compose(  # noqa: PLR0913  # what is composed, and where
+    parts: CutParts,
+    sketch: Sketch,
+    saddle: Saddle,
+    window: Window,
+    step: float,
+    *,
+    is_held: bool = True,
 ) -> tuple[Composed, Composed]:
-    """The dominating and the dominated composition, in this order."""
+    """The dominating and the dominated composition, in this order.
+
+    Unless its window is to be held whole, a long one is described by its low frequencies, or
+    `Unresolved` is raised.
+    """
     grids = [grid_for(law, step, saddle.tilt) for law, _ in parts]
-    work = Work(window, Frame.of(parts, grids, window), saddle.tilt)
+    work = Work(window, Frame.of(parts, grids, window, is_held=is_held), saddle.tilt)
     scales = sketch.log_moments(saddle.tilt)
     for (law, times), grid, log_scale in zip(parts, grids, scales, strict=True):
         deadline.check()
@@ -82,9 +99,12 @@ class Frame:
     start: int
     length: int
     is_direct: bool
+    is_long: bool = False
 
     @classmethod
-    def of(cls, parts: CutParts, grids: Sequence[LossGrid], window: Window) -> "Frame":
+    def of(
+        cls, parts: CutParts, grids: Sequence[LossGrid], window: Window, *, is_held: bool
+    ) -> "Frame":
         step = grids[0].step
         first = last = 0
         for (law, times), grid in zip(parts, grids, strict=True):
@@ -97,7 +117,10 @@ class Frame:
         if not is_direct:
             start = max(math.floor((window.low - offset) / step), first)
             end = min(math.ceil((window.high - offset) / step), last)
-            length = window_length(end - start + 1)
+            length = end - start + 1
+        is_long = not (is_direct or is_held) and length > LONG
+        if not (is_direct or is_long):
+            length = window_length(length)
         return cls(
             step=step,
             offset=offset,
@@ -107,6 +130,7 @@ class Frame:
             start=start,
             length=length,
             is_direct=is_direct,
+            is_long=is_long,
         )
 
     @property
@@ -123,7 +147,11 @@ class _End:
     """One end's transforms, and the sums that bound what lies beyond the window."""
 
     def __init__(self, frame: Frame, window: Window) -> None:
-        self.convolver = DirectConvolver() if frame.is_direct else Convolver(frame.length)
+        self.convolver: DirectConvolver | Convolver | LowFrequencies
+        if frame.is_direct:
+            self.convolver = DirectConvolver()
+        else:
+            self.convolver = (LowFrequencies if frame.is_long else Convolver)(frame.length)
         self.above = dict.fromkeys(_exponents(window.above, frame.step), 0.0)
         self.below = dict.fromkeys(_exponents(window.below, frame.step), 0.0)
         self.log_scales: list[float] = []
@@ -189,14 +217,17 @@ class Work:
         return above, below
 
     def _composed(self, end: _End, outside: float, below: float, log_infinite: float) -> Composed:
-        frame, convolution = self.frame, end.convolver.result()
+        frame = self.frame
+        convolution: Convolution[Floats] | Convolution[Spectrum] = end.convolver.result()
         masses, log_scales = convolution.masses, end.log_scales
         if end.is_empty:
-            masses, log_scales = np.zeros(frame.length), []
-        if not frame.is_direct:
+            masses, log_scales = np.zeros(1), []
+        elif isinstance(masses, Spectrum):
+            masses = masses.rolled(frame.start)
+        elif not frame.is_direct:
             masses = np.roll(masses, -(frame.start % frame.length))
         return Composed(
-            masses=np.maximum(masses, 0.0),
+            masses=masses if isinstance(masses, Spectrum) else np.maximum(masses, 0.0),
             start=frame.low,
             step=frame.step,
             rate=self.rate,

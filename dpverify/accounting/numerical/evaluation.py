@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpverify.accounting.numerical.spectrum import Spectrum
 from dpverify.arrays import Floats
 from dpverify.pairs.ramps import UNIT
 
@@ -27,7 +28,7 @@ class Composed:
     mass under P at ∞, `loss_error` the error of the losses.
     """
 
-    masses: Floats
+    masses: Floats | Spectrum
     start: float
     step: float
     rate: float
@@ -98,6 +99,13 @@ class Composed:
         if epsilon >= self.start + self.step * len(self.masses):
             return 0.0, 0.0
         first = max(math.ceil((epsilon - self.start) / self.step), 0)
+        if isinstance(self.masses, Spectrum):
+            ahead = max((self.start - epsilon) + self.step * first, 0.0)
+            plain, shrunk = (
+                math.exp(-rate * ahead) * self.masses.decayed(first, rate * self.step)
+                for rate in self._decays
+            )
+            return plain - shrunk, shrunk
         masses = self.masses[first : first + self._reach]
         distance = (self.start - epsilon) + self.step * np.arange(first, first + len(masses))
         distance = np.maximum(distance, 0.0)
@@ -106,15 +114,22 @@ class Composed:
         return total, float((weighted * np.exp(-distance)).sum())
 
     @property
+    def _decays(self) -> tuple[float, float]:
+        """The two rates at which the terms of the kernel fall."""
+        return self.rate, self.rate + 1.0
+
+    @property
     def _reach(self) -> int:
         """How many nodes are summed: as far as the kernel counts beside the error of the masses."""
-        if self.error == 0.0 or self.rate == 0.0:
+        if self.error == 0.0 or self.rate == 0.0 or isinstance(self.masses, Spectrum):
             return len(self.masses)
         return min(len(self.masses), math.ceil(_FAR / (self.rate * self.step)) + 1)
 
     @property
     def _rounding(self) -> float:
         """Relative error of a sum of positive terms, each with an exponential in it."""
+        if isinstance(self.masses, Spectrum):
+            return 64.0 * UNIT
         exponent = (1.0 + self.rate) * self.step * self._reach
         rounding = UNIT * (64.0 + 4.0 * exponent + 2.0 * math.log2(len(self.masses)))
         return rounding + self.relative_error
@@ -141,6 +156,8 @@ class Composed:
             integral = 2.0 / (2.0 * rate * (2.0 * rate + 1.0) * (2.0 * rate + 2.0))
             square = min(square, integral / self.step + 2.0 * peak * peak)
         masses = self.error * math.sqrt(square) + self.outside * peak
+        if isinstance(self.masses, Spectrum):
+            masses += math.fsum(self.masses.rounding(rate * self.step) for rate in self._decays)
         beyond = 0.0 if self._reach == len(self.masses) else math.exp(-_FAR)
         return (masses + beyond) * (1.0 + 2.0**-40) + _UNDERFLOW
 
@@ -200,7 +217,7 @@ def _sum(terms: list[tuple[float, float]]) -> tuple[float, float]:
     """ln Σ e^value, and its slope."""
     values, slopes = (np.array(side) for side in zip(*terms, strict=True))
     total = float(np.logaddexp.reduce(values))
-    if total == -math.inf:
+    if math.isinf(total):
         return total, -math.inf
     known = np.isfinite(slopes)
     return total, float((np.exp(values[known] - total) * slopes[known]).sum())

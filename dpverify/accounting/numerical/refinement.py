@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.optimize import brentq
@@ -18,14 +18,16 @@ from dpverify.accounting.numerical.engine import (
 from dpverify.accounting.numerical.jumps import Expansion, expand
 from dpverify.accounting.numerical.preparation import LONGEST_STEP, Prepared
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
+from dpverify.accounting.numerical.spectrum import Unresolved
 from dpverify.accounting.numerical.targets import LEAST_LOG, Ends, Target
 from dpverify.pairs.loss_law import CutLaw
 from dpverify.pairs.profile_law import MOST_CELLS as PROFILE_CELLS
 
 Progress = Callable[[str], None]
 
-_MOST_NODES = 1 << 23  # of a window; with the next, keeps all arrays together below 2 GiB
+_MOST_NODES = 1 << 23  # of a window that is held whole; keeps all arrays together below 2 GiB
 _MOST_CELLS = 1 << 22  # of one part
+_MANY = 1 << 10  # runs of one part from which on a few frequencies may say all of their sum
 _MOST_ATTEMPTS = 10
 _MOST_STALLS = 1  # attempts in a row that may gain less than a tenth
 _CHEAP = 1 << 17  # grids with fewer nodes may always be refined
@@ -109,6 +111,8 @@ class _Attempts:
     def _start(self, log_delta: float) -> None:
         self.log_delta = log_delta
         self.parts = _cut(self.prepared, log_delta)
+        # A window may be too long to hold as long as its low frequencies say all of it.
+        self.is_held = all(runs < _MANY for _, runs in self.parts)
         self.sketch = Sketch(self.parts)
         self.state = _State.start(self.sketch, self.target, self.tolerance)
         self.log_signal = log_signal(self.sketch, self.state.saddle)
@@ -120,7 +124,11 @@ class _Attempts:
             return Ends(-math.inf, math.inf, max(saddle.epsilon, 0.0), 0.0, 0.0), GRID_LIMIT
         if progress is not None:
             progress(f"grid of {window.width / step:.0f} nodes, step {step:.3g}")
-        composed = compose(self.parts, self.sketch, saddle, window, step)
+        try:
+            composed = compose(self.parts, self.sketch, saddle, window, step, is_held=self.is_held)
+        except Unresolved:
+            self.is_held = True
+            return self.next(progress)
         ends = self.target.read(*composed, saddle.epsilon)
         return ends, self._limit(ends, saddle, window, step)
 
@@ -142,7 +150,7 @@ class _Attempts:
             return ""
         if self.prepared.is_lattice and step == self.prepared.gap:
             return ROUNDING_LIMIT
-        if step == _finest(self.parts, window):
+        if step == self._finest(window):
             return GRID_LIMIT
         if window.width <= _CHEAP * step:  # what lies beyond the window may still shrink
             return ""
@@ -160,19 +168,22 @@ class _Attempts:
             return None
         return _Expanded.of(self, ends)
 
+    def _finest(self, window: Window) -> float:
+        return _finest(self.parts, window, _MOST_NODES if self.is_held else math.inf)
+
     def _plan(self) -> tuple[Saddle, Window, float]:
         """Where to tilt, the window around it, and a step that memory allows."""
         saddle = self.state.saddle
         precision = 1e-3 * min(1.0, self.tolerance * self.target.cost(saddle.tilt))
         log_mass = self.log_signal + math.log(precision)
         window = window_for(self.sketch, saddle, log_mass)
-        step = max(self.prepared.step(self.state.step), _finest(self.parts, window))
+        step = max(self.prepared.step(self.state.step), self._finest(window))
         if self.state.is_first and self.log_signal < _LEAST_SIGNAL:  # perhaps there is a better way
             step = max(step, self.prepared.step(window.width / _CHEAP))
         if saddle.tilt * step > _MOST_TILT_PER_STEP:
             saddle = self.sketch.saddle(_MOST_TILT_PER_STEP / step)
             window = window_for(self.sketch, saddle, log_mass)
-            step = max(step, _finest(self.parts, window))
+            step = max(step, self._finest(window))
         return saddle, window, step
 
 
@@ -180,7 +191,11 @@ class _Expanded:
     """Attempts on the terms of an expansion by the number of large losses."""
 
     def __init__(self, expansion: Expansion, before: _Attempts, ends: Ends) -> None:
-        self.expansion, self.before, self.state = expansion, before, before.state
+        self.expansion, self.before = expansion, before
+        self.state = before.state
+        if not self.state.is_first:  # what was wrong with the last grid was not its step alone
+            step = math.sqrt(self.state.last_step * self.state.step)
+            self.state = replace(self.state, step=step)
         self.ends, self.epsilon = ends, before.target.place(ends)
 
     @classmethod
@@ -300,9 +315,9 @@ def _first_step(sketch: Sketch, variance: float) -> float:
     return math.exp(brentq(excess, guess, high, xtol=1e-3))
 
 
-def _finest(parts: CutParts, window: Window) -> float:
+def _finest(parts: CutParts, window: Window, most_nodes: float = _MOST_NODES) -> float:
     """The smallest step that the limits on memory allow."""
-    finest = window.width / _MOST_NODES
+    finest = window.width / most_nodes
     for law, _ in parts:
         low, high = law.loss_range()
         most = _MOST_CELLS if isinstance(law, CutLaw) else PROFILE_CELLS

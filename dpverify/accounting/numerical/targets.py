@@ -14,6 +14,7 @@ Profile: TypeAlias = Composed | Summed
 LogProfile = Callable[[float], tuple[float, float]]
 _MOST_STEPS = 80
 _CLOSE = 1e-9  # far below any tolerance
+_CLOSE_TO_LARGE = 1e-13  # the same, relative, where floats are not that dense
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ def _straddle(
             low = at
         else:
             high = at
-        close = _CLOSE * (1.0 + at)
+        close = _CLOSE + _CLOSE_TO_LARGE * at
         if high == 0.0 or high - low <= 4.0 * close:
             break
         following = at + (log_delta - value) / slope if -math.inf < slope < 0.0 else math.nan

@@ -70,7 +70,7 @@ class Numerical(Rule):
         def ask(end: End, at: float) -> Bracket:
             return _worst_side([s.delta for s in _directions(parts, end)], at, tolerance)
 
-        if epsilon in {within, math.inf} and not _any_extreme(parts):
+        if not _any_extreme(parts):
             return ask(End.UPPER, epsilon)
         lower, upper = ask(End.LOWER, within), ask(End.UPPER, within)
         # δ falls in ε: beyond reach its value at the edge is an upper bound, and 0 a lower one.
@@ -116,7 +116,9 @@ def _worst_side(sides: list[_Asked], at: float, tolerance: float) -> Bracket:
     """The larger of the two directions; the other need not be known better than "no larger"."""
     found = sides[0](at, tolerance=tolerance)
     for side in sides[1:]:
-        other = side(at, tolerance=max(tolerance, _ROUGH), enough=found.upper)
+        # Asked for less than the answer itself, a grid would be as coarse as the whole law.
+        rough = max(tolerance, min(_ROUGH, found.upper / 2.0))
+        other = side(at, tolerance=rough, enough=found.upper)
         if other.upper > found.upper and not deadline.is_over():
             other = side(at, tolerance=tolerance, enough=found.upper)
         found = worse((found, other))

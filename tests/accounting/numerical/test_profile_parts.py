@@ -9,6 +9,7 @@ from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpverify.accounting.numerical import NumericalComposition
 from dpverify.accounting.numerical.cells import Tilt
 from dpverify.accounting.numerical.discretize import LossGrid, discretize
 from dpverify.arrays import Floats
@@ -89,3 +90,26 @@ def test_the_gap_between_the_ends_is_second_order() -> None:
         gaps.append(profile(losses, found.upper, 0.5) - profile(losses, found.lower, 0.5))
     assert gaps[0] / gaps[1] == pytest.approx(4.0, rel=0.3)
     assert gaps[1] / gaps[2] == pytest.approx(4.0, rel=0.3)
+
+
+class Constant(Pair):
+    """A leak of 1e-3, and no loss besides; it does not say that the leak is one."""
+
+    @property
+    def reversed(self) -> "Constant":
+        return self
+
+    def profile_ball(self, epsilon: arb) -> arb:  # noqa: ARG002  # the same everywhere
+        return arb(1) / 1000
+
+
+def test_a_profile_that_is_constant() -> None:
+    """Its leak counts at the upper end; below, nothing says that any loss is infinite."""
+    both = NumericalComposition(((Constant(), 2),))
+    assert both.epsilon(0.0021).upper == 0.0
+    assert both.epsilon(0.5).upper == 0.0
+    leaks = 1.0 - 0.999**2
+    for epsilon in (0.0, 1.0, 50.0):
+        found = both.delta(epsilon)
+        assert found.lower <= leaks <= found.upper < 1.001 * leaks
+    assert both.epsilon(1e-3).upper == math.inf
