@@ -22,7 +22,7 @@ from dpverify.theorems import (
 )
 
 FORMAT = "dpverify certificate"
-VERSION = 3
+VERSION = 4
 REAL_ARITHMETIC = "real arithmetic: floats stand for the numbers that they were read as"
 INTERRUPTED = "interrupted"
 NO_OTHER_INPUT = "the output depends on the data and on rng alone"

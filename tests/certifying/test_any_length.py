@@ -189,6 +189,11 @@ def proof() -> dict[str, Any]:
     return found
 
 
+def _tells(form: dict[str, str], *more: str) -> Any:  # noqa: ANN401
+    """The output of a run that ends with a number."""
+    return ["return", ["float", ["value", form, *more]]]
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -214,14 +219,15 @@ def proof() -> dict[str, Any]:
         ),
         (lambda e: e.update(proof=[]), ""),
         (lambda e: e.pop("untyped"), "malformed"),
-        (lambda e: e["nodes"][1]["exit"].update(output=["value", {"D0": "1"}]), "knows more"),
-        (lambda e: e["nodes"][1]["exit"].update(output=["value", {"s9": "1"}]), "knows more"),
+        (lambda e: e["nodes"][1]["exit"].update(output=_tells({"D0": "1"})), "knows more"),
+        (lambda e: e["nodes"][1]["exit"].update(output=_tells({"s9": "1"})), "knows more"),
+        (lambda e: e["nodes"][1]["exit"].update(output=["value", {"s0": "1"}]), "the runs part"),
         (lambda e: e["laws"].update(p0=e["laws"]["n0"]), "another name"),
         (lambda e: e["nodes"][1].update(loop=None), "a loop without a number"),
         (lambda e: e["nodes"][1].update(loop=True), "a loop without a number"),
-        (lambda e: e["nodes"][1]["exit"].update(output=["value", {"x0": "1"}]), "knows more"),
-        (lambda e: e["nodes"][0].update(tree={"output": ["value", {"x0": "1"}]}), "knows more"),
-        (lambda e: e["nodes"][1]["exit"].update(output=["value", {}, "A"]), "one form"),
+        (lambda e: e["nodes"][1]["exit"].update(output=_tells({"x0": "1"})), "knows more"),
+        (lambda e: e["nodes"][0].update(tree={"output": _tells({"x0": "1"})}), "knows more"),
+        (lambda e: e["nodes"][1]["exit"].update(output=_tells({}, "A")), "in a number"),
         (lambda e: e["nodes"][0]["tree"]["output"].append("A"), "no such step"),
     ],
 )

@@ -130,7 +130,7 @@ def test_an_output_hides_nothing(output: Json, why: str) -> None:
 
 def _endless(body: Json) -> Json:
     """A loop over numbers from 0 to 1, in which one body decides; no noise."""
-    last = {"shift": {}, "tests": [], "costs": {"": {}}}
+    last = {"shift": {}, "bounds": {}, "tests": [], "cost": {}}
     go = {"output": ["go", 1, ["state"], ["told"]]}
     end = {"output": ["go", 2, ["state"], ["told"]]}
     place = {"gaps": [], "budget": {"": "1"}, "steps": [last] * 8}
@@ -145,7 +145,7 @@ def _endless(body: Json) -> Json:
             {"symbols": 0, "loop": 0, "lists": ["o"], "bodies": [body], "exit": end},
             {"symbols": 0, "tree": {"output": ["return", ["none"]]}},
         ],
-        "proof": [[place | {"steps": [{**last, "costs": {"": {"4": "1"}}}]}, place, place]],
+        "proof": [[place | {"steps": [{**last, "cost": {"4": "1"}}]}, place, place]],
     }  # fmt: skip
 
 
@@ -161,7 +161,7 @@ def test_a_draw_in_a_loop_has_weights() -> None:
 def test_the_scope_is_in_the_words_of_the_checker() -> None:
     found = check_certificate(
         certificate("threshold")
-        | {"format": "dpverify certificate", "version": 3, "verdict": "proved"}
+        | {"format": "dpverify certificate", "version": 4, "verdict": "proved"}
         | {"scope": "all data, epsilon = 0", "assumes": []}
     )
     assert found.valid
@@ -465,7 +465,7 @@ def test_a_file_is_read_as_it_is_written(text: str, tmp_path: Path) -> None:
 
 def test_certificates_of_another_version_are_refused() -> None:
     read = certificate("response")
-    for version in (1, 2, None, "3", 4):
+    for version in (1, 2, 3, None, "4", 5):
         with pytest.raises(InvalidParameter, match="version"):
             check_certificate(read | {"version": version})
 
