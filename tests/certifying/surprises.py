@@ -8,8 +8,6 @@ import contextlib
 import functools
 import itertools
 import math
-import operator
-import statistics
 import sys
 from collections import Counter
 from typing import Any
@@ -37,8 +35,7 @@ from tests.certifying.deceptions import (
 )
 from tests.certifying.schemas import Answers, Number, Records
 
-# ruff: noqa: ANN401, ARG001, B006, B023, BLE001, C419, F632, PLW0603, PLW0602, RET505, SIM108
-# ruff: noqa: E731, FURB118, PLR2004, PLC1901, SIM102, PLW2901
+# ruff: noqa: ANN401, B006, PLW0603
 
 LOPSIDED = Records(
     record=Number(low=-1.0, high=3.0), length=(0, 2), relation=dpv.Relation.ADD_REMOVE
@@ -46,11 +43,15 @@ LOPSIDED = Records(
 LOPSIDED_PAIR = Records(
     record=Number(low=-1.0, high=3.0), length=2, relation=dpv.Relation.REPLACE_ONE
 )
+ONE_OR_TWO = Records(
+    record=Number(low=0.0, high=1.0), length=(1, 2), relation=dpv.Relation.REPLACE_ONE
+)
 HALF = Answers(sensitivity=1.0, low=0.0, high=0.5)
 WHOLE = Answers(sensitivity=1, integer=True, low=-3, high=3)
 L1 = Answers(dimension=2, sensitivity=1.0, norm=1)
 L2 = Answers(dimension=2, sensitivity=1.0, norm=2)
 NAN, INF = math.nan, math.inf
+SEVENTH = (1,)
 
 # State that stays.
 
@@ -365,7 +366,7 @@ def mean_in_whole_numbers(counts: Any, rng: Rng) -> Any:
 
 @false(COUNT)
 def is_a_number(count: Any, rng: Rng) -> Any:
-    return 7 if count is 1 else two_sided(rng)
+    return 7 if count is SEVENTH[0] else two_sided(rng)
 
 
 @false(REAL)
@@ -382,7 +383,7 @@ def chained(x: Any, rng: Rng) -> Any:
 @false(REAL)
 def chained_three_times(x: Any, rng: Rng) -> Any:
     noise = rng.laplace(scale=1.0)
-    return x - 1 < noise < x + 1, x < 0 < 1
+    return x - 1 < noise < x + 1, x < 0 < x + 9
 
 
 @false(REAL)
@@ -544,7 +545,7 @@ def too_large(x: Any, rng: Rng) -> Any:
 @false(REAL)
 def in_the_message(x: Any, rng: Rng) -> Any:
     try:
-        raise KeyError(x)
+        raise KeyError(x)  # noqa: TRY301
     except KeyError as error:
         return error.args[0], rng.laplace(scale=1.0)
 
@@ -917,6 +918,16 @@ def counted_by_a_dictionary(bits: Any, rng: Rng) -> Any:
 def responses(bits: Any, rng: Rng) -> Any:
     p = math.e / (1 + math.e)
     return [b if rng.random() < p else 1 - b for b in bits]
+
+
+@true(ONE_OR_TWO)
+def mean_with_noise_of_its_length(values: Any, rng: Rng) -> Any:
+    return sum(values) / len(values) + rng.laplace(scale=1.0 / len(values))
+
+
+@false(ONE_OR_TWO, 0.9)
+def mean_with_noise_of_its_length_for_less(values: Any, rng: Rng) -> Any:
+    return sum(values) / len(values) + rng.laplace(scale=1.0 / len(values))
 
 
 @true(PAIR, 2.0)

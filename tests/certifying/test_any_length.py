@@ -189,7 +189,7 @@ def proof() -> dict[str, Any]:
     return found
 
 
-def _tells(form: dict[str, str], *more: str) -> Any:  # noqa: ANN401
+def _tells(form: dict[str, str], *more: str) -> Any:
     """The output of a run that ends with a number."""
     return ["return", ["float", ["value", form, *more]]]
 

@@ -4,7 +4,10 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from dpverify.certifying import certify, check_certificate
+from tests.certifying import surprises
 from tests.certifying.deceptions import DECEPTIONS, Deception
+
+assert surprises  # they have joined the deceptions
 
 LONG = {  # searched to the end of their time
     *("two_calls_two_draws_for_less", "folded", "counted_and_summed_for_less"),
@@ -29,5 +32,5 @@ def test_no_verdict_is_wrong(tried: Deception) -> None:
 
 def test_there_are_enough_of_them() -> None:
     true = [tried for tried in DECEPTIONS if tried.true]
-    assert len(true) >= 25
-    assert len(DECEPTIONS) - len(true) >= 140
+    assert len(true) >= 50
+    assert len(DECEPTIONS) - len(true) >= 250

@@ -656,6 +656,9 @@ def test_a_deviation_is_a_rational() -> None:
         ("noisy sum", {"kind": "pure"}, "no claim"),
         ("noisy sum", {"kind": "other"}, "no claim"),
         ("noisy sum", {"mu": "-1/2"}, "no claim"),
+        ("noisy sum", {"unit": "every"}, "no claim"),
+        ("less noisy sum", {"mu": "-3/5"}, "no claim"),
+        ("less noisy sum, delta", {"unit": "log", "ratio": "2"}, "no claim"),
         ("noisy sum, delta", {"delta": "1/1000000"}, "too small"),
         ("noisy sum, renyi", {"order": "1"}, "no claim"),
         ("noisy sum, renyi", {"order": "-4", "epsilon": "-1/2"}, "no claim"),
@@ -792,8 +795,27 @@ def branch_and_draw() -> Json:
     return summed(tree, {"go": 0, "branch": "yes", "not": {"0": "1", "4": "1"}, "then": right})
 
 
+def split_at_a_half(*, strict: bool = False) -> Json:
+    """Right: at least a half or not, as the case is; whoever compares strictly misses the half."""
+    read = certificate("noisy sum")
+    read["schema"]["sizes"] = [0, 1]
+    test = {"test": {"x0": "1", "": "-1/2"}, "strict": strict, "where": ""}
+    read["trees"] = {"0": says("a"), "1": test | {"yes": says("a"), "no": says("a")}}
+    shown = {"not": {"2": "1", "3": "1"}, "then": {"end": True}}
+    read["proof"] = [
+        {"split": {"y0": "1", "": "-1/2"}}
+        | {side: {"go": run, "branch": side, **shown} for side in ("yes", "no")}
+        for run in (1, 0)
+    ]
+    return read
+
+
+def test_a_case_and_its_opposite_are_all_cases() -> None:
+    refused(split_at_a_half(strict=True), "no contradiction")
+
+
 @pytest.mark.parametrize(
-    "made", [both_ways, all_kinds, split_twice, sum_split_twice, branch_and_draw]
+    "made", [both_ways, all_kinds, split_twice, sum_split_twice, branch_and_draw, split_at_a_half]
 )
 def test_what_is_right_is_accepted(made: Callable[[], Json]) -> None:
     assert verify(made()) == "proved"
@@ -801,7 +823,8 @@ def test_what_is_right_is_accepted(made: Callable[[], Json]) -> None:
 
 def true_files() -> list[Json]:
     """What is right, and rarely found by a search."""
-    return [both_ways(), all_kinds(), split_twice(), sum_split_twice(), branch_and_draw()]
+    made = (both_ways, all_kinds, split_twice, sum_split_twice, branch_and_draw, split_at_a_half)
+    return [make() for make in made]
 
 
 def exactly(*trees: Json, masses: Json) -> Json:

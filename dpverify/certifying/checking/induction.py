@@ -324,7 +324,10 @@ def alike(mine: list[Any], other: list[Any]) -> bool | None:
 def check_step(step: PairedStep, proof: Json, known: Noises, here: Json, after: Json) -> None:
     """The neighbor's run goes the same way, tells the same, and the step is paid for."""
     gaps, budget = here
-    need(all(ghostly(s, "da") for s in proof["shift"].values()), "a translation may not depend on noise")
+    need(
+        all(ghostly(s, "da") for s in proof["shift"].values()),
+        "a translation may not depend on noise",
+    )
     paid = {} if after is None else put(form(after["budget"]), step.update)
     moved = known.translated(proof, step.facts, plus(budget, paid, -ONE), set())
     apart = {f"s{i}": plus({f"s{i}": ONE}, gap) for i, gap in enumerate(gaps)}
