@@ -2,8 +2,10 @@
 
 import copy
 import json
+import math
 import sys
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,6 +14,8 @@ import pytest
 
 from dpverify.certifying.certificate import check_certificate
 from dpverify.certifying.checking import Invalid, parsed, verify
+from dpverify.certifying.checking.normal import normal
+from dpverify.certifying.checking.numbers import exp_bounds
 from dpverify.certifying.searching.recipes import probabilities
 from dpverify.errors import InvalidParameter
 from tests.certifying.small import certificate
@@ -746,7 +750,8 @@ def test_a_branch_is_taken_because_the_other_one_cannot_be() -> None:
 
 
 @pytest.mark.parametrize(
-    ("constant", "bound", "why"), [("5", "1", "no bound"), ("1", "1", "no contradiction")]
+    ("constant", "bound", "why"),
+    [("5", "1", "no bound"), ("2", "1", "no bound"), ("1", "1", "no contradiction")],
 )
 def test_a_maximum_is_not_below_its_bounds(constant: str, bound: str, why: str) -> None:
     """That it is at least the constant, and at most the bound, is no contradiction."""
@@ -760,6 +765,20 @@ def test_a_maximum_is_not_below_its_bounds(constant: str, bound: str, why: str) 
     then = {"impossible": {"4": "1", "6": "1"}}
     proof = {"clamp": 0, "bound": bound, "within": {"1": "1", "4": "1"}, "then": then}
     refused(summed(tree, proof), why)
+
+
+def test_a_maximum_is_not_below_its_number() -> None:
+    tree = {"clamp": "c0", "operation": "max", "form": {"x0": "1"}, "constant": "-3", "then": TOLD}
+    then = {"impossible": {"0": "1", "5": "1", "6": "1"}}
+    proof = {"clamp": 0, "bound": "-2", "within": {"1": "1", "4": "1"}, "then": then}
+    refused(summed(tree, proof), "no contradiction")
+
+
+def test_a_minimum_is_not_above_its_constant() -> None:
+    tree = {"clamp": "c0", "operation": "min", "form": {"x0": "1"}, "constant": "-1", "then": TOLD}
+    then = {"impossible": {"4": "1", "6": "1"}}
+    proof = {"clamp": 0, "bound": "0", "within": {"0": "1", "4": "1"}, "then": then}
+    refused(summed(tree, proof), "no bound")
 
 
 @pytest.mark.parametrize(
@@ -814,17 +833,110 @@ def test_a_case_and_its_opposite_are_all_cases() -> None:
     refused(split_at_a_half(strict=True), "no contradiction")
 
 
-@pytest.mark.parametrize(
-    "made", [both_ways, all_kinds, split_twice, sum_split_twice, branch_and_draw, split_at_a_half]
+def noisy_number(mu: str, deviation: str, **change: Json) -> Json:
+    """Refutes: 5 and 4 with Gaussian noise, looked at from 3 upwards."""
+    read = certificate("less noisy sum")
+    read["claim"]["mu"] = mu
+    read["laws"]["n0"]["parameter"]["num"] = [deviation]
+    read["schema"]["slots"] = [["0", "5", False]]
+    read["datasets"] = [["5"], ["5", "4"]]
+    for tree, center in zip(read["trees"], "54", strict=True):
+        tree["output"][1][1] = {"n0": "1", "": center}
+    return read | {"at": "3", "sign": "1"} | change
+
+
+def upwards() -> Json:
+    return noisy_number("1/5", "4")
+
+
+def upwards_delta() -> Json:
+    """Φ(1/2) − e^(1/10)·Φ(1/4) is 0.03."""
+    claim = {"kind": "approx", "epsilon": "1/10", "delta": "1/50"}
+    read = noisy_number("1/5", "4")
+    return read | {"claim": read["claim"] | claim}
+
+
+def test_an_event_is_as_likely_as_its_distance_in_deviations_says() -> None:
+    """1/4-GDP: whatever breaks 1/3 or 6/25 has another deviation, distance or sign."""
+    refused(noisy_number("1/3", "4"), "not too likely")
+    refused(noisy_number("6/25", "5"), "not too likely")
+    refused(noisy_number("1/5", "4", sign="-1"), "not too likely")
+    refused(noisy_number("1/5", "4", sign="2"), "unknown sign")
+    refused(noisy_number("1/5", "4", sign="0"), "unknown sign")
+
+
+def test_probabilities_are_rounded_against_the_claim() -> None:
+    """A δ just above what is certain, by less than the width of any of the three numbers."""
+    read = certificate("less noisy sum, delta")
+    factor, above = exp_bounds(Fraction(1, 10), 200), normal(Fraction(0))
+    below = normal(Fraction(-(10**60), 2 * 10**60 + 1))  # −1/2, not below it
+    width = min(high - low for low, high in (factor, above, below))
+    certain = above[0] - factor[1] * below[1]
+    read["claim"]["delta"] = plain(certain + width / 10)
+    refused(read, "not too likely")
+    read["claim"]["delta"] = plain(certain - width / 10)
+    assert verify(read) == "refuted"
+
+
+def plain(number: Fraction) -> str:
+    """A rational just below, that is short enough for a file."""
+    return str(Fraction(math.floor(number * 10**200), 10**200))
+
+
+def test_every_case_of_neighbors_is_in_a_sum() -> None:
+    for name in ("noisy sum", "clipped sums"):
+        read = certificate(name)
+        refused(read | {"proof": read["proof"][:-1]}, "malformed")
+        refused(read | {"proof": [*read["proof"], read["proof"][0]]}, "malformed")
+
+
+def test_two_releases_are_two_numbers() -> None:
+    """The first is not negative, the second one may be: then x is told as it is."""
+    law = certificate("noisy sum")["trees"]["0"]["law"]
+    plain = {"scale": "100", "law": law, "form": {"x0": "1"}}
+    second = {"test": {"r1": "-1"}, "strict": True, "where": "", "yes": TOLD, "no": says("a")}
+    first = {"test": {"r0": "1"}, "strict": False, "where": "", "no": says("a")}
+    first["yes"] = {"release": "r1", **plain, "then": second}
+    tree = {"release": "r0", **plain, "then": first}
+    paid = {"bound": "1", "above": dict.fromkeys("124", "1"), "below": dict.fromkeys("034", "1")}
+
+    def go(branch: str, then: Json, **multipliers: str) -> Json:
+        shown = {key[1:]: m for key, m in multipliers.items()}
+        for run in (1, 0):
+            then = {"go": run, "branch": branch, "not": shown, "then": then}
+        return then
+
+    end: Json = {"end": True}
+    later = go("no", end, _4="1", _7="1")
+    later["then"]["not"] = {"4": "1", "8": "1"}
+    told = {
+        **paid,
+        "above": {"1": "1", "2": "1", "7": "1"},
+        "below": {"0": "1", "3": "1", "7": "1"},
+    }
+    yes = go("yes", told | {"then": later}, _4="1", _5="1")
+    yes["then"]["not"] = {"4": "1", "6": "1"}
+    no = go("no", end, _4="1", _5="1")
+    no["then"]["not"] = {"4": "1", "6": "1"}
+    proof = paid | {"then": {"split": {"r0": "1"}, "yes": yes, "no": no}}
+    refused(summed(tree, proof), "leave a symbol")
+
+
+TRUE = (
+    *(both_ways, all_kinds, split_twice, sum_split_twice, branch_and_draw, split_at_a_half),
+    *(upwards, upwards_delta),
 )
+
+
+@pytest.mark.parametrize("made", TRUE)
 def test_what_is_right_is_accepted(made: Callable[[], Json]) -> None:
-    assert verify(made()) == "proved"
+    read = made()
+    assert verify(read) == ("refuted" if read["method"] == "gaussian event" else "proved")
 
 
 def true_files() -> list[Json]:
     """What is right, and rarely found by a search."""
-    made = (both_ways, all_kinds, split_twice, sum_split_twice, branch_and_draw, split_at_a_half)
-    return [make() for make in made]
+    return [make() for make in TRUE]
 
 
 def exactly(*trees: Json, masses: Json) -> Json:
