@@ -181,7 +181,8 @@ class SumsAttempt:
             return None
         laws = plain_laws(extraction.shared.laws)
         plain = [plain_tree(tree) for tree in trees]
-        for at in self._thresholds(*(form(tree["output"][1][1]) for tree in plain), laws):
+        one, other = (form(tree["output"][1][1]) for tree in plain)
+        for at in self._thresholds(one, other, laws):
             for sign in (1, -1):
                 evidence = {
                     "method": "gaussian event",

@@ -20,6 +20,7 @@ from tests.certifying.deceptions import (
     BITS,
     COUNT,
     COUNTS,
+    DECEPTIONS,
     FEW,
     LN3,
     LONG,
@@ -50,6 +51,8 @@ HALF = Answers(sensitivity=1.0, low=0.0, high=0.5)
 WHOLE = Answers(sensitivity=1, integer=True, low=-3, high=3)
 L1 = Answers(dimension=2, sensitivity=1.0, norm=1)
 L2 = Answers(dimension=2, sensitivity=1.0, norm=2)
+__all__ = ["DECEPTIONS"]
+
 NAN, INF = math.nan, math.inf
 SEVENTH = (1,)
 
@@ -97,7 +100,7 @@ false(REAL)(_numbered())
 
 @false(REAL)
 def keyword_default_changes(x: Any, rng: Rng, *, left: int = 5) -> Any:
-    keyword_default_changes.__kwdefaults__["left"] = left - 1
+    keyword_default_changes.__kwdefaults__ = {"left": left - 1}
     return x + rng.laplace(scale=1.0) if left > 0 else x
 
 

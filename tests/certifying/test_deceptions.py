@@ -4,10 +4,8 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from dpverify.certifying import certify, check_certificate
-from tests.certifying import surprises
-from tests.certifying.deceptions import DECEPTIONS, Deception
-
-assert surprises  # they have joined the deceptions
+from tests.certifying.deceptions import Deception
+from tests.certifying.surprises import DECEPTIONS
 
 LONG = {  # searched to the end of their time
     *("two_calls_two_draws_for_less", "folded", "counted_and_summed_for_less"),

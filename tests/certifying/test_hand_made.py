@@ -134,7 +134,7 @@ def test_an_output_hides_nothing(output: Json, why: str) -> None:
 
 def _endless(body: Json) -> Json:
     """A loop over numbers from 0 to 1, in which one body decides; no noise."""
-    last = {"shift": {}, "bounds": {}, "tests": [], "cost": {}}
+    last: Json = {"shift": {}, "bounds": {}, "tests": [], "cost": {}}
     go = {"output": ["go", 1, ["state"], ["told"]]}
     end = {"output": ["go", 2, ["state"], ["told"]]}
     place = {"gaps": [], "budget": {"": "1"}, "steps": [last] * 8}
@@ -751,7 +751,10 @@ def test_a_branch_is_taken_because_the_other_one_cannot_be() -> None:
 
 @pytest.mark.parametrize(
     ("constant", "bound", "why"),
-    [("5", "1", "no bound"), ("2", "1", "no bound"), ("1", "1", "no contradiction")],
+    [
+        *(("5", "1", "no bound"), ("2", "1", "no bound")),
+        *(("1", "1", "no contradiction"), ("-3", "1", "no contradiction")),
+    ],
 )
 def test_a_maximum_is_not_below_its_bounds(constant: str, bound: str, why: str) -> None:
     """That it is at least the constant, and at most the bound, is no contradiction."""
