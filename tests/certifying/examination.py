@@ -12,6 +12,7 @@ from dpverify.certifying import checking
 from tests.certifying.alterations import altered, count
 from tests.certifying.small import INDUCED, SMALL, certificate
 from tests.certifying.test_hand_made import false_files, true_files
+from tests.certifying.touched import TOUCHED
 
 Json: TypeAlias = Any
 EXPONENTIALS = {
@@ -57,6 +58,9 @@ def verdict_of(checker: Any, read: Json) -> str | None:  # noqa: ANN401
 def papers() -> list[tuple[Json, str | None]]:
     """Files made by hand and altered certificates, with what the true checker says of them."""
     made = [json.loads(json.dumps(read)) for read in (*false_files(), *true_files())]
+    for change, _ in TOUCHED:
+        made.append(certificate("any sparse vector"))
+        change(made[-1])
     for name in SMALL | INDUCED:
         if name not in _SLOW:
             read = certificate(name)

@@ -10,7 +10,8 @@ from tests.certifying.surprises import DECEPTIONS
 LONG = {  # searched to the end of their time
     *("two_calls_two_draws_for_less", "folded", "counted_and_summed_for_less"),
     *("sparse_without_threshold_noise", "sparse_that_goes_on", "redrawn_threshold"),
-    "count_typed_by_data",
+    *("count_typed_by_data", "any_length_last_bit", "any_length_two_hits", "scale_by_length"),
+    *("any_length_noise_of_the_bar", "last_one_there", "mean_with_noise_of_its_length_for_less"),
 }
 
 

@@ -14,6 +14,8 @@ import pytest
 
 from dpverify.certifying.certificate import check_certificate
 from dpverify.certifying.checking import Invalid, parsed, verify
+from dpverify.certifying.checking.alignments import Noises
+from dpverify.certifying.checking.induction import PairedPlace, SideBySide, situations
 from dpverify.certifying.checking.normal import normal
 from dpverify.certifying.checking.numbers import exp_bounds
 from dpverify.certifying.searching.recipes import probabilities
@@ -132,34 +134,113 @@ def test_an_output_hides_nothing(output: Json, why: str) -> None:
     refused(read, why)
 
 
-def _endless(body: Json) -> Json:
-    """A loop over numbers from 0 to 1, in which one body decides; no noise."""
-    last: Json = {"shift": {}, "bounds": {}, "tests": [], "cost": {}}
-    go = {"output": ["go", 1, ["state"], ["told"]]}
-    end = {"output": ["go", 2, ["state"], ["told"]]}
-    place = {"gaps": [], "budget": {"": "1"}, "steps": [last] * 8}
-    return {
+def _endless(*bodies: Json, **change: Json) -> Json:
+    """A loop over numbers from 0 to 1, or over as many values as bodies; without noise.
+
+    Of every step it is said that nothing has to be shown.
+    """
+    values = None if len(bodies) == 1 else list(range(len(bodies)))
+    read = {
         "method": "induction",
-        "schema": {"relation": "replace-one", "sizes": [1, None], "slots": [["0", "1", False]],
-                   "values": None, "ball": None, "ordered": True},
+        "schema": {"relation": "replace-one", "sizes": [1, None], "ball": None, "ordered": True,
+                   "slots": None if values else [["0", "1", False]], "values": values},
         "claim": {"unit": "one", "ratio": None, "epsilon": "1", "delta": "0"},
         "laws": {}, "untyped": False,
         "nodes": [
-            {"symbols": 0, "tree": go},
-            {"symbols": 0, "loop": 0, "lists": ["o"], "bodies": [body], "exit": end},
+            {"symbols": 0, "tree": _go(1)},
+            {"symbols": 0, "loop": 0, "lists": ["o"], "bodies": list(bodies), "exit": _go(2)},
             {"symbols": 0, "tree": {"output": ["return", ["none"]]}},
+            {"symbols": 0, "tree": {"output": ["return", ["text", "early"]]}},
         ],
-        "proof": [[place | {"steps": [{**last, "cost": {"4": "1"}}]}, place, place]],
-    }  # fmt: skip
+    } | change  # fmt: skip
+    found, noises = list(situations(read["schema"])), Noises(read)
+    return read | {"proof": [_nothing_shown(SideBySide(read, noises, s)) for s in found]}
 
 
-def test_a_draw_in_a_loop_has_weights() -> None:
+def _go(node: int) -> Json:
+    return {"output": ["go", node, ["state"], ["told", ["grown", "o"]]]}
+
+
+def _nothing_shown(runs: SideBySide) -> Json:
+    places, told = [PairedPlace(0)], []
+    for place in places:
+        steps = []
+        for step in runs.steps(place):
+            if step.target is not None and step.target not in places:
+                places.append(step.target)
+            steps.append({"shift": {}, "bounds": {}, "tests": [{}] * len(step.pairs),
+                          "cost": {str(len(step.facts)): "1"}})  # fmt: skip
+        told.append({"gaps": [], "budget": {"": "1"}, "steps": steps})
+    return told
+
+
+def _compared(yes: Json, no: Json) -> Json:
+    """Whether a record is at least a half."""
+    test = {"test": {"x0": "1", "": "-1/2"}, "strict": False, "where": ""}
+    return test | {"yes": yes, "no": no}
+
+
+def any_loop() -> Json:
+    """Right: it tells nothing."""
+    return _endless(_compared(_go(1), _go(1)))
+
+
+def any_coin() -> Json:
+    """Right: a coin for each of three values, and none of the data."""
+    early = {"draw": [HALF, HALF], "then": [_go(1), _go(3)]}
+    return _endless(early, early, early)
+
+
+def test_two_runs_stay_together() -> None:
+    """One ends early and the other goes on; or one throws a coin and the other does not."""
+    refused(_endless(_compared(_go(3), _go(1))), "the runs part")
+    refused(_endless(_compared(_go(1), {"output": ["return", ["none"]]})), "the runs part")
+    coin = {"draw": [HALF, HALF], "then": [_go(1), _go(1)]}
+    refused(_endless(_compared(coin, _go(1))), "the runs part")
+    other = {"draw": [QUARTER, REST], "then": [_go(1), _go(1)]}
+    refused(_endless(_compared(coin, other)), "the runs part")
+    refused(_endless(_go(1), _go(3)), "the runs part")
+
+
+def test_two_runs_tell_the_same() -> None:
+    grown = {"output": ["go", 1, ["state"], ["told", ["grown", "o", ["int", 1]]]]}
+    refused(_endless(_compared(grown, _go(1))), "what is told may change")
+    ends = [{"output": ["return", ["text", text]]} for text in "YN"]
+    refused(_endless(_compared(*ends)), "the output may change")
+    refused(_endless(*ends), "the output may change")
+
+
+def test_a_relation_has_a_name() -> None:
+    schema = any_loop()["schema"] | {"relation": "add-remove", "sizes": [0, None]}
+    read = _endless(_compared(_go(1), _go(1)), schema=schema)
+    assert verify(read) == "proved"
+    read["schema"]["relation"] = "other"
+    refused(read, "unknown relation")
+
+
+def test_a_number_without_a_type_is_told_on_one_way_alone() -> None:
+    refused(_endless(_compared(_go(1), _go(1)), untyped=True), "by its type")
+
+
+def test_no_step_is_impossible_by_itself() -> None:
+    read = _endless(_compared(_go(3), _go(1)))
+    for case in read["proof"]:
+        case[:] = [case[0] | {"steps": [{"impossible": {}}]}]
+    refused(read, "no contradiction")
+
+
+@pytest.mark.parametrize("weights", ["the record", "nothing", "twice"])
+def test_a_draw_in_a_loop_has_weights(weights: str) -> None:
     """Weights x and 1 − x tell the record."""
-    tell = [{"output": ["return", ["text", t]]} for t in "YN"]
-    draw = [["value", {"x0": "1"}], ["value", {"x0": "-1", "": "1"}]]
-    refused(_endless({"draw": draw, "then": tell}), "malformed|weight")
+    read = _endless({"draw": [HALF, HALF], "then": [_go(1), _go(3)]})
+    (body,) = read["nodes"][1]["bodies"]
     zero = {"num": ["0"], "den": ["1"], "root": 1, "power": 0}
-    refused(_endless({"draw": [zero, zero], "then": tell}), "weights do not add up")
+    body["draw"] = {
+        "the record": [["value", {"x0": "1"}], ["value", {"x0": "-1", "": "1"}]],
+        "nothing": [zero, zero],
+        "twice": [HALF, REST],
+    }[weights]
+    refused(read, "malformed|weight")
 
 
 def test_the_scope_is_in_the_words_of_the_checker() -> None:
@@ -927,7 +1008,7 @@ def test_two_releases_are_two_numbers() -> None:
 
 TRUE = (
     *(both_ways, all_kinds, split_twice, sum_split_twice, branch_and_draw, split_at_a_half),
-    *(upwards, upwards_delta),
+    *(upwards, upwards_delta, any_loop, any_coin),
 )
 
 

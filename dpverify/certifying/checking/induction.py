@@ -53,6 +53,7 @@ def check_places(case: Json, runs: "SideBySide") -> None:
     first = form(case[0]["budget"])
     spent = first.get("", ZERO) <= runs.noises.unit.epsilon
     need(spent and not set(first) - {""}, "more than ε is spent")
+    need(not case[0]["gaps"], "a run begins without numbers")
     for place, here in zip(places, case, strict=False):  # `places` grows
         gaps, budget = [form(g) for g in here["gaps"]], form(here["budget"])
         need(len(gaps) == runs.nodes[place.node]["symbols"], "a gap is missing")
