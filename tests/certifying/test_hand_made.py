@@ -191,6 +191,35 @@ def any_coin() -> Json:
     return _endless(early, early, early)
 
 
+def any_number() -> Json:
+    """Right: for each of −1, 0 and 1 it tells nothing."""
+    bodies = [_go(1)] * 3
+    schema = any_coin()["schema"] | {"slots": [["-1", "1", True]], "values": None}
+    return _endless(*bodies, schema=schema)
+
+
+def loop_at_once() -> Json:
+    """Right: the first node is the loop."""
+    loop = {"symbols": 0, "loop": 0, "lists": ["o"], "bodies": [_go(0)], "exit": _go(1)}
+    end = {"symbols": 0, "tree": {"output": ["return", ["none"]]}}
+    return _endless(_go(0), nodes=[loop, end])
+
+
+def test_runs_throw_the_same_coin() -> None:
+    coin: Json = {"draw": [HALF, HALF], "then": [_go(1), _go(3)]}
+    read = _endless(_compared(coin, copy.deepcopy(coin)))
+    assert verify(read) == "proved"
+    read["nodes"][1]["bodies"][0]["no"]["draw"] = [QUARTER, REST]
+    refused(read, "malformed|the runs part")
+
+
+def test_answers_that_all_move_are_not_summed() -> None:
+    read = certificate("any answers")
+    assert read["schema"]["norm"] == "1"
+    read["schema"]["norm"] = "inf"
+    refused(read, ".")
+
+
 def test_two_runs_stay_together() -> None:
     """One ends early and the other goes on; or one throws a coin and the other does not."""
     refused(_endless(_compared(_go(3), _go(1))), "the runs part")
@@ -1008,7 +1037,7 @@ def test_two_releases_are_two_numbers() -> None:
 
 TRUE = (
     *(both_ways, all_kinds, split_twice, sum_split_twice, branch_and_draw, split_at_a_half),
-    *(upwards, upwards_delta, any_loop, any_coin),
+    *(upwards, upwards_delta, any_loop, any_coin, any_number, loop_at_once),
 )
 
 

@@ -63,6 +63,7 @@ TOUCHED: list[tuple[Callable[[Any], object], str]] = [
     ),
     (lambda e: e["proof"][0][1]["steps"][1].update(tests=[{}]), "no contradiction"),
     (lambda e: e["proof"][0][1]["steps"][1].update(impossible={}), "no contradiction"),
+    (lambda e: e["nodes"][0]["tree"]["output"].__setitem__(2, ["state"]), "malformed"),
     (_begins_with_a_number, "begins without numbers"),
 ]
 """With what the checker says of it; nothing in particular where that may be many things."""
