@@ -205,6 +205,33 @@ def loop_at_once() -> Json:
     return _endless(_go(0), nodes=[loop, end])
 
 
+def untyped_answers() -> Json:
+    """Right: the same way through the code, on answers that move."""
+    return certificate("any sparse vector") | {"untyped": True}
+
+
+def test_records_are_not_fewer_than_none() -> None:
+    """1 per record is above 0; it is no contradiction that it is at most 1."""
+    read = certificate("any mean")
+    noises = Noises(read)
+    for case, situation in zip(read["proof"], situations(read["schema"]), strict=True):
+        (step,) = SideBySide(read, noises, situation).steps(PairedPlace(0))
+        last = [str(len(step.facts) - k) for k in (2, 1)]
+        case[:] = [case[0] | {"steps": [{"impossible": dict.fromkeys(last, "1")}]}]
+    refused(read, "no contradiction")
+
+
+def test_the_number_of_records_is_not_told_where_it_differs() -> None:
+    schema = any_loop()["schema"] | {"relation": "add-remove"}
+    read = _endless(_go(1), schema=schema)
+    read["nodes"][2]["tree"]["output"] = ["return", ["float", ["value", {"w": "1"}]]]
+    for case in read["proof"]:
+        for step in (step for place in case for step in place["steps"]):
+            ((key, one),) = step["cost"].items()  # facts are there per record, too
+            step["cost"] = {str(2 * int(key) + 2): one}
+    refused(read, "number of records")
+
+
 def test_runs_throw_the_same_coin() -> None:
     coin: Json = {"draw": [HALF, HALF], "then": [_go(1), _go(3)]}
     read = _endless(_compared(coin, copy.deepcopy(coin)))
@@ -248,7 +275,8 @@ def test_a_relation_has_a_name() -> None:
 
 
 def test_a_number_without_a_type_is_told_on_one_way_alone() -> None:
-    refused(_endless(_compared(_go(1), _go(1)), untyped=True), "by its type")
+    for body in (_go(1), _compared(_go(1), _go(1))):
+        refused(_endless(body, untyped=True), "by its type")
 
 
 def test_no_step_is_impossible_by_itself() -> None:
@@ -1038,6 +1066,7 @@ def test_two_releases_are_two_numbers() -> None:
 TRUE = (
     *(both_ways, all_kinds, split_twice, sum_split_twice, branch_and_draw, split_at_a_half),
     *(upwards, upwards_delta, any_loop, any_coin, any_number, loop_at_once),
+    untyped_answers,
 )
 
 

@@ -64,6 +64,11 @@ TOUCHED: list[tuple[Callable[[Any], object], str]] = [
     (lambda e: e["proof"][0][1]["steps"][1].update(tests=[{}]), "no contradiction"),
     (lambda e: e["proof"][0][1]["steps"][1].update(impossible={}), "no contradiction"),
     (lambda e: e["nodes"][0]["tree"]["output"].__setitem__(2, ["state"]), "malformed"),
+    (lambda e: (e["proof"][0][1]["steps"].pop(), e["proof"][0].pop()), "malformed"),
+    (
+        lambda e: e["proof"][0][1]["steps"].__setitem__(0, {"impossible": {"5": "1"}}),
+        "no contradiction",
+    ),
     (_begins_with_a_number, "begins without numbers"),
 ]
 """With what the checker says of it; nothing in particular where that may be many things."""
