@@ -22,9 +22,10 @@ from dpverify.theorems import (
 )
 
 FORMAT = "dpverify certificate"
-VERSION = 3
+VERSION = 4
 REAL_ARITHMETIC = "real arithmetic: floats stand for the numbers that they were read as"
 INTERRUPTED = "interrupted"
+STUCK = "it calls into C, and does not come back"
 NO_OTHER_INPUT = "the output depends on the data and on rng alone"
 _GROUNDS: dict[str, tuple[Theorem, ...]] = {  # by method
     "alignment": (ALIGNMENT,),
@@ -108,6 +109,11 @@ class Certificate:
     def interrupted(self) -> bool:
         """Whether it is open because the work was stopped from the keyboard."""
         return self.verdict == "open" and self.reason == INTERRUPTED
+
+    @property
+    def stuck(self) -> bool:
+        """Whether it is open because a call of the mechanism could not be stopped."""
+        return self.verdict == "open" and self.reason.endswith(STUCK)
 
     def pair(self, relation: Relation) -> Pair:
         """The dominating pair of a mechanism that was proved: it composes like any other."""

@@ -10,10 +10,13 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
+import numpy as np
+
 from dpverify.certifying.any_length.automaton import automaton
 from dpverify.certifying.certificate import (
     ASSUMES,
     INTERRUPTED,
+    STUCK,
     Certificate,
     Disproof,
 )
@@ -47,7 +50,7 @@ from dpverify.certifying.symbolic.schemas import (
     plain_rows,
     rational,
 )
-from dpverify.certifying.symbolic.watching import watched
+from dpverify.certifying.symbolic.watching import endless_at, watched
 from dpverify.claims import Claimable, ProfileClaim, read_claim
 from dpverify.errors import InvalidParameter, NotSupported, check_positive, shown
 from dpverify.guarantees import ApproxDP, PureDP
@@ -87,6 +90,37 @@ def certify(
     """
     check_callable(mechanism)
     check_positive("seconds", seconds)
+    attempt = _attempt(mechanism, schema, claim, seconds)
+    limit, more = max(2.0, seconds / 4), (1.0,) if claim is PureDP else ()
+    where = endless_at(lambda: _run_once(mechanism, schema, more), limit, _MOST_MEMORY)
+    if where is None:
+        return attempt.certificate()
+    reason = f"{where}: {STUCK}"
+    return Certificate(
+        verdict="open",
+        scope="",
+        reason=reason,
+        claim=attempt.claim,
+        method="none",
+        where=where,
+        tried=(reason,),
+        seconds=limit,
+        evidence={"method": "none"},
+    )
+
+
+def _run_once(mechanism: Callable[..., Any], schema: Schema, more: tuple[float, ...]) -> None:
+    candidate, rng = next(schema.patterns()), np.random.default_rng(0)
+    for data in (candidate.left, candidate.right):
+        mechanism(data, rng, *more)
+
+
+def _attempt(
+    mechanism: Callable[..., Any],
+    schema: Schema,
+    claim: Claimable | type[PureDP],
+    seconds: float,
+) -> "_Attempt | SumsAttempt":
     if claim is PureDP:
         return _Attempt(
             mechanism,
@@ -96,7 +130,7 @@ def certify(
             ExactNumber.unit(),
             Fraction(0),
             seconds,
-        ).certificate()
+        )
     stated: Any = getattr(claim, "claim", claim)
     guarantee = read_claim(stated, schema.relation)
     if isinstance(guarantee, ProfileClaim):
@@ -105,13 +139,12 @@ def certify(
             "a profile is proved at no more than one point"
         )
     if not isinstance(guarantee, (PureDP, ApproxDP)):
-        return SumsAttempt(mechanism, schema, guarantee, seconds).certificate()
+        return SumsAttempt(mechanism, schema, guarantee, seconds)
     if math.isinf(guarantee.epsilon):
         raise InvalidParameter("epsilon=inf must be finite: there is nothing to prove")
     unit, epsilon = unit_of(guarantee.epsilon)
     delta = rational(getattr(guarantee, "delta", 0.0))
-    attempt = _Attempt(mechanism, schema, guarantee, unit, epsilon, delta, seconds)
-    return attempt.certificate()
+    return _Attempt(mechanism, schema, guarantee, unit, epsilon, delta, seconds)
 
 
 @dataclass
@@ -195,9 +228,9 @@ class _Attempt:
         }
 
     def _aligned(self) -> Certificate | None:
-        extraction = self._extraction()
+        extraction, second = self._extraction(), self._extraction()
         trees = dict(extraction.on_symbols(n) for n in lengths(self.schema))
-        again = dict(self._extraction().on_symbols(n) for n in lengths(self.schema))
+        again = dict(second.on_symbols(n) for n in lengths(self.schema))
         plain = {str(n): plain_tree(tree) for n, tree in trees.items()}
         if plain != {str(n): plain_tree(tree) for n, tree in again.items()}:
             raise NotUnderstood("it does not do the same again on the same data and draws")

@@ -18,7 +18,7 @@ from dpverify.certifying.certificate import (
     Disproof,
 )
 from dpverify.certifying.checking import Invalid, verify
-from dpverify.certifying.checking.forms import form
+from dpverify.certifying.checking.forms import Form, form
 from dpverify.certifying.checking.sums import deviation
 from dpverify.certifying.extracting.extraction import Extraction
 from dpverify.certifying.rehearsal import rehearse
@@ -181,8 +181,8 @@ class SumsAttempt:
             return None
         laws = plain_laws(extraction.shared.laws)
         plain = [plain_tree(tree) for tree in trees]
-        centers = [form(tree["output"][1][1]).get("", Fraction(0)) for tree in plain]
-        for at in {*centers, sum(centers) / 2}:
+        one, other = (form(tree["output"][1][1]) for tree in plain)
+        for at in self._thresholds(one, other, laws):
             for sign in (1, -1):
                 evidence = {
                     "method": "gaussian event",
@@ -200,6 +200,16 @@ class SumsAttempt:
                     continue
                 return self._disproof(evidence | {"claim": self._plain_claim(_ONE)}, left, right)
         return None
+
+    def _thresholds(self, left: Form, right: Form, laws: dict[str, Any]) -> list[Fraction]:
+        """Where one side of a number may be too likely: at e^ε times the density, and nearby."""
+        a, b = left.get("", Fraction(0)), right.get("", Fraction(0))
+        variance = sum((c * deviation(laws[n])) ** 2 for n, c in left.items() if n)
+        best = [(a + b) / 2 + self._epsilon() * variance / (a - b)] if a != b else []
+        return [*best, a, b, (a + b) / 2]
+
+    def _epsilon(self) -> Fraction:
+        return rational(getattr(self.claim, "epsilon", 0.0))
 
     def _stricter(self) -> dict[str, Any]:
         """The claim with a margin for the rounding of floats."""

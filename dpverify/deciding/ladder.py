@@ -190,6 +190,8 @@ class _Ladder:
         self._say("certify", certificate_sentence(found), found)
         if found.interrupted:
             raise KeyboardInterrupt
+        if found.stuck:
+            raise InvalidParameter(f"mechanism={self.name} must end: {found.reason}")
         self.suspects += found.suspects
         match found.verdict:
             case "proved":

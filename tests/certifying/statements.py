@@ -269,8 +269,10 @@ def _blank(output: Json, known: dict[str, Any], values: list[Any]) -> str:
         values.append((_value(output[1], known), whole))
         return "{}"
     if isinstance(output, list):
-        return f"[{', '.join(_blank(part, known, values) for part in output)}]"
-    return repr(output)
+        number = output[:1] == ["float"] and [*map(type, output)] == [str, str]
+        parts = output[1:] if number else [_blank(part, known, values) for part in output]
+        return f"[{', '.join(['float', *parts] if number else parts)}]"
+    return output if output == "float" else repr(output)
 
 
 @cache

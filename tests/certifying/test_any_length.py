@@ -27,6 +27,7 @@ from tests.certifying import programs as known
 from tests.certifying import unbounded
 from tests.certifying.mutations import MUTANTS
 from tests.certifying.programs import PROGRAMS, Program
+from tests.certifying.touched import TOUCHED
 
 ONE = dpv.PureDP(epsilon=1.0)
 ANY = Answers(dimension=(1, None), sensitivity=1.0)
@@ -189,42 +190,7 @@ def proof() -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (lambda e: e["claim"].update(epsilon="1/2"), "more than ε is spent"),
-        (lambda e: e["schema"].update(reach="2"), ""),
-        (lambda e: e["schema"].update(sizes=[1, 3]), "the data are not of any length"),
-        (lambda e: e["laws"]["n0"]["parameter"].update(num=["1"]), ""),
-        (lambda e: e["laws"]["n0"].update(kind="gaussian"), "no translation of finite cost"),
-        (lambda e: e["proof"][0].pop(), ""),
-        (lambda e: e["proof"][0][1].update(gaps=[{"s0": "1"}]), "another one"),
-        (lambda e: e["proof"][0][1].update(gaps=[]), "malformed"),
-        (lambda e: e["proof"][0][1].update(gaps=[{"": "2"}]), ""),
-        (lambda e: e["proof"][0][1].update(budget={"": "1"}), ""),
-        (lambda e: e["proof"][0][1]["steps"].pop(), ""),
-        (
-            lambda e: e["proof"][0][0]["steps"][0].update(shift={"n0": {"n0": "1"}}),
-            "depend on noise",
-        ),
-        (lambda e: e["proof"][0][0]["steps"][0].update(shift={}), ""),
-        (
-            lambda e: e["nodes"][1]["bodies"].append(e["nodes"][1]["bodies"][0]),
-            "a record is missing",
-        ),
-        (lambda e: e.update(proof=[]), ""),
-        (lambda e: e.pop("untyped"), "malformed"),
-        (lambda e: e["nodes"][1]["exit"].update(output=["value", {"D0": "1"}]), "knows more"),
-        (lambda e: e["nodes"][1]["exit"].update(output=["value", {"s9": "1"}]), "knows more"),
-        (lambda e: e["laws"].update(p0=e["laws"]["n0"]), "another name"),
-        (lambda e: e["nodes"][1].update(loop=None), "a loop without a number"),
-        (lambda e: e["nodes"][1].update(loop=True), "a loop without a number"),
-        (lambda e: e["nodes"][1]["exit"].update(output=["value", {"x0": "1"}]), "knows more"),
-        (lambda e: e["nodes"][0].update(tree={"output": ["value", {"x0": "1"}]}), "knows more"),
-        (lambda e: e["nodes"][1]["exit"].update(output=["value", {}, "A"]), "one form"),
-        (lambda e: e["nodes"][0]["tree"]["output"].append("A"), "no such step"),
-    ],
-)
+@pytest.mark.parametrize(("change", "reason"), TOUCHED)
 def test_a_proof_that_was_touched_is_refused(proof: Any, change: Any, reason: str) -> None:
     touched = copy.deepcopy(proof)
     change(touched)

@@ -4,12 +4,14 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from dpverify.certifying import certify, check_certificate
-from tests.certifying.deceptions import DECEPTIONS, Deception
+from tests.certifying.deceptions import Deception
+from tests.certifying.surprises import DECEPTIONS
 
 LONG = {  # searched to the end of their time
     *("two_calls_two_draws_for_less", "folded", "counted_and_summed_for_less"),
     *("sparse_without_threshold_noise", "sparse_that_goes_on", "redrawn_threshold"),
-    "count_typed_by_data",
+    *("count_typed_by_data", "any_length_last_bit", "any_length_two_hits", "scale_by_length"),
+    *("any_length_noise_of_the_bar", "last_one_there", "mean_with_noise_of_its_length_for_less"),
 }
 
 
@@ -29,5 +31,5 @@ def test_no_verdict_is_wrong(tried: Deception) -> None:
 
 def test_there_are_enough_of_them() -> None:
     true = [tried for tried in DECEPTIONS if tried.true]
-    assert len(true) >= 25
-    assert len(DECEPTIONS) - len(true) >= 140
+    assert len(true) >= 50
+    assert len(DECEPTIONS) - len(true) >= 250

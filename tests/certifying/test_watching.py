@@ -1,15 +1,19 @@
 """What stops a mechanism that does not end must not hang by itself, nor hit whoever comes next."""
 
+import itertools
 import subprocess
 import sys
 import time
 import weakref
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import dpverify as dpv
 from dpverify.certifying.symbolic.reasons import OverTime
-from dpverify.certifying.symbolic.watching import watched
+from dpverify.certifying.symbolic.watching import endless_at, watched
+from tests.certifying.schemas import Answers
 
 ROOT = Path(__file__).parents[2]
 MEMORY = 1 << 30
@@ -88,3 +92,28 @@ def test_a_debugger_is_no_hindrance() -> None:
         cwd=ROOT,
     )
     assert told.stdout == "1\n"
+
+
+def _never_back(x: Any, rng: Any) -> Any:  # noqa: ANN401
+    return sum(itertools.repeat(1.0)) + x + rng.laplace(scale=1.0)
+
+
+def _asks_to_exit() -> None:
+    sys.exit(3)
+
+
+def test_a_call_that_never_comes_back_is_found_out() -> None:
+    """No exception reaches it in its process; what ends or can be stopped is of another kind."""
+    assert endless_at(lambda: _never_back(0.0, None), 0.3, MEMORY) is not None
+    for run in (lambda: 1, lambda: 1 / 0, _asks_to_exit):
+        assert endless_at(run, 5.0, MEMORY) is None
+
+
+def test_a_mechanism_that_never_comes_back_is_open_with_its_line() -> None:
+    claim = dpv.PureDP(epsilon=1.0)
+    found = dpv.certify(_never_back, Answers(sensitivity=1.0), claim, seconds=4.0)
+    assert (found.verdict, found.stuck) == ("open", True)
+    line = _never_back.__code__.co_firstlineno + 1
+    assert found.where == f"test_watching.py:{line}"
+    with pytest.raises(dpv.InvalidParameter, match=r"must end: .* does not come back"):
+        dpv.decide(_never_back, Answers(sensitivity=1.0), claim, seconds=4.0)

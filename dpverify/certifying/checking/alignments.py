@@ -7,7 +7,6 @@ translation costs at most ε; both for all data at once. Whatever is unusual is 
 
 import json
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import Any
 
 from dpverify.certifying.checking.forms import (
@@ -23,34 +22,72 @@ from dpverify.certifying.checking.forms import (
     plus,
 )
 from dpverify.certifying.checking.numbers import ClaimUnit
-from dpverify.certifying.checking.trees import NeighborCase, branches, goals, leaves, told
+from dpverify.certifying.checking.trees import (
+    NeighborCase,
+    branches,
+    drawn,
+    goals,
+    leaves,
+    noises,
+    told,
+)
 
 LOWEST = {"geometric": ONE, "exponential": ZERO}
 """Where the support of a noise begins."""
 
 
+class Noises:
+    """Noises that can be translated at a finite cost: rates, least values, which are whole."""
+
+    def __init__(self, read: Json) -> None:
+        self.unit, laws = ClaimUnit(read["claim"]), read["laws"]
+        kinds = {name: laws[name]["kind"] for name in noises(read)}
+        need({*kinds.values()} <= {"laplace", *LOWEST}, "no translation of finite cost")
+        self.rates = {name: self.unit.rate(law) for name, law in laws.items()}
+        self.whole = {name for name, kind in kinds.items() if kind == "geometric"}
+        self.support = {n: lowest(n, kind) for n, kind in kinds.items() if kind in LOWEST}
+
+    def translated(
+        self, group: Json, facts: list[Fact], left: Form, whole: set[str]
+    ) -> dict[str, Form]:
+        """What noises become: whole if whole, in their support, for at most what is left of ε.
+
+        A shift s is within a bound: −bound ≤ s ≤ bound, for noise with a least value 0 ≤ s ≤ bound.
+        """
+        moved = {}
+        for name, read in group["shift"].items():
+            shift, bound = form(read), form(group["bounds"][name]["bound"])
+            need(not set(shift) & set(self.rates), "a translation may not depend on noise")
+            if name in self.whole:
+                known = set(shift) <= whole | {""}
+                need(known and all(c.denominator == 1 for c in shift.values()), "no whole shift")
+            over, under = plus(shift, bound, -ONE), plus(plus({}, shift, -ONE), bound, -ONE)
+            under = negated(shift, set())[0] if name in self.support else under
+            impossible([*facts, (over, True)], group["bounds"][name]["above"])
+            impossible([*facts, (under, True)], group["bounds"][name]["below"])
+            moved[name] = plus({name: ONE}, shift)
+            left = plus(left, bound, -self.rates[name])
+        impossible([*facts, negated(left, set())], group["cost"])
+        return moved
+
+
+def lowest(name: str, kind: str) -> Fact:
+    """That a noise is not below its support."""
+    return plus({name: ONE}, {"": -LOWEST[kind]}), False
+
+
 def alignment(read: Json) -> str:
-    unit, laws = ClaimUnit(read["claim"]), read["laws"]
-    need({law["kind"] for law in laws.values()} <= {"laplace", *LOWEST}, "no finite cost")
-    rates = {name: unit.rate(law) for name, law in laws.items()}
-    lows = {name: LOWEST[law["kind"]] for name, law in laws.items() if law["kind"] in LOWEST}
-    support = [({n: ONE} | ({"": -low} if low else {}), False) for n, low in lows.items()]
+    known = Noises(read)
     for case, goal in zip(read["proof"], goals(read), strict=True):
-        AlignedPaths(goal, lows, rates, unit).check(case, [*goal.facts, *support])
+        AlignedPaths(goal, known).check(case, [*goal.facts, *known.support.values()])
     return "proved"
 
 
 class AlignedPaths:
-    """The translations of one case of neighbors; `lows` are of noises that have a least value."""
+    """The translations of one case of neighbors."""
 
-    def __init__(
-        self,
-        goal: NeighborCase,
-        lows: dict[str, Fraction],
-        rates: dict[str, Fraction],
-        unit: ClaimUnit,
-    ) -> None:
-        self.goal, self.lows, self.rates, self.unit = goal, lows, rates, unit
+    def __init__(self, goal: NeighborCase, known: Noises) -> None:
+        self.goal, self.noises = goal, known
 
     def check(self, case: Json, facts: list[Fact]) -> None:
         """Follow the cases of data down to the translations."""
@@ -58,7 +95,7 @@ class AlignedPaths:
             impossible(facts, case["impossible"])
         elif "split" in case:
             test = form(case["split"])
-            need(not set(test) & set(self.rates), "a case may not depend on noise")
+            need(not set(test) & set(self.noises.rates), "a case may not depend on noise")
             self.check(case["yes"], [*facts, (test, False)])
             self.check(case["no"], [*facts, negated(test, self.goal.whole)])
         else:
@@ -67,39 +104,19 @@ class AlignedPaths:
     def check_groups(self, groups: Json, facts: list[Fact]) -> None:
         """Every path is translated or impossible; different translations end in other leaves."""
         paths = list(leaves(self.goal.trees[0], self.goal.whole, self.goal.maps[0]))
-        left, landed = set(range(len(paths))), dict[Any, int]()
+        missing, landed = set(range(len(paths))), dict[Any, int]()
         for number, group in enumerate(groups):
-            moved = self.moved(group, facts)
+            left = {"": self.noises.unit.epsilon}
+            moved = self.noises.translated(group, facts, plus({}, left), self.goal.whole)
             for key, walk in group["walks"].items():
-                tests, draws, output = paths[int(key)]
-                left.remove(int(key))
-                need(all(self.unit.weights(draw) for draw, _ in draws), "a draw of nothing")
-                shown = told(output, self.goal.maps[0])
-                run = self.goal.trees[1], [*facts, *tests], ()
-                for leaf in self.walk(walk, *run, (moved, draws, shown)):
+                tests, way, output = paths[int(key)]
+                missing.remove(int(key))
+                draws = drawn(way)
+                need(all(self.noises.unit.weights(d) for d, _ in draws), "a draw of nothing")
+                path = self.goal.maps[1] | moved, draws, told(output, self.goal.maps[0])
+                for leaf in self.walk(walk, self.goal.trees[1], [*facts, *tests], (), path):
                     need(landed.setdefault(leaf, number) == number, "two translations may meet")
-        need(not left, "a path is missing")
-
-    def moved(self, group: Json, facts: list[Fact]) -> dict[str, Form]:
-        """The neighbor's symbols, noise translated: whole if whole, in its support, for ε at most.
-
-        A shift s is within a bound: −bound ≤ s ≤ bound, for noise with a least value 0 ≤ s ≤ bound.
-        """
-        moved, left = dict(self.goal.maps[1]), plus({}, {"": self.unit.epsilon})
-        for name, read in group["shift"].items():
-            shift, bound = form(read), form(group["bounds"][name]["bound"])
-            need(not set(shift) & set(self.rates), "a translation may not depend on noise")
-            if name in self.goal.whole:
-                known = set(shift) <= self.goal.whole | {""}
-                need(known and all(c.denominator == 1 for c in shift.values()), "no whole shift")
-            over, under = plus(shift, bound, -ONE), plus(plus({}, shift, -ONE), bound, -ONE)
-            under = negated(shift, set())[0] if name in self.lows else under
-            impossible([*facts, (over, True)], group["bounds"][name]["above"])
-            impossible([*facts, (under, True)], group["bounds"][name]["below"])
-            moved[name] = plus({name: ONE}, shift)
-            left = plus(left, bound, -self.rates[name])
-        impossible([*facts, negated(left, set())], group["cost"])
-        return moved
+        need(not missing, "a path is missing")
 
     def walk(
         self,

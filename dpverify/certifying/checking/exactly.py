@@ -16,7 +16,7 @@ from dpverify.certifying.checking.forms import (
 from dpverify.certifying.checking.masses import BoxMasses
 from dpverify.certifying.checking.neighbors import allowed, datasets, pairs
 from dpverify.certifying.checking.numbers import ClaimUnit, Quotient
-from dpverify.certifying.checking.trees import NUMBERS, leaves, noises, unknown
+from dpverify.certifying.checking.trees import NUMBERS, drawn, leaves, noises, unknown
 
 
 def exact(read: Json) -> str:
@@ -64,9 +64,9 @@ def law(
     """The probability of each outcome of a tree: what `outcomes` finds in the output of a path."""
     values, masses = noises(read), BoxMasses(read["laws"], unit)
     total: dict[str, Quotient] = {}
-    for (facts, draws, output), cases in zip(leaves(tree, masses.whole, values), how, strict=True):
+    for (facts, way, output), cases in zip(leaves(tree, masses.whole, values), how, strict=True):
         weight = Quotient.of(1)
-        for key, choice in draws:
+        for key, choice in drawn(way):
             weight = weight * unit.weights(key)[choice]
         for outcome, more, case in outcomes(output, cases):
             part = weight * masses.probability([*facts, *more], case)

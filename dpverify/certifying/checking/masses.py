@@ -7,7 +7,7 @@ and the probability is a product of sums of z^t or of integrals of e^(−λt). [
 
 from fractions import Fraction
 
-from dpverify.certifying.checking.alignments import LOWEST
+from dpverify.certifying.checking.alignments import LOWEST, lowest
 from dpverify.certifying.checking.forms import (
     ONE,
     ZERO,
@@ -77,11 +77,6 @@ class BoxMasses:
             facts = [fact for fact in facts if fact not in mine]
             total = total * self.mass(mine, group)
         return total * NoiseBox(self, facts, how.get("box", ())).mass()
-
-
-def lowest(name: str, kind: str) -> Fact:
-    """That a noise is not below its support."""
-    return plus({name: ONE}, {"": -LOWEST[kind]}), False
 
 
 class NoiseBox:

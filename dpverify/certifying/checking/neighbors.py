@@ -18,19 +18,19 @@ from dpverify.certifying.checking.forms import ONE, Fact, Form, Json, count, nee
 
 Slot: TypeAlias = tuple[Fraction | None, Fraction | None, bool]
 Situation: TypeAlias = tuple[list[Form], list[Form], list[Fact], set[str]]
-_MOST_RECORDS, _MOST_DATASETS = 200, 2000
+MOST_RECORDS, _MOST_DATASETS = 200, 2000
 
 
 def sizes(schema: Json) -> range:
     need(schema["relation"] in {"replace-one", "add-remove", "move"}, "unknown relation")
-    low, high = (count(n, _MOST_RECORDS, "too many records") for n in schema["sizes"])
+    low, high = (count(n, MOST_RECORDS, "too many records") for n in schema["sizes"])
     need(low <= high, "there are no such data")
     return range(low, high + 1)
 
 
 def slots(schema: Json) -> list[Slot]:
     """(low, high, whole) of each number in a record."""
-    need(0 < len(schema["slots"]) <= _MOST_RECORDS, "records are no symbols")
+    need(0 < len(schema["slots"]) <= MOST_RECORDS, "records are no symbols")
     found = [
         (None if a is None else rational(a), None if b is None else rational(b), whole is True)
         for a, b, whole in schema["slots"]
@@ -137,6 +137,7 @@ def size(moves: list[Fraction], norm: str) -> Fraction:
 
 
 def reached(radius: Json, norm: str) -> Fraction:
+    need(rational(radius) >= 0, "there are no such data")
     return rational(radius) ** (2 if norm == "2" else 1)
 
 

@@ -35,7 +35,7 @@ UNIT = ClaimUnit({"unit": "one", "ratio": None, "epsilon": 0, "delta": 0})
 
 def check_sums(read: Json) -> str:
     """Raise unless all releases together keep the claim, for all neighbors."""
-    square = squared_mu(read["claim"])
+    square = squared_mu(claimed(read))
     need("datasets" not in read, "sums are of symbols")
     for case, goal in zip(read["proof"], goals(read), strict=True):
         for spent in followed(case, Runs(**vars(goal))):
@@ -140,6 +140,13 @@ def deviation(law: Json) -> Fraction:
     return rational(number["num"][0]) / rational(number["den"][0])
 
 
+def claimed(read: Json) -> Json:
+    """The claim; its numbers are not in units of something else."""
+    claim = read["claim"]
+    need(ClaimUnit(claim).kind == "one" and rational(claim.get("mu", 0)) >= 0, "no claim")
+    return claim
+
+
 def squared_mu(claim: Json) -> Fraction:
     """The largest μ² with which μ-GDP keeps the claim."""
     kind = claim["kind"]
@@ -160,7 +167,7 @@ def check_gaussian_event(read: Json) -> str:
     check_neighbors(read)
     noises(read)
     (low, _), (_, high) = (normal_end(tree, read) for tree in read["trees"])
-    claim, excess = read["claim"], ZERO
+    claim, excess = claimed(read), ZERO
     if claim["kind"] == "gaussian":
         excess = low - high - rational(claim["mu"])
     else:

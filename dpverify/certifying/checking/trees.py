@@ -59,18 +59,23 @@ def branches(tree: Json, whole: set[str], values: dict[str, Form]) -> list[tuple
 
 
 def leaves(tree: Json, whole: set[str], values: dict[str, Form]) -> Iterator[tuple[Any, ...]]:
-    """All paths: the facts on the way, the choices at draws, the output."""
+    """All paths: the facts on the way; its steps, ("test", side) or (draw, choice); the output."""
     if "output" in tree:
         yield (), (), tree["output"]
     elif "draw" in tree:
         key = json.dumps(tree["draw"])
         for i, (_, child) in enumerate(zip(tree["draw"], tree["then"], strict=True)):
-            for facts, draws, output in leaves(child, whole, values):
-                yield facts, ((key, i), *draws), output
+            for facts, way, output in leaves(child, whole, values):
+                yield facts, ((key, i), *way), output
     else:
         for side, fact in branches(tree, whole, values):
-            for facts, draws, output in leaves(tree[side], whole, values):
-                yield (fact, *facts), draws, output
+            for facts, way, output in leaves(tree[side], whole, values):
+                yield (fact, *facts), (("test", side), *way), output
+
+
+def drawn(way: Json) -> list[Any]:
+    """The draws on a way, each with its choice."""
+    return [step for step in way if step[0] != "test"]
 
 
 NUMBERS = {"int", "float", "bool", "numeric"}

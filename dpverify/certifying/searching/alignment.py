@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from dpverify.certifying.checking.alignments import LOWEST
+from dpverify.certifying.checking.alignments import LOWEST, lowest
 from dpverify.certifying.checking.forms import Fact, Form, Invalid, form, negated, plus, put
-from dpverify.certifying.checking.masses import lowest
 from dpverify.certifying.checking.numbers import ClaimUnit
 from dpverify.certifying.checking.trees import NeighborCase, branches, goals, leaves, told
 from dpverify.certifying.searching.farkas import Contradictions, form_as_texts, number, values_in

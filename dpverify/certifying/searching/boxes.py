@@ -11,9 +11,9 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any, TypeAlias
 
-from dpverify.certifying.checking.alignments import LOWEST
+from dpverify.certifying.checking.alignments import LOWEST, lowest
 from dpverify.certifying.checking.forms import Fact, Form, negated, plus, tight
-from dpverify.certifying.checking.masses import BoxMasses, lowest
+from dpverify.certifying.checking.masses import BoxMasses
 from dpverify.certifying.checking.numbers import ClaimUnit, Quotient
 from dpverify.certifying.symbolic.reasons import NotUnderstood, OverTime
 

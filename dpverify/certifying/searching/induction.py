@@ -8,9 +8,9 @@ linear program in these coefficients and in multipliers of the facts. [Farkas]
 
 import functools
 from fractions import Fraction
-from itertools import product
 from typing import Any, TypeAlias
 
+from dpverify.certifying.checking.alignments import Noises
 from dpverify.certifying.checking.forms import Fact, Form, Invalid, form, negated, plus, put
 from dpverify.certifying.checking.induction import (
     PairedPlace,
@@ -27,6 +27,9 @@ _MOST_PLACES = 200
 Unknown: TypeAlias = dict[str, Any]
 """A form whose coefficients are unknowns of the solver."""
 
+_Shifts: TypeAlias = dict[tuple[int, int], dict[str, Form]]
+"""Of each noise, at each step of each place."""
+
 
 def induct(read: dict[str, Any]) -> list[Any]:
     """The proof of a certificate by induction; raises with what is missing."""
@@ -35,7 +38,8 @@ def induct(read: dict[str, Any]) -> list[Any]:
         raise NotUnderstood("Gaussian noise has no translation of bounded cost")
     try:
         found = list(situations(read["schema"]))
-        return [_Search(SideBySide(read, s), contradictions).proof() for s in found]
+        noises = Noises(read)
+        return [_Search(SideBySide(read, noises, s), contradictions).proof() for s in found]
     except Invalid as error:
         raise NotUnderstood(str(error)) from None
 
@@ -64,7 +68,7 @@ class _Search:
         return step, never
 
     def proof(self) -> list[Any]:
-        gaps, budgets, shifts = _Program(self).solved()
+        gaps, budgets, shifts, bounds = _Program(self).solved()
         told = []
         for i, steps in enumerate(self.steps):
             made = []
@@ -72,8 +76,9 @@ class _Search:
                 if never is not None:
                     made.append({"impossible": never})
                     continue
-                after = None if step.target is None else budgets[self.places.index(step.target)]
-                made.append(self._told(step, gaps[i], budgets[i], after, shifts[i, j]))
+                after = {} if step.target is None else budgets[self.places.index(step.target)]
+                left = plus(budgets[i], put(after, step.update), -_ONE)
+                made.append(self._told(step, gaps[i], left, shifts[i, j], bounds[i, j]))
             told.append(
                 {
                     "gaps": [form_as_texts(g) for g in gaps[i]],
@@ -87,9 +92,9 @@ class _Search:
         self,
         step: PairedStep,
         gaps: list[Form],
-        budget: Form,
-        after: Form | None,
+        left: Form,
         shift: dict[str, Form],
+        bounds: dict[str, Form],
     ) -> Any:  # noqa: ANN401
         values = {n: plus({n: _ONE}, s) for n, s in shift.items()}
         values |= {f"s{i}": plus({f"s{i}": _ONE}, g) for i, g in enumerate(gaps)}
@@ -98,34 +103,22 @@ class _Search:
             self._shown([*step.facts, negated(put(f, values), set(), strict=strict)])
             for _, (f, strict) in step.pairs
         ]
+        noises, within = self.runs.noises, {}
+        for name, s in shift.items():
+            bound = bounds[name]
+            least: Form = {} if name in noises.support else bound
+            within[name] = {
+                "bound": form_as_texts(bound),
+                "above": self._shown([*step.facts, (plus(s, bound, -_ONE), True)]),
+                "below": self._shown([*step.facts, (plus(plus({}, s, -_ONE), least, -_ONE), True)]),
+            }
+            left = plus(left, bound, -noises.rates[name])
         return {
             "shift": {n: form_as_texts(s) for n, s in shift.items()},
+            "bounds": within,
+            "cost": self._shown([*step.facts, negated(left, set())]),
             "tests": tests,
-            "stay": {
-                n: self._shown([*step.facts, negated(s, set())])
-                for n, s in shift.items()
-                if self.runs.laws[n]["kind"] != "laplace"
-            },
-            "costs": self._costs(step, budget, after, shift),
         }
-
-    def _costs(
-        self, step: PairedStep, budget: Form, after: Form | None, shift: dict[str, Form]
-    ) -> dict[str, Any]:
-        rates, moving = self.runs.rates, [n for n, s in shift.items() if set(s) - {""}]
-        fixed = [
-            abs(s.get("", Fraction(0))) * rates[n] for n, s in shift.items() if n not in moving
-        ]
-        start = plus(put(after or {}, step.update), budget, -_ONE)
-        start = plus(start, {"": sum(fixed, Fraction(0))})
-        found = {}
-        for signs in product((1, -1), repeat=len(moving)):
-            cost = start
-            for sign, name in zip(signs, moving, strict=True):
-                cost = plus(cost, shift[name], sign * rates[name])
-            key = "".join("+" if sign > 0 else "-" for sign in signs)
-            found[key] = self._shown([*step.facts, (cost, True)])
-        return found
 
     def _shown(self, facts: list[Fact]) -> dict[str, str]:
         found = self.ask.multipliers(facts)
@@ -150,9 +143,10 @@ class _Program:
         ]
         self.budgets = [self._form("b", self.ghosts) for _ in search.places]
         self.shifts: dict[tuple[int, int], dict[str, Unknown]] = {}
+        self.bounds: dict[tuple[int, int], dict[str, Unknown]] = {}
         for key in self.ghosts:
             self.solver.add(self.budgets[0][key] == 0)
-        self.solver.add(self.budgets[0][""] == number(self.z3, self.runs.epsilon))
+        self.solver.add(self.budgets[0][""] == number(self.z3, self.runs.noises.unit.epsilon))
         for i, steps in enumerate(search.steps):
             for j, (step, never) in enumerate(steps):
                 if never is None:
@@ -177,12 +171,12 @@ class _Program:
         allowed = {"", *symbols}
         forms = [f for f, _ in step.facts if all(n in allowed or _bare(n)[:1] == "x" for n in f)]
         self.facts, self.symbols = forms, sorted({n for f in forms for n in f if n} | set(symbols))
-        noises = sorted({_bare(n) for n in self._names(step)} & set(self.runs.laws))
+        noises = sorted({_bare(n) for n in self._names(step)} & set(self.runs.noises.rates))
         shifts = {n: self._shift(n, symbols) for n in noises}
         self.shifts[i, j] = shifts
         values = gaps | shifts
         values |= {f"w{n}": {f"w{k}": c for k, c in of.items()} for n, of in values.items()}
-        for mine, (other, _) in step.pairs:
+        for (mine, _), (other, _) in step.pairs:
             self._nonnegative(self._difference(mine, other, values))
         if step.target is None:
             self._same(step.left, step.right, step, values)
@@ -197,24 +191,30 @@ class _Program:
                     self.solver.add(found.get(key, 0) == wanted.get(key, 0))
             self._same(step.left[3], step.right[3], step, values)
             ahead = self._put(self.budgets[k], step.update)
-        self._paid(self.budgets[i], ahead, shifts)
+        self.bounds[i, j] = self._paid(self.budgets[i], ahead, shifts)
 
-    def _paid(self, budget: Unknown, ahead: Unknown, shifts: dict[str, Unknown]) -> None:
+    def _paid(
+        self, budget: Unknown, ahead: Unknown, shifts: dict[str, Unknown]
+    ) -> dict[str, Unknown]:
+        """Demand that the translations are paid for; bounds of their lengths."""
+        bounds: dict[str, Unknown] = {}
         total = {key: budget.get(key, 0) - ahead.get(key, 0) for key in {*budget, *ahead}}
         for name, shift in shifts.items():
             bound = shift
-            if self.runs.laws[name]["kind"] == "laplace":
+            if name not in self.runs.noises.support:
                 bound = self._form("c", self.symbols)
                 for sign in (1, -1):
                     self._nonnegative({k: c + sign * shift.get(k, 0) for k, c in bound.items()})
             else:
                 self._nonnegative(shift)
+            bounds[name] = bound
             for key, c in bound.items():
-                total[key] = total.get(key, 0) - number(self.z3, self.runs.rates[name]) * c
+                total[key] = total.get(key, 0) - number(self.z3, self.runs.noises.rates[name]) * c
         self._nonnegative(total)
+        return bounds
 
     def _shift(self, name: str, symbols: list[str]) -> Unknown:
-        if self.runs.laws[name]["kind"] != "geometric":
+        if name not in self.runs.noises.whole:
             return self._form("n", symbols)
         self.count += 1
         return {"": self.z3.ToReal(self.z3.Int(f"n{self.count}"))}
@@ -225,7 +225,7 @@ class _Program:
                 return set(value[1])
             return {n for part in value for n in inside(part)} if isinstance(value, list) else set()
 
-        pairs = {n for mine, (other, _) in step.pairs for f in (mine, other) for n in f}
+        pairs = {n for pair in step.pairs for f, _ in pair for n in f}
         return pairs | inside(step.left) | inside(step.right)
 
     def _both(self, mine: Any, other: Any, step: PairedStep) -> tuple[Form, Form]:  # noqa: ANN401
@@ -235,7 +235,7 @@ class _Program:
         """How much larger a form is on the right; state and noise themselves must cancel."""
         apart: Unknown = {n: number(self.z3, c) for n, c in plus(other, mine, -_ONE).items()}
         for name in apart:
-            if _bare(name) in self.runs.laws or _bare(name)[:1] == "s":
+            if _bare(name) in self.runs.noises.rates or _bare(name)[:1] == "s":
                 raise NotUnderstood("neighbors compare or release different things on one path")
         for name, c in other.items():
             for key, unknown in values.get(name, {}).items():
@@ -276,7 +276,7 @@ class _Program:
             have = wanted.get(key, number(self.z3, Fraction(0)))
             self.solver.add(have == total if key else have >= total)
 
-    def solved(self) -> tuple[list[list[Form]], list[Form], dict[Any, dict[str, Form]]]:
+    def solved(self) -> tuple[list[list[Form]], list[Form], _Shifts, _Shifts]:
         if self.solver.check() != self.z3.sat:
             raise NotUnderstood(
                 "no gaps and translations were found that stay from record to record"
@@ -286,10 +286,12 @@ class _Program:
             key: {n: s for n, unknown in of.items() if (s := read(unknown))}
             for key, of in self.shifts.items()
         }
+        bounds = {key: {n: read(b) for n, b in of.items()} for key, of in self.bounds.items()}
         return (
             [[read(g) for g in gaps] for gaps in self.gaps],
             list(map(read, self.budgets)),
             shifts,
+            bounds,
         )
 
 

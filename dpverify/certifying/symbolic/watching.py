@@ -1,11 +1,17 @@
 """Stop a mechanism that does not end: a watcher that raises inside the running thread."""
 
 import ctypes
+import faulthandler
+import os
+import re
 import resource
+import select
+import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -90,6 +96,42 @@ def _lost_quietly() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = tell
+
+
+def endless_at(run: Callable[[], object], seconds: float, memory: int) -> str | None:
+    """The line at which a run is stuck in a call into C: only its whole process can be stopped.
+
+    It is tried in a process of its own. None if it came to an end, or back to Python after a second
+    and then again and again: such a run can be stopped.
+    """
+    if not hasattr(os, "fork"):  # pragma: no cover  # elsewhere the user has to stop it
+        return None
+    read, write = os.pipe()
+    with warnings.catch_warnings():  # of a fork beside threads: this one runs for a moment
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:  # pragma: no cover  # in the other process
+        try:
+            silent = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(silent, stream)
+            signal.signal(signal.SIGALRM, signal.default_int_handler)
+            signal.setitimer(signal.ITIMER_REAL, _GRACE)
+            faulthandler.dump_traceback_later(seconds, exit=True, file=write)
+            with memory_limit(memory):
+                run()
+        finally:
+            os._exit(0)
+    os.close(write)
+    try:
+        stuck = not select.select([read], [], [], seconds + _GRACE)[0]
+        told = "" if stuck else os.read(read, 1 << 16).decode(errors="replace")
+    finally:
+        os.close(read)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+    lines = re.findall(r'File "(.*)", line (\d+)', told)
+    return f"{Path(lines[0][0]).name}:{lines[0][1]}" if lines else ("" if stuck else None)
 
 
 @contextmanager
