@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+import scipy
 
 from dpverify.arrays import Floats
 from dpverify.auditing.one_run.guessing import Guessed, float_slopes, float_tails, guess_tail
@@ -165,8 +165,8 @@ def _rough_profile(claim: GaussianDP | ZeroConcentratedDP | RenyiDP, epsilon: Fl
 
 
 def _gaussian_profile(mu: Floats, epsilon: Floats) -> Floats:
-    tail = np.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu))
-    profile: Floats = ndtr(mu / 2 - epsilon / mu) - tail
+    tail = np.exp(epsilon + scipy.special.log_ndtr(-mu / 2 - epsilon / mu))
+    profile: Floats = scipy.special.ndtr(mu / 2 - epsilon / mu) - tail
     return np.maximum(profile, 0.0)
 
 
