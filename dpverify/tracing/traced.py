@@ -155,11 +155,12 @@ class Traced:
         """Plain values, as JSON can hold them; infinities and NaN as text."""
         pure = self.epsilon(0.0)
         return {
+            "version": 1,
             "verdict": self.verdict,
             "refuted": self.refuted,
             "meaning": self.meaning,
             "claim": tagged(self.claim),
-            "epsilon": [plain(pure.lower), plain(pure.upper)],
+            "epsilon": {"lower": plain(pure.lower), "upper": plain(pure.upper)},
             "releases": [
                 {
                     "where": r.where,

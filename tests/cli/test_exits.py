@@ -270,7 +270,7 @@ def test_noise_says_what_it_is_made_for(capsys: pytest.CaptureFixture[str]) -> N
     found = json.loads(capsys.readouterr().out)
     assert (found["relation"], found["sensitivity"]) == ("add-remove", 1.0)
     assert found["rate"] == 256 / 60000
-    assert found["budget"] == {"kind": "PureDP", "epsilon": 1.0, "delta": 0.0}
+    assert found["budget"] == {"kind": "PureDP", "epsilon": 1.0}
 
 
 # bad input for every verb

@@ -4,14 +4,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpverify.auditing.auditor import audit as run_audit
-from dpverify.auditing.procedure.rounds import Progress
-from dpverify.auditing.procedure.state import Levels
-from dpverify.auditing.verdict import Verdict, Witness
+import dpverify as dpv
 from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.options import (
     Delta,
@@ -29,6 +26,7 @@ from dpverify.cli.options import (
     claim_of,
     where_of,
 )
+from dpverify.cli.origin import write_report
 from dpverify.cli.output import (
     Json,
     check_output,
@@ -43,6 +41,9 @@ from dpverify.cli.output import (
 from dpverify.cli.solver_targets import is_solver, solver, worst_pair
 from dpverify.cli.targets import load_target
 from dpverify.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from dpverify.auditing import Progress
 
 EXAMPLE = (
     "Example: dpverify audit package.module:callable --left D.json --right D2.json "
@@ -127,7 +128,7 @@ def audit(
     history: list[Progress] = []
     if replay is not None:
         size = 10_000 if samples is None else samples
-        verdict = Witness.load(replay).replay(
+        verdict = dpv.Witness.load(replay).replay(
             mechanism, samples=size, seed=seed, level=level, timeout=timeout
         )
         where: dict[str, Any] = {}
@@ -135,7 +136,7 @@ def audit(
         level = _LEVEL if level is None else level
         where = where_of(left, right, schema, pair)
         with live_line(history) as tell:
-            verdict = run_audit(
+            verdict = dpv.audit(
                 mechanism,
                 **where,
                 claim=claim,
@@ -155,15 +156,22 @@ def audit(
     _show(verdict, json=json)
     if save_witness is not None and verdict.witness is not None:
         verdict.witness.save(save_witness)
-    bets = 0.0 if level is None or replay is not None else Levels.of(level, method).bets  # type: ignore[arg-type]
+    bets = 0.0 if level is None or replay is not None else _bets(level, method)
     told = history if bets > 0.0 else []
     if plot is not None:
         _draw(told, bets, plot)
     if band is not None:
         _draw_band(mechanism, verdict, where, band)
     if report is not None:
-        _report(verdict, target, told, bets, report)
+        _report(verdict, target, seed, told, bets, report)
     return exit_code(verdict)
+
+
+def _bets(level: float, method: str) -> float:
+    """The share of the level that is bet, which the plot of wealth shows."""
+    from dpverify.auditing.procedure.state import Levels  # noqa: PLC0415  # slow to import
+
+    return Levels.of(level, method).bets  # type: ignore[arg-type]  # checked by the audit
 
 
 def _check_files(plot: Path | None, band: Path | None, report: Path | None) -> None:
@@ -175,7 +183,7 @@ def _check_files(plot: Path | None, band: Path | None, report: Path | None) -> N
     check_page(report)
 
 
-def _draw_band(mechanism: Any, verdict: Verdict, where: dict[str, Any], path: Path) -> None:  # noqa: ANN401
+def _draw_band(mechanism: Any, verdict: "dpv.Verdict", where: dict[str, Any], path: Path) -> None:  # noqa: ANN401
     """Bands from fresh draws on the pair that was audited, or on the one that was found."""
     from dpverify.auditing.bands.estimation import estimate_profile  # noqa: PLC0415
     from dpverify.reporting.band_plots import draw_band  # noqa: PLC0415  # slow to import
@@ -200,7 +208,7 @@ def _draw_band(mechanism: Any, verdict: Verdict, where: dict[str, Any], path: Pa
         draw_band(drawn, verdict.claim, path)
 
 
-def _draw(history: list[Progress], bets: float, path: Path) -> None:
+def _draw(history: list["Progress"], bets: float, path: Path) -> None:
     from dpverify.reporting.plots import wealth_figure  # noqa: PLC0415  # slow to import
 
     if not history:
@@ -211,10 +219,14 @@ def _draw(history: list[Progress], bets: float, path: Path) -> None:
 
 
 def _report(
-    verdict: Verdict, target: str, history: list[Progress], bets: float, path: Path
+    verdict: "dpv.Verdict",
+    target: str,
+    seed: int,
+    history: list["Progress"],
+    bets: float,
+    path: Path,
 ) -> None:
     # Slow to import, and needed for pages only.
-    from dpverify.reporting.page import write_page  # noqa: PLC0415
     from dpverify.reporting.pages.audit import audit_page  # noqa: PLC0415
     from dpverify.reporting.picture import Picture, picture  # noqa: PLC0415
     from dpverify.reporting.plots import wealth_figure  # noqa: PLC0415
@@ -224,10 +236,10 @@ def _report(
         caption = "The wealth of the bets against the claim, over the draws on each side."
         pictures = (picture(wealth_figure(history, bets), caption),)
     page = audit_page(verdict, target=target, pictures=pictures, command=command_line())
-    write_page(page, path)
+    write_report(page, path, seed=seed)
 
 
-def exit_code(verdict: Verdict) -> int:
+def exit_code(verdict: "dpv.Verdict") -> int:
     """1 refuted; 130 interrupted; 2 if the audit could not be carried out as asked; else 0.
 
     What could be found is told in every case. A limit in seconds is part of what was asked.
@@ -245,7 +257,7 @@ def exit_code(verdict: Verdict) -> int:
     return 2 if trouble else 0
 
 
-def _show(verdict: Verdict, *, json: bool) -> None:
+def _show(verdict: "dpv.Verdict", *, json: bool) -> None:
     if json:
         print_json(verdict.to_dict())
     else:
@@ -253,7 +265,7 @@ def _show(verdict: Verdict, *, json: bool) -> None:
 
 
 @contextmanager
-def live_line(history: list[Progress]) -> Iterator[Callable[[Progress], None]]:
+def live_line(history: list["Progress"]) -> Iterator[Callable[["Progress"], None]]:
     """Keeps what is told, and shows it as a line on standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield history.append
@@ -266,7 +278,7 @@ def live_line(history: list[Progress]) -> Iterator[Callable[[Progress], None]]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("drawing", total=None)
 
-        def tell(now: Progress) -> None:
+        def tell(now: "Progress") -> None:
             history.append(now)
             bar.update(task, description=str(now), completed=now.samples, total=now.budget)
 
