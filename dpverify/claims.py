@@ -35,6 +35,11 @@ class Claim:
 
     `relation` is None where the mechanism takes a declared sensitivity: the claim then holds for
     whichever relation the sensitivity was computed under.
+
+    >>> import dpverify as dpv
+    >>> claim = dpv.Laplace(scale=2.0).claim
+    >>> claim.guarantee, claim.theorem.name
+    (PureDP(epsilon=0.5), 'laplace')
     """
 
     guarantee: Guarantee
@@ -48,6 +53,11 @@ class Mechanism(Protocol):
     """Samples outputs and states a claim.
 
     `data` is whatever the mechanism takes. For additive noise it is the query's exact answer.
+
+    >>> import dpverify as dpv
+    >>> mechanism: dpv.Mechanism = dpv.RandomizedResponse(epsilon=1.0)
+    >>> mechanism.claim.guarantee
+    PureDP(epsilon=1.0)
     """
 
     @property

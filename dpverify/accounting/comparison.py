@@ -30,6 +30,13 @@ class Comparison:
     """The rows of all rules that apply, for ε at a δ or for δ at an ε.
 
     `skipped` names the rules that a time limit left out.
+
+    >>> import dpverify as dpv
+    >>> spent = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE)
+    >>> spent = spent.compose(dpv.PureDP(0.1), times=50)
+    >>> table = spent.compare(delta=1e-6)
+    >>> table.tightest.rule, table["basic"].upper >= table.tightest.upper
+    ('optimal', True)
     """
 
     unknown: Literal["epsilon", "delta"]

@@ -35,6 +35,13 @@ class Witness:
     alone show at δ = `delta`, at level `level`; 0 unless they are `fresh`, that is, drawn in a
     number that was set before. Those of an audit that was stopped are not: what they are depends
     on when the bets refuted.
+
+    >>> import dpverify as dpv
+    >>> def half(data, rng):
+    ...     return sum(data) + rng.laplace(scale=0.5)
+    >>> verdict = dpv.audit(half, left=[0], right=[1], claim=dpv.PureDP(1.0), level=0.01, seed=1)
+    >>> verdict.witness.replay(half, samples=2000, seed=2).refuted
+    True
     """
 
     claim: AuditClaim
@@ -239,7 +246,15 @@ class _Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refuted(_Finding):
-    """The claim is false, or something of probability at most `level` happened."""
+    """The claim is false, or something of probability at most `level` happened.
+
+    >>> import dpverify as dpv
+    >>> def half(data, rng):
+    ...     return sum(data) + rng.laplace(scale=0.5)
+    >>> verdict = dpv.audit(half, left=[0], right=[1], claim=dpv.PureDP(1.0), level=0.01, seed=1)
+    >>> isinstance(verdict, dpv.Refuted), verdict.witness.event.feature
+    (True, 'output')
+    """
 
     witness: Witness
 
@@ -257,7 +272,17 @@ class Refuted(_Finding):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotRefuted(_Finding):
-    """Nothing that was tried refutes the claim. This does not show that it is true."""
+    """Nothing that was tried refutes the claim. This does not show that it is true.
+
+    >>> import dpverify as dpv
+    >>> def enough(data, rng):
+    ...     return sum(data) + rng.laplace(scale=1.0)
+    >>> verdict = dpv.audit(
+    ...     enough, left=[0], right=[1], claim=dpv.PureDP(1.0), level=0.01, seed=1, samples=500
+    ... )
+    >>> verdict.refuted, verdict.epsilon_lower <= 1.0
+    (False, True)
+    """
 
     @property
     def refuted(self) -> bool:

@@ -55,6 +55,9 @@ def one_run_mu(*, guesses: int, correct: int, canaries: int, level: float) -> fl
 
     μ-GDP is rejected if one of the (ε, δ) that it implies is. The ε that serves best may be chosen
     by looking: at each, the largest δ that the guesses reject is that of a certain μ.
+
+    >>> round(one_run_mu(guesses=100, correct=93, canaries=10_000, level=0.05), 3)
+    0.571
     """
     guessed = Guessed(guesses=guesses, correct=correct, canaries=canaries)
     pure = one_run_epsilon(guesses=guesses, correct=correct, canaries=canaries, level=level)
