@@ -98,6 +98,7 @@ class GaussianDP:
 
 
 Guarantee: TypeAlias = PureDP | ApproxDP | ZeroConcentratedDP | RenyiDP | GaussianDP
+"""Any promise: what claims state and budgets are."""
 
 
 class End(Enum):

@@ -302,6 +302,7 @@ class NotRefuted(_Finding):
 
 
 Verdict: TypeAlias = Refuted | NotRefuted
+"""What an audit returns: `verdict.refuted` tells which of the two it is."""
 
 
 def mu_needed(epsilon: float, delta: float) -> float:
