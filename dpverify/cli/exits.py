@@ -72,9 +72,9 @@ def _misuse(error: BaseException) -> str | None:
             return f"target must not end the program: it asked to exit with {error.code!r}"
         case ModuleNotFoundError(name=str(name)) if name.split(".")[0] not in ("dpverify", *OWN):
             return _missing(name.split(".")[0])
-        case ImportError() if (name := _broken(error)) is not None:
+        case ImportError() if (broken := _broken(error)) is not None:
             reason = f"{type(error).__name__}: {error}"
-            return f"module={name!r} must be importable for this, and it is broken: {reason}"
+            return f"module={broken!r} must be importable for this, and it is broken: {reason}"
         case _:
             objection = getattr(error, "format_message", None)  # of the parser of commands
             return None if objection is None else str(objection())
