@@ -7,6 +7,7 @@ refutes it has refuted what was claimed. The reader asks what an object can do, 
 it is.
 """
 
+import html
 import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -46,6 +47,18 @@ class Claim:
     relation: Relation | None
     theorem: Theorem
     assumes: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the promise, for whom it holds, why, and what it rests on."""
+        neighbors = "as declared" if self.relation is None else self.relation.value
+        rows = [
+            ("guarantee", str(self.guarantee)),
+            ("neighbors", neighbors),
+            ("theorem", str(self.theorem)),
+            *(("assumes", text) for text in self.assumes),
+        ]
+        cells = (f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in rows)
+        return f"<table>{''.join(cells)}</table>"
 
 
 @runtime_checkable

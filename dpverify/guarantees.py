@@ -108,7 +108,7 @@ class End(Enum):
     LOWER = "lower"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bracket:
     """Both certified ends of one number: lower ≤ exact value ≤ upper.
 
@@ -140,6 +140,10 @@ class Bracket:
 
     def __contains__(self, value: float) -> bool:
         return self.lower <= value <= self.upper
+
+    def __repr__(self) -> str:
+        why = "" if self.theorem is None else f", by {self.theorem.name}"
+        return f"Bracket({self.lower!r}, {self.upper!r}{why})"
 
     def __str__(self) -> str:
         if self.lower == self.upper:

@@ -36,8 +36,13 @@ LAYERS: dict[str, tuple[str, ...]] = {  # of a package: its modules and folders,
         *("searching", "certificate", "releases", "certify"),
     ),
 }
-LATE = {("dpverify.auditing.auditor", "dpverify.auditing.search")}
-"""Imports within a function that point up: `audit` without a pair hands over to the search."""
+LATE = {
+    ("dpverify.auditing.auditor", "dpverify.auditing.search"),
+    ("dpverify.accounting.accountant", "dpverify.reporting.plots"),
+    ("dpverify.auditing.verdict", "dpverify.reporting.plots"),
+}
+"""Imports within a function that point up: `audit` without a pair hands over to the search, and
+`plot` to those who draw."""
 HEAVY = ("cvxpy", "sympy", "hypothesis", "sklearn", "matplotlib", "typer", "rich")
 
 

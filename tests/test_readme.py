@@ -3,8 +3,8 @@
 A document runs from top to bottom in a folder of its own:
 
 - a Python block is executed, and prints the text block right after it;
-- a block titled `title=name` is written to a file of that name;
-- a Python block that says `needs=package` is executed where that package is installed;
+- a block titled `title="name"` is written to a file of that name;
+- a Python block titled `title="needs package"` is executed where that package is installed;
 - in a console block every `$ ` line is run, exits with the code in `# exit N`, 0 if there is none,
   and prints the lines below it, if there are any.
 """
@@ -48,8 +48,9 @@ class Block:
 def blocks(path: Path) -> list[Block]:
     found = []
     for language, attributes, text in FENCE.findall(path.read_text(encoding="utf-8")):
-        given = dict(word.split("=", 1) for word in attributes.split() if "=" in word)
-        found.append(Block(language, given.get("title", ""), text, given.get("needs", "")))
+        _, _, title = attributes.partition("title=")
+        name, _, needs = title.strip().strip('"').partition("needs ")
+        found.append(Block(language, name, text, needs))
     return found
 
 

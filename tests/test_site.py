@@ -77,7 +77,8 @@ def test_the_site_builds_strictly(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     for page in DOCS.rglob("*.md"):
-        assert (tmp_path / page.relative_to(DOCS).with_suffix(".html")).is_file()
+        built = (tmp_path / page.relative_to(DOCS).with_suffix(".html")).read_text("utf-8")
+        assert "```" not in built, f"a block of {page.name} is not read as one"
     reference = (tmp_path / "reference" / "accounting.html").read_text("utf-8")
     assert "gaussian_summary" in reference
 

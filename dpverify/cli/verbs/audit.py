@@ -163,7 +163,7 @@ def audit(
     if band is not None:
         _draw_band(mechanism, verdict, where, band)
     if report is not None:
-        _report(verdict, target, seed, told, bets, report)
+        _report(mechanism, verdict, target, seed, told, bets, report)
     return exit_code(verdict)
 
 
@@ -219,6 +219,7 @@ def _draw(history: list["Progress"], bets: float, path: Path) -> None:
 
 
 def _report(
+    mechanism: Any,  # noqa: ANN401  # what was audited
     verdict: "dpv.Verdict",
     target: str,
     seed: int,
@@ -229,13 +230,22 @@ def _report(
     # Slow to import, and needed for pages only.
     from dpverify.reporting.pages.audit import audit_page  # noqa: PLC0415
     from dpverify.reporting.picture import Picture, picture  # noqa: PLC0415
-    from dpverify.reporting.plots import wealth_figure  # noqa: PLC0415
+    from dpverify.reporting.plots import (  # noqa: PLC0415
+        outputs_figure,
+        verdict_figure,
+        wealth_figure,
+    )
 
-    pictures: tuple[Picture, ...] = ()
+    caption = "The ε that is claimed, the one that was shown, and the most that so many draws show."
+    pictures: list[Picture] = [picture(verdict_figure(verdict), caption, followed=False)]
+    if verdict.witness is not None:
+        outputs = outputs_figure(mechanism, verdict.witness)
+        caption = "Fresh outputs on the two datasets; the event is shaded."
+        pictures += [] if outputs is None else [picture(outputs, caption, followed=False)]
     if history:
         caption = "The wealth of the bets against the claim, over the draws on each side."
-        pictures = (picture(wealth_figure(history, bets), caption),)
-    page = audit_page(verdict, target=target, pictures=pictures, command=command_line())
+        pictures.append(picture(wealth_figure(history, bets), caption))
+    page = audit_page(verdict, target=target, pictures=tuple(pictures), command=command_line())
     write_report(page, path, seed=seed)
 
 
