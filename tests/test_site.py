@@ -125,7 +125,7 @@ def test_their_code_runs_as_printed(package: str, tmp_path: Path) -> None:
 def test_a_newcomer_gets_twenty_tasks_done() -> None:
     script = [sys.executable, str(ROOT / "benchmarks" / "newcomer.py")]
     done = subprocess.run(script, check=False, capture_output=True, text=True)
-    if "pip" in done.stderr and "install" in done.stderr:
+    if done.returncode and "CalledProcessError" in done.stderr:
         pytest.skip("packages could not be installed")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "20 of 20 tasks done" in done.stdout
