@@ -2,6 +2,7 @@
 
 import json as json_module
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -156,6 +157,7 @@ def _disclosure(
         from dpverify.reporting.label import check_label  # noqa: PLC0415  # slow to import
 
         check_label(label)
+    _check_kind(file)
     with progress("checking the disclosure"):
         found = check_disclosure(file, seconds=seconds)
     _report(file, found.to_dict(), report)
@@ -173,6 +175,22 @@ def _disclosure(
         sys.stderr.write(f"dpverify: require={require!r} is not met: {found.verdict}\n")
         return MISUSE
     return 0
+
+
+def _check_kind(file: Path) -> None:
+    """Refuse a file that is none of what can be checked: it says nothing that could be wrong."""
+    from dpverify.disclosing import Disclosure  # noqa: PLC0415  # slow to import
+    from dpverify.disclosing.registry import is_registry_entry  # noqa: PLC0415
+    from dpverify.disclosing.text import file_text, parsed  # noqa: PLC0415
+
+    tree = parsed(file_text(file))
+    known = {each.name for each in fields(Disclosure)}
+    if is_registry_entry(tree) or (isinstance(tree, dict) and known & tree.keys()):
+        return
+    raise InvalidParameter(
+        f"file={str(file)!r} must be a certificate, a witness, a disclosure, or an entry of the "
+        "registry"
+    )
 
 
 def _report(file: Path, answer: dict[str, Any], path: Path | None) -> None:

@@ -40,7 +40,7 @@ from dpverify.plain import fields_of
 group = typer.Typer(
     help="A budget in a file: open it once, spend from it before each release.",
     rich_markup_mode=None,
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
 )
 _REFUSED = 1
@@ -53,6 +53,13 @@ IgnoreClock: TypeAlias = Annotated[
     bool, typer.Option("--ignore-clock", help="Go on though the last entry is in the future.")
 ]
 User: TypeAlias = Annotated[str | None, typer.Option(help="Who asks; the login name by default.")]
+
+
+@group.callback()
+def alone(context: typer.Context) -> None:
+    """A budget in a file: open it once, spend from it before each release."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @group.command(
