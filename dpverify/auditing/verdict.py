@@ -235,7 +235,7 @@ class _Finding:
         """Draw what is claimed against what was shown; on `ax`, or on a new figure."""
         from dpverify.reporting.plots import verdict_on  # noqa: PLC0415  # slow to import
 
-        return verdict_on(self, ax)
+        return verdict_on(self, ax)  # type: ignore[arg-type]  # this is one of the two
 
     def _repr_html_(self) -> str:
         """For notebooks: the verdict in color, and the words below it."""
