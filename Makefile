@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 unexport PYTHONDONTWRITEBYTECODE # many tests start processes: what is compiled once is kept
 SEED := $(shell $(PYTHON) -c 'import secrets; print(secrets.randbits(32))')
 
-.PHONY: demo test test-all lint format bench clean
+.PHONY: demo test test-all lint format bench docs clean
 
 demo: $(READY)
 	$(BIN)/dpverify demo
@@ -33,6 +33,12 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# The documentation as a site, in build/site; a link that leads nowhere is an error.
+docs: $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "the site: build/site/index.html"
 
 bench: $(READY)
 	$(BIN)/python benchmarks/run.py

@@ -7,6 +7,7 @@ refutes it has refuted what was claimed. The reader asks what an object can do, 
 it is.
 """
 
+import html
 import inspect
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +36,11 @@ class Claim:
 
     `relation` is None where the mechanism takes a declared sensitivity: the claim then holds for
     whichever relation the sensitivity was computed under.
+
+    >>> import dpverify as dpv
+    >>> claim = dpv.Laplace(scale=2.0).claim
+    >>> claim.guarantee, claim.theorem.name
+    (PureDP(epsilon=0.5), 'laplace')
     """
 
     guarantee: Guarantee
@@ -42,12 +48,29 @@ class Claim:
     theorem: Theorem
     assumes: tuple[str, ...] = ()
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the promise, for whom it holds, why, and what it rests on."""
+        neighbors = "as declared" if self.relation is None else self.relation.value
+        rows = [
+            ("guarantee", str(self.guarantee)),
+            ("neighbors", neighbors),
+            ("theorem", str(self.theorem)),
+            *(("assumes", text) for text in self.assumes),
+        ]
+        cells = (f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in rows)
+        return f"<table>{''.join(cells)}</table>"
+
 
 @runtime_checkable
 class Mechanism(Protocol):
     """Samples outputs and states a claim.
 
     `data` is whatever the mechanism takes. For additive noise it is the query's exact answer.
+
+    >>> import dpverify as dpv
+    >>> mechanism: dpv.Mechanism = dpv.RandomizedResponse(epsilon=1.0)
+    >>> mechanism.claim.guarantee
+    PureDP(epsilon=1.0)
     """
 
     @property

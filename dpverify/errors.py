@@ -34,19 +34,54 @@ LEAST_EXPONENT, GREATEST_EXPONENT = -1000, 900  # of a grid's step
 
 
 class DPVerifyError(Exception):
-    """Root of everything that dpverify raises on purpose."""
+    """Root of everything that dpverify raises on purpose.
+
+    >>> import dpverify as dpv
+    >>> try:
+    ...     dpv.Gaussian(sigma=-1)
+    ... except dpv.DPVerifyError as error:
+    ...     print(error)
+    sigma=-1 must be positive and finite
+    """
 
 
 class InvalidParameter(DPVerifyError, ValueError):
-    """An argument lies outside what its function is defined for."""
+    """An argument lies outside what its function is defined for.
+
+    >>> import dpverify as dpv
+    >>> try:
+    ...     dpv.PureDP(epsilon=-1)
+    ... except dpv.InvalidParameter as error:
+    ...     print(error)
+    epsilon=-1 must be at least 0
+    """
 
 
 class NotSupported(DPVerifyError, NotImplementedError):
-    """The question is meaningful, but no theorem in the library answers it."""
+    """The question is meaningful, but no theorem in the library answers it.
+
+    >>> import dpverify as dpv
+    >>> try:
+    ...     dpv.from_dp_event("an event of another library", relation=dpv.Relation.ADD_REMOVE)
+    ... except dpv.NotSupported as error:
+    ...     print(str(error).split(" must")[0])
+    event='an event of another library'
+    """
 
 
 class BudgetExceeded(DPVerifyError):
-    """A request does not fit what is left of a budget; nothing was charged."""
+    """A request does not fit what is left of a budget; nothing was charged.
+
+    >>> import dpverify as dpv
+    >>> from tempfile import mkdtemp
+    >>> path = mkdtemp() + "/b.ledger"
+    >>> ledger = dpv.Ledger.open(path, budget=dpv.PureDP(1.0), relation=dpv.Relation.ADD_REMOVE)
+    >>> try:
+    ...     ledger.spend(dpv.Laplace(scale=0.5))
+    ... except dpv.BudgetExceeded as error:
+    ...     print(str(error).split(" must")[0])
+    mechanism=Laplace(scale=0.5)
+    """
 
 
 class LedgerDamaged(DPVerifyError):

@@ -18,7 +18,12 @@ from dpverify.theorems import Theorem
 
 @dataclass(frozen=True, slots=True)
 class PureDP:
-    """ε-DP: P(E) ≤ exp(ε)·Q(E) for all events E, P and Q the outputs on neighbors."""
+    """ε-DP: P(E) ≤ exp(ε)·Q(E) for all events E, P and Q the outputs on neighbors.
+
+    >>> import dpverify as dpv
+    >>> dpv.PureDP(1.0)
+    PureDP(epsilon=1.0)
+    """
 
     epsilon: float
 
@@ -28,7 +33,12 @@ class PureDP:
 
 @dataclass(frozen=True, slots=True)
 class ApproxDP:
-    """(ε, δ)-DP: P(E) ≤ exp(ε)·Q(E) + δ for all events E, P and Q the outputs on neighbors."""
+    """(ε, δ)-DP: P(E) ≤ exp(ε)·Q(E) + δ for all events E, P and Q the outputs on neighbors.
+
+    >>> import dpverify as dpv
+    >>> dpv.ApproxDP(1, 1e-5)
+    ApproxDP(epsilon=1, delta=1e-05)
+    """
 
     epsilon: float
     delta: float = 0.0
@@ -40,7 +50,12 @@ class ApproxDP:
 
 @dataclass(frozen=True, slots=True)
 class ZeroConcentratedDP:
-    """ρ-zCDP: the Rényi divergence of every order α > 1 is at most α·ρ. [BS16 Def. 1.1]"""
+    """ρ-zCDP: the Rényi divergence of every order α > 1 is at most α·ρ. [BS16 Def. 1.1]
+
+    >>> import dpverify as dpv
+    >>> dpv.to_approx(dpv.ZeroConcentratedDP(rho=0.1), delta=1e-5).guarantee
+    ApproxDP(epsilon=1.9142345916789694, delta=1e-05)
+    """
 
     rho: float
 
@@ -50,7 +65,12 @@ class ZeroConcentratedDP:
 
 @dataclass(frozen=True, slots=True)
 class RenyiDP:
-    """(α, ε)-RDP: the Rényi divergence of order α is at most ε. [Mironov17 Def. 4]"""
+    """(α, ε)-RDP: the Rényi divergence of order α is at most ε. [Mironov17 Def. 4]
+
+    >>> import dpverify as dpv
+    >>> dpv.to_approx(dpv.RenyiDP(order=8.0, epsilon=0.5), delta=1e-5).guarantee
+    ApproxDP(epsilon=1.709731231785119, delta=1e-05)
+    """
 
     order: float
     epsilon: float
@@ -64,7 +84,12 @@ class RenyiDP:
 
 @dataclass(frozen=True, slots=True)
 class GaussianDP:
-    """μ-GDP: telling P from Q is no easier than telling N(μ, 1) from N(0, 1). [DRS22 Def. 3]"""
+    """μ-GDP: telling P from Q is no easier than telling N(μ, 1) from N(0, 1). [DRS22 Def. 3]
+
+    >>> import dpverify as dpv
+    >>> dpv.to_approx(dpv.GaussianDP(mu=1.0), delta=1e-5).guarantee
+    ApproxDP(epsilon=4.377178095681225, delta=1e-05)
+    """
 
     mu: float
 
@@ -73,6 +98,7 @@ class GaussianDP:
 
 
 Guarantee: TypeAlias = PureDP | ApproxDP | ZeroConcentratedDP | RenyiDP | GaussianDP
+"""Any promise: what claims state and budgets are."""
 
 
 class End(Enum):
@@ -82,11 +108,19 @@ class End(Enum):
     LOWER = "lower"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bracket:
     """Both certified ends of one number: lower ≤ exact value ≤ upper.
 
     `theorem` says why, `assumes` lists in words what the ends rest on beyond it.
+
+    >>> import dpverify as dpv
+    >>> spent = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(dpv.Gaussian(2.0))
+    >>> found = spent.epsilon(1e-5)
+    >>> found.lower <= found.upper
+    True
+    >>> found.theorem.name
+    'exact-profile'
     """
 
     lower: float
@@ -106,6 +140,10 @@ class Bracket:
 
     def __contains__(self, value: float) -> bool:
         return self.lower <= value <= self.upper
+
+    def __repr__(self) -> str:
+        why = "" if self.theorem is None else f", by {self.theorem.name}"
+        return f"Bracket({self.lower!r}, {self.upper!r}{why})"
 
     def __str__(self) -> str:
         if self.lower == self.upper:
@@ -139,7 +177,12 @@ def to_dict(value: Guarantee | Bracket) -> dict[str, Any]:
 
 
 def from_dict(fields: dict[str, Any]) -> Guarantee | Bracket:
-    """The guarantee or bracket that `to_dict` wrote."""
+    """The guarantee or bracket that `to_dict` wrote.
+
+    >>> import dpverify as dpv
+    >>> dpv.from_dict({"version": 1, "kind": "PureDP", "epsilon": 1.0})
+    PureDP(epsilon=1.0)
+    """
     try:
         kept = dict(fields)
         version = kept.pop("version")

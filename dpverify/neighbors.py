@@ -10,6 +10,10 @@ class Relation(Enum):
 
     ADD_REMOVE: one dataset is the other with one record more.
     REPLACE_ONE: equally many records, one of them different.
+
+    >>> import dpverify as dpv
+    >>> dpv.Relation.ADD_REMOVE.value, dpv.Relation.REPLACE_ONE.value
+    ('add-remove', 'replace-one')
     """
 
     ADD_REMOVE = "add-remove"

@@ -73,6 +73,17 @@ def register(thing: T, *, kind: str | None = None, name: str | None = None) -> T
 
     `kind` need only be given where what it has fits more than one. The thing is returned, so that
     `@dpv.register` stands above a class.
+
+    >>> import dpverify as dpv
+    >>> @dpv.register
+    ... class Coin:
+    ...     def pair(self, relation):
+    ...         return dpv.FinitePair(left=[0.75, 0.25], right=[0.25, 0.75])
+    >>> from dpverify.cli.expression import parse
+    >>> type(parse("coin()")[0][0]).__name__
+    'Coin'
+    >>> from dpverify.mechanisms.registered import MECHANISMS
+    >>> MECHANISMS.remove("coin")
     """
     for home in _HOMES:
         import_module(home)

@@ -1,11 +1,12 @@
 """The accountant: what mechanisms and guarantees cost together."""
 
+import html
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dpverify.accounting import deadline, record
 from dpverify.accounting.adaptive.batches import sharpened
@@ -35,6 +36,9 @@ from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.theorems import BASIC_COMPOSITION, EXACT_PROFILE, GAUSSIAN_COMPOSITION
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _MANY = 16  # Gaussian parts, from which on sums are kept to bounds that floats cannot tell apart
 
@@ -87,6 +91,21 @@ class Accountant:
         object.__setattr__(grown, "parts", parts)
         object.__setattr__(grown, "_grown", growth)
         return grown
+
+    def plot(self, *, delta: float = 1e-6, ax: "Axes | None" = None) -> "Axes":
+        """Draw the privacy profile, with ε at this δ marked; on `ax`, or on a new figure."""
+        from dpverify.reporting.plots import profile_on  # noqa: PLC0415  # slow to import
+
+        return profile_on(self, as_between("delta", delta, 0.0, 1.0), ax)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what was composed, and which datasets are neighbors."""
+        rows = "".join(
+            f"<tr><td>{part.times:,} ×</td><td>{html.escape(part.label)}</td></tr>"
+            for part in self.parts
+        )
+        head = f"<caption>{self.relation.value} neighbors</caption>"
+        return f"<table>{head}{rows or '<tr><td>nothing was composed</td></tr>'}</table>"
 
     def to_json(self) -> str:
         """The whole accountant as text, without loss; parts must be of the library's own kinds."""

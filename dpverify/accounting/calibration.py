@@ -34,6 +34,13 @@ class Calibration:
 
     `spent.upper` is within the budget. `insufficient` is a noise scale whose *lower* end breaks
     the budget, so the smallest possible noise lies in (insufficient, noise]; 0 where none is known.
+
+    >>> import dpverify as dpv
+    >>> found = dpv.calibration(
+    ...     lambda s: dpv.Laplace(scale=s), budget=dpv.PureDP(1.0), relation=dpv.Relation.ADD_REMOVE
+    ... )
+    >>> found.noise, found.spent.upper <= 1.0
+    (1.0, True)
     """
 
     noise: float
@@ -92,6 +99,13 @@ def calibration(  # noqa: PLR0913  # likewise
 
     After `seconds` costs are known by what adds up at once only: the noise still meets the budget,
     but may be far from the smallest, and `spent.assumes` says so.
+
+    >>> import dpverify as dpv
+    >>> found = dpv.calibration(
+    ...     dpv.Gaussian, budget=dpv.ApproxDP(1, 1e-6), relation=dpv.Relation.ADD_REMOVE, times=10
+    ... )
+    >>> round(found.noise, 3)
+    13.36
     """
     times = as_count("times", times)
     precision = as_positive("precision", precision)
@@ -109,6 +123,18 @@ class Largest:
     """The largest number found, what it spends, and the least one known to break the budget.
 
     `spent.upper` is within the budget; `beyond` is ∞ where nothing more is allowed to be asked.
+
+    >>> import dpverify as dpv
+    >>> start = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE)
+    >>> found = dpv.largest(
+    ...     lambda n: start.compose(dpv.Gaussian(20.0), times=n),
+    ...     budget=dpv.ApproxDP(1, 1e-6),
+    ...     relation=dpv.Relation.ADD_REMOVE,
+    ...     most=10_000,
+    ...     whole=True,
+    ... )
+    >>> int(found.value)
+    22
     """
 
     value: float

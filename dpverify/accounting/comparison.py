@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any, Literal
 
+from dpverify.balls import rounded_up
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import Bracket
 from dpverify.plain import plain
@@ -29,6 +30,13 @@ class Comparison:
     """The rows of all rules that apply, for ε at a δ or for δ at an ε.
 
     `skipped` names the rules that a time limit left out.
+
+    >>> import dpverify as dpv
+    >>> spent = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE)
+    >>> spent = spent.compose(dpv.PureDP(0.1), times=50)
+    >>> table = spent.compare(delta=1e-6)
+    >>> table.tightest.rule, table["basic"].upper >= table.tightest.upper
+    ('optimal', True)
     """
 
     unknown: Literal["epsilon", "delta"]
@@ -37,9 +45,12 @@ class Comparison:
     skipped: tuple[str, ...] = ()
 
     @property
-    def tightest(self) -> Row:
-        """The row with the smallest upper end; among equals an exact one, then the first."""
-        return min(self.rows, key=lambda row: (row.upper, not row.exact))
+    def tightest(self) -> Row | None:
+        """The row with the smallest upper end; among equals an exact one, then the first.
+
+        None if a time limit left no row.
+        """
+        return min(self.rows, key=lambda row: (row.upper, not row.exact), default=None)
 
     def __getitem__(self, rule: str) -> Row:
         for row in self.rows:
@@ -53,7 +64,7 @@ class Comparison:
         head = f"{'rule':<26}{self.unknown + f' at {given} = {self.at:g}':<27}theorem"
         marks = {id(self.tightest): " ← tightest"}
         lines = [
-            f"{row.rule:<26}{f'{row.upper:.7g}' + marks.get(id(row), ''):<27}{row.theorem.name}"
+            f"{row.rule:<26}{_shown(row) + marks.get(id(row), ''):<27}{row.theorem.name}"
             for row in self.rows
         ]
         if self.skipped:
@@ -64,9 +75,12 @@ class Comparison:
         """For notebooks: the table, the tightest rule in bold."""
         given = "δ" if self.unknown == "epsilon" else "ε"
         symbol = "ε" if self.unknown == "epsilon" else "δ"
+        best = self.tightest
+        shown = {id(row): _shown(row) for row in self.rows}
+        shown |= {} if best is None else {id(best): f"<b>{_shown(best)}</b>"}
         rows = "".join(
-            f"<tr><td>{row.rule}</td><td>{'<b>' if row is self.tightest else ''}{row.upper:.7g}"
-            f"{'</b>' if row is self.tightest else ''}</td><td>{escape(str(row.theorem))}</td></tr>"
+            f"<tr><td>{row.rule}</td><td>{shown[id(row)]}</td>"
+            f"<td>{escape(str(row.theorem))}</td></tr>"
             for row in self.rows
         )
         head = f"<tr><th>rule</th><th>{symbol} at {given} = {self.at:g}</th><th>theorem</th></tr>"
@@ -78,7 +92,7 @@ class Comparison:
             "version": 1,
             "unknown": self.unknown,
             "at": self.at,
-            "tightest": self.tightest.rule,
+            "tightest": None if self.tightest is None else self.tightest.rule,
             "skipped": list(self.skipped),
             "rows": [
                 {
@@ -92,3 +106,8 @@ class Comparison:
                 for row in self.rows
             ],
         }
+
+
+def _shown(row: Row) -> str:
+    """The upper end, to seven digits and never below itself."""
+    return rounded_up(row.upper, digits=7)

@@ -26,7 +26,13 @@ from dpverify.theorems import (
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """The guarantee that follows, and the theorem by which it does."""
+    """The guarantee that follows, and the theorem by which it does.
+
+    >>> import dpverify as dpv
+    >>> found = dpv.to_approx(dpv.ZeroConcentratedDP(rho=0.5), delta=1e-6)
+    >>> found.theorem.name
+    'renyi-to-approx'
+    """
 
     guarantee: Guarantee
     theorem: Theorem
@@ -57,7 +63,12 @@ def to_approx(guarantee: Guarantee, *, delta: float) -> Conversion:
 
 
 def to_zcdp(guarantee: Guarantee) -> Conversion:
-    """ρ = ε²/2 for pure DP, μ²/2 for Gaussian DP, rounded up; nothing else implies zCDP."""
+    """ρ = ε²/2 for pure DP, μ²/2 for Gaussian DP, rounded up; nothing else implies zCDP.
+
+    >>> import dpverify as dpv
+    >>> dpv.to_zcdp(dpv.PureDP(1.0)).guarantee
+    ZeroConcentratedDP(rho=0.5)
+    """
     match guarantee:
         case ZeroConcentratedDP():
             return Conversion(guarantee, PURE_TO_ZCDP)
@@ -70,7 +81,12 @@ def to_zcdp(guarantee: Guarantee) -> Conversion:
 
 
 def to_gdp(guarantee: Guarantee) -> Conversion:
-    """μ = 2·Φ⁻¹(e^ε/(1+e^ε)) for pure DP, rounded up; nothing else implies Gaussian DP."""
+    """μ = 2·Φ⁻¹(e^ε/(1+e^ε)) for pure DP, rounded up; nothing else implies Gaussian DP.
+
+    >>> import dpverify as dpv
+    >>> dpv.to_gdp(dpv.PureDP(1.0)).guarantee
+    GaussianDP(mu=1.232035385344901)
+    """
     match guarantee:
         case GaussianDP():
             return Conversion(guarantee, PURE_TO_GDP)
@@ -82,7 +98,12 @@ def to_gdp(guarantee: Guarantee) -> Conversion:
 
 
 def to_renyi(guarantee: Guarantee, *, order: float) -> Conversion:
-    """The Rényi divergence at one order that the guarantee implies, rounded up."""
+    """The Rényi divergence at one order that the guarantee implies, rounded up.
+
+    >>> import dpverify as dpv
+    >>> dpv.to_renyi(dpv.ZeroConcentratedDP(rho=0.5), order=4.0).guarantee
+    RenyiDP(order=4.0, epsilon=2.0)
+    """
     wanted = RenyiDP(order=order, epsilon=0.0).order
     match guarantee:
         case PureDP(epsilon=value) | ApproxDP(epsilon=value, delta=0):

@@ -52,6 +52,12 @@ class GaussianSummary:
     be shifted to the left and down until it is nowhere above g. It is also the most by which the
     summary overstates how often a guess is right, over all priors: the largest
     (g's δ − f's δ)/(1 + e^ε). [Kaissis et al., ICML 2024, Def. 3; Gomez et al., SaTML 2026]
+
+    >>> import dpverify as dpv
+    >>> spent = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE)
+    >>> spent = spent.compose(dpv.Gaussian(2.0), times=4)
+    >>> round(spent.gaussian_summary().mu.upper, 6)
+    1.0
     """
 
     mu: Bracket

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
+import scipy
 from flint import arb
 
 from dpverify.balls import at_least, at_most, ball, enclose, first_float
@@ -187,9 +188,7 @@ def _least(order: float, epsilon: float, rate: float) -> tuple[float, float]:
 
 def brent(function: Callable[[float], float], low: float, high: float, accuracy: float) -> float:
     """A zero between two ends of opposite sign."""
-    from scipy.optimize import brentq  # noqa: PLC0415  # slow to import
-
-    return float(brentq(function, low, high, xtol=accuracy, rtol=1e-14))
+    return float(scipy.optimize.brentq(function, low, high, xtol=accuracy, rtol=1e-14))
 
 
 @dataclass(frozen=True, slots=True)

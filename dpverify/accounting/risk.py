@@ -61,7 +61,13 @@ class Profiled(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """What the best attacker achieves against something that has a profile."""
+    """What the best attacker achieves against something that has a profile.
+
+    >>> import dpverify as dpv
+    >>> risk = dpv.risk(dpv.PureDP(1.0), relation=dpv.Relation.ADD_REMOVE)
+    >>> round(risk.advantage().upper, 4)
+    0.4621
+    """
 
     spent: Profiled
 

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dpverify.auditing.attacks.draws import Confirm, Draws
 from dpverify.auditing.attacks.events import Event, event_from_dict
@@ -17,11 +17,15 @@ from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.auditing.statistics.binomial import Counts, epsilon_lower, rejects
 from dpverify.auditing.statistics.points import Point, implied_points
+from dpverify.balls import rounded_down
 from dpverify.claims import AuditClaim, claim_from_dict
 from dpverify.errors import InvalidParameter, check_count, check_level, check_positive, check_seed
 from dpverify.guarantees import GaussianDP
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.plain import decoded, encoded, fields_of, plain, restored, tagged
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _FORMAT = 1
 _MU_DIGITS = 1e-6
@@ -35,6 +39,13 @@ class Witness:
     alone show at δ = `delta`, at level `level`; 0 unless they are `fresh`, that is, drawn in a
     number that was set before. Those of an audit that was stopped are not: what they are depends
     on when the bets refuted.
+
+    >>> import dpverify as dpv
+    >>> def half(data, rng):
+    ...     return sum(data) + rng.laplace(scale=0.5)
+    >>> verdict = dpv.audit(half, left=[0], right=[1], claim=dpv.PureDP(1.0), level=0.01, seed=1)
+    >>> verdict.witness.replay(half, samples=2000, seed=2).refuted
+    True
     """
 
     claim: AuditClaim
@@ -83,18 +94,23 @@ class Witness:
         )
         return _judged(self, sampler, samples=samples, level=level)
 
-    def __str__(self) -> str:
+    @property
+    def counted(self) -> str:
+        """The event, and how often it happened on either side."""
         c = self.counts
         names = {Side.LEFT: "left", Side.RIGHT: "right"}
-        counted = (
+        last = "" if self.fresh else " (the last draws that were bet on)"
+        return (
             f"event: {self.event}\n"
             f"{names[self.favors]}: {c.hits:,} of {c.trials:,} draws; "
-            f"{names[self.favors.other]}: {c.other_hits:,} of {c.other_trials:,}"
+            f"{names[self.favors.other]}: {c.other_hits:,} of {c.other_trials:,}{last}"
         )
+
+    def __str__(self) -> str:
         if not self.fresh:
-            return f"{counted} (the last draws that were bet on)"
-        shown = f"ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}, level {self.level:g}"
-        return f"{counted}\nso {shown}"
+            return self.counted
+        lower = rounded_down(self.epsilon_lower)
+        return f"{self.counted}\nso ε ≥ {lower} at δ = {self.delta:g}, level {self.level:g}"
 
     def _repr_html_(self) -> str:
         """For notebooks: the event and its counts."""
@@ -212,8 +228,14 @@ class _Finding:
 
     @property
     def _bound(self) -> str:
-        also = "" if self.mu_lower is None else f", so μ ≥ {self.mu_lower:.3f}"
-        return f"ε ≥ {self.epsilon_lower:.3f} at δ = {self.delta:g}{also}"
+        also = "" if self.mu_lower is None else f", so μ ≥ {rounded_down(self.mu_lower)}"
+        return f"ε ≥ {rounded_down(self.epsilon_lower)} at δ = {self.delta:g}{also}"
+
+    def plot(self, *, ax: "Axes | None" = None) -> "Axes":
+        """Draw what is claimed against what was shown; on `ax`, or on a new figure."""
+        from dpverify.reporting.plots import verdict_on  # noqa: PLC0415  # slow to import
+
+        return verdict_on(self, ax)  # type: ignore[arg-type]  # this is one of the two
 
     def _repr_html_(self) -> str:
         """For notebooks: the verdict in color, and the words below it."""
@@ -239,7 +261,15 @@ class _Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refuted(_Finding):
-    """The claim is false, or something of probability at most `level` happened."""
+    """The claim is false, or something of probability at most `level` happened.
+
+    >>> import dpverify as dpv
+    >>> def half(data, rng):
+    ...     return sum(data) + rng.laplace(scale=0.5)
+    >>> verdict = dpv.audit(half, left=[0], right=[1], claim=dpv.PureDP(1.0), level=0.01, seed=1)
+    >>> isinstance(verdict, dpv.Refuted), verdict.witness.event.feature
+    (True, 'output')
+    """
 
     witness: Witness
 
@@ -248,16 +278,31 @@ class Refuted(_Finding):
         return True
 
     def __str__(self) -> str:
+        counts = self.witness.counts
+        fresh = min(counts.trials, counts.other_trials)
+        confirmed = f"; confirmed on {fresh:,} fresh ones" if self.witness.fresh else ""
         return (
-            f"refuted: {self.claim} does not hold (level {self.level:g}); "
-            f"{self._bound}, {self.samples:,} draws a side, {self.seconds:.2f} s\n"
-            f"{self.witness}{self._tail()}"
+            f"refuted: {self.claim} does not hold (level {self.level:g}, {self.seconds:.2f} s)\n"
+            f"after {self.samples:,} draws a side{confirmed}: {self._bound}\n"
+            f"left:  {shorter(self.witness.left)}\n"
+            f"right: {shorter(self.witness.right)}\n"
+            f"{self.witness.counted}{self._tail()}"
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotRefuted(_Finding):
-    """Nothing that was tried refutes the claim. This does not show that it is true."""
+    """Nothing that was tried refutes the claim. This does not show that it is true.
+
+    >>> import dpverify as dpv
+    >>> def enough(data, rng):
+    ...     return sum(data) + rng.laplace(scale=1.0)
+    >>> verdict = dpv.audit(
+    ...     enough, left=[0], right=[1], claim=dpv.PureDP(1.0), level=0.01, seed=1, samples=500
+    ... )
+    >>> verdict.refuted, verdict.epsilon_lower <= 1.0
+    (False, True)
+    """
 
     @property
     def refuted(self) -> bool:
@@ -271,12 +316,20 @@ class NotRefuted(_Finding):
         return (
             f"not refuted: {self.claim} survived {self.samples:,} draws a side "
             f"(level {self.level:g}, {self.seconds:.2f} s); this is no proof of it\n"
-            f"shown: {self._bound}; so many draws show at most ε ≥ {self.most_shown:.3f}\n"
+            f"shown: {self._bound}; so many draws show at most ε ≥ "
+            f"{rounded_down(self.most_shown)}\n"
             f"tried: {', '.join(self.tried)}{self._tail()}"
         )
 
 
 Verdict: TypeAlias = Refuted | NotRefuted
+"""What an audit returns: `verdict.refuted` tells which of the two it is."""
+
+
+def shorter(data: object, most: int = 100) -> str:
+    """A dataset on one line, for people."""
+    text = " ".join(repr(data).split())
+    return text if len(text) <= most else f"{text[:most]} … ({len(text):,} characters)"
 
 
 def mu_needed(epsilon: float, delta: float) -> float:

@@ -77,6 +77,15 @@ class Certificate:
     `verdict` is "proved", "refuted" or "open"; `scope` says for which data and which ε; `reason`
     what the proof rests on, or which line or inequality is missing. `where` is that line.
     `suspects` are neighbors on which the claim seemed to break, but no counterexample was accepted.
+
+    >>> import dpverify as dpv
+    >>> from dpverify.schema import Number, Records
+    >>> unit = Number(low=0, high=1)
+    >>> schema = Records(record=unit, length=(0, 3), relation=dpv.Relation.ADD_REMOVE)
+    >>> def noisy(data, rng):
+    ...     return sum(data) + rng.laplace(scale=1.0)
+    >>> dpv.certify(noisy, schema, dpv.PureDP(1.0)).verdict
+    'proved'
     """
 
     verdict: Literal["proved", "refuted", "open"]
@@ -174,7 +183,18 @@ class Checked:
 
 
 def check_certificate(certificate: str | Path | dict[str, Any] | Certificate) -> Checked:
-    """Check a certificate, or the file of one, by exact arithmetic alone: no solver, no search."""
+    """Check a certificate, or the file of one, by exact arithmetic alone: no solver, no search.
+
+    >>> import dpverify as dpv
+    >>> from dpverify.schema import Number, Records
+    >>> unit = Number(low=0, high=1)
+    >>> schema = Records(record=unit, length=(0, 3), relation=dpv.Relation.ADD_REMOVE)
+    >>> def noisy(data, rng):
+    ...     return sum(data) + rng.laplace(scale=1.0)
+    >>> found = dpv.certify(noisy, schema, dpv.PureDP(1.0))
+    >>> dpv.check_certificate(found.to_dict()).valid
+    True
+    """
     read = _read(certificate)
     if read.get("format") != FORMAT or read.get("version") != VERSION:
         raise InvalidParameter(

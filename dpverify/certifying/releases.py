@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any
 
-from scipy.special import ndtr
+import scipy
 
 from dpverify.certifying.certificate import (
     ASSUMES,
@@ -252,7 +252,7 @@ _ANY_CLAIM: dict[str, Any] = {"unit": "one", "epsilon": "1", "delta": "0", "rati
 def _probability(tree: dict[str, Any], laws: dict[str, Any], at: float, sign: int) -> float:
     value = form(tree["output"][1][1])
     variance = sum(float(c * deviation(laws[n])) ** 2 for n, c in value.items() if n)
-    return float(ndtr(sign * (float(value.get("", 0)) - at) / math.sqrt(variance)))
+    return float(scipy.special.ndtr(sign * (float(value.get("", 0)) - at) / math.sqrt(variance)))
 
 
 def _root_above(square: Fraction) -> Fraction:

@@ -5,9 +5,12 @@ budget does not allow the request, and nothing was charged), 2 misuse, 3 a defec
 dpverify, 130 interrupted. All but 0 and 1 get one line on standard error; `exits` decides which.
 """
 
+import os
 import sys
 
 from dpverify.cli import exits, packages
+
+_COMPLETION = ("--install-completion", "--show-completion")
 
 
 def main() -> None:
@@ -29,4 +32,9 @@ def _run(arguments: list[str]) -> object:
 
     output.arguments.set(tuple(arguments))
     output.check_given_once(arguments)
-    return application(arguments)(arguments, prog_name="dpverify", standalone_mode=False)
+    try:
+        return application()(arguments, prog_name="dpverify", standalone_mode=False)
+    except SystemExit as done:  # how the parser ends when it completes a line for a shell
+        if "_DPVERIFY_COMPLETE" in os.environ or arguments[:1] in ([each] for each in _COMPLETION):
+            return exits.MISUSE if done.code else 0
+        raise

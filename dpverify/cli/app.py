@@ -1,35 +1,65 @@
-"""The command and its verbs; where one is asked for, the others are not imported."""
+"""The command and its verbs; a verb is imported when it is asked for, and no other."""
 
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from dpverify.registry import load_plugins
 
-VERBS = (
-    *("compose", "noise", "audit", "merge", "trace", "decide", "disclose", "check"),
-    *("fit", "ledger", "prove", "demo"),
-)
+VERBS = {
+    "compose": "What do these parts cost together?",
+    "noise": "How much noise does a budget need?",
+    "audit": "Try to refute a claim with samples.",
+    "merge": "Put what several machines drew into one audit.",
+    "trace": "Find the line of code that spends ε, and how much.",
+    "decide": "Prove a claim, else trace it, else audit it.",
+    "disclose": "Write down what was promised, with its evidence.",
+    "check": "Is a certificate, a witness or a disclosure right?",
+    "fit": "Fit a private model, and say what it cost and why.",
+    "ledger": "Keep a budget in a file, and spend from it.",
+    "prove": "Run the theorems that the numbers rest on.",
+    "demo": "See the main jobs once, with nothing to configure.",
+}
 
 
-def application(arguments: list[str]) -> typer.Typer:
-    """The command with every verb; with one alone if it comes first: `noise` needs no auditor."""
+class Verbs(TyperGroup):
+    """Lists every verb by its line above, and imports the one that is run."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # of the parser
+        if args[0] in VERBS:
+            self.commands[args[0]] = _loaded(args[0])
+        return super().resolve_command(ctx, args)
+
+
+def application() -> typer.Typer:
+    """The command with all its verbs, none of them imported yet."""
     app = typer.Typer(
         name="dpverify",
+        cls=Verbs,
         help="Tell whether a differential-privacy claim is true.",
-        add_completion=False,
+        epilog="dpverify VERB --help has the options of a verb, and an example.",
         rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback(invoke_without_command=True)(dpverify)
-    for verb in [*set(arguments[:1]) & set(VERBS)] or VERBS:
-        module = import_module(f"dpverify.cli.verbs.{verb}")
-        if hasattr(module, "group"):  # a verb with verbs of its own
-            app.add_typer(module.group, name=verb)
-        else:
-            app.command(epilog=module.EXAMPLE)(getattr(module, verb))
+    for verb, words in VERBS.items():
+        app.command(verb, short_help=words)(_not_loaded)
     return app
+
+
+def _not_loaded() -> None:
+    """Stands for a verb in the list."""
+
+
+def _loaded(verb: str) -> Any:  # noqa: ANN401  # a command of the parser
+    module = import_module(f"dpverify.cli.verbs.{verb}")
+    if hasattr(module, "group"):  # a verb with verbs of its own
+        return typer.main.get_command(module.group)
+    alone = typer.Typer(rich_markup_mode=None, add_completion=False)
+    alone.command(verb, epilog=module.EXAMPLE)(getattr(module, verb))
+    return typer.main.get_command(alone)
 
 
 def dpverify(
@@ -37,7 +67,10 @@ def dpverify(
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
     plugin: Annotated[
         list[str] | None,
-        typer.Option(help="Module that registers rules, mechanisms or attacks; may be repeated."),
+        typer.Option(
+            metavar="MODULE",
+            help="Module that registers rules, mechanisms or attacks; may be repeated.",
+        ),
     ] = None,
 ) -> None:
     """Tell whether a differential-privacy claim is true."""

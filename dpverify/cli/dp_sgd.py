@@ -13,7 +13,7 @@ from dpverify.errors import InvalidParameter, as_count, as_positive, settle
 from dpverify.guarantees import ApproxDP, Bracket
 from dpverify.mechanisms import Gaussian, Subsampled
 from dpverify.neighbors import Relation
-from dpverify.plain import plain
+from dpverify.plain import plain, tagged
 
 _MOST_STEPS = 10**9
 
@@ -127,11 +127,7 @@ class Solved:
             "noise_multiplier": noise,
             "clip": plan.clip,
             "sigma": noise * float(plan.clip),
-            "budget": {
-                "kind": "ApproxDP",
-                "epsilon": self.budget.epsilon,
-                "delta": self.budget.delta,
-            },
+            "budget": plain(tagged(self.budget)),
             "spent": {"lower": plain(self.spent.lower), "upper": plain(self.spent.upper)},
             "theorem": self.spent.theorem.name if self.spent.theorem else None,
             "assumes": list(self.spent.assumes),

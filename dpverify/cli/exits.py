@@ -72,6 +72,9 @@ def _misuse(error: BaseException) -> str | None:
             return f"target must not end the program: it asked to exit with {error.code!r}"
         case ModuleNotFoundError(name=str(name)) if name.split(".")[0] not in ("dpverify", *OWN):
             return _missing(name.split(".")[0])
+        case ImportError() if (broken := _broken(error)) is not None:
+            reason = f"{type(error).__name__}: {error}"
+            return f"module={broken!r} must be importable for this, and it is broken: {reason}"
         case _:
             objection = getattr(error, "format_message", None)  # of the parser of commands
             return None if objection is None else str(objection())
@@ -114,6 +117,17 @@ def _missing(module: str) -> str:
     extra = EXTRAS.get(module)
     package = f"'dpverify[{extra}]'" if extra else _PACKAGES.get(module, module)
     return f"module={module!r} must be installed for this: pip install {package}"
+
+
+def _broken(error: ImportError) -> str | None:
+    """The package that failed while one of our modules imported it; None if it is our own."""
+    names = [
+        str(frame.f_globals.get("__name__")).split(".")[0]
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+    ]
+    own = [place for place, name in enumerate(names) if name in ("dpverify", *OWN)]
+    behind = [name for name in names[own[-1] + 1 :] if name != "importlib"] if own else []
+    return behind[0] if behind else None
 
 
 def _defect(error: BaseException) -> str:

@@ -9,13 +9,14 @@ import ast
 import operator
 from collections.abc import Callable
 from inspect import signature
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dpverify.accounting.parts import Composable
 from dpverify.errors import InvalidParameter, check_count, check_real
-from dpverify.mechanisms.registered import GUARANTEES, MECHANISMS
 
-Parsed: TypeAlias = list[tuple[Composable, int]]
+if TYPE_CHECKING:
+    from dpverify.accounting.parts import Composable
+
+Parsed: TypeAlias = list[tuple["Composable", int]]
 
 _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -59,7 +60,10 @@ def _parts(node: ast.expr, text: str) -> Parsed:
             )
 
 
-def _call(node: ast.Call, text: str) -> Composable:
+def _call(node: ast.Call, text: str) -> "Composable":
+    # Slow to import, and needed for what is run only, not for its help.
+    from dpverify.mechanisms.registered import GUARANTEES, MECHANISMS  # noqa: PLC0415
+
     name = ast.unparse(node.func)
     if name not in MECHANISMS and name not in GUARANTEES:
         known = ", ".join((*MECHANISMS.names, *GUARANTEES))

@@ -1,7 +1,7 @@
 """Options that several verbs take, each written once; and the claim that they state."""
 
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -16,7 +16,9 @@ from dpverify.guarantees import (
     RenyiDP,
     ZeroConcentratedDP,
 )
-from dpverify.schema import load_schema
+
+if TYPE_CHECKING:
+    from dpverify.schema import Schema
 
 Target: TypeAlias = Annotated[
     str,
@@ -66,11 +68,18 @@ def claim_of(
     return PureDP(epsilon=epsilon) if delta == 0 else ApproxDP(epsilon=epsilon, delta=delta)
 
 
+def schema_of(path: Path | None) -> "Schema | None":
+    """What data look like, from a file; None if there is none."""
+    from dpverify.schema import load_schema  # noqa: PLC0415  # slow to import
+
+    return None if path is None else load_schema(path)
+
+
 def where_of(
     left: Path | None, right: Path | None, schema: Path | None, own: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """The pair that is given, or where to search one; a target may bring its `own`."""
-    found: dict[str, Any] = {} if schema is None else {"schema": load_schema(schema)}
+    found: dict[str, Any] = {} if schema is None else {"schema": schema_of(schema)}
     if left is not None or right is not None:
         return found | {"left": load_data("left", left), "right": load_data("right", right)}
     if schema is None and not own:

@@ -1,15 +1,17 @@
 """What the verbs `compose` and `noise` share: the grid of answers on their pages."""
 
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from dpverify.accounting.parts import Composable
 from dpverify.cli.csv_table import read
 from dpverify.cli.output import progress
 from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
+
+if TYPE_CHECKING:
+    from dpverify.accounting.parts import Composable
 
 Accuracy: TypeAlias = Annotated[
     Path | None,
@@ -35,7 +37,7 @@ def measured(path: Path | None, report: Path | None) -> tuple[tuple[float, float
 
 
 def grid(
-    parts: list[tuple[Composable, int]],
+    parts: list[tuple["Composable", int]],
     relation: Relation,
     delta: float,
     seconds: float | None,

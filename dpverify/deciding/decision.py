@@ -36,6 +36,15 @@ class Decision:
     shows. `rungs` holds what each rung said on the way. `level` bounds the probability that a true
     claim is refuted; it is needed only where the audit spoke. `stopped` names the rung at which
     certifying or tracing was interrupted: what came before it is all that was found.
+
+    >>> import dpverify as dpv
+    >>> from dpverify.schema import Number, Records
+    >>> unit = Number(low=0, high=1)
+    >>> schema = Records(record=unit, length=(0, 3), relation=dpv.Relation.ADD_REMOVE)
+    >>> def noisy(data, rng):
+    ...     return sum(data) + rng.laplace(scale=1.0)
+    >>> dpv.decide(noisy, schema, dpv.PureDP(1.0)).verdict
+    'proved'
     """
 
     verdict: Decided

@@ -50,6 +50,11 @@ def check_disclosure(
     """What holds of a disclosure, or of an entry of the public registry: a file, or its values.
 
     Files of evidence are looked for beside the document, and nowhere else. Nothing is executed.
+
+    >>> import dpverify as dpv
+    >>> spent = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(dpv.Gaussian(50.0))
+    >>> dpv.check_disclosure(dpv.disclose(spent, delta=1e-6)).verdict
+    'incomplete'
     """
     if isinstance(document, Disclosure):
         return _Check(document.to_dict(), Path.cwd(), seconds).review()

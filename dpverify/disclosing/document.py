@@ -219,7 +219,14 @@ class Exhibit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disclosure:
-    """Everything that is said of one release."""
+    """Everything that is said of one release.
+
+    >>> import dpverify as dpv
+    >>> spent = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(dpv.Gaussian(50.0))
+    >>> document = dpv.disclose(spent, delta=1e-6)
+    >>> round(document.guarantee.epsilon.upper, 3)
+    0.071
+    """
 
     title: ClassVar[str] = "Disclosure of a differentially private release"
 

@@ -399,12 +399,12 @@ def _model(path: Path, held: dict[str, Any]) -> Shown:
     with _reading(path):
         claim = dict(held["claim"])
         kinds = {kind.__name__: kind for kind in (PureDP, ApproxDP)}
-        kind = kinds[claim["guarantee"]]
+        kind = kinds[claim["kind"]]
         names = [name for name in ("epsilon", "delta") if name in claim]
         guarantee = kind(**{name: claim[name] for name in names})
         bounds = ", ".join(f"{name} {value:g}" for name, value in held["bounds"].items())
         label = f"{held['method']} perturbation of the {held['loss']} loss; declared: {bounds}"
-        theorem = Theorem(**held["theorem"])
+        (theorem,) = (Theorem(**each) for each in held["theorems"])
         relation = Relation.parse(claim["relation"])
     exhibit = Exhibit(
         kind="model",

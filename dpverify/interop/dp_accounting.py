@@ -36,6 +36,13 @@ def from_dp_event(event: Any, *, relation: Relation) -> Accountant:  # noqa: ANN
 
     An event's noise multiplier is the noise over the norm C of *one record's* contribution. Adding
     or removing a record moves a sum by C, replacing one by 2·C, and that is what is composed.
+
+    >>> import dpverify as dpv
+    >>> from types import SimpleNamespace as Event
+    >>> GaussianDpEvent = type("GaussianDpEvent", (Event,), {})  # stands for dp_accounting's
+    >>> event = GaussianDpEvent(noise_multiplier=2.0)
+    >>> dpv.from_dp_event(event, relation=dpv.Relation.ADD_REMOVE).parts[0].label
+    'Gaussian(sigma=2.0)'
     """
     relation = Relation.parse(relation)
     for holder in ("ledger", "dp_event"):  # of a dp_accounting accountant, of a jax-privacy plan

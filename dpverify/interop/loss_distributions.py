@@ -32,6 +32,15 @@ class LossDistribution:
 
     `removed` holds the loss of the left law over the right one, with the record over without it
     under add-remove; `added` that of the right over the left.
+
+    >>> import dpverify as dpv
+    >>> from dpverify.guarantees import End
+    >>> upper = dpv.loss_distribution(
+    ...     dpv.Laplace(scale=2.0), relation=dpv.Relation.ADD_REMOVE, step=0.01, end=End.UPPER
+    ... )
+    >>> spent = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(upper.pair, times=10)
+    >>> round(spent.epsilon(1e-6).upper, 1)
+    5.0
     """
 
     removed: GridLosses
@@ -66,6 +75,14 @@ def loss_distribution(
 
     Products of the dominating laws dominate, and likewise below, so that whoever composes them
     composes bounds.
+
+    >>> import dpverify as dpv
+    >>> from dpverify.guarantees import End
+    >>> losses = dpv.loss_distribution(
+    ...     dpv.Laplace(scale=2.0), relation=dpv.Relation.ADD_REMOVE, step=0.01, end=End.UPPER
+    ... )
+    >>> losses.removed.infinity_mass
+    0.0
     """
     step, relation = as_positive("step", step), Relation.parse(relation)
     if not isinstance(end, End):
@@ -106,6 +123,18 @@ def from_loss_distribution(
     A `PrivacyLossDistribution` of dp_accounting that is a pessimistic estimate bounds from above,
     and only the upper end of a bracket is certified then; an optimistic one from below. What they
     rest on beyond rounding, the floats of that library, is theirs.
+
+    >>> import dpverify as dpv
+    >>> from dpverify.guarantees import End
+    >>> noisy = dpv.Laplace(scale=2.0)
+    >>> lower, upper = (
+    ...     dpv.loss_distribution(noisy, relation=dpv.Relation.ADD_REMOVE, step=0.01, end=end)
+    ...     for end in (End.LOWER, End.UPPER)
+    ... )
+    >>> pair = dpv.from_loss_distribution(lower, upper)
+    >>> spent = dpv.Accountant(relation=dpv.Relation.ADD_REMOVE).compose(pair, times=10)
+    >>> round(spent.epsilon(1e-6).width, 2)
+    0.0
     """
     if not given:
         raise InvalidParameter("given=() must be one or two privacy-loss distributions")

@@ -15,6 +15,11 @@ def from_opacus(history: Any, *, relation: Relation = Relation.ADD_REMOVE) -> Ac
     """The accountant of an Opacus accountant, or of its `history`.
 
     A history lists (noise multiplier, sample rate, number of steps), for Poisson batches.
+
+    >>> import dpverify as dpv
+    >>> history = [(1.0, 0.01, 100)]  # or the accountant of a PrivacyEngine
+    >>> round(dpv.from_opacus(history).epsilon(1e-5).upper, 2)
+    0.72
     """
     recorded = getattr(history, "history", history)
     if not isinstance(recorded, Iterable) or isinstance(recorded, str):

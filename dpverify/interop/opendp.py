@@ -59,6 +59,14 @@ def from_opendp_history(
     `history` is a measurement or an iterable of them; what each costs is what its privacy map says
     of two inputs `d_in` apart, which is for the caller to match with `relation`. A measurement that
     composes others says more when these are listed one by one: exact composition beats the map's.
+
+    >>> import dpverify as dpv
+    >>> from types import SimpleNamespace as Measurement
+    >>> laplace = Measurement(output_measure="MaxDivergence", map=lambda d_in: 0.5 * d_in)
+    >>> history = [laplace, laplace]  # as of OpenDP
+    >>> spent = dpv.from_opendp_history(history, d_in=1, relation=dpv.Relation.ADD_REMOVE)
+    >>> spent.epsilon(0.0).upper
+    1.0
     """
     listed = [history] if hasattr(history, "map") else history
     if not isinstance(listed, Iterable):

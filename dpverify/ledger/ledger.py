@@ -70,6 +70,14 @@ class Ledger:
 
     Several processes may use the file at once. See `dpverify/ledger/store.py` for what it
     survives, and `Filter` for how requests are charged.
+
+    >>> import dpverify as dpv
+    >>> from tempfile import mkdtemp
+    >>> path = mkdtemp() + "/b.ledger"
+    >>> ledger = dpv.Ledger.open(path, budget=dpv.PureDP(1.0), relation=dpv.Relation.ADD_REMOVE)
+    >>> _ = ledger.spend(dpv.Laplace(scale=4.0), label="mean age")
+    >>> ledger.status().share
+    0.25
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

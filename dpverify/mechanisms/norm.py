@@ -4,8 +4,8 @@ import math
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.special import gammaln
 
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
@@ -141,6 +141,8 @@ class NormMechanism:
         """The integral of exp(−‖z‖/b) is d!·b^d times the volume of the unit ball."""
         norm, scale, d = float(self.norm), float(self.scale), answer.size
         shifts = (draws - answer).reshape(len(draws), -1)
-        log_ball = d * (math.log(2.0) + gammaln(1.0 + 1.0 / norm)) - gammaln(1.0 + d / norm)
-        constant = float(gammaln(d + 1.0) + d * math.log(scale) + log_ball)
+        log_ball = d * (
+            math.log(2.0) + scipy.special.gammaln(1.0 + 1.0 / norm)
+        ) - scipy.special.gammaln(1.0 + d / norm)
+        constant = float(scipy.special.gammaln(d + 1.0) + d * math.log(scale) + log_ball)
         return -lengths(shifts, norm)[:, 0] / scale - constant

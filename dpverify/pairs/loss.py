@@ -25,7 +25,13 @@ _SMALL_STIRLING_ERRORS = np.array(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PrivacyLoss:
-    """Loss values in rising order, their probabilities under P, and P(loss = ∞)."""
+    """Loss values in rising order, their probabilities under P, and P(loss = ∞).
+
+    >>> import dpverify as dpv
+    >>> loss = dpv.leaky_loss(dpv.ApproxDP(0.5, 0.0), 4)
+    >>> round(loss.mean, 4), round(loss.tail(1.0), 4)
+    (0.4898, 0.5143)
+    """
 
     losses: Floats
     masses: Floats

@@ -54,6 +54,13 @@ class NotIndistinguishable(DPVerifyError):
     event : the outcomes on which one law is too likely
     excess : how much: P(E) − e^ε·Q(E) − δ, exact for exact laws
     direction : "left" if `left` is the too likely one, "right" otherwise
+
+    >>> import dpverify as dpv
+    >>> try:
+    ...     dpv.simulate([0.75, 0.25], [0.25, 0.75], dpv.PureDP(1.0))
+    ... except dpv.NotIndistinguishable as error:
+    ...     print("no kernel")
+    no kernel
     """
 
     def __init__(self, *, event: tuple[object, ...], excess: Number, direction: Side) -> None:
@@ -73,6 +80,12 @@ class Kernel:
 
     `residual` is the largest distance, over all outcomes, between what the kernel makes of the
     two given laws and what it should make of them.
+
+    >>> import dpverify as dpv
+    >>> from fractions import Fraction as F
+    >>> kernel = dpv.simulate([F(3, 4), F(1, 4)], [F(1, 4), F(3, 4)], dpv.PureDP(1.1))
+    >>> kernel.residual
+    Fraction(0, 1)
     """
 
     rows: tuple[object, ...]

@@ -57,14 +57,18 @@ class Page:
     data: dict[str, Any] = field(default_factory=dict)
 
 
-def write_page(page: Page, path: Path) -> None:
-    """Write the page; everything that comes from a user is escaped."""
-    path.write_text(render(page), encoding="utf-8")
+def write_page(page: Page, path: Path, origin: tuple[tuple[str, str], ...] = ()) -> None:
+    """Write the page; everything that comes from a user is escaped.
+
+    `origin` is when, by what and from what it was made, as facts: a review is of those very files.
+    """
+    path.write_text(render(page, origin), encoding="utf-8")
 
 
-def render(page: Page) -> str:
+def render(page: Page, origin: tuple[tuple[str, str], ...] = ()) -> str:
     """The page as one HTML document."""
-    return templates().get_template("page.html").render(page=page, embedded=_embedded)
+    template = templates().get_template("page.html")
+    return template.render(page=page, origin=origin, embedded=_embedded)
 
 
 def templates() -> "Environment":

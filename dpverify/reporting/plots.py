@@ -9,7 +9,14 @@ import numpy as np
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.comparison import Comparison
 from dpverify.accounting.curves import Curve, growth, profile, trade_off
+from dpverify.auditing.attacks.draws import Draws
+from dpverify.auditing.attacks.events import Between
 from dpverify.auditing.procedure.rounds import Progress
+from dpverify.auditing.sampling.drawing import Target
+from dpverify.auditing.sampling.sampler import Sampler
+from dpverify.auditing.statistics.points import implied_points
+from dpverify.auditing.verdict import Verdict, Witness
+from dpverify.balls import as_given, rounded_down
 from dpverify.errors import InvalidParameter
 from dpverify.pairs import LeakyLoss, LeakyResponsePair, leaky_loss
 
@@ -74,6 +81,84 @@ def _walk(accountant: Accountant, delta: float) -> tuple[LeakyLoss, float] | Non
     if not (0.0 < slack < 1.0 and 0.0 < worst.epsilon < np.inf and 1 < times <= _MOST_BARS):
         return None
     return leaky_loss(worst, times), slack
+
+
+def profile_on(accountant: Accountant, delta: float, axes: "Axes | None") -> "Axes":
+    """The profile, with ε at δ marked; on axes of a new figure if there are none."""
+    axes = _axes() if axes is None else axes
+    _profile(axes, accountant, accountant.epsilon(delta).upper, delta)
+    return axes
+
+
+def verdict_on(verdict: Verdict, axes: "Axes | None") -> "Axes":
+    """The ε that is claimed, the one that was shown, and the most that so many draws could show."""
+    axes = _axes() if axes is None else axes
+    points = implied_points(verdict.claim)
+    claimed = next((p for p in points if p.delta == verdict.delta), points[0]).epsilon
+    lower, most = verdict.epsilon_lower, verdict.most_shown
+    bars = (
+        ("could be shown", most, rounded_down(most), _COLORS[7]),
+        ("shown", lower, rounded_down(lower), _COLORS[4] if verdict.refuted else _COLORS[6]),
+        ("claimed", claimed, as_given(claimed), _COLORS[0]),
+    )
+    for name, epsilon, words, color in bars:
+        axes.barh([name], [epsilon], color=color, height=0.6)
+        axes.annotate(f" {words}", (epsilon, name), va="center", fontsize=9)
+    axes.set(xlabel=f"ε at δ = {verdict.delta:g}", title="What is claimed, and what was shown")
+    axes.margins(x=0.15)
+    axes.spines[["top", "right"]].set_visible(False)
+    return axes
+
+
+def verdict_figure(verdict: Verdict) -> "Figure":
+    """`verdict_on` as a figure of its own."""
+    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
+
+    figure = Figure(figsize=(6.5, 2.2), layout="constrained")
+    verdict_on(verdict, figure.subplots())
+    return figure
+
+
+def outputs_figure(mechanism: Target, witness: Witness, draws: int = 2000) -> "Figure | None":
+    """Fresh outputs on the two sides of a witness, its event shaded.
+
+    None where the event is not about one number that both sides have.
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
+
+    event = witness.event
+    if not isinstance(event, Between):
+        return None
+    sampler = Sampler(
+        mechanism=mechanism, left=witness.left, right=witness.right, seed=witness.seed + 1
+    )
+    seen = Draws.of(sampler, 0, draws)
+    sides = [outputs.column(event.feature) for outputs in (seen.left, seen.right)]
+    both = np.concatenate(sides)
+    both = both[np.isfinite(both)]
+    if len(both) < draws or np.ptp(both) == 0:
+        return None
+    low, high = np.quantile(both, [0.002, 0.998])
+    figure = Figure(figsize=(6.5, 3.4), layout="constrained")
+    axes = figure.subplots()
+    axes.axvspan(max(event.low, low), min(event.high, high), color=_COLORS[1], alpha=0.25)
+    for name, values, style, color in zip(
+        ("left", "right"), sides, ("-", "--"), (_COLORS[6], _COLORS[4]), strict=True
+    ):
+        heights, edges = np.histogram(values, bins=np.linspace(low, high, 41))
+        axes.stairs(heights / draws, edges, label=name, color=color, linestyle=style)
+    axes.set(
+        xlabel=event.feature, ylabel="share of draws", title="Outputs on both sides, and the event"
+    )
+    _finish(axes)
+    return figure
+
+
+def _axes() -> "Axes":
+    """Axes of a new figure, as notebooks show them."""
+    from matplotlib import pyplot as plt  # noqa: PLC0415  # slow to import
+
+    return plt.subplots(layout="constrained")[1]
 
 
 def wealth_figure(history: Sequence[Progress], level: float) -> "Figure":

@@ -26,7 +26,13 @@ from dpverify.schema import Schema
 from dpverify.schema.rows import Neighboring, check_neighboring
 from dpverify.testing.certifying import Certifying
 from dpverify.testing.context import PrivacyFinding, current
-from dpverify.testing.failure import PrivacyViolation, described, raise_at, replay_line
+from dpverify.testing.failure import (
+    PrivacyViolation,
+    described,
+    raise_at,
+    replay_line,
+    with_parameters,
+)
 from dpverify.testing.neighboring import NeighboringPair
 
 Test: TypeAlias = Callable[..., Any]
@@ -136,6 +142,7 @@ class Execution:
         self.seed, self.planted = _seed_of(test, self.settings, self.name)
         named = subject.signature().bind(*arguments, **fixtures).arguments
         bound = functools.partial(subject.function, **named)
+        self.given = {name: value for name, value in named.items() if name != "self"}
         self.level, samples = around.limits(subject.level, subject.samples)
 
         def mechanism(data: Any, rng: Any) -> Any:  # noqa: ANN401
@@ -253,6 +260,7 @@ class Execution:
             hints.insert(0, f"seen:   ε ≥ {exact:.6g}, exactly, by the noise of one call a side")
         if witness is not None:
             mechanism = f"{self.subject.function.__name__}.mechanism"
+            mechanism = with_parameters(mechanism, self.given)
             hints.insert(0, replay_line(mechanism, self.subject.claim, witness))
         if self._note:
             hints.append(f"note:   {self._note}")

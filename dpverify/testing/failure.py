@@ -9,6 +9,7 @@ import numpy as np
 from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.verdict import Witness
 from dpverify.claims import AuditClaim
+from dpverify.guarantees import GUARANTEES
 from dpverify.schema.rows import is_frame
 
 _WIDTH = 2_000  # characters of a dataset that are printed
@@ -96,12 +97,34 @@ def _evidence(witness: Witness, epsilon_lower: float, level: float) -> list[str]
 def replay_line(name: str, claim: AuditClaim, witness: Witness) -> str:
     """The call that holds the same pair against the claim again, with fresh draws.
 
+    It runs as it is pasted, under `import dpverify as dpv` and the import of `assert_private`.
     The seeds of decorated tests are large numbers, so none is that of `assert_private`, 0. After
     `assert_private` with a small seed it takes the next one.
     """
-    pair = f"{shown(witness.left)}, {shown(witness.right)}"
+    pair = f"{_typed(witness.left)}, {_typed(witness.right)}"
     seed = f", seed={witness.seed + 1}" if witness.seed < _SMALL else ""
-    return f"replay: assert_private({name}, {claim!r}, {pair}{seed})"
+    public = "dpv." if isinstance(claim, GUARANTEES) else ""
+    return f"replay: assert_private({name}, {public}{claim!r}, {pair}{seed})"
+
+
+def with_parameters(name: str, given: dict[str, Any]) -> str:
+    """The mechanism of a parametrized test, or of one with fixtures, as one types it.
+
+    >>> with_parameters("test_sum.mechanism", {"scale": 2.0})
+    'lambda data, rng: test_sum.mechanism(data=data, rng=rng, scale=2.0)'
+    """
+    if not given:
+        return name
+    plain = (bool, int, float, str, type(None))
+    told = (f"{n}={v!r}" if isinstance(v, plain) else f"{n}={n}" for n, v in given.items())
+    return f"lambda data, rng: {name}(data=data, rng=rng, {', '.join(told)})"
+
+
+def _typed(data: Any) -> str:  # noqa: ANN401  # whatever the mechanism takes
+    """A dataset under `import numpy as np` and `import pandas as pd`."""
+    if is_frame(data):
+        return f"pd.{shown(data)}"
+    return f"np.{shown(data)}" if isinstance(data, np.ndarray) else shown(data)
 
 
 def raise_at(function: Any, violation: PrivacyViolation) -> NoReturn:  # noqa: ANN401

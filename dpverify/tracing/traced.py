@@ -60,6 +60,13 @@ class Traced:
 
     `verdict` is "shown", "refuted", "overspent", "leaking" or "not understood"; `audit` is the
     verdict of an audit on the same pair, where the trace could not decide and one was asked for.
+
+    >>> import dpverify as dpv
+    >>> def half(data, rng):
+    ...     return sum(data) + rng.laplace(scale=0.5)
+    >>> found = dpv.trace(half, left=[0], right=[1], claim=dpv.PureDP(1.0))
+    >>> found.verdict, found.epsilon(0.0).upper
+    ('refuted', 2.0)
     """
 
     verdict: TraceVerdict
@@ -156,11 +163,12 @@ class Traced:
         """Plain values, as JSON can hold them; infinities and NaN as text."""
         pure = self.epsilon(0.0)
         return {
+            "version": 1,
             "verdict": self.verdict,
             "refuted": self.refuted,
             "meaning": self.meaning,
             "claim": tagged(self.claim),
-            "epsilon": [plain(pure.lower), plain(pure.upper)],
+            "epsilon": {"lower": plain(pure.lower), "upper": plain(pure.upper)},
             "releases": [
                 {
                     "where": r.where,

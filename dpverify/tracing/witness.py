@@ -79,6 +79,13 @@ class TraceWitness:
     `noise` is the transcript: the standard draws of the run on the left. `lines` is what it
     released. For a pure claim the loss of this one transcript exceeds ε; for another claim the
     profile of the shifts does.
+
+    >>> import dpverify as dpv
+    >>> def half(data, rng):
+    ...     return sum(data) + rng.laplace(scale=0.5)
+    >>> found = dpv.trace(half, left=[0], right=[1], claim=dpv.PureDP(1.0))
+    >>> found.witness.check(half), found.witness.loss.upper
+    (True, 2.0)
     """
 
     claim: AuditClaim

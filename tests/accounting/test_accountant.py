@@ -59,6 +59,7 @@ def test_the_contract_of_the_design() -> None:
 def test_which_rules_apply(parts: list[tuple[object, int]], names: set[str]) -> None:
     table = spent(*parts).compare(delta=1e-6)
     assert {row.rule for row in table.rows} == names
+    assert table.tightest is not None
     assert table.tightest.upper == min(row.upper for row in table.rows)
     assert "← tightest" in str(table)
 
@@ -141,6 +142,7 @@ def test_nothing_composed_costs_nothing() -> None:
 def test_the_exact_rule_is_the_tightest() -> None:
     table = spent((dpv.GaussianDP(mu=0.1), 100)).compare(delta=1e-5)
     assert table["gdp"].upper == pytest.approx(4.3772, abs=1e-4)
+    assert table.tightest is not None
     assert table.tightest.rule == "gdp"
 
 

@@ -134,9 +134,13 @@ def test_misuse_is_one_line(
     assert not Path("hacked").exists()
 
 
-def test_what_is_no_document_is_wrong_in_every_field(tmp_path: Path, capsys: Any) -> None:  # noqa: ANN401
+def test_what_is_no_document_is_misuse_and_not_wrong(tmp_path: Path, capsys: Any) -> None:  # noqa: ANN401
+    """Exit code 1 says that a statement is false: a poem states nothing."""
     path = tmp_path / "x.yaml"
     path.write_text("poem: roses\n")
+    assert run(["check", str(path)]) == 2
+    assert "must be a certificate, a witness, a disclosure" in capsys.readouterr().err
+    path.write_text("poem: roses\nguarantee: {}\n")
     shown = told(capsys, "check", str(path), code=1)
     assert "wrong: poem: unknown field" in shown
     assert "wrong: format: must be stated" in shown

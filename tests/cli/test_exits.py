@@ -249,6 +249,7 @@ def test_a_closed_output_is_one_line() -> None:
         (["--help"], "Usage: dpverify "),
         (["--version"], f"dpverify {dpv.__version__}\n"),
         (["noise", "-h"], "Usage: dpverify noise "),
+        (["ledger"], "Usage: dpverify ledger "),
     ],
 )
 def test_first_contact(
@@ -270,7 +271,7 @@ def test_noise_says_what_it_is_made_for(capsys: pytest.CaptureFixture[str]) -> N
     found = json.loads(capsys.readouterr().out)
     assert (found["relation"], found["sensitivity"]) == ("add-remove", 1.0)
     assert found["rate"] == 256 / 60000
-    assert found["budget"] == {"kind": "PureDP", "epsilon": 1.0, "delta": 0.0}
+    assert found["budget"] == {"kind": "PureDP", "epsilon": 1.0}
 
 
 # bad input for every verb
@@ -327,6 +328,36 @@ BAD = [
     (["fit", ".", "--target", "y", "--epsilon", "1", "--norm-bound", "1"], "must"),
     (["fit", "binary", "--target", "y", "--epsilon", "1", "--norm-bound", "1"], "must be a CSV"),
     (["fit", "none.csv", "--target", "y", "--epsilon", "1", "--norm-bound", "1"], "must be usable"),
+    (["trace"], "target"),
+    (["trace", "mine:noisy"], "left=None and right=None must be"),
+    (["trace", "mine:noisy", *AUDIT[:4]], "claim=None must be"),
+    (["trace", "mine:noisy", "--left", "binary", "--right", "right.json"], "must hold JSON"),
+    (["trace", "mine:noisy", *AUDIT[:4], "--epsilon", "1", "--executions", "0"], "executions=0"),
+    (["decide"], "target"),
+    (["decide", "mine:noisy", "--epsilon", "1"], "schema=None must"),
+    (["decide", "mine:noisy", "--schema", "binary", "--epsilon", "1"], "must be a JSON file"),
+    (["decide", "mine:noisy", "--schema", ".", "--epsilon", "1"], "must be a JSON file"),
+    (["decide", "mine:noisy", "--epsilon", "1", "--require", "luck"], "require='luck' must"),
+    (["check"], "file"),
+    (["check", ""], "must be a file"),
+    (["check", "."], "must be a file"),
+    (["check", "none.json"], "must be a file"),
+    (["check", "binary"], "must be text in UTF-8"),
+    (["check", "left.json"], "must be a certificate, a witness, a disclosure"),
+    (["check", "mine.py", "--report", "page.txt"], "report='page.txt' must end in .html"),
+    (["disclose"], "source=None must be given"),
+    (["disclose", "", *COMPOSE[2:]], "must read like"),
+    (["disclose", "gaussian(50)"], "relation=None must be"),
+    (["disclose", "gaussian(50)", *COMPOSE[2:], "--given", "binary"], "must be text in UTF-8"),
+    (["disclose", "gaussian(50)", *COMPOSE[2:], "--format", "xml"], "format='xml' must be one of"),
+    (["disclose", "binary", *COMPOSE[2:]], "must be a JSON file with an object, or a ledger"),
+    (["ledger", "nothing"], "No such command 'nothing'"),
+    (["ledger", "open"], "file"),
+    (["ledger", "open", "b.ledger", "--relation", "add-remove"], "epsilon=None must be given"),
+    (["ledger", "open", ".", "--relation", "add-remove", "--epsilon", "1"], "is a folder"),
+    (["ledger", "spend", "none.ledger", "laplace(1)"], "must be a ledger: there is none"),
+    (["ledger", "status", "binary"], "must be a ledger as it was written"),
+    (["ledger", "export", "binary", "x.txt"], "output='x.txt' must end in"),
     (["prove", "nothing-at-all"], "name='nothing-at-all' must be one of"),
     (["prove", ""], "name='' must be one of"),
     (["prove", "laplace", "laplace"], "laplace"),

@@ -52,15 +52,15 @@ def test_the_example_of_the_contract(table: Path, capsys: pytest.CaptureFixture[
         capsys,
     )
     assert model == kept
-    assert model["version"] == 1
+    assert model["version"] == 2
     assert model["dpverify"] == dpv.__version__
     assert (model["features"], model["target"]) == (["a", "b"], "side")
     assert model["classes"] == ["left", "right"]
-    assert model["claim"]["guarantee"] == "ApproxDP"
+    assert model["claim"]["kind"] == "ApproxDP"
     assert (model["claim"]["epsilon"], model["claim"]["delta"]) == (1.0, 1e-6)
     assert model["claim"]["relation"] == "add-remove"
-    assert model["theorem"]["name"] == "objective-perturbation-logistic-gaussian"
-    assert Path(model["theorem"]["proof"]).suffix == ".py"
+    assert model["claim"]["theorem"] == "objective-perturbation-logistic-gaussian"
+    assert Path(model["theorems"][0]["proof"]).suffix == ".py"
     assert 0 < model["certificate"]["distance"] < 1e-3
     assert model["bounds"] == {"norm_bound": 1.0}
     assert model["weights"]["coefficients"][0][0] > 1  # the first coordinate decides

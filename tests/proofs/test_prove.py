@@ -56,7 +56,7 @@ def test_json_is_one_object() -> None:
     assert found["accepted_mutations"] == []
     assert found["counterexample"]["truth"] == "ln 2.5 > ln 2, as 6.25 > 4"
     assert found["steps"][0]["evidence"] == "exact"
-    assert found["file"] == "proofs/refuted/logarithm_is_convex.py"
+    assert found["proof"] == "proofs/refuted/logarithm_is_convex.py"
 
 
 def test_cited_theorems_say_what_they_take() -> None:

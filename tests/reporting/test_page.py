@@ -159,7 +159,7 @@ def test_proofs_show_steps_and_counterexamples() -> None:
         "verdict": "refuted",
         "statement": LAPLACE.statement,
         "source": LAPLACE.source,
-        "file": LAPLACE.proof,
+        "proof": LAPLACE.proof,
         "evidence": ["exact"],
         "seconds": 0.1,
         "uses": ["blackwell"],

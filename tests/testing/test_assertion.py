@@ -35,9 +35,8 @@ def test_a_broken_claim_raises_with_its_witness() -> None:
     assert e.value.epsilon_lower > 0.3
     assert e.value.witness.replay(noisy, seed=3).refuted
     # Another seed: with its own it would fail again by the same draws.
-    assert "replay: assert_private(noisy, PureDP(epsilon=0.3), [0.0], [1.0], seed=1)" in str(
-        e.value
-    )
+    replay = "replay: assert_private(noisy, dpv.PureDP(epsilon=0.3), [0.0], [1.0], seed=1)"
+    assert replay in str(e.value)
 
 
 def test_vectorized_mechanisms_and_claims_are_welcome() -> None:

@@ -66,13 +66,27 @@ def test_a_failure_tells_all() -> None:
     assert 1.0 < found.epsilon_lower < 2.0
     assert " draws a side" in lines[6]
     replay = lines[7].removeprefix("  replay: ")
-    assert replay == "assert_private(half_noise.mechanism, PureDP(epsilon=1.0), [0.0], [1.0])"
+    assert replay == "assert_private(half_noise.mechanism, dpv.PureDP(epsilon=1.0), [0.0], [1.0])"
 
 
 def test_the_replay_line_replays() -> None:
     test = quiet(satisfies(ONE, on=unit)(half_noise))
     line = next(x for x in str(failure(test)).splitlines() if "replay:" in x)
-    names = {"half_noise": test, "assert_private": dpv_assert(), "PureDP": dpv.PureDP}
+    names = {"half_noise": test, "assert_private": dpv_assert(), "dpv": dpv}
+    with pytest.raises(PrivacyViolation):
+        eval(line.split("replay: ")[1], names)  # noqa: S307
+
+
+def test_the_replay_line_of_a_parametrized_test_replays() -> None:
+    def too_little(data: Any, rng: Any, scale: float) -> Any:  # noqa: ANN401
+        return sum(data) + rng.laplace(scale=scale)
+
+    test = quiet(satisfies(ONE, on=unit)(too_little))
+    with pytest.raises(PrivacyViolation) as failed:
+        test(scale=0.5)
+    line = next(x for x in str(failed.value).splitlines() if "replay:" in x)
+    assert "too_little.mechanism(data=data, rng=rng, scale=0.5), dpv.PureDP(epsilon=1.0)" in line
+    names = {"too_little": test, "assert_private": dpv_assert(), "dpv": dpv}
     with pytest.raises(PrivacyViolation):
         eval(line.split("replay: ")[1], names)  # noqa: S307
 

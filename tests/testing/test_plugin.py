@@ -64,7 +64,7 @@ def test_the_summary_tells_claims_bounds_and_the_budget(pytester: pytest.Pyteste
             "*event:  *output*",
             "*counts: * of * draws, * of *",
             "*so:     ε ≥ *; wrong with probability at most 1e-06",
-            "*replay: assert_private(test_inverted.mechanism, PureDP(epsilon=0.5), ??, ?True?)",
+            "*replay: assert_private(test_inverted.mechanism, dpv.PureDP(epsilon=0.5), ??, ?True?)",
             "test_the_summary*.py:*: PrivacyViolation",
             "*=== privacy ===*",
         ]

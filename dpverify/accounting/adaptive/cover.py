@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 
 from dpverify.accounting import deadline
 from dpverify.accounting.adaptive.lattice import Lattice, LatticePair, from_profile
@@ -183,7 +183,7 @@ class Mixer:
         """The least share at some places, and what its mixture needs at all of them."""
         unit, count = self.worst[kept], len(self.profiles)
         scaled = self.profiles[:, kept] / unit
-        found = linprog(
+        found = scipy.optimize.linprog(
             np.append(np.zeros(count), 1.0),
             A_ub=-np.append(scaled, np.ones((1, len(unit))), axis=0).T,
             b_ub=-wanted[kept] / unit,

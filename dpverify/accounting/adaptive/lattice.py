@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.fft import irfft, rfft
 
 from dpverify.accounting import deadline
 from dpverify.accounting.numerical.convolution import TRANSFORM_ROUNDINGS, window_length
@@ -194,7 +194,7 @@ class Board:
             padded[inside] = values
             padded[: reach + count] *= tilts
             wrong = error * math.sqrt(float(np.square(padded).sum()))
-            seen = irfft(rfft(padded) * transforms, len(padded))[:, inside]
+            seen = scipy.fft.irfft(scipy.fft.rfft(padded) * transforms, len(padded))[:, inside]
             if end is End.UPPER:
                 seen = (seen + wrong) / tilts[inside] + (over * values[-1] + leaks)
                 values = seen.max(axis=0) * (1.0 + _ROUNDING)
@@ -221,7 +221,7 @@ class Board:
         largest = float(masses.sum(axis=1).max())
         norm = math.sqrt(float(np.square(masses).sum(axis=1).max()))
         error = unit * (2.0 * largest + math.sqrt(length) * norm) + 4.0 * UNIT * largest
-        return rfft(masses), 1.01 * error
+        return scipy.fft.rfft(masses), 1.01 * error
 
     def _over(self, pair: LatticePair) -> Floats:
         """For every place, the mass of losses that lead above the board."""

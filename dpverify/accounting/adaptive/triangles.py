@@ -29,7 +29,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from dpverify.arrays import Floats
 from dpverify.guarantees import End
@@ -82,7 +82,11 @@ class Triangle:
         x = ratios[:, None]
         strike = (1.0 - rate) * (x - 1.0)
         cut = _crossing(alpha, beta, x, strike / (rate * nodes))
-        flat, up, down = ndtr(-cut), ndtr(alpha - cut), ndtr(beta - cut)
+        flat, up, down = (
+            scipy.special.ndtr(-cut),
+            scipy.special.ndtr(alpha - cut),
+            scipy.special.ndtr(beta - cut),
+        )
         if end is End.LOWER:
             common = (1.0 - rate) * (flat @ weights)
             left, right = (common + rate * (tail @ biased) for tail in (up, down))
@@ -132,8 +136,8 @@ def _cells(spread: float) -> tuple[Floats, Floats, Floats]:
 
 def _normal(edges: Floats) -> Floats:
     """Normal masses of the cells between and beyond edges, each from its nearer tail."""
-    lower = np.concatenate([[0.0], ndtr(edges), [1.0]])
-    upper = np.concatenate([[1.0], ndtr(-edges), [0.0]])
+    lower = np.concatenate([[0.0], scipy.special.ndtr(edges), [1.0]])
+    upper = np.concatenate([[1.0], scipy.special.ndtr(-edges), [0.0]])
     return np.where(lower[1:] < 0.5, np.diff(lower), -np.diff(upper))
 
 

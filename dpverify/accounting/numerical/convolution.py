@@ -23,8 +23,8 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.fft import irfft, next_fast_len, rfft
 
 from dpverify.accounting import deadline
 from dpverify.arrays import Floats
@@ -41,7 +41,7 @@ _NEGLIGIBLE = -90.0  # logarithm of the modulus below which a frequency is dropp
 
 def window_length(count: int) -> int:
     """A length of at least `count` that transforms quickly."""
-    return int(next_fast_len(max(count, 16), real=True))
+    return int(scipy.fft.next_fast_len(max(count, 16), real=True))
 
 
 Masses = TypeVar("Masses")
@@ -108,7 +108,7 @@ class Convolver:
     def _multiply(self, folded: Floats, times: int) -> float:
         """Multiply by the transform's power; the error of the transform over √n."""
         self._roundings += 2.0 * _PRODUCT_ROUNDINGS * times
-        values = rfft(folded)[self._active]
+        values = scipy.fft.rfft(folded)[self._active]
         with np.errstate(divide="ignore"):
             kept = times * np.log(np.abs(values)) > _NEGLIGIBLE
         self._keep(kept, _power(values[kept], times))
@@ -121,7 +121,7 @@ class Convolver:
         rest[0] = 0.0
         most = abs(lack) + float(rest.sum())
         self._roundings += _LOGARITHM_ROUNDINGS * (1.0 + times * most)
-        values = rfft(rest)[self._active] + lack
+        values = scipy.fft.rfft(rest)[self._active] + lack
         real, imaginary = values.real, values.imag
         log_moduli = times * np.log1p(real * (2.0 + real) + imaginary * imaginary) / 2.0
         angles = times * np.arctan2(imaginary, 1.0 + real)
@@ -138,7 +138,7 @@ class Convolver:
         self._flush()
         spectrum = np.zeros(self.length // 2 + 1, dtype=np.complex128)
         spectrum[self._active] = self._product
-        masses = np.roll(irfft(spectrum, self.length), self._moved)
+        masses = np.roll(scipy.fft.irfft(spectrum, self.length), self._moved)
         growth = math.exp(min(self._log_growth, 700.0))
         norm = _norm(masses)
         rounding = UNIT * self._roundings + self._transform_unit

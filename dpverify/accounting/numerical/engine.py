@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtr
+import scipy
 
 from dpverify.accounting import deadline
 from dpverify.accounting.numerical.cells import Tilt
@@ -309,7 +309,8 @@ def _mass(ramp: Ramp, low: float, high: float) -> tuple[float, float]:
     """P and Q of a stretch of a normal ramp, roughly."""
     shift = ramp.slope
     plain, left, right = (
-        float(ndtr(high - center) - ndtr(low - center)) for center in (0.0, shift, -shift)
+        float(scipy.special.ndtr(high - center) - scipy.special.ndtr(low - center))
+        for center in (0.0, shift, -shift)
     )
     half = shift * shift / 2.0
     rise, fall = math.exp(ramp.log_left_rise + half), math.exp(ramp.log_right_fall + half)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from dpverify.accounting import deadline
 from dpverify.accounting.numerical.engine import (
@@ -312,7 +312,7 @@ def _first_step(sketch: Sketch, variance: float) -> float:
         high += 2.0
     if high == guess or excess(high) < 0.0:
         return math.exp(high)
-    return math.exp(brentq(excess, guess, high, xtol=1e-3))
+    return math.exp(scipy.optimize.brentq(excess, guess, high, xtol=1e-3))
 
 
 def _finest(parts: CutParts, window: Window, most_nodes: float = _MOST_NODES) -> float:

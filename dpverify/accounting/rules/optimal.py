@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import scipy
 from flint import arb
-from scipy.special import gammaln
 
 from dpverify.accounting.parts import Parts, leak, leaky_parts
 from dpverify.accounting.rules.rule import Answer, Rule
@@ -125,7 +125,11 @@ class OptimalComposition:
             return round(k * truthful + spread * math.sqrt(-2 * math.log(max(delta, 1e-300))))
         last = min(k, math.ceil(k * truthful + 45 * spread) + 10)
         counts = np.arange(max(k // 2, int(k * truthful - 45 * spread)), last + 1)
-        logs = gammaln(k + 1) - gammaln(counts + 1) - gammaln(k - counts + 1)
+        logs = (
+            scipy.special.gammaln(k + 1)
+            - scipy.special.gammaln(counts + 1)
+            - scipy.special.gammaln(k - counts + 1)
+        )
         log_truth, log_lie = -math.log1p(math.exp(-own)), -float(np.logaddexp(0.0, own))
         left = np.exp(logs + counts * log_truth + (k - counts) * log_lie)
         right = np.exp(logs + counts * log_lie + (k - counts) * log_truth)

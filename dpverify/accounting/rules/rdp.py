@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 from flint import arb
 
 from dpverify.accounting import deadline
@@ -147,14 +148,14 @@ class RenyiComposition:
         if below == above or self._candidates is not _ORDERS:
             return orders[best]
 
-        from scipy.optimize import minimize_scalar  # noqa: PLC0415  # slow to import
-
         def at(log_order: float) -> float:
             order = 1.0 + math.exp(log_order)
             return cost(order, self.divergence(order))
 
         ends = (math.log(below - 1.0), math.log(above - 1.0))
-        found = minimize_scalar(at, bounds=ends, method="bounded", options={"xatol": 1e-5})
+        found = scipy.optimize.minimize_scalar(
+            at, bounds=ends, method="bounded", options={"xatol": 1e-5}
+        )
         refined = 1.0 + math.exp(float(found.x))
         return refined if found.fun < costs(best) else orders[best]
 

@@ -87,6 +87,15 @@ def from_diffprivlib(
     The data of a mechanism is the value to randomize; that of an estimator is X, or the pair
     (X, y). An output of an estimator are the fitted `attributes`, by default its coefficients.
     Draws follow the audit's seed where `random_state` is set, and cannot where it is None.
+
+    >>> import dpverify as dpv
+    >>> class Laplace:  # as diffprivlib's
+    ...     epsilon, delta, sensitivity, random_state = 0.5, 0.0, 1.0, 7
+    ...
+    ...     def randomise(self, value):
+    ...         return value
+    >>> dpv.from_diffprivlib(Laplace()).claim.guarantee
+    PureDP(epsilon=0.5)
     """
     parsed = None if relation is None else Relation.parse(relation)
     names = None if attributes is None else tuple(attributes)

@@ -55,6 +55,17 @@ def from_opendp(
 
     `delta` is needed where the map gives a whole profile, and `order` where it gives a curve of
     Rényi divergences. Where inputs are single numbers or booleans the schema is known too.
+
+    >>> import dpverify as dpv
+    >>> from types import SimpleNamespace as Measurement
+    >>> laplace = Measurement(  # as OpenDP's make_laplace gives it
+    ...     input_domain="AtomDomain(T=f64)",
+    ...     input_metric="AbsoluteDistance(f64)",
+    ...     output_measure="MaxDivergence",
+    ...     map=lambda d_in: 0.5 * d_in,
+    ... )
+    >>> dpv.from_opendp(laplace).claim.guarantee
+    PureDP(epsilon=0.5)
     """
     from dpverify.interop.opendp import guarantee_of  # noqa: PLC0415  # with all of accounting
 

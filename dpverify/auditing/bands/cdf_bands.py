@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import bdtrik, gammaln, xlogy
+import scipy
 
 from dpverify.arrays import Floats, Ints
 from dpverify.errors import check_count, check_level
@@ -136,8 +136,10 @@ def _grid(draws: int) -> Floats:
 def _quantiles(draws: int, at: Floats, local: float) -> tuple[Ints, Ints]:
     """About the quantiles of Bin(n, t) at the local level; `coverage` judges whatever they are."""
     with np.errstate(invalid="ignore"):
-        low = np.nan_to_num(bdtrik(local, draws, at), nan=-1.0)
-        high = np.nan_to_num(draws - 1 - bdtrik(local, draws, 1.0 - at), nan=float(draws))
+        low = np.nan_to_num(scipy.special.bdtrik(local, draws, at), nan=-1.0)
+        high = np.nan_to_num(
+            draws - 1 - scipy.special.bdtrik(local, draws, 1.0 - at), nan=float(draws)
+        )
     low = np.clip(np.floor(low) + 1, 0, draws)
     high = np.clip(np.ceil(high), 0, draws)
     # Where P(Bin = 0) alone exceeds the level there is no lower limit; above likewise.
@@ -155,5 +157,5 @@ def _poisson(mean: float) -> tuple[int, Floats]:
 
 def _log_poisson(mean: float, counts: Ints) -> Floats:
     k = counts.astype(np.float64)
-    logs: Floats = xlogy(k, mean) - mean - gammaln(k + 1.0)
+    logs: Floats = scipy.special.xlogy(k, mean) - mean - scipy.special.gammaln(k + 1.0)
     return logs

@@ -69,6 +69,14 @@ class TradeOffBand:
 
     With probability 1 − `level`, for all false-alarm rates at once: some test misses no more than
     `upper`, whatever the score; and thresholds on this score miss at least `lower`.
+
+    >>> import dpverify as dpv
+    >>> def noisy(data, rng):
+    ...     return sum(data) + rng.normal()
+    >>> found = dpv.estimate_profile(noisy, left=[0], right=[1], draws=4000, level=0.05, seed=1)
+    >>> curve = found.trade_off()
+    >>> bool((curve.lower <= curve.upper).all())
+    True
     """
 
     false_alarm: Floats
@@ -95,6 +103,13 @@ class ProfileBand:
 
     With probability 1 − `level`, for all ε at once: the pair's δ(ε) is at least `lower`; and
     thresholds on this score reach at most `upper`. `draws` counts the draws a side of the band.
+
+    >>> import dpverify as dpv
+    >>> def noisy(data, rng):
+    ...     return sum(data) + rng.normal()
+    >>> found = dpv.estimate_profile(noisy, left=[0], right=[1], draws=4000, level=0.05, seed=1)
+    >>> round(found.lower_delta(0.0), 1), found.refutes(dpv.PureDP(0.1)) is not None
+    (0.3, True)
     """
 
     epsilons: Floats

@@ -25,9 +25,9 @@ With δ = 0 this is the binomial bound of Steinke, Nasr and Jagielski (NeurIPS 2
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from flint import arb
 from numpy.typing import ArrayLike
-from scipy.special import betainc, gammaln
 
 from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
@@ -87,7 +87,7 @@ def float_tails(guessed: Guessed, epsilon: ArrayLike, delta: ArrayLike) -> Float
     """`guess_tail` in floats, for searching only."""
     epsilons = np.asarray(epsilon, dtype=np.float64)
     q = 1.0 / (1.0 + np.exp(-epsilons))
-    beta = betainc(guessed.correct, guessed.guesses - guessed.correct + 1.0, q)
+    beta = scipy.special.betainc(guessed.correct, guessed.guesses - guessed.correct + 1.0, q)
     deltas = np.asarray(delta, dtype=np.float64)
     extra = np.where(deltas > 0.0, deltas * float_slopes(guessed, epsilons), 0.0)
     result: Floats = np.where(beta > _HOPELESS, 1.0, np.minimum(beta + extra, 1.0))
@@ -99,8 +99,12 @@ def float_slopes(guessed: Guessed, epsilon: ArrayLike) -> Floats:
     r, v = guessed.guesses, guessed.correct
     epsilons = np.minimum(np.asarray(epsilon, dtype=np.float64), 700.0)  # beyond, q is 1 in floats
     q = 1.0 / (1.0 + np.exp(-epsilons))
-    beta = betainc(v, r - v + 1.0, q)
-    log_mass = gammaln(r + 1) - gammaln(v + 1) - gammaln(r - v + 1)
+    beta = scipy.special.betainc(v, r - v + 1.0, q)
+    log_mass = (
+        scipy.special.gammaln(r + 1)
+        - scipy.special.gammaln(v + 1)
+        - scipy.special.gammaln(r - v + 1)
+    )
     log_mass = log_mass - v * np.log1p(np.exp(-epsilons)) - (r - v) * np.logaddexp(0.0, epsilons)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         ratio = np.exp(np.log(beta) - log_mass)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr
+import scipy
 
 from dpverify.arrays import Floats
 from dpverify.auditing.one_run.guessing import Guessed, float_slopes, float_tails, guess_tail
@@ -55,6 +55,9 @@ def one_run_mu(*, guesses: int, correct: int, canaries: int, level: float) -> fl
 
     μ-GDP is rejected if one of the (ε, δ) that it implies is. The ε that serves best may be chosen
     by looking: at each, the largest δ that the guesses reject is that of a certain μ.
+
+    >>> round(one_run_mu(guesses=100, correct=93, canaries=10_000, level=0.05), 3)
+    0.571
     """
     guessed = Guessed(guesses=guesses, correct=correct, canaries=canaries)
     pure = one_run_epsilon(guesses=guesses, correct=correct, canaries=canaries, level=level)
@@ -165,8 +168,8 @@ def _rough_profile(claim: GaussianDP | ZeroConcentratedDP | RenyiDP, epsilon: Fl
 
 
 def _gaussian_profile(mu: Floats, epsilon: Floats) -> Floats:
-    tail = np.exp(epsilon + log_ndtr(-mu / 2 - epsilon / mu))
-    profile: Floats = ndtr(mu / 2 - epsilon / mu) - tail
+    tail = np.exp(epsilon + scipy.special.log_ndtr(-mu / 2 - epsilon / mu))
+    profile: Floats = scipy.special.ndtr(mu / 2 - epsilon / mu) - tail
     return np.maximum(profile, 0.0)
 
 

@@ -18,6 +18,7 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from dpverify.arrays import Floats
@@ -96,9 +97,6 @@ def best_mixture(guessed: Guessed, epsilons: Floats, deltas: Floats) -> Mixture 
     Over P(N = k): the largest P(N ≥ v) such that for each j the excess of (k+1)·P(N=k+1) over
     E_j·(r−k)·P(N=k), where it is positive, adds up to at most m·δ_j.
     """
-    from scipy.optimize import linprog  # noqa: PLC0415  # slow to import
-    from scipy.sparse import coo_matrix  # noqa: PLC0415
-
     r, v = guessed.guesses, guessed.correct
     first = max(0, int(r / 2 - 3 * r**0.5))
     last = min(r, int(v + 4 * r**0.5) + 2)
@@ -117,8 +115,10 @@ def best_mixture(guessed: Guessed, epsilons: Floats, deltas: Floats) -> Mixture 
         values += [np.full(steps, scale / limit)]
     size = laws + len(epsilons) * steps
     entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
-    matrix: Any = coo_matrix(entries, shape=(len(epsilons) * (steps + 1), size)).tocsr()
-    solved = linprog(
+    matrix: Any = scipy.sparse.coo_matrix(
+        entries, shape=(len(epsilons) * (steps + 1), size)
+    ).tocsr()
+    solved = scipy.optimize.linprog(
         np.concatenate([-(k >= v).astype(np.float64), np.zeros(size - laws)]),
         A_ub=matrix,
         b_ub=np.concatenate([np.zeros(len(epsilons) * steps), np.ones(len(epsilons))]),

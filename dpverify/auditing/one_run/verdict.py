@@ -45,6 +45,13 @@ class OneRunVerdict:
     at `delta` with probability at most `level`; `mu_lower`, for a claim of Gaussian DP, likewise
     the true μ. `best` is the plan with the smallest p-value, `p_value` that p-value times the
     number of plans.
+
+    >>> import dpverify as dpv
+    >>> def leaky(included, rng):
+    ...     return included + rng.normal(size=len(included))
+    >>> found = dpv.audit_one_run(leaky, canaries=2000, claim=dpv.PureDP(0.5), seed=1)
+    >>> found.refuted, found.epsilon_lower > 0.5
+    (True, True)
     """
 
     claim: AuditClaim

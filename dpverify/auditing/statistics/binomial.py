@@ -40,8 +40,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import betaincinv, ndtri
+import scipy
 
 from dpverify.arrays import Floats
 from dpverify.auditing.statistics.joint_score import Joint, certified, least_at
@@ -89,7 +88,7 @@ def lower_limit(hits: int, trials: int, level: float) -> float:
     True
     """
     _check_binomial(hits, trials, level)
-    return float(betaincinv(hits, trials - hits + 1, level)) if hits else 0.0
+    return float(scipy.special.betaincinv(hits, trials - hits + 1, level)) if hits else 0.0
 
 
 def upper_limit(hits: int, trials: int, level: float) -> float:
@@ -132,7 +131,9 @@ def epsilon_lower(counts: Counts, *, delta: float = 0.0, level: float) -> float:
 
 def _joint(counts: Counts, delta: float, level: float) -> tuple[Joint, float]:
     check_between("delta", delta, 0.0, 1.0)
-    joint = Joint(**asdict(counts), delta=delta, floor=float(ndtri(level * _FLOOR_SHARE)))
+    joint = Joint(
+        **asdict(counts), delta=delta, floor=float(scipy.special.ndtri(level * _FLOOR_SHARE))
+    )
     return joint, critical(level * (1.0 - 2.0 * _FLOOR_SHARE)) + _ROUND_OFF
 
 
@@ -143,7 +144,9 @@ def _crossing(joint: Joint, needed: float) -> tuple[float, float]:
         low, high = high, 2.0 * high
     if high >= _HIGHEST:
         return low, 1.0
-    near = float(brentq(lambda e: least_at(joint, e) - needed, low, high, xtol=_NEGLIGIBLE))
+    near = float(
+        scipy.optimize.brentq(lambda e: least_at(joint, e) - needed, low, high, xtol=_NEGLIGIBLE)
+    )
     low = max(near - 0.01, 0.0)
     return near, max((least_at(joint, low) - needed) / max(near - low, _NEGLIGIBLE), 0.1)
 
@@ -208,7 +211,7 @@ class Chain:
         if len(self.blocks) == 1:
             ((epsilon, delta),) = points
             return rejects(self.blocks[0], epsilon=epsilon, delta=delta, level=level)
-        floor = float(ndtri(level * _FLOOR_SHARE))
+        floor = float(scipy.special.ndtri(level * _FLOOR_SHARE))
         total = math.fsum(
             math.sqrt(weight / norm) * z_score(block, epsilon=epsilon, delta=delta, floor=floor)
             for block, weight, (epsilon, delta) in zip(
@@ -220,7 +223,7 @@ class Chain:
 
 def critical(level: float) -> float:
     """Φ⁻¹(1 − level)."""
-    return -float(ndtri(level))
+    return -float(scipy.special.ndtri(level))
 
 
 def _check_binomial(hits: int, trials: int, level: float) -> None:

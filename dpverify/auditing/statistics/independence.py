@@ -18,7 +18,7 @@ by a union bound.
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from dpverify.arrays import Floats, Mask
 from dpverify.auditing.attacks.draws import Draws, base_columns
@@ -98,8 +98,12 @@ def _random_pairing(mixed: int, ones: int, size: int) -> float:
     if abs(mixed - mean) < _PROMISING * spread / 2.0:
         return 1.0
     d = np.arange(ones % 2, min(ones, zeros) + 1, 2, dtype=np.float64)
-    logs = d * np.log(2.0) + gammaln(pairs + 1) - _log_choose(size, ones)
-    logs -= gammaln((ones - d) / 2 + 1) + gammaln(d + 1) + gammaln((zeros - d) / 2 + 1)
+    logs = d * np.log(2.0) + scipy.special.gammaln(pairs + 1) - _log_choose(size, ones)
+    logs -= (
+        scipy.special.gammaln((ones - d) / 2 + 1)
+        + scipy.special.gammaln(d + 1)
+        + scipy.special.gammaln((zeros - d) / 2 + 1)
+    )
     return _two_sided(d, logs, mixed)
 
 
@@ -119,7 +123,11 @@ def _agreement(left: Mask, right: Mask) -> float:
 
 
 def _log_choose(n: int, k: Floats | int) -> Floats:
-    found: Floats = gammaln(n + 1.0) - gammaln(np.add(k, 1.0)) - gammaln(np.subtract(n + 1.0, k))
+    found: Floats = (
+        scipy.special.gammaln(n + 1.0)
+        - scipy.special.gammaln(np.add(k, 1.0))
+        - scipy.special.gammaln(np.subtract(n + 1.0, k))
+    )
     return found
 
 

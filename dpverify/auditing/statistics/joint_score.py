@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betainc, ndtri, ndtri_exp, xlogy
 
 from dpverify.arrays import Floats
 
@@ -165,11 +165,11 @@ def z_many(hits: int, trials: int, p: Floats) -> Floats:
     """Φ⁻¹(1 − P(Bin(trials, p) ≥ hits)), or a little less; it falls in p."""
     if hits == 0:
         return np.full_like(p, -np.inf)
-    tail = np.asarray(betainc(hits, trials - hits + 1.0, p))
+    tail = np.asarray(scipy.special.betainc(hits, trials - hits + 1.0, p))
     rest = 1.0 - tail
     high = tail > 0.9  # where the difference has too few digits
     if high.any():
-        rest[high] = betainc(trials - hits + 1.0, hits, 1.0 - p[high])
+        rest[high] = scipy.special.betainc(trials - hits + 1.0, hits, 1.0 - p[high])
     return _z(tail, rest, hits, trials, p)
 
 
@@ -184,12 +184,14 @@ def _z(tail: Floats, rest: Floats, hits: int, trials: int, p: Floats) -> Floats:
     Where the tail underflows, Chernoff's bound exp(−n·KL(hits/n, p)) on it stands in.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        scores: Floats = np.where(tail < 0.5, -ndtri(tail), ndtri(rest))
+        scores: Floats = np.where(tail < 0.5, -scipy.special.ndtri(tail), scipy.special.ndtri(rest))
         tiny = tail < 1e-290
         if tiny.any():
             rate, far = hits / trials, p[tiny]
-            divergence = xlogy(rate, rate) - xlogy(rate, far)  # rate / far may overflow
-            divergence += xlogy(1.0 - rate, (1.0 - rate) / (1.0 - far))
-            bound = -ndtri_exp(np.minimum(-trials * divergence, 0.0))
+            divergence = scipy.special.xlogy(rate, rate) - scipy.special.xlogy(
+                rate, far
+            )  # rate / far may overflow
+            divergence += scipy.special.xlogy(1.0 - rate, (1.0 - rate) / (1.0 - far))
+            bound = -scipy.special.ndtri_exp(np.minimum(-trials * divergence, 0.0))
             scores[tiny] = np.where(far > 0.0, bound, _LARGEST_Z)
     return np.minimum(scores, _LARGEST_Z)

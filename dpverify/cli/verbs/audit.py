@@ -5,15 +5,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dpverify.auditing.auditor import audit as run_audit
-from dpverify.auditing.procedure.rounds import Progress
-from dpverify.auditing.procedure.state import Levels
-from dpverify.auditing.sharing import DrawnShare, draw_share
-from dpverify.auditing.verdict import Verdict, Witness
+import dpverify as dpv
 from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.options import (
     Delta,
@@ -31,6 +27,7 @@ from dpverify.cli.options import (
     claim_of,
     where_of,
 )
+from dpverify.cli.origin import write_report
 from dpverify.cli.output import (
     Json,
     check_output,
@@ -46,6 +43,9 @@ from dpverify.cli.solver_targets import is_solver, solver, worst_pair
 from dpverify.cli.targets import load_target
 from dpverify.errors import InvalidParameter
 from dpverify.plain import plain
+
+if TYPE_CHECKING:
+    from dpverify.auditing import Progress
 
 EXAMPLE = (
     "Example: dpverify audit package.module:callable --left D.json --right D2.json "
@@ -134,7 +134,7 @@ def audit(
     history: list[Progress] = []
     if replay is not None:
         size = 10_000 if samples is None else samples
-        verdict = Witness.load(replay).replay(
+        verdict = dpv.Witness.load(replay).replay(
             mechanism, samples=size, seed=seed, level=level, timeout=timeout
         )
         where: dict[str, Any] = {}
@@ -159,19 +159,26 @@ def audit(
         if share is not None:
             return _draw_share(mechanism, share, asked, json=json)
         with live_line(history) as tell:
-            verdict = run_audit(mechanism, **asked, progress=tell)
+            verdict = dpv.audit(mechanism, **asked, progress=tell)
     _show(verdict, json=json)
     if save_witness is not None and verdict.witness is not None:
         verdict.witness.save(save_witness)
-    bets = 0.0 if level is None or replay is not None else Levels.of(level, method).bets  # type: ignore[arg-type]
+    bets = 0.0 if level is None or replay is not None else _bets(level, method)
     told = history if bets > 0.0 else []
     if plot is not None:
         _draw(told, bets, plot)
     if band is not None:
         _draw_band(mechanism, verdict, where, band)
     if report is not None:
-        _report(verdict, target, told, bets, report)
+        _report(mechanism, verdict, target, seed, told, bets, report)
     return exit_code(verdict)
+
+
+def _bets(level: float, method: str) -> float:
+    """The share of the level that is bet, which the plot of wealth shows."""
+    from dpverify.auditing.procedure.state import Levels  # noqa: PLC0415  # slow to import
+
+    return Levels.of(level, method).bets  # type: ignore[arg-type]  # checked by the audit
 
 
 def _draw_share(mechanism: Any, share: str, asked: dict[str, Any], *, json: bool) -> int:  # noqa: ANN401
@@ -182,9 +189,9 @@ def _draw_share(mechanism: Any, share: str, asked: dict[str, Any], *, json: bool
     if "left" not in asked or asked["checkpoint"] is None:
         raise InvalidParameter(f"share={share!r} must come with left, right and a checkpoint")
     number, of = (int(part) for part in found.groups())
-    now = [DrawnShare(number, of, 0, 0)]
+    now = [dpv.DrawnShare(number, of, 0, 0)]
     with progress(lambda: str(now[0])):
-        drawn = draw_share(
+        drawn = dpv.draw_share(
             mechanism, share=number, of=of, **asked, progress=lambda told: now.__setitem__(0, told)
         )
     if json:
@@ -205,7 +212,7 @@ def _check_files(plot: Path | None, band: Path | None, report: Path | None) -> N
     check_page(report)
 
 
-def _draw_band(mechanism: Any, verdict: Verdict, where: dict[str, Any], path: Path) -> None:  # noqa: ANN401
+def _draw_band(mechanism: Any, verdict: "dpv.Verdict", where: dict[str, Any], path: Path) -> None:  # noqa: ANN401
     """Bands from fresh draws on the pair that was audited, or on the one that was found."""
     from dpverify.auditing.bands.estimation import estimate_profile  # noqa: PLC0415
     from dpverify.reporting.band_plots import draw_band  # noqa: PLC0415  # slow to import
@@ -230,7 +237,7 @@ def _draw_band(mechanism: Any, verdict: Verdict, where: dict[str, Any], path: Pa
         draw_band(drawn, verdict.claim, path)
 
 
-def _draw(history: list[Progress], bets: float, path: Path) -> None:
+def _draw(history: list["Progress"], bets: float, path: Path) -> None:
     from dpverify.reporting.plots import wealth_figure  # noqa: PLC0415  # slow to import
 
     if not history:
@@ -241,23 +248,37 @@ def _draw(history: list[Progress], bets: float, path: Path) -> None:
 
 
 def _report(
-    verdict: Verdict, target: str, history: list[Progress], bets: float, path: Path
+    mechanism: Any,  # noqa: ANN401  # what was audited
+    verdict: "dpv.Verdict",
+    target: str,
+    seed: int,
+    history: list["Progress"],
+    bets: float,
+    path: Path,
 ) -> None:
     # Slow to import, and needed for pages only.
-    from dpverify.reporting.page import write_page  # noqa: PLC0415
     from dpverify.reporting.pages.audit import audit_page  # noqa: PLC0415
     from dpverify.reporting.picture import Picture, picture  # noqa: PLC0415
-    from dpverify.reporting.plots import wealth_figure  # noqa: PLC0415
+    from dpverify.reporting.plots import (  # noqa: PLC0415
+        outputs_figure,
+        verdict_figure,
+        wealth_figure,
+    )
 
-    pictures: tuple[Picture, ...] = ()
+    caption = "The ε that is claimed, the one that was shown, and the most that so many draws show."
+    pictures: list[Picture] = [picture(verdict_figure(verdict), caption, followed=False)]
+    if verdict.witness is not None:
+        outputs = outputs_figure(mechanism, verdict.witness)
+        caption = "Fresh outputs on the two datasets; the event is shaded."
+        pictures += [] if outputs is None else [picture(outputs, caption, followed=False)]
     if history:
         caption = "The wealth of the bets against the claim, over the draws on each side."
-        pictures = (picture(wealth_figure(history, bets), caption),)
-    page = audit_page(verdict, target=target, pictures=pictures, command=command_line())
-    write_page(page, path)
+        pictures.append(picture(wealth_figure(history, bets), caption))
+    page = audit_page(verdict, target=target, pictures=tuple(pictures), command=command_line())
+    write_report(page, path, seed=seed)
 
 
-def exit_code(verdict: Verdict) -> int:
+def exit_code(verdict: "dpv.Verdict") -> int:
     """1 refuted; 130 interrupted; 2 if the audit could not be carried out as asked; else 0.
 
     What could be found is told in every case. A limit in seconds is part of what was asked.
@@ -275,7 +296,7 @@ def exit_code(verdict: Verdict) -> int:
     return 2 if trouble else 0
 
 
-def _show(verdict: Verdict, *, json: bool) -> None:
+def _show(verdict: "dpv.Verdict", *, json: bool) -> None:
     if json:
         print_json(verdict.to_dict())
     else:
@@ -283,7 +304,7 @@ def _show(verdict: Verdict, *, json: bool) -> None:
 
 
 @contextmanager
-def live_line(history: list[Progress]) -> Iterator[Callable[[Progress], None]]:
+def live_line(history: list["Progress"]) -> Iterator[Callable[["Progress"], None]]:
     """Keeps what is told, and shows it as a line on standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield history.append
@@ -296,7 +317,7 @@ def live_line(history: list[Progress]) -> Iterator[Callable[[Progress], None]]:
     with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("drawing", total=None)
 
-        def tell(now: Progress) -> None:
+        def tell(now: "Progress") -> None:
             history.append(now)
             bar.update(task, description=str(now), completed=now.samples, total=now.budget)
 

@@ -2,19 +2,29 @@
 
 import json as json_module
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dpverify.certifying.certificate import FORMAT as CERTIFICATE
-from dpverify.certifying.certificate import check_certificate
+import dpverify as dpv
 from dpverify.cli.exits import MISUSE
-from dpverify.cli.output import Json, console, number_option, print_json, progress
+from dpverify.cli.options import Report
+from dpverify.cli.origin import write_report
+from dpverify.cli.output import (
+    Json,
+    check_page,
+    command_line,
+    console,
+    number_option,
+    print_json,
+    progress,
+)
 from dpverify.errors import InvalidParameter, as_positive, check_member
 
 EXAMPLE = "Example: dpverify check certificate.json | witness.json | disclosure.yaml"
-_HEADS = (CERTIFICATE, '"trace witness"', '"claim"')  # what a large file must begin with
+_HEADS = ('"dpverify certificate"', '"trace witness"', '"claim"')  # what a large file begins with
 _LARGE = 2_000_000  # bytes
 _SECONDS = 60.0
 
@@ -33,6 +43,7 @@ def check(
     label: Annotated[
         Path | None, typer.Option(help="Draw the label of a disclosure that is not wrong here.")
     ] = None,
+    report: Report = None,
     json: Json = False,
 ) -> int:
     """Check a file by arithmetic alone: 0 if it stands, 1 if what it says is wrong or refuted.
@@ -43,15 +54,17 @@ def check(
     if require is not None:
         check_member("require", require, ("complete",))
     as_positive("seconds", seconds)
+    check_page(report)
     held = _certificate_or_witness(file)
     if held is None:
-        return _disclosure(file, require, seconds, label, json)
+        return _disclosure(file, require, seconds, label, report, json)
     for name, value in (("require", require), ("label", label)):
         if value is not None:
             raise InvalidParameter(
                 f"{name}={str(value)!r} must be left out: {file} is no disclosure"
             )
-    return _certificate(file, json) if held.get("format") == CERTIFICATE else _witness(file, json)
+    read = _certificate if "format" in held else _witness
+    return read(file, report, json)
 
 
 def _certificate_or_witness(file: Path) -> dict[str, Any] | None:
@@ -70,16 +83,26 @@ def _certificate_or_witness(file: Path) -> dict[str, Any] | None:
         return None
     if not isinstance(held, dict):
         return None
+    from dpverify.certifying.certificate import FORMAT  # noqa: PLC0415  # slow to import
+
     is_witness = held.get("kind") == "trace witness" or {"event", "counts"} <= held.keys()
-    return held if is_witness or held.get("format") == CERTIFICATE else None
+    return held if is_witness or held.get("format") == FORMAT else None
 
 
-def _certificate(file: Path, json: bool) -> int:  # noqa: FBT001
+def _certificate(file: Path, report: Path | None, json: bool) -> int:  # noqa: FBT001
     with progress("checking the certificate"):
-        found = check_certificate(file)
+        found = dpv.check_certificate(file)
+    answer = {
+        "version": 1,
+        "valid": found.valid,
+        "verdict": found.verdict,
+        "scope": found.scope,
+        "reason": found.reason,
+        "assumes": list(found.assumes),
+    }
+    _report(file, answer, report)
     if json:
-        told = {"valid": found.valid, "verdict": found.verdict, "scope": found.scope}
-        print_json({"version": 1, **told, "reason": found.reason, "assumes": list(found.assumes)})
+        print_json(answer)
     else:
         screen = console()
         head = f"valid: {found.verdict}" if found.valid else f"not valid: {found.reason}"
@@ -93,7 +116,7 @@ def _certificate(file: Path, json: bool) -> int:  # noqa: FBT001
     return 1 if found.verdict == "refuted" else 0
 
 
-def _witness(file: Path, json: bool) -> int:  # noqa: FBT001
+def _witness(file: Path, report: Path | None, json: bool) -> int:  # noqa: FBT001
     """The arithmetic of a witness: do its counts or its transcript refute the claim?"""
     from dpverify.disclosing.exhibits import shown_by  # noqa: PLC0415  # slow to import
 
@@ -101,10 +124,17 @@ def _witness(file: Path, json: bool) -> int:  # noqa: FBT001
         found = shown_by(file)
     valid, says = found.exhibit.verdict == "refuted" and not found.broken, str(found.exhibit.says)
     reason = found.broken or "its numbers alone show nothing: replay it with the mechanism"
+    answer = {
+        "version": 1,
+        "valid": valid,
+        "verdict": "refuted",
+        "scope": says,
+        "reason": None if valid else reason,
+        "notes": list(found.unverified),
+    }
+    _report(file, answer, report)
     if json:
-        told = {"valid": valid, "verdict": "refuted", "scope": says}
-        notes = list(found.unverified)
-        print_json({"version": 1, **told, "reason": None if valid else reason, "notes": notes})
+        print_json(answer)
     else:
         screen = console()
         screen.print("valid: refuted" if valid else f"not valid: {reason}", markup=False)
@@ -118,6 +148,7 @@ def _disclosure(
     require: str | None,
     seconds: float,
     label: Path | None,
+    report: Path | None,
     json: bool,  # noqa: FBT001
 ) -> int:
     from dpverify.disclosing import check_disclosure  # noqa: PLC0415  # slow to import
@@ -126,8 +157,10 @@ def _disclosure(
         from dpverify.reporting.label import check_label  # noqa: PLC0415  # slow to import
 
         check_label(label)
+    _check_kind(file)
     with progress("checking the disclosure"):
         found = check_disclosure(file, seconds=seconds)
+    _report(file, found.to_dict(), report)
     if json:
         print_json(found.to_dict())
     else:
@@ -142,6 +175,31 @@ def _disclosure(
         sys.stderr.write(f"dpverify: require={require!r} is not met: {found.verdict}\n")
         return MISUSE
     return 0
+
+
+def _check_kind(file: Path) -> None:
+    """Refuse a file that is none of what can be checked: it says nothing that could be wrong."""
+    from dpverify.disclosing import Disclosure  # noqa: PLC0415  # slow to import
+    from dpverify.disclosing.registry import is_registry_entry  # noqa: PLC0415
+    from dpverify.disclosing.text import file_text, parsed  # noqa: PLC0415
+
+    tree = parsed(file_text(file))
+    known = {each.name for each in fields(Disclosure)}
+    if is_registry_entry(tree) or (isinstance(tree, dict) and known & tree.keys()):
+        return
+    raise InvalidParameter(
+        f"file={str(file)!r} must be a certificate, a witness, a disclosure, or an entry of the "
+        "registry"
+    )
+
+
+def _report(file: Path, answer: dict[str, Any], path: Path | None) -> None:
+    """The page of what was found, if one was asked for."""
+    if path is None:
+        return
+    from dpverify.reporting.pages.checked import checked_page  # noqa: PLC0415  # slow to import
+
+    write_report(checked_page(file.name, answer, command=command_line()), path)
 
 
 def _draw(file: Path, label: Path) -> None:

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from dpverify.accounting.accountant import Accountant
-from dpverify.accounting.comparison import Comparison
+import dpverify as dpv
 from dpverify.accounting.deadline import time_limit
-from dpverify.accounting.gaussian_summary import GaussianSummary
 from dpverify.balls import as_given, rounded_down, rounded_up
 from dpverify.cli.expression import parse
+from dpverify.cli.origin import write_report
 from dpverify.cli.output import (
     Json,
     check_output,
@@ -25,10 +24,7 @@ from dpverify.cli.output import (
 )
 from dpverify.cli.what_if import Accuracy, grid, measured
 from dpverify.errors import InvalidParameter
-from dpverify.guarantees import Bracket
-from dpverify.neighbors import Relation
 from dpverify.plain import plain
-from dpverify.reporting.words import guess, icons, right_guesses
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,7 +67,7 @@ def compose(
         )
     _check_files(plot, report)
     curve = measured(accuracy, report)
-    accountant = Accountant(relation=Relation.parse(relation))
+    accountant = dpv.Accountant(relation=dpv.Relation.parse(relation))
     parts = parse(expression)
     for part, times in parts:
         accountant = accountant.compose(part, times=times)
@@ -105,7 +101,7 @@ def compose(
             console().print(f"\n{name}: {path}", markup=False)
 
 
-def _figure(accountant: Accountant, table: Comparison) -> "Figure":
+def _figure(accountant: "dpv.Accountant", table: "dpv.Comparison") -> "Figure":
     from dpverify.reporting.plots import composition_figure  # noqa: PLC0415  # slow to import
 
     return composition_figure(accountant, table)
@@ -121,9 +117,9 @@ def _check_files(plot: Path | None, report: Path | None) -> None:
 
 
 def _report(  # what a page shows
-    accountant: Accountant,
-    exact: Bracket,
-    table: Comparison,
+    accountant: "dpv.Accountant",
+    exact: "dpv.Bracket",
+    table: "dpv.Comparison",
     figure: "Figure",
     points: dict[str, Any],
     seconds: float | None,
@@ -132,7 +128,6 @@ def _report(  # what a page shows
 ) -> None:
     # Slow to import, and needed for pages only.
     from dpverify.cli.verbs.prove import steps_of  # noqa: PLC0415
-    from dpverify.reporting.page import write_page  # noqa: PLC0415
     from dpverify.reporting.pages.composition import composition_page  # noqa: PLC0415
     from dpverify.reporting.picture import picture  # noqa: PLC0415
 
@@ -153,10 +148,10 @@ def _report(  # what a page shows
         command=command_line(),
         data=answer,
     )
-    write_page(page, path)
+    write_report(page, path)
 
 
-def _summary(accountant: Accountant) -> GaussianSummary:
+def _summary(accountant: "dpv.Accountant") -> "dpv.GaussianSummary":
     """As one μ; up to a leak that is small, where far tails have no μ."""
     strict = accountant.gaussian_summary(tolerance=_COARSE)
     if strict.mu.upper < math.inf:
@@ -167,10 +162,10 @@ def _summary(accountant: Accountant) -> GaussianSummary:
 
 def _answer(
     expression: str,
-    accountant: Accountant,
-    exact: Bracket,
-    table: Comparison,
-    summary: GaussianSummary,
+    accountant: "dpv.Accountant",
+    exact: "dpv.Bracket",
+    table: "dpv.Comparison",
+    summary: "dpv.GaussianSummary",
 ) -> dict[str, Any]:
     gained = accountant.advantage()
     return {
@@ -191,8 +186,14 @@ def _answer(
 
 
 def _show(
-    accountant: Accountant, exact: Bracket, table: Comparison, summary: GaussianSummary
+    accountant: "dpv.Accountant",
+    exact: "dpv.Bracket",
+    table: "dpv.Comparison",
+    summary: "dpv.GaussianSummary",
 ) -> None:
+    # Slow to import, and needed for words only.
+    from dpverify.reporting.words import guess, icons, right_guesses  # noqa: PLC0415
+
     screen = console()
     symbol, given = ("ε", "δ") if table.unknown == "epsilon" else ("δ", "ε")
     for part in accountant.parts:

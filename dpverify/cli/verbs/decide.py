@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dpverify.auditing.verdict import Witness
-from dpverify.certifying.certificate import Certificate
+import dpverify as dpv
 from dpverify.cli.exits import INTERRUPTED, MISUSE
 from dpverify.cli.options import (
     Delta,
@@ -21,7 +20,9 @@ from dpverify.cli.options import (
     Seed,
     Target,
     claim_of,
+    schema_of,
 )
+from dpverify.cli.origin import write_report
 from dpverify.cli.output import (
     Json,
     check_output,
@@ -34,12 +35,7 @@ from dpverify.cli.output import (
 )
 from dpverify.cli.targets import load_target
 from dpverify.cli.verbs.audit import exit_code
-from dpverify.deciding import Decision
-from dpverify.deciding import decide as run_decide
 from dpverify.errors import check_member
-from dpverify.schema import load_schema
-from dpverify.tracing.traced import Traced
-from dpverify.tracing.witness import TraceWitness
 
 EXAMPLE = (
     "Example: dpverify decide package.module:callable --schema S.json --epsilon 1 --require proved"
@@ -82,10 +78,10 @@ def decide(
     check_page(report)
     claim = claim_of(epsilon, delta, rho, mu, order)
     mechanism = load_target(target)
-    described = None if schema is None else load_schema(schema)
+    described = schema_of(schema)
     doing = ["certify"]
     with progress(lambda: f"deciding on {target}: {doing[-1]}"):
-        found = run_decide(
+        found = dpv.decide(
             mechanism,
             described,
             claim,
@@ -101,34 +97,33 @@ def decide(
         console().print(str(found), markup=False, soft_wrap=True)
     _save(found, certificate, save_witness)
     if report is not None:
-        _report(found, target, report)
+        _report(found, target, seed, report)
     return _exit_code(found, require)
 
 
-def _save(found: Decision, certificate: Path | None, witness: Path | None) -> None:
+def _save(found: "dpv.Decision", certificate: Path | None, witness: Path | None) -> None:
     """The certificate of the first rung, whatever it says; the witness of the others."""
     first, seen = found.rungs[0].evidence, found.witness
-    if certificate is not None and isinstance(first, Certificate):
+    if certificate is not None and isinstance(first, dpv.Certificate):
         first.save(certificate)
-    if witness is not None and isinstance(seen, (TraceWitness, Witness)):
+    if witness is not None and isinstance(seen, (dpv.TraceWitness, dpv.Witness)):
         seen.save(witness)
 
 
-def _report(found: Decision, target: str, path: Path) -> None:
-    from dpverify.reporting.page import write_page  # noqa: PLC0415  # slow to import
+def _report(found: "dpv.Decision", target: str, seed: int, path: Path) -> None:
     from dpverify.reporting.pages.decision import decision_page  # noqa: PLC0415
 
-    write_page(decision_page(found, target=target, command=command_line()), path)
+    write_report(decision_page(found, target=target, command=command_line()), path, seed=seed)
 
 
-def _exit_code(found: Decision, require: str | None) -> int:
+def _exit_code(found: "dpv.Decision", require: str | None) -> int:
     """1 refuted; 2 if it is less than what is required, or an audit failed; 130 interrupted."""
     if found.refuted:
         return 1
     if found.stopped is not None:
         return INTERRUPTED
     evidence = found.evidence
-    code = 0 if isinstance(evidence, (Certificate, Traced)) else exit_code(evidence)
+    code = 0 if isinstance(evidence, (dpv.Certificate, dpv.Traced)) else exit_code(evidence)
     if code == 0 and require is not None and found.verdict != require:
         sys.stderr.write(f"dpverify: require={require!r} is not met: {found.verdict}\n")
         return MISUSE

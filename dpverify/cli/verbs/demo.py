@@ -9,7 +9,15 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from dpverify.cli.output import Json, check_page, command_line, console, print_json, progress
+from dpverify.cli.origin import write_report
+from dpverify.cli.output import (
+    Json,
+    check_page,
+    command_line,
+    console,
+    print_json,
+    progress,
+)
 from dpverify.errors import NotSupported
 
 EXAMPLE = "Example: dpverify demo --report demo.html"
@@ -26,7 +34,6 @@ def demo(
 ) -> None:
     """Audit a correct and a broken mechanism, compose, find the noise for a budget, simulate."""
     from dpverify.disclosing import check_disclosure  # noqa: PLC0415  # slow to import
-    from dpverify.reporting.page import write_page  # noqa: PLC0415
 
     check_page(report)
     screen = Console(quiet=True) if json else console()
@@ -48,7 +55,7 @@ def demo(
     screen.print(f"The same for the public registry of deployments: {files[1]}", markup=False)
     with progress(f"writing {report}"):
         page = example.page(told, command_line())
-        write_page(page, report)
+        write_report(page, report)
     screen.print()
     screen.print(f"A page with the pictures and the witnesses: {report}", markup=False)
     if json:

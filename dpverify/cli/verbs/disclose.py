@@ -8,7 +8,16 @@ import typer
 
 from dpverify.balls import as_given, rounded_up
 from dpverify.cli.expression import parse
-from dpverify.cli.output import check_output, console, number_option, progress
+from dpverify.cli.options import Report
+from dpverify.cli.origin import write_report
+from dpverify.cli.output import (
+    check_output,
+    check_page,
+    command_line,
+    console,
+    number_option,
+    progress,
+)
 from dpverify.disclosing import Disclosure, entry_of, schema
 from dpverify.disclosing.emitting import disclose as disclosed
 from dpverify.disclosing.figures import TOLERANCE
@@ -56,6 +65,7 @@ def disclose(
     label: Annotated[
         Path | None, typer.Option(help="Also draw the privacy label to this .html or .svg file.")
     ] = None,
+    report: Report = None,
     show_schema: Annotated[
         bool, typer.Option("--schema", help="Print the JSON Schema of the document and exit.")
     ] = False,
@@ -69,6 +79,7 @@ def disclose(
         raise InvalidParameter("source=None must be given: parts, as for compose, or a file")
     kind = _format(format, output, json)
     check_output("output", output)
+    check_page(report)
     if label is not None:
         from dpverify.reporting.label import check_label  # noqa: PLC0415  # slow to import
 
@@ -86,6 +97,10 @@ def disclose(
             tolerance=tolerance,
         )
     text = _text(made, kind)
+    if report is not None:
+        from dpverify.reporting.pages.checked import disclosure_page  # noqa: PLC0415
+
+        write_report(disclosure_page(made.to_dict(), command=command_line()), report)
     if output is not None:
         output.write_text(text, encoding="utf-8")
     if label is not None:

@@ -11,6 +11,7 @@ import typer
 from dpverify.balls import as_given, rounded_up
 from dpverify.claims import Claim
 from dpverify.cli.csv_table import CsvTable, read
+from dpverify.cli.origin import write_report
 from dpverify.cli.output import (
     Json,
     check_output,
@@ -25,12 +26,13 @@ from dpverify.cli.output import (
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
+from dpverify.plain import tagged
 
 EXAMPLE = (
     "Example: dpverify fit data.csv --target y --loss logistic --method objective "
     "--epsilon 1 --delta 1e-6 --norm-bound 1"
 )
-_VERSION = 1  # of the model file
+_VERSION = 2  # of the model file
 
 
 def fit(
@@ -121,11 +123,10 @@ def fit(
 def _report(answer: dict[str, Any], claim: Claim, path: Path) -> None:
     # Slow to import, and needed for pages only.
     from dpverify.cli.verbs.prove import steps_of  # noqa: PLC0415
-    from dpverify.reporting.page import write_page  # noqa: PLC0415
     from dpverify.reporting.pages.fit import fit_page  # noqa: PLC0415
 
     page = fit_page(answer, claim, proof=steps_of(claim.theorem), command=command_line())
-    write_page(page, path)
+    write_report(page, path)
 
 
 def _declared(loss: str, declared: dict[str, Any], options: dict[str, Any]) -> Any:  # noqa: ANN401  # a private model
@@ -181,12 +182,12 @@ def _model(loss: str, table: CsvTable, model: Any) -> dict[str, Any]:  # noqa: A
         },
         "ridge": getattr(model, "ridge_", None),
         "claim": {
-            "guarantee": type(claim.guarantee).__name__,
-            **asdict(claim.guarantee),
+            **tagged(claim.guarantee),
             "relation": None if claim.relation is None else claim.relation.value,
+            "theorem": claim.theorem.name,
             "assumes": list(claim.assumes),
         },
-        "theorem": asdict(claim.theorem),
+        "theorems": [asdict(claim.theorem)],
         "certificate": None
         if certificate is None
         else {

@@ -17,10 +17,12 @@ from rich.text import Text
 from dpverify.accounting.accountant import Accountant
 from dpverify.balls import rounded_up
 from dpverify.cli.expression import parse
-from dpverify.cli.options import claim_of
+from dpverify.cli.options import Report, claim_of
+from dpverify.cli.origin import write_report
 from dpverify.cli.output import (
     Json,
     check_output,
+    check_page,
     command_line,
     console,
     number,
@@ -38,7 +40,8 @@ from dpverify.plain import fields_of
 group = typer.Typer(
     help="A budget in a file: open it once, spend from it before each release.",
     rich_markup_mode=None,
-    no_args_is_help=True,
+    invoke_without_command=True,
+    add_completion=False,
 )
 _REFUSED = 1
 
@@ -50,6 +53,13 @@ IgnoreClock: TypeAlias = Annotated[
     bool, typer.Option("--ignore-clock", help="Go on though the last entry is in the future.")
 ]
 User: TypeAlias = Annotated[str | None, typer.Option(help="Who asks; the login name by default.")]
+
+
+@group.callback()
+def alone(context: typer.Context) -> None:
+    """A budget in a file: open it once, spend from it before each release."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @group.command(
@@ -160,14 +170,18 @@ def status(
     since: Annotated[
         str | None, typer.Option(help="A hash that status once printed: it must still be there.")
     ] = None,
+    report: Report = None,
     json: Json = False,
 ) -> None:
     """Check the whole file, and show how the budgets stand."""
+    check_page(report)
     ledger = Ledger(file)
     if since is not None:
         ledger.verify(since=since)
     every = ledger.statuses()
     chosen = every if dataset is None else [ledger.status(dataset)]
+    if report is not None:
+        _page(ledger, report)
     _tell(ledger, every, chosen, as_json=json)
 
 
@@ -219,14 +233,13 @@ def export(
 
 def _page(ledger: Ledger, output: Path) -> None:
     # Slow to import, and needed for pages only.
-    from dpverify.reporting.page import write_page  # noqa: PLC0415
     from dpverify.reporting.pages.ledger import ledger_page  # noqa: PLC0415
 
     statuses = ledger.statuses()
     page = ledger_page(
         statuses, ledger.history(), command=command_line(), data=_answer(ledger, statuses)
     )
-    write_page(page, output)
+    write_report(page, output)
 
 
 def _table(ledger: Ledger, output: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from dpverify.auditing.sampling.journal import merge_checkpoints
+import dpverify as dpv
 from dpverify.cli.output import Json, console, print_json, progress
 
 EXAMPLE = "Example: dpverify merge draws-1 draws-2 draws-3 --into draws"
@@ -18,7 +18,7 @@ def merge(
 ) -> int:
     """Put the draws of several machines into one checkpoint of their audit."""
     with progress(f"merging {len(checkpoints)} files"):
-        draws = merge_checkpoints(checkpoints, into)
+        draws = dpv.merge_checkpoints(checkpoints, into)
     if json:
         print_json({"files": len(checkpoints), "draws": draws, "into": str(into)})
     else:

@@ -5,16 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from dpverify.accounting.accountant import Accountant
-from dpverify.accounting.calibration import Calibration, calibration
-from dpverify.accounting.parts import Composable
+import dpverify as dpv
 from dpverify.balls import as_given, rounded_up
-from dpverify.cli.dp_sgd import TrainingPlan
 from dpverify.cli.options import Report
+from dpverify.cli.origin import write_report
 from dpverify.cli.output import (
     Json,
     check_page,
@@ -27,15 +25,16 @@ from dpverify.cli.output import (
 )
 from dpverify.cli.what_if import Accuracy, grid, measured
 from dpverify.errors import InvalidParameter, check_between
-from dpverify.guarantees import ApproxDP, Bracket
-from dpverify.mechanisms import Gaussian, Laplace, NormMechanism, RandomizedResponse, Subsampled
+from dpverify.guarantees import ApproxDP, Bracket, PureDP
 from dpverify.neighbors import Relation
-from dpverify.plain import plain
+from dpverify.plain import plain, tagged
+
+if TYPE_CHECKING:
+    from dpverify.accounting.parts import Composable
 
 EXAMPLE = "Example: dpverify noise gaussian --epsilon 1 --delta 1e-6 --l2-sensitivity 1 --times 100"
 
-
-Maker: TypeAlias = Callable[[float], Composable]
+Maker: TypeAlias = Callable[[float], "Composable"]
 
 
 class Kind(StrEnum):
@@ -80,6 +79,8 @@ def noise(
     check_page(report)
     page = Written(report, Relation.parse(relation), seconds, measured(accuracy, report))
     if mechanism is Kind.DP_SGD:
+        from dpverify.cli.dp_sgd import TrainingPlan  # noqa: PLC0415  # slow to import
+
         plan = TrainingPlan(
             records=records,
             batch=batch,
@@ -108,7 +109,7 @@ def noise(
         check_between("rate", rate, 0.0, 1.0)
         maker = _subsampled(mechanism, declared, rate)
     with progress("calibrating"):
-        found = calibration(
+        found = dpv.calibration(
             maker, budget=budget, times=times, relation=Relation.parse(relation), seconds=seconds
         )
     answer = _answer(mechanism, found, budget, times)
@@ -150,29 +151,36 @@ def _declared(mechanism: Kind, given: dict[str, float | None]) -> float | None:
 def _maker(mechanism: Kind, sensitivity: float | None, norm: float) -> Maker:
     declared = 1.0 if sensitivity is None else sensitivity
     makers: dict[Kind, Maker] = {
-        Kind.GAUSSIAN: lambda s: Gaussian(sigma=s, l2_sensitivity=declared),
-        Kind.LAPLACE: lambda s: Laplace(scale=s, l1_sensitivity=declared),
-        Kind.NORM: lambda s: NormMechanism(scale=s, sensitivity=declared, norm=norm),
+        Kind.GAUSSIAN: lambda s: dpv.Gaussian(sigma=s, l2_sensitivity=declared),
+        Kind.LAPLACE: lambda s: dpv.Laplace(scale=s, l1_sensitivity=declared),
+        Kind.NORM: lambda s: dpv.NormMechanism(scale=s, sensitivity=declared, norm=norm),
         # Here more "noise" is a smaller ε per answer; s is its inverse.
-        Kind.RANDOMIZED_RESPONSE: lambda s: RandomizedResponse(epsilon=1.0 / s),
+        Kind.RANDOMIZED_RESPONSE: lambda s: dpv.RandomizedResponse(epsilon=1.0 / s),
     }
     return makers[mechanism]
 
 
 def _subsampled(mechanism: Kind, sensitivity: float | None, rate: float) -> Maker:
+    if mechanism not in (Kind.GAUSSIAN, Kind.LAPLACE):
+        raise InvalidParameter(
+            f"rate={rate!r} must not be given: only gaussian and laplace take it"
+        )
     declared = 1.0 if sensitivity is None else sensitivity
-    match mechanism:
-        case Kind.GAUSSIAN:
-            return lambda s: Subsampled(Gaussian(sigma=s, l2_sensitivity=declared), rate=rate)
-        case Kind.LAPLACE:
-            return lambda s: Subsampled(Laplace(scale=s, l1_sensitivity=declared), rate=rate)
-        case _:
-            raise InvalidParameter(
-                f"rate={rate!r} must not be given: only gaussian and laplace take it"
-            )
+
+    def made(s: float) -> dpv.Subsampled:
+        noisy = (
+            dpv.Gaussian(sigma=s, l2_sensitivity=declared)
+            if mechanism is Kind.GAUSSIAN
+            else dpv.Laplace(scale=s, l1_sensitivity=declared)
+        )
+        return dpv.Subsampled(noisy, rate=rate)
+
+    return made
 
 
-def _answer(mechanism: Kind, found: Calibration, budget: ApproxDP, times: int) -> dict[str, Any]:
+def _answer(
+    mechanism: Kind, found: "dpv.Calibration", budget: ApproxDP, times: int
+) -> dict[str, Any]:
     name = {Kind.GAUSSIAN: "sigma", Kind.RANDOMIZED_RESPONSE: "epsilon_each"}.get(
         mechanism, "scale"
     )
@@ -182,11 +190,7 @@ def _answer(mechanism: Kind, found: Calibration, budget: ApproxDP, times: int) -
         "version": 1,
         "mechanism": mechanism.value,
         name: value,
-        "budget": {
-            "kind": "PureDP" if budget.delta == 0 else "ApproxDP",
-            "epsilon": plain(budget.epsilon),
-            "delta": budget.delta,
-        },
+        "budget": plain(tagged(_stated(budget))),
         "times": times,
         "spent": {"lower": plain(found.spent.lower), "upper": plain(found.spent.upper)},
         "relative_gap": found.relative_gap,
@@ -213,7 +217,7 @@ class Written:
 
     def write(  # what a page shows
         self,
-        part: Composable,
+        part: "Composable",
         times: int,
         budget: ApproxDP,
         spent: Bracket,
@@ -224,14 +228,13 @@ class Written:
             return
         # Slow to import, and needed for pages only.
         from dpverify.cli.verbs.prove import steps_of  # noqa: PLC0415
-        from dpverify.reporting.page import write_page  # noqa: PLC0415
         from dpverify.reporting.pages.noise import noise_page  # noqa: PLC0415
 
         run = [(part, times)]
         points = grid(run, self.relation, budget.delta, self.seconds, self.accuracy)
         with progress(f"writing {self.report}"):
             page = noise_page(
-                Accountant(relation=self.relation).compose(part, times=times),
+                dpv.Accountant(relation=self.relation).compose(part, times=times),
                 spent,
                 verdict=headline,
                 lead=f"All runs together stay within {_words(budget)}, the most that it allows.",
@@ -241,7 +244,7 @@ class Written:
                 command=command_line(),
                 data=answer,
             )
-        write_page(page, self.report)
+        write_report(page, self.report)
 
 
 def _headline(mechanism: Kind, answer: dict[str, Any]) -> str:
@@ -256,7 +259,7 @@ def _headline(mechanism: Kind, answer: dict[str, Any]) -> str:
 
 
 def _show(
-    mechanism: Kind, answer: dict[str, Any], found: Calibration, budget: ApproxDP, times: int
+    mechanism: Kind, answer: dict[str, Any], found: "dpv.Calibration", budget: ApproxDP, times: int
 ) -> None:
     screen = console()
     runs = "1 run" if times == 1 else f"{times:,} runs"
@@ -270,6 +273,11 @@ def _show(
     screen.print(f"assumes: {_assumed(mechanism, answer)}", markup=False)
     gap = rounded_up(max(found.relative_gap, 1e-15), digits=1)
     screen.print(f"noise smaller by a fraction of {gap} breaks the budget, certainly", style="dim")
+
+
+def _stated(budget: ApproxDP) -> ApproxDP | PureDP:
+    """The budget as what it is: with δ = 0 it is pure."""
+    return PureDP(epsilon=budget.epsilon) if budget.delta == 0 else budget
 
 
 def _words(budget: ApproxDP) -> str:

@@ -13,7 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from dpverify.cli.exits import INTERRUPTED
-from dpverify.cli.output import Json, check_page, command_line, console, print_json, progress
+from dpverify.cli.origin import write_report
+from dpverify.cli.output import (
+    Json,
+    check_page,
+    command_line,
+    console,
+    print_json,
+    progress,
+)
 from dpverify.theorems import Theorem
 
 if TYPE_CHECKING:
@@ -84,10 +92,9 @@ def _proved(
 
 
 def _report(answers: list[dict[str, Any]], path: Path) -> None:
-    from dpverify.reporting.page import write_page  # noqa: PLC0415  # slow to import
     from dpverify.reporting.pages.proofs import proofs_page  # noqa: PLC0415
 
-    write_page(proofs_page(answers, command=command_line()), path)
+    write_report(proofs_page(answers, command=command_line()), path)
 
 
 @contextmanager
@@ -114,7 +121,7 @@ def _answer(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> dict[s
         "verdict": verdict.value,
         "statement": theorem.statement,
         "source": theorem.source,
-        "file": theorem.proof,
+        "proof": theorem.proof,
         "evidence": [kind.value for kind in run.evidence],
         "seconds": round(run.seconds, 3),
         "uses": [used.name for used in proof.uses],

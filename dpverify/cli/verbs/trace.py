@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+import dpverify as dpv
 from dpverify.cli.options import (
     Delta,
     Epsilon,
@@ -23,6 +24,7 @@ from dpverify.cli.options import (
     claim_of,
     where_of,
 )
+from dpverify.cli.origin import write_report
 from dpverify.cli.output import (
     Json,
     check_output,
@@ -35,8 +37,6 @@ from dpverify.cli.output import (
     progress,
 )
 from dpverify.cli.targets import load_target
-from dpverify.tracing import Traced
-from dpverify.tracing import trace as run_trace
 
 EXAMPLE = (
     "Example: dpverify trace package.module:callable --left D.json --right D2.json --epsilon 1"
@@ -73,7 +73,7 @@ def trace(
     claim = claim_of(epsilon, delta, rho, mu, order)
     mechanism = load_target(target)
     with progress(f"tracing {target}"):
-        found = run_trace(
+        found = dpv.trace(
             mechanism,
             **where_of(left, right, schema),
             claim=claim,
@@ -90,18 +90,17 @@ def trace(
     if save_witness is not None and found.witness is not None:
         found.witness.save(save_witness)
     if report is not None:
-        _report(found, target, report)
+        _report(found, target, seed, report)
     return _exit_code(found)
 
 
-def _report(found: Traced, target: str, path: Path) -> None:
-    from dpverify.reporting.page import write_page  # noqa: PLC0415  # slow to import
+def _report(found: "dpv.Traced", target: str, seed: int, path: Path) -> None:
     from dpverify.reporting.pages.trace import trace_page  # noqa: PLC0415
 
-    write_page(trace_page(found, target=target, command=command_line()), path)
+    write_report(trace_page(found, target=target, command=command_line()), path, seed=seed)
 
 
-def _exit_code(found: Traced) -> int:
+def _exit_code(found: "dpv.Traced") -> int:
     """1 refuted; 2 if nothing could be said; else 0. What is open is told on standard error."""
     if found.refuted:
         return 1

@@ -77,5 +77,7 @@ def _matrix(given: ArrayLike) -> Floats:
     if not np.isfinite(floats).all() or not floats.any() or np.abs(floats).max() > 1e100:
         raise InvalidParameter("strategy must have finite entries up to 1e100, not all 0")
     if floats.shape[1] > MOST_STEPS:
-        raise InvalidParameter(f"strategy has {floats.shape[1]} columns, at most {MOST_STEPS}")
+        raise InvalidParameter(
+            f"strategy must have at most {MOST_STEPS} columns, not {floats.shape[1]}"
+        )
     return floats

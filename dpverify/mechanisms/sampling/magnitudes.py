@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from flint import arb, ctx
-from scipy.special import erf, gamma, gammainccinv, gammaincinv, log_ndtr, ndtri
 
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball
@@ -149,7 +149,7 @@ class HalfNormal(_Smooth):
         return -43
 
     def quantile(self, tail: Floats) -> Floats:
-        return -ndtri(0.5 * tail)
+        return -scipy.special.ndtri(0.5 * tail)
 
     def tail(self, x: arb) -> arb:
         return (x / arb(2).sqrt()).erfc()
@@ -166,14 +166,16 @@ class HalfNormal(_Smooth):
         """
         width = 1.0 / scale
         middle = np.abs(steps) * width
-        center = np.log(erf(0.5 * width / np.sqrt(2.0)))
+        center = np.log(scipy.special.erf(0.5 * width / np.sqrt(2.0)))
         short = np.maximum(middle, 1.0) * width <= 1.0
         inside, outside = middle[short], middle[~short]
         sides = np.empty(middle.shape)
         sides[short] = _log_integral(inside, width)
-        near = log_ndtr(0.5 * width - outside)
+        near = scipy.special.log_ndtr(0.5 * width - outside)
         # steps == 0 is overwritten below: near = far there would be ln 0.
-        drop = np.minimum(log_ndtr(-0.5 * width - outside) - near, -np.finfo(float).tiny)
+        drop = np.minimum(
+            scipy.special.log_ndtr(-0.5 * width - outside) - near, -np.finfo(float).tiny
+        )
         sides[~short] = near + np.log(-np.expm1(drop))
         return np.where(steps == 0, center, sides)
 
@@ -207,8 +209,12 @@ class HalfGeneralizedNormal(_Smooth):
         """Where x^p would be below 2^-60, P(X ≤ x) is x/Γ(1 + 1/p) to more than float precision."""
         shape = 1.0 / self.power
         lower = 1.0 - tail
-        linear = lower * gamma(1.0 + shape)
-        powers = np.where(tail < 0.5, gammainccinv(shape, tail), gammaincinv(shape, lower))
+        linear = lower * scipy.special.gamma(1.0 + shape)
+        powers = np.where(
+            tail < 0.5,
+            scipy.special.gammainccinv(shape, tail),
+            scipy.special.gammaincinv(shape, lower),
+        )
         x: Floats = np.where(linear**self.power < 2.0**-60, linear, powers**shape)
         return x
 

@@ -5,9 +5,9 @@ from fractions import Fraction
 from itertools import accumulate
 
 import numpy as np
+import scipy
 from flint import arb
 from numpy.typing import ArrayLike
-from scipy.special import log_softmax
 
 from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball
@@ -100,7 +100,7 @@ class ExponentialMechanism:
         scores = real_vector("data", data)
         draws = outputs_of(outputs, ())
         possible = np.isin(draws, np.arange(scores.size))
-        logs = log_softmax(self._exponents(scores))
+        logs = scipy.special.log_softmax(self._exponents(scores))
         indices = np.where(possible, draws, 0).astype(np.int64)
         return np.where(possible, logs[indices], -np.inf)
 

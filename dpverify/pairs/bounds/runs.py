@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
+import scipy
 
 from dpverify.arrays import Floats
 
@@ -44,7 +44,7 @@ class NegativeBinomial(NumberOfRuns):
         def excess(log_stop: float) -> float:
             return math.log(cls(shape, math.exp(log_stop)).mean / mean)
 
-        return cls(shape, math.exp(brentq(excess, -600.0, -1e-9)))
+        return cls(shape, math.exp(scipy.optimize.brentq(excess, -600.0, -1e-9)))
 
     @property
     def mean(self) -> float:

@@ -14,6 +14,7 @@ import math
 from functools import lru_cache
 
 import numpy as np
+import scipy
 
 from dpverify.arrays import Floats
 from dpverify.pairs.base import Pair
@@ -46,18 +47,16 @@ def _clones(epsilon: float, reports: int, nodes: Floats) -> Floats:
 
     More clones hide more, so a block of numbers of clones counts as its least.
     """
-    from scipy.stats import binom  # noqa: PLC0415  # slow to import
-
     chance = math.exp(-epsilon)
-    low, high = (int(binom.ppf(q, reports - 1, chance)) for q in (_REACH, 1.0 - 1e-12))
+    low, high = (int(scipy.stats.binom.ppf(q, reports - 1, chance)) for q in (_REACH, 1.0 - 1e-12))
     low = max(low - 2, 0)
     starts = np.unique(np.linspace(low, high + 1, _BLOCKS).astype(np.int64))
-    below = binom.cdf(np.append(starts[1:] - 1, reports - 1), reports - 1, chance)
-    weights = np.diff(below, prepend=binom.cdf(starts[0] - 1, reports - 1, chance))
-    tail = binom.sf(starts - 1, reports - 1, chance)
+    below = scipy.stats.binom.cdf(np.append(starts[1:] - 1, reports - 1), reports - 1, chance)
+    weights = np.diff(below, prepend=scipy.stats.binom.cdf(starts[0] - 1, reports - 1, chance))
+    tail = scipy.stats.binom.sf(starts - 1, reports - 1, chance)
     weights = np.minimum(np.maximum(weights, 0.0) * (1.0 + _FLOATS) + 1e-16, tail * (1 + _FLOATS))
     truth = 1.0 / (1.0 + math.exp(-epsilon))
-    first = float(binom.cdf(low - 1, reports - 1, chance)) * (1.0 + _FLOATS)
+    first = float(scipy.stats.binom.cdf(low - 1, reports - 1, chance)) * (1.0 + _FLOATS)
     return np.array(
         [first + weights @ _counts(starts.astype(np.float64), truth, float(node)) for node in nodes]
     )
@@ -65,15 +64,13 @@ def _clones(epsilon: float, reports: int, nodes: Floats) -> Floats:
 
 def _counts(clones: Floats, truth: float, epsilon: float) -> Floats:
     """P(A + Δ ≥ a) − e^ε·Q(A + Δ ≥ a) at the least a with ratio above e^ε, for each C."""
-    from scipy.stats import binom  # noqa: PLC0415  # slow to import
-
     x, lie = math.exp(epsilon), 1.0 - truth
     # (truth·a + lie·b)/(lie·a + truth·b) > x with b = C + 1 − a.
     share = (x * truth - lie) / ((truth - lie) * (1.0 + x))
     cut = np.floor(share * (clones + 1.0)) + 1.0
     best = np.zeros(len(clones))
     for at in (cut - 1.0, cut, cut + 1.0):  # rounding of the cut does not matter
-        with_it, without = (binom.sf(at - k, clones, 0.5) for k in (2.0, 1.0))
+        with_it, without = (scipy.stats.binom.sf(at - k, clones, 0.5) for k in (2.0, 1.0))
         left, right = truth * with_it + lie * without, lie * with_it + truth * without
         best = np.maximum(best, left - x * right + _FLOATS * (left + x * right))
     return best

@@ -6,8 +6,8 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from flint import arb
-from scipy.special import log_ndtr, ndtr
 
 from dpverify.errors import as_count, settle
 from dpverify.pairs.base import Pair
@@ -113,5 +113,5 @@ def standing_out(base: GaussianPair, batches: int) -> float:
     """A number not above E Φ(h + Z)^(t−1): Φ rises, so that lower sums are lower bounds."""
     height = float(base.mu) * math.sqrt(0.75) * (1.0 - 1e-12)
     edges = np.linspace(-_REACH, _REACH, _CELLS)
-    wins = np.exp((batches - 1) * log_ndtr(height + edges[:-1]))
-    return float((np.diff(ndtr(edges)) * wins).sum()) * _SAFE
+    wins = np.exp((batches - 1) * scipy.special.log_ndtr(height + edges[:-1]))
+    return float((np.diff(scipy.special.ndtr(edges)) * wins).sum()) * _SAFE

@@ -15,8 +15,8 @@ least q·(1−τ).
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from flint import arb
-from scipy.special import bdtrc
 
 from dpverify.balls import ball
 from dpverify.errors import as_between, as_count, settle
@@ -56,7 +56,7 @@ class TruncatedPair(Pair):
             return 0.0
         if self.population > _MOST_RECORDS:
             return 1.0
-        tail = float(bdtrc(self.at_most - 1, self.population - 1, float(self.rate)))
+        tail = float(scipy.special.bdtrc(self.at_most - 1, self.population - 1, float(self.rate)))
         error = _TAIL_ERROR * max(1.0, self.population / 1e5)
         return min(tail * (1.0 + 5.0 * error) + 1e-300, 1.0)
 

@@ -1,6 +1,6 @@
 """The page of `dpverify audit`: the verdict, the witness, what was tried and how to replay it."""
 
-from dpverify.auditing.verdict import Verdict, Witness
+from dpverify.auditing.verdict import Verdict, Witness, shorter
 from dpverify.balls import as_given, rounded_down
 from dpverify.reporting.page import Page, Section, TextTable
 from dpverify.reporting.picture import Picture
@@ -45,7 +45,7 @@ def audit_page(
     )
 
 
-def _lower(shown: Verdict | Witness) -> str:
+def _lower(shown: Verdict) -> str:
     return f"{rounded_down(shown.epsilon_lower)} at δ = {as_given(shown.delta)}"
 
 
@@ -64,7 +64,7 @@ def _claim(verdict: Verdict, target: str) -> Section:
             ("claimed", str(verdict.claim)),
             ("lower bound on ε", _lower(verdict)),
             ("level", f"{verdict.level:g}"),
-            ("draws on each side", f"{verdict.samples:,}"),
+            ("draws on each side until then", f"{verdict.samples:,}"),
             ("seconds", f"{verdict.seconds:.2f}"),
         ),
     )
@@ -78,10 +78,9 @@ def witness_section(witness: Witness, title: str) -> Section:
         title=title,
         text=(f"The event: {witness.event}",),
         facts=(
-            ("left data", _short(witness.left)),
-            ("right data", _short(witness.right)),
+            ("left data", shorter(witness.left)),
+            ("right data", shorter(witness.right)),
             ("seed", str(witness.seed)),
-            *_shown(witness),
         ),
         tables=(
             TextTable(
@@ -97,14 +96,6 @@ def witness_section(witness: Witness, title: str) -> Section:
             ),
         ),
     )
-
-
-def _shown(witness: Witness) -> tuple[tuple[str, str], ...]:
-    """What the counts alone show; nothing where they helped to choose the event."""
-    if not witness.fresh:
-        return ()
-    bound = f"ε ≥ {_lower(witness)}"
-    return (("shown by these counts", bound),)
 
 
 def _row(side: str, hits: int, trials: int) -> tuple[str, ...]:
@@ -134,8 +125,3 @@ def _meaning(verdict: Verdict) -> tuple[str, ...]:
         ),
         f"The lower bound on ε holds with probability at least {1 - verdict.level:g}.",
     )
-
-
-def _short(data: object, most: int = 300) -> str:
-    text = repr(data)
-    return text if len(text) <= most else f"{text[:most]} … ({len(text):,} characters)"

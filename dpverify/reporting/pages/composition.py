@@ -62,5 +62,5 @@ def _rules(table: Comparison, symbol: str) -> TextTable:
             (row.rule, rounded_up(row.upper, digits=8), row.theorem.name, row.theorem.source)
             for row in table.rows
         ),
-        marked=table.rows.index(table.tightest),
+        marked=None if table.tightest is None else table.rows.index(table.tightest),
     )

@@ -54,7 +54,11 @@ def _overview(theorems: list[dict[str, Any]]) -> Section:
 
 
 def _theorem(each: dict[str, Any]) -> list[Section]:
-    facts = [("verdict", each["verdict"]), ("source", each["source"]), ("file", each["file"] or "")]
+    facts = [
+        ("verdict", each["verdict"]),
+        ("source", each["source"]),
+        ("file", each["proof"] or ""),
+    ]
     if each["uses"]:
         facts.append(("uses", ", ".join(each["uses"])))
     if each["cites"]:

@@ -16,8 +16,8 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from dpverify.arrays import Floats
 from dpverify.auditing.sampling.spelling import canonical
@@ -189,7 +189,9 @@ def _sharpened(
         return known[share]
 
     try:
-        share = brentq(gap_at, 0.0, 1.0, xtol=_SHARP, rtol=_SHARP, maxiter=_SHARPENING)
+        share = scipy.optimize.brentq(
+            gap_at, 0.0, 1.0, xtol=_SHARP, rtol=_SHARP, maxiter=_SHARPENING
+        )
     except (_LostSight, RuntimeError):  # a gap that jumps: both sides of the jump, as far as known
         sides = ([x for x in known if known[x] * passed.end > 0], [*known])
         yield from dict.fromkeys((min(sides[0]), max(set(sides[1]) - set(sides[0]))))

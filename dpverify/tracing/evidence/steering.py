@@ -7,8 +7,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from dpverify.tracing.evidence.releases import EDGE
 from dpverify.tracing.recording.draws import NoiseScript
@@ -52,7 +52,7 @@ def far_of(law: TracedLaw, to: float) -> float:  # one case a law
         case _ if abs(to) > _FARTHEST:
             return to
         case "normal":
-            return math.copysign(float(ndtri(tail)), to)
+            return math.copysign(float(scipy.special.ndtri(tail)), to)
         case "gumbel" if to < 0:
             return -math.log(-math.log(tail))
         case "cauchy":

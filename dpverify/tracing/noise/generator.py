@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaln, xlog1py, xlogy
+import scipy
 
 from dpverify.errors import DPVerifyError
 from dpverify.tracing.noise.arrays import NoisyArray
@@ -475,8 +475,12 @@ class RecordingGenerator(np.random.Generator):
 def _binomial(n: int, p: float) -> Any:
     """Probabilities of 0 … n successes, right to about 1e-13 of themselves."""
     k = np.arange(n + 1.0)
-    ways = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-    weights = np.exp(ways + xlogy(k, p) + xlog1py(n - k, -p))
+    ways = (
+        scipy.special.gammaln(n + 1.0)
+        - scipy.special.gammaln(k + 1.0)
+        - scipy.special.gammaln(n - k + 1.0)
+    )
+    weights = np.exp(ways + scipy.special.xlogy(k, p) + scipy.special.xlog1py(n - k, -p))
     return weights / weights.sum()
 
 

@@ -13,8 +13,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from dpverify.arrays import Floats
 from dpverify.guarantees import ApproxDP
@@ -125,7 +125,9 @@ def _cheapest(matrix: Floats, gap: Floats, laws: list[TracedLaw]) -> Floats | No
         return alone if _solves(matrix, alone, gap) else None
     columns = np.hstack([matrix, -matrix])
     ends = [(0.0, None)] * len(laws) + [(0.0, 0.0 if only else None) for only in one_sided]
-    found = linprog(np.concatenate([rates, rates]), A_eq=columns, b_eq=gap, bounds=ends)
+    found = scipy.optimize.linprog(
+        np.concatenate([rates, rates]), A_eq=columns, b_eq=gap, bounds=ends
+    )
     if found.status != 0:
         return None
     p, q = np.split(np.asarray(found.x), 2)

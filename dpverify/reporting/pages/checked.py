@@ -1,0 +1,90 @@
+"""The pages of `dpverify check` and `dpverify disclose`: a document, and whether it holds."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from dpverify.balls import rounded_up
+from dpverify.reporting.page import Page, Section, TextTable, Tone
+
+_DISCLOSURES: dict[str, tuple[str, Tone]] = {
+    "wrong": ("Something in it is wrong", "bad"),
+    "incomplete": ("Nothing wrong, not all verified", "plain"),
+    "stands": ("It stands", "good"),
+}
+
+
+def checked_page(name: str, answer: dict[str, Any], *, command: str) -> Page:
+    """The page of a check; `answer` is what `dpverify check --json` prints."""
+    title = f"Check of {name}"
+    if "objections" in answer:
+        return _review(title, answer, command)
+    valid = answer["valid"]
+    tone: Tone = "bad" if not valid or answer["verdict"] == "refuted" else "good"
+    notes = (*answer.get("assumes", ()), *answer.get("notes", ()))
+    return Page(
+        title=title,
+        verdict=f"Valid: {answer['verdict']}" if valid else "Not valid",
+        tone=tone,
+        lead=f"For {answer['scope']}." if valid else f"{answer['reason']}.",
+        sections=(Section(title="What it rests on", items=notes),) if notes else (),
+        command=command,
+        data=answer,
+    )
+
+
+def _review(title: str, answer: dict[str, Any], command: str) -> Page:
+    verdict, tone = _DISCLOSURES[answer["verdict"]]
+    rows = tuple(tuple(map(str, each.values())) for each in answer["objections"])
+    listed = TextTable(
+        caption="What is wrong, not stated or not verified",
+        header=("weight", "where", "what"),
+        rows=rows,
+    )
+    return Page(
+        title=title,
+        verdict=verdict,
+        tone=tone,
+        lead=f"Numbers computed again from what it states: {answer['numbers']}.",
+        sections=(Section(title="Objections", tables=(listed,)),) if rows else (),
+        command=command,
+        data=answer,
+    )
+
+
+def disclosure_page(document: dict[str, Any], *, command: str) -> Page:
+    """The document as a page, a section a part; `document` is what `disclose --json` prints."""
+    head = {name: value for name, value in document.items() if not isinstance(value, dict | list)}
+    parts = {name: value for name, value in document.items() if name not in head}
+    return Page(
+        title="Disclosure of a private release",
+        verdict=_cost(document.get("guarantee")),
+        tone="plain",
+        lead="Everything that is known of the release. `dpverify check` computes it again.",
+        sections=tuple(
+            Section(title=name.replace("_", " ").capitalize(), facts=tuple(_facts("", value)))
+            for name, value in ({"document": head} | parts).items()
+        ),
+        command=command,
+        data=document,
+    )
+
+
+def _cost(guarantee: Any) -> str:  # noqa: ANN401  # a part of the document, or "not stated"
+    told = guarantee.get("epsilon") if isinstance(guarantee, dict) else None
+    if not isinstance(told, dict):
+        return "No ε is stated"
+    return f"ε ≤ {rounded_up(float(told['upper']), digits=6)} at δ = {guarantee['delta']}"
+
+
+def _facts(name: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401  # a tree
+    """The leaves of a tree of plain values, each under the names that lead to it."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            yield from _facts(f"{name} {key}".strip().replace("_", " "), each)
+    elif isinstance(value, list) and any(isinstance(each, dict | list) for each in value):
+        for place, each in enumerate(value, start=1):
+            yield from _facts(f"{name} {place}".strip(), each)
+    elif isinstance(value, list):
+        yield name, "; ".join(map(str, value))
+    else:
+        yield name, str(value)

@@ -1,0 +1,115 @@
+"""A light start: what a verb does not need it does not import, and may be missing or broken."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpverify.cli import run
+from dpverify.cli.app import VERBS
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("cvxpy", "sympy", "matplotlib")
+MECHANISM = "def noisy(data, rng):\n    return sum(data) + rng.laplace()\n"
+BROKEN = "raise ImportError('this package is broken')\n"
+RELATION = ["--relation", "add-remove"]
+PAIR = ["--left", "left.json", "--right", "right.json", "--epsilon", "2", "--samples", "300"]
+PLAIN = {
+    "compose": ["compose", "laplace(2)*3", "--delta", "1e-6", *RELATION],
+    "noise": ["noise", "laplace", "--epsilon", "1", "--l1-sensitivity", "1"],
+    "audit": ["audit", "mine.py:noisy", *PAIR],
+    "ledger": ["ledger", "open", "b.ledger", "--epsilon", "3", *RELATION],
+    "disclose": ["disclose", "gaussian(50)", "--delta", "1e-6", *RELATION],
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A mechanism, two datasets; and where nothing heavy can be imported."""
+    (tmp_path / "mine.py").write_text(
+        "def noisy(data, rng):\n    return sum(data) + rng.laplace()\n"
+    )
+    (tmp_path / "left.json").write_text("[1, 0]")
+    (tmp_path / "right.json").write_text("[1, 1]")
+    for name in HEAVY:
+        (tmp_path / "broken" / name).mkdir(parents=True)
+        (tmp_path / "broken" / name / "__init__.py").write_text(BROKEN)
+    return tmp_path
+
+
+def process(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join([str(folder / "broken"), str(ROOT)])
+    return subprocess.run(
+        [sys.executable, "-m", "dpverify", *arguments],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": paths},
+    )
+
+
+@pytest.mark.parametrize("verb", PLAIN)
+def test_plain_verbs_work_where_heavy_packages_are_broken(verb: str, folder: Path) -> None:
+    done = process(folder, *PLAIN[verb])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "package"),
+    [
+        (["prove", "laplace"], "sympy"),
+        ([*PLAIN["compose"], "--plot", "p.png"], "matplotlib"),
+    ],
+)
+def test_what_is_broken_is_said_by_name(arguments: list[str], package: str, folder: Path) -> None:
+    done = process(folder, *arguments)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1] == (
+        f"dpverify: module={package!r} must be importable for this, and it is broken: "
+        "ImportError: this package is broken"
+    )
+
+
+def test_the_list_of_verbs_imports_none_of_them(folder: Path) -> None:
+    code = (
+        "import sys; from dpverify.cli import run; run(['--help']); "
+        "print([m for m in sys.modules if m.startswith('dpverify.cli.verbs.')], file=sys.stderr)"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT
+    )
+    assert folder.is_dir()
+    assert shown.stderr == "[]\n"
+    assert all(f"  {verb} " in shown.stdout for verb in VERBS)
+
+
+def test_a_typing_error_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["nois"]) == 2
+    assert "Did you mean 'noise'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "at", "offered"),
+    [("dpverify no", "1", "noise"), ("dpverify noise --epo", "2", "--epochs")],
+)
+def test_a_shell_completes_verbs_and_options(
+    words: str,
+    at: str,
+    offered: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("_DPVERIFY_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", at)
+    assert run([]) == 0
+    assert capsys.readouterr().out.split() == [offered]
+
+
+def test_a_shell_that_is_not_known_is_no_refutation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_DPVERIFY_COMPLETE", "complete_none")
+    assert run([]) == 2

@@ -1,0 +1,51 @@
+"""Every sentence of the error messages: it names an argument, its value, and what is allowed."""
+
+import re
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COLLECTED: dict[str, Any] = runpy.run_path(
+    str(Path(__file__).parents[1] / "docs" / "messages.py"), run_name="messages"
+)
+MESSAGES = list(dict.fromkeys(COLLECTED["messages"]()))
+MISUSE = [each for each in MESSAGES if each.error == "InvalidParameter"]
+HANDED_ON = re.compile(r"^\{[^{}]*\}(:|$)|^given\.\{|^the audit could not|^there is no evidence")
+"""Sentences that begin with another one, which names the argument; and what was cut short."""
+UNSHOWN = (
+    *("mechanism must", "data must", "candidates must", "checkpoint must", "strategy must"),
+    *("linear must", "penalties must", "parameters and data must", "evidence must", "text must"),
+    *("budget must", "request must", "seconds must be more", "given must"),
+    "left and right must be given",
+)
+"""Arguments whose value says nothing to a reader: functions, arrays, whole files."""
+
+
+def says_enough(sentence: str) -> bool:
+    if HANDED_ON.search(sentence):
+        return True
+    has_value = re.search(r"[{=]|'", sentence) or sentence.startswith(UNSHOWN)
+    return bool(has_value and re.search(r"\bmust\b", sentence))
+
+
+def test_misuse_names_argument_value_and_what_is_allowed() -> None:
+    assert len(MISUSE) > 400
+    assert not [each for each in MISUSE if not says_enough(each.sentence)]
+
+
+@pytest.mark.parametrize(
+    "sentence", ["epsilon is wrong", "epsilon must be positive", "epsilon={epsilon!r} is negative"]
+)
+def test_sentences_that_say_too_little(sentence: str) -> None:
+    assert not says_enough(sentence)
+
+
+def test_a_message_is_one_sentence() -> None:
+    long = [
+        each
+        for each in MESSAGES
+        if each.sentence.endswith((".", "!", " ")) or "\n" in each.sentence
+    ]
+    assert not long
