@@ -9,7 +9,7 @@ from enum import Enum
 
 
 class Evidence(Enum):
-    """How strong a check in a proof is, strongest first."""
+    """How strong a check in a proof is, strongest first; helpers say it, no author does."""
 
     SYMBOLIC = "symbolic"
     EXACT = "exact"
@@ -18,16 +18,49 @@ class Evidence(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """Whether something held, as strong as its weakest part; made by comparisons, joined with &.
+
+    `count` is the number of comparisons; one that compared nothing shows nothing. `goals` are the
+    identities and signs that were shown for all values of their symbols.
+    """
+
+    holds: bool
+    evidence: Evidence
+    count: int = 1
+    goals: tuple[object, ...] = ()
+
+    def __and__(self, other: "Check") -> "Check":
+        ranked = list(Evidence)
+        weakest = max(self.evidence, other.evidence, key=ranked.index)
+        holds = self.holds and other.holds
+        return Check(holds, weakest, self.count + other.count, self.goals + other.goals)
+
+    def __bool__(self) -> bool:
+        raise TypeError("checks must be joined with &, every(…) or some(…): `and` forgets evidence")
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One named check in a proof, the kind of evidence it gives, and whether it held.
+    """One named check in a proof.
 
     `scope` says for which parameters, or on how many instances, it was checked.
     """
 
     name: str
-    evidence: Evidence
-    holds: bool
+    check: Check
     scope: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether something was checked, and held."""
+        return self.check.holds and self.check.count > 0
+
+    @property
+    def evidence(self) -> Evidence:
+        """The weakest evidence among what was checked; symbolic only with symbols that range."""
+        found = self.check.evidence
+        return Evidence.EXACT if found is Evidence.SYMBOLIC and not self.check.goals else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,8 +303,10 @@ NOISY_MAX = Theorem(
 SPARSE_VECTOR = Theorem(
     name="sparse-vector",
     statement=(
-        "AboveThreshold with noise Δ/ε₁ on the threshold and 2cΔ/ε₂ on the queries, stopping after "
-        "c answers above, is (ε₁ + ε₂)-DP."
+        "AboveThreshold on queries of sensitivity Δ, with Laplace noise of scale Δ/ε₁ on the "
+        "threshold and 2cΔ/ε₂ on each query, on the reals or rounded to whole numbers, stopping "
+        "after c answers above, is (ε₁ + ε₂)-DP; cΔ/ε₂ is enough if a record moves all answers in "
+        "one direction."
     ),
     source="Lyu, Su, Li, PVLDB 10(6), 2017, Thm 4 (arXiv 1603.01699v4)",
     proof="proofs/sparse_vector.py",
@@ -404,7 +439,8 @@ BETTING = Theorem(
     name="betting",
     statement=(
         "Under the claim, wealth that multiplies by 1 + λ·(1_E(x) − e^ε·1_E(y) − δ), with E and λ "
-        "chosen from the past, ever reaches 1/level with probability at most level."
+        "chosen from the past, λ ≥ 0 and λ·(e^ε + δ) ≤ 1, ever reaches 1/level with probability at "
+        "most level."
     ),
     source=(
         "Ville, 1939; Shafer, JRSS A 184, 2021; Shekhar, Ramdas, IEEE Trans. Inf. Theory 70, 2024"
@@ -595,8 +631,8 @@ BOUNDED_RANGE = Theorem(
     name="bounded-range",
     statement=(
         "The losses of the exponential mechanism lie in a range of length ε, and such pairs are "
-        "dominated by one with δ(ε′) = (1 − e^((ε′−ε)/2))²/(1 − e^(−ε)); no single mechanism "
-        "attains it at every ε′."
+        "dominated by one with δ(ε′) = (1 − e^((ε′−ε)/2))²/(1 − e^(−ε)); one such pair attains it "
+        "at one ε′ only."
     ),
     source="Dong, Durfee, Rogers, ICML 2020 (arXiv 1909.13830v2), Lemma 3.4 and Thm 3.1",
     proof="proofs/bounded_range.py",

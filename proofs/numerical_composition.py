@@ -23,10 +23,11 @@ from dpverify.mechanisms import Gaussian, Laplace
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LaplacePair, Pair
 from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
-from dpverify.theorems import EXACT_PROFILE, NUMERICAL_COMPOSITION, Evidence, Step
+from dpverify.theorems import EXACT_PROFILE, NUMERICAL_COMPOSITION, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.post_processing import POST_PROCESSING
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, below, provided
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative
 from proofs.unequal_composition import spreading_keeps_both_masses
 
@@ -48,7 +49,7 @@ def chords_below_a_tangent(sign: int = 1) -> Step:
     v0, v1 = t0 - sign * gap0, t0 + slope * (left + right) - sign * gap1
     chord = (1 - share) * v0 + share * v1
     holds = nonnegative(sp.simplify(tangent - chord), (left, right, gap0, gap1))
-    return Step("chords below a tangent", Evidence.SYMBOLIC, holds, "all tangents, all cells")
+    return Step("chords below a tangent", holds, "all tangents, all cells")
 
 
 def grid_laws_enclose_the_profile(*, swapped: bool = False) -> Step:
@@ -61,7 +62,7 @@ def grid_laws_enclose_the_profile(*, swapped: bool = False) -> Step:
         SubsampledPair(LaplacePair(scale=1.0, sensitivity=1.0), 0.5, Mixed.BOTH),
     )
     grid = LossGrid(step=0.0625, offset=0.0)
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     with ctx.workprec(128):
         for pair in pairs:
             law = pair.loss_law().cut(_LOG_CUT, _LOG_CUT)
@@ -73,10 +74,10 @@ def grid_laws_enclose_the_profile(*, swapped: bool = False) -> Step:
                 if swapped:
                     upper, lower = lower, upper
                 exact = pair.profile_ball(ball(at))
-                holds &= bool(lower <= exact <= upper)
-                holds &= bool(swapped or upper - lower < 0.01)
+                holds &= at_most(lower, exact) & at_most(exact, upper)
+                holds &= provided(swapped or upper - lower < 0.01)
                 count += 1
-    return Step("`discretize`", Evidence.CERTIFIED, holds, f"{count} points of {len(pairs)} pairs")
+    return Step("`discretize`", holds, f"{count} points of {len(pairs)} pairs")
 
 
 def _profile(masses: np.ndarray, law: GridLaw, grid: LossGrid, at: float) -> arb:
@@ -99,11 +100,10 @@ def brackets_hold_the_truth(factor: int = 1) -> Step:
     mixed = many.compose(Laplace(scale=1e4))  # so that no closed form applies
     exact = GaussianPair(Fraction(1)).epsilon_bracket(1e-5)
     bracket = mixed.epsilon(1e-5)
-    holds = bracket.lower <= exact.upper + 1e-4 and exact.lower <= bracket.upper
-    holds &= bracket.width < 1e-3
+    holds = at_most(bracket.lower, exact.upper + 1e-4) & at_most(exact.lower, bracket.upper)
+    holds &= below(bracket.width, 1e-3)
     return Step(
         "`Accountant.epsilon`",
-        Evidence.CERTIFIED,
         holds,
         "101 parts; assumes what the bracket does of its Fourier transforms",
     )
@@ -111,12 +111,25 @@ def brackets_hold_the_truth(factor: int = 1) -> Step:
 
 PROOF = Proof(
     theorem=NUMERICAL_COMPOSITION,
-    steps=(
-        splitting_a_cell,
-        chords_below_a_tangent,
-        grid_laws_enclose_the_profile,
-        brackets_hold_the_truth,
+    clauses=(
+        Clause(
+            (
+                "A product of distributions on a grid that dominate the parts has a profile above the "
+                "composition's;"
+            ),
+            by=(splitting_a_cell,),
+            argued=(
+                "that the original is a post-processing of the split distribution; adaptive-domination, which "
+                "needs no total mass of 1"
+            ),
+        ),
+        Clause(
+            "of ones that the parts dominate, a profile below it.",
+            by=(chords_below_a_tangent,),
+            argued="that a convex chain of chords is the profile of a distribution on the grid; adaptive-domination",
+        ),
     ),
+    library=(grid_laws_enclose_the_profile, brackets_hold_the_truth),
     uses=(EXACT_PROFILE, POST_PROCESSING, ADAPTIVE_DOMINATION),
     mutations={
         "losses the wrong way": lambda: splitting_a_cell(sign=-1),

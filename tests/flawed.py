@@ -438,7 +438,6 @@ SILENT = {
     "notes-approximate-minima-any-epsilon": (
         "it fails from ε₃ = 9 on, where an event of probability 1e-6 has to be found and measured"
     ),
-    "notes-exponential-mechanism-delta": "the printed guarantee is weaker than the true one",
     "notes-noise-independent-of-gradient": "a step of a proof; its claim is that of Theorem 14.3",
     "notes-convex-one-minimum": "not about privacy",
     "notes-erm-probability": "about utility",

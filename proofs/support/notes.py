@@ -54,7 +54,10 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement("post-processing", RIGHT, ("post-processing",)),
         Statement("two bad events, Chernoff e^(−t²/2)", RIGHT, ("advanced-composition",)),
         Statement(
-            "the exponential mechanism is (ε, Δ)-DP", WRONG, ("notes-exponential-mechanism-delta",)
+            "the exponential mechanism is (ε, Δ)-DP",
+            LOOSE,
+            ("exponential-mechanism-delta",),
+            "a slip of the pen: Δ is not a δ",
         ),
         Statement("EM with Δ = G·R on the ball of radius R", WRONG, ("notes-erm-radius",)),
     ),
