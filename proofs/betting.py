@@ -47,7 +47,7 @@ def markov_at_the_stopping_time(power: int = 1) -> Step:
     return Step("Markov", holds, "all c > 0")
 
 
-def the_library_bets_fairly(margin: Fraction = Fraction(0)) -> Step:
+def the_library_bets_fairly(beyond: int = 0) -> Step:
     """`Bet.payoffs`: the mean over the four cases (x ∈ E, y ∈ E) is ≤ 0 for all pairs within the claim."""
     holds, count = VACUOUS, 0
     for ratio, delta in ((1, 0.0), (2, 0.0), (2, 0.25)):
@@ -58,7 +58,7 @@ def the_library_bets_fairly(margin: Fraction = Fraction(0)) -> Step:
             for pair in rational_pairs(2, 4):
                 own = pair if favors is Side.LEFT else pair.reversed
                 p, q = own.left[0], own.right[0]
-                if p - ratio * q > Fraction(delta):
+                if p - (ratio + beyond) * q > Fraction(delta):
                     continue
                 # Bit 0: the event happened on the left; bit 2: on the right.
                 hits = (pair.left[0], pair.right[0])
@@ -68,15 +68,15 @@ def the_library_bets_fairly(margin: Fraction = Fraction(0)) -> Step:
                     * (hits[1] if b else 1 - hits[1])
                     for a, b in product((0, 1), repeat=2)
                 )
-                holds &= at_most(mean, margin)
+                holds &= at_most(mean, 0)
                 holds &= at_most(-1, min(table))
                 count += 1
     return Step("`Bet.payoffs`", holds & below(50, count), f"{count} pairs and claims")
 
 
-def whole_games(level: Fraction = _LEVEL) -> Step:
+def whole_games(odds: int = 2) -> Step:
     """All games of 8 pairs against (ln 2, 0) at its worst pair, by `Bet.payoffs`, λ = 2/5: P(W ever ≥ 4) ≤ 1/4, exactly."""
-    pair = FinitePair.leaky_response(2, 0)
+    pair = FinitePair.leaky_response(odds, 0)
     p, q = pair.left[0], pair.right[0]
     stake = Stake(event=None, favors=Side.LEFT, point=Point(epsilon=math.log(2), delta=0.0))  # type: ignore[arg-type]  # not asked
     shares = Bet((stake,)).payoffs(np.zeros(1))[0]
@@ -95,7 +95,7 @@ def whole_games(level: Fraction = _LEVEL) -> Step:
             else:
                 after[value] = after.get(value, Fraction(0)) + chance * share
         alive = after
-    return Step("whole games", below(0, reached) & at_most(reached, level), "8 pairs, level 1/4")
+    return Step("whole games", below(0, reached) & at_most(reached, _LEVEL), "8 pairs, level 1/4")
 
 
 PROOF = Proof(
@@ -118,7 +118,7 @@ PROOF = Proof(
     mutations={
         "P(E) up to e^ε·Q(E) + 2δ": lambda: payoffs_have_no_positive_mean(share=2),
         "1/c²": lambda: markov_at_the_stopping_time(power=2),
-        "means below −1/10": lambda: the_library_bets_fairly(Fraction(-1, 10)),
-        "level 1/1000": lambda: whole_games(Fraction(1, 1000)),
+        "pairs beyond the claim": lambda: the_library_bets_fairly(beyond=1),
+        "a pair beyond the claim": lambda: whole_games(odds=8),
     },
 )

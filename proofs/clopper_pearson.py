@@ -33,12 +33,12 @@ def the_tail_rises(shift: int = 1) -> Step:
     return Step("the tail rises", holds, "all n, j, p")
 
 
-def coverage(level: Fraction = Fraction(1, 20)) -> Step:
+def coverage(nominal: float = 0.05) -> Step:
     """Σ C(n,a)·p^a·(1−p)^(n−a) over `lower_limit(a, n, 0.05)` > p is ≤ 0.05, in rationals; and for `upper_limit`."""
     holds, largest, count = VACUOUS, Fraction(0), 0
     for n in (1, 5, 20, 60):
-        lower = [lower_limit(a, n, 0.05) for a in range(n + 1)]
-        upper = [upper_limit(a, n, 0.05) for a in range(n + 1)]
+        lower = [lower_limit(a, n, nominal) for a in range(n + 1)]
+        upper = [upper_limit(a, n, nominal) for a in range(n + 1)]
         for step in range(1, 40):
             p = Fraction(step, 40)
             masses = [comb(n, a) * p**a * (1 - p) ** (n - a) for a in range(n + 1)]
@@ -48,10 +48,10 @@ def coverage(level: Fraction = Fraction(1, 20)) -> Step:
             short = sum(
                 (m for m, limit in zip(masses, upper, strict=True) if limit < p), Fraction(0)
             )
-            holds &= at_most(above, level) & at_most(short, level)
+            holds &= at_most(above, Fraction(1, 20)) & at_most(short, Fraction(1, 20))
             largest = max(largest, above, short)
             count += 2
-    holds &= below(Fraction(4, 100), largest)  # the limits are not merely cautious
+    holds &= below(Fraction(1, 25), largest)  # the limits are not merely cautious
     return Step("coverage", holds, f"{count} values of n and p, level 1/20")
 
 
@@ -72,6 +72,6 @@ PROOF = Proof(
     ),
     mutations={
         "j − 2": lambda: the_tail_rises(shift=2),
-        "level 1/25": lambda: coverage(Fraction(1, 25)),
+        "limits at level 0.06": lambda: coverage(nominal=0.06),
     },
 )

@@ -54,17 +54,17 @@ def law(scores: tuple[int, ...], ratio: Fraction = _TWO) -> list[Fraction]:
     return [weight / sum(weights) for weight in weights]
 
 
-def all_neighbors_of_small_scores(bound: Fraction = Fraction(4)) -> Step:
+def all_neighbors_of_small_scores(root: Fraction = _TWO) -> Step:
     """With e^(ε/2) = 2 and Δ = 1: no ratio above e^ε = 4, for all scores 0…2 and all moves −1, 0, 1."""
     holds, count, largest = VACUOUS, 0, Fraction(0)
     for scores in product(range(3), repeat=3):
         for move in product((-1, 0, 1), repeat=3):
             other = tuple(s + m for s, m in zip(scores, move, strict=True))
-            pair = FinitePair(left=law(scores), right=law(other))
+            pair = FinitePair(left=law(scores, root), right=law(other, root))
             top = max(pair.corners)
             largest = max(largest, top)
             monotone = min(move) >= 0 or max(move) <= 0
-            holds &= at_most(top, 2 if monotone else bound)
+            holds &= at_most(top, 2 if monotone else 4)
             count += 1
     holds &= below(2, largest)  # the factor 2 in the exponent is needed
     return Step("all small scores", holds, f"{count} neighbors")
@@ -112,7 +112,7 @@ PROOF = Proof(
     mutations={
         "ε/2 without monotone scores": lambda: each_term_is_nonnegative(power=1),
         "monotone scores for free": lambda: each_term_is_nonnegative_if_monotone(power=0),
-        "e^ε = 2": lambda: all_neighbors_of_small_scores(Fraction(2)),
+        "weights e^(ε·score/Δ) for all": lambda: all_neighbors_of_small_scores(root=Fraction(4)),
         "weights e^(ε·score/Δ)": lambda: the_library_has_this_law(factor=1),
     },
 )

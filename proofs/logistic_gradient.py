@@ -10,6 +10,7 @@ from fractions import Fraction
 import sympy as sp
 from flint import ctx
 
+from dpverify.balls import ball
 from dpverify.theorems import Step, Theorem
 from proofs.refuted.gradient_noise_variance import squared_shift
 from proofs.support.checks import below
@@ -54,12 +55,11 @@ def the_smoothness(quarter: int = 4) -> Step:
     return Step("smoothness", holds, "all margins")
 
 
-def the_sensitivity_is_approached(share: Fraction = Fraction(99, 100)) -> Step:
-    """For d = 1 two records differ by √7.96 of at most √8: the 2 is needed."""
+def the_sensitivity_is_approached(two: int = 2) -> Step:
+    """For d = 1 two records differ by √7.96, below 2√2 = √8 and above 99 % of it: the 2 is needed."""
     with ctx.workprec(128):
-        holds = below(8 * share.numerator / share.denominator, squared_shift()) & below(
-            squared_shift(), 8
-        )
+        square = squared_shift()
+        holds = below(square, two**2 * (1 + 1)) & below(ball(Fraction(99**2, 100**2) * 8), square)
     return Step("approached", holds, "d = 1, θ = (3980, −4000)")
 
 
@@ -86,6 +86,6 @@ PROOF = Proof(
         "factor below 1/2": lambda: the_factor_is_below_one(Fraction(1, 2)),
         "√(d+1)/n": lambda: the_sensitivity(two=1),
         "1/8-smooth": lambda: the_smoothness(quarter=8),
-        "attained beyond": lambda: the_sensitivity_is_approached(Fraction(1)),
+        "√(d+1) is never passed": lambda: the_sensitivity_is_approached(two=1),
     },
 )

@@ -20,6 +20,7 @@ from proofs.support.form import Clause, Proof
 from proofs.support.geometric import Noise, inner_sum, outer_sum
 from proofs.support.symbolic import never_negative, nonnegative
 
+_BASE = Fraction(1, 4)  # e^(−D/scale)
 _REACH = 8  # beyond, all tails of these scores are purely geometric
 
 
@@ -73,11 +74,11 @@ def law(scores: tuple[int, ...], noise: Noise) -> list[Fraction]:
     return result
 
 
-def all_neighbors_of_small_scores(reach: int = 2) -> Step:
+def all_neighbors_of_small_scores(root: Fraction = Fraction(1, 2)) -> Step:
     """No probability changes by more than e^(2D/scale), e^(D/scale) if monotone; exponential noise attains it."""
     holds, attained, count = VACUOUS, False, 0
     for two_sided in (False, True):
-        noise = Noise(Fraction(1, 2), two_sided)
+        noise = Noise(root, two_sided)
         laws = {s: law(s, noise) for s in product(range(-1, 4), repeat=3)}
         holds &= every(equal(sum(masses), 1) for masses in laws.values())
         for scores in product(range(3), repeat=3):
@@ -85,8 +86,8 @@ def all_neighbors_of_small_scores(reach: int = 2) -> Step:
                 other = laws[tuple(s + m for s, m in zip(scores, move, strict=True))]
                 top = max(a / b for a, b in zip(laws[scores], other, strict=True))
                 monotone = min(move) >= 0 or max(move) <= 0
-                holds &= at_most(top, noise.base ** (-1 if monotone else -reach))
-                attained |= not two_sided and top == noise.base**-2
+                holds &= at_most(top, _BASE ** (-1 if monotone else -2))
+                attained |= not two_sided and top == _BASE**-2
                 count += 1
     return Step("all small scores", holds & provided(attained), f"{count} neighbors")
 
@@ -135,7 +136,7 @@ PROOF = Proof(
     mutations={
         "tails at half the rate": lambda: tails_of_exponential_noise(slower=2),
         "across 0 with 1/(3w)": lambda: tails_of_laplace_noise(middle=3),
-        "e^(D/scale) suffices": lambda: all_neighbors_of_small_scores(reach=1),
+        "noise of a smaller scale": lambda: all_neighbors_of_small_scores(root=Fraction(2, 5)),
         "the library at half the scale": lambda: the_library_has_this_scale(Fraction(1, 2)),
     },
 )

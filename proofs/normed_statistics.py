@@ -110,7 +110,7 @@ def cauchy_and_schwarz(half: int = 2) -> Step:
 
 
 def the_library_has_these_bounds(shrink: Fraction = Fraction(1)) -> Step:
-    """`sensitivity` is not exceeded by any two of the records with coordinates and labels in {−1, …, 1}/2."""
+    """`sensitivity` is not exceeded by any two of the records with coordinates in {−1, −1/2, 0, 1/2, 1} and the largest labels."""
     holds, count = VACUOUS, 0
     steps = [Fraction(k, 2) for k in (-2, -1, 0, 1, 2)]
     rows = [x for x in product(steps, repeat=2) if x[0] ** 2 + x[1] ** 2 <= 1]

@@ -84,7 +84,7 @@ def the_pure_case(power: int = 1) -> Step:
     """(1−q+qρ)·(1−q+qZ) − (1−q+q/ρ)·(1−q+qY) ≥ 0 for Y ≤ ρ and Z ≥ 1/ρ."""
     more, u, v, a, b, d = sp.symbols("more u v a b d", nonnegative=True)
     rho, q = 1 + more, u / (u + v)
-    y, z = rho * a / (a + b), rho**-power + d if power == 1 else d
+    y, z = rho * a / (a + b), (2 - power) / rho + d  # Z ≥ 1/ρ
     gap = (1 - q + q * rho) * (1 - q + q * z) - (1 - q + q / rho) * (1 - q + q * y)
     holds = nonnegative(gap, (more, u, v, a, b, d))
     return Step("pure noise", holds, "all rates, all ε ≥ 0")

@@ -101,7 +101,7 @@ def more_clones_hide_more(*, exchanged: bool = False) -> Step:
 
 
 def the_library_bounds_the_counts(factor: float = 1.0) -> Step:
-    """`shuffled` with e^ε₀ rounded, six users, against the rationals: above, and within 2%."""
+    """`shuffled` with e^ε₀ rounded, six users, against the rationals: not below by more than 1e-9 of it, and within 2%."""
     epsilon = 0.6931471805599453
     exact, holds, count = _clones(5, 1 / _RATIO), VACUOUS, 0
     upper = shuffled(epsilon, 6).upper  # type: ignore[attr-defined]

@@ -54,11 +54,11 @@ def sums_of_normals_are_normal(total: int = 1) -> Step:
     return Step("sums of normals", holds, "all weights")
 
 
-def the_library_keeps_its_level(level: Fraction = _LEVEL) -> Step:
+def the_library_keeps_its_level(asked: float = float(_LEVEL)) -> Step:
     """Σ P(A = a)·P(B = b) over the counts that `Chain.rejects`, at p = e^ε·q + δ, is ≤ level, in rationals."""
     holds, largest, count = VACUOUS, Fraction(0), 0
     for ratio, delta in ((1, Fraction(0)), (3, Fraction(0)), (2, Fraction(1, 8))):
-        rejected = _rejected(ratio, delta)
+        rejected = _rejected(ratio, delta, asked)
         for step in range(1, 32):
             q = Fraction(step, 32)
             p = ratio * q + delta
@@ -66,22 +66,22 @@ def the_library_keeps_its_level(level: Fraction = _LEVEL) -> Step:
                 continue
             left, right = masses(_TRIALS, p), masses(_TRIALS, q)
             chance = sum((left[a] * right[b] for a, b in rejected), Fraction(0))
-            holds &= at_most(chance, level)
+            holds &= at_most(chance, _LEVEL)
             largest = max(largest, chance)
             count += 1
     holds &= below(_LEVEL / 4, largest)  # it is not merely cautious
     return Step("`Chain.rejects`", holds, f"{count} points, n = m = {_TRIALS}, level 1/20")
 
 
-def _rejected(ratio: int, delta: Fraction) -> list[tuple[int, int]]:
-    """The counts at which the library rejects (ln ratio, δ) at level 1/20."""
+def _rejected(ratio: int, delta: Fraction, level: float) -> list[tuple[int, int]]:
+    """The counts at which the library rejects (ln ratio, δ)."""
     claim = [(math.log(ratio), float(delta))]
     return [
         (a, b)
         for a, b in product(range(_TRIALS + 1), repeat=2)
         if Chain(
             (Counts(hits=a, trials=_TRIALS, other_hits=b, other_trials=_TRIALS),), (1.0,)
-        ).rejects(claim, level=float(_LEVEL))
+        ).rejects(claim, level=level)
     ]
 
 
@@ -110,6 +110,6 @@ PROOF = Proof(
     mutations={
         "P(u ≤ t) = t/2": lambda: tails_are_p_values(Fraction(1, 2)),
         "w₁² + w₂² > 1": lambda: sums_of_normals_are_normal(total=2),
-        "level 1/100": lambda: the_library_keeps_its_level(Fraction(1, 100)),
+        "a test at level 1/5": lambda: the_library_keeps_its_level(asked=0.2),
     },
 )
