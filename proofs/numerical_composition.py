@@ -5,7 +5,8 @@ composition). The original is a post-processing of the split law, so the split l
 profile is the chord. Below: tangents of a convex profile lie below it; if both values at the ends of a
 cell are at most those of a tangent, so is the chord between them, and a convex chain of such chords is
 the profile of a grid law. Products keep both orders by adaptive domination, and nothing there needs
-total mass 1: the profile of a product is Σ p·f(x·q/p), which grows with f for any masses.
+total mass 1: the profile of a product is Σ p·f(x·q/p), which grows with f for any masses. The statement is about exact products;
+what floats and Fourier transforms add to the library's is the subject of numerical-rounding and fourier-rounding.
 """
 
 import math
@@ -25,6 +26,7 @@ from dpverify.pairs import GaussianPair, LaplacePair, Pair
 from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
 from dpverify.theorems import EXACT_PROFILE, NUMERICAL_COMPOSITION, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
+from proofs.numerical_rounding import NUMERICAL_ROUNDING
 from proofs.post_processing import POST_PROCESSING
 from proofs.support.checks import VACUOUS, at_most, below, provided
 from proofs.support.form import Clause, Proof
@@ -130,7 +132,7 @@ PROOF = Proof(
         ),
     ),
     library=(grid_laws_enclose_the_profile, brackets_hold_the_truth),
-    uses=(EXACT_PROFILE, POST_PROCESSING, ADAPTIVE_DOMINATION),
+    uses=(EXACT_PROFILE, POST_PROCESSING, ADAPTIVE_DOMINATION, NUMERICAL_ROUNDING),
     mutations={
         "losses the wrong way": lambda: splitting_a_cell(sign=-1),
         "values above the tangent": lambda: chords_below_a_tangent(sign=-1),

@@ -86,26 +86,41 @@ def the_library_aligns(scale: float = 1.0) -> Step:
     return Step("the library aligns", holds, "one instance")
 
 
+_CHANCES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(7, 8))
+
+
+def _largest_ratios(q: Fraction, other: Fraction) -> tuple[Fraction, Fraction]:
+    """The largest P(k)/P(k+1) and P(k+1)/P(k) of X − Y, for P(k) ∝ q^k, k ≥ 0, and q′^|k|, k < 0."""
+    law = {k: (q**k if k >= 0 else other**-k) for k in range(-6, 7)}
+    up = max(law[k] / law[k + 1] for k in range(-6, 6))
+    return up, max(law[k + 1] / law[k] for k in range(-6, 6))
+
+
 def one_sided_noise_has_two_costs(*, both: bool = True) -> Step:
     """X − Y of geometric draws with 1−p = q and q′ has P(k) ∝ q^k for k ≥ 0, q′^|k| for k < 0.
 
-    So P(k)/P(k+1) is at most 1/q, and P(k+1)/P(k) at most 1/q′; `align` must charge the larger.
+    So P(k)/P(k+1) is at most 1/q, and P(k+1)/P(k) at most 1/q′, and both are attained.
     """
     holds, count = VACUOUS, 0
-    chances = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(7, 8))
-    for q, other in product(chances, repeat=2):
-        law = {k: (q**k if k >= 0 else other**-k) for k in range(-6, 7)}
-        up = max(law[k] / law[k + 1] for k in range(-6, 6))
-        down = max(law[k + 1] / law[k] for k in range(-6, 6))
-        holds &= equal(up, 1 / q) & equal(down, 1 / other)
+    for q, other in product(_CHANCES, repeat=2):
+        up, down = _largest_ratios(q, other)
+        holds &= equal(up, 1 / q) & equal(down, 1 / (other if both else q))
+        count += 1
+    return Step("one-sided noise", holds, f"{count} pairs of laws")
+
+
+def the_library_charges_the_larger(*, both: bool = True) -> Step:
+    """`align` on 1·X − 1·Y charges the larger of both directions."""
+    holds, count = VACUOUS, 0
+    for q, other in product(_CHANCES, repeat=2):
         laws = [TracedLaw("geometric", float(1 - q)), TracedLaw("geometric", float(1 - other))]
         found = align(np.array([[1.0, -1.0]]), np.array([1.0]), laws)
         charged = 0.0 if found is None else math.exp(found.cost)
         if not both and found is not None:
             charged = math.exp(float(found.step @ [law.rate for law in laws]))
-        holds &= at_most(max(up, down), charged)
+        holds &= at_most(max(_largest_ratios(q, other)), charged)
         count += 1
-    return Step("one-sided noise", holds, f"{count} pairs of laws")
+    return Step("`align`, one-sided noise", holds, f"{count} pairs of laws")
 
 
 PROOF = Proof(
@@ -136,9 +151,10 @@ PROOF = Proof(
             argued="that a law with a least value has no partner for draws near it when shifted down",
         ),
     ),
-    library=(the_library_aligns,),
+    library=(the_library_aligns, the_library_charges_the_larger),
     mutations={
         "one direction": lambda: one_sided_noise_has_two_costs(both=False),
+        "one direction charged": lambda: the_library_charges_the_larger(both=False),
         "one function a side": lambda: outputs_of_transcripts_are_dominated(same_function=False),
         "‖a‖³ for ‖a‖²": lambda: the_shortest_alignment(power=3),
         "twice the gap": lambda: the_library_aligns(scale=2.0),
