@@ -225,8 +225,8 @@ PROOF = Proof(
                 mixtures_are_no_better,
             ),
             argued=(
-                "that telling the batch but for one record only helps; that derivatives known for products of "
-                "powers are those of every convex F; that V is convex and a convex value of a mixture is at "
+                "that telling the batch but for one record only helps; that the derivatives are those of every "
+                "smooth F, by parts against the normal density, and of convex F as their limits; that V is convex and a convex value of a mixture is at "
                 "most that of a member"
             ),
         ),

@@ -66,6 +66,16 @@ def halves_are_halves(scale: int = 2) -> Step:
     return Step("halves", holds, f"{count} cubics, all x")
 
 
+def halves_of_every_degree(share: int = 2) -> Step:
+    """With E: b_k ↦ b_(k+1), p(x) = (1 − x + x·E)^n b₀ and the averages are ((1+E)/2)^k b₀; 1 − x + x·(1+E)/2 = 1 − x/2 + (x/2)·E.
+
+    So Σ C(n, k)·x^k·(1−x)^(n−k)·((1+E)/2)^k b₀ = p(x/2) for every n; the right half is the left half of the mirror image.
+    """
+    shift = sp.Symbol("E")
+    holds = same(1 - _X + _X * (1 + shift) / share, 1 - _X / 2 + _X / 2 * shift)
+    return Step("halves, any degree", holds, "all x, all n")
+
+
 def one_change_is_one_zero(changes: int = 1) -> Step:
     """x = z/(1+z): p·(1+z)^n = Σ b_k·C(n, k)·z^k, whose positive zeros Descartes counts.
 
@@ -130,17 +140,16 @@ PROOF = Proof(
         ),
         Clause(
             "and the coefficients on both halves follow by averaging.",
-            by=(halves_are_halves,),
-            argued=(
-                "that de Casteljau’s averages are linear in the coefficients, so that it is enough to see "
-                "them on those that were tried for each degree"
-            ),
+            by=(halves_are_halves, halves_of_every_degree),
+            argued="the binomial theorem for the shift operator, and that the right half is the left half of the mirror image",
         ),
     ),
     library=(both_implementations_agree,),
+    cites=("Descartes' rule of signs",),
     mutations={
         "a constant too many": lambda: the_library_changes_the_basis(extra=1),
         "a basis that sums to 1 + x": lambda: the_basis_is_a_partition(power=1),
+        "averages of thirds": lambda: halves_of_every_degree(share=3),
         "thirds for halves": lambda: halves_are_halves(scale=3),
         "two changes, one zero": lambda: one_change_is_one_zero(changes=2),
         "the opposite sign": lambda: both_implementations_agree(factor=-1),

@@ -144,6 +144,7 @@ PROOF = Proof(
     ),
     library=(the_sampler_keeps_the_right_share, the_library_has_this_profile),
     uses=(EXACT_PROFILE, GROUP_PRIVACY),
+    cites=("Poisson's summation formula",),
     mutations={
         "twice the divergence": lambda: the_square_is_completed(factor=2),
         "another center": lambda: no_other_center_has_more_mass(quarter=0.25),

@@ -109,9 +109,8 @@ PROOF = Proof(
             ),
             by=(the_record_displaces_one, more_rate_raises_the_profile),
             argued=(
-                "that a uniformly random choice given the order of the others is the same on both sides; that "
-                "a larger rate and shift raise the profile for all distributions, as they do on those that "
-                "were tried"
+                "that a uniformly random choice given the order of the others is the same on both sides; that the profile of the mixture "
+                "is convex in the rate and least, (1 − x)₊, at rate 0, so that it rises; poisson-subsampling for the larger shift"
             ),
         ),
     ),
