@@ -86,7 +86,8 @@ SIMULATION_LEMMA = Theorem(
     name="simulation-lemma",
     statement=(
         "Two distributions are (ε, δ)-indistinguishable if and only if one kernel maps the two "
-        "distributions of leaky randomized response to them."
+        "distributions of leaky randomized response to them; so of all that is (ε, δ)-DP this has "
+        "the largest profile, the largest (ε′, δ′), and the largest Rényi divergences."
     ),
     source="Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5; Murtagh, Vadhan, TCC 2016, Lemma 3.2",
     proof="proofs/simulation_lemma.py",
@@ -205,7 +206,10 @@ ANALYTIC_GAUSSIAN = Theorem(
 )
 GAUSSIAN_COMPOSITION = Theorem(
     name="gaussian-composition",
-    statement="Parts that are μᵢ-GDP compose, adaptively, to √(Σμᵢ²)-GDP.",
+    statement=(
+        "Parts that are μᵢ-GDP compose, adaptively, to √(Σμᵢ²)-GDP; so to (ε, δ)-DP with δ the "
+        "profile at ε of N(√(Σμᵢ²), 1) against N(0, 1)."
+    ),
     source="Dong, Roth, Su, J. R. Stat. Soc. B 84, 2022, Cor. 2 (arXiv 1905.02383v3)",
     proof="proofs/gaussian_composition.py",
 )
@@ -229,7 +233,10 @@ PURE_TO_GDP = Theorem(
 )
 ZCDP_COMPOSITION = Theorem(
     name="zcdp-composition",
-    statement="Parts that are ρᵢ-zCDP compose, adaptively, to (Σρᵢ)-zCDP.",
+    statement=(
+        "Parts that are ρᵢ-zCDP compose, adaptively, to (Σρᵢ)-zCDP; so to (ε, δ)-DP wherever a "
+        "Rényi divergence of α·Σρᵢ at one order α implies it."
+    ),
     source="Bun, Steinke, TCC 2016, Lemma 1.7 (arXiv 1605.02065v1)",
     proof="proofs/zcdp_composition.py",
 )
@@ -247,9 +254,21 @@ GDP_TO_ZCDP = Theorem(
 )
 RENYI_COMPOSITION = Theorem(
     name="renyi-composition",
-    statement="Parts with Rényi divergence εᵢ at one order compose, adaptively, to Σεᵢ at it.",
+    statement=(
+        "Parts with Rényi divergence εᵢ at one order compose, adaptively, to Σεᵢ at it; so to "
+        "(ε, δ)-DP wherever that divergence, at any order at which all are known, implies it."
+    ),
     source="Mironov, CSF 2017, Prop. 1 (arXiv 1702.07476v3)",
     proof="proofs/renyi_composition.py",
+)
+DEFINITIONS = Theorem(
+    name="definitions",
+    statement=(
+        "A guarantee implies itself: ε-DP is (ε, 0)-DP, ρ-zCDP is a Rényi divergence of at most "
+        "α·ρ at every order α > 1, and μ-GDP is μ-GDP."
+    ),
+    source="Bun, Steinke, TCC 2016, Def. 1.1 (arXiv 1605.02065v1); Dwork, Roth, 2014, Def. 2.4",
+    proof="proofs/definitions.py",
 )
 RENYI_TO_APPROX = Theorem(
     name="renyi-to-approx",

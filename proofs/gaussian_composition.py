@@ -71,12 +71,16 @@ PROOF = Proof(
     theorem=GAUSSIAN_COMPOSITION,
     clauses=(
         Clause(
-            "Parts that are μᵢ-GDP compose, adaptively, to √(Σμᵢ²)-GDP.",
+            "Parts that are μᵢ-GDP compose, adaptively, to √(Σμᵢ²)-GDP;",
             by=(trade_off_and_profile_are_dual, losses_of_a_product),
             argued=(
-                "that μ-GDP is a profile nowhere above H(·, μ), by convex duality; adaptive-domination; "
-                "induction over the parts"
+                "that μ-GDP is a profile nowhere above H(·, μ), by convex duality; adaptive-domination; induction over the parts"
             ),
+        ),
+        Clause(
+            "so to (ε, δ)-DP with δ the profile at ε of N(√(Σμᵢ²), 1) against N(0, 1).",
+            by=(trade_off_and_profile_are_dual,),
+            argued="that a profile nowhere above another promises its δ at every ε (analytic-gaussian)",
         ),
     ),
     library=(the_library_adds_squares,),

@@ -14,7 +14,7 @@ from dpverify.accounting.parts import Part
 from dpverify.accounting.rules.rdp import RenyiComposition
 from dpverify.guarantees import ApproxDP, RenyiDP
 from dpverify.pairs import LeakyResponsePair
-from dpverify.theorems import RENYI_COMPOSITION, Step
+from dpverify.theorems import RENYI_COMPOSITION, RENYI_TO_APPROX, Step
 from proofs.support.checks import VACUOUS, at_most, below, provided
 from proofs.support.form import Clause, Proof
 from proofs.support.laws import joint, rational_pairs
@@ -63,12 +63,17 @@ PROOF = Proof(
     theorem=RENYI_COMPOSITION,
     clauses=(
         Clause(
-            "Parts with Rényi divergence εᵢ at one order compose, adaptively, to Σεᵢ at it.",
+            "Parts with Rényi divergence εᵢ at one order compose, adaptively, to Σεᵢ at it;",
             by=(moments_multiply, adaptive_trees),
             argued="that a sum with weights ≥ 0 of moments is at most their largest; induction over the parts",
         ),
+        Clause(
+            "so to (ε, δ)-DP wherever that divergence, at any order at which all are known, implies it.",
+            argued="renyi-to-approx, at every order",
+        ),
     ),
     library=(the_library_adds,),
+    uses=(RENYI_TO_APPROX,),
     mutations={
         "exponent 2 − α": lambda: moments_multiply(slip=1),
         "order 3 against 2": lambda: adaptive_trees(order=3),

@@ -22,6 +22,7 @@ from dpverify.pairs import FinitePair, NotIndistinguishable, simulate
 from dpverify.theorems import LEAKY_RESPONSE, SIMULATION_LEMMA, Step
 from proofs.leaky_response import table
 from proofs.post_processing import POST_PROCESSING
+from proofs.renyi_from_profile import RENYI_FROM_PROFILE
 from proofs.support.checks import VACUOUS, below, equal, provided
 from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_pairs
@@ -124,8 +125,7 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "Two distributions are (ε, δ)-indistinguishable if and only if one kernel maps the two "
-                "distributions of leaky randomized response to them."
+                "Two distributions are (ε, δ)-indistinguishable if and only if one kernel maps the two distributions of leaky randomized response to them;"
             ),
             by=(
                 kept_masses,
@@ -136,12 +136,16 @@ PROOF = Proof(
                 the_library_finds_the_kernel,
             ),
             argued=(
-                "that all d, or all e, may be shrunk by one factor until Σd = Σe; that pointwise identities "
-                "of masses are those of densities; the converse is post-processing"
+                "that all d, or all e, may be shrunk by one factor until Σd = Σe; that pointwise identities of masses are those of densities; the converse is post-processing"
             ),
         ),
+        Clause(
+            "so of all that is (ε, δ)-DP this has the largest profile, the largest (ε′, δ′), and the largest Rényi divergences.",
+            by=(the_library_finds_the_kernel,),
+            argued="post-processing, and that divergences grow with profiles (renyi-from-profile)",
+        ),
     ),
-    uses=(POST_PROCESSING, LEAKY_RESPONSE),
+    uses=(POST_PROCESSING, LEAKY_RESPONSE, RENYI_FROM_PROFILE),
     mutations={
         "mass M + (r−2)·D": lambda: rows_have_sum_one(step=2),
         "r − 2 instead of r − 1": lambda: kept_masses(step=2),

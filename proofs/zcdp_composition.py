@@ -8,7 +8,7 @@ from dpverify.accounting.parts import Part
 from dpverify.accounting.rules.zcdp import zcdp
 from dpverify.guarantees import ApproxDP, ZeroConcentratedDP
 from dpverify.pairs import GaussianPair, LeakyResponsePair
-from dpverify.theorems import RENYI_COMPOSITION, ZCDP_COMPOSITION, Step
+from dpverify.theorems import RENYI_COMPOSITION, RENYI_TO_APPROX, ZCDP_COMPOSITION, Step
 from proofs.support.checks import equal
 from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
@@ -38,13 +38,17 @@ PROOF = Proof(
     theorem=ZCDP_COMPOSITION,
     clauses=(
         Clause(
-            "Parts that are ρᵢ-zCDP compose, adaptively, to (Σρᵢ)-zCDP.",
+            "Parts that are ρᵢ-zCDP compose, adaptively, to (Σρᵢ)-zCDP;",
             by=(linear_in_the_order,),
             argued="renyi-composition at every order",
         ),
+        Clause(
+            "so to (ε, δ)-DP wherever a Rényi divergence of α·Σρᵢ at one order α implies it.",
+            argued="renyi-to-approx, at every order",
+        ),
     ),
     library=(the_library_adds,),
-    uses=(RENYI_COMPOSITION,),
+    uses=(RENYI_COMPOSITION, RENYI_TO_APPROX),
     mutations={
         "ρ² add up": lambda: linear_in_the_order(power=2),
         "the library halves": lambda: the_library_adds(Fraction(1, 2)),
