@@ -430,6 +430,11 @@ FROM_NOTES = {
 
 SILENT = {
     "published-profile-filter": "a rule for budgets, no mechanism; its proof plays the adversary",
+    "published-approximate-minima": "as notes-approximate-minima-any-epsilon",
+    "published-default-grid": "an accountant's number, no mechanism",
+    "published-logistic-constant": (
+        "its event has a probability of about 1e-5, and 12,001 records are fitted for every draw"
+    ),
     "published-one-run": "a bound on what can be guessed, not a mechanism; its proof builds one",
     "notes-advanced-composition-lemma": (
         "a violation needs k²δ of less than about 1/10 and k of more than 2·ln(1/δ), so it is of "

@@ -225,4 +225,26 @@ PUBLISHED: dict[str, tuple[Statement, ...]] = {
             "Σρᵢ ≤ ρ is a filter, with advanced composition's constants", RIGHT, ("zcdp-filter",)
         ),
     ),
+    "Iyengar et al., IEEE S&P 2019: approximate minima perturbation": (
+        Statement(
+            "Theorem 1: (ε, δ)-DP for all ε",
+            WRONG,
+            ("published-approximate-minima",),
+            "true for ε₃ ≤ 2(1 + √(2·ln(1/δ₁))), with 2nγ/Λ: approximate-minima",
+        ),
+    ),
+    "Code that is widely used": (
+        Statement(
+            "dp-accounting 0.6.0: ε at the default grid is an upper bound",
+            WRONG,
+            ("published-default-grid",),
+            "seen to fail at δ = 10^-10 after 10⁶ steps, not at δ ≥ 10^-8",
+        ),
+        Statement(
+            "diffprivlib 0.6.6: logistic regression is ε-DP for every data_norm",
+            WRONG,
+            ("published-logistic-constant",),
+            "true for data_norm ≤ 2, or C ≥ 4",
+        ),
+    ),
 }
