@@ -444,6 +444,10 @@ SILENT = {
         "it fails from ε₃ = 9 on, where an event of probability 1e-6 has to be found and measured"
     ),
     "notes-noise-independent-of-gradient": "a step of a proof; its claim is that of Theorem 14.3",
+    "notes-kl-divergence": "a formula for a divergence, no mechanism",
+    "notes-perturbed-gap": "about utility",
+    "notes-bounded-from-zero": "not about privacy",
+    "notes-gaussian-coordinates": "a step of a proof; the mechanism has a spherical Gaussian",
     "notes-convex-one-minimum": "not about privacy",
     "notes-erm-probability": "about utility",
     "notes-gradient-second-moment": "about utility",
