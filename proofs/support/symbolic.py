@@ -17,25 +17,27 @@ Expression: TypeAlias = Any  # sympy has no types
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """left = right, left ≥ right or left > right, for all values of the variables."""
+    """left = right, left ≥ right or left > right, for all values of the variables.
+
+    Those in `cone` are ≥ 0 whatever they were declared to be.
+    """
 
     left: Expression
     relation: str
     right: Expression
     variables: tuple[Expression, ...]
+    cone: frozenset[Expression] = frozenset()
 
     def __str__(self) -> str:
         formula = f"{self.left} {self.relation} {self.right}"
-        ranges = [_range(name) for name in self.variables]
+        ranges = [f"{name} {self.sign(name)} 0".removesuffix("  0") for name in self.variables]
         return f"{formula} for all {', '.join(ranges)}" if ranges else formula
 
-
-def _range(name: Expression) -> str:
-    if name.is_positive:
-        return f"{name} > 0"
-    if name.is_nonnegative:
-        return f"{name} ≥ 0"
-    return f"{name}"
+    def sign(self, name: Expression) -> str:
+        """What is known of a variable: >, ≥ or nothing."""
+        if name.is_positive:
+            return ">"
+        return "≥" if name.is_nonnegative or name in self.cone else ""
 
 
 def same(
@@ -125,5 +127,5 @@ def _shown(
 ) -> Check:
     free = sp.sympify(left).free_symbols | sp.sympify(right).free_symbols | set(variables)
     names = tuple(sorted(free, key=str))
-    goals = (Goal(left, relation, right, names),) if names else ()
+    goals = (Goal(left, relation, right, names, frozenset(variables)),) if names else ()
     return Check(holds, Evidence.SYMBOLIC, goals=goals)

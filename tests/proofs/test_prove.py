@@ -118,12 +118,14 @@ def test_a_mutation_is_rejected_by_a_step_and_its_clauses() -> None:
 
 def test_the_last_lines_are_for_newcomers() -> None:
     kinds = ["proved", "proved with argument", "cited", "checked on instances", "refuted", "failed"]
-    answers = [{"name": f"notes-{k}", "verdict": k, "seconds": 0.5} for k in kinds]
+    more = {"seconds": 0.5, "goals": [{}, {}], "shown_again": 1}
+    answers = [{"name": f"notes-{k}", "verdict": k, **more} for k in kinds]
     *told, seconds = summary(answers, ["proofs/a.py raises ValueError: no"])
     assert told[4] == (
         "1 false statements of lecture notes, each refuted by a counterexample, as intended"
     )
-    assert told[-1].startswith("2 FAILED")
+    assert told[-2].startswith("2 FAILED")
+    assert told[-1] == "6 of 12 symbolic goals were shown again by a second checker"
     assert seconds == "3 s"
 
 

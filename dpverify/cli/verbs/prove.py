@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +15,7 @@ from rich.text import Text
 
 from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.output import Json, check_page, command_line, console, print_json, progress
+from dpverify.errors import InvalidParameter
 from dpverify.theorems import Theorem
 
 if TYPE_CHECKING:
@@ -41,6 +43,12 @@ def prove(
     report: Annotated[
         Path | None, typer.Option(help="Write a page with all steps to this .html file.")
     ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a theorem's goals to this .json file, for proofs/support/recheck.py."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Run the proofs, or one with its clauses and steps; what is argued in words is said."""
@@ -48,6 +56,8 @@ def prove(
     from proofs.support.catalog import broken, find, proofs  # noqa: PLC0415
 
     check_page(report)
+    if export is not None and name is None:
+        raise InvalidParameter(f"export={str(export)!r} must come with the name of a theorem")
     with progress("loading the proofs"):
         names = [find(name).theorem.name] if name is not None else list(proofs())
         unusable = [] if name is not None else list(broken().values())
@@ -66,6 +76,8 @@ def prove(
         _show_all(answers, unusable)
     else:
         _show_one(answers[0])
+    if export is not None:
+        _export(answers[0], export)
     if report is not None:
         _report(answers, report)
         if not json:
@@ -114,6 +126,13 @@ def _proved(
     return answers, False
 
 
+def _export(answer: dict[str, Any], path: Path) -> None:
+    """Statement, clauses and goals, as the second checker reads them."""
+    kept = ("name", "statement", "clauses", "goals")
+    text = dumps({key: answer[key] for key in kept}, ensure_ascii=False, indent=1)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
 def _report(answers: list[dict[str, Any]], path: Path) -> None:
     from dpverify.reporting.page import write_page  # noqa: PLC0415  # slow to import
     from dpverify.reporting.pages.proofs import proofs_page  # noqa: PLC0415
@@ -140,14 +159,17 @@ def _at_work(what: str) -> Iterator[None]:
 def _answer(run: "Run", verdict: "Verdict", rejections: Any = None) -> dict[str, Any]:  # noqa: ANN401
     from proofs.support.catalog import code, users  # noqa: PLC0415  # as above
     from proofs.support.notation import notation  # noqa: PLC0415
+    from proofs.support.second import disagreements, goals_of, shown_again  # noqa: PLC0415
 
     proof, theorem = run.proof, run.proof.theorem
     counterexample = proof.counterexample
     tried = {} if rejections is None else rejections
+    steps = [shown.step for shown in run.shown]
+    doubts, goals = disagreements(steps), goals_of(steps)
     return {
         "name": theorem.name,
-        "verdict": verdict.value,
-        "problems": list(run.problems),
+        "verdict": "failed" if doubts else verdict.value,
+        "problems": [*run.problems, *doubts],
         "statement": theorem.statement,
         "notation": notation(theorem.statement),
         "source": theorem.source,
@@ -186,6 +208,8 @@ def _answer(run: "Run", verdict: "Verdict", rejections: Any = None) -> dict[str,
             "truth": counterexample.truth,
             "correction": counterexample.correction,
         },
+        "goals": goals,
+        "shown_again": shown_again(goals),
         "mutations": [
             {"name": name, "step": each.step, "clauses": list(each.clauses), "passed": each.passed}
             for name, each in tried.items()
@@ -274,7 +298,18 @@ def summary(answers: list[dict[str, Any]], unusable: list[str]) -> list[str]:
         (count["failed"], "FAILED: see above"),
     )
     seconds = sum(each["seconds"] for each in answers)
-    return [f"{number} {said}" for number, said in sentences if number] + [f"{seconds:.0f} s"]
+    goals, again = (sum(map(count, answers)) for count in (_goals, _again))
+    told = [f"{number} {said}" for number, said in sentences if number]
+    second = f"{again} of {goals} symbolic goals were shown again by a second checker"
+    return [*told, *([second] if goals else []), f"{seconds:.0f} s"]
+
+
+def _goals(answer: dict[str, Any]) -> int:
+    return len(answer["goals"])
+
+
+def _again(answer: dict[str, Any]) -> int:
+    return int(answer["shown_again"])
 
 
 def _show_one(answer: dict[str, Any]) -> None:
