@@ -84,7 +84,6 @@ def atoms(narrower: int = 0) -> Step:
     holds, count = VACUOUS, 0
     laws = [
         (Fraction(1, 3), Fraction(1, 3), Fraction(1, 3)),
-        (Fraction(1, 8), Fraction(3, 4), Fraction(1, 8)),
         (Fraction(1, 2), Fraction(0), Fraction(1, 2)),
     ]
     for (n, (at, low, high)), law in product(CASES, laws):

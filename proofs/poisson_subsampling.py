@@ -55,7 +55,7 @@ def small_datasets(slack: Fraction = Fraction(1)) -> Step:
     for ratio, rate in product((Fraction(2), Fraction(3)), _RATES):
         base = FinitePair.leaky_response(ratio, 0)
         bound = _mixed(base, rate * slack)
-        for index in range(0, 3**8, 41):
+        for index in range(0, 3**8, 67):
             digits = [laws[index // 3**k % 3] for k in range(8)]
             without, present = digits[:4], digits[4:]
             pairs = [FinitePair(left=p, right=a) for p, a in zip(present, without, strict=True)]

@@ -68,7 +68,7 @@ def the_library_brackets_it(factor: float = 1.0) -> Step:
         LaplacePair(scale=1.0, sensitivity=1.0),
     )
     with ctx.workprec(128):
-        for base, both, epsilon in product(bases, (False, True), (0.05, 0.5)):
+        for base, both, epsilon in product(bases, (False, True), (0.5,)):
             pair = CopiesPair(base, 3, 0.25, both=both)
             truth = _profile(base, ball(epsilon), both=both) * factor
             found = [side.profile_ball(ball(epsilon)) for side in (pair.lower, pair.upper)]
