@@ -9,7 +9,7 @@ from enum import Enum
 
 
 class Evidence(Enum):
-    """How strong a check in a proof is, strongest first.
+    """How strong a check in a proof is, strongest first; helpers say it, no author does.
 
     >>> import dpverify as dpv
     >>> [kind.value for kind in dpv.Evidence]
@@ -23,21 +23,55 @@ class Evidence(Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Check:
+    """Whether something held, as strong as its weakest part; made by comparisons, joined with &.
+
+    `count` is the number of comparisons; one that compared nothing shows nothing. `goals` are the
+    identities and signs that were shown for all values of their symbols.
+    """
+
+    holds: bool
+    evidence: Evidence
+    count: int = 1
+    goals: tuple[object, ...] = ()
+
+    def __and__(self, other: "Check") -> "Check":
+        ranked = list(Evidence)
+        weakest = max(self.evidence, other.evidence, key=ranked.index)
+        holds = self.holds and other.holds
+        return Check(holds, weakest, self.count + other.count, self.goals + other.goals)
+
+    def __bool__(self) -> bool:
+        raise TypeError("checks must be joined with &, every(…) or some(…): `and` forgets evidence")
+
+
+@dataclass(frozen=True, slots=True)
 class Step:
-    """One named check in a proof, the kind of evidence it gives, and whether it held.
+    """One named check in a proof.
 
     `scope` says for which parameters, or on how many instances, it was checked.
 
     >>> import dpverify as dpv
-    >>> step = dpv.Step("1 + 1", dpv.Evidence.EXACT, 1 + 1 == 2, "nothing else")
-    >>> step.holds
-    True
+    >>> from proofs.support.checks import equal
+    >>> step = dpv.Step("1 + 1", equal(1 + 1, 2), "nothing else")
+    >>> step.holds, step.evidence.value
+    (True, 'exact')
     """
 
     name: str
-    evidence: Evidence
-    holds: bool
+    check: Check
     scope: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether something was checked, and held."""
+        return self.check.holds and self.check.count > 0
+
+    @property
+    def evidence(self) -> Evidence:
+        """The weakest evidence among what was checked; symbolic only with symbols that range."""
+        found = self.check.evidence
+        return Evidence.EXACT if found is Evidence.SYMBOLIC and not self.check.goals else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +103,8 @@ SIMULATION_LEMMA = Theorem(
     name="simulation-lemma",
     statement=(
         "Two distributions are (ε, δ)-indistinguishable if and only if one kernel maps the two "
-        "distributions of leaky randomized response to them."
+        "distributions of leaky randomized response to them; so of all that is (ε, δ)-DP this has "
+        "the largest profile, the largest (ε′, δ′), and the largest Rényi divergences."
     ),
     source="Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5; Murtagh, Vadhan, TCC 2016, Lemma 3.2",
     proof="proofs/simulation_lemma.py",
@@ -188,7 +223,10 @@ ANALYTIC_GAUSSIAN = Theorem(
 )
 GAUSSIAN_COMPOSITION = Theorem(
     name="gaussian-composition",
-    statement="Parts that are μᵢ-GDP compose, adaptively, to √(Σμᵢ²)-GDP.",
+    statement=(
+        "Parts that are μᵢ-GDP compose, adaptively, to √(Σμᵢ²)-GDP; so to (ε, δ)-DP with δ the "
+        "profile at ε of N(√(Σμᵢ²), 1) against N(0, 1)."
+    ),
     source="Dong, Roth, Su, J. R. Stat. Soc. B 84, 2022, Cor. 2 (arXiv 1905.02383v3)",
     proof="proofs/gaussian_composition.py",
 )
@@ -212,7 +250,10 @@ PURE_TO_GDP = Theorem(
 )
 ZCDP_COMPOSITION = Theorem(
     name="zcdp-composition",
-    statement="Parts that are ρᵢ-zCDP compose, adaptively, to (Σρᵢ)-zCDP.",
+    statement=(
+        "Parts that are ρᵢ-zCDP compose, adaptively, to (Σρᵢ)-zCDP; so to (ε, δ)-DP wherever a "
+        "Rényi divergence of α·Σρᵢ at one order α implies it."
+    ),
     source="Bun, Steinke, TCC 2016, Lemma 1.7 (arXiv 1605.02065v1)",
     proof="proofs/zcdp_composition.py",
 )
@@ -230,9 +271,21 @@ GDP_TO_ZCDP = Theorem(
 )
 RENYI_COMPOSITION = Theorem(
     name="renyi-composition",
-    statement="Parts with Rényi divergence εᵢ at one order compose, adaptively, to Σεᵢ at it.",
+    statement=(
+        "Parts with Rényi divergence εᵢ at one order compose, adaptively, to Σεᵢ at it; so to "
+        "(ε, δ)-DP wherever that divergence, at any order at which all are known, implies it."
+    ),
     source="Mironov, CSF 2017, Prop. 1 (arXiv 1702.07476v3)",
     proof="proofs/renyi_composition.py",
+)
+DEFINITIONS = Theorem(
+    name="definitions",
+    statement=(
+        "A guarantee implies itself: ε-DP is (ε, 0)-DP, ρ-zCDP is a Rényi divergence of at most "
+        "α·ρ at every order α > 1, and μ-GDP is μ-GDP."
+    ),
+    source="Bun, Steinke, TCC 2016, Def. 1.1 (arXiv 1605.02065v1); Dwork, Roth, 2014, Def. 2.4",
+    proof="proofs/definitions.py",
 )
 RENYI_TO_APPROX = Theorem(
     name="renyi-to-approx",
@@ -286,8 +339,10 @@ NOISY_MAX = Theorem(
 SPARSE_VECTOR = Theorem(
     name="sparse-vector",
     statement=(
-        "AboveThreshold with noise Δ/ε₁ on the threshold and 2cΔ/ε₂ on the queries, stopping after "
-        "c answers above, is (ε₁ + ε₂)-DP."
+        "AboveThreshold on queries of sensitivity Δ, with Laplace noise of scale Δ/ε₁ on the "
+        "threshold and 2cΔ/ε₂ on each query, on the reals or rounded to whole numbers, stopping "
+        "after c answers above, is (ε₁ + ε₂)-DP; cΔ/ε₂ is enough if a record moves all answers in "
+        "one direction."
     ),
     source="Lyu, Su, Li, PVLDB 10(6), 2017, Thm 4 (arXiv 1603.01699v4)",
     proof="proofs/sparse_vector.py",
@@ -420,7 +475,8 @@ BETTING = Theorem(
     name="betting",
     statement=(
         "Under the claim, wealth that multiplies by 1 + λ·(1_E(x) − e^ε·1_E(y) − δ), with E and λ "
-        "chosen from the past, ever reaches 1/level with probability at most level."
+        "chosen from the past, λ ≥ 0 and λ·(e^ε + δ) ≤ 1, ever reaches 1/level with probability at "
+        "most level."
     ),
     source=(
         "Ville, 1939; Shafer, JRSS A 184, 2021; Shekhar, Ramdas, IEEE Trans. Inf. Theory 70, 2024"
@@ -611,8 +667,8 @@ BOUNDED_RANGE = Theorem(
     name="bounded-range",
     statement=(
         "The losses of the exponential mechanism lie in a range of length ε, and such pairs are "
-        "dominated by one with δ(ε′) = (1 − e^((ε′−ε)/2))²/(1 − e^(−ε)); no single mechanism "
-        "attains it at every ε′."
+        "dominated by one with δ(ε′) = (1 − e^((ε′−ε)/2))²/(1 − e^(−ε)); one such pair attains it "
+        "at one ε′ only."
     ),
     source="Dong, Durfee, Rogers, ICML 2020 (arXiv 1909.13830v2), Lemma 3.4 and Thm 3.1",
     proof="proofs/bounded_range.py",

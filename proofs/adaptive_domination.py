@@ -16,8 +16,9 @@ from itertools import product
 import sympy as sp
 
 from dpverify.pairs import Dominates, FinitePair, dominates
-from dpverify.theorems import Evidence, Step, Theorem
-from proofs.support.form import Proof
+from dpverify.theorems import Step, Theorem
+from proofs.support.checks import VACUOUS, below, dominated
+from proofs.support.form import Clause, Proof
 from proofs.support.laws import joint, rational_pairs
 from proofs.support.symbolic import positive_part, same
 
@@ -40,7 +41,7 @@ def the_profile_of_a_product(power: int = 1) -> Step:
     above = same(p * a - x * q * b, p**power * gap)
     # Both sides are 0 on the other side, as p > 0 does not change the sign.
     agree = same(factored / p**power, positive_part(gap))
-    return Step("profile of a product", Evidence.SYMBOLIC, above and agree, "all masses, all x ≥ 0")
+    return Step("profile of a product", above & agree, "all masses, all x ≥ 0")
 
 
 def adaptive_parts_are_dominated(*, second_too: bool = True) -> Step:
@@ -49,17 +50,30 @@ def adaptive_parts_are_dominated(*, second_too: bool = True) -> Step:
     strong = FinitePair.leaky_response(Fraction(2), Fraction(0))
     weak = [pair for pair in parts if isinstance(dominates(strong, pair), Dominates)]
     bound = strong.product(strong) if second_too else strong
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for first, one, two in product(weak, repeat=3):
-        holds &= isinstance(dominates(bound, joint(first, [one, two])), Dominates)
+        holds &= dominated(bound, joint(first, [one, two]))
         count += 1
     name = "adaptive compositions are dominated"
-    return Step(name, Evidence.EXACT, holds and count > 1, f"{count} trees of two rounds")
+    return Step(name, holds & below(1, count), f"{count} trees of two rounds")
 
 
 PROOF = Proof(
     theorem=ADAPTIVE_DOMINATION,
-    steps=(the_profile_of_a_product, adaptive_parts_are_dominated),
+    clauses=(
+        Clause(
+            (
+                "If every part, whatever was seen before it, has a profile nowhere above that of a pair, then "
+                "the adaptive composition has a profile nowhere above that of the pairs' product."
+            ),
+            by=(the_profile_of_a_product, adaptive_parts_are_dominated),
+            argued=(
+                "that Σ_h p·f_h(x·q/p) grows with every f_h, that exchanging the order of summation replaces "
+                "the first part too, and that rounds are added one at a time; sums are integrals for "
+                "densities"
+            ),
+        ),
+    ),
     mutations={
         "weight p²": lambda: the_profile_of_a_product(power=2),
         "second round forgotten": lambda: adaptive_parts_are_dominated(second_too=False),

@@ -15,8 +15,9 @@ from itertools import product
 import sympy as sp
 
 from dpverify.certifying.checking.forms import Invalid, impossible
-from dpverify.theorems import ALIGNMENT, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import ALIGNMENT, Step
+from proofs.support.checks import VACUOUS, at_most, equal, every, provided
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative, same
 
 
@@ -28,12 +29,10 @@ def a_translation_costs_its_length(factor: int = 1) -> Step:
         (n + s, n, s),  # moved to the left, not over 0
         (n, s, n + s),  # from −n over 0 to s
     )
-    holds = all(
+    holds = every(
         nonnegative(factor * length - (end - start), (n, s)) for start, end, length in cases
     )
-    return Step(
-        "a translation costs its length", Evidence.SYMBOLIC, holds, "all n and s, by symmetry"
-    )
+    return Step("a translation costs its length", holds, "all n and s, by symmetry")
 
 
 def one_sided_noise_pays_too(slope: int = 1) -> Step:
@@ -42,7 +41,7 @@ def one_sided_noise_pays_too(slope: int = 1) -> Step:
     holds = same(sp.exp(-n / b), sp.exp(slope * s / b) * sp.exp(-(n + s) / b))
     q = sp.symbols("q", positive=True)
     holds &= same(q**n, q ** (-slope * s) * q ** (n + s))
-    return Step("one-sided noise", Evidence.SYMBOLIC, holds, "all n, s ≥ 0, b, q")
+    return Step("one-sided noise", holds, "all n, s ≥ 0, b, q")
 
 
 def disjoint_images_add_up(*, overlapping: bool = False) -> Step:
@@ -51,7 +50,7 @@ def disjoint_images_add_up(*, overlapping: bool = False) -> Step:
     Without that, two paths may be moved onto the same noise, and the sum exceeds what is there.
     """
     law = [Fraction(1, 2 ** (k + 1)) for k in range(40)]
-    held, count, broken = True, 0, False
+    held, count, broken = VACUOUS, 0, False
     for cut in range(1, 6):
         for first, second in product(range(4), repeat=2):
             left, right = {k + first for k in range(cut)}, {k + second for k in range(cut, 6)}
@@ -61,11 +60,9 @@ def disjoint_images_add_up(*, overlapping: bool = False) -> Step:
                 broken |= total > union
                 if not overlapping:
                     continue
-            held &= total <= union
+            held &= at_most(total, union)
             count += 1
-    return Step(
-        "disjoint images", Evidence.EXACT, held and broken, f"{count} pairs of translations"
-    )
+    return Step("disjoint images", held & provided(broken), f"{count} pairs of translations")
 
 
 def multipliers_show_contradictions(*, wrong: str | None = None) -> Step:
@@ -88,20 +85,29 @@ def multipliers_show_contradictions(*, wrong: str | None = None) -> Step:
             refused += 1
     try:
         impossible(facts, good)
-        holds = refused == 3
+        holds = equal(refused, 3)
     except Invalid:
-        holds = False
-    return Step("multipliers", Evidence.EXACT, holds, "one contradiction, three wrong multipliers")
+        holds = equal(refused, None)
+    return Step("multipliers", holds, "one contradiction, three wrong multipliers")
 
 
 PROOF = Proof(
     theorem=ALIGNMENT,
-    steps=(
-        a_translation_costs_its_length,
-        one_sided_noise_pays_too,
-        disjoint_images_add_up,
-        multipliers_show_contradictions,
+    clauses=(
+        Clause(
+            (
+                "If on every path of a program the noise, translated by s, gives the same output on a "
+                "neighbor, and different translations never meet, then P(E) ≤ e^c·Q(E) for every event E, "
+                "where c is the largest Σ|sᵢ|/bᵢ."
+            ),
+            by=(a_translation_costs_its_length, one_sided_noise_pays_too, disjoint_images_add_up),
+            argued=(
+                "the change of variables n ↦ n + s, path by path, and that integrals over disjoint images add "
+                "up to at most the whole"
+            ),
+        ),
     ),
+    library=(multipliers_show_contradictions,),
     mutations={
         "a translation costs nothing": lambda: a_translation_costs_its_length(factor=0),
         "one-sided noise pays twice": lambda: one_sided_noise_pays_too(slope=2),

@@ -14,8 +14,9 @@ import sympy as sp
 from dpverify.accounting.accountant import Accountant
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair
-from dpverify.theorems import ATTACK_RISK, EXACT_PROFILE, TRADE_OFF, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import ATTACK_RISK, EXACT_PROFILE, TRADE_OFF, Step
+from proofs.support.checks import VACUOUS, at_most, equal
+from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_pairs
 from proofs.support.symbolic import nonnegative, same
 
@@ -28,12 +29,12 @@ def a_guess_is_an_event(ratio: int = 1) -> Step:
     x = ratio * (1 - prior) / prior
     success = prior * left + (1 - prior) * (1 - right)
     holds = same(success, 1 - prior + prior * (left - x * right))
-    return Step("a guess is an event", Evidence.SYMBOLIC, holds, "all π in (0, 1), all events")
+    return Step("a guess is an event", holds, "all π in (0, 1), all events")
 
 
 def the_best_guess(scale: Fraction = Fraction(1)) -> Step:
     """max over events of π·P(E) + (1−π)·(1−Q(E)) = 1 − π + π·δ((1−π)/π)."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for pair in rational_pairs(3, 4):
         masses = list(pair.masses())
         for prior in _PRIORS:
@@ -48,9 +49,9 @@ def the_best_guess(scale: Fraction = Fraction(1)) -> Step:
                 for event in product((0, 1), repeat=len(masses))
             )
             ratio = (1 - prior) / prior
-            holds &= best == 1 - prior + scale * prior * pair.delta_at_ratio(ratio)
+            holds &= equal(best, 1 - prior + scale * prior * pair.delta_at_ratio(ratio))
             count += 1
-    return Step("the best guess", Evidence.EXACT, holds, f"{count} pairs and priors")
+    return Step("the best guess", holds, f"{count} pairs and priors")
 
 
 def no_output_makes_surer(reverse: int = 1) -> Step:
@@ -61,7 +62,7 @@ def no_output_makes_surer(reverse: int = 1) -> Step:
     bound = prior * x / (prior * x + 1 - prior)
     after = prior * p / (prior * p + (1 - prior) * q)
     holds = nonnegative(bound - after, (odds, p, q, gap))
-    return Step("posterior", Evidence.SYMBOLIC, holds, "all π in (0, 1), 0 < p ≤ e^ε·q")
+    return Step("posterior", holds, "all π in (0, 1), 0 < p ≤ e^ε·q")
 
 
 def alarms_are_right_more_often(sign: int = 1) -> Step:
@@ -70,32 +71,46 @@ def alarms_are_right_more_often(sign: int = 1) -> Step:
     prior = odds / (1 + odds)
     right = prior * rate / (prior * rate + (1 - prior) * alarm)
     holds = nonnegative(sign * sp.diff(right, rate), (odds, rate, alarm))
-    return Step("share of right alarms", Evidence.SYMBOLIC, holds, "all π in (0, 1), α, T > 0")
+    return Step("share of right alarms", holds, "all π in (0, 1), α, T > 0")
 
 
 def the_library_holds_them(shift: Fraction = Fraction(0)) -> Step:
     """`success` and `posterior` for randomized response with odds 3 and 20, every prior."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for ratio, prior in product((Fraction(3), Fraction(20)), _PRIORS):
         pair = FinitePair.leaky_response(ratio, Fraction(0))
         risk = Accountant(relation=Relation.ADD_REMOVE).compose(pair).risk
         guess = 1 - prior + prior * pair.delta_at_ratio((1 - prior) / prior) + shift
         belief = prior * ratio / (prior * ratio + 1 - prior) + shift
         for found, exact in ((risk.success(prior), guess), (risk.posterior(prior), belief)):
-            holds &= Fraction(found.lower) <= exact <= Fraction(found.upper)
+            holds &= at_most(found.lower, exact) & at_most(exact, found.upper)
             count += 1
-    return Step("the library's brackets", Evidence.EXACT, holds, f"{count} values")
+    return Step("the library's brackets", holds, f"{count} values")
 
 
 PROOF = Proof(
     theorem=ATTACK_RISK,
-    steps=(
-        a_guess_is_an_event,
-        the_best_guess,
-        no_output_makes_surer,
-        alarms_are_right_more_often,
-        the_library_holds_them,
+    clauses=(
+        Clause(
+            (
+                "If a record is there with probability π ≤ 1/2, the best guess is right with probability 1 − "
+                "π + π·δ(ln((1−π)/π));"
+            ),
+            by=(a_guess_is_an_event, the_best_guess),
+            argued="that every guess is an event, so that the best one gives the profile (exact-profile)",
+        ),
+        Clause(
+            "no output makes anyone surer than π·e^ε/(1 − π + π·e^ε), ε the largest loss;",
+            by=(no_output_makes_surer,),
+            argued="Bayes’ rule for the posterior probability",
+        ),
+        Clause(
+            "and an alarm of a test with rates α and T is right with probability π·T/(π·T + (1−π)·α).",
+            by=(alarms_are_right_more_often,),
+            argued="Bayes’ rule for the share of right alarms",
+        ),
     ),
+    library=(the_library_holds_them,),
     mutations={
         "odds doubled": lambda: a_guess_is_an_event(ratio=2),
         "half the profile": lambda: the_best_guess(Fraction(1, 2)),

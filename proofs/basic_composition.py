@@ -16,10 +16,11 @@ import sympy as sp
 from dpverify.accounting.rules.basic import basic
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs import FinitePair
-from dpverify.theorems import BASIC_COMPOSITION, SIMULATION_LEMMA, Evidence, Step
+from dpverify.theorems import BASIC_COMPOSITION, SIMULATION_LEMMA, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.leaky_response import table
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, every
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative, same
 
 _RATIOS = (Fraction(1), Fraction(3), Fraction(5, 2))
@@ -31,7 +32,7 @@ def two_leaky_responses(power: int = 1) -> Step:
     t, u1, v1, u2, v2 = sp.symbols("t u1 v1 u2 v2", nonnegative=True)
     r, d1, d2 = 1 + t, u1 / (u1 + v1), u2 / (u2 + v2)
     left, right = table(r, d1)
-    holds = all(
+    holds = every(
         nonnegative(r**power * q - p, (t, u1, v1))
         for p, q in zip(left, right, strict=True)
         if q != 0
@@ -42,12 +43,12 @@ def two_leaky_responses(power: int = 1) -> Step:
     singular = sum(p * w for (p, q), (w, v) in product(one, two) if q == 0 or v == 0)
     holds &= same(singular, d1 + d2 - d1 * d2)
     holds &= nonnegative(d1 * d2, (u1, v1, u2, v2))
-    return Step("two responses", Evidence.SYMBOLIC, holds, "all ε₁, ε₂ ≥ 0, all δ₁, δ₂ in [0, 1]")
+    return Step("two responses", holds, "all ε₁, ε₂ ≥ 0, all δ₁, δ₂ in [0, 1]")
 
 
 def the_library_adds_up(share: Fraction = Fraction(1)) -> Step:
     """`basic` gives kδ, and k exact responses have `delta_at_ratio(r^k)` ≤ kδ, also unequal ones."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for r1, r2, d1, d2 in product(_RATIOS, _RATIOS[:2], _DELTAS, _DELTAS):
         pairs = FinitePair.leaky_response(r1, d1), FinitePair.leaky_response(r2, d2)
         for k1, k2 in ((1, 1), (3, 2)):
@@ -57,17 +58,27 @@ def the_library_adds_up(share: Fraction = Fraction(1)) -> Step:
                 for r, d, k in ((r1, d1, k1), (r2, d2, k2))
             ]
             added = k1 * d1 + k2 * d2
-            holds &= both.delta_at_ratio(r1**k1 * r2**k2) <= share * added
+            holds &= at_most(both.delta_at_ratio(r1**k1 * r2**k2), share * added)
             promised = basic(parts)
-            holds &= promised.delta >= min(sum(k * Fraction(p.delta) for p, k in parts), 1)
-            holds &= Fraction(promised.epsilon) >= sum(k * Fraction(p.epsilon) for p, k in parts)
+            holds &= at_most(min(sum(k * Fraction(p.delta) for p, k in parts), 1), promised.delta)
+            holds &= at_most(sum(k * Fraction(p.epsilon) for p, k in parts), promised.epsilon)
             count += 1
-    return Step("`basic`", Evidence.EXACT, holds, f"{count} compositions")
+    return Step("`basic`", holds, f"{count} compositions")
 
 
 PROOF = Proof(
     theorem=BASIC_COMPOSITION,
-    steps=(two_leaky_responses, the_library_adds_up),
+    clauses=(
+        Clause(
+            "Parts that are (εᵢ, δᵢ)-DP compose, adaptively, to (Σεᵢ, Σδᵢ)-DP.",
+            by=(two_leaky_responses,),
+            argued=(
+                "that parts are at worst leaky responses (simulation-lemma) and products of them "
+                "(adaptive-domination); induction over the parts"
+            ),
+        ),
+    ),
+    library=(the_library_adds_up,),
     uses=(SIMULATION_LEMMA, ADAPTIVE_DOMINATION),
     mutations={
         "ε₁ + ε₂ reduced to 0": lambda: two_leaky_responses(power=0),

@@ -17,9 +17,10 @@ from flint import ctx
 from dpverify.balls import ball
 from dpverify.pairs import BoundedRangePair, FinitePair
 from dpverify.pairs.bounded_range import two_outcomes
-from dpverify.theorems import BOUNDED_RANGE, EXACT_PROFILE, Evidence, Step
+from dpverify.theorems import BOUNDED_RANGE, EXACT_PROFILE, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, below
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
 
 
@@ -29,7 +30,7 @@ def two_outcomes_have_these_masses(power: int = 1) -> Step:
     p = (1 - b / e) / (1 - 1 / e)
     q = p / b
     holds = same(sp.simplify((1 - p) / (1 - q)), b / e**power)
-    return Step("masses", Evidence.SYMBOLIC, holds, "all t and ε")
+    return Step("masses", holds, "all t and ε")
 
 
 def the_best_place_is_in_the_middle(square: int = 2) -> Step:
@@ -39,12 +40,12 @@ def the_best_place_is_in_the_middle(square: int = 2) -> Step:
     best = (1 - s / r) ** square
     gap = sp.simplify(best - value)  # (b − r·s)²/(b·r²)
     holds = same(gap, (b - r * s) ** 2 / (b * r**2))
-    return Step("best t", Evidence.SYMBOLIC, holds, "all t, ε and ε′")
+    return Step("best t", holds, "all t, ε and ε′")
 
 
 def small_mechanisms_lie_below(share: Fraction = Fraction(1)) -> Step:
     """Exponential mechanisms on three candidates with e^(ε/2) = 2: weights ×1/2, ×1, ×2; exact."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     root = Fraction(2)  # e^(ε/2); e^ε = 4
     weights = [Fraction(1), Fraction(2), Fraction(5)]
     for ws in product(weights, repeat=3):
@@ -56,36 +57,54 @@ def small_mechanisms_lie_below(share: Fraction = Fraction(1)) -> Step:
             for x in (Fraction(1), Fraction(9, 4)):  # √(x/4) = 1/2 and 3/4
                 side = {Fraction(1): Fraction(1, 2), Fraction(9, 4): Fraction(3, 4)}[x]
                 bound = (1 - side) ** 2 / (1 - Fraction(1, 4))
-                holds &= pair.delta_at_ratio(x) <= share * bound
+                holds &= at_most(pair.delta_at_ratio(x), share * bound)
             count += 1
-    return Step("three candidates", Evidence.EXACT, holds, f"{count} mechanisms")
+    return Step("three candidates", holds, f"{count} mechanisms")
 
 
 def the_library_is_the_supremum(factor: float = 1.0) -> Step:
-    """`BoundedRangePair` against two outcomes at t = (ε + ε′)/2: equal, and never below any t."""
-    holds, count = True, 0
+    """`BoundedRangePair` against two outcomes at t = (ε + ε′)/2: equal to 12 digits, and not below any t."""
+    holds, count = VACUOUS, 0
     with ctx.workprec(128):
         for width, place in product((0.5, 2.0, 6.0), (0.0, 0.25, 0.5)):
             at = width * place
             pair, best = BoundedRangePair(width), two_outcomes(width, (1.0 + place) / 2.0)
             known = pair.profile_ball(ball(at))
             found = best.profile_ball(ball(at)) * factor
-            holds &= bool(abs(found - known) < 1e-12)
+            holds &= below(abs(found - known), 1e-12)
             for share in (0.1, 0.3, 0.6, 0.9):
                 other = two_outcomes(width, share).profile_ball(ball(at))
-                holds &= bool(other.lower() <= known.upper())
+                holds &= at_most(other.lower(), known.upper())
             count += 1
-    return Step("`BoundedRangePair`", Evidence.CERTIFIED, holds, f"{count} points")
+    return Step("`BoundedRangePair`", holds, f"{count} points")
 
 
 PROOF = Proof(
     theorem=BOUNDED_RANGE,
-    steps=(
-        two_outcomes_have_these_masses,
-        the_best_place_is_in_the_middle,
-        small_mechanisms_lie_below,
-        the_library_is_the_supremum,
+    clauses=(
+        Clause(
+            (
+                "The losses of the exponential mechanism lie in a range of length ε, and such pairs are "
+                "dominated by one with δ(ε′) = (1 − e^((ε′−ε)/2))²/(1 − e^(−ε));"
+            ),
+            by=(
+                two_outcomes_have_these_masses,
+                the_best_place_is_in_the_middle,
+                small_mechanisms_lie_below,
+            ),
+            argued=(
+                "that the loss is, up to a constant, c times a number in a range of length ε/c; that "
+                "splitting an outcome to the ends of the range raises the profile; that a supremum of "
+                "profiles that is convex in x is the profile of a pair"
+            ),
+        ),
+        Clause(
+            "one such pair attains it at one ε′ only.",
+            by=(the_best_place_is_in_the_middle,),
+            argued="that a pair has one range [t − ε, t], and the gap (b − r·s)²/(b·r²) vanishes at one x for each t",
+        ),
     ),
+    library=(the_library_is_the_supremum,),
     uses=(EXACT_PROFILE, ADAPTIVE_DOMINATION),
     mutations={
         "a longer range": lambda: two_outcomes_have_these_masses(power=2),

@@ -14,9 +14,10 @@ import sympy as sp
 from dpverify.accounting.parts import Part
 from dpverify.accounting.rules.gdp import gdp
 from dpverify.pairs import GaussianPair
-from dpverify.theorems import ANALYTIC_GAUSSIAN, GAUSSIAN_COMPOSITION, Evidence, Step, Theorem
+from dpverify.theorems import ANALYTIC_GAUSSIAN, GAUSSIAN_COMPOSITION, Step, Theorem
 from proofs.post_processing import POST_PROCESSING
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, equal
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative, same
 
 CLIPPED_GRADIENTS = Theorem(
@@ -35,8 +36,8 @@ def clipped_gradients_are_short(power: int = 1) -> Step:
     length, more, size = sp.symbols("length more C", positive=True)
     inside = nonnegative((length + more) - length, (length, more))  # C = length + more
     beyond = size + more  # ‖g‖ > C
-    holds = inside and same(beyond * (size / beyond) ** power, size)
-    return Step("‖clip(g)‖ ≤ C", Evidence.SYMBOLIC, holds, "all gradients, all C > 0")
+    holds = inside & same(beyond * (size / beyond) ** power, size)
+    return Step("‖clip(g)‖ ≤ C", holds, "all gradients, all C > 0")
 
 
 def the_sum_moves(two: int = 2) -> Step:
@@ -44,7 +45,7 @@ def the_sum_moves(two: int = 2) -> Step:
     size, a, b = sp.symbols("C a b", nonnegative=True)
     holds = nonnegative(size - (size - a), (size, a))
     holds &= nonnegative(two * size - ((size - a) + (size - b)), (size, a, b))
-    return Step("the sum moves", Evidence.SYMBOLIC, holds, "all C")
+    return Step("the sum moves", holds, "all C")
 
 
 def the_replacement_is_attained(factor: int = 2) -> Step:
@@ -54,30 +55,46 @@ def the_replacement_is_attained(factor: int = 2) -> Step:
     def clip(g: Fraction) -> Fraction:
         return g * min(Fraction(1), size / abs(g))
 
-    holds = clip(Fraction(5)) - clip(Fraction(-7)) == factor * size and clip(Fraction(5)) == size
-    holds &= clip(Fraction(2)) == 2  # shorter gradients stay
-    return Step("attained", Evidence.EXACT, holds, "C = 3")
+    holds = equal(clip(Fraction(5)) - clip(Fraction(-7)), factor * size) & equal(
+        clip(Fraction(5)), size
+    )
+    holds &= equal(clip(Fraction(2)), 2)  # shorter gradients stay
+    return Step("attained", holds, "C = 3")
 
 
 def the_library_composes_steps(power: int = 2) -> Step:
     """`gdp` of T parts of `GaussianPair.of(σ, C)`: μ² = T·(C/σ)², in exact rationals."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for steps, sigma, size in ((1, 2, 1), (100, 5, 1), (10_000, 8, 2)):
         one = GaussianPair.of(sigma=float(sigma), sensitivity=float(size))
         found = gdp((Part(one, steps, "gaussian"),))
-        holds &= found is not None and found.squared_mu == steps * Fraction(size, sigma) ** power
+        holds &= equal(
+            None if found is None else found.squared_mu, steps * Fraction(size, sigma) ** power
+        )
         count += 1
-    return Step("`gdp`", Evidence.EXACT, holds, f"{count} runs")
+    return Step("`gdp`", holds, f"{count} runs")
 
 
 PROOF = Proof(
     theorem=CLIPPED_GRADIENTS,
-    steps=(
-        clipped_gradients_are_short,
-        the_sum_moves,
-        the_replacement_is_attained,
-        the_library_composes_steps,
+    clauses=(
+        Clause(
+            (
+                "A sum of gradients clipped to length C has ℓ2 sensitivity C when a record is added or "
+                "removed and 2C when one is replaced;"
+            ),
+            by=(clipped_gradients_are_short, the_sum_moves, the_replacement_is_attained),
+            argued="the triangle inequality",
+        ),
+        Clause(
+            "T adaptive steps with noise N(0, σ²I) on it are √T·C/σ-GDP, and √T·2C/σ-GDP.",
+            argued=(
+                "that each step is (C/σ)-GDP given the steps before it (analytic-gaussian), and "
+                "gaussian-composition"
+            ),
+        ),
     ),
+    library=(the_library_composes_steps,),
     uses=(ANALYTIC_GAUSSIAN, GAUSSIAN_COMPOSITION, POST_PROCESSING),
     mutations={
         "clipped twice": lambda: clipped_gradients_are_short(power=2),

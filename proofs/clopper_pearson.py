@@ -11,8 +11,9 @@ from math import comb
 import sympy as sp
 
 from dpverify.auditing.statistics.binomial import lower_limit, upper_limit
-from dpverify.theorems import CLOPPER_PEARSON, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import CLOPPER_PEARSON, Step
+from proofs.support.checks import VACUOUS, at_most, below
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
 
 
@@ -29,36 +30,48 @@ def the_tail_rises(shift: int = 1) -> Step:
     holds = same(
         sp.gammasimp(sp.powsimp(sp.expand(gap))), sp.gammasimp(sp.powsimp(sp.expand(claimed)))
     )
-    return Step("the tail rises", Evidence.SYMBOLIC, holds, "all n, j, p")
+    return Step("the tail rises", holds, "all n, j, p")
 
 
-def coverage(level: Fraction = Fraction(1, 20)) -> Step:
+def coverage(nominal: float = 0.05) -> Step:
     """Σ C(n,a)·p^a·(1−p)^(n−a) over `lower_limit(a, n, 0.05)` > p is ≤ 0.05, in rationals; and for `upper_limit`."""
-    holds, largest, count = True, Fraction(0), 0
+    holds, largest, count = VACUOUS, Fraction(0), 0
     for n in (1, 5, 20, 60):
-        lower = [Fraction(lower_limit(a, n, 0.05)) for a in range(n + 1)]
-        upper = [Fraction(upper_limit(a, n, 0.05)) for a in range(n + 1)]
+        lower = [lower_limit(a, n, nominal) for a in range(n + 1)]
+        upper = [upper_limit(a, n, nominal) for a in range(n + 1)]
         for step in range(1, 40):
             p = Fraction(step, 40)
             masses = [comb(n, a) * p**a * (1 - p) ** (n - a) for a in range(n + 1)]
             above = sum(
                 (m for m, limit in zip(masses, lower, strict=True) if limit > p), Fraction(0)
             )
-            below = sum(
+            short = sum(
                 (m for m, limit in zip(masses, upper, strict=True) if limit < p), Fraction(0)
             )
-            holds &= above <= level and below <= level
-            largest = max(largest, above, below)
+            holds &= at_most(above, Fraction(1, 20)) & at_most(short, Fraction(1, 20))
+            largest = max(largest, above, short)
             count += 2
-    holds &= largest > Fraction(4, 100)  # the limits are not merely cautious
-    return Step("coverage", Evidence.EXACT, holds, f"{count} values of n and p, level 1/20")
+    holds &= below(Fraction(1, 25), largest)  # the limits are not merely cautious
+    return Step("coverage", holds, f"{count} values of n and p, level 1/20")
 
 
 PROOF = Proof(
     theorem=CLOPPER_PEARSON,
-    steps=(the_tail_rises, coverage),
+    clauses=(
+        Clause(
+            (
+                "The limit L(a), the p with P(Bin(n, p) ≥ a) = level, exceeds the true p with probability at "
+                "most level."
+            ),
+            by=(the_tail_rises, coverage),
+            argued=(
+                "that the sum over j ≥ a telescopes, so that the tail rises in p and {a : L(a) > p} is an "
+                "upper end"
+            ),
+        ),
+    ),
     mutations={
         "j − 2": lambda: the_tail_rises(shift=2),
-        "level 1/25": lambda: coverage(Fraction(1, 25)),
+        "limits at level 0.06": lambda: coverage(nominal=0.06),
     },
 )

@@ -14,9 +14,10 @@ from fractions import Fraction
 
 import sympy as sp
 
-from dpverify.theorems import Evidence, Step
+from dpverify.theorems import Step
 from proofs.perturbed_minimum import PERTURBED_MINIMUM
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, every, provided
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative, same
 from solvers.privacy.theorems import CONSTRAINED_MINIMUM
 
@@ -26,7 +27,7 @@ def subgradients_bound_the_distance(two: int = 1) -> Step:
     lam, d, slack = sp.symbols("lambda D slack", positive=True)
     xi = (lam * d**2 + slack) / d
     holds = nonnegative(xi / lam / two - d, (lam, d, slack))
-    return Step("distance", Evidence.SYMBOLIC, holds, "all λ, ξ")
+    return Step("distance", holds, "all λ, ξ")
 
 
 def the_proximal_subgradient(sign: int = 1) -> Step:
@@ -37,7 +38,7 @@ def the_proximal_subgradient(sign: int = 1) -> Step:
     stationary = sp.diff((u - (here - t * before)) ** 2 / (2 * t), u).subs(u, there) + penalty
     found = sp.solve(stationary, penalty)[0]
     holds = same(after + found, after - sign * before + (here - there) / t)
-    return Step("proximal step", Evidence.SYMBOLIC, holds, "each coordinate")
+    return Step("proximal step", holds, "each coordinate")
 
 
 def the_gap_bounds_the_distance(two: int = 2) -> Step:
@@ -45,12 +46,12 @@ def the_gap_bounds_the_distance(two: int = 2) -> Step:
     lam, d, slack = sp.symbols("lambda D slack", positive=True)
     gap = lam / 2 * d**2 + slack
     holds = nonnegative(two * gap / lam - d**2, (lam, d, slack))
-    return Step("gap", Evidence.SYMBOLIC, holds, "all λ, g")
+    return Step("gap", holds, "all λ, g")
 
 
 def clipped_means_obey(bound: Fraction = Fraction(1)) -> Step:
     """For ℓ = θ·x on [−1, 1] the minimum is −Σx/λ, cut to the interval: one x moves it by at most |x − x′|/λ."""
-    holds, attained, count = True, False, 0
+    holds, attained, count = VACUOUS, False, 0
     lam = Fraction(3)
     values = [Fraction(i, 2) for i in range(-2, 3)]
     for first in values:
@@ -61,12 +62,10 @@ def clipped_means_obey(bound: Fraction = Fraction(1)) -> Step:
                     for x in (first, second)
                 ]
                 allowed = bound * abs(first - second) / lam
-                holds &= abs(ends[0] - ends[1]) <= allowed
+                holds &= at_most(abs(ends[0] - ends[1]), allowed)
                 attained |= first != second and abs(ends[0] - ends[1]) == allowed
                 count += 1
-    return Step(
-        "linear losses on an interval", Evidence.EXACT, holds and attained, f"{count} cases"
-    )
+    return Step("linear losses on an interval", holds & provided(attained), f"{count} cases")
 
 
 def soft_thresholds_then_projections(order: int = 1) -> Step:
@@ -75,20 +74,39 @@ def soft_thresholds_then_projections(order: int = 1) -> Step:
     # A positive coordinate: θ + lasso + μθ = x, μ ≥ 0 the multiplier of the ball.
     theta = sp.Symbol("theta", positive=True)
     solved = sp.solve(theta * (1 + mu) + order * lasso - x, theta)
-    holds = all(same(value, (x - lasso) / (1 + mu)) for value in solved) and len(solved) == 1
-    return Step(
-        "ℓ1 norm on a ball", Evidence.SYMBOLIC, holds, "each coordinate above the threshold"
+    holds = every(same(value, (x - lasso) / (1 + mu)) for value in solved) & provided(
+        len(solved) == 1
     )
+    return Step("ℓ1 norm on a ball", holds, "each coordinate above the threshold")
 
 
 PROOF = Proof(
     theorem=CONSTRAINED_MINIMUM,
-    steps=(
-        subgradients_bound_the_distance,
-        the_proximal_subgradient,
-        the_gap_bounds_the_distance,
-        clipped_means_obey,
-        soft_thresholds_then_projections,
+    clauses=(
+        Clause(
+            (
+                "On a closed convex domain and with any convex regularizer, the minimum of Σℓ + (λ/2)‖θ‖² "
+                "moves by at most L/λ when a record is added or removed and by 2L/λ when one is replaced;"
+            ),
+            by=(subgradients_bound_the_distance, clipped_means_obey),
+            argued=(
+                "that subdifferentials of J − (λ/2)‖θ‖² are monotone, and that some subgradient at the other "
+                "minimum is a difference of one record’s"
+            ),
+        ),
+        Clause(
+            (
+                "a point with a subgradient ξ has ‖θ − θ*‖ ≤ ‖ξ‖/λ, and one with a duality gap has ‖θ − θ*‖² "
+                "≤ 2·gap/λ."
+            ),
+            by=(
+                subgradients_bound_the_distance,
+                the_proximal_subgradient,
+                soft_thresholds_then_projections,
+                the_gap_bounds_the_distance,
+            ),
+            argued="strong monotonicity and strong convexity of J; that a dual value is at most J(θ*)",
+        ),
     ),
     uses=(PERTURBED_MINIMUM,),
     mutations={

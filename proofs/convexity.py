@@ -11,10 +11,11 @@ from itertools import product
 
 import sympy as sp
 
-from dpverify.theorems import Evidence, Step, Theorem
-from proofs.support.form import Proof
+from dpverify.theorems import Step, Theorem
+from proofs.support.checks import VACUOUS, at_most
+from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_laws
-from proofs.support.symbolic import Expression, nonnegative, same
+from proofs.support.symbolic import Expression, nonnegative, positive, same
 
 CONVEXITY = Theorem(
     name="convexity",
@@ -40,7 +41,7 @@ def support_makes_convex(total: int = 1) -> Step:
     gap = t * (line(x) + above_x) + (1 - t) * (line(y) + above_y) - line(z)
     holds = same(gap, t * above_x + (1 - t) * above_y)
     holds &= nonnegative(t * above_x + (1 - t) * above_y, (above_x, above_y, u, v))
-    return Step("support ⇒ convex", Evidence.SYMBOLIC, holds, "all x, y, all t in [0, 1]")
+    return Step("support ⇒ convex", holds, "all x, y, all t in [0, 1]")
 
 
 def convex_lies_above_tangents(power: int = 1) -> Step:
@@ -49,42 +50,53 @@ def convex_lies_above_tangents(power: int = 1) -> Step:
     t, slack = sp.symbols("t slack", positive=True)
     between = (1 - t) * here + t**power * there - slack  # convexity, with its slack
     quotient = (between - here) / t
-    holds = same(there - here - quotient, slack / t) and bool((slack / t).is_positive)
-    return Step("convex ⇒ tangents", Evidence.SYMBOLIC, holds, "all t in (0, 1]")
+    holds = same(there - here - quotient, slack / t) & positive(slack / t)
+    return Step("convex ⇒ tangents", holds, "all t in (0, 1]")
 
 
 def jensen_for_finite_laws(power: int = 2) -> Step:
     """Σ pᵢ·xᵢ² ≥ (Σ pᵢ·xᵢ)², by the support 2m·x − m² at m = E X: (x − m)² ≥ 0; in rationals."""
     points = (Fraction(-2), Fraction(1, 3), Fraction(5))
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     x, m = sp.symbols("x m", real=True)
     holds &= same(x**2 - (2 * m * x - m**2), (x - m) ** 2)
     for law in rational_laws(3, 8):
         mean = sum((p * at for p, at in zip(law, points, strict=True)), Fraction(0))
         moment = sum((p * at**power for p, at in zip(law, points, strict=True)), Fraction(0))
-        holds &= moment >= mean**power
+        holds &= at_most(mean**power, moment)
         count += 1
-    return Step("Jensen", Evidence.EXACT, holds, f"f(x) = x², {count} laws on three points")
+    return Step("Jensen", holds, f"f(x) = x², {count} laws on three points")
 
 
 def averages_of_iterates(sign: int = 1) -> Step:
     """f(mean of w) ≤ mean of f(w) for f = |·| and f = x², on all of three weights in {−2, …, 2}: what averaging relies on."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for weights in product(range(-2, 3), repeat=3):
         mean = Fraction(sum(weights), 3)
-        holds &= sign * abs(mean) <= sign * Fraction(sum(map(abs, weights)), 3)
-        holds &= sign * mean**2 <= sign * Fraction(sum(w * w for w in weights), 3)
+        holds &= at_most(sign * abs(mean), sign * Fraction(sum(map(abs, weights)), 3))
+        holds &= at_most(sign * mean**2, sign * Fraction(sum(w * w for w in weights), 3))
         count += 1
-    return Step("averages", Evidence.EXACT, holds, f"{count} triples")
+    return Step("averages", holds, f"{count} triples")
 
 
 PROOF = Proof(
     theorem=CONVEXITY,
-    steps=(
-        support_makes_convex,
-        convex_lies_above_tangents,
-        jensen_for_finite_laws,
-        averages_of_iterates,
+    clauses=(
+        Clause(
+            "A function with an affine lower bound that touches it at every point is convex;",
+            by=(support_makes_convex,),
+            argued="the same for functions on any vector space, along the segment",
+        ),
+        Clause(
+            "a convex function lies above its tangent wherever it is differentiable;",
+            by=(convex_lies_above_tangents,),
+            argued="the limit t → 0 of the difference quotient",
+        ),
+        Clause(
+            "and E f(X) ≥ f(E X) if f has such a bound at E X.",
+            by=(jensen_for_finite_laws, averages_of_iterates),
+            argued="that expectations keep g ≤ f and commute with the affine g",
+        ),
     ),
     mutations={
         "weights that do not sum to 1": lambda: support_makes_convex(total=2),

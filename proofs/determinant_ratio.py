@@ -15,8 +15,9 @@ from fractions import Fraction
 
 import sympy as sp
 
-from dpverify.theorems import Evidence, Step, Theorem
-from proofs.support.form import Proof
+from dpverify.theorems import Step, Theorem
+from proofs.support.checks import VACUOUS, equal
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative, same
 
 DETERMINANT_RATIO = Theorem(
@@ -33,8 +34,8 @@ DETERMINANT_RATIO = Theorem(
 def minors_of_rank_one_vanish(sign: int = 1) -> Step:
     """(uᵢuⱼ)(u_k u_l) − (uᵢu_l)(u_k uⱼ) = 0 for any four indices."""
     a, b, c, d = sp.symbols("u_i u_j u_k u_l", real=True)
-    holds = same((a * b) * (c * d) - sign * (a * d) * (c * b), 0)
-    return Step("2×2 minors vanish", Evidence.SYMBOLIC, holds, "all indices, all dimensions")
+    holds = same((a * b) * (c * d), sign * (a * d) * (c * b))
+    return Step("2×2 minors vanish", holds, "all indices, all dimensions")
 
 
 def eigenvectors(square: int = 2) -> Step:
@@ -43,33 +44,31 @@ def eigenvectors(square: int = 2) -> Step:
     length = own**square + rest  # ‖w‖² = wᵢ² + the other squares
     holds = same(own + t * own * (own * own + rest), (1 + t * length) * own)
     holds &= same((z + t * own * inner).subs(inner, 0), z)
-    return Step("eigenvectors", Evidence.SYMBOLIC, holds, "all dimensions")
+    return Step("eigenvectors", holds, "all dimensions")
 
 
 def lemma_of_rank_two(largest: int = 4, sign: int = 1) -> Step:
     """det(I + U·Vᵀ) = 1 + tr(VᵀU) + det(VᵀU) = 1 + λ₁ + λ₂ + λ₁λ₂, for U and V of two columns, written out."""
-    holds = True
+    holds = VACUOUS
     for d in range(2, largest + 1):
         left, right = (sp.Matrix(d, 2, lambda i, j, n=n: sp.Symbol(f"{n}{i}{j}")) for n in "uv")
         small = right.T * left
         made = (sp.eye(d) + left * right.T).det(method="berkowitz")
-        holds &= sp.expand(made - (1 + small.trace() + sign * small.det())) == 0
-    return Step("Lemma 14.5", Evidence.SYMBOLIC, bool(holds), f"d = 2 … {largest}, all entries")
+        holds &= same(made, 1 + small.trace() + sign * small.det(), by=sp.expand)
+    return Step("Lemma 14.5", holds, f"d = 2 … {largest}, all entries")
 
 
 def the_determinant_lemma(largest: int = 3, power: int = 1) -> Step:
     """det(M + t·u·uᵀ) = det(M)·(1 + t·uᵀM⁻¹u) for symmetric M, written out."""
-    holds = True
+    holds = VACUOUS
     for d in range(1, largest + 1):
         matrix = sp.Matrix(d, d, lambda i, j: sp.Symbol(f"m{min(i, j)}{max(i, j)}"))
         u = sp.Matrix(d, 1, lambda i, _: sp.Symbol(f"u{i}"))
         t = sp.Symbol("t")
         left = (matrix + t * u * u.T).det(method="berkowitz")
         right = matrix.det(method="berkowitz") + t**power * (u.T * matrix.adjugate() * u)[0]
-        holds &= sp.expand(left - right) == 0
-    return Step(
-        "determinant lemma", Evidence.SYMBOLIC, bool(holds), f"d = 1 … {largest}, all entries"
-    )
+        holds &= same(left, right, by=sp.expand)
+    return Step("determinant lemma", holds, f"d = 1 … {largest}, all entries")
 
 
 def the_ratio_is_bounded(two: int = 1) -> Step:
@@ -79,31 +78,44 @@ def the_ratio_is_bounded(two: int = 1) -> Step:
     holds = nonnegative(
         1 + beta / (lam + 1) / two - (1 + own) / (1 + other), (beta, lam, other, u, v)
     )
-    return Step("ratio ≤ 1 + β/λ", Evidence.SYMBOLIC, holds, "all β, λ")
+    return Step("ratio ≤ 1 + β/λ", holds, "all β, λ")
 
 
 def it_is_attained(factor: int = 1) -> Step:
     """M = λI, H = β·e₁e₁ᵀ, H′ = 0 in three dimensions: (λ+β)·λ²/λ³ = 1 + β/λ."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for beta, lam in (
         (Fraction(1), Fraction(1)),
         (Fraction(1, 4), Fraction(3)),
         (Fraction(5), Fraction(1, 2)),
     ):
-        holds &= (lam + beta) * lam**2 / lam**3 == 1 + factor * beta / lam
+        holds &= equal((lam + beta) * lam**2 / lam**3, 1 + factor * beta / lam)
         count += 1
-    return Step("attained", Evidence.EXACT, holds, f"{count} cases")
+    return Step("attained", holds, f"{count} cases")
 
 
 PROOF = Proof(
     theorem=DETERMINANT_RATIO,
-    steps=(
-        eigenvectors,
-        minors_of_rank_one_vanish,
-        the_determinant_lemma,
-        the_ratio_is_bounded,
-        it_is_attained,
-        lemma_of_rank_two,
+    clauses=(
+        Clause(
+            (
+                "If M ≥ λI and two records have Hessians of rank one and norm at most β, then det(M + "
+                "H)/det(M + H′) ≤ 1 + β/λ;"
+            ),
+            by=(
+                eigenvectors,
+                minors_of_rank_one_vanish,
+                the_determinant_lemma,
+                the_ratio_is_bounded,
+                lemma_of_rank_two,
+            ),
+            argued="that a determinant is the product of eigenvalues, that M has a square root, and M⁻¹ ≤ I/λ",
+        ),
+        Clause(
+            "this is attained.",
+            by=(it_is_attained,),
+            argued="that M = λI, H = β·e₁e₁ᵀ and H′ = 0 are allowed",
+        ),
     ),
     mutations={
         "‖w‖³": lambda: eigenvectors(square=3),

@@ -16,8 +16,10 @@ from flint import ctx
 from dpverify.balls import ball
 from dpverify.mechanisms import ExponentialMechanism
 from dpverify.pairs import FinitePair
-from dpverify.theorems import EXPONENTIAL_MECHANISM, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import EXPONENTIAL_MECHANISM, Step
+from proofs.support.checks import VACUOUS, at_most, below
+from proofs.support.enclosures import overlaps
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative
 
 _TWO = Fraction(2)
@@ -29,17 +31,17 @@ def each_term_is_nonnegative(power: int = 2) -> Step:
     rho = 1 + more
     ti, tj = (_between(1 / rho, rho, *pair) for pair in ((u, v), (x, y)))
     holds = nonnegative(rho**power * ti - tj, (more, u, v, x, y))
-    return Step("any scores", Evidence.SYMBOLIC, holds, "all ε, any number of candidates")
+    return Step("any scores", holds, "all ε, any number of candidates")
 
 
 def each_term_is_nonnegative_if_monotone(power: int = 1) -> Step:
     """ρ·tᵢ − tⱼ ≥ 0 for tᵢ, tⱼ both in [1, ρ], or both in [1/ρ, 1]."""
     more, u, v, x, y = sp.symbols("more u v x y", nonnegative=True)
-    rho, holds = 1 + more, True
+    rho, holds = 1 + more, VACUOUS
     for low, high in ((sp.Integer(1), rho), (1 / rho, sp.Integer(1))):
         ti, tj = (_between(low, high, *pair) for pair in ((u, v), (x, y)))
         holds &= nonnegative(rho**power * ti - tj, (more, u, v, x, y))
-    return Step("monotone scores", Evidence.SYMBOLIC, holds, "all ε, any number of candidates")
+    return Step("monotone scores", holds, "all ε, any number of candidates")
 
 
 def _between(low: object, high: object, u: object, v: object) -> object:
@@ -52,25 +54,25 @@ def law(scores: tuple[int, ...], ratio: Fraction = _TWO) -> list[Fraction]:
     return [weight / sum(weights) for weight in weights]
 
 
-def all_neighbors_of_small_scores(bound: Fraction = Fraction(4)) -> Step:
+def all_neighbors_of_small_scores(root: Fraction = _TWO) -> Step:
     """With e^(ε/2) = 2 and Δ = 1: no ratio above e^ε = 4, for all scores 0…2 and all moves −1, 0, 1."""
-    holds, count, largest = True, 0, Fraction(0)
+    holds, count, largest = VACUOUS, 0, Fraction(0)
     for scores in product(range(3), repeat=3):
         for move in product((-1, 0, 1), repeat=3):
             other = tuple(s + m for s, m in zip(scores, move, strict=True))
-            pair = FinitePair(left=law(scores), right=law(other))
+            pair = FinitePair(left=law(scores, root), right=law(other, root))
             top = max(pair.corners)
             largest = max(largest, top)
             monotone = min(move) >= 0 or max(move) <= 0
-            holds &= top <= (2 if monotone else bound)
+            holds &= at_most(top, 2 if monotone else 4)
             count += 1
-    holds &= largest > 2  # the factor 2 in the exponent is needed
-    return Step("all small scores", Evidence.EXACT, holds, f"{count} neighbors")
+    holds &= below(2, largest)  # the factor 2 in the exponent is needed
+    return Step("all small scores", holds, f"{count} neighbors")
 
 
 def the_library_has_this_law(factor: int = 2) -> Step:
     """`ExponentialMechanism` cuts the unit interval at the sums of e^(ε·score/(2Δ)), normalized."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     with ctx.workprec(128):
         for epsilon, sensitivity, monotone in (
             (1.0, 2.0, False),
@@ -87,23 +89,30 @@ def the_library_has_this_law(factor: int = 2) -> Step:
             ]
             for index, cut in enumerate(cuts):
                 expected = sum(weights[: index + 1], ball(0)) / sum(weights, ball(0))
-                holds &= bool(cut.overlaps(expected) and cut.rad() < 1e-30)
+                holds &= overlaps(cut, expected, digits=30)
                 count += 1
-    return Step("`ExponentialMechanism`", Evidence.CERTIFIED, holds, f"{count} probabilities")
+    return Step("`ExponentialMechanism`", holds, f"{count} probabilities")
 
 
 PROOF = Proof(
     theorem=EXPONENTIAL_MECHANISM,
-    steps=(
-        each_term_is_nonnegative,
-        each_term_is_nonnegative_if_monotone,
-        all_neighbors_of_small_scores,
-        the_library_has_this_law,
+    clauses=(
+        Clause(
+            "Choosing with probability ∝ exp(ε·score/(2Δ)) is ε-DP for scores of sensitivity Δ;",
+            by=(each_term_is_nonnegative, all_neighbors_of_small_scores),
+            argued="that ρ²·tᵢ·Σwⱼ − Σwⱼtⱼ is the sum of the terms wⱼ·(ρ²·tᵢ − tⱼ)",
+        ),
+        Clause(
+            "∝ exp(ε·score/Δ) if the scores are monotone in the data.",
+            by=(each_term_is_nonnegative_if_monotone, all_neighbors_of_small_scores),
+            argued="the same sum with ρ in place of ρ²",
+        ),
     ),
+    library=(the_library_has_this_law,),
     mutations={
         "ε/2 without monotone scores": lambda: each_term_is_nonnegative(power=1),
         "monotone scores for free": lambda: each_term_is_nonnegative_if_monotone(power=0),
-        "e^ε = 2": lambda: all_neighbors_of_small_scores(Fraction(2)),
+        "weights e^(ε·score/Δ) for all": lambda: all_neighbors_of_small_scores(root=Fraction(4)),
         "weights e^(ε·score/Δ)": lambda: the_library_has_this_law(factor=1),
     },
 )

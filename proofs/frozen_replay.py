@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from dpverify.theorems import FROZEN_REPLAY, Evidence, Step
+from dpverify.theorems import FROZEN_REPLAY, Step
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.runs import record, replay
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, equal, provided
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
 
 _CHANCES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4))
@@ -39,7 +40,7 @@ def the_density_of_a_release(*, jacobian: bool = True) -> Step:
     claimed = log_density(z) - log_density(sp.simplify((r - w) / d))
     claimed += sp.log(d / c) if jacobian else 0
     gap = (here - there - claimed).subs(positive)
-    return Step("density of a release", Evidence.SYMBOLIC, same(gap, 0), "all laws, c, c′ > 0")
+    return Step("density of a release", same(gap, 0), "all laws, c, c′ > 0")
 
 
 def losses_of_known_laws(factor: int = 1) -> Step:
@@ -47,7 +48,7 @@ def losses_of_known_laws(factor: int = 1) -> Step:
     z, s = sp.symbols("z s", positive=True)
     laplace = same(-z - (-(z + factor * s)), s)
     normal = same(-(z**2) / 2 + (z + factor * s) ** 2 / 2, z * s + s**2 / 2)
-    return Step("losses by law", Evidence.SYMBOLIC, laplace and normal, "all z, s > 0")
+    return Step("losses by law", laplace & normal, "all z, s > 0")
 
 
 def _two_coins(data: Any, rng: Any) -> tuple[bool, bool]:  # noqa: ANN401  # as the library calls it
@@ -58,7 +59,7 @@ def _two_coins(data: Any, rng: Any) -> tuple[bool, bool]:  # noqa: ANN401  # as 
 
 def replays_give_path_probabilities(*, conditional: bool = True) -> Step:
     """`record` and `replay` on two coins: the pairs' masses are the ratio of the paths' masses."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     trees = list(product(_CHANCES, repeat=3))
     for left, right in product(trees[::4], trees[1::5]):
         for falls in product((False, True), repeat=2):
@@ -71,9 +72,9 @@ def replays_give_path_probabilities(*, conditional: bool = True) -> Step:
                 p, q = next(reversed(list(pair.masses())))  # type: ignore[attr-defined]
                 ratio *= p / q
             path = [_path(side, falls, conditional=conditional) for side in (left, right)]
-            holds &= ratio == path[0] / path[1] and not twin.leaks
+            holds &= equal(ratio, path[0] / path[1]) & provided(not twin.leaks)
             count += 1
-    return Step("replays of two coins", Evidence.EXACT, holds, f"{count} pairs of trees and paths")
+    return Step("replays of two coins", holds, f"{count} pairs of trees and paths")
 
 
 def _path(chances: tuple[Fraction, ...], falls: tuple[bool, ...], *, conditional: bool) -> Fraction:
@@ -84,7 +85,28 @@ def _path(chances: tuple[Fraction, ...], falls: tuple[bool, ...], *, conditional
 
 PROOF = Proof(
     theorem=FROZEN_REPLAY,
-    steps=(the_density_of_a_release, losses_of_known_laws, replays_give_path_probabilities),
+    clauses=(
+        Clause(
+            (
+                "If a run releases r = v + c·z, and the same run on a neighbor has v′ and c′ where all that "
+                "was released before is the same, then given that the release has the densities of v + c·z "
+                "and v′ + c′·z;"
+            ),
+            by=(the_density_of_a_release,),
+            argued=(
+                "that code between two releases has seen nothing random but the releases, so that v_k and c_k "
+                "are functions of the data and of them"
+            ),
+        ),
+        Clause(
+            (
+                "so the loss of a transcript is the sum of ln f(z) − ln f(z′) + ln|c′/c| with z′ = (r − "
+                "v′)/c′, and the pairs at v, v′ are the conditional pairs."
+            ),
+            by=(losses_of_known_laws, replays_give_path_probabilities),
+            argued="the chain rule: the density of a transcript is the product of conditional densities",
+        ),
+    ),
     mutations={
         "Jacobian forgotten": lambda: the_density_of_a_release(jacobian=False),
         "twice the shift": lambda: losses_of_known_laws(factor=2),

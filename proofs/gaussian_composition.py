@@ -13,10 +13,11 @@ import sympy as sp
 from dpverify.accounting.parts import Part
 from dpverify.accounting.rules.gdp import gdp
 from dpverify.pairs import GaussianPair
-from dpverify.theorems import ANALYTIC_GAUSSIAN, GAUSSIAN_COMPOSITION, Evidence, Step
+from dpverify.theorems import ANALYTIC_GAUSSIAN, GAUSSIAN_COMPOSITION, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.analytic_gaussian import normal_cdf, normal_density, profile
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, equal
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
 
 
@@ -34,7 +35,7 @@ def trade_off_and_profile_are_dual(sign: int = 1) -> Step:
     holds = same(slope, -sp.exp(log_ratio))
     holds &= same(1 - miss - sp.exp(log_ratio) * alarm, profile(log_ratio, mu))
     holds &= same(sp.diff(alarm, z), -normal_density(z))
-    return Step("trade-off and profile", Evidence.SYMBOLIC, holds, "all z, all μ > 0")
+    return Step("trade-off and profile", holds, "all z, all μ > 0")
 
 
 def losses_of_a_product(cross: int = 0) -> Step:
@@ -46,27 +47,43 @@ def losses_of_a_product(cross: int = 0) -> Step:
     loss = m1 * x1 - m1**2 / 2 + m2 * x2 - m2**2 / 2
     holds = same(loss, both * x - both**2 / 2)
     # The combination x is standard normal under Q and N(M, 1) under P.
-    holds &= same((m1**2 + m2**2) / both**2, 1) and same((m1 * m1 + m2 * m2) / both, both)
-    return Step("loss of a product", Evidence.SYMBOLIC, holds, "all μ₁, μ₂ > 0")
+    holds &= same((m1**2 + m2**2) / both**2, 1) & same((m1 * m1 + m2 * m2) / both, both)
+    return Step("loss of a product", holds, "all μ₁, μ₂ > 0")
 
 
 def the_library_adds_squares(power: int = 2) -> Step:
     """`gdp`: μ² of the whole is Σ kᵢμᵢ², in exact rationals."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for first, second, k in ((3, 4, 1), (1, 2, 5), (5, 12, 1), (7, 1, 1000)):
         parts = tuple(
             Part(GaussianPair(Fraction(mu) ** 2), times, "gaussian")
             for mu, times in ((first, k), (second, 1))
         )
         found = gdp(parts)
-        holds &= found is not None and found.squared_mu == k * first**power + second**power
+        holds &= equal(
+            None if found is None else found.squared_mu, k * first**power + second**power
+        )
         count += 1
-    return Step("`gdp`", Evidence.EXACT, holds, f"{count} compositions")
+    return Step("`gdp`", holds, f"{count} compositions")
 
 
 PROOF = Proof(
     theorem=GAUSSIAN_COMPOSITION,
-    steps=(trade_off_and_profile_are_dual, losses_of_a_product, the_library_adds_squares),
+    clauses=(
+        Clause(
+            "Parts that are μᵢ-GDP compose, adaptively, to √(Σμᵢ²)-GDP;",
+            by=(trade_off_and_profile_are_dual, losses_of_a_product),
+            argued=(
+                "that μ-GDP is a profile nowhere above H(·, μ), by convex duality; adaptive-domination; induction over the parts"
+            ),
+        ),
+        Clause(
+            "so to (ε, δ)-DP with δ the profile at ε of N(√(Σμᵢ²), 1) against N(0, 1).",
+            by=(trade_off_and_profile_are_dual,),
+            argued="that a profile nowhere above another promises its δ at every ε (analytic-gaussian)",
+        ),
+    ),
+    library=(the_library_adds_squares,),
     uses=(ANALYTIC_GAUSSIAN, ADAPTIVE_DOMINATION),
     mutations={
         "slope inverted": lambda: trade_off_and_profile_are_dual(sign=-1),

@@ -10,10 +10,10 @@ by induction from the last release, whatever is chosen, the profile is at most V
 
 import sympy as sp
 
-from dpverify.theorems import ANALYTIC_GAUSSIAN, GAUSSIAN_FILTER, Evidence, Step
+from dpverify.theorems import ANALYTIC_GAUSSIAN, GAUSSIAN_FILTER, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.analytic_gaussian import normal_cdf, normal_density, profile
-from proofs.support.form import Proof
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
 
 _R, _X, _Y = sp.symbols("r x y", positive=True)
@@ -30,17 +30,15 @@ def it_is_the_profile(sign: int = 1) -> Step:
     mu, epsilon = sp.symbols("mu epsilon", positive=True)
     found = _value(sign).subs({_Y: 1, _X: sp.exp(epsilon), _R: mu**2})
     holds = same(sp.simplify(found), profile(epsilon, mu))
-    return Step("the profile", Evidence.SYMBOLIC, holds, "all μ, ε > 0")
+    return Step("the profile", holds, "all μ, ε > 0")
 
 
 def variances_add_up(factor: int = 1) -> Step:
     """m·z − m²/2 + √(r − m²)·Z − (r − m²)/2 has the mean and the variance of √r·Z − r/2."""
     m = sp.symbols("m", positive=True)
     rest = _R - factor * m**2
-    holds = same(-(m**2) / 2 - rest / 2, -_R / 2) and same(m**2 + rest, _R)
-    return Step(
-        "variances add up", Evidence.SYMBOLIC, holds, "all m² ≤ r; sums of normal are normal"
-    )
+    holds = same(-(m**2) / 2 - rest / 2, -_R / 2) & same(m**2 + rest, _R)
+    return Step("variances add up", holds, "all m² ≤ r; sums of normal are normal")
 
 
 def budget_never_hurts(sign: int = 1) -> Step:
@@ -48,7 +46,7 @@ def budget_never_hurts(sign: int = 1) -> Step:
     d = sp.log(_Y / _X) / sp.sqrt(_R) + sp.sqrt(_R) / 2
     slope = _Y * normal_density(d) / (2 * sp.sqrt(_R))
     holds = same(sp.diff(_value(), _R), sign * slope)
-    return Step("more budget, larger value", Evidence.SYMBOLIC, holds, "all r, x, y > 0")
+    return Step("more budget, larger value", holds, "all r, x, y > 0")
 
 
 def it_is_convex(sign: int = 1) -> Step:
@@ -56,12 +54,24 @@ def it_is_convex(sign: int = 1) -> Step:
     d = sp.log(_Y / _X) / sp.sqrt(_R) + sp.sqrt(_R) / 2
     bend = normal_density(d) / (_Y * sp.sqrt(_R))
     holds = same(sp.diff(_value(), _Y, 2), sign * bend)
-    return Step("convex in the ratio", Evidence.SYMBOLIC, holds, "all r, x, y > 0")
+    return Step("convex in the ratio", holds, "all r, x, y > 0")
 
 
 PROOF = Proof(
     theorem=GAUSSIAN_FILTER,
-    steps=(it_is_the_profile, variances_add_up, budget_never_hurts, it_is_convex),
+    clauses=(
+        Clause(
+            (
+                "Releases that are μₖ-GDP given those before, where μₖ may depend on these but Σμₖ² ≤ μ² "
+                "always, are together μ-GDP."
+            ),
+            by=(it_is_the_profile, variances_add_up, budget_never_hurts, it_is_convex),
+            argued=(
+                "backward induction over the releases: the worst m-GDP release for a convex value is Gaussian "
+                "(adaptive-domination), and sums of normal variables are normal"
+            ),
+        ),
+    ),
     uses=(ANALYTIC_GAUSSIAN, ADAPTIVE_DOMINATION),
     mutations={
         "a sum for a difference": lambda: it_is_the_profile(sign=-1),

@@ -33,13 +33,14 @@ from dpverify.theorems import (
     ATTACK_RISK,
     GAUSSIAN_SUMMARY,
     TRADE_OFF,
-    Evidence,
+    Check,
     Step,
 )
 from proofs.analytic_gaussian import normal_cdf
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, equal, every, fails, some
+from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_pairs
-from proofs.support.symbolic import nonnegative, same
+from proofs.support.symbolic import nonnegative, positive, same
 
 _EPSILONS = (0.1, 1.0, 4.0)
 
@@ -57,10 +58,10 @@ def tangents_of_the_gaussian(half: int = 2) -> Step:
     bend = sp.simplify(sp.diff(slope, epsilon))
     holds = (
         same(slope, -normal_cdf(threshold))
-        and bool(bend.is_positive)
-        and same(delta - sp.exp(epsilon) * slope, normal_cdf(threshold + mu))
+        & positive(bend)
+        & same(delta - sp.exp(epsilon) * slope, normal_cdf(threshold + mu))
     )
-    return Step("tangents", Evidence.SYMBOLIC, holds, "all μ > 0, all ε")
+    return Step("tangents", holds, "all μ > 0, all ε")
 
 
 def the_profile_rises_in_mu(scale: int = 1) -> Step:
@@ -69,14 +70,14 @@ def the_profile_rises_in_mu(scale: int = 1) -> Step:
     mu = sp.Symbol("mu", positive=True)
     rate = sp.exp(-((epsilon / mu - mu / 2) ** 2) / 2) / sp.sqrt(2 * sp.pi)
     found = sp.diff(_gaussian_profile(epsilon, mu), mu)
-    holds = same(found, scale * rate) and bool(rate.is_positive)
+    holds = same(found, scale * rate) & positive(rate)
     holds &= same(rate.subs(epsilon, mu**2 / 2), 1 / sp.sqrt(2 * sp.pi))
-    return Step("rises in μ", Evidence.SYMBOLIC, holds, "all μ > 0, all ε")
+    return Step("rises in μ", holds, "all μ > 0, all ε")
 
 
 def profiles_keep_to_their_lines(sign: int = 1) -> Step:
     """δ(x) is below the line through two of its points between them, and above it beyond them."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     ratios = [Fraction(n, 4) for n in (1, 3, 4, 5, 8, 12)]
     for pair in rational_pairs(3, 4):
         for low, high in combinations(ratios, 2):
@@ -84,9 +85,9 @@ def profiles_keep_to_their_lines(sign: int = 1) -> Step:
             for x in ratios:
                 line = near + (far - near) * (x - low) / (high - low)
                 gap = sign * (line - pair.delta_at_ratio(x))
-                holds &= gap >= 0 if low <= x <= high else gap <= 0
+                holds &= at_most(0, gap) if low <= x <= high else at_most(gap, 0)
                 count += 1
-    return Step("lines", Evidence.EXACT, holds, f"{count} points of profiles")
+    return Step("lines", holds, f"{count} points of profiles")
 
 
 def profiles_are_their_own_mirror_images(power: int = 1) -> Step:
@@ -103,9 +104,9 @@ def profiles_are_their_own_mirror_images(power: int = 1) -> Step:
                 max(pair.delta_at_ratio(at), pair.reversed.delta_at_ratio(at))
                 for at in (ratio, 1 / ratio)
             )
-            holds &= there == 1 - (1 - here) / ratio**power
+            holds &= equal(there, 1 - (1 - here) / ratio**power)
             count += 1
-    return Step("mirror images", Evidence.EXACT, holds, f"{count} points of profiles")
+    return Step("mirror images", holds, f"{count} points of profiles")
 
 
 def how_fast_it_falls_at_one(half: int = 2) -> Step:
@@ -116,7 +117,7 @@ def how_fast_it_falls_at_one(half: int = 2) -> Step:
     t, least, more, slack = sp.symbols("t m d s", nonnegative=True)
     total = t + 2 * least + more + slack  # 2t + 2Q(E) + 2P(F) ≤ 2, halved; = 1
     holds = nonnegative((total - t) / half - least, (t, least, more, slack))
-    return Step("slope at ε = 0", Evidence.SYMBOLIC, holds, "all pairs")
+    return Step("slope at ε = 0", holds, "all pairs")
 
 
 def a_guess_loses_the_difference(power: int = 1) -> Step:
@@ -126,7 +127,7 @@ def a_guess_loses_the_difference(power: int = 1) -> Step:
     holds = same((1 - prior) / prior, x)
     gained = (1 - prior + prior * more) - (1 - prior + prior * less)
     holds &= same(gained, (more - less) * prior**power)
-    return Step("guesses", Evidence.SYMBOLIC, holds, "all x > 0")
+    return Step("guesses", holds, "all x > 0")
 
 
 def moving_a_curve_helps_all_priors(by: int = 1) -> Step:
@@ -134,12 +135,12 @@ def moving_a_curve_helps_all_priors(by: int = 1) -> Step:
     prior, alarm, miss, shift = sp.symbols("pi alpha beta kappa", positive=True)
     moved = prior * (miss - shift) + (1 - prior) * (alarm - shift)
     holds = same(moved, prior * miss + (1 - prior) * alarm - by * shift)
-    return Step("shifts", Evidence.SYMBOLIC, holds, "all π, α, β, κ")
+    return Step("shifts", holds, "all π, α, β, κ")
 
 
 def the_least_shift(scale: Fraction = Fraction(1)) -> Step:
     """f(α + κ) − κ ≤ g(α) for all α holds with the largest (δ_g − δ_f)/(1 + x), with none less."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     kinds = list(product((Fraction(2), Fraction(5), Fraction(12)), (Fraction(0), Fraction(1, 7))))
     for (r, leak), (s, more) in product(kinds, kinds):
         if s < r or more < leak or (r, leak) == (s, more):
@@ -149,39 +150,43 @@ def the_least_shift(scale: Fraction = Fraction(1)) -> Step:
         lost = max((g.delta_at_ratio(x) - f.delta_at_ratio(x)) / (1 + x) for x in ratios)
         kinks = [(r, leak), (s, more)]
         holds &= _is_below(f, g, scale * lost, kinks)
-        holds &= not _is_below(f, g, lost * Fraction(99, 100), kinks)
+        holds &= fails(_is_below(f, g, lost * Fraction(99, 100), kinks))
         count += 1
-    return Step("the least shift", Evidence.EXACT, holds, f"{count} pairs of curves")
+    return Step("the least shift", holds, f"{count} pairs of curves")
 
 
 def _is_below(
     f: FinitePair, g: FinitePair, shift: Fraction, kinds: list[tuple[Fraction, Fraction]]
-) -> bool:
+) -> Check:
     """Whether f(α + κ) − κ ≤ g(α), at every α where one of the two bends."""
     bends = {Fraction(0), Fraction(1)}
     for ratio, leak in kinds:
         for bend in ((1 - leak) / (1 + ratio), 1 - leak):
             bends |= {bend, bend - shift}
     inside = [alarm for alarm in bends if 0 <= alarm <= 1]
-    return all(
-        f.exact_trade_off(min(alarm + shift, Fraction(1))) - shift <= g.exact_trade_off(alarm)
+    return every(
+        at_most(
+            f.exact_trade_off(min(alarm + shift, Fraction(1))) - shift, g.exact_trade_off(alarm)
+        )
         for alarm in inside
     )
 
 
 def the_library_holds_mu(factor: float = 1.0) -> Step:
     """For randomized response the least μ is 2·Φ⁻¹(e^ε/(1 + e^ε)): pure-to-gdp, attained there."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for epsilon in _EPSILONS:
         found = _summary(epsilon).mu
-        holds &= found.lower <= factor * pure_mu(epsilon) <= found.upper * (1 + 1e-12)
+        holds &= at_most(found.lower, factor * pure_mu(epsilon)) & at_most(
+            factor * pure_mu(epsilon), found.upper * (1 + 1e-12)
+        )
         count += 1
-    return Step("the library's μ", Evidence.CERTIFIED, holds, f"{count} values of ε")
+    return Step("the library's μ", holds, f"{count} values of ε")
 
 
 def the_library_holds_the_regret(factor: float = 1.0) -> Step:
     """No (δ_μ(ε) − δ(ε))/(1 + e^ε) is above the upper end, and one is at the lower end or above."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     with ctx.workprec(128):
         for epsilon in _EPSILONS:
             found = _summary(epsilon)
@@ -192,10 +197,10 @@ def the_library_holds_the_regret(factor: float = 1.0) -> Step:
                 at = ball(epsilon) * place / 50
                 exact = ((top - at.exp()) / (1 + top)).max(ball(0.0))
                 values.append((pair.profile_ball(at) - exact) / (1 + at.exp()))
-            holds &= all(bool(value <= factor * found.regret.upper) for value in values)
-            holds &= any(bool(value >= 0.99 * found.regret.lower) for value in values)
+            holds &= every(at_most(value, factor * found.regret.upper) for value in values)
+            holds &= some(at_most(0.99 * found.regret.lower, value) for value in values)
             count += len(values)
-    return Step("the library's regret", Evidence.CERTIFIED, holds, f"{count} values of ε")
+    return Step("the library's regret", holds, f"{count} values of ε")
 
 
 def _summary(epsilon: float) -> GaussianSummary:
@@ -205,18 +210,35 @@ def _summary(epsilon: float) -> GaussianSummary:
 
 PROOF = Proof(
     theorem=GAUSSIAN_SUMMARY,
-    steps=(
-        tangents_of_the_gaussian,
-        the_profile_rises_in_mu,
-        profiles_keep_to_their_lines,
-        profiles_are_their_own_mirror_images,
-        how_fast_it_falls_at_one,
-        a_guess_loses_the_difference,
-        moving_a_curve_helps_all_priors,
-        the_least_shift,
-        the_library_holds_mu,
-        the_library_holds_the_regret,
+    clauses=(
+        Clause(
+            (
+                "A profile that lies below lines cᵢ − αᵢ·e^ε, one on each of intervals that cover ε ≥ 0, is "
+                "nowhere above that of μ-GDP if μ ≥ Φ⁻¹(cᵢ) − Φ⁻¹(αᵢ) for all i."
+            ),
+            by=(
+                tangents_of_the_gaussian,
+                the_profile_rises_in_mu,
+                profiles_keep_to_their_lines,
+                profiles_are_their_own_mirror_images,
+                how_fast_it_falls_at_one,
+            ),
+            argued="that a convex function lies above its tangents, and Φ keeps the order",
+        ),
+        Clause(
+            (
+                "If it is nowhere above another profile, the trade-off curves f and g have as least κ with "
+                "f(α + κ) − κ ≤ g(α) for all α the largest (δ_g(ε) − δ_f(ε))/(1 + e^ε) over ε ≥ 0, which is "
+                "also the most by which a guess is right more often under g, for any prior."
+            ),
+            by=(a_guess_loses_the_difference, moving_a_curve_helps_all_priors, the_least_shift),
+            argued=(
+                "that convex curves lie one below the other if and only if their support functions do, and "
+                "that mirror images give priors above 1/2"
+            ),
+        ),
     ),
+    library=(the_library_holds_mu, the_library_holds_the_regret),
     mutations={
         "a tangent elsewhere": lambda: tangents_of_the_gaussian(half=1),
         "twice the slope in μ": lambda: the_profile_rises_in_mu(scale=2),

@@ -11,10 +11,10 @@ D₀ ≤ R², the mean excess is at most R²/(2ηT) + ηB²/2; the averaged iter
 
 import sympy as sp
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Step, Theorem
 from proofs.convexity import CONVEXITY
-from proofs.support.form import Proof
-from proofs.support.symbolic import nonnegative, same
+from proofs.support.form import Clause, Proof
+from proofs.support.symbolic import nonnegative, positive, same
 
 GRADIENT_DESCENT = Theorem(
     name="gradient-descent",
@@ -34,14 +34,14 @@ def projection_brings_closer(side: int = 1) -> Step:
     rho, a = size + beyond, size - side * below
     gap = (rho - a) ** 2 + b**2 - (size - a) ** 2 - b**2
     holds = nonnegative(sp.expand(gap), (size, beyond, below))
-    return Step("projection", Evidence.SYMBOLIC, holds, "all points, all targets in the ball")
+    return Step("projection", holds, "all points, all targets in the ball")
 
 
 def one_step(two: int = 2) -> Step:
     """‖u − η·g‖² = ‖u‖² − 2η·⟨g, u⟩ + η²·‖g‖², coordinate by coordinate."""
     u, g, eta = sp.symbols("u g eta", real=True)
     holds = same((u - eta * g) ** 2, u**2 - two * eta * g * u + eta**2 * g**2)
-    return Step("one step", Evidence.SYMBOLIC, holds, "all η, g, u")
+    return Step("one step", holds, "all η, g, u")
 
 
 def the_sum_telescopes(two: int = 2) -> Step:
@@ -51,7 +51,7 @@ def the_sum_telescopes(two: int = 2) -> Step:
     mean = total / (2 * eta * t)
     bound = size**2 / (two * eta * t) + eta * b**2 / 2
     holds = same(bound - mean, last / (2 * eta * t))
-    return Step("telescoping", Evidence.SYMBOLIC, holds, "all η, T, B, R")
+    return Step("telescoping", holds, "all η, T, B, R")
 
 
 def the_best_step(power: int = 1) -> Step:
@@ -61,13 +61,26 @@ def the_best_step(power: int = 1) -> Step:
     best = size / (b**power * sp.sqrt(t))
     holds = same(bound.subs(eta, best), size * b / sp.sqrt(t))
     holds &= same(sp.diff(bound, eta).subs(eta, best), 0)
-    holds &= bool(sp.diff(bound, eta, 2).is_positive)
-    return Step("best step", Evidence.SYMBOLIC, holds, "all T, B, R")
+    holds &= positive(sp.diff(bound, eta, 2))
+    return Step("best step", holds, "all T, B, R")
 
 
 PROOF = Proof(
     theorem=GRADIENT_DESCENT,
-    steps=(projection_brings_closer, one_step, the_sum_telescopes, the_best_step),
+    clauses=(
+        Clause(
+            (
+                "Projected gradient descent over the ball of radius R with unbiased gradients of second "
+                "moment at most B², step R/(B√T), start 0 and averaged iterates has expected excess risk at "
+                "most R·B/√T."
+            ),
+            by=(projection_brings_closer, one_step, the_sum_telescopes, the_best_step),
+            argued=(
+                "expectations given θ_t, convexity of L, and that the averaged iterate is not worse than the "
+                "mean excess (convexity)"
+            ),
+        ),
+    ),
     uses=(CONVEXITY,),
     mutations={
         "η·⟨g, u⟩ without the 2": lambda: one_step(two=1),

@@ -19,8 +19,9 @@ from itertools import product
 
 import sympy as sp
 
-from dpverify.theorems import INDUCTION, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import INDUCTION, Step
+from proofs.support.checks import VACUOUS, at_most, equal
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
 
 
@@ -30,7 +31,7 @@ def costs_telescope(spent: int = 1) -> Step:
     b, total = sp.Function("b"), sp.Function("T")  # T(n): all costs of n steps and b(n)
     step = total(n) - b(n) + (b(n) - spent * b(n + 1)) + b(n + 1)  # T(n + 1)
     holds = same(step, total(n))
-    return Step("costs telescope", Evidence.SYMBOLIC, holds, "T(n + 1) = T(n), and T(0) = b(0)")
+    return Step("costs telescope", holds, "T(n + 1) = T(n), and T(0) = b(0)")
 
 
 def a_loop_costs_its_ends(miss: Fraction = Fraction(0)) -> Step:
@@ -40,7 +41,7 @@ def a_loop_costs_its_ends(miss: Fraction = Fraction(0)) -> Step:
     """
     bar, hit = Fraction(1, 2), Fraction(2, 4)
     worst = max(bar + length * miss + hit for length in range(200))
-    return Step("a loop costs its ends", Evidence.EXACT, worst <= 1, "200 lengths")
+    return Step("a loop costs its ends", at_most(worst, 1), "200 lengths")
 
 
 def steps_give_the_same_output(bar_moves: int = 1) -> Step:
@@ -49,7 +50,7 @@ def steps_give_the_same_output(bar_moves: int = 1) -> Step:
     Above threshold on up to three answers, all noises from a grid: the bar moves by 1, the noise of
     the hit by 1 − d, and no other; gaps are 1 for the bar at every place.
     """
-    held = True
+    held = VACUOUS
     count = 0
     for length in range(1, 4):
         grid = product((-1, 0, 1), repeat=2 * length + 1)
@@ -60,9 +61,9 @@ def steps_give_the_same_output(bar_moves: int = 1) -> Step:
                 z + (bar_moves - d if i == out else 0)
                 for i, (z, d) in enumerate(zip(noise, moves, strict=True))
             ]
-            held &= _above(bar + bar_moves, shifted, tuple(moves)) == out
+            held &= equal(_above(bar + bar_moves, shifted, tuple(moves)), out)
             count += 1
-    return Step("steps give the same output", Evidence.EXACT, held, f"{count} runs")
+    return Step("steps give the same output", held, f"{count} runs")
 
 
 def images_stay_apart(*, by_path: bool = True) -> Step:
@@ -81,7 +82,7 @@ def images_stay_apart(*, by_path: bool = True) -> Step:
             shift = [-first, 0]
         seen.add((bar + 1, first + shift[0], second + shift[1]))
         total += 1
-    return Step("images stay apart", Evidence.EXACT, len(seen) == total, f"{total} runs")
+    return Step("images stay apart", equal(len(seen), total), f"{total} runs")
 
 
 def _above(bar: int, noise: list[int], answers: tuple[int, ...]) -> int:
@@ -92,11 +93,25 @@ def _above(bar: int, noise: list[int], answers: tuple[int, ...]) -> int:
 
 PROOF = Proof(
     theorem=INDUCTION,
-    steps=(
-        costs_telescope,
-        a_loop_costs_its_ends,
-        steps_give_the_same_output,
-        images_stay_apart,
+    clauses=(
+        Clause(
+            (
+                "Take two runs step by step. If at every place the translated noise takes the neighbor's run "
+                "the same way, to numbers that are apart as the next place says, and what a step costs is no "
+                "more than its place has left beyond the next one, then runs of every length are aligned, at "
+                "the cost that the first place has."
+            ),
+            by=(
+                costs_telescope,
+                a_loop_costs_its_ends,
+                steps_give_the_same_output,
+                images_stay_apart,
+            ),
+            argued=(
+                "induction on the steps: the right run on translated noise takes the same way, so that "
+                "different left paths have disjoint images, and alignment applies"
+            ),
+        ),
     ),
     mutations={
         "steps are paid twice": lambda: costs_telescope(spent=2),

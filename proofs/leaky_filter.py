@@ -18,8 +18,9 @@ from dpverify.guarantees import ApproxDP
 from dpverify.ledger import Filter
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair, GaussianPair
-from dpverify.theorems import GAUSSIAN_FILTER, SIMULATION_LEMMA, Evidence, Step, Theorem
-from proofs.support.form import Proof
+from dpverify.theorems import GAUSSIAN_FILTER, SIMULATION_LEMMA, Step, Theorem
+from proofs.support.checks import VACUOUS, at_most, below
+from proofs.support.form import Clause, Proof
 from proofs.support.interactions import Game, below_exp, by_filter, response
 from proofs.support.symbolic import nonnegative, same
 
@@ -41,21 +42,21 @@ def leaks_add_up(sign: int = 1) -> Step:
     gap = (d + r) + (1 - d - r) * f - d - (1 - d) * (r + (1 - r) * f)
     holds = same(gap, sign * d * r * (1 - f))
     holds &= nonnegative(sp.expand(sign * d * r * room), (d, r, room))
-    return Step("leaks add up", Evidence.SYMBOLIC, holds, "all d, r, f in [0, 1]")
+    return Step("leaks add up", holds, "all d, r, f in [0, 1]")
 
 
 def the_limit_is_the_last_float(steps: int = 0) -> Step:
     """`Filter.scheme`: μ² is within (ε, δ), and the next float is not, by `GaussianPair.delta_bracket`."""
-    holds = True
+    holds = VACUOUS
     for epsilon, delta in _BUDGETS:
         guard = Filter(ApproxDP(epsilon, delta), Relation.ADD_REMOVE, by="gaussian")
         limit = float(dict(guard.scheme.limits)["squared_mu"])  # type: ignore[union-attr]  # it is known
         for _ in range(steps):
             limit = math.nextafter(limit, math.inf)
         beyond = math.nextafter(limit, math.inf)
-        holds &= GaussianPair(Fraction(limit)).delta(epsilon) <= delta
-        holds &= GaussianPair(Fraction(beyond)).delta_bracket(epsilon).upper > delta
-    return Step("`Filter`", Evidence.CERTIFIED, holds, f"{len(_BUDGETS)} budgets")
+        holds &= at_most(GaussianPair(Fraction(limit)).delta(epsilon), delta)
+        holds &= below(delta, GaussianPair(Fraction(beyond)).delta_bracket(epsilon).upper)
+    return Step("`Filter`", holds, f"{len(_BUDGETS)} budgets")
 
 
 def the_best_adversary(times: int = 1) -> Step:
@@ -66,7 +67,7 @@ def the_best_adversary(times: int = 1) -> Step:
         response(Fraction(3), Fraction(1, 4)),
         FinitePair.leaky_response(Fraction(9, 8), Fraction(1, 128)),
     )
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for epsilon, delta in ((0.5, 1 / 16), (0.25, 1 / 8), (1.0, 1 / 64)):
         allowed = ApproxDP(epsilon * times, delta)
 
@@ -74,14 +75,28 @@ def the_best_adversary(times: int = 1) -> Step:
             return Filter(allowed, Relation.ADD_REMOVE, by="gaussian", leak_share=0.25)
 
         gain = Game(menu, by_filter(menu, make), 4).best_gain(below_exp(epsilon))
-        holds &= gain <= Fraction(delta)
+        holds &= at_most(gain, Fraction(delta))
         count += 1
-    return Step("the best adversary", Evidence.EXACT, holds, f"{count} budgets, four rounds")
+    return Step("the best adversary", holds, f"{count} budgets, four rounds")
 
 
 PROOF = Proof(
     theorem=LEAKY_FILTER,
-    steps=(leaks_add_up, the_limit_is_the_last_float, the_best_adversary),
+    clauses=(
+        Clause(
+            (
+                "If a filter keeps every interaction without leaks to a profile of at most f at ε, then with "
+                "leaks of chance δᵢ besides, Σδᵢ ≤ L always, its interactions have a profile of at most L + "
+                "(1 − L)·f."
+            ),
+            by=(leaks_add_up, the_best_adversary),
+            argued=(
+                "induction on the rounds that are left; that (ε, δ)-DP is ε-DP but for a coin of chance δ "
+                "(simulation-lemma)"
+            ),
+        ),
+    ),
+    library=(the_limit_is_the_last_float,),
     uses=(GAUSSIAN_FILTER, SIMULATION_LEMMA),
     mutations={
         "the other sign": lambda: leaks_add_up(sign=-1),

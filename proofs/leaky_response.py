@@ -15,8 +15,10 @@ from flint import ctx
 from dpverify.balls import ball
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs import FinitePair, LeakyResponsePair
-from dpverify.theorems import LEAKY_RESPONSE, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import LEAKY_RESPONSE, Step
+from proofs.support.checks import VACUOUS, equal, every
+from proofs.support.enclosures import overlaps
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import Expression, nonnegative, same
 
 _ALL = "all ε ≥ 0, all δ in [0, 1]"
@@ -41,19 +43,19 @@ def rows_sum_to_one(extra: int = 0) -> Step:
     """(1−δ)·r/(1+r) + (1−δ)/(1+r) + δ = 1."""
     ratio, delta, _ = _symbols()
     left, right = table(ratio, delta)
-    holds = all(same(sum(law) + extra * delta, 1) for law in (left, right))
-    return Step("both columns sum to 1", Evidence.SYMBOLIC, holds, _ALL)
+    holds = every(same(sum(law) + extra * delta, 1) for law in (left, right))
+    return Step("both columns sum to 1", holds, _ALL)
 
 
 def no_event_exceeds_delta(share: Fraction = Fraction(1)) -> Step:
     """δ − (P(E) − r·Q(E)) ≥ 0 and δ − (Q(E) − r·P(E)) ≥ 0 for all sixteen events E."""
     ratio, delta, variables = _symbols()
-    holds = True
+    holds = VACUOUS
     for event in product((0, 1), repeat=4):
         for one, other in _both(*table(ratio, delta)):
             excess = sum(k * (a - ratio * b) for k, a, b in zip(event, one, other, strict=True))
             holds &= nonnegative(sp.Rational(share) * delta - excess, variables)
-    return Step("no event exceeds δ", Evidence.SYMBOLIC, holds, _ALL)
+    return Step("no event exceeds δ", holds, _ALL)
 
 
 def _both(
@@ -70,25 +72,25 @@ def smaller_ratios_do_not_suffice(shift: int = 1) -> Step:
     left, right = table(ratio, delta)
     excess = left[0] + left[2] - smaller * (right[0] + right[2]) - delta
     holds = same(excess, (1 - delta) * (ratio - smaller) / (shift + ratio))
-    return Step("{0, U} attains it", Evidence.SYMBOLIC, holds, _ALL)
+    return Step("{0, U} attains it", holds, _ALL)
 
 
 def the_library_has_this_table(factor: Fraction = Fraction(1)) -> Step:
     """`FinitePair.leaky_response(r, δ)`: its entries, `delta_at_ratio(r)` = δ and its inverse."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for ratio, delta in product(_RATIOS, _DELTAS):
         pair = FinitePair.leaky_response(ratio, delta)
-        holds &= (pair.left, pair.right) == table(ratio, delta)
-        holds &= pair.delta_at_ratio(ratio) == factor * delta
+        holds &= equal((pair.left, pair.right), table(ratio, delta))
+        holds &= equal(pair.delta_at_ratio(ratio), factor * delta)
         if delta < 1:
-            holds &= pair.ratio_at_delta(delta) == ratio
+            holds &= equal(pair.ratio_at_delta(delta), ratio)
         count += 1
-    return Step("the library's table", Evidence.EXACT, holds, f"{count} rational (e^ε, δ)")
+    return Step("the library's table", holds, f"{count} rational (e^ε, δ)")
 
 
 def the_library_has_this_profile(scale: int = 1) -> Step:
     """`LeakyResponsePair.profile_ball` at ln x holds the exact `delta_at_ratio(x)`."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     with ctx.workprec(200):
         for ratio, delta in product(_RATIOS[1:], _DELTAS):
             pair = LeakyResponsePair(ApproxDP(epsilon=log(ratio), delta=float(delta)))
@@ -101,20 +103,21 @@ def the_library_has_this_profile(scale: int = 1) -> Step:
                     ball(0),
                 )
                 value = pair.profile_ball(ball(at).log())
-                holds &= bool(value.overlaps(scale * exact) and value.rad() < 1e-40)
+                holds &= overlaps(value, scale * exact, digits=40)
                 count += 1
-    return Step("the library's profile", Evidence.CERTIFIED, holds, f"{count} points, 40 digits")
+    return Step("the library's profile", holds, f"{count} points, 40 digits")
 
 
 PROOF = Proof(
     theorem=LEAKY_RESPONSE,
-    steps=(
-        rows_sum_to_one,
-        no_event_exceeds_delta,
-        smaller_ratios_do_not_suffice,
-        the_library_has_this_table,
-        the_library_has_this_profile,
+    clauses=(
+        Clause(
+            "Leaky randomized response with parameters (ε, δ) is exactly (ε, δ)-DP.",
+            by=(rows_sum_to_one, no_event_exceeds_delta, smaller_ratios_do_not_suffice),
+            argued="that the four outcomes have sixteen events, and “exactly” means for no smaller ε or δ",
+        ),
     ),
+    library=(the_library_has_this_table, the_library_has_this_profile),
     mutations={
         "twice the profile": lambda: the_library_has_this_profile(scale=2),
         "excess over 2 + r": lambda: smaller_ratios_do_not_suffice(shift=2),

@@ -12,10 +12,11 @@ from flint import arb
 
 from dpverify.balls import ball, enclose
 from dpverify.pairs import GaussianPair
-from dpverify.theorems import GAUSSIAN_COMPOSITION, GDP_TO_ZCDP, Evidence, Step, Theorem
+from dpverify.theorems import GAUSSIAN_COMPOSITION, GDP_TO_ZCDP, Step, Theorem
+from proofs.support.checks import VACUOUS, at_most
 from proofs.support.digits import agrees
-from proofs.support.form import Proof
-from proofs.support.symbolic import same
+from proofs.support.form import Clause, Proof
+from proofs.support.symbolic import positive, same
 
 LECTURE_GAUSSIAN = Theorem(
     name="lecture-gaussian",
@@ -39,9 +40,9 @@ def best_order(four: int = 4) -> Step:
     order, m, epsilon = sp.symbols("alpha m epsilon", positive=True)
     exponent = (order - 1) * (order * m - epsilon)
     at = sp.solve(sp.diff(exponent, order), order)[0]
-    holds = same(at, (epsilon + m) / (2 * m)) and bool(sp.diff(exponent, order, 2).is_positive)
+    holds = same(at, (epsilon + m) / (2 * m)) & positive(sp.diff(exponent, order, 2))
     holds &= same(exponent.subs(order, at), -((epsilon - m) ** 2) / (four * m))
-    return Step("best order", Evidence.SYMBOLIC, holds, "all m, ε > 0")
+    return Step("best order", holds, "all m, ε > 0")
 
 
 def solved_for_epsilon(two: int = 2) -> Step:
@@ -52,15 +53,15 @@ def solved_for_epsilon(two: int = 2) -> Step:
     holds = same((epsilon - m) ** 2 / (4 * m), log_inverse)
     holds &= same(epsilon, total / 2 + sp.sqrt(two * total * log_inverse))
     # The lecture's kρ instead of kρ/2 only adds kρ/2 > 0.
-    holds &= bool((total + sp.sqrt(2 * total * log_inverse) - epsilon).simplify().is_positive)
-    return Step("solved for ε", Evidence.SYMBOLIC, holds, "all kρ > 0, all δ in (0, 1)")
+    holds &= positive((total + sp.sqrt(2 * total * log_inverse) - epsilon).simplify())
+    return Step("solved for ε", holds, "all kρ > 0, all δ in (0, 1)")
 
 
 def tail_bounds_delta(times: int = 1) -> Step:
     """p·(1 − e^(ε−loss))₊ ≤ p·1[loss > ε]: δ(ε) is at most P(loss > ε)."""
     above = sp.Symbol("above", positive=True)  # loss − ε where it is positive
-    holds = bool((1 - times * (1 - sp.exp(-above))).is_positive)
-    return Step("δ ≤ P(loss > ε)", Evidence.SYMBOLIC, holds, "all losses")
+    holds = positive(1 - times * (1 - sp.exp(-above)))
+    return Step("δ ≤ P(loss > ε)", holds, "all losses")
 
 
 def three_certified_values(scale: Fraction = Fraction(1)) -> Step:
@@ -68,20 +69,30 @@ def three_certified_values(scale: Fraction = Fraction(1)) -> Step:
 
     At kρ = 1, δ = 1e-5 they are 4.3772, 5.2985 and 5.7985.
     """
-    holds = True
+    holds = VACUOUS
     for total, delta in _CASES:
         exact = GaussianPair(Fraction(total)).epsilon_bracket(delta)
         root = enclose(lambda t=total, d=delta: (-2 * ball(t) * ball(d).log()).sqrt())  # type: ignore[misc]
-        holds &= Fraction(exact.upper) <= scale * (Fraction(total) / 2 + Fraction(root[0]))
+        holds &= at_most(ball(exact.upper), ball(scale * (Fraction(total) / 2 + Fraction(root[0]))))
     first = ball(GaussianPair(Fraction(1)).epsilon_bracket(1e-5).lower)
     for value, printed in ((first, "4.3772"), (_root() + 0.5, "5.2985"), (_root() + 1, "5.7985")):
         holds &= agrees(value, printed)
-    return Step("exact value", Evidence.CERTIFIED, holds, f"{len(_CASES)} cases")
+    return Step("exact value", holds, f"{len(_CASES)} cases")
 
 
 PROOF = Proof(
     theorem=LECTURE_GAUSSIAN,
-    steps=(best_order, solved_for_epsilon, tail_bounds_delta, three_certified_values),
+    clauses=(
+        Clause(
+            "k queries with Gaussian noise of variance Δ²/ρ each are (kρ + √(2kρ·ln(1/δ)), δ)-DP;",
+            by=(best_order, solved_for_epsilon, tail_bounds_delta, three_certified_values),
+            argued="Markov’s inequality for e^((α−1)·loss)",
+        ),
+        Clause(
+            "true and loose: they are (kρ/2)-zCDP and exactly √(kρ)-GDP.",
+            argued="gaussian-composition and gdp-to-zcdp",
+        ),
+    ),
     uses=(GAUSSIAN_COMPOSITION, GDP_TO_ZCDP),
     mutations={
         "half of the tail": lambda: tail_bounds_delta(times=2),

@@ -8,9 +8,10 @@ in [−rR, rR] (Cauchy and Schwarz, a statement about the plane of w and x), so 
 
 import sympy as sp
 
-from dpverify.theorems import Evidence, Step, Theorem
-from proofs.support.form import Proof
-from proofs.support.symbolic import nonnegative, same
+from dpverify.theorems import Step, Theorem
+from proofs.support.checks import every
+from proofs.support.form import Clause, Proof
+from proofs.support.symbolic import nonnegative, positive, same
 
 LIPSCHITZ_LOSSES = Theorem(
     name="lipschitz-losses",
@@ -29,7 +30,7 @@ def bounded_on_a_bounded_set(share: int = 1) -> Step:
     g, distance, room = sp.symbols("G distance room", nonnegative=True)
     diameter = distance + room
     holds = nonnegative(share * g * diameter - g * distance, (g, distance, room))
-    return Step("varies by at most G·D", Evidence.SYMBOLIC, holds, "all G, D")
+    return Step("varies by at most G·D", holds, "all G, D")
 
 
 def averages(count: int = 2) -> Step:
@@ -39,7 +40,7 @@ def averages(count: int = 2) -> Step:
     first, rest = g * d - a, g * d - b
     mean = (first + m * rest) / (m + count - 1)
     holds = nonnegative(sp.expand((g * d - mean) * (m + 1)), (g, d, a, b, m))
-    return Step("averages", Evidence.SYMBOLIC, holds, "any number of losses")
+    return Step("averages", holds, "any number of losses")
 
 
 def cauchy_and_schwarz(power: int = 2) -> Step:
@@ -47,7 +48,7 @@ def cauchy_and_schwarz(power: int = 2) -> Step:
     w1, w2, x1, x2 = sp.symbols("w1 w2 x1 x2", real=True)
     gap = (w1**2 + w2**2) * (x1**2 + x2**2) - (w1 * x1 + w2 * x2) ** 2
     holds = same(gap, (w1 * x2 - w2 * x1) ** power)
-    return Step("Cauchy and Schwarz", Evidence.SYMBOLIC, holds, "all w, x")
+    return Step("Cauchy and Schwarz", holds, "all w, x")
 
 
 def least_squares(square: int = 2) -> Step:
@@ -61,7 +62,7 @@ def least_squares(square: int = 2) -> Step:
     holds &= nonnegative(2 * r * bound - 2 * size * norm, variables)
     m = sp.Symbol("m", real=True)
     holds &= same(sp.diff(m**2, m), 2 * m)
-    return Step("least squares", Evidence.SYMBOLIC, holds, "all R, r, s")
+    return Step("least squares", holds, "all R, r, s")
 
 
 def absolute_and_hinge(steep: int = 1) -> Step:
@@ -69,19 +70,19 @@ def absolute_and_hinge(steep: int = 1) -> Step:
     near, far, gap = sp.symbols("near far gap", nonnegative=True)
     # |·|: both on one side of 0, or 0 between −near and far.
     distances = [(near + gap, near, gap), (near, far, near + far)]
-    holds = all(
+    holds = every(
         nonnegative(distance - sign * steep * (a - b), (near, far, gap))
         for a, b, distance in distances
         for sign in (1, -1)
     )
     # (1 − ·)₊: both below 1, 1 between 1 − near and 1 + far, both above.
     ramps = [(near + gap, near, gap), (near, 0, near + far), (0, 0, gap)]
-    holds &= all(
+    holds &= every(
         nonnegative(distance - sign * steep * (a - b), (near, far, gap))
         for a, b, distance in ramps
         for sign in (1, -1)
     )
-    return Step("absolute and hinge loss", Evidence.SYMBOLIC, holds, "all arguments")
+    return Step("absolute and hinge loss", holds, "all arguments")
 
 
 def the_mean_minimizes_squares(two: int = 2) -> Step:
@@ -90,19 +91,38 @@ def the_mean_minimizes_squares(two: int = 2) -> Step:
     m = sp.Symbol("m", positive=True)  # m records of mean y, whose spread does not depend on w
     risk = (w - x) ** two + m * (w - y) ** 2
     mean = (x + m * y) / (1 + m)
-    holds = same(sp.diff(risk, w).subs(w, mean), 0) and bool(sp.diff(risk, w, 2).is_positive)
-    return Step("the mean", Evidence.SYMBOLIC, holds, "any number of records, by induction")
+    holds = same(sp.diff(risk, w).subs(w, mean), 0) & positive(sp.diff(risk, w, 2))
+    return Step("the mean", holds, "any number of records, by induction")
 
 
 PROOF = Proof(
     theorem=LIPSCHITZ_LOSSES,
-    steps=(
-        bounded_on_a_bounded_set,
-        averages,
-        cauchy_and_schwarz,
-        least_squares,
-        absolute_and_hinge,
-        the_mean_minimizes_squares,
+    clauses=(
+        Clause(
+            "A G-Lipschitz loss on a set of diameter D varies by at most G·D;",
+            by=(bounded_on_a_bounded_set,),
+            argued="the definition of a Lipschitz constant",
+        ),
+        Clause(
+            "averages of G-Lipschitz losses are G-Lipschitz;",
+            by=(averages,),
+            argued="induction over the losses",
+        ),
+        Clause(
+            "least squares with ‖w‖ ≤ R, ‖x‖ ≤ r, |y| ≤ s has G = 2r(rR + s) and lies in [0, (rR + s)²];",
+            by=(cauchy_and_schwarz, least_squares),
+            argued="that two vectors lie in a plane",
+        ),
+        Clause(
+            "the absolute loss is 1-Lipschitz, the hinge loss ‖x‖-Lipschitz;",
+            by=(absolute_and_hinge,),
+            argued="the chain rule for y⟨w, x⟩",
+        ),
+        Clause(
+            "the mean minimizes squares.",
+            by=(the_mean_minimizes_squares,),
+            argued="induction over the records",
+        ),
     ),
     mutations={
         "twice as steep": lambda: absolute_and_hinge(steep=2),

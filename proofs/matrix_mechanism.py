@@ -25,11 +25,11 @@ from dpverify.theorems import (
     ANALYTIC_GAUSSIAN,
     MATRIX_MECHANISM,
     POISSON_SUBSAMPLING,
-    Evidence,
     Step,
 )
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, equal, provided
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
 
 
@@ -40,12 +40,12 @@ def the_move_is_a_quadratic_form(sign: int = 1) -> Step:
     move = a * u.T + b * w.T
     length = sum(entry**2 for entry in move)
     form = a.dot(a) * u.dot(u) + b.dot(b) * w.dot(w) + sign * 2 * a.dot(b) * u.dot(w)
-    return Step("the move", Evidence.SYMBOLIC, same(length, form), "two columns in the plane")
+    return Step("the move", same(length, form), "two columns in the plane")
 
 
 def whole_matrices_by_enumeration(separation: int = 0) -> Step:
     """All 0/1 lower triangular matrices of order 4: every pattern, in integers."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     places = [(i, j) for i in range(4) for j in range(i + 1)]
     for bits in product((0, 1), repeat=len(places)):
         matrix = np.zeros((4, 4))
@@ -62,43 +62,59 @@ def whole_matrices_by_enumeration(separation: int = 0) -> Step:
             for pattern in combinations(range(4), size)
             if all(b - a >= gap for a, b in pairwise(pattern))
         )
-        holds &= found.lower <= truth <= found.upper
+        holds &= at_most(found.lower, truth) & at_most(truth, found.upper)
         count += 1
-    return Step("patterns", Evidence.EXACT, holds, f"{count} matrices")
+    return Step("patterns", holds, f"{count} matrices")
 
 
 def known_sensitivities(extra: int = 0) -> Step:
     """A tree over 2^m leaves: m + 1; all prefix sums of n steps: n; both ends are whole numbers."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for levels in range(1, 8):
         found = squared(tree(2**levels), ([j] for j in range(2**levels)))
-        holds &= found.lower <= levels + 1 + extra <= found.upper
+        holds &= at_most(found.lower, levels + 1 + extra) & at_most(levels + 1 + extra, found.upper)
         prefix = MatrixMechanism(strategy="prefix", steps=levels, sigma=1.0).squared_sensitivity
-        holds &= prefix.lower <= levels + extra <= prefix.upper
+        holds &= at_most(prefix.lower, levels + extra) & at_most(levels + extra, prefix.upper)
         count += 2
-    return Step("tree and prefix sums", Evidence.CERTIFIED, holds, f"{count} matrices")
+    return Step("tree and prefix sums", holds, f"{count} matrices")
 
 
 def columns_of_banded_matrices_do_not_meet(closer: int = 0) -> Step:
     """(CᵀC)ᵢⱼ = 0 for |i − j| ≥ b, for the square root cut to b bands; and only there."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for steps, bands in product((6, 12), (1, 2, 4)):
         matrix = square_root(steps, bands)
         gram = matrix.T @ matrix
         apart = np.abs(np.subtract.outer(np.arange(steps), np.arange(steps)))
-        holds &= not gram[apart >= bands - closer].any() and bandwidth(matrix) == bands
+        holds &= provided(not gram[apart >= bands - closer].any()) & equal(bandwidth(matrix), bands)
         count += 1
-    return Step("bands", Evidence.EXACT, holds, f"{count} matrices")
+    return Step("bands", holds, f"{count} matrices")
 
 
 PROOF = Proof(
     theorem=MATRIX_MECHANISM,
-    steps=(
-        the_move_is_a_quadratic_form,
-        whole_matrices_by_enumeration,
-        known_sensitivities,
-        columns_of_banded_matrices_do_not_meet,
+    clauses=(
+        Clause(
+            (
+                "C·x + N(0, σ²) is the Gaussian mechanism whose sensitivity is the largest length of Σ C[:, "
+                "j]·u_j over the steps of one record: the root of the largest Σ Xᵢⱼ where X = CᵀC ≥ 0;"
+            ),
+            by=(the_move_is_a_quadratic_form, whole_matrices_by_enumeration),
+            argued=(
+                "that |⟨uᵢ, uⱼ⟩| ≤ 1 and equal vectors attain Σ Xᵢⱼ; that rows may depend on earlier outputs "
+                "where C never looks ahead"
+            ),
+        ),
+        Clause(
+            (
+                "with b bands and samples drawn in turn from b parts of the data, n steps are ⌈n/b⌉ "
+                "subsampled Gaussians."
+            ),
+            by=(columns_of_banded_matrices_do_not_meet,),
+            argued="that each block of rows is a Poisson-subsampled Gaussian mechanism given the past",
+        ),
     ),
+    library=(known_sensitivities,),
     uses=(ANALYTIC_GAUSSIAN, POISSON_SUBSAMPLING, ADAPTIVE_DOMINATION),
     mutations={
         "the other sign": lambda: the_move_is_a_quadratic_form(sign=-1),

@@ -14,11 +14,13 @@ from itertools import product
 import sympy as sp
 
 from dpverify.mechanisms import NoisyMax
-from dpverify.theorems import NOISY_MAX, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import NOISY_MAX, Step
+from proofs.support.checks import VACUOUS, at_most, equal, every, provided
+from proofs.support.form import Clause, Proof
 from proofs.support.geometric import Noise, inner_sum, outer_sum
-from proofs.support.symbolic import nonnegative
+from proofs.support.symbolic import never_negative, nonnegative
 
+_BASE = Fraction(1, 4)  # e^(−D/scale)
 _REACH = 8  # beyond, all tails of these scores are purely geometric
 
 
@@ -27,8 +29,8 @@ def tails_of_exponential_noise(slower: int = 1) -> Step:
     t, n, m, rate = sp.symbols("t n m rate", nonnegative=True)  # rate = 1/scale
     paid = n * rate / slower
     gaps = (-(t + n) * rate + t * rate + paid, -(n - m) * rate + paid, paid)
-    holds = all(bool(sp.expand(gap).is_nonnegative) for gap in gaps)
-    return Step("exponential tails", Evidence.SYMBOLIC, holds, "all scales, all t and n ≥ 0")
+    holds = every(never_negative(sp.expand(gap)) for gap in gaps)
+    return Step("exponential tails", holds, "all scales, all t and n ≥ 0")
 
 
 def tails_of_laplace_noise(middle: int = 2) -> Step:
@@ -43,8 +45,8 @@ def tails_of_laplace_noise(middle: int = 2) -> Step:
     below = (1 - y / 2) - g * (1 - g * y / 2)
     numerator = sp.factor(sp.together(across * (1 + a) * (1 + b)))
     square = sp.simplify(numerator - a**2 / 2) == 0
-    holds = square and nonnegative(below, (b, c, d))
-    return Step("Laplace tails", Evidence.SYMBOLIC, bool(holds), "all scales, all t and n")
+    holds = provided(square) & nonnegative(below, (b, c, d))
+    return Step("Laplace tails", holds, "all scales, all t and n")
 
 
 def law(scores: tuple[int, ...], noise: Noise) -> list[Fraction]:
@@ -72,27 +74,27 @@ def law(scores: tuple[int, ...], noise: Noise) -> list[Fraction]:
     return result
 
 
-def all_neighbors_of_small_scores(reach: int = 2) -> Step:
+def all_neighbors_of_small_scores(root: Fraction = Fraction(1, 2)) -> Step:
     """No probability changes by more than e^(2D/scale), e^(D/scale) if monotone; exponential noise attains it."""
-    holds, attained, count = True, False, 0
+    holds, attained, count = VACUOUS, False, 0
     for two_sided in (False, True):
-        noise = Noise(Fraction(1, 2), two_sided)
+        noise = Noise(root, two_sided)
         laws = {s: law(s, noise) for s in product(range(-1, 4), repeat=3)}
-        holds &= all(sum(masses) == 1 for masses in laws.values())
+        holds &= every(equal(sum(masses), 1) for masses in laws.values())
         for scores in product(range(3), repeat=3):
             for move in product((-1, 0, 1), repeat=3):
                 other = laws[tuple(s + m for s, m in zip(scores, move, strict=True))]
                 top = max(a / b for a, b in zip(laws[scores], other, strict=True))
                 monotone = min(move) >= 0 or max(move) <= 0
-                holds &= top <= noise.base ** (-1 if monotone else -reach)
-                attained |= not two_sided and top == noise.base**-2
+                holds &= at_most(top, _BASE ** (-1 if monotone else -2))
+                attained |= not two_sided and top == _BASE**-2
                 count += 1
-    return Step("all small scores", Evidence.EXACT, holds and attained, f"{count} neighbors")
+    return Step("all small scores", holds & provided(attained), f"{count} neighbors")
 
 
 def the_library_has_this_scale(shrink: Fraction = Fraction(1)) -> Step:
     """`NoisyMax.scale` = 2Δ/ε, and on the grid at least 2·⌈Δ/g⌉/ε steps; half of it if monotone."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for epsilon, sensitivity, exponent in ((1.0, 1.0, 0), (0.5, 3.0, 1), (2.0, 0.3, -4)):
         for monotone in (False, True):
             pick = NoisyMax(
@@ -102,26 +104,39 @@ def the_library_has_this_scale(shrink: Fraction = Fraction(1)) -> Step:
                 grid_exponent=exponent,
             )
             reach = 1 if monotone else 2
-            holds &= shrink * pick.scale == reach * Fraction(sensitivity) / Fraction(epsilon)
+            holds &= equal(shrink * pick.scale, reach * Fraction(sensitivity) / Fraction(epsilon))
             steps = math.ceil(Fraction(sensitivity) / Fraction(2) ** exponent)
             scale = Fraction(pick._grid_noise().scale_in_steps)  # noqa: SLF001  # what draws use
-            holds &= scale >= reach * steps / Fraction(epsilon)
+            holds &= at_most(reach * steps / Fraction(epsilon), scale)
             count += 1
-    return Step("`NoisyMax`", Evidence.EXACT, holds, f"{count} settings")
+    return Step("`NoisyMax`", holds, f"{count} settings")
 
 
 PROOF = Proof(
     theorem=NOISY_MAX,
-    steps=(
-        tails_of_exponential_noise,
-        tails_of_laplace_noise,
-        all_neighbors_of_small_scores,
-        the_library_has_this_scale,
+    clauses=(
+        Clause(
+            (
+                "Releasing the index alone of the largest score after adding exponential or Laplace noise of "
+                "scale 2Δ/ε to each is ε-DP;"
+            ),
+            by=(tails_of_exponential_noise, tails_of_laplace_noise, all_neighbors_of_small_scores),
+            argued=(
+                "that with the other noises fixed an index wins if and only if its noise exceeds a threshold, "
+                "which moves by at most 2Δ; grids of ever smaller steps for noise on the reals"
+            ),
+        ),
+        Clause(
+            "scale Δ/ε if the scores are monotone in the data.",
+            by=(tails_of_exponential_noise, tails_of_laplace_noise, all_neighbors_of_small_scores),
+            argued="that the threshold moves by at most Δ then",
+        ),
     ),
+    library=(the_library_has_this_scale,),
     mutations={
         "tails at half the rate": lambda: tails_of_exponential_noise(slower=2),
         "across 0 with 1/(3w)": lambda: tails_of_laplace_noise(middle=3),
-        "e^(D/scale) suffices": lambda: all_neighbors_of_small_scores(reach=1),
+        "noise of a smaller scale": lambda: all_neighbors_of_small_scores(root=Fraction(2, 5)),
         "the library at half the scale": lambda: the_library_has_this_scale(Fraction(1, 2)),
     },
 )

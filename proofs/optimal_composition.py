@@ -14,10 +14,11 @@ from flint import arb, ctx
 from dpverify.accounting.rules.optimal import OptimalComposition
 from dpverify.balls import ball
 from dpverify.guarantees import ApproxDP
-from dpverify.theorems import LEAKY_RESPONSE, OPTIMAL_COMPOSITION, SIMULATION_LEMMA, Evidence, Step
+from dpverify.theorems import LEAKY_RESPONSE, OPTIMAL_COMPOSITION, SIMULATION_LEMMA, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.leaky_response import table
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, provided
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
 
 
@@ -27,7 +28,7 @@ def ratio_of_an_outcome(steps: int = 2) -> Step:
     p, lie = r / (1 + r), 1 / (1 + r)
     ratio = (p / lie) ** j * (lie / p) ** (k - j)
     holds = same(sp.powsimp(sp.expand_power_base(sp.simplify(ratio))), r ** (steps * j - k))
-    return Step("ratio of an outcome", Evidence.SYMBOLIC, holds, "all j ≤ k, all r > 0")
+    return Step("ratio of an outcome", holds, "all j ≤ k, all r > 0")
 
 
 def no_leak_factors(power: int = 1) -> Step:
@@ -35,8 +36,8 @@ def no_leak_factors(power: int = 1) -> Step:
     r, d = sp.symbols("r delta", positive=True)
     left, right = table(r, d)
     holds = same(left[0] / (left[0] + left[1]), r**power / (1 + r**power))
-    holds &= same(left[0] + left[1], 1 - d) and same(right[0] + right[1], 1 - d)
-    return Step("given no leak", Evidence.SYMBOLIC, holds, "all r > 0, δ in [0, 1)")
+    holds &= same(left[0] + left[1], 1 - d) & same(right[0] + right[1], 1 - d)
+    return Step("given no leak", holds, "all r > 0, δ in [0, 1)")
 
 
 def brute_force(parts: list[ApproxDP], epsilon: float) -> arb:
@@ -55,24 +56,35 @@ def brute_force(parts: list[ApproxDP], epsilon: float) -> arb:
 
 def the_library_has_the_exact_profile(less: int = 0) -> Step:
     """`OptimalComposition.delta` against the sum over all 4^k sequences of outcomes."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     with ctx.workprec(256):
         for epsilon, delta, k in ((0.5, 0.0, 5), (1.0, 0.01, 4), (0.25, 0.3, 3), (2.0, 1e-9, 5)):
             part = ApproxDP(epsilon=epsilon, delta=delta)
             for at in (0.0, 0.3, 1.1, 2.6):
                 bracket = OptimalComposition(part, k).delta(at)
                 exact = brute_force([part] * (k - less), at)
-                holds &= bool(ball(bracket.lower) <= exact <= ball(bracket.upper))
-                holds &= bracket.width <= 2.0**-50 * bracket.upper
+                holds &= at_most(ball(bracket.lower), exact) & at_most(exact, ball(bracket.upper))
+                holds &= provided(bracket.width <= 2.0**-50 * bracket.upper)
                 count += 1
-    return Step(
-        "`OptimalComposition`", Evidence.CERTIFIED, holds, f"{count} values of δ, 15 digits"
-    )
+    return Step("`OptimalComposition`", holds, f"{count} values of δ, 15 digits")
 
 
 PROOF = Proof(
     theorem=OPTIMAL_COMPOSITION,
-    steps=(ratio_of_an_outcome, no_leak_factors, the_library_has_the_exact_profile),
+    clauses=(
+        Clause(
+            (
+                "Among all adaptive compositions of k parts that are (ε, δ)-DP, k leaky randomized responses "
+                "have the largest profile."
+            ),
+            by=(ratio_of_an_outcome, no_leak_factors),
+            argued=(
+                "that parts are at worst leaky responses (simulation-lemma), which compose to their product "
+                "(adaptive-domination), and are (ε, δ)-DP themselves"
+            ),
+        ),
+    ),
+    library=(the_library_has_the_exact_profile,),
     uses=(SIMULATION_LEMMA, LEAKY_RESPONSE, ADAPTIVE_DOMINATION),
     mutations={
         "odds r²": lambda: no_leak_factors(power=2),

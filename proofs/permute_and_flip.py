@@ -14,8 +14,9 @@ from math import factorial
 
 import sympy as sp
 
-from dpverify.theorems import NOISY_MAX, PERMUTE_AND_FLIP, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import NOISY_MAX, PERMUTE_AND_FLIP, Step
+from proofs.support.checks import VACUOUS, at_most, every
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
 
 
@@ -41,7 +42,7 @@ def the_integral_counts_the_orders(first: int = 0) -> Step:
             chance = {"best": sp.Integer(1), "a": a, "b": b}[name]
             orders += missed * chance if name == "a" else 0
             missed *= 1 - chance
-    return Step("orders", Evidence.SYMBOLIC, same(integral, orders), "all coins, three candidates")
+    return Step("orders", same(integral, orders), "all coins, three candidates")
 
 
 def coins_are_exponential_noise(rate: int = 1) -> Step:
@@ -52,29 +53,42 @@ def coins_are_exponential_noise(rate: int = 1) -> Step:
     )
     s = sp.symbols("s", positive=True)
     holds = same(noise, sp.integrate(1 - p * s, (s, 0, 1)))
-    return Step("noise", Evidence.SYMBOLIC, holds, "all c and p, two candidates")
+    return Step("noise", holds, "all c and p, two candidates")
 
 
 def whole_scores_are_private(power: int = 1) -> Step:
     """Three candidates, e^(ε/2) = 2, scores 0, 1, 2 and all neighbors: ratios of at most e^ε = 4."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     half = Fraction(1, 2)
     for scores in product(range(3), repeat=3):
         one = _played(tuple(half ** (max(scores) - score) for score in scores))
         for moves in product((-1, 0, 1), repeat=3):
             other = [score + move for score, move in zip(scores, moves, strict=True)]
             two = _played(tuple(half ** (max(other) - score) for score in other))
-            holds &= all(a <= 4**power * b for a, b in zip(one, two, strict=True))
+            holds &= every(at_most(a, 4**power * b) for a, b in zip(one, two, strict=True))
             count += 1
-    return Step("neighbors", Evidence.EXACT, holds, f"{count} pairs of scores")
+    return Step("neighbors", holds, f"{count} pairs of scores")
 
 
 PROOF = Proof(
     theorem=PERMUTE_AND_FLIP,
-    steps=(
-        the_integral_counts_the_orders,
-        coins_are_exponential_noise,
-        whole_scores_are_private,
+    clauses=(
+        Clause(
+            (
+                "The first of the candidates, in random order, whose coin of probability exp(ε·(score − "
+                "best)/(2Δ)) shows heads is an ε-DP choice;"
+            ),
+            by=(
+                the_integral_counts_the_orders,
+                coins_are_exponential_noise,
+                whole_scores_are_private,
+            ),
+            argued="the same integral for any number of candidates; noisy-max for exponential noise",
+        ),
+        Clause(
+            "∝ Δ if scores are monotone.",
+            argued="noisy-max for monotone scores",
+        ),
     ),
     uses=(NOISY_MAX,),
     mutations={

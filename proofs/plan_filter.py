@@ -17,10 +17,11 @@ from dpverify.guarantees import ApproxDP
 from dpverify.ledger import Filter
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
-from dpverify.pairs import Dominates, FinitePair, dominates
-from dpverify.theorems import GAUSSIAN_FILTER, PLAN_FILTER, Evidence, Step
+from dpverify.pairs import FinitePair
+from dpverify.theorems import GAUSSIAN_FILTER, PLAN_FILTER, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, answered, at_most, dominated, equal, every
+from proofs.support.form import Clause, Proof
 from proofs.support.interactions import Game, by_filter, response, static_masses
 
 _MENU = (
@@ -37,17 +38,17 @@ def what_is_left_after_a_request(left_out: int = 0) -> Step:
     plan = pairs[0]
     for other in pairs[1:]:
         plan = plan.product(other)
-    holds = True
+    holds = VACUOUS
     for first, one in enumerate(_MENU):
         made = one
         for place, other in enumerate(_MENU):
             if place != first:
                 made = made.product(other)
-        holds &= isinstance(dominates(plan, made), Dominates)
-        holds &= isinstance(dominates(plan, one), Dominates)
+        holds &= dominated(plan, made)
+        holds &= dominated(plan, one)
     trivial = FinitePair(left=[Fraction(1)], right=[Fraction(1)])
-    holds &= isinstance(dominates(plan, trivial), Dominates)
-    return Step("one request", Evidence.EXACT, holds, "a plan of three pairs")
+    holds &= dominated(plan, trivial)
+    return Step("one request", holds, "a plan of three pairs")
 
 
 def the_best_adversary(extra: int = 0) -> Step:
@@ -59,20 +60,22 @@ def the_best_adversary(extra: int = 0) -> Step:
     decide = by_filter(_MENU, lambda: Filter(budget, Relation.ADD_REMOVE, plan=plan))
     game = Game(_MENU, decide, 5)
     masses = static_masses(_MENU, _PLANNED)
-    holds = True
+    holds = VACUOUS
     for x in (Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3), Fraction(5)):
         profile = sum(p * max(1 - x * ratio, Fraction(0)) for ratio, p in masses.items())
-        holds &= game.best_gain(x) <= profile
-    return Step("the best adversary", Evidence.EXACT, holds, "a plan of four parts, five rounds")
+        holds &= at_most(game.best_gain(x), profile)
+    return Step("the best adversary", holds, "a plan of four parts, five rounds")
 
 
 def the_reserve_is_spent_in_pieces(sigma: float = 2.0) -> Step:
     """`Filter(plan=Gaussian(σ = 1))`: four of σ = 2 fit, a fifth of any σ does not; others are refused."""
     plan = Accountant(relation=Relation.ADD_REMOVE).compose(Gaussian(sigma=1.0))
     guard = Filter(ApproxDP(epsilon=6.0, delta=1e-3), Relation.ADD_REMOVE, plan=plan)
-    holds = all(guard.request(Gaussian(sigma=sigma)) for _ in range(4))
-    holds &= not guard.request(Gaussian(sigma=1e6)) and guard.remaining(Gaussian) == inf
-    return Step("the reserve", Evidence.EXACT, holds and _refused(), "one plan")
+    holds = every(answered(guard.request(Gaussian(sigma=sigma))) for _ in range(4))
+    holds &= answered(not guard.request(Gaussian(sigma=1e6))) & equal(
+        guard.remaining(Gaussian), inf
+    )
+    return Step("the reserve", holds & answered(_refused()), "one plan")
 
 
 @cache
@@ -89,7 +92,19 @@ def _refused() -> bool:
 
 PROOF = Proof(
     theorem=PLAN_FILTER,
-    steps=(what_is_left_after_a_request, the_best_adversary, the_reserve_is_spent_in_pieces),
+    clauses=(
+        Clause(
+            (
+                "If each next part is one of a list of pairs fixed in advance, each taken at most once, or a "
+                "μᵢ-GDP part with Σμᵢ² at most a reserve μ² fixed in advance, in an order and up to an end "
+                "chosen from the answers so far, then all answers together are dominated by the product of "
+                "the list and one Gaussian of μ²."
+            ),
+            by=(what_is_left_after_a_request, the_best_adversary),
+            argued="induction on what is left of the list; gaussian-filter for the reserve beside it",
+        ),
+    ),
+    library=(the_reserve_is_spent_in_pieces,),
     uses=(ADAPTIVE_DOMINATION, GAUSSIAN_FILTER),
     mutations={
         "the first pair forgotten": lambda: what_is_left_after_a_request(left_out=1),

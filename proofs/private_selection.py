@@ -25,9 +25,10 @@ from dpverify.guarantees import ApproxDP
 from dpverify.pairs import FinitePair, LeakyResponsePair
 from dpverify.pairs.bounds.runs import NegativeBinomial
 from dpverify.pairs.bounds.selection import best_of
-from dpverify.theorems import EXACT_PROFILE, PRIVATE_SELECTION, Evidence, Step
+from dpverify.theorems import EXACT_PROFILE, PRIVATE_SELECTION, Step
 from proofs.post_processing import POST_PROCESSING
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, below, every
+from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_laws
 from proofs.support.symbolic import nonnegative, same
 
@@ -42,7 +43,7 @@ def the_number_of_runs_has_this_slope(shift: int = 1) -> Step:
     holds = same(sp.simplify(slope / target), 1)
     zero = sp.diff(-sp.log(1 - (1 - stop) * x), x).subs(x, 1 - u)
     holds &= same(zero, (1 - stop) / (stop + (1 - stop) * u) ** shift)
-    return Step("f′", Evidence.SYMBOLIC, holds, "all γ, η > 0 and η = 0")
+    return Step("f′", holds, "all γ, η > 0 and η = 0")
 
 
 def pure_runs_lose_a_factor(less: int = 0) -> Step:
@@ -51,7 +52,7 @@ def pure_runs_lose_a_factor(less: int = 0) -> Step:
     share = stop / (1 + stop)
     odds, other = share + u * (1 - share), share + (1 - share) * (1 + more) * u
     holds = nonnegative((1 + more - less * more) * odds - other, (more, u, stop))
-    return Step("(2+η)·ε", Evidence.SYMBOLIC, holds, "all ε ≥ 0, u ≥ 0 and 0 ≤ γ < 1")
+    return Step("(2+η)·ε", holds, "all ε ≥ 0, u ≥ 0 and 0 ≤ γ < 1")
 
 
 def _chance(x: Fraction) -> Fraction:
@@ -67,7 +68,7 @@ def _selected(law: Sequence[Fraction]) -> list[Fraction]:
 
 def the_best_is_counted_right(terms: int = 80) -> Step:
     """Σ_k P(K = k)·(F(≤y)^k − F(<y)^k), summed over k up to 80, against f(F(≤y)) − f(F(<y))."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for law in rational_laws(3, 5):
         tails = [Fraction(0), *accumulate(law)]
         for (low, high), closed in zip(pairwise(tails), _selected(law), strict=True):
@@ -75,9 +76,9 @@ def the_best_is_counted_right(terms: int = 80) -> Step:
                 _STOP * (1 - _STOP) ** (k - 1) * ((1 - low) ** k - (1 - high) ** k)
                 for k in range(1, terms)
             )
-            holds &= abs(plain - closed) < Fraction(1, 10**9)
+            holds &= below(abs(plain - closed), Fraction(1, 10**9))
             count += 1
-    return Step("counting", Evidence.EXACT, holds, f"{count} outputs")
+    return Step("counting", holds, f"{count} outputs")
 
 
 def _bound(pair: FinitePair, ratio: Fraction, steep: Fraction) -> Fraction:
@@ -107,16 +108,16 @@ def _pairs() -> Iterator[FinitePair]:
 def every_order_lies_below_the_bound(share: Fraction = Fraction(1)) -> Step:
     """All pairs of laws on three outcomes with denominator 4, all orders, seven ratios."""
     ratios = [Fraction(k, 2) for k in range(2, 9)]
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for pair in _pairs():
         steep = _steepness(pair)
         bounds = {ratio: share * _bound(pair, ratio, steep) for ratio in ratios}
         for order in permutations(pair.masses()):
             left, right = (_selected([mass[side] for mass in order]) for side in (0, 1))
             best = FinitePair(left=left, right=right)
-            holds &= all(best.delta_at_ratio(ratio) <= bounds[ratio] for ratio in ratios)
+            holds &= every(at_most(best.delta_at_ratio(ratio), bounds[ratio]) for ratio in ratios)
             count += 1
-    return Step("every order", Evidence.EXACT, holds, f"{count} orders")
+    return Step("every order", holds, f"{count} orders")
 
 
 def the_library_bounds_randomized_response(factor: float = 1.0) -> Step:
@@ -127,25 +128,42 @@ def the_library_bounds_randomized_response(factor: float = 1.0) -> Step:
         LeakyResponsePair(ApproxDP(epsilon=epsilon)), NegativeBinomial(1.0, float(_STOP))
     )
     response = FinitePair.leaky_response(ratio, Fraction(0))
-    holds, count = pair.max_loss <= 3 * epsilon * 1.001 * factor, 0
+    holds, count = at_most(pair.max_loss, 3 * epsilon * 1.001 * factor), 0
     for order in permutations(response.masses()):
         left, right = (_selected([mass[side] for mass in order]) for side in (0, 1))
         truth = FinitePair(left=left, right=right)
         for at in (0.0, 0.5, 1.0):
-            holds &= truth.delta_bracket(at).lower <= factor * pair.delta(at)
+            holds &= at_most(truth.delta_bracket(at).lower, factor * pair.delta(at))
             count += 1
-    return Step("`best_of`", Evidence.CERTIFIED, holds, f"{count} points")
+    return Step("`best_of`", holds, f"{count} points")
 
 
 PROOF = Proof(
     theorem=PRIVATE_SELECTION,
-    steps=(
-        the_number_of_runs_has_this_slope,
-        pure_runs_lose_a_factor,
-        the_best_is_counted_right,
-        every_order_lies_below_the_bound,
-        the_library_bounds_randomized_response,
+    clauses=(
+        Clause(
+            (
+                "If only the best of K runs is released, f is the generating function of K and r the least "
+                "f′(1−v)/f′(1−u) over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, with ℓ "
+                "the likelihood ratios in falling order;"
+            ),
+            by=(
+                the_number_of_runs_has_this_slope,
+                the_best_is_counted_right,
+                every_order_lies_below_the_bound,
+            ),
+            argued=(
+                "that f′(1−u) is a mixture of indicators of u ≤ s, each largest when outcomes come by "
+                "likelihood ratio (Neyman, Pearson)"
+            ),
+        ),
+        Clause(
+            "so ε-DP runs stay (2+η)·ε-DP for a negative binomial K of shape η, 3ε-DP for a geometric one.",
+            by=(pure_runs_lose_a_factor,),
+            argued="that nothing is left of the integral from (2+η)·ε on",
+        ),
     ),
+    library=(the_library_bounds_randomized_response,),
     uses=(EXACT_PROFILE, POST_PROCESSING),
     mutations={
         "one power more": lambda: the_number_of_runs_has_this_slope(shift=2),

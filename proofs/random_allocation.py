@@ -28,9 +28,10 @@ from flint import ctx
 from dpverify.balls import ball
 from dpverify.pairs import Dominates, FinitePair, GaussianPair, LaplacePair, dominates
 from dpverify.pairs.subsampling.allocation import AllocationPair
-from dpverify.theorems import BLACKWELL, EXACT_PROFILE, RANDOM_ALLOCATION, Evidence, Step
+from dpverify.theorems import BLACKWELL, EXACT_PROFILE, RANDOM_ALLOCATION, Check, Step
 from proofs.post_processing import POST_PROCESSING
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, below, dominated, equal, every
+from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_laws, rational_pairs
 from proofs.support.symbolic import same
 
@@ -44,7 +45,7 @@ def the_ratio_is_a_mean(parts: int = 3) -> Step:
     mixed = sum(b[i] * a[(i + 1) % 3] * a[(i + 2) % 3] for i in range(3)) / 3
     mean = sum(b[i] / a[i] for i in range(3)) / parts
     holds = same(mixed / (a[0] * a[1] * a[2]), mean)
-    return Step("the ratio", Evidence.SYMBOLIC, holds, "all masses, three steps")
+    return Step("the ratio", holds, "all masses, three steps")
 
 
 def adaptive_runs_are_dominated(*, in_both: bool = False) -> Step:
@@ -54,17 +55,15 @@ def adaptive_runs_are_dominated(*, in_both: bool = False) -> Step:
     )
     weak = [pair for pair in rational_pairs(2, 5) if isinstance(dominates(strong, pair), Dominates)]
     bound = _allocated(strong, [strong, strong], in_both=False)
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for first, one, two in product(weak, repeat=3):
         made = _allocated(first, [one, two], in_both=in_both)
-        holds &= isinstance(dominates(bound, made), Dominates)
-        holds &= isinstance(dominates(bound.reversed, made.reversed), Dominates)
+        holds &= dominated(bound, made)
+        holds &= dominated(bound.reversed, made.reversed)
         count += 1
-        if not holds:
+        if not holds.holds:
             break
-    return Step(
-        "adaptive runs", Evidence.EXACT, holds and count > 100, f"{count} runs of two steps"
-    )
+    return Step("adaptive runs", holds & below(100, count), f"{count} runs of two steps")
 
 
 def _allocated(first: FinitePair, then: list[FinitePair], *, in_both: bool) -> FinitePair:
@@ -80,13 +79,13 @@ def _allocated(first: FinitePair, then: list[FinitePair], *, in_both: bool) -> F
 def splits_raise_and_merges_lower(sign: int = 1) -> Step:
     """(m − x)₊ ≤ λ·(a − x)₊ + (1−λ)·(b − x)₊ at m = λ·a + (1−λ)·b, on a grid of rationals."""
     numbers = [Fraction(k, 4) for k in range(13)]
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for (a, b), share, x in product(combinations(numbers, 2), numbers[:5], numbers):
         mean = share * a + (1 - share) * b
         chord = share * _over(a, x) + (1 - share) * _over(b, x)
-        holds &= sign * (chord - _over(mean, x)) >= 0
+        holds &= at_most(0, sign * (chord - _over(mean, x)))
         count += 1
-    return Step("splits and merges", Evidence.EXACT, holds, f"{count} masses")
+    return Step("splits and merges", holds, f"{count} masses")
 
 
 def _over(value: Fraction, x: Fraction) -> Fraction:
@@ -97,28 +96,30 @@ def sums_keep_the_order(*, exchanged: bool = False) -> Step:
     """Ratios of weaker and stronger pairs, added to a third: profiles at all values, in rationals."""
     laws = rational_laws(3, 4)
     values = [Fraction(0), Fraction(1), Fraction(2)]
-    holds, count = True, 0
-    for small, large, other in product(laws, repeat=3):
+    holds, count = VACUOUS, 0
+    for small, large, other in product(laws, laws, laws[::2]):
         weaker, stronger, added = (
             dict(zip(values, law, strict=True)) for law in (small, large, other)
         )
-        if not _is_below(weaker, stronger):
+        if not _is_below(weaker, stronger).holds:
             continue
         low, high = (_sum(side, added) for side in (weaker, stronger))
         holds &= _is_below(high, low) if exchanged else _is_below(low, high)
         count += small != large
-    return Step("sums", Evidence.EXACT, holds and count > 50, f"{count} pairs of ratios")
+        if not holds.holds:
+            break
+    return Step("sums", holds & below(50, count), f"{count} pairs of ratios")
 
 
-def _is_below(weak: Masses, strong: Masses) -> bool:
+def _is_below(weak: Masses, strong: Masses) -> Check:
     """Equal means, and E(R − x)₊ no larger at any kink."""
 
     def over(law: Masses, x: Fraction) -> Fraction:
         return sum((mass * _over(value, x) for value, mass in law.items()), Fraction(0))
 
     kinks = [Fraction(0), *weak, *strong]
-    return over(weak, Fraction(0)) == over(strong, Fraction(0)) and all(
-        over(weak, x) <= over(strong, x) for x in kinks
+    return equal(over(weak, Fraction(0)), over(strong, Fraction(0))) & every(
+        at_most(over(weak, x), over(strong, x)) for x in kinks
     )
 
 
@@ -139,12 +140,12 @@ def cuts_make_all_sets_equally_likely(steps: int = 5) -> Step:
         total += sum(y[i] for i in block) * sum(y[i] for i in rest) / (2 * 3)
     symmetric = sum(y[i] * y[j] for i, j in combinations(range(5), 2)) if steps >= 5 else y[0]
     holds = same(total / len(cuts), symmetric / 10)
-    return Step("random cuts", Evidence.SYMBOLIC, holds, "all ratios, 2 of 5 steps")
+    return Step("random cuts", holds, "all ratios, 2 of 5 steps")
 
 
 def several_steps_lie_between(factor: float = 1.0) -> Step:
     """Both of two steps is the mechanism twice: `AllocationPair` holds N(√2) against N(0) between its ends."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     truth = GaussianPair(Fraction(2))
     with ctx.workprec(128):
         pair = AllocationPair(GaussianPair(Fraction(1)), 2, 2)
@@ -154,15 +155,15 @@ def several_steps_lie_between(factor: float = 1.0) -> Step:
                 side.lower.profile_ball(ball(epsilon)),
                 side.upper.profile_ball(ball(epsilon)),
             )
-            holds &= bool(low.lower() <= exact <= high.upper())
-            holds &= bool(high.upper() - low.lower() < 1e-3)
+            holds &= at_most(low.lower(), exact) & at_most(exact, high.upper())
+            holds &= below(high.upper() - low.lower(), 1e-3)
             count += 1
-    return Step("`AllocationPair`, both steps", Evidence.CERTIFIED, holds, f"{count} points")
+    return Step("`AllocationPair`, both steps", holds, f"{count} points")
 
 
 def the_library_brackets_one_step(factor: float = 1.0) -> Step:
     """`AllocationPair.lower` and `.upper` at t = 1 against the closed forms of the noise."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     pairs: tuple[GaussianPair | LaplacePair, ...] = (
         GaussianPair(Fraction(1)),
         LaplacePair(scale=1.0, sensitivity=1.5),
@@ -172,23 +173,52 @@ def the_library_brackets_one_step(factor: float = 1.0) -> Step:
             pair = AllocationPair(base, 1)
             for side in (pair, pair.reversed):
                 truth = base.profile_ball(ball(epsilon)) * factor
-                holds &= side.lower.profile_ball(ball(epsilon)).lower() <= truth
-                holds &= side.upper.profile_ball(ball(epsilon)).upper() >= truth
+                holds &= at_most(side.lower.profile_ball(ball(epsilon)).lower(), truth)
+                holds &= at_most(truth, side.upper.profile_ball(ball(epsilon)).upper())
                 count += 1
-    return Step("`AllocationPair`", Evidence.CERTIFIED, holds, f"{count} points")
+    return Step("`AllocationPair`", holds, f"{count} points")
 
 
 PROOF = Proof(
     theorem=RANDOM_ALLOCATION,
-    steps=(
-        the_ratio_is_a_mean,
-        adaptive_runs_are_dominated,
-        splits_raise_and_merges_lower,
-        sums_keep_the_order,
-        cuts_make_all_sets_equally_likely,
-        the_library_brackets_one_step,
-        several_steps_lie_between,
+    clauses=(
+        Clause(
+            (
+                "If (P, Q) dominates each of t steps when a record is removed, whatever was seen before, then "
+                "the mean over i of the products with P in place i and Q elsewhere, against the product of Q "
+                "alone, dominates t steps of which the record takes part in one, drawn at random; the "
+                "exchanged pair when a record is added."
+            ),
+            by=(the_ratio_is_a_mean, adaptive_runs_are_dominated),
+            argued=(
+                "that one kernel a step, chosen by the history, makes the run out of the product: a "
+                "post-processing"
+            ),
+        ),
+        Clause(
+            (
+                "Its ratio is the mean of t independent ratios of one step: splitting their masses around "
+                "their mean bounds it from above, merging them from below."
+            ),
+            by=(the_ratio_is_a_mean, splits_raise_and_merges_lower, sums_keep_the_order),
+            argued=(
+                "that domination is the convex order of ratios, which sums and means of independent variables "
+                "keep"
+            ),
+        ),
+        Clause(
+            (
+                "For k steps a record, the product of k such pairs, over blocks of steps that add up to t, "
+                "dominates."
+            ),
+            by=(cuts_make_all_sets_equally_likely,),
+            argued=(
+                "that a random cut into blocks makes all sets of k steps equally likely, for every k and t, "
+                "and convexity"
+            ),
+        ),
     ),
+    library=(the_library_brackets_one_step, several_steps_lie_between),
     uses=(BLACKWELL, POST_PROCESSING, EXACT_PROFILE),
     mutations={
         "a mean of two": lambda: the_ratio_is_a_mean(parts=2),

@@ -15,8 +15,9 @@ import sympy as sp
 from dpverify.accounting.accountant import Accountant
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair
-from dpverify.theorems import RECONSTRUCTION, TRADE_OFF, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import RECONSTRUCTION, TRADE_OFF, Step
+from proofs.support.checks import VACUOUS, at_most, every
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative
 
 _SIZES = (2, 3, 5)
@@ -34,8 +35,8 @@ def a_minimum_of_lines_is_concave(weight: int = 1) -> Step:
         for mixed in (False, True)
     ]
     gaps += [share * b + (1 - share) * c - weight * (share * a + (1 - share) * c)]
-    holds = all(nonnegative(gap, (a, c, over, under, first, second)) for gap in gaps)
-    return Step("T is concave", Evidence.SYMBOLIC, holds, "any two lines, any two points")
+    holds = every(nonnegative(gap, (a, c, over, under, first, second)) for gap in gaps)
+    return Step("T is concave", holds, "any two lines, any two points")
 
 
 def no_line_falls(sign: int = 1) -> Step:
@@ -43,7 +44,7 @@ def no_line_falls(sign: int = 1) -> Step:
     x, alarm, more, delta = sp.symbols("x alpha s delta", nonnegative=True)
     gap = sign * (x * (alarm + more) + delta - x * alarm - delta)
     holds = nonnegative(gap, (x, alarm, more, delta))
-    return Step("T never falls", Evidence.SYMBOLIC, holds, "all x, α, s ≥ 0")
+    return Step("T never falls", holds, "all x, α, s ≥ 0")
 
 
 def many_valued_answers_stay_below(scale: Fraction = Fraction(1)) -> Step:
@@ -52,7 +53,7 @@ def many_valued_answers_stay_below(scale: Fraction = Fraction(1)) -> Step:
     Without the record the answer is uniform and a guess succeeds with probability 1/m; with it, with r/(r + m − 1). Each
     value's law against the uniform one is a pair whose T(1/m), both ways round, `reconstruction` bounds.
     """
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for m, ratio in product(_SIZES, _RATIOS):
         total = ratio + m - 1
         pair = FinitePair(left=[ratio / total] + [1 / total] * (m - 1), right=[Fraction(1, m)] * m)
@@ -63,15 +64,28 @@ def many_valued_answers_stay_below(scale: Fraction = Fraction(1)) -> Step:
             .compose(pair)
             .risk.reconstruction(Fraction(1, m))
         )
-        holds &= success <= scale * bound and Fraction(found.upper) * scale >= success
-        holds &= Fraction(found.lower) <= Fraction(1, m)
+        holds &= at_most(success, scale * bound) & at_most(success / scale, found.upper)
+        holds &= at_most(found.lower, Fraction(1, m))
         count += 1
-    return Step("answers of many values", Evidence.EXACT, holds, f"{count} sizes and odds")
+    return Step("answers of many values", holds, f"{count} sizes and odds")
 
 
 PROOF = Proof(
     theorem=RECONSTRUCTION,
-    steps=(a_minimum_of_lines_is_concave, no_line_falls, many_valued_answers_stay_below),
+    clauses=(
+        Clause(
+            (
+                "If without the record in the data no guess of it succeeds with probability above κ, whatever "
+                "its distribution and whatever counts as success, then with it no guess succeeds with "
+                "probability above T(κ), T the largest true-positive rate at a false-positive rate."
+            ),
+            by=(a_minimum_of_lines_is_concave, no_line_falls, many_valued_answers_stay_below),
+            argued=(
+                "that without the record success is a guess that saw nothing of it; Jensen’s inequality; that "
+                "a minimum of any number of lines is concave"
+            ),
+        ),
+    ),
     mutations={
         "twice the mean": lambda: a_minimum_of_lines_is_concave(weight=2),
         "lines that fall": lambda: no_line_falls(sign=-1),

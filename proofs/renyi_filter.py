@@ -24,8 +24,9 @@ from dpverify.ledger.schemes import Scheme
 from dpverify.ledger.subjects import parts_of
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair
-from dpverify.theorems import RENYI_COMPOSITION, RENYI_FILTER, RENYI_TO_APPROX, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import RENYI_COMPOSITION, RENYI_FILTER, RENYI_TO_APPROX, Step
+from proofs.support.checks import at_most, every
+from proofs.support.form import Clause, Proof
 from proofs.support.interactions import Counts, Game, below_exp, by_filter
 from proofs.support.symbolic import same
 
@@ -47,7 +48,6 @@ def what_is_left_after_a_request(slip: int = 0) -> Step:
     made = sp.exp((order - 1) * c) * sp.exp((order - 1 + slip) * (limit - c))
     return Step(
         "one request",
-        Evidence.SYMBOLIC,
         same(sp.powsimp(made / sp.exp((order - 1) * limit)), 1),
         "all orders, all c ≤ B",
     )
@@ -56,11 +56,13 @@ def what_is_left_after_a_request(slip: int = 0) -> Step:
 def limits_convert(factor: float = 1.0) -> Step:
     """`largest_divergence`: at the order, B implies (ε, δ)-DP, by `renyi_epsilon`."""
     cases = [(2.0, 1.0, 0.01), (32.0, 1.0, 0.01), (8.0, 0.1, 1e-6), (200.0, 3.0, 1e-12)]
-    holds = all(
-        renyi_epsilon(order, factor * largest_divergence(order, epsilon, delta), delta) <= epsilon
+    holds = every(
+        at_most(
+            renyi_epsilon(order, factor * largest_divergence(order, epsilon, delta), delta), epsilon
+        )
         for order, epsilon, delta in cases
     )
-    return Step("`largest_divergence`", Evidence.CERTIFIED, holds, f"{len(cases)} limits")
+    return Step("`largest_divergence`", holds, f"{len(cases)} limits")
 
 
 def the_best_adversary(*, shared: bool = True) -> Step:
@@ -83,11 +85,11 @@ def the_best_adversary(*, shared: bool = True) -> Step:
             return scheme.fits(spent)
 
     game = Game(_MENU, decide, 3)
-    holds = all(
-        game.best_gain(below_exp(_BUDGET.epsilon), exchanged=way) <= Fraction(_BUDGET.delta)
+    holds = every(
+        at_most(game.best_gain(below_exp(_BUDGET.epsilon), exchanged=way), Fraction(_BUDGET.delta))
         for way in (False, True)
     )
-    return Step("the best adversary", Evidence.EXACT, holds, "one menu, three rounds")
+    return Step("the best adversary", holds, "one menu, three rounds")
 
 
 def _unshared(order: float) -> tuple[str, Fraction]:
@@ -98,7 +100,26 @@ def _unshared(order: float) -> tuple[str, Fraction]:
 
 PROOF = Proof(
     theorem=RENYI_FILTER,
-    steps=(what_is_left_after_a_request, limits_convert, the_best_adversary),
+    clauses=(
+        Clause(
+            (
+                "If each next part is chosen from all answers so far with its parameters, and nothing is run "
+                "unless at one of m orders αⱼ the divergences still add up to at most Bⱼ, where Bⱼ at αⱼ "
+                "implies (ε, δ/m)-DP, then all answers together are (ε, δ)-DP;"
+            ),
+            by=(what_is_left_after_a_request, the_best_adversary),
+            argued=(
+                "that the ends at which order j is the first within its limit are ends of the interaction "
+                "that stops before its limit is passed"
+            ),
+        ),
+        Clause(
+            "with one order they have a divergence of at most B.",
+            by=(what_is_left_after_a_request,),
+            argued="induction on the rounds that are left",
+        ),
+    ),
+    library=(limits_convert,),
     uses=(RENYI_COMPOSITION, RENYI_TO_APPROX),
     mutations={
         "exponent α": lambda: what_is_left_after_a_request(slip=1),

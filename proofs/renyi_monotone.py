@@ -10,8 +10,9 @@ import sympy as sp
 
 from dpverify.accounting.conversion import to_renyi
 from dpverify.guarantees import RenyiDP
-from dpverify.theorems import RENYI_MONOTONE, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import RENYI_MONOTONE, Step
+from proofs.support.checks import VACUOUS, at_most, below, every, provided
+from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_pairs
 from proofs.support.symbolic import nonnegative, same
 
@@ -23,7 +24,7 @@ def variances_are_nonnegative(half: int = 2) -> Step:
     moments = [sum(a * b**k for a, b in zip(w, x, strict=True)) for k in range(3)]
     pairs = sum(w[i] * w[j] * (x[i] - x[j]) ** 2 for i in range(3) for j in range(3))
     holds = same(moments[0] * moments[2] - moments[1] ** 2, pairs / half)
-    return Step("variance", Evidence.SYMBOLIC, holds, "all weights and losses of three outcomes")
+    return Step("variance", holds, "all weights and losses of three outcomes")
 
 
 def the_second_derivative_is_a_variance(power: int = 2) -> Step:
@@ -34,8 +35,8 @@ def the_second_derivative_is_a_variance(power: int = 2) -> Step:
     first, second = sp.diff(total, s), sp.diff(total, s, 2)
     holds = same(bend, (total * second - first**2) / total**power)
     p, x = sp.Symbol("p", positive=True), sp.Symbol("x", real=True)
-    holds &= all(same(sp.diff(p * sp.exp(s * x), s, k), p * sp.exp(s * x) * x**k) for k in (1, 2))
-    return Step("g″ is a variance", Evidence.SYMBOLIC, holds, "all s")
+    holds &= every(same(sp.diff(p * sp.exp(s * x), s, k), p * sp.exp(s * x) * x**k) for k in (1, 2))
+    return Step("g″ is a variance", holds, "all s")
 
 
 def ratios_rise(level: int = 0) -> Step:
@@ -45,32 +46,38 @@ def ratios_rise(level: int = 0) -> Step:
     share = u / (u + v)
     s = share * t
     value = share * top + (1 - share) * level - slack
-    holds = same(top / t - value / s, slack / s) and nonnegative(slack / s, (t, u, v, slack))
-    return Step("g(s)/s rises", Evidence.SYMBOLIC, holds, "all 0 < s < t")
+    holds = same(top / t - value / s, slack / s) & nonnegative(slack / s, (t, u, v, slack))
+    return Step("g(s)/s rises", holds, "all 0 < s < t")
 
 
 def rational_pairs_obey(power: int = 2) -> Step:
     """D₂ ≤ D₃, that is `renyi_moment(2)`² ≤ `renyi_moment(3)`, in rationals; and `to_renyi` keeps a bound downwards only."""
-    holds, strict, count = True, 0, 0
+    holds, strict, count = VACUOUS, 0, 0
     for pair in rational_pairs(3, 5):
         if pair.likelihood.singular:
             continue
         second, third = Fraction(pair.renyi_moment(2)), Fraction(pair.renyi_moment(3))
-        holds &= second**power <= third
+        holds &= at_most(second**power, third)
         strict += second**power < third
         count += 1
     kept = to_renyi(RenyiDP(order=8.0, epsilon=0.5), order=3.0).guarantee
-    holds &= kept == RenyiDP(order=3.0, epsilon=0.5)
-    return Step("rational pairs", Evidence.EXACT, holds and strict > 0, f"{count} pairs")
+    holds &= provided(kept == RenyiDP(order=3.0, epsilon=0.5))
+    return Step("rational pairs", holds & below(0, strict), f"{count} pairs")
 
 
 PROOF = Proof(
     theorem=RENYI_MONOTONE,
-    steps=(
-        variances_are_nonnegative,
-        the_second_derivative_is_a_variance,
-        ratios_rise,
-        rational_pairs_obey,
+    clauses=(
+        Clause(
+            "A Rényi divergence of order α is at most that of every larger order.",
+            by=(
+                variances_are_nonnegative,
+                the_second_derivative_is_a_variance,
+                ratios_rise,
+                rational_pairs_obey,
+            ),
+            argued="the variance for any number of outcomes; that a function with g″ ≥ 0 is convex",
+        ),
     ),
     mutations={
         "without the half": lambda: variances_are_nonnegative(half=1),

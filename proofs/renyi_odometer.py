@@ -22,8 +22,9 @@ import sympy as sp
 from dpverify.ledger import Odometer
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair
-from dpverify.theorems import RENYI_ODOMETER, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import RENYI_ODOMETER, Step
+from proofs.support.checks import VACUOUS, at_most
+from proofs.support.form import Clause, Proof
 from proofs.support.interactions import Counts, Game, below_exp, response
 from proofs.support.laws import rational_pairs
 from proofs.support.symbolic import same
@@ -44,7 +45,7 @@ def the_constant(power: int = 1) -> Step:
     # The slope is u^(α−2)·((α−1) − α·u): positive below 1 − 1/α, negative above.
     holds = same(slope / u ** (order - 2), (order - 1) - order**power * u)
     holds &= same(sp.simplify(value.subs(u, at)), at ** (order - 1) / order)
-    return Step("the constant", Evidence.SYMBOLIC, holds, "all orders α > 1")
+    return Step("the constant", holds, "all orders α > 1")
 
 
 def the_formula(sign: int = 1) -> Step:
@@ -53,14 +54,14 @@ def the_formula(sign: int = 1) -> Step:
     epsilon = total + sp.log(1 - 1 / order) - sign * sp.log(order * shared) / (order - 1)
     log_c = (order - 1) * sp.log(1 - 1 / order) - sp.log(order)
     left = log_c + (order - 1) * (total - epsilon)
-    holds = same(sp.expand_log(sp.simplify(left - sp.log(shared))), 0)
-    return Step("the formula", Evidence.SYMBOLIC, holds, "all α > 1, G, w·δ > 0")
+    holds = same(left, sp.log(shared), by=lambda e: sp.expand_log(sp.simplify(e)))
+    return Step("the formula", holds, "all α > 1, G, w·δ > 0")
 
 
 def no_growth_in_the_mean(factor: Fraction = Fraction(1)) -> Step:
     """E_P[(p/q)/Πm_i] ≤ 1 at order 2 at the end of trees of two rounds that may stop after one."""
     pairs = [pair for pair in rational_pairs(2, 4) if not pair.likelihood.singular][::3]
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for first, one, two in product(pairs, repeat=3):
         options: tuple[FinitePair | None, ...] = (one, two, None)
         for chosen in product(options, repeat=2):
@@ -69,9 +70,9 @@ def no_growth_in_the_mean(factor: Fraction = Fraction(1)) -> Step:
                 ends = [(Fraction(1), Fraction(1))] if after is None else list(after.masses())
                 charged = _moment(first) * (1 if after is None else _moment(after))
                 total += sum(p * a * (p * a) / (q * b) / charged for a, b in ends if p * a)
-            holds &= total <= factor
+            holds &= at_most(total, factor)
             count += 1
-    return Step("no growth", Evidence.EXACT, holds, f"{count} trees")
+    return Step("no growth", holds, f"{count} trees")
 
 
 def _moment(pair: FinitePair) -> Fraction:
@@ -80,12 +81,12 @@ def _moment(pair: FinitePair) -> Fraction:
 
 def the_best_adversary(times: int = 1) -> Step:
     """`Odometer`: Σ(p − e^ε·q)₊ ≤ δ at the best of all ends, ε the odometer's at each, four rounds."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for orders, delta in (((4.0,), 1 / 16), ((2.0, 8.0), 1 / 32), ((3.0, 6.0, 16.0), 1 / 64)):
         game = Game(_MENU, lambda _, __: True, 4)
-        holds &= game.best_gain(_ratio_of(orders, delta * times)) <= Fraction(delta)
+        holds &= at_most(game.best_gain(_ratio_of(orders, delta * times)), Fraction(delta))
         count += 1
-    return Step("the best adversary", Evidence.EXACT, holds, f"{count} odometers, four rounds")
+    return Step("the best adversary", holds, f"{count} odometers, four rounds")
 
 
 def _ratio_of(orders: tuple[float, ...], delta: float) -> Callable[[Counts], Fraction]:
@@ -102,7 +103,20 @@ def _ratio_of(orders: tuple[float, ...], delta: float) -> Callable[[Counts], Fra
 
 PROOF = Proof(
     theorem=RENYI_ODOMETER,
-    steps=(the_constant, the_formula, no_growth_in_the_mean, the_best_adversary),
+    clauses=(
+        Clause(
+            (
+                "Let Gⱼ be the divergences at order αⱼ added up so far and Σwⱼ ≤ 1. With ε the least of Gⱼ + "
+                "ln(1 − 1/αⱼ) − ln(αⱼ·wⱼ·δ)/(αⱼ − 1) over j, P(E) ≤ E_Q[e^ε; E] + δ for all events E of the "
+                "answers up to any stopping time, whatever was chosen from earlier answers."
+            ),
+            by=(the_constant, the_formula, no_growth_in_the_mean, the_best_adversary),
+            argued=(
+                "optional stopping for a non-negative supermartingale; that the ends at which the j-th ε is "
+                "least add up to at most wⱼ·δ"
+            ),
+        ),
+    ),
     mutations={
         "α² in the slope": lambda: the_constant(power=2),
         "the other sign": lambda: the_formula(sign=-1),

@@ -19,10 +19,12 @@ import sympy as sp
 
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs import FinitePair, NotIndistinguishable, simulate
-from dpverify.theorems import LEAKY_RESPONSE, SIMULATION_LEMMA, Evidence, Step
+from dpverify.theorems import LEAKY_RESPONSE, SIMULATION_LEMMA, Step
 from proofs.leaky_response import table
 from proofs.post_processing import POST_PROCESSING
-from proofs.support.form import Proof
+from proofs.renyi_from_profile import RENYI_FROM_PROFILE
+from proofs.support.checks import VACUOUS, below, equal, provided
+from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_pairs
 from proofs.support.symbolic import nonnegative, same
 
@@ -34,12 +36,12 @@ def kept_masses(step: int = 1) -> Step:
     t, share, rest, gap = sp.symbols("t share rest gap", nonnegative=True)
     r, q = 1 + t, share + rest  # q in two parts, so that d = share lies in [0, q]
     within = q + t * share  # p, somewhere in [q, r·q]
-    holds = same((within - q) / (r - step), share) and nonnegative(r * q - within, (t, share, rest))
+    holds = same((within - q) / (r - step), share) & nonnegative(r * q - within, (t, share, rest))
     beyond = r * q + gap  # p > r·q: kept up to r·q, which is d = q
-    holds &= same(q + (r - step) * q, r * q) and same(beyond - (q + (r - step) * q), gap)
+    holds &= same(q + (r - step) * q, r * q) & same(beyond - (q + (r - step) * q), gap)
     # The other law keeps all of q, as q ≤ r·p.
     holds &= nonnegative(r * within - q, (t, share, rest))
-    return Step("kept masses", Evidence.SYMBOLIC, holds, _ALL)
+    return Step("kept masses", holds, _ALL)
 
 
 def rows_are_nonnegative(slope: int = 1) -> Step:
@@ -48,8 +50,8 @@ def rows_are_nonnegative(slope: int = 1) -> Step:
     r = 1 + t
     first = (e + rest_e) + r * d - slope * e  # M = e + rest_e
     second = (d + rest_d) + r * e - slope * d  # M = d + rest_d
-    holds = nonnegative(first, (d, e, rest_e, t)) and nonnegative(second, (d, e, rest_d, t))
-    return Step("F(0) and F(1) are non-negative", Evidence.SYMBOLIC, holds, _ALL)
+    holds = nonnegative(first, (d, e, rest_e, t)) & nonnegative(second, (d, e, rest_d, t))
+    return Step("F(0) and F(1) are non-negative", holds, _ALL)
 
 
 def rows_have_sum_one(step: int = 1) -> Step:
@@ -58,7 +60,7 @@ def rows_have_sum_one(step: int = 1) -> Step:
     mass = total + (r - step) * moved
     answers = same((total + r * moved - moved) / mass, 1)
     leaks = same((1 - (1 - delta) * mass / mass) / delta, 1)
-    return Step("rows sum to 1", Evidence.SYMBOLIC, answers and leaks, _ALL)
+    return Step("rows sum to 1", answers & leaks, _ALL)
 
 
 def leaks_are_nonnegative(least: int = 1) -> Step:
@@ -67,7 +69,7 @@ def leaks_are_nonnegative(least: int = 1) -> Step:
     unleaked = 1 / (1 + delta_odds)  # 1 − δ
     mass = least * unleaked + room
     holds = nonnegative((kept + cut) - unleaked * kept / mass, (kept, cut, delta_odds, room))
-    return Step('F("U") and F("V") are non-negative', Evidence.SYMBOLIC, holds, _ALL)
+    return Step('F("U") and F("V") are non-negative', holds, _ALL)
 
 
 def the_table_gives_both_laws(twist: int = 0) -> Step:
@@ -82,8 +84,8 @@ def the_table_gives_both_laws(twist: int = 0) -> Step:
         (q - (1 - delta) * kept_right / mass) / delta,
     )
     made = [sum(w * row for w, row in zip(law, rows, strict=True)) for law in table(r, delta)]
-    holds = same(made[0], p) and same(made[1], q)
-    return Step("F(U) = P and F(V) = Q", Evidence.SYMBOLIC, holds, _ALL)
+    holds = same(made[0], p) & same(made[1], q)
+    return Step("F(U) = P and F(V) = Q", holds, _ALL)
 
 
 def the_library_finds_the_kernel(share: Fraction = Fraction(1)) -> Step:
@@ -91,7 +93,7 @@ def the_library_finds_the_kernel(share: Fraction = Fraction(1)) -> Step:
 
     The refusal's event has exactly the excess that it names.
     """
-    holds, made, refused = True, 0, 0
+    holds, made, refused = VACUOUS, 0, 0
     for pair in rational_pairs(3, 4):
         for ratio, delta in ((1, 0), (2, 0), (1, Fraction(1, 4)), (3, Fraction(1, 2)), (2, 1)):
             worst = max(side.delta_at_ratio(Fraction(ratio)) for side in (pair, pair.reversed))
@@ -101,14 +103,14 @@ def the_library_finds_the_kernel(share: Fraction = Fraction(1)) -> Step:
                 kernel = simulate(pair.left, pair.right, guarantee)
             except NotIndistinguishable as refusal:
                 refused += 1
-                holds &= not indistinguishable and refusal.excess == worst - delta
-                holds &= _excess(pair, refusal, Fraction(ratio)) - delta == refusal.excess
+                holds &= provided(not indistinguishable) & equal(refusal.excess, worst - delta)
+                holds &= equal(_excess(pair, refusal, Fraction(ratio)) - delta, refusal.excess)
             else:
                 made += 1
                 laws = all(sum(row) == 1 and min(row) >= 0 for row in kernel.matrix.tolist())
-                holds &= indistinguishable and laws and kernel.residual == 0
-    holds &= made > 100 and refused > 100
-    return Step("`simulate`", Evidence.EXACT, holds, f"{made} kernels, {refused} refusals")
+                holds &= provided(indistinguishable) & provided(laws) & equal(kernel.residual, 0)
+    holds &= below(100, made) & below(100, refused)
+    return Step("`simulate`", holds, f"{made} kernels, {refused} refusals")
 
 
 def _excess(pair: FinitePair, refusal: NotIndistinguishable, ratio: Fraction) -> Fraction:
@@ -120,15 +122,30 @@ def _excess(pair: FinitePair, refusal: NotIndistinguishable, ratio: Fraction) ->
 
 PROOF = Proof(
     theorem=SIMULATION_LEMMA,
-    steps=(
-        kept_masses,
-        rows_are_nonnegative,
-        rows_have_sum_one,
-        leaks_are_nonnegative,
-        the_table_gives_both_laws,
-        the_library_finds_the_kernel,
+    clauses=(
+        Clause(
+            (
+                "Two distributions are (ε, δ)-indistinguishable if and only if one kernel maps the two distributions of leaky randomized response to them;"
+            ),
+            by=(
+                kept_masses,
+                rows_are_nonnegative,
+                rows_have_sum_one,
+                leaks_are_nonnegative,
+                the_table_gives_both_laws,
+                the_library_finds_the_kernel,
+            ),
+            argued=(
+                "that all d, or all e, may be shrunk by one factor until Σd = Σe; that pointwise identities of masses are those of densities; the converse is post-processing"
+            ),
+        ),
+        Clause(
+            "so of all that is (ε, δ)-DP this has the largest profile, the largest (ε′, δ′), and the largest Rényi divergences.",
+            by=(the_library_finds_the_kernel,),
+            argued="post-processing, and that divergences grow with profiles (renyi-from-profile)",
+        ),
     ),
-    uses=(POST_PROCESSING, LEAKY_RESPONSE),
+    uses=(POST_PROCESSING, LEAKY_RESPONSE, RENYI_FROM_PROFILE),
     mutations={
         "mass M + (r−2)·D": lambda: rows_have_sum_one(step=2),
         "r − 2 instead of r − 1": lambda: kept_masses(step=2),

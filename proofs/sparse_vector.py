@@ -15,9 +15,10 @@ from itertools import product
 import sympy as sp
 
 from dpverify.mechanisms import SparseVector
-from dpverify.theorems import SPARSE_VECTOR, Evidence, Step
+from dpverify.theorems import SPARSE_VECTOR, Step
 from proofs.noisy_max import tails_of_laplace_noise
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, below, equal, every
+from proofs.support.form import Clause, Proof
 from proofs.support.geometric import Decay, Noise, inner_sum, outer_sum
 from proofs.support.symbolic import nonnegative, same
 
@@ -42,10 +43,10 @@ def the_threshold_pays(squares: int = 2) -> Step:
     paid = w ** (-squares)
     holds = same(sp.powsimp(away / further), w**-2)
     first = (1 - w) / away.subs(z, 1)
-    holds &= same(first, 2 / (w * (1 + w))) and nonnegative(paid - first, (gap,))
+    holds &= same(first, 2 / (w * (1 + w))) & nonnegative(paid - first, (gap,))
     # The mass is symmetric, so towards 0 the ratios are these inverted, all ≤ 1 ≤ 1/w².
-    holds &= nonnegative(paid - w**-2, (gap,)) and nonnegative(paid - 1 / first, (gap,))
-    return Step("threshold pays ε₁", Evidence.SYMBOLIC, holds, "all scales, all z")
+    holds &= nonnegative(paid - w**-2, (gap,)) & nonnegative(paid - 1 / first, (gap,))
+    return Step("threshold pays ε₁", holds, "all scales, all z")
 
 
 def the_costs_add_up(reach: int = 2) -> Step:
@@ -53,7 +54,15 @@ def the_costs_add_up(reach: int = 2) -> Step:
     e1, e2, c, d = sp.symbols("epsilon1 epsilon2 c D", positive=True)
     threshold, query = d / e1, 2 * c * d / e2
     holds = same(d / threshold + c * reach * d / query, e1 + e2)
-    return Step("ε₁ + ε₂", Evidence.SYMBOLIC, holds, "all ε₁, ε₂, c, D")
+    return Step("ε₁ + ε₂", holds, "all ε₁, ε₂, c, D")
+
+
+def the_costs_add_up_if_monotone(reach: int = 1) -> Step:
+    """D/scale₁ + c·D/scale₂ = ε₁ + ε₂ at scale₁ = D/ε₁ and scale₂ = cD/ε₂."""
+    e1, e2, c, d = sp.symbols("epsilon1 epsilon2 c D", positive=True)
+    threshold, query = d / e1, c * d / e2
+    holds = same(d / threshold + c * reach * d / query, e1 + e2)
+    return Step("ε₁ + ε₂, monotone", holds, "all ε₁, ε₂, c, D")
 
 
 def probability(
@@ -94,27 +103,27 @@ def all_neighbors_of_small_answers(reach: int = 2) -> Step:
     Monotone moves stay within e^(D/scale₁ + cD/scale₂).
     """
     bar, query = Noise(Fraction(1, 2), two_sided=True), Noise(Fraction(2, 3), two_sided=True)
-    holds, count, largest = True, 0, Fraction(0)
+    holds, count, largest = VACUOUS, 0, Fraction(0)
     for allowed in (1, 2):
         outcomes = rows(allowed)
         grid = product(range(-1, 3), repeat=_ROW_LENGTH)
         laws = {a: [probability(row, a, bar, query) for row in outcomes] for a in grid}
-        holds &= all(sum(masses) == 1 for masses in laws.values())
+        holds &= every(equal(sum(masses), 1) for masses in laws.values())
         for answers in product(range(2), repeat=_ROW_LENGTH):
             for move in product((-1, 0, 1), repeat=_ROW_LENGTH):
                 other = laws[tuple(a + m for a, m in zip(answers, move, strict=True))]
                 top = max(p / q for p, q in zip(laws[answers], other, strict=True))
                 monotone = min(move) >= 0 or max(move) <= 0
                 cost = allowed * (1 if monotone else reach)
-                holds &= top <= bar.base**-1 * query.base**-cost
+                holds &= at_most(top, bar.base**-1 * query.base**-cost)
                 largest = max(largest, top)
                 count += 1
-    return Step("all small answers", Evidence.EXACT, holds and largest > 1, f"{count} neighbors")
+    return Step("all small answers", holds & below(1, largest), f"{count} neighbors")
 
 
 def the_library_has_these_scales(factor: int = 2) -> Step:
     """`SparseVector`: D/scale₁ + c·2D/scale₂ = ε exactly, half of the second if monotone."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for epsilon, answers, split, monotone in (
         (1.0, 1, 0.5, False),
         (0.5, 7, 0.25, False),
@@ -126,24 +135,46 @@ def the_library_has_these_scales(factor: int = 2) -> Step:
         )
         reach = 1 if monotone else factor
         spent = 1 / above.threshold_scale + answers * reach / above.query_scale
-        holds &= spent == Fraction(epsilon)
+        holds &= equal(spent, Fraction(epsilon))
         count += 1
-    return Step("`SparseVector`", Evidence.EXACT, holds, f"{count} settings")
+    return Step("`SparseVector`", holds, f"{count} settings")
 
 
 PROOF = Proof(
     theorem=SPARSE_VECTOR,
-    steps=(
-        tails_of_the_noise,
-        the_threshold_pays,
-        the_costs_add_up,
-        all_neighbors_of_small_answers,
-        the_library_has_these_scales,
+    clauses=(
+        Clause(
+            (
+                "AboveThreshold on queries of sensitivity Δ, with Laplace noise of scale Δ/ε₁ on the "
+                "threshold and 2cΔ/ε₂ on each query, on the reals or rounded to whole numbers, stopping after "
+                "c answers above, is (ε₁ + ε₂)-DP;"
+            ),
+            by=(
+                tails_of_the_noise,
+                the_threshold_pays,
+                the_costs_add_up,
+                all_neighbors_of_small_answers,
+            ),
+            argued=(
+                "that given the threshold’s noise answers are independent, and replacing z by z + Δ makes "
+                "zeros likelier and ones pay a tail each; on the reals, that integrals take the place of sums"
+            ),
+        ),
+        Clause(
+            "cΔ/ε₂ is enough if a record moves all answers in one direction.",
+            by=(tails_of_the_noise, the_costs_add_up_if_monotone, all_neighbors_of_small_answers),
+            argued=(
+                "that if answers fall z stays, and if they rise z moves by Δ with them, so that bounds of "
+                "ones rise by at most Δ"
+            ),
+        ),
     ),
+    library=(the_library_has_these_scales,),
     mutations={
         "tails with 1/(3w)": lambda: tails_of_the_noise(middle=3),
         "the threshold pays half": lambda: the_threshold_pays(squares=1),
         "c·D/scale₂ without the 2": lambda: the_costs_add_up(reach=1),
+        "monotone answers pay twice": lambda: the_costs_add_up_if_monotone(reach=2),
         "ones are free": lambda: all_neighbors_of_small_answers(reach=0),
         "the library counts 3": lambda: the_library_has_these_scales(factor=3),
     },

@@ -14,9 +14,10 @@ import sympy as sp
 
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms import Laplace
-from dpverify.theorems import LAPLACE, Evidence, Step, Theorem
+from dpverify.theorems import LAPLACE, Step, Theorem
 from proofs.post_processing import POST_PROCESSING
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, equal
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative, same
 
 SUFFICIENT_STATISTICS = Theorem(
@@ -53,7 +54,7 @@ def the_entries_add_up(diagonal: int = 1) -> Step:
     off = d * (d - 1) / 2 * r**2 + d * r * s
     holds = same(d * r**2 + off, r**2 * d * (d + 1) / 2 + d * r * s)
     holds &= same(diagonal * d * r**2 + 2 * off, d**2 * r**2 + 2 * d * r * s)
-    return Step("entries add up", Evidence.SYMBOLIC, holds, "all d, r, s")
+    return Step("entries add up", holds, "all d, r, s")
 
 
 def each_entry_is_bounded(two: int = 2) -> Step:
@@ -65,27 +66,25 @@ def each_entry_is_bounded(two: int = 2) -> Step:
     holds &= nonnegative(r * (s + c) - a * s, (a, b, s, c))  # |y| = s ≤ s + c
     holds &= nonnegative(two * r * r - (a * other + r * r), (a, b, u, v))
     holds &= nonnegative(r * r - (a * a - other * other), (a, b, u, v))  # squares lie in [0, r²]
-    return Step("each entry", Evidence.SYMBOLIC, holds, "all |x| ≤ r, |y| ≤ s")
+    return Step("each entry", holds, "all |x| ≤ r, |y| ≤ s")
 
 
 def all_small_records(share: Fraction = Fraction(1)) -> Step:
     """ℓ1 norms of statistics, and of differences, over all records with entries in {−1, −1/2, 0, 1/2, 1}, d = 1, 2, 3."""
     values = [Fraction(n, 2) for n in range(-2, 3)]
-    holds, count, attained = True, 0, set()
+    holds, count, attained = VACUOUS, 0, set()
     for d in (1, 2, 3):
         grid = values if d < 3 else values[::2]
         made = [statistics(x[:-1], x[-1]) for x in product(grid, repeat=d + 1)]
         one, two = added_or_removed(d, *_UNITS) * share, replaced(d, *_UNITS) * share
         sizes = [sum(map(abs, each)) for each in made]
-        holds &= max(sizes) <= one
+        holds &= at_most(max(sizes), one)
         if max(sizes) == one:
             attained.add(d)
         for first, second in product(made, repeat=2):
-            holds &= sum(abs(a - b) for a, b in zip(first, second, strict=True)) <= two
+            holds &= at_most(sum(abs(a - b) for a, b in zip(first, second, strict=True)), two)
             count += 1
-    return Step(
-        "small records", Evidence.EXACT, holds and attained == {1, 2, 3}, f"{count} replacements"
-    )
+    return Step("small records", holds & equal(attained, {1, 2, 3}), f"{count} replacements")
 
 
 _UNITS = (Fraction(1), Fraction(1))  # r and s
@@ -93,23 +92,33 @@ _UNITS = (Fraction(1), Fraction(1))  # r and s
 
 def the_library_claims_this(factor: int = 1) -> Step:
     """`Laplace(scale=Δ/ε, l1_sensitivity=Δ)` claims ε for Δ = r²·d(d+1)/2 + d·r·s, in binary fractions."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for d, r, s in ((2, 1.0, 1.0), (3, 0.5, 2.0), (7, 2.0, 4.0)):
         size = float(added_or_removed(d, Fraction(r), Fraction(s)))
         claim = Laplace(scale=2 * size, l1_sensitivity=factor * size).claim
-        holds &= claim.guarantee == PureDP(epsilon=0.5)
+        holds &= equal(claim.guarantee, PureDP(epsilon=0.5))
         count += 1
-    return Step("`Laplace`", Evidence.EXACT, holds, f"{count} settings, ε = 1/2")
+    return Step("`Laplace`", holds, f"{count} settings, ε = 1/2")
 
 
 PROOF = Proof(
     theorem=SUFFICIENT_STATISTICS,
-    steps=(
-        the_entries_add_up,
-        each_entry_is_bounded,
-        all_small_records,
-        the_library_claims_this,
+    clauses=(
+        Clause(
+            (
+                "For |xⱼ| ≤ r and |y| ≤ s the statistics (XᵀX on and above its diagonal, Xᵀy) have ℓ1 "
+                "sensitivity at most r²·d(d+1)/2 + d·r·s when a record is added or removed, and d²·r² + "
+                "2·d·r·s when one is replaced;"
+            ),
+            by=(the_entries_add_up, each_entry_is_bounded, all_small_records),
+            argued="that the ℓ1 norm adds up over the entries",
+        ),
+        Clause(
+            "with Laplace noise of that over ε on each, any linear regression computed from them is ε-DP.",
+            argued="laplace and post-processing",
+        ),
     ),
+    library=(the_library_claims_this,),
     uses=(LAPLACE, POST_PROCESSING),
     mutations={
         "the diagonal twice": lambda: the_entries_add_up(diagonal=2),

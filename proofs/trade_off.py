@@ -19,8 +19,9 @@ import sympy as sp
 from dpverify.accounting.accountant import Accountant
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair
-from dpverify.theorems import TRADE_OFF, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import TRADE_OFF, Step
+from proofs.support.checks import VACUOUS, at_most, equal, every
+from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_pairs
 from proofs.support.symbolic import nonnegative, same
 
@@ -32,8 +33,8 @@ def no_test_beats_the_line(most: int = 1) -> Step:
     size, taken, left = sp.symbols("a u v", nonnegative=True)
     share = most * taken / (taken + left)
     gaps = ((1 - share) * size, share * size)  # a ≥ 0; a = −size ≤ 0
-    holds = all(nonnegative(gap, (size, taken, left)) for gap in gaps)
-    return Step("T(α) ≤ x·α + δ(ln x)", Evidence.SYMBOLIC, holds, "all tests, all x > 0")
+    holds = every(nonnegative(gap, (size, taken, left)) for gap in gaps)
+    return Step("T(α) ≤ x·α + δ(ln x)", holds, "all tests, all x > 0")
 
 
 def below_one_the_sides_change(sign: int = 1) -> Step:
@@ -41,8 +42,8 @@ def below_one_the_sides_change(sign: int = 1) -> Step:
     q, x, gap = sp.symbols("q x g", positive=True)
     above = x * q + gap  # p > x·q: the last term is 0
     below = (x * q - gap, x * sign * (q - (x * q - gap) / x))  # p < x·q
-    holds = same(above - x * q, gap) and same(below[0] - x * q + below[1], 0)
-    return Step("ratios below 1", Evidence.SYMBOLIC, holds, "all p, q ≥ 0, x > 0")
+    holds = same(above - x * q, gap) & same(below[0] - x * q + below[1], 0)
+    return Step("ratios below 1", holds, "all p, q ≥ 0, x > 0")
 
 
 def slopes_rise_at_one(twice: int = 2) -> Step:
@@ -54,19 +55,20 @@ def slopes_rise_at_one(twice: int = 2) -> Step:
     other = least + more  # the larger of Q(E) and P(F)
     total = t + least + other + slack  # = 1
     holds = nonnegative(total - t - twice * least, (t, least, more, slack))
-    return Step("convex at x = 1", Evidence.SYMBOLIC, holds, "all pairs")
+    return Step("convex at x = 1", holds, "all pairs")
 
 
 def the_best_test_attains_it(scale: Fraction = Fraction(1)) -> Step:
     """max over tests that randomize on one outcome at most = min over ratios of x·α + δ(x)."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for pair in rational_pairs(3, 4):
         for alarm in _ALARMS:
             ratios = [*pair.corners, Fraction(0)]
             dual = min(x * alarm + scale * pair.delta_at_ratio(x) for x in ratios)
-            holds &= dual == _best_test(pair, alarm) == 1 - pair.exact_trade_off(alarm)
+            best = _best_test(pair, alarm)
+            holds &= equal(dual, best) & equal(best, 1 - pair.exact_trade_off(alarm))
             count += 1
-    return Step("the best test", Evidence.EXACT, holds, f"{count} pairs and rates")
+    return Step("the best test", holds, f"{count} pairs and rates")
 
 
 def _best_test(pair: FinitePair, alarm: Fraction) -> Fraction:
@@ -88,27 +90,36 @@ def _best_test(pair: FinitePair, alarm: Fraction) -> Fraction:
 
 def the_library_holds_it(*, less: bool = False) -> Step:
     """`true_positive_rate` holds T(α) of pairs that are their own mirror images."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for ratio, leak in product((Fraction(3), Fraction(20)), (Fraction(0), Fraction(1, 4))):
         pair = FinitePair.leaky_response(ratio, leak)
         spent = Accountant(relation=Relation.ADD_REMOVE).compose(pair)
         for alarm in _ALARMS:
             found = spent.true_positive_rate(alarm)
             exact = 1 - pair.exact_trade_off(alarm) - (Fraction(1, 1000) if less else 0)
-            holds &= Fraction(found.lower) <= exact <= Fraction(found.upper)
+            holds &= at_most(found.lower, exact) & at_most(exact, found.upper)
             count += 1
-    return Step("the library's bracket", Evidence.EXACT, holds, f"{count} pairs and rates")
+    return Step("the library's bracket", holds, f"{count} pairs and rates")
 
 
 PROOF = Proof(
     theorem=TRADE_OFF,
-    steps=(
-        no_test_beats_the_line,
-        below_one_the_sides_change,
-        slopes_rise_at_one,
-        the_best_test_attains_it,
-        the_library_holds_it,
+    clauses=(
+        Clause(
+            (
+                "The best test between two distributions that errs under Q with probability α detects P with "
+                "probability min over x > 0 of x·α + sup over events E of P(E) − x·Q(E);"
+            ),
+            by=(no_test_beats_the_line, slopes_rise_at_one, the_best_test_attains_it),
+            argued="that the test which rejects where p > x·q, with a coin where p = x·q, attains it",
+        ),
+        Clause(
+            "for x < 1 the supremum is 1 − x + x·δ′(ln(1/x)), δ′ the profile with the sides exchanged.",
+            by=(below_one_the_sides_change,),
+            argued="that p − x·q adds up to 1 − x",
+        ),
     ),
+    library=(the_library_holds_it,),
     mutations={
         "tests that reject twice": lambda: no_test_beats_the_line(most=2),
         "sides exchanged with the wrong sign": lambda: below_one_the_sides_change(sign=-1),

@@ -17,9 +17,11 @@ from dpverify.balls import ball
 from dpverify.pairs import GaussianPair
 from dpverify.pairs.subsampling.poisson import SubsampledPair
 from dpverify.pairs.subsampling.truncated import TruncatedPair
-from dpverify.theorems import POISSON_SUBSAMPLING, TRUNCATED_POISSON, Evidence, Step
+from dpverify.theorems import POISSON_SUBSAMPLING, TRUNCATED_POISSON, Step
 from proofs.post_processing import POST_PROCESSING
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, equal
+from proofs.support.enclosures import overlaps
+from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_laws
 
 Law = dict[frozenset[int], Fraction]
@@ -27,7 +29,7 @@ Law = dict[frozenset[int], Fraction]
 
 def the_record_displaces_one(shift: int = 0) -> Step:
     """B of N + 1, all sets equally likely: the same as r = B/(N+1) for the record with B − 1 random others."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for others, kept in product(range(1, 7), range(1, 7)):
         if others < kept:
             continue
@@ -40,9 +42,9 @@ def the_record_displaces_one(shift: int = 0) -> Step:
         for sample, weight in _uniform(list(combinations(range(others), kept - 1))).items():
             held = sample | {record}
             split[held] = split.get(held, Fraction(0)) + rate * weight
-        holds &= direct == split
+        holds &= equal(direct, split)
         count += 1
-    return Step("displacing", Evidence.EXACT, holds, f"{count} sizes")
+    return Step("displacing", holds, f"{count} sizes")
 
 
 def _uniform(samples: list[tuple[int, ...]]) -> Law:
@@ -51,7 +53,7 @@ def _uniform(samples: list[tuple[int, ...]]) -> Law:
 
 def more_rate_raises_the_profile(sign: int = 1) -> Step:
     """(1−r)·Q + r·P against Q at every x ≥ 0 grows with r: all small pairs, in rationals."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for left, right in product(rational_laws(3, 4), repeat=2):
         for low, x in product(
             (Fraction(1, 4), Fraction(1, 2)), (Fraction(k, 4) for k in range(1, 9))
@@ -66,28 +68,30 @@ def more_rate_raises_the_profile(sign: int = 1) -> Step:
                 )
                 for r in (low, 2 * low)
             )
-            holds &= sign * (large - small) >= 0
+            holds &= at_most(0, sign * (large - small))
             count += 1
-    return Step("larger rates", Evidence.EXACT, holds, f"{count} profiles")
+    return Step("larger rates", holds, f"{count} profiles")
 
 
 def the_library_has_these_weights(factor: int = 1) -> Step:
     """`TruncatedPair.cut` is at least P(Bin(n−1, q) ≥ B), in rationals, and hardly more; the profile is the mean."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for rate, most, population in ((0.25, 3, 10), (0.5, 8, 12), (0.125, 1, 5)):
         pair = TruncatedPair(GaussianPair(Fraction(1)), rate, most, population)
         q, n = Fraction(rate), population - 1
         tail = sum(
             (_binomial(n, k) * q**k * (1 - q) ** (n - k) for k in range(most, n + 1)), Fraction(0)
         )
-        holds &= factor * tail <= Fraction(pair.cut) <= factor * tail * (1 + Fraction(1, 10**8))
+        holds &= at_most(factor * tail, pair.cut) & at_most(
+            pair.cut, factor * tail * (1 + Fraction(1, 10**8))
+        )
         with ctx.workprec(128):
             one = SubsampledPair(GaussianPair(Fraction(1)), rate).profile_ball(ball(0.5))
             two = SubsampledPair(GaussianPair(Fraction(4)), rate).profile_ball(ball(0.5))
             cut = ball(pair.cut)
-            holds &= pair.profile_ball(ball(0.5)).overlaps((1 - cut) * one + cut * two)
+            holds &= overlaps(pair.profile_ball(ball(0.5)), (1 - cut) * one + cut * two)
         count += 1
-    return Step("`TruncatedPair`", Evidence.EXACT, holds, f"{count} settings")
+    return Step("`TruncatedPair`", holds, f"{count} settings")
 
 
 def _binomial(n: int, k: int) -> int:
@@ -96,7 +100,21 @@ def _binomial(n: int, k: int) -> int:
 
 PROOF = Proof(
     theorem=TRUNCATED_POISSON,
-    steps=(the_record_displaces_one, more_rate_raises_the_profile, the_library_has_these_weights),
+    clauses=(
+        Clause(
+            (
+                "Let τ be the probability that at least B of the other records are drawn. A Poisson sample of "
+                "rate q that is cut down to B records is dominated by the Poisson pair with probability 1−τ, "
+                "and by that of twice the shift with probability τ, where it is told which."
+            ),
+            by=(the_record_displaces_one, more_rate_raises_the_profile),
+            argued=(
+                "that a uniformly random choice given the order of the others is the same on both sides; that the profile of the mixture "
+                "is convex in the rate and least, (1 − x)₊, at rate 0, so that it rises; poisson-subsampling for the larger shift"
+            ),
+        ),
+    ),
+    library=(the_library_has_these_weights,),
     uses=(POISSON_SUBSAMPLING, POST_PROCESSING),
     mutations={
         "kept with (B−1)/(N+1)": lambda: the_record_displaces_one(shift=-1),

@@ -13,11 +13,12 @@ from flint import ctx
 from dpverify.accounting.rules.unequal import ListedLaw, UnequalComposition
 from dpverify.balls import ball
 from dpverify.guarantees import ApproxDP, End
-from dpverify.theorems import LEAKY_RESPONSE, SIMULATION_LEMMA, UNEQUAL_COMPOSITION, Evidence, Step
+from dpverify.theorems import LEAKY_RESPONSE, SIMULATION_LEMMA, UNEQUAL_COMPOSITION, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.optimal_composition import brute_force
 from proofs.post_processing import POST_PROCESSING
-from proofs.support.form import Proof
+from proofs.support.checks import VACUOUS, at_most, below, provided
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative, same
 
 
@@ -27,11 +28,9 @@ def spreading_keeps_both_masses(sign: int = 1) -> Step:
     here, step = 1 + low, 1 + low + gap
     share = (1 - 1 / here) / (1 - 1 / step)
     kept_right = (1 - share) / 1 + share * step ** (-sign)  # Q = P·e^(−loss), from the edge below
-    holds = same(kept_right, 1 / here) and nonnegative(share, (low, gap))
+    holds = same(kept_right, 1 / here) & nonnegative(share, (low, gap))
     holds &= nonnegative(1 - share, (low, gap))
-    return Step(
-        "spreading keeps P and Q", Evidence.SYMBOLIC, holds, "all steps h > 0, all 0 < u < h"
-    )
+    return Step("spreading keeps P and Q", holds, "all steps h > 0, all 0 < u < h")
 
 
 def the_library_has_the_exact_profile(less: int = 0) -> Step:
@@ -41,19 +40,17 @@ def the_library_has_the_exact_profile(less: int = 0) -> Step:
         [(0.1, 0.0), (0.2, 0.0), (0.4, 0.0), (0.8, 0.0), (1.6, 0.0)],
         [(2.0, 0.1), (0.0, 0.05), (0.7, 1e-6), (0.7, 0.0)],
     )
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     with ctx.workprec(256):
         for case in cases:
             parts = [ApproxDP(epsilon=e, delta=d) for e, d in case]
             for at in (0.0, 0.35, 1.3):
                 bracket = UnequalComposition(tuple((p, 1) for p in parts)).delta(at)
                 exact = brute_force(parts[less:], at)
-                holds &= bool(ball(bracket.lower) <= exact <= ball(bracket.upper))
-                holds &= bracket.width <= 1e-12 * bracket.upper
+                holds &= at_most(ball(bracket.lower), exact) & at_most(exact, ball(bracket.upper))
+                holds &= provided(bracket.width <= 1e-12 * bracket.upper)
                 count += 1
-    return Step(
-        "`UnequalComposition`", Evidence.CERTIFIED, holds, f"{count} values of δ, 12 digits"
-    )
+    return Step("`UnequalComposition`", holds, f"{count} values of δ, 12 digits")
 
 
 def compressed_laws_err_to_their_side(*, swapped: bool = False) -> Step:
@@ -64,7 +61,7 @@ def compressed_laws_err_to_their_side(*, swapped: bool = False) -> Step:
     upper, lower = (law.compressed(0.31, end).sorted() for end in (End.UPPER, End.LOWER))
     if swapped:
         upper, lower = lower, upper
-    holds, apart = True, 0
+    holds, apart = VACUOUS, 0
     with ctx.workprec(128):
         for at in np.linspace(-1.0, 2.2, 40).tolist():
             exact = sum(
@@ -75,18 +72,27 @@ def compressed_laws_err_to_their_side(*, swapped: bool = False) -> Step:
                 ball(0),
             )
             high, low = upper.excess(at, End.UPPER), lower.excess(at, End.LOWER)
-            holds &= bool(ball(low) <= exact <= ball(high))
+            holds &= at_most(ball(low), exact) & at_most(exact, ball(high))
             apart += high > 1.0001 * low
-    return Step("compression", Evidence.CERTIFIED, holds and apart > 20, "40 losses, one law")
+    return Step("compression", holds & below(20, apart), "40 losses, one law")
 
 
 PROOF = Proof(
     theorem=UNEQUAL_COMPOSITION,
-    steps=(
-        spreading_keeps_both_masses,
-        the_library_has_the_exact_profile,
-        compressed_laws_err_to_their_side,
+    clauses=(
+        Clause(
+            (
+                "Among all adaptive compositions of parts that are (εᵢ, δᵢ)-DP, the product of their leaky "
+                "randomized responses has the largest profile."
+            ),
+            by=(spreading_keeps_both_masses,),
+            argued=(
+                "that parts are at worst leaky responses (simulation-lemma), which compose to their product "
+                "(adaptive-domination), and are (εᵢ, δᵢ)-DP themselves"
+            ),
+        ),
     ),
+    library=(the_library_has_the_exact_profile, compressed_laws_err_to_their_side),
     uses=(SIMULATION_LEMMA, LEAKY_RESPONSE, ADAPTIVE_DOMINATION, POST_PROCESSING),
     mutations={
         "losses the wrong way": lambda: spreading_keeps_both_masses(sign=-1),

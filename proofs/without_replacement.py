@@ -25,12 +25,12 @@ from dpverify.theorems import (
     EXACT_PROFILE,
     POISSON_SUBSAMPLING,
     WITHOUT_REPLACEMENT,
-    Evidence,
     Step,
 )
 from proofs.post_processing import POST_PROCESSING
+from proofs.support.checks import VACUOUS, at_most, below, every
 from proofs.support.enclosures import overlaps
-from proofs.support.form import Proof
+from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_laws
 from proofs.support.symbolic import nonnegative, same
 
@@ -44,8 +44,8 @@ def advanced_joint_convexity(extra: int = 0) -> Step:
     c = x / y
     mixed = (1 - q) * a + q * b - x * ((1 - q) * a + q * new)
     holds = same(mixed, q * (b - y * ((1 - c) * a + c * new)))
-    holds &= nonnegative(c, (more, u, v)) and nonnegative(1 - c, (more, u, v))
-    return Step("advanced joint convexity", Evidence.SYMBOLIC, holds, "all q in (0, 1], all ε ≥ 0")
+    holds &= nonnegative(c, (more, u, v)) & nonnegative(1 - c, (more, u, v))
+    return Step("advanced joint convexity", holds, "all q in (0, 1], all ε ≥ 0")
 
 
 def positive_parts_are_convex(total: int = 1) -> Step:
@@ -53,12 +53,12 @@ def positive_parts_are_convex(total: int = 1) -> Step:
     s, t, u, v = sp.symbols("s t u v", nonnegative=True)
     c = u / (u + v)
     rest = total - c
-    holds = True
+    holds = VACUOUS
     for sign_s, sign_t in product((1, -1), repeat=2):
         bound = c * (s if sign_s > 0 else 0) + rest * (t if sign_t > 0 else 0)
         inner = c * sign_s * s + (1 - c) * sign_t * t
-        holds &= nonnegative(bound - inner, (s, t, u, v)) and nonnegative(bound, (s, t, u, v))
-    return Step("(·)₊ is convex", Evidence.SYMBOLIC, bool(holds), "all c in [0, 1]")
+        holds &= nonnegative(bound - inner, (s, t, u, v)) & nonnegative(bound, (s, t, u, v))
+    return Step("(·)₊ is convex", holds, "all c in [0, 1]")
 
 
 def small_datasets(slack: Fraction = Fraction(1)) -> Step:
@@ -67,7 +67,7 @@ def small_datasets(slack: Fraction = Fraction(1)) -> Step:
     At every e^ε ≥ 1 the profile is at most that of ((1−q)·Q + q·P, Q), q = 2/3, in both directions.
     """
     laws, rate = rational_laws(2, 6)[1:-1], Fraction(2, 3)
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     for ratio in (Fraction(2), Fraction(5)):
         base = FinitePair.leaky_response(ratio, 0)
         left = [(1 - rate * slack) * q + rate * slack * p for p, q in base.masses()]
@@ -86,9 +86,11 @@ def small_datasets(slack: Fraction = Fraction(1)) -> Step:
                 )
                 for side in (made, made.reversed):
                     at = {Fraction(1), *(c for c in (*bound.corners, *side.corners) if c > 1)}
-                    holds &= all(side.delta_at_ratio(x) <= bound.delta_at_ratio(x) for x in at)
+                    holds &= every(
+                        at_most(side.delta_at_ratio(x), bound.delta_at_ratio(x)) for x in at
+                    )
                 count += 1
-    return Step("three records", Evidence.EXACT, holds and count > 100, f"{count} mechanisms")
+    return Step("three records", holds & below(100, count), f"{count} mechanisms")
 
 
 def _output(by_sum: tuple[tuple[Fraction, ...], ...], records: tuple[int, ...]) -> list[Fraction]:
@@ -98,7 +100,7 @@ def _output(by_sum: tuple[tuple[Fraction, ...], ...], records: tuple[int, ...]) 
 
 def the_library_has_this_profile(factor: float = 1.0) -> Step:
     """`WithoutReplacementPair.profile_ball` is that of the removed pair for ε ≥ 0, mirrored below."""
-    holds, count = True, 0
+    holds, count = VACUOUS, 0
     with ctx.workprec(128):
         for rate, epsilon in ((0.25, 0.0), (0.5, 1.0), (0.125, 0.25)):
             pair = WithoutReplacementPair(GaussianPair(Fraction(1)), rate)
@@ -108,17 +110,26 @@ def the_library_has_this_profile(factor: float = 1.0) -> Step:
             below = 1 - (-e).exp() + (-e).exp() * removed.profile_ball(e)
             holds &= overlaps(pair.profile_ball(-e), below)
             count += 2
-    return Step("`WithoutReplacementPair`", Evidence.CERTIFIED, holds, f"{count} points, 20 digits")
+    return Step("`WithoutReplacementPair`", holds, f"{count} points, 20 digits")
 
 
 PROOF = Proof(
     theorem=WITHOUT_REPLACEMENT,
-    steps=(
-        advanced_joint_convexity,
-        positive_parts_are_convex,
-        small_datasets,
-        the_library_has_this_profile,
+    clauses=(
+        Clause(
+            (
+                "If (P, Q) dominates a mechanism when one record is replaced, then at every ε ≥ 0 the "
+                "mechanism on a uniformly random batch of fixed size, which holds each record with "
+                "probability q, has a profile of at most that of ((1−q)·Q + q·P, Q)."
+            ),
+            by=(advanced_joint_convexity, positive_parts_are_convex, small_datasets),
+            argued=(
+                "that putting a random one of the others in the place of the record makes A out of B, so that "
+                "both differ in one record"
+            ),
+        ),
     ),
+    library=(the_library_has_this_profile,),
     uses=(EXACT_PROFILE, POST_PROCESSING, POISSON_SUBSAMPLING),
     mutations={
         "x = 1 + (q+1)·(y−1)": lambda: advanced_joint_convexity(extra=1),

@@ -8,8 +8,9 @@ from dpverify.accounting.parts import Part
 from dpverify.accounting.rules.zcdp import zcdp
 from dpverify.guarantees import ApproxDP, ZeroConcentratedDP
 from dpverify.pairs import GaussianPair, LeakyResponsePair
-from dpverify.theorems import RENYI_COMPOSITION, ZCDP_COMPOSITION, Evidence, Step
-from proofs.support.form import Proof
+from dpverify.theorems import RENYI_COMPOSITION, RENYI_TO_APPROX, ZCDP_COMPOSITION, Step
+from proofs.support.checks import equal
+from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
 
 
@@ -17,7 +18,7 @@ def linear_in_the_order(power: int = 1) -> Step:
     """α·ρ₁ + α·ρ₂ = α·(ρ₁ + ρ₂)."""
     order, one, two = sp.symbols("alpha rho1 rho2", positive=True)
     holds = same(order * one + order * two, order * (one**power + two**power))
-    return Step("α·ρ is linear in ρ", Evidence.SYMBOLIC, holds, "all orders, all ρ")
+    return Step("α·ρ is linear in ρ", holds, "all orders, all ρ")
 
 
 def the_library_adds(factor: Fraction = Fraction(1)) -> Step:
@@ -29,14 +30,25 @@ def the_library_adds(factor: Fraction = Fraction(1)) -> Step:
     )
     found = zcdp(parts)
     expected = factor * (Fraction(3, 4) + 8 * Fraction(1, 8) + 2 * Fraction(1, 8))
-    holds = found is not None and Fraction(found.rho) == expected
-    return Step("`zcdp`", Evidence.EXACT, holds, "one composition")
+    holds = equal(None if found is None else found.rho, float(expected))
+    return Step("`zcdp`", holds, "one composition")
 
 
 PROOF = Proof(
     theorem=ZCDP_COMPOSITION,
-    steps=(linear_in_the_order, the_library_adds),
-    uses=(RENYI_COMPOSITION,),
+    clauses=(
+        Clause(
+            "Parts that are ρᵢ-zCDP compose, adaptively, to (Σρᵢ)-zCDP;",
+            by=(linear_in_the_order,),
+            argued="renyi-composition at every order",
+        ),
+        Clause(
+            "so to (ε, δ)-DP wherever a Rényi divergence of α·Σρᵢ at one order α implies it.",
+            argued="renyi-to-approx, at every order",
+        ),
+    ),
+    library=(the_library_adds,),
+    uses=(RENYI_COMPOSITION, RENYI_TO_APPROX),
     mutations={
         "ρ² add up": lambda: linear_in_the_order(power=2),
         "the library halves": lambda: the_library_adds(Fraction(1, 2)),

@@ -430,6 +430,11 @@ FROM_NOTES = {
 
 SILENT = {
     "published-profile-filter": "a rule for budgets, no mechanism; its proof plays the adversary",
+    "published-approximate-minima": "as notes-approximate-minima-any-epsilon",
+    "published-default-grid": "an accountant's number, no mechanism",
+    "published-logistic-constant": (
+        "its event has a probability of about 1e-5, and 12,001 records are fitted for every draw"
+    ),
     "published-one-run": "a bound on what can be guessed, not a mechanism; its proof builds one",
     "notes-advanced-composition-lemma": (
         "a violation needs k²δ of less than about 1/10 and k of more than 2·ln(1/δ), so it is of "
@@ -438,8 +443,11 @@ SILENT = {
     "notes-approximate-minima-any-epsilon": (
         "it fails from ε₃ = 9 on, where an event of probability 1e-6 has to be found and measured"
     ),
-    "notes-exponential-mechanism-delta": "the printed guarantee is weaker than the true one",
     "notes-noise-independent-of-gradient": "a step of a proof; its claim is that of Theorem 14.3",
+    "notes-kl-divergence": "a formula for a divergence, no mechanism",
+    "notes-perturbed-gap": "about utility",
+    "notes-bounded-from-zero": "not about privacy",
+    "notes-gaussian-coordinates": "a step of a proof; the mechanism has a spherical Gaussian",
     "notes-convex-one-minimum": "not about privacy",
     "notes-erm-probability": "about utility",
     "notes-gradient-second-moment": "about utility",

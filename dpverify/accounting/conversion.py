@@ -14,12 +14,13 @@ from dpverify.pairs.gaussian import GaussianPair
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import (
     ANALYTIC_GAUSSIAN,
+    DEFINITIONS,
     GDP_TO_ZCDP,
-    LEAKY_RESPONSE,
     PURE_TO_GDP,
     PURE_TO_ZCDP,
     RENYI_MONOTONE,
     RENYI_TO_APPROX,
+    SIMULATION_LEMMA,
     Theorem,
 )
 
@@ -48,9 +49,9 @@ def to_approx(guarantee: Guarantee, *, delta: float) -> Conversion:
     match guarantee:
         case PureDP(epsilon=own):
             pair = LeakyResponsePair(ApproxDP(epsilon=own))
-            epsilon, theorem = pair.epsilon(delta), LEAKY_RESPONSE
+            epsilon, theorem = pair.epsilon(delta), SIMULATION_LEMMA
         case ApproxDP():
-            epsilon, theorem = LeakyResponsePair(guarantee).epsilon(delta), LEAKY_RESPONSE
+            epsilon, theorem = LeakyResponsePair(guarantee).epsilon(delta), SIMULATION_LEMMA
         case GaussianDP(mu=math.inf):
             epsilon, theorem = (0.0 if delta == 1 else math.inf), ANALYTIC_GAUSSIAN
         case GaussianDP(mu=mu):
@@ -71,7 +72,7 @@ def to_zcdp(guarantee: Guarantee) -> Conversion:
     """
     match guarantee:
         case ZeroConcentratedDP():
-            return Conversion(guarantee, PURE_TO_ZCDP)
+            return Conversion(guarantee, DEFINITIONS)
         case PureDP(epsilon=value) | ApproxDP(epsilon=value, delta=0):
             return Conversion(ZeroConcentratedDP(rho=_half_square(value)), PURE_TO_ZCDP)
         case GaussianDP(mu=value):
@@ -89,7 +90,7 @@ def to_gdp(guarantee: Guarantee) -> Conversion:
     """
     match guarantee:
         case GaussianDP():
-            return Conversion(guarantee, PURE_TO_GDP)
+            return Conversion(guarantee, DEFINITIONS)
         case PureDP(epsilon=value) | ApproxDP(epsilon=value, delta=0):
             mu = math.inf if math.isinf(value) else pure_mu(value)
             return Conversion(GaussianDP(mu=mu), PURE_TO_GDP)
@@ -108,9 +109,9 @@ def to_renyi(guarantee: Guarantee, *, order: float) -> Conversion:
     match guarantee:
         case PureDP(epsilon=value) | ApproxDP(epsilon=value, delta=0):
             divergence = LeakyResponsePair(ApproxDP(epsilon=value)).renyi(wanted)
-            theorem = LEAKY_RESPONSE
+            theorem = SIMULATION_LEMMA
         case ZeroConcentratedDP(rho=rho):
-            divergence, theorem = _product(rho, wanted), PURE_TO_ZCDP
+            divergence, theorem = _product(rho, wanted), DEFINITIONS
         case GaussianDP(mu=mu):
             divergence, theorem = _product(_half_square(mu), wanted), GDP_TO_ZCDP
         case RenyiDP(order=own, epsilon=value) if wanted <= own:

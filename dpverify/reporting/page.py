@@ -28,10 +28,13 @@ class TextTable:
 class Section:
     """A heading and, in this order, what stands under it; all of it optional.
 
-    `what_if` is a grid of answers, shown with sliders.
+    `what_if` is a grid of answers, shown with sliders. `links` are labels with texts and where they
+    lead; a section that others lead to has an `anchor`.
     """
 
     title: str
+    anchor: str = ""
+    links: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     text: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
     items: tuple[str, ...] = ()

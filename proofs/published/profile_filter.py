@@ -10,7 +10,8 @@ chance 1/4; if it answers 1, one of ratio 4 with chance 1/8. Either sequence, fi
 
 from fractions import Fraction
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Step, Theorem
+from proofs.support.checks import below, equal
 from proofs.support.form import Counterexample, Proof
 from proofs.support.interactions import Game, by_static_profile, response, static_masses
 
@@ -37,20 +38,19 @@ def every_path_would_keep_the_budget(delta: Fraction = _DELTA) -> Step:
     for counts in ((1, 1, 0), (1, 0, 1)):
         masses = static_masses(_MENU, counts)
         found.append(sum(p * max(1 - _X * ratio, Fraction(0)) for ratio, p in masses.items()))
-    holds = max(found) == delta
-    return Step("fixed in advance", Evidence.EXACT, holds, "two sequences")
+    holds = equal(max(found), delta)
+    return Step("fixed in advance", holds, "two sequences")
 
 
 def the_adversary_gains_more(gain: Fraction = Fraction(67, 720)) -> Step:
     """Choosing by the first answer gains 67/720 = 1.675·δ, by `Game.best_gain` on that filter."""
     game = Game(_MENU, by_static_profile(_MENU, _X, _DELTA), 2)
     found = game.best_gain(_X)
-    return Step("overspent", Evidence.EXACT, found == gain > _DELTA, "two rounds")
+    return Step("overspent", equal(found, gain) & below(_DELTA, gain), "two rounds")
 
 
 PROOF = Proof(
     theorem=PROFILE_FILTER,
-    steps=(every_path_would_keep_the_budget, the_adversary_gains_more),
     mutations={
         "δ = 1/20": lambda: every_path_would_keep_the_budget(delta=Fraction(1, 20)),
         "within δ": lambda: the_adversary_gains_more(gain=_DELTA),
@@ -63,5 +63,6 @@ PROOF = Proof(
         ),
         truth="δ = 67/720 > 1/18",
         correction="a filter in μ², ρ, Rényi divergences or ε; or a plan fixed in advance",
+        by=(every_path_would_keep_the_budget, the_adversary_gains_more),
     ),
 )

@@ -10,7 +10,8 @@ from dpverify.accounting.rules.advanced import AdvancedComposition
 from dpverify.accounting.rules.optimal import OptimalComposition
 from dpverify.balls import ball, enclose
 from dpverify.guarantees import ApproxDP
-from dpverify.theorems import ADVANCED_COMPOSITION, OPTIMAL_COMPOSITION, Evidence, Step, Theorem
+from dpverify.theorems import ADVANCED_COMPOSITION, OPTIMAL_COMPOSITION, Step, Theorem
+from proofs.support.checks import at_most, below, provided
 from proofs.support.form import Counterexample, Proof
 
 ADVANCED_COMPOSITION_WITHOUT_PRIME = Theorem(
@@ -41,22 +42,24 @@ def delta_exceeds_the_claim(log_of: float = 1e-8) -> Step:
     at = stated_epsilon(log_of)
     exact = OptimalComposition(_PART, _TIMES).delta(at)
     claimed = math.nextafter(_TIMES * _PART.delta + _SLACK, math.inf)
-    holds = exact.lower > claimed and (log_of != 1e-8 or abs(at - 58.3218) < 1e-4)
-    return Step("δ at the claimed ε", Evidence.CERTIFIED, holds, "ε = 0.2, δ = 1e-8, k = 1000")
+    holds = below(ball(claimed), ball(exact.lower))
+    holds &= provided(log_of != 1e-8 or abs(at - 58.3218) < 1e-4)
+    return Step("δ at the claimed ε", holds, "ε = 0.2, δ = 1e-8, k = 1000")
 
 
 def the_prime_repairs_it(log_of: float = 1e-10) -> Step:
     """With ln(1/δ′) the exact δ at ε̃ is below kδ + δ′, and `AdvancedComposition` agrees."""
     at = stated_epsilon(log_of)
     exact = OptimalComposition(_PART, _TIMES).delta(at)
-    holds = exact.upper <= _TIMES * _PART.delta + _SLACK
-    holds &= AdvancedComposition(((_PART, _TIMES),)).delta(at) <= _TIMES * _PART.delta + _SLACK
-    return Step("ln(1/δ′)", Evidence.CERTIFIED, holds, "δ′ = 1e-10")
+    holds = at_most(ball(exact.upper), ball(_TIMES * _PART.delta + _SLACK))
+    holds &= at_most(
+        AdvancedComposition(((_PART, _TIMES),)).delta(at), _TIMES * _PART.delta + _SLACK
+    )
+    return Step("ln(1/δ′)", holds, "δ′ = 1e-10")
 
 
 PROOF = Proof(
     theorem=ADVANCED_COMPOSITION_WITHOUT_PRIME,
-    steps=(delta_exceeds_the_claim, the_prime_repairs_it),
     uses=(OPTIMAL_COMPOSITION, ADVANCED_COMPOSITION),
     mutations={
         "ln(1/δ′) is no counterexample": lambda: delta_exceeds_the_claim(1e-10),
@@ -70,5 +73,6 @@ PROOF = Proof(
         ),
         truth="δ exceeds 1e-5 + 1e-10 at ε̃ = 58.3218",
         correction="√(2k·ln(1/δ′))",
+        by=(delta_exceeds_the_claim, the_prime_repairs_it),
     ),
 )

@@ -11,8 +11,9 @@ import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import ANALYTIC_GAUSSIAN, Evidence, Step, Theorem
+from dpverify.theorems import ANALYTIC_GAUSSIAN, Step, Theorem
 from proofs.approximate_minima import APPROXIMATE_MINIMA
+from proofs.support.checks import VACUOUS, below
 from proofs.support.digits import agrees, gaussian_profile
 from proofs.support.form import Counterexample, Proof
 from proofs.support.symbolic import same
@@ -49,34 +50,31 @@ def the_minimum_is_gaussian(two: int = 2) -> Step:
     holds = same(found, -(total + n * noise) / lam)
     sigma = 2 * size / n * c / epsilon
     holds &= same(two * size / (n * sigma), epsilon / c)
-    return Step("μ = ε₃/c", Evidence.SYMBOLIC, holds, "linear losses, all n, Λ, L")
+    return Step("μ = ε₃/c", holds, "linear losses, all n, Λ, L")
 
 
 def delta_exceeds_the_claim(epsilon: int = 30, printed: str = "3.03557e-5") -> Step:
     """At ε₃ = 30, δ₁ = 1e-6 the exact δ at ε₁ + ε₂ = 30 + 1e-6 is 3.03557e-5, against 1.000001e-6."""
     with ctx.workprec(128):
         delta = true_delta(arb(epsilon), "1e-6", epsilon + ball(_REST))
-        holds = bool(delta > arb("1e-6") + arb("1e-12")) and agrees(delta, printed)
-    return Step("δ at the claimed ε", Evidence.CERTIFIED, holds, "ε₃ = 30, δ₁ = 1e-6")
+        holds = below(arb("1e-6") + arb("1e-12"), delta) & agrees(delta, printed)
+    return Step("δ at the claimed ε", holds, "ε₃ = 30, δ₁ = 1e-6")
 
 
 def where_it_starts_to_fail(shift: str = "0") -> Step:
     """The rule holds at the printed ε₃ and fails 1e-4 above: 13.0402 at δ₁ = 0.1 up to 24.0192 at 1e-9."""
-    holds = True
+    holds = VACUOUS
     with ctx.workprec(128):
         for delta, printed in _FIRST_FAILURES:
             epsilon = arb(printed) + arb(shift)
             beyond = epsilon + arb("1e-4")
-            holds &= bool(true_delta(epsilon, delta, epsilon) < arb(delta))
-            holds &= bool(true_delta(beyond, delta, beyond) > arb(delta))
-    return Step(
-        "where it starts to fail", Evidence.CERTIFIED, holds, f"{len(_FIRST_FAILURES)} values of δ₁"
-    )
+            holds &= below(true_delta(epsilon, delta, epsilon), arb(delta))
+            holds &= below(arb(delta), true_delta(beyond, delta, beyond))
+    return Step("where it starts to fail", holds, f"{len(_FIRST_FAILURES)} values of δ₁")
 
 
 PROOF = Proof(
     theorem=APPROXIMATE_MINIMA_ANY_EPSILON,
-    steps=(the_minimum_is_gaussian, delta_exceeds_the_claim, where_it_starts_to_fail),
     uses=(ANALYTIC_GAUSSIAN, APPROXIMATE_MINIMA),
     mutations={
         "shift L": lambda: the_minimum_is_gaussian(two=1),
@@ -93,5 +91,6 @@ PROOF = Proof(
         ),
         truth="δ = 3.03557e-5; the rule fails from ε₃ = 13.0402 on at δ₁ = 0.1, from 21.1134 on at 1e-6",
         correction="ε₃ ≤ 2(1 + √(2·ln(1/δ₁))) (approximate-minima); beyond, σ₁ from the exact profile",
+        by=(the_minimum_is_gaussian, delta_exceeds_the_claim, where_it_starts_to_fail),
     ),
 )

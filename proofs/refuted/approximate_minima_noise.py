@@ -13,7 +13,8 @@ import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import ANALYTIC_GAUSSIAN, Evidence, Step, Theorem
+from dpverify.theorems import ANALYTIC_GAUSSIAN, Step, Theorem
+from proofs.support.checks import below, every
 from proofs.support.digits import agrees, gaussian_profile
 from proofs.support.form import Counterexample, Proof
 from proofs.support.symbolic import same
@@ -38,9 +39,9 @@ def where_a_solver_may_stop(two: int = 2) -> Step:
     best = sp.solve(gradient, theta)[0]
     stops = (best + n * gamma / size, best - n * gamma / size)
     holds = same(best, -n * noise / size)
-    holds &= all(same(gradient.subs(theta, stop) ** 2, gamma**2) for stop in stops)
+    holds &= every(same(gradient.subs(theta, stop) ** 2, gamma**2) for stop in stops)
     holds &= same(stops[0] - stops[1], two * n * gamma / size)
-    return Step("where a solver may stop", Evidence.SYMBOLIC, holds, "all n, Λ, γ > 0")
+    return Step("where a solver may stop", holds, "all n, Λ, γ > 0")
 
 
 def squared_mu(apart: int) -> arb:
@@ -54,20 +55,19 @@ def delta_exceeds_the_claim(apart: int = 2, printed: str = "1.25697e-4") -> Step
     """At ε₁ + ε₂ = 1 + 1e-9 the exact δ is 1.25697e-4, against δ₁ + δ₂ = 1.001e-6."""
     with ctx.workprec(128):
         delta = gaussian_profile(squared_mu(apart), ball(1 + _TINY))
-        holds = bool(delta > arb("1e-6") + ball(_TINY)) and agrees(delta, printed)
-    return Step("δ at the claimed ε", Evidence.CERTIFIED, holds, "ε₂ = 1, δ₂ = 1e-6")
+        holds = below(arb("1e-6") + ball(_TINY), delta) & agrees(delta, printed)
+    return Step("δ at the claimed ε", holds, "ε₂ = 1, δ₂ = 1e-6")
 
 
 def twice_the_noise_repairs_it(doubled: int = 1) -> Step:
     """With σ₂ twice as large the same instance has δ < 1e-6."""
     with ctx.workprec(128):
-        holds = bool(gaussian_profile(squared_mu(doubled), arb(1)) < arb("1e-6"))
-    return Step("σ₂ for 2nγ/Λ", Evidence.CERTIFIED, holds, "ε₂ = 1, δ₂ = 1e-6")
+        holds = below(gaussian_profile(squared_mu(doubled), arb(1)), arb("1e-6"))
+    return Step("σ₂ for 2nγ/Λ", holds, "ε₂ = 1, δ₂ = 1e-6")
 
 
 PROOF = Proof(
     theorem=APPROXIMATE_MINIMA_NOISE,
-    steps=(where_a_solver_may_stop, delta_exceeds_the_claim, twice_the_noise_repairs_it),
     uses=(ANALYTIC_GAUSSIAN,),
     mutations={
         "nγ/Λ apart at most": lambda: where_a_solver_may_stop(two=1),
@@ -84,5 +84,6 @@ PROOF = Proof(
         ),
         truth="δ = 1.25697e-4 at the claimed ε",
         correction="σ₂ for the sensitivity 2nγ/Λ: twice as large",
+        by=(where_a_solver_may_stop, delta_exceeds_the_claim, twice_the_noise_repairs_it),
     ),
 )

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import sympy as sp
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Step, Theorem
+from proofs.support.checks import VACUOUS, equal
 from proofs.support.form import Counterexample, Proof
 from proofs.support.symbolic import nonnegative, same
 
@@ -31,25 +32,28 @@ def it_is_convex(total: int = 1) -> Step:
     x, y = sp.symbols("x y", real=True)
     above_x, above_y, u, v = sp.symbols("above_x above_y u v", nonnegative=True)
     t = u / (u + v)
-    holds = True
+    holds = VACUOUS
     for slope, level in ((1, -1), (-1, -1), (0, 0)):
         at_x, at_y, at_z = (slope * w + level for w in (x, y, t * x + (total - t) * y))
         gap = t * (at_x + above_x) + (1 - t) * (at_y + above_y) - at_z
         holds &= same(gap, t * above_x + (1 - t) * above_y)
     holds &= nonnegative(t * above_x + (1 - t) * above_y, (above_x, above_y, u, v))
-    return Step("convex", Evidence.SYMBOLIC, holds, "all x, y, all t in [0, 1]")
+    return Step("convex", holds, "all x, y, all t in [0, 1]")
 
 
 def two_minima(second: int = 1) -> Step:
     """f(−1) = f(1) = 0 ≤ f."""
     least = min(basin(x) for x in _POINTS)
-    holds = least == basin(Fraction(-1)) == basin(Fraction(second)) == 0
-    return Step("two minima", Evidence.EXACT, holds, "x = −1 and x = 1")
+    holds = (
+        equal(least, basin(Fraction(-1)))
+        & equal(basin(Fraction(-1)), basin(Fraction(second)))
+        & equal(basin(Fraction(second)), 0)
+    )
+    return Step("two minima", holds, "x = −1 and x = 1")
 
 
 PROOF = Proof(
     theorem=CONVEX_HAS_ONE_MINIMUM,
-    steps=(it_is_convex, two_minima),
     mutations={
         "weights that do not sum to 1": lambda: it_is_convex(total=2),
         "x = 2": lambda: two_minima(second=2),
@@ -59,5 +63,6 @@ PROOF = Proof(
         instance=("f(x) = max(|x| − 1, 0)",),
         truth="f(−1) = f(1) = 0 = min f",
         correction="one minimal value; one minimizer if strictly convex",
+        by=(it_is_convex, two_minima),
     ),
 )

@@ -7,7 +7,8 @@ the regularizer enters with the wrong sign, which costs utility only. Two candid
 from fractions import Fraction
 
 from dpverify.pairs import FinitePair
-from dpverify.theorems import EXPONENTIAL_MECHANISM, Evidence, Step, Theorem
+from dpverify.theorems import EXPONENTIAL_MECHANISM, Step, Theorem
+from proofs.support.checks import at_most, below, equal
 from proofs.support.form import Counterexample, Proof
 
 EXPONENTIAL_MECHANISM_EXPONENT = Theorem(
@@ -29,19 +30,18 @@ def the_ratio_exceeds(factor: int = 3, expected: Fraction = Fraction(8)) -> Step
     """P(θ = 1) is 8/9 on the left and 1/9 on the right: the ratio 8 is above e^ε = 4."""
     pair = FinitePair(left=law((0, 1, 1), factor), right=law((0, 0, 1), factor))
     top = max(pair.corners)
-    holds = top > _RATIO and top == expected
-    return Step("the ratio", Evidence.EXACT, holds, "n = 3, e^ε = 4")
+    holds = below(_RATIO, top) & equal(top, expected)
+    return Step("the ratio", holds, "n = 3, e^ε = 4")
 
 
 def the_mean_repairs_it(factor: int = 1) -> Step:
     """With the mean the factor n cancels, and no ratio exceeds e^ε = 4."""
     pair = FinitePair(left=law((0, 1, 1), factor), right=law((0, 0, 1), factor))
-    return Step("the mean", Evidence.EXACT, max(pair.corners) <= _RATIO, "n = 3, e^ε = 4")
+    return Step("the mean", at_most(max(pair.corners), _RATIO), "n = 3, e^ε = 4")
 
 
 PROOF = Proof(
     theorem=EXPONENTIAL_MECHANISM_EXPONENT,
-    steps=(the_ratio_exceeds, the_mean_repairs_it),
     uses=(EXPONENTIAL_MECHANISM,),
     mutations={
         "the mean is no counterexample": lambda: the_ratio_exceeds(factor=1),
@@ -55,5 +55,6 @@ PROOF = Proof(
         ),
         truth="P(θ = 1) is 8/9 on the left and 1/9 on the right: the ratio is 8",
         correction="exp(−(εn/(2Δ))·[(1/n)·Σℓ + R])",
+        by=(the_ratio_exceeds, the_mean_repairs_it),
     ),
 )

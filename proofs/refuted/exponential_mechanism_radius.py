@@ -11,7 +11,8 @@ import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import EXPONENTIAL_MECHANISM, Evidence, Step, Theorem
+from dpverify.theorems import EXPONENTIAL_MECHANISM, Step, Theorem
+from proofs.support.checks import at_most, below, equal, every
 from proofs.support.digits import agrees
 from proofs.support.form import Counterexample, Proof
 from proofs.support.symbolic import same
@@ -32,10 +33,10 @@ _EDGE = Fraction(99, 100)
 def the_instance_is_allowed(span: int = 2) -> Step:
     """ℓ(w; x) = w·x with |x| = 1 is 1-Lipschitz, C = [−1, 1] has radius 1, and ℓ varies by 2 on it."""
     w, v = sp.symbols("w v", real=True)
-    holds = all(same(sp.Abs(x * w - x * v), sp.Abs(w - v)) for x in (1, -1))
+    holds = every(same(sp.Abs(x * w - x * v), sp.Abs(w - v)) for x in (1, -1))
     values = [sign * end for sign in (1, -1) for end in (-1, 1)]
-    holds &= max(values) - min(values) == span
-    return Step("the instance", Evidence.SYMBOLIC, holds, "G = 1, R = 1")
+    holds &= equal(max(values) - min(values), span)
+    return Step("the instance", holds, "G = 1, R = 1")
 
 
 def rates(bound: int) -> tuple[Fraction, Fraction]:
@@ -59,8 +60,8 @@ def the_event_loses_more_than_epsilon(bound: int = 1, printed: str = "1.974") ->
     """ln(P′(E)/P(E)) = 1.974… > ε = 1 for E = {w ≥ 0.99}, with Δ = G·R = 1."""
     with ctx.workprec(128):
         loss = event_loss(bound)
-        holds = bool(loss > 1) and agrees(loss, printed)
-    return Step("the event", Evidence.CERTIFIED, holds, "ε = 1, n = 100")
+        holds = below(1, loss) & agrees(loss, printed)
+    return Step("the event", holds, "ε = 1, n = 100")
 
 
 def the_density_loses_almost_twice(printed: str = "1.97979") -> Step:
@@ -68,25 +69,19 @@ def the_density_loses_almost_twice(printed: str = "1.97979") -> Step:
     with ctx.workprec(128):
         one, other = (ball(rate) for rate in rates(1))
         loss = (one - other) + ((one.sinh() / one) / (other.sinh() / other)).log()
-        holds = agrees(loss, printed) and bool(loss <= 2)
-    return Step("the density", Evidence.CERTIFIED, holds, "ε = 1, n = 100")
+        holds = agrees(loss, printed) & at_most(loss, 2)
+    return Step("the density", holds, "ε = 1, n = 100")
 
 
 def the_diameter_repairs_it(bound: int = 2) -> Step:
     """With Δ = 2GR the same event stays below ε, as `exponential-mechanism` proves for all."""
     with ctx.workprec(128):
-        holds = bool(event_loss(bound) < 1)
-    return Step("Δ = 2GR", Evidence.CERTIFIED, holds, "ε = 1, n = 100")
+        holds = below(event_loss(bound), 1)
+    return Step("Δ = 2GR", holds, "ε = 1, n = 100")
 
 
 PROOF = Proof(
     theorem=EXPONENTIAL_MECHANISM_RADIUS,
-    steps=(
-        the_instance_is_allowed,
-        the_event_loses_more_than_epsilon,
-        the_density_loses_almost_twice,
-        the_diameter_repairs_it,
-    ),
     uses=(EXPONENTIAL_MECHANISM,),
     mutations={
         "density loses 1": lambda: the_density_loses_almost_twice(printed="1.00000"),
@@ -104,5 +99,11 @@ PROOF = Proof(
         ),
         truth="the event alone loses 1.974…, the density 1.97979…",
         correction="Δ = 2·G·R, the diameter times G",
+        by=(
+            the_instance_is_allowed,
+            the_event_loses_more_than_epsilon,
+            the_density_loses_almost_twice,
+            the_diameter_repairs_it,
+        ),
     ),
 )

@@ -8,9 +8,10 @@ import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import ANALYTIC_GAUSSIAN, Evidence, Step, Theorem
+from dpverify.theorems import ANALYTIC_GAUSSIAN, Step, Theorem
 from proofs.analytic_gaussian import normal_density
 from proofs.classical_gaussian import CLASSICAL_GAUSSIAN, mills_inequality
+from proofs.support.checks import VACUOUS, below
 from proofs.support.digits import agrees, gaussian_profile
 from proofs.support.form import Counterexample, Proof
 from proofs.support.symbolic import same
@@ -41,22 +42,20 @@ def two_violations(at: int = 8, printed: str = "0.017823") -> Step:
     """(8, 0.01) is claimed and δ(8) = 0.017823; (10, 1e-5) is claimed and δ(10) = 2.26537e-5."""
     with ctx.workprec(128):
         first, second = true_delta(arb(at), "0.01"), true_delta(arb(10), "1e-5")
-        holds = bool(first > arb("0.01") and second > arb("1e-5"))
-        holds &= agrees(first, printed) and agrees(second, "2.26537e-5")
-    return Step("two violations", Evidence.CERTIFIED, holds, "ε = 8 and 10")
+        holds = below(arb("0.01"), first) & below(arb("1e-5"), second)
+        holds &= agrees(first, printed) & agrees(second, "2.26537e-5")
+    return Step("two violations", holds, "ε = 8 and 10")
 
 
 def where_it_starts_to_fail(shift: str = "0") -> Step:
     """Holds at the printed ε and fails 1e-4 above: 5.7425 at δ = 0.1 up to 10.2481 at δ = 1e-12."""
-    holds = True
+    holds = VACUOUS
     with ctx.workprec(128):
         for delta, printed in _FIRST_FAILURES:
             epsilon = arb(printed) + arb(shift)
-            holds &= bool(true_delta(epsilon, delta) < arb(delta))
-            holds &= bool(true_delta(epsilon + arb("1e-4"), delta) > arb(delta))
-    return Step(
-        "where it starts to fail", Evidence.CERTIFIED, holds, f"{len(_FIRST_FAILURES)} values of δ"
-    )
+            holds &= below(true_delta(epsilon, delta), arb(delta))
+            holds &= below(arb(delta), true_delta(epsilon + arb("1e-4"), delta))
+    return Step("where it starts to fail", holds, f"{len(_FIRST_FAILURES)} values of δ")
 
 
 def mills(sign: int = 1) -> Step:
@@ -68,23 +67,17 @@ def it_fails_for_every_small_delta(largest: str = "0.1") -> Step:
     """H(2c², 2c) = 1/2 − e^(2c²)·(1 − Φ(2c)) ≥ 1/2 − φ(0)/(2c) > 0.1 ≥ δ, as c² ≥ 2·ln 12.5."""
     c = sp.Symbol("c", positive=True)
     epsilon, mu = 2 * c**2, 2 * c
-    holds = same(mu / 2 - epsilon / mu, 0) and same(mu / 2 + epsilon / mu, 2 * c)
+    holds = same(mu / 2 - epsilon / mu, 0) & same(mu / 2 + epsilon / mu, 2 * c)
     paid = sp.exp(epsilon) * normal_density(2 * c) / (2 * c)  # by Mills' inequality
     holds &= same(paid, normal_density(sp.Integer(0)) / (2 * c))
     with ctx.workprec(128):
         least = (2 * (arb("1.25") / arb(largest)).log()).sqrt()
-        holds &= bool(ball(0.5) - 1 / (2 * least * (2 * arb.pi()).sqrt()) > arb(largest))
-    return Step(
-        "fails for every δ ≤ 0.1",
-        Evidence.CERTIFIED,
-        holds,
-        "all δ in (0, 0.1], at ε = 4·ln(1.25/δ)",
-    )
+        holds &= below(arb(largest), ball(0.5) - 1 / (2 * least * (2 * arb.pi()).sqrt()))
+    return Step("fails for every δ ≤ 0.1", holds, "all δ in (0, 0.1], at ε = 4·ln(1.25/δ)")
 
 
 PROOF = Proof(
     theorem=GAUSSIAN_MECHANISM_BEYOND_ONE,
-    steps=(two_violations, where_it_starts_to_fail, mills, it_fails_for_every_small_delta),
     uses=(ANALYTIC_GAUSSIAN, CLASSICAL_GAUSSIAN),
     mutations={
         "Mills with the wrong sign": lambda: mills(sign=-1),
@@ -105,5 +98,6 @@ PROOF = Proof(
             "5.7425 (δ = 0.1), 6.7718 (0.01), 8.4197 (1e-5), 8.7820 (1e-6), 9.6236 (1e-9)"
         ),
         correction="true for ε ≤ 1 (classical-gaussian); beyond, calibrate by the exact profile",
+        by=(two_violations, where_it_starts_to_fail, mills, it_fails_for_every_small_delta),
     ),
 )

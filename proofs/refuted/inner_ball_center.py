@@ -8,7 +8,8 @@ from fractions import Fraction
 
 import sympy as sp
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Step, Theorem
+from proofs.support.checks import below, equal
 from proofs.support.form import Counterexample, Proof
 from proofs.support.symbolic import same
 
@@ -30,21 +31,20 @@ def farthest(share: Fraction) -> Fraction:
 
 def a_point_is_too_far(share: Fraction = Fraction(1)) -> Step:
     """R = 1, r = 1/2, w* = 1: the ball is [1/4, 3/4], and 1 − 1/4 = 3/4 > r."""
-    holds = farthest(share) == Fraction(3, 4) > Fraction(1, 2)
-    return Step("a point too far", Evidence.EXACT, holds, "R = 1, r = 1/2")
+    holds = equal(farthest(share), Fraction(3, 4)) & below(Fraction(1, 2), Fraction(3, 4))
+    return Step("a point too far", holds, "R = 1, r = 1/2")
 
 
 def the_right_center(half: int = 2) -> Step:
     """Center R − r/2: distances r/2 + r/2 = r to w*, and R − r/2 + r/2 = R to 0."""
     size, r = sp.symbols("R r", positive=True)
     center = size - r / half
-    holds = same(size - (center - r / 2), r) and same(center + r / 2, size)
-    return Step("the right center", Evidence.SYMBOLIC, holds, "all r ≤ R")
+    holds = same(size - (center - r / 2), r) & same(center + r / 2, size)
+    return Step("the right center", holds, "all r ≤ R")
 
 
 PROOF = Proof(
     theorem=INNER_BALL_CENTER,
-    steps=(a_point_is_too_far, the_right_center),
     mutations={
         "R − r/2 is no counterexample": lambda: a_point_is_too_far(Fraction(1, 2)),
         "R − r": lambda: the_right_center(half=1),
@@ -54,5 +54,6 @@ PROOF = Proof(
         instance=("d = 1, R = 1, r = 1/2, w* = 1: the ball is [1/4, 3/4]",),
         truth="the point 1/4 is 3/4 away",
         correction="((R − r/2)/R)·w*",
+        by=(a_point_is_too_far, the_right_center),
     ),
 )

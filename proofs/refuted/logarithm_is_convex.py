@@ -2,7 +2,8 @@
 
 from fractions import Fraction
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Step, Theorem
+from proofs.support.checks import below
 from proofs.support.form import Counterexample, Proof
 
 LOGARITHM_IS_CONVEX = Theorem(
@@ -16,17 +17,17 @@ LOGARITHM_IS_CONVEX = Theorem(
 def the_midpoint(left: int = 1, right: int = 4) -> Step:
     """f((1+4)/2) > (f(1) + f(4))/2, that is (5/2)² > 1·4, as ln rises."""
     middle = Fraction(left + right, 2)
-    return Step("midpoint", Evidence.EXACT, middle**2 > left * right, "x = 1, y = 4")
+    return Step("midpoint", below(left * right, middle**2), "x = 1, y = 4")
 
 
 PROOF = Proof(
     theorem=LOGARITHM_IS_CONVEX,
-    steps=(the_midpoint,),
     mutations={"equal points": lambda: the_midpoint(4, 4)},
     counterexample=Counterexample(
         claimed="f((x+y)/2) ≤ (f(x) + f(y))/2",
         instance=("f = ln, x = 1, y = 4",),
         truth="ln 2.5 > ln 2, as 6.25 > 4",
         correction="ln is concave, −ln is convex",
+        by=(the_midpoint,),
     ),
 )

@@ -1,6 +1,7 @@
 """The notes on ERM print the misclassification loss as 1 if y⟨w, x⟩ > 0. That is where the sign is right."""
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Step, Theorem
+from proofs.support.checks import equal, every
 from proofs.support.form import Counterexample, Proof
 
 MISCLASSIFICATION_LOSS = Theorem(
@@ -14,18 +15,18 @@ MISCLASSIFICATION_LOSS = Theorem(
 def it_is_inverted(sign: int = 1) -> Step:
     """On all w, x, y = ±1 the printed loss is 1 exactly where the prediction is right."""
     cases = [(w, x, y) for w in (1, -1) for x in (1, -1) for y in (1, -1)]
-    holds = all((sign * y * w * x > 0) == (w * x == y) for w, x, y in cases)
-    return Step("inverted", Evidence.EXACT, holds, f"{len(cases)} cases")
+    holds = every(equal(int(sign * y * w * x > 0), int(w * x == y)) for w, x, y in cases)
+    return Step("inverted", holds, f"{len(cases)} cases")
 
 
 PROOF = Proof(
     theorem=MISCLASSIFICATION_LOSS,
-    steps=(it_is_inverted,),
     mutations={"y⟨w, x⟩ < 0 is no counterexample": lambda: it_is_inverted(sign=-1)},
     counterexample=Counterexample(
         claimed="loss 1 for a wrong prediction",
         instance=("w = 1, x = 1, y = 1: the prediction is right",),
         truth="y⟨w, x⟩ = 1 > 0, so the printed loss is 1",
         correction="1 if y⟨w, x⟩ ≤ 0",
+        by=(it_is_inverted,),
     ),
 )

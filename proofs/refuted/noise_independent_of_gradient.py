@@ -8,11 +8,12 @@ mean is −0.1736…, by integrating over θ with b = 1/(1 + e^θ) − θ.
 import sympy as sp
 from flint import acb, arb, ctx
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Step, Theorem
+from proofs.support.checks import below
 from proofs.support.digits import agrees
 from proofs.support.enclosures import integral
 from proofs.support.form import Counterexample, Proof
-from proofs.support.symbolic import same
+from proofs.support.symbolic import positive, same
 
 NOISE_INDEPENDENT_OF_GRADIENT = Theorem(
     name="notes-noise-independent-of-gradient",
@@ -29,9 +30,9 @@ def the_gradient_falls_with_the_noise(sign: int = -1) -> Step:
     g = -1 / (1 + sp.exp(theta))
     b = 1 / (1 + sp.exp(theta)) - lam * theta  # −∇ℓ − λθ
     slope = sp.exp(theta) / (1 + sp.exp(theta)) ** 2
-    holds = same(sp.diff(g, theta), slope) and bool(slope.is_positive)
+    holds = same(sp.diff(g, theta), slope) & positive(slope)
     holds &= same(sp.diff(b, theta), sign * slope - lam)
-    return Step("g falls with b", Evidence.SYMBOLIC, holds, "all λ > 0")
+    return Step("g falls with b", holds, "all λ > 0")
 
 
 def the_mean(printed: str = "-0.1736") -> Step:
@@ -45,13 +46,12 @@ def the_mean(printed: str = "-0.1736") -> Step:
     with ctx.workprec(96):
         # |b| > 19 beyond |θ| = 20, where the integrand is below 21·e^(−180).
         mean = integral(term, arb(-20), arb(20)) + arb(0, 1) * arb(-150).exp()
-        holds = bool(mean < 0) and agrees(mean, printed)
-    return Step("the mean", Evidence.CERTIFIED, holds, "σ = λ = 1")
+        holds = below(mean, 0) & agrees(mean, printed)
+    return Step("the mean", holds, "σ = λ = 1")
 
 
 PROOF = Proof(
     theorem=NOISE_INDEPENDENT_OF_GRADIENT,
-    steps=(the_gradient_falls_with_the_noise, the_mean),
     mutations={
         "b rises with θ": lambda: the_gradient_falls_with_the_noise(sign=1),
         "mean 0": lambda: the_mean("0.0000"),
@@ -64,5 +64,6 @@ PROOF = Proof(
             "for generalized linear losses g lies in the span of x and x′, and the Rayleigh tail e^(−t²/2) "
             "of ‖b‖ there replaces the normal one"
         ),
+        by=(the_gradient_falls_with_the_noise, the_mean),
     ),
 )

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import sympy as sp
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Step, Theorem
 from proofs.support.form import Counterexample, Proof
-from proofs.support.symbolic import same
+from proofs.support.symbolic import positive, same
 
 RIDGE_IS_LASSO = Theorem(
     name="notes-ridge-is-lasso",
@@ -24,8 +24,8 @@ def the_minimum_of_ridge(expected: Fraction = Fraction(1, 3)) -> Step:
     theta = sp.Symbol("theta", real=True)
     risk = (1 - theta) ** 2 + 2 * theta**2
     [best] = sp.solve(sp.diff(risk, theta), theta)
-    holds = best == sp.Rational(expected) and sp.diff(risk, theta, 2) > 0
-    return Step("ridge", Evidence.EXACT, bool(holds), "x = y = 1, λ = 2")
+    holds = same(best, sp.Rational(expected)) & positive(sp.diff(risk, theta, 2))
+    return Step("ridge", holds, "x = y = 1, λ = 2")
 
 
 def the_minimum_of_lasso(weight: int = 2) -> Step:
@@ -33,13 +33,12 @@ def the_minimum_of_lasso(weight: int = 2) -> Step:
     theta = sp.Symbol("theta", positive=True)
     right = (1 - theta) ** 2 + weight * theta - 1
     left = (1 + theta) ** 2 + weight * theta - 1  # at −θ
-    holds = same(right, theta**2) and bool(sp.expand(left).is_positive)
-    return Step("LASSO", Evidence.SYMBOLIC, holds, "x = y = 1, λ = 2")
+    holds = same(right, theta**2) & positive(sp.expand(left))
+    return Step("LASSO", holds, "x = y = 1, λ = 2")
 
 
 PROOF = Proof(
     theorem=RIDGE_IS_LASSO,
-    steps=(the_minimum_of_ridge, the_minimum_of_lasso),
     mutations={
         "ridge sets weights to 0": lambda: the_minimum_of_ridge(Fraction(0)),
         "λ = 1": lambda: the_minimum_of_lasso(weight=1),
@@ -49,5 +48,6 @@ PROOF = Proof(
         instance=("one record x = y = 1, λ = 2",),
         truth="1/3 with 2θ², 0 with 2|θ|",
         correction="ridge regression",
+        by=(the_minimum_of_ridge, the_minimum_of_lasso),
     ),
 )

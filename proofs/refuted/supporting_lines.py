@@ -6,10 +6,10 @@ is c ≤ −1/√y, and no number is below all of these. In the interior, and wh
 
 import sympy as sp
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Step, Theorem
 from proofs.convexity import CONVEXITY
 from proofs.support.form import Counterexample, Proof
-from proofs.support.symbolic import same
+from proofs.support.symbolic import positive, same
 
 SUPPORTING_LINES = Theorem(
     name="notes-supporting-lines",
@@ -25,7 +25,7 @@ def it_is_convex(half: int = 2) -> Step:
     """√((a²+b²)/2) ≥ (a+b)/2, as (a²+b²)/2 − ((a+b)/2)² = ((a−b)/2)²: −√x is convex at x = a², y = b²."""
     a, b = sp.symbols("a b", nonnegative=True)
     holds = same((a**2 + b**2) / half - ((a + b) / 2) ** 2, ((a - b) / 2) ** 2)
-    return Step("−√x is convex", Evidence.SYMBOLIC, holds, "all x, y ≥ 0")
+    return Step("−√x is convex", holds, "all x, y ≥ 0")
 
 
 def no_line_supports_it_at_zero(quarter: int = 4) -> Step:
@@ -33,16 +33,15 @@ def no_line_supports_it_at_zero(quarter: int = 4) -> Step:
     m = sp.Symbol("m", positive=True)
     y = 1 / (quarter * m**2)
     gap = -m * y + sp.sqrt(y)  # the line minus f
-    holds = same(gap, 1 / (4 * m)) and bool((1 / (4 * m)).is_positive)
+    holds = same(gap, 1 / (4 * m)) & positive(1 / (4 * m))
     # Slopes from −1/2 upwards, at y = 1/4: slope/4 + 1/2 ≥ 3/8.
     flat = sp.Symbol("flat", nonnegative=True)
-    holds &= bool(((flat - sp.Rational(1, 2)) / 4 + sp.Rational(1, 2)).is_positive)
-    return Step("no slope", Evidence.SYMBOLIC, holds, "all slopes, x = 0")
+    holds &= positive((flat - sp.Rational(1, 2)) / 4 + sp.Rational(1, 2))
+    return Step("no slope", holds, "all slopes, x = 0")
 
 
 PROOF = Proof(
     theorem=SUPPORTING_LINES,
-    steps=(it_is_convex, no_line_supports_it_at_zero),
     uses=(CONVEXITY,),
     mutations={
         "(a²+b²)/3": lambda: it_is_convex(half=3),
@@ -53,5 +52,6 @@ PROOF = Proof(
         instance=("C = [0, 1], f(x) = −√x, x = 0",),
         truth="a line of slope −m is above f at y = 1/(4m²), by 1/(4m)",
         correction="for x in the interior of C, or where f is differentiable",
+        by=(it_is_convex, no_line_supports_it_at_zero),
     ),
 )

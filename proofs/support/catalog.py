@@ -1,18 +1,31 @@
-"""Every proof there is, by the name of its theorem."""
+"""Every proof there is, by the name of its theorem, and what came of running it."""
 
 import re
-from collections.abc import Iterator
+import signal
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import FrameType
 
 from dpverify.errors import InvalidParameter
 from dpverify.theorems import REGISTRY, Theorem
 from proofs.support.form import Proof, Run, Verdict
 
 ROOT = Path(__file__).parents[2]
+PATIENCE = 120.0
+"""Seconds after which a proof, or the import of its file, is taken not to end."""
+
+_CONSTANT = re.compile(r'^(\w+) = Theorem\(\s*name="([\w-]+)"', re.MULTILINE)
+_USES = re.compile(r"^    uses=\((.*?)\),$", re.MULTILINE | re.DOTALL)
 _DECLARED = re.compile(r'Theorem\(\s*name="([\w-]+)",.*?proof="(proofs/[\w/]+\.py)"', re.DOTALL)
+
+
+class BrokenProof(Exception):
+    """A proof file that cannot be run: it raises, does not end, or names another file's theorem."""
 
 
 def files() -> list[Path]:
@@ -28,17 +41,41 @@ def homes() -> dict[str, str]:
     declared = [ROOT / "dpverify" / "theorems.py", ROOT / "solvers" / "privacy" / "theorems.py"]
     found: dict[str, str] = {}
     for path in (*declared, *files()):
-        found |= dict(_DECLARED.findall(path.read_text(encoding="utf-8")))
+        for name, home in _DECLARED.findall(path.read_text(encoding="utf-8")):
+            found.setdefault(name, home)
     return found
 
 
-@cache
 def proofs() -> dict[str, Proof]:
     """Proofs by name: the library's theorems in their order, then the rest by file."""
-    listed = [_proof(path.relative_to(ROOT).as_posix()) for path in files()]
+    return _loaded()[0]
+
+
+def broken() -> dict[str, str]:
+    """Files whose proof cannot be run, and why, in one line each."""
+    return _loaded()[1]
+
+
+@cache
+def _loaded() -> tuple[dict[str, Proof], dict[str, str]]:
+    listed: list[Proof] = []
+    unusable: dict[str, str] = {}
+    names: dict[str, str] = {}
+    for path in (each.relative_to(ROOT).as_posix() for each in files()):
+        try:
+            proof = _proof(path)
+        except BrokenProof as error:
+            unusable[path] = str(error)
+            continue
+        name = proof.theorem.name
+        if name in names:
+            unusable[path] = f"{path} names the theorem {name}, as {names[name]} does"
+            continue
+        names[name] = path
+        listed.append(proof)
     order = {theorem.name: i for i, theorem in enumerate(REGISTRY)}
     listed.sort(key=lambda p: (p.counterexample is not None, order.get(p.theorem.name, len(order))))
-    return {proof.theorem.name: proof for proof in listed}
+    return {proof.theorem.name: proof for proof in listed}, unusable
 
 
 def find(name: str) -> Proof:
@@ -53,27 +90,70 @@ def find(name: str) -> Proof:
 
 
 def run_with_uses(
-    names: Iterator[str] | list[str], done: dict[Theorem, tuple[Run, Verdict]]
+    names: Iterable[str], done: dict[Theorem, tuple[Run, Verdict]]
 ) -> Iterator[tuple[Run, Verdict]]:
     """Run proofs and, before each, those it uses; `done` remembers what ran already."""
     for name in names:
         proof = find(name)
         if proof.theorem not in done:
-            for _ in run_with_uses([used.name for used in proof.uses], done):
-                pass
-            run = proof.run()
-            verdict = run.verdict({used: done[used][1] for used in proof.uses})
-            done[proof.theorem] = run, verdict
+            used = {theorem: _used(theorem, done) for theorem in proof.uses}
+            with within(PATIENCE, name):
+                run = proof.run()
+            done[proof.theorem] = run, run.verdict(used)
         yield done[proof.theorem]
+
+
+def _used(theorem: Theorem, done: dict[Theorem, tuple[Run, Verdict]]) -> Verdict:
+    """The verdict of a theorem that another one uses; one that cannot be run is no support."""
+    try:
+        return next(run_with_uses([theorem.name], done))[1]
+    except BrokenProof:
+        return Verdict.FAILED
 
 
 def standing(proof: Proof) -> Verdict:
     """The verdict if every step holds, without running it; what the map of the notes shows."""
-    if proof.counterexample is not None:
-        return Verdict.REFUTED
-    used = (standing(find(theorem.name)) for theorem in proof.uses)
-    borrowed = bool(proof.cites) or any(verdict is not Verdict.PROVED for verdict in used)
-    return Verdict.CITED if borrowed else Verdict.PROVED
+    return proof.standing({used: standing(find(used.name)) for used in proof.uses})
+
+
+def users(theorem: Theorem) -> list[str]:
+    """The names of the theorems whose proofs use this one, read off the sources."""
+    constant = _constants().get(theorem.name)
+    return [] if constant is None else _mentions()[0].get(constant, [])
+
+
+def code(theorem: Theorem) -> list[str]:
+    """The files of the library that name this theorem."""
+    constant = _constants().get(theorem.name)
+    return [] if constant is None else _mentions()[1].get(constant, [])
+
+
+@cache
+def _constants() -> dict[str, str]:
+    """The constant that holds each theorem, by the theorem's name."""
+    declared = [ROOT / "dpverify" / "theorems.py", ROOT / "solvers" / "privacy" / "theorems.py"]
+    sources = (path.read_text(encoding="utf-8") for path in (*declared, *files()))
+    return {name: constant for text in sources for constant, name in _CONSTANT.findall(text)}
+
+
+@cache
+def _mentions() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
+    """By constant: the theorems whose proofs use it, and the files of the library that name it."""
+    names = {home: name for name, home in homes().items()}
+    used: dict[str, list[str]] = {}
+    named: dict[str, list[str]] = {}
+    for path in files():
+        listed = _USES.search(path.read_text(encoding="utf-8"))
+        user = names.get(path.relative_to(ROOT).as_posix())
+        for constant in re.findall(r"\w+", listed[1]) if listed and user else []:
+            used.setdefault(constant, []).append(str(user))
+    constants = set(_constants().values())
+    for path in (*ROOT.glob("dpverify/**/*.py"), *ROOT.glob("solvers/**/*.py")):
+        if path.name != "theorems.py":
+            words = set(re.findall(r"\b[A-Z][A-Z_]+\b", path.read_text(encoding="utf-8")))
+            for constant in words & constants:
+                named.setdefault(constant, []).append(path.relative_to(ROOT).as_posix())
+    return used, {constant: sorted(paths) for constant, paths in named.items()}
 
 
 def borrowed(proof: Proof) -> dict[str, str]:
@@ -93,8 +173,33 @@ def citations(proof: Proof) -> list[str]:
 
 @cache
 def _proof(path: str) -> Proof:
-    module = import_module(path.removesuffix(".py").replace("/", "."))
-    proof = module.PROOF
+    try:
+        with within(PATIENCE, path):
+            proof = import_module(path.removesuffix(".py").replace("/", ".")).PROOF
+    except BrokenProof:
+        raise
+    except Exception as error:  # whatever a proof file does, the others can still be run
+        raise BrokenProof(f"{path} raises {type(error).__name__}: {error}") from error
     if not isinstance(proof, Proof) or proof.theorem.proof != path:
-        raise InvalidParameter(f"PROOF={proof!r} must be the proof of a theorem that names {path}")
+        raise BrokenProof(f"{path} must have a PROOF of a theorem that names {path}")
     return proof
+
+
+@contextmanager
+def within(seconds: float, what: str) -> Iterator[None]:
+    """Stop what does not end; only in the main thread of systems that have alarms."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        del signum, frame
+        raise BrokenProof(f"{what} does not end within {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)

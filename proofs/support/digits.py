@@ -7,14 +7,16 @@ from flint import arb
 from dpverify.balls import ball
 from dpverify.pairs import GaussianPair
 from dpverify.pairs.rationals import endpoints
+from dpverify.theorems import Check
+from proofs.support.checks import below
 
 
-def agrees(value: arb, printed: str) -> bool:
+def agrees(value: arb, printed: str) -> Check:
     """Whether the value is certainly within one unit of the last printed digit."""
     mantissa, _, exponent = printed.partition("e")
     decimals = len(mantissa.partition(".")[2])
     unit = Fraction(10) ** (int(exponent or 0) - decimals)
-    return bool(abs(value - ball(Fraction(printed))) < ball(unit))
+    return below(abs(value - ball(Fraction(printed))), ball(unit))
 
 
 def gaussian_profile(squared_mu: arb, epsilon: arb) -> arb:

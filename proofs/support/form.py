@@ -1,39 +1,73 @@
-"""What a proof is: a theorem, an argument in words, and named steps that run.
+"""What a proof is: a statement, taken apart into clauses, and what stands behind each of them.
 
-A proof file has a docstring, the argument that joins the steps; step functions, whose docstrings
-hold the formulas; and one `PROOF`. A step function takes no arguments that have no default, so
-that a *mutation*, the same step with a wrong constant, is one call. A step that holds with the
-wrong constant as well would prove nothing, so every mutation must be rejected.
+A proof file has a docstring, the argument; step functions, whose docstrings hold the formulas; and
+one `PROOF`. A step function takes no arguments that have no default, so that a *mutation*, the same
+step with a wrong constant, is one call. A step that holds with the wrong constant as well would prove
+nothing, so every mutation must be rejected.
 
-What a step is worth is its evidence. SYMBOLIC covers the whole range of its parameters, by an
-identity or by an expression whose sign is plain. CERTIFIED covers a stated box or list of points,
-by ball arithmetic. EXACT covers a finite set, by rationals. NUMERIC is floats, and no proof.
-Steps of the last three kinds also tie the mathematics to the library: they call its functions.
+A *clause* is a part of the statement, in the statement's words; together the clauses are all of it,
+or the proof fails and says which words nobody stands for. Words cannot be executed. So a clause is one
+of three:
+
+- *formal*: its text is a formula that one of its steps has shown for all values of its symbols, letter
+  by letter, as the checker writes it. Nobody else's word is needed.
+- *argued*: `argued` says in words how the clause follows from the steps, from what the proof uses and
+  from definitions. The steps were executed; that they amount to the clause is for the reader to judge.
+- *checked*: `checked` says on which instances the clause was tried; nothing says that it holds beyond.
+
+The verdict is computed: that of the weakest clause, and no better than those of the theorems used.
 """
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
-from dpverify.theorems import Evidence, Step, Theorem
+from dpverify.theorems import Check, Evidence, Step, Theorem
 
 StepFunction: TypeAlias = Callable[[], Step]
 
 
 class Verdict(Enum):
-    """The outcome of a proof."""
+    """The outcome of a proof, strongest first; a refutation is a success of its own kind."""
 
     PROVED = "proved"
+    ARGUED = "proved with argument"
     CITED = "cited"
+    CHECKED = "checked on instances"
     REFUTED = "refuted"
     FAILED = "failed"
 
 
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A part of the statement, the steps behind it, and how they amount to it."""
+
+    says: str
+    by: tuple[StepFunction, ...] = ()
+    argued: str = ""
+    checked: str = ""
+
+    def standing(self, steps: Mapping[StepFunction, Step]) -> Verdict:
+        """What the clause is worth, once its steps ran."""
+        own = [steps[function] for function in self.by]
+        if not all(step.holds for step in own):
+            return Verdict.FAILED
+        if self.argued:
+            return Verdict.ARGUED
+        if self.checked:
+            tried = any(step.evidence is not Evidence.NUMERIC for step in own)
+            return Verdict.CHECKED if tried else Verdict.FAILED
+        goals = {str(goal) for step in own for goal in step.check.goals}
+        whole = all(step.evidence is Evidence.SYMBOLIC for step in own)
+        return Verdict.PROVED if whole and self.says in goals else Verdict.FAILED
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counterexample:
-    """Why a statement is false: an instance anyone can replay.
+    """Why a statement is false: an instance anyone can replay, and the steps that show it.
 
     The digits of `truth` are checked by the steps, they are not only printed.
     """
@@ -42,32 +76,100 @@ class Counterexample:
     instance: tuple[str, ...]
     truth: str
     correction: str
+    by: tuple[StepFunction, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """A theorem with the steps that show it, or show it false if there is a counterexample.
+    """A theorem with what stands behind its clauses, or with a counterexample to it.
 
-    `uses` are theorems with proofs of their own, `cites` is what is taken from the literature
-    without one. With anything cited, by itself or by what it uses, a theorem is not proved here.
+    `library` are steps that tie the theorem to the code that uses it; they must hold, and no clause
+    rests on them. `uses` are theorems with proofs of their own, `cites` is what is taken from the
+    literature without one.
     """
 
     theorem: Theorem
-    steps: tuple[StepFunction, ...]
+    clauses: tuple[Clause, ...] = ()
+    library: tuple[StepFunction, ...] = ()
     mutations: Mapping[str, StepFunction]
     uses: tuple[Theorem, ...] = ()
     cites: tuple[str, ...] = ()
     counterexample: Counterexample | None = None
 
+    @property
+    def steps(self) -> tuple[StepFunction, ...]:
+        """Every step once, in the order of the clauses."""
+        shown = () if self.counterexample is None else self.counterexample.by
+        listed = [step for clause in self.clauses for step in clause.by]
+        return tuple(dict.fromkeys((*shown, *listed, *self.library)))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Words of the statement that no clause quotes, and quotes that are not in it."""
+        if self.counterexample is not None:
+            return ()
+        rest, foreign = self.theorem.statement, []
+        for clause in sorted(self.clauses, key=lambda each: -len(each.says)):
+            if clause.says not in rest:
+                foreign.append(f"not in the statement: {clause.says!r}")
+            rest = rest.replace(clause.says, " | ", 1)
+        pieces = [piece for piece in rest.split("|") if set(_WORD.findall(piece)) - _JOINTS]
+        return (*(f"no clause says: {piece.strip()!r}" for piece in pieces), *foreign)
+
     def run(self) -> "Run":
         """Every step, whether or not an earlier one held."""
         start = time.perf_counter()
-        shown = tuple(Shown(step(), _formula(step)) for step in self.steps)
+        shown = {function: Shown(_taken(function), _formula(function)) for function in self.steps}
         return Run(self, shown, time.perf_counter() - start)
+
+    def standing(self, used: Mapping[Theorem, Verdict]) -> Verdict:
+        """The verdict if every step holds, without running one; what maps and pages show."""
+        if self.missing:
+            return Verdict.FAILED
+        own = [_promised(clause) for clause in self.clauses]
+        return self._joined(own, used)
+
+    def _joined(self, own: list[Verdict], used: Mapping[Theorem, Verdict]) -> Verdict:
+        """No better than the weakest clause, than what is cited and than what is used."""
+        others = [used[theorem] for theorem in self.uses]
+        if Verdict.FAILED in {*own, *others} or Verdict.REFUTED in others:
+            return Verdict.FAILED
+        if self.counterexample is not None:
+            return Verdict.REFUTED
+        taken = [Verdict.CITED] if self.cites else []
+        ranked = list(Verdict)
+        return max([*own, *others, *taken], key=ranked.index, default=Verdict.FAILED)
+
+    def clauses_of(self, step: str) -> tuple[Clause, ...]:
+        """The clauses that rest on the step function of this name."""
+        return tuple(
+            clause
+            for clause in self.clauses
+            if any(function.__name__ == step for function in clause.by)
+        )
+
+    def rejections(self) -> Mapping[str, "Rejection"]:
+        """What came of every mutation: the step that rejected it, and the clauses that rest on it."""
+        found = {}
+        for name, wrong in self.mutations.items():
+            names = set(wrong.__code__.co_names)
+            broken = next((f.__name__ for f in self.steps if f.__name__ in names), "")
+            clauses = tuple(clause.says for clause in self.clauses_of(broken))
+            found[name] = Rejection(broken, clauses, passed=wrong().holds)
+        return found
 
     def accepted_mutations(self) -> tuple[str, ...]:
         """Names of the wrong constants that a step let pass; must be empty."""
-        return tuple(name for name, wrong in self.mutations.items() if wrong().holds)
+        return tuple(name for name, each in self.rejections().items() if each.passed)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """What became of a wrong constant: the step that saw it and the clauses that rest on that step."""
+
+    step: str
+    clauses: tuple[str, ...]
+    passed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +185,12 @@ class Run:
     """The result of running a proof: its steps, and how long they took."""
 
     proof: Proof
-    shown: tuple[Shown, ...]
+    steps: Mapping[StepFunction, Shown]
     seconds: float = field(compare=False)
 
     @property
-    def holds(self) -> bool:
-        """Whether there are steps and every one holds."""
-        return bool(self.shown) and all(shown.step.holds for shown in self.shown)
+    def shown(self) -> tuple[Shown, ...]:
+        return tuple(self.steps.values())
 
     @property
     def evidence(self) -> tuple[Evidence, ...]:
@@ -97,16 +198,54 @@ class Run:
         kinds = {shown.step.evidence for shown in self.shown}
         return tuple(kind for kind in Evidence if kind in kinds)
 
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Why the proof fails, in words; empty if it does not."""
+        failed = [f"{s.step.name} does not hold" for s in self.shown if not s.step.holds]
+        weak = [
+            f"nothing shows: {clause.says!r}"
+            for clause in self.proof.clauses
+            if clause.standing(self._ran()) is Verdict.FAILED
+            and all(self.steps[function].step.holds for function in clause.by)
+        ]
+        if not self.steps:
+            failed.append("there are no steps")
+        found = self.proof.counterexample
+        if found is not None and not any(
+            self.steps[function].step.evidence is not Evidence.NUMERIC for function in found.by
+        ):
+            failed.append("the counterexample rests on floats alone")
+        return (*failed, *self.proof.missing, *weak)
+
+    def _ran(self) -> dict[StepFunction, Step]:
+        return {function: shown.step for function, shown in self.steps.items()}
+
     def verdict(self, used: Mapping[Theorem, Verdict]) -> Verdict:
         """The verdict, given the verdicts of the theorems that the proof uses."""
-        if not self.holds or any(used[t] is Verdict.FAILED for t in self.proof.uses):
+        if self.problems:
             return Verdict.FAILED
-        if self.proof.counterexample is not None:
-            return Verdict.REFUTED
-        borrowed = self.proof.cites or Evidence.NUMERIC in self.evidence
-        if borrowed or any(used[t] is not Verdict.PROVED for t in self.proof.uses):
-            return Verdict.CITED
-        return Verdict.PROVED
+        own = [clause.standing(self._ran()) for clause in self.proof.clauses]
+        return self.proof._joined(own, used)  # noqa: SLF001  # one rule for both
+
+
+_WORD = re.compile(r"[^\W_]+")
+_JOINTS = frozenset({"and", "so", "or"})
+
+
+def _promised(clause: Clause) -> Verdict:
+    """What a clause is worth if its steps hold."""
+    if clause.argued:
+        return Verdict.ARGUED
+    return Verdict.CHECKED if clause.checked else Verdict.PROVED
+
+
+def _taken(function: StepFunction) -> Step:
+    """The step; one that raises does not hold, and says so."""
+    try:
+        return function()
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raised = f"raises {type(error).__name__}: {error}"
+        return Step(f"{function.__name__} {raised}", Check(holds=False, evidence=Evidence.NUMERIC))
 
 
 def _formula(step: StepFunction) -> str:

@@ -53,8 +53,18 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         ),
         Statement("post-processing", RIGHT, ("post-processing",)),
         Statement("two bad events, Chernoff e^(−t²/2)", RIGHT, ("advanced-composition",)),
+        Statement("'KL divergence' as a mean over A(x′)", WRONG, ("notes-kl-divergence",)),
         Statement(
-            "the exponential mechanism is (ε, Δ)-DP", WRONG, ("notes-exponential-mechanism-delta",)
+            "a mean loss of kε² after k rounds",
+            LOOSE,
+            ("advanced-composition",),
+            "kε·tanh(ε/2) ≤ kε²/2",
+        ),
+        Statement(
+            "the exponential mechanism is (ε, Δ)-DP",
+            LOOSE,
+            ("exponential-mechanism-delta",),
+            "a slip of the pen: Δ is not a δ",
         ),
         Statement("EM with Δ = G·R on the ball of radius R", WRONG, ("notes-erm-radius",)),
     ),
@@ -71,6 +81,25 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement(
             "Exercise 2.1: Lipschitz on a diameter R ⇒ bounded by G·R", RIGHT, ("lipschitz-losses",)
         ),
+        Statement(
+            "the same with 'bounded' as defined, values in [0, G·R]",
+            WRONG,
+            ("notes-bounded-from-zero",),
+        ),
+        Statement(
+            "'the overall loss has sensitivity Δ'",
+            LOOSE,
+            ("erm-utility",),
+            "Δ/n for the mean of n losses, Δ for their sum",
+        ),
+        Statement(
+            "maximum likelihood: the mean for Gaussian, the median for Laplace noise",
+            RIGHT,
+            ("maximum-likelihood",),
+        ),
+        Statement("the median minimizes Σ|w − x|", RIGHT, ("maximum-likelihood",)),
+        Statement("a bounded gradient makes a loss Lipschitz (why?)", RIGHT, ("gradients",)),
+        Statement("(x−1)³ is not convex (why?)", RIGHT, ("gradients",)),
         Statement("Exercise 2.2: least squares, on which C and U", OPEN, ("lipschitz-losses",)),
         Statement("Exercise 2.3: averages of Lipschitz losses", RIGHT, ("lipschitz-losses",)),
         Statement(
@@ -95,6 +124,8 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement(
             "logistic gradient ≤ √(d+1), sensitivity 2√(d+1)/n", RIGHT, ("logistic-gradient",)
         ),
+        Statement("the logistic loss is convex", RIGHT, ("gradients",)),
+        Statement("k queries are one query of sensitivity √k·Δ", RIGHT, ("stacked-queries",)),
         Statement("k Gaussian queries: kρ + √(2kρ·ln 1/δ)", LOOSE, ("lecture-gaussian",)),
         Statement(
             "the exact rule: √(kρ)-GDP", RIGHT, ("gaussian-composition", "analytic-gaussian")
@@ -106,6 +137,9 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement("ρ² ≈ dT·log(1/δ)/(ε²n²)", WRONG, ("notes-squared-rho",)),
         Statement("E‖∇L + Z‖² ≤ (d+1)/ε² + σ²(d+1)", WRONG, ("notes-gradient-second-moment",)),
         Statement("excess risk ≤ R·B/√T", RIGHT, ("gradient-descent",)),
+        Statement(
+            "the final error R√d/√T + Rd√ln(1/δ)/(εn)", RIGHT, ("descent-error",), "up to constants"
+        ),
     ),
     "003: objective perturbation": (
         Statement(
@@ -141,7 +175,29 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement(
             "Lemma 14.5, determinants after a change of rank 2", RIGHT, ("determinant-ratio",)
         ),
+        Statement(
+            "its exponent, with √2·σL",
+            WRONG,
+            ("notes-objective-perturbation-gaussian",),
+            "2√2·σL",
+        ),
+        Statement("the line before (14.7), with 1/(2n)", WRONG, ("notes-perturbed-gap",)),
         Statement("(14.7): 2‖b‖/λ and ‖b‖²/(nλ)", LOOSE, ("perturbed-minimum",)),
+        Statement(
+            "utility (14.8) and (14.9)", LOOSE, ("objective-utility",), "without the factor ln p"
+        ),
+        Statement(
+            "Hessians of rank above one",
+            OPEN,
+            ("objective-perturbation-softmax",),
+            "answered for softmax losses; no rule is known here for others",
+        ),
+        Statement(
+            "'no algorithm handles all three issues together'",
+            OPEN,
+            ("certified-minimum", "objective-perturbation-limit", "approximate-minimum"),
+            "inexact minima, domains and corners together, for generalized linear losses",
+        ),
         Statement(
             "Theorem 14.6's λ = O(p·ln p/‖θ*‖)", WRONG, ("notes-objective-perturbation-lambda",)
         ),
@@ -180,6 +236,15 @@ NOTES: dict[str, tuple[Statement, ...]] = {
             "Gaussian mechanism, 2(GS/ε)²·ln(1.25/δ), for ε ≤ 1", RIGHT, ("classical-gaussian",)
         ),
         Statement("the same without a bound on ε", WRONG, ("notes-gaussian-any-epsilon",)),
+        Statement(
+            "Theorem 5.6: coordinates of a Gaussian in an orthogonal basis are independent",
+            WRONG,
+            ("notes-gaussian-coordinates",),
+        ),
+        Statement("the ℓ1 norm mechanism is Laplace", RIGHT, ("laplace-is-a-norm-mechanism",)),
+        Statement("'DP generalizes'", RIGHT, ("generalization",)),
+        Statement("Exercises 3.2 and 5.2: gradients, and what is convex", RIGHT, ("gradients",)),
+        Statement("Exercise 5.3: gradient descent on least squares", OPEN, ("gradient-descent",)),
         Statement("convex ⇒ unique minimum", WRONG, ("notes-convex-one-minimum",)),
         Statement(
             "sufficient statistics with Laplace noise",
@@ -220,6 +285,28 @@ PUBLISHED: dict[str, tuple[Statement, ...]] = {
         Statement("Σμᵢ² ≤ μ² is a filter", RIGHT, ("gaussian-filter",)),
         Statement(
             "Σρᵢ ≤ ρ is a filter, with advanced composition's constants", RIGHT, ("zcdp-filter",)
+        ),
+    ),
+    "Iyengar et al., IEEE S&P 2019: approximate minima perturbation": (
+        Statement(
+            "Theorem 1: (ε, δ)-DP for all ε",
+            WRONG,
+            ("published-approximate-minima",),
+            "true for ε₃ ≤ 2(1 + √(2·ln(1/δ₁))), with 2nγ/Λ: approximate-minima",
+        ),
+    ),
+    "Code that is widely used": (
+        Statement(
+            "dp-accounting 0.6.0: ε at the default grid is an upper bound",
+            WRONG,
+            ("published-default-grid",),
+            "seen to fail at δ = 10^-10 after 10⁶ steps, not at δ ≥ 10^-8",
+        ),
+        Statement(
+            "diffprivlib 0.6.6: logistic regression is ε-DP for every data_norm",
+            WRONG,
+            ("published-logistic-constant",),
+            "true for data_norm ≤ 2, or C ≥ 4",
         ),
     ),
 }

@@ -1,21 +1,65 @@
-"""Checks with sympy: whether two expressions are equal, whether one is never negative."""
+"""Checks with sympy: whether two expressions are equal, whether one is never negative.
 
-from collections.abc import Sequence
+Each covers all values of its symbols, within what they were declared to be, and says what it
+showed as a `Goal`, which another checker can show again.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import sympy as sp
 
+from dpverify.theorems import Check, Evidence
+
 Expression: TypeAlias = Any  # sympy has no types
 
 
-def same(left: Expression, right: Expression) -> bool:
-    """Whether left − right simplifies to 0, wherever both are defined.
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """left = right, left ≥ right or left > right, for all values of the variables.
+
+    Those in `cone` are ≥ 0 whatever they were declared to be.
+    """
+
+    left: Expression
+    relation: str
+    right: Expression
+    variables: tuple[Expression, ...]
+    cone: frozenset[Expression] = frozenset()
+
+    def __str__(self) -> str:
+        formula = f"{self.left} {self.relation} {self.right}"
+        ranges = [f"{name} {self.sign(name)} 0".removesuffix("  0") for name in self.variables]
+        return f"{formula} for all {', '.join(ranges)}" if ranges else formula
+
+    def sign(self, name: Expression) -> str:
+        """What is known of a variable: >, ≥ or nothing."""
+        if name.is_positive:
+            return ">"
+        return "≥" if name.is_nonnegative or name in self.cone else ""
+
+
+def same(
+    left: Expression,
+    right: Expression,
+    *,
+    by: Callable[[Expression], Expression] | None = None,
+) -> Check:
+    """Whether left − right simplifies to 0, wherever both are defined; `by` simplifies first.
 
     Where the two clearly differ at one point, nothing is left to simplify.
     """
-    if _differ_at_a_point(left, right):
-        return False
-    gap = sp.simplify(sp.expand(left - right))
+    holds = not _differ_at_a_point(left, right)
+    if holds and by is not None:
+        holds = by(left - right) == 0 or _vanishes(by(left) - by(right))
+    elif holds:
+        holds = _vanishes(left - right)
+    return _shown(holds, left, "=", right)
+
+
+def _vanishes(difference: Expression) -> bool:
+    gap = sp.simplify(sp.expand(difference))
     if gap != 0:
         gap = sp.simplify(sp.expand(sp.powsimp(sp.expand_log(gap.rewrite(sp.exp)))))
     return bool(gap == 0)
@@ -23,7 +67,7 @@ def same(left: Expression, right: Expression) -> bool:
 
 def _differ_at_a_point(left: Expression, right: Expression) -> bool:
     """Whether the values at one point are numbers that differ by more than any rounding."""
-    names = sorted((left - right).free_symbols, key=str)
+    names = sorted(sp.sympify(left - right).free_symbols, key=str)
     point = {
         name: sp.Integer(i + 2) if name.is_integer else sp.Rational(3 * i + 2, 3 * i + 7)
         for i, name in enumerate(names)
@@ -34,21 +78,54 @@ def _differ_at_a_point(left: Expression, right: Expression) -> bool:
     return bool(abs(values[0] - values[1]) > sum(map(abs, values), 1) / 10**10)
 
 
-def nonnegative(expression: Expression, variables: Sequence[Expression]) -> bool:
+def nonnegative(expression: Expression, variables: Sequence[Expression]) -> Check:
     """Whether a rational expression is ≥ 0 for all variables ≥ 0, as seen from its signs.
 
     Written as one fraction, every coefficient of its expanded numerator and denominator is
-    non-negative. That is enough, and fails without harm where it is not necessary.
+    non-negative. That is enough, and fails without harm where it is not necessary. A symbol that is
+    not among the variables must be declared such that sympy knows the signs of the coefficients.
     """
+    if not variables and not sp.sympify(expression).free_symbols:
+        return _shown(bool(expression >= 0), expression, "≥", 0)
     numerator, denominator = sp.fraction(sp.cancel(sp.together(expression)))
     top, bottom = (sp.Poly(part, *variables) for part in (numerator, denominator))
     if bottom.LC() < 0:
         top, bottom = -top, -bottom
-    return all(c.is_nonnegative for c in top.coeffs()) and all(
+    holds = all(c.is_nonnegative for c in top.coeffs()) and all(
         c.is_positive for c in bottom.coeffs()
     )
+    return _shown(holds, expression, "≥", 0, variables)
+
+
+def positive(expression: Expression) -> Check:
+    """Whether sympy sees, from what its symbols were declared to be, that an expression is > 0."""
+    return _shown(bool(expression.is_positive), expression, ">", 0)
+
+
+def never_negative(expression: Expression) -> Check:
+    """Whether sympy sees, from what its symbols were declared to be, that an expression is ≥ 0."""
+    return _shown(bool(expression.is_nonnegative), expression, "≥", 0)
+
+
+def tends_to(expression: Expression, variable: Expression, point: object, value: object) -> Check:
+    """Whether the limit of an expression, from above at finite points, is the value."""
+    found = sp.limit(expression, variable, point, "+")
+    return _shown(bool(found == value), expression, f"→ (as {variable} → {point})", value)
 
 
 def positive_part(expression: Expression) -> Expression:
     """(x)₊ = max(x, 0)."""
     return sp.Max(expression, 0)
+
+
+def _shown(
+    holds: bool,  # noqa: FBT001  # what the functions above found
+    left: Expression,
+    relation: str,
+    right: Expression,
+    variables: Sequence[Expression] = (),
+) -> Check:
+    free = sp.sympify(left).free_symbols | sp.sympify(right).free_symbols | set(variables)
+    names = tuple(sorted(free, key=str))
+    goals = (Goal(left, relation, right, names, frozenset(variables)),) if names else ()
+    return Check(holds, Evidence.SYMBOLIC, goals=goals)

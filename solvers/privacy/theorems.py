@@ -25,8 +25,9 @@ MINIMIZER_SENSITIVITY = Theorem(
 OBJECTIVE_PERTURBATION = Theorem(
     name="objective-perturbation",
     statement=(
-        "Objective perturbation with noise ∝ e^(−ε‖b‖/(2L)) and losses that are L-Lipschitz, β-smooth, convex "
-        "and have Hessians of rank at most one is (ε + ln(1 + β/λ))-DP when one record is replaced."
+        "Objective perturbation, the minimum over all θ of Σℓ(θ) + (λ/2)‖θ‖² + ⟨b, θ⟩, with noise b of density "
+        "∝ e^(−ε‖b‖/(2L)) and losses that are L-Lipschitz, β-smooth, twice differentiable, convex and have "
+        "Hessians of rank at most one, is (ε + ln(1 + β/λ))-DP when one record is replaced."
     ),
     source="Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Thm 9; Wang, CS 325, lecture 14, Thm 14.3",
     proof="proofs/objective_perturbation.py",

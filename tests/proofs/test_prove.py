@@ -3,16 +3,20 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from dpverify.cli.verbs.prove import prove
+from dpverify.cli.verbs.prove import prove, summary
 from dpverify.errors import InvalidParameter
-from dpverify.theorems import Evidence, Step
+from dpverify.theorems import Step
 from proofs.support import catalog
-from proofs.support.form import Proof
+from proofs.support.checks import equal
+from proofs.support.form import Clause, Proof
 
 APP = typer.Typer()
 APP.command()(prove)
@@ -22,9 +26,11 @@ RUNNER = CliRunner()
 def test_one_theorem_shows_its_steps() -> None:
     shown = RUNNER.invoke(APP, ["exact-profile"])
     assert shown.exit_code == 0
-    assert "exact-profile: proved" in shown.stdout
+    assert "exact-profile: proved with argument" in shown.stdout
+    assert "argued, not executed:" in shown.stdout
+    assert "clause “The smallest δ at ε" in shown.stdout
     assert "no event beats p > x·q" in shown.stdout
-    assert shown.stdout.count("holds") == 2
+    assert shown.stdout.count("\nholds ") == 2
 
 
 def test_only_what_a_theorem_needs_is_imported() -> None:
@@ -73,7 +79,7 @@ def test_an_unknown_name_is_misuse() -> None:
 
 def false_step() -> Step:
     """1 = 2."""
-    return Step("false", Evidence.EXACT, holds=False, scope="nothing")
+    return Step("false", equal(1, 2), "nothing")
 
 
 @pytest.mark.parametrize("arguments", [[], ["exact-profile"], ["--json"]])
@@ -81,7 +87,8 @@ def test_a_step_that_fails_is_exit_code_one(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     theorem = catalog.find("exact-profile").theorem
-    broken = Proof(theorem=theorem, steps=(false_step,), mutations={"false": false_step})
+    clause = Clause(theorem.statement, by=(false_step,), argued="words")
+    broken = Proof(theorem=theorem, clauses=(clause,), mutations={"false": false_step})
     monkeypatch.setattr(catalog, "proofs", lambda: {theorem.name: broken})
     monkeypatch.setattr(catalog, "find", lambda _: broken)
     shown = RUNNER.invoke(APP, arguments)
@@ -91,7 +98,7 @@ def test_a_step_that_fails_is_exit_code_one(
 
 def test_a_mutation_that_passes_is_exit_code_one(monkeypatch: pytest.MonkeyPatch) -> None:
     proof = catalog.find("exact-profile")
-    blind = Proof(theorem=proof.theorem, steps=proof.steps, mutations={"blind": proof.steps[0]})
+    blind = replace(proof, mutations={"blind": proof.steps[0]})
     monkeypatch.setattr(catalog, "proofs", lambda: {proof.theorem.name: blind})
     monkeypatch.setattr(catalog, "find", lambda _: blind)
     assert RUNNER.invoke(APP, ["exact-profile"]).exit_code == 0
@@ -100,3 +107,104 @@ def test_a_mutation_that_passes_is_exit_code_one(monkeypatch: pytest.MonkeyPatch
     assert "lets pass: blind" in shown.stdout
     table = RUNNER.invoke(APP, ["--mutations"])
     assert table.exit_code == 1
+
+
+def test_a_mutation_is_rejected_by_a_step_and_its_clauses() -> None:
+    shown = RUNNER.invoke(APP, ["leaky-response", "--mutations"])
+    assert shown.exit_code == 0
+    told = " ".join(shown.stdout.split())
+    assert "no_event_exceeds_delta rejects “δ/2 suffices”: “Leaky randomized response" in told
+
+
+def test_the_last_lines_are_for_newcomers() -> None:
+    kinds = ["proved", "proved with argument", "cited", "checked on instances", "refuted", "failed"]
+    more = {"seconds": 0.5, "goals": [{}, {}], "shown_again": 1}
+    answers = [{"name": f"notes-{k}", "verdict": k, **more} for k in kinds]
+    *told, seconds = summary(answers, ["proofs/a.py raises ValueError: no"])
+    assert told[4] == (
+        "1 false statements of lecture notes, each refuted by a counterexample, as intended"
+    )
+    assert told[-2].startswith("2 FAILED")
+    assert told[-1] == "6 of 12 symbolic goals were shown again by a second checker"
+    assert seconds == "3 s"
+
+
+BAD = {
+    "raises.py": ("raise ValueError('no')", "proofs/raises.py raises ValueError: no"),
+    "loops.py": (
+        "while True:\n    pass",
+        "proofs/loops.py does not end within 0.2 seconds",
+    ),
+    "empty.py": ("PROOF = 1", "proofs/empty.py must have a PROOF of a theorem that names"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_file_that_cannot_be_run_is_one_line(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, expected = BAD[name]
+    home = catalog.ROOT / "proofs" / name
+    known = catalog.find("notes-misclassification-loss")
+    paths = [catalog.ROOT / str(known.theorem.proof), home]
+    module = tmp_path / name
+    module.write_text(source, encoding="utf-8")
+    monkeypatch.setattr(catalog, "files", lambda: paths)
+    monkeypatch.setattr(catalog, "PATIENCE", 0.2)
+    given = catalog.import_module
+
+    def imported(path: str) -> object:
+        if path != f"proofs.{name.removesuffix('.py')}":
+            return given(path)
+        spec = spec_from_file_location(path, module)
+        assert spec is not None
+        made = module_from_spec(spec)
+        assert spec.loader is not None
+        spec.loader.exec_module(made)
+        return made
+
+    monkeypatch.setattr(catalog, "import_module", imported)
+    catalog._loaded.cache_clear()
+    try:
+        shown = RUNNER.invoke(APP, [])
+    finally:
+        catalog._loaded.cache_clear()
+    assert shown.exit_code == 1
+    assert f"failed: {expected}" in shown.stdout
+    assert "1 false statements of lecture notes" in shown.stdout
+
+
+def test_two_files_that_name_one_theorem_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first is run; the second is one line."""
+    known = catalog.find("post-processing")
+    first = str(known.theorem.proof)
+    paths = [catalog.ROOT / first, catalog.ROOT / "proofs" / "twice.py"]
+    monkeypatch.setattr(catalog, "files", lambda: paths)
+    monkeypatch.setattr(catalog, "_proof", lambda _: known)
+    catalog._loaded.cache_clear()
+    try:
+        shown = RUNNER.invoke(APP, [])
+    finally:
+        catalog._loaded.cache_clear()
+    assert shown.exit_code == 1
+    line = f"failed: proofs/twice.py names the theorem post-processing, as {first} does"
+    assert line in shown.stdout
+    assert "1 proved with argument" in shown.stdout
+
+
+def test_a_step_that_loops_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    proof = catalog.find("post-processing")
+
+    def loops() -> Step:
+        """It never ends."""
+        while True:
+            pass
+
+    endless = replace(proof, library=(loops,))
+    monkeypatch.setattr(catalog, "PATIENCE", 0.2)
+    monkeypatch.setattr(catalog, "proofs", lambda: {proof.theorem.name: endless})
+    monkeypatch.setattr(catalog, "broken", dict)
+    monkeypatch.setattr(catalog, "find", lambda _: endless)
+    shown = RUNNER.invoke(APP, [])
+    assert shown.exit_code == 1
+    assert "failed: post-processing does not end within 0.2 seconds" in shown.stdout

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.auditing.one_run.guessing import Guessed, guess_tail
+from proofs.published.default_grid import TOLD, exact
 from proofs.published.one_run_p_value import exact_slope, in_range, published_bound, published_slope
 
 LEVEL = Fraction(1, 2)
@@ -40,3 +41,12 @@ def test_ours_is_sharper_where_theirs_is_proved(
     if in_range(guesses, correct, ratio) and ours < 1.0:  # beyond 0.999 it says 1
         assert exact_slope(guesses, correct, ratio) <= 2 * published_slope(guesses, correct, ratio)
         assert ours <= theirs * (1 + Fraction(1, 10**9))
+
+
+def test_the_default_grid_of_dp_accounting_gives_what_is_quoted() -> None:
+    events = pytest.importorskip("dp_accounting.dp_event")
+    accounting = pytest.importorskip("dp_accounting.pld.pld_privacy_accountant")
+    step = events.PoissonSampledDpEvent(1e-3, events.GaussianDpEvent(2.0))
+    told = accounting.PLDAccountant().compose(step, 10**6).get_epsilon(1e-10)
+    assert told == pytest.approx(float(TOLD), abs=1e-9)
+    assert told < exact().lower

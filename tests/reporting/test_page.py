@@ -163,7 +163,13 @@ def test_proofs_show_steps_and_counterexamples() -> None:
         "evidence": ["exact"],
         "seconds": 0.1,
         "uses": ["blackwell"],
+        "used_by": [],
+        "code": ["dpverify/pairs/laplace.py"],
         "cites": [],
+        "problems": [],
+        "argument": "Because.",
+        "notation": ["b: a scale"],
+        "clauses": [{"says": "It is", "steps": ["s"], "argued": "words", "checked": ""}],
         "steps": [step],
         "counterexample": {
             "claimed": "c",
@@ -175,6 +181,8 @@ def test_proofs_show_steps_and_counterexamples() -> None:
     alone = render(proofs_page([theorem], command=""))
     assert "1 &lt; 2" in alone
     assert "<h1>Refuted</h1>" in alone
+    assert 'href="dpverify/pairs/laplace.py"' in alone
+    assert "argued, not executed" in alone
     both = render(proofs_page([theorem, theorem | {"verdict": "failed"}], command=""))
     assert '<header class="bad">' in both
     assert "1 refuted, 1 failed" in both

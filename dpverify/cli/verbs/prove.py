@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,22 +15,23 @@ from rich.text import Text
 
 from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.origin import write_report
-from dpverify.cli.output import (
-    Json,
-    check_page,
-    command_line,
-    console,
-    print_json,
-    progress,
-)
+from dpverify.cli.output import Json, check_page, command_line, console, print_json, progress
+from dpverify.errors import InvalidParameter
 from dpverify.theorems import Theorem
 
 if TYPE_CHECKING:
-    from proofs.support.form import Run, Verdict
+    from proofs.support.form import Proof, Run, Verdict
 
 EXAMPLE = "Example: dpverify prove simulation-lemma"
 
-_STYLES = {"proved": "green", "cited": "yellow", "refuted": "magenta", "failed": "bold red"}
+_STYLES = {
+    "proved": "green",
+    "proved with argument": "green",
+    "cited": "yellow",
+    "checked on instances": "yellow",
+    "refuted": "magenta",
+    "failed": "bold red",
+}
 
 
 def prove(
@@ -42,24 +44,41 @@ def prove(
     report: Annotated[
         Path | None, typer.Option(help="Write a page with all steps to this .html file.")
     ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a theorem's goals to this .json file, for proofs/support/recheck.py."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Run the proofs, or one with its steps: proved, cited, refuted by counterexample, failed."""
+    """Run the proofs, or one with its clauses and steps; what is argued in words is said."""
     # The proofs import sympy, which is slow; no other verb needs them.
-    from proofs.support.catalog import find, proofs  # noqa: PLC0415
+    from proofs.support.catalog import broken, find, proofs  # noqa: PLC0415
 
     check_page(report)
+    if export is not None and name is None:
+        raise InvalidParameter(f"export={str(export)!r} must come with the name of a theorem")
     with progress("loading the proofs"):
         names = [find(name).theorem.name] if name is not None else list(proofs())
-    results, interrupted = _proved(names, mutations=mutations)
-    failed = any(verdict.value == "failed" or accepted for _, verdict, accepted in results)
-    answers = [_answer(*result) for result in results]
+        unusable = [] if name is not None else list(broken().values())
+    answers, interrupted = _proved(names, unusable, mutations=mutations)
+    failed = bool(unusable) or any(_failed(each) for each in answers)
     if json:
-        print_json({"version": 1, "theorems": answers, "interrupted": interrupted})
+        print_json(
+            {
+                "version": 2,
+                "theorems": answers,
+                "unusable": unusable,
+                "interrupted": interrupted,
+            }
+        )
     elif name is None:
-        _show_all(results)
+        _show_all(answers, unusable)
     else:
-        _show_one(*results[0])
+        _show_one(answers[0])
+    if export is not None:
+        _export(answers[0], export)
     if report is not None:
         _report(answers, report)
         if not json:
@@ -70,25 +89,49 @@ def prove(
         raise typer.Exit(1)
 
 
+def _failed(answer: dict[str, Any]) -> bool:
+    return bool(answer["verdict"] == "failed" or answer["accepted_mutations"])
+
+
 def _proved(
-    names: list[str], *, mutations: bool
-) -> tuple[list[tuple["Run", "Verdict", tuple[str, ...]]], bool]:
-    """What came of each proof, and whether the user stopped before the last."""
-    from proofs.support.catalog import run_with_uses  # noqa: PLC0415  # sympy is slow
+    names: list[str], unusable: list[str], *, mutations: bool
+) -> tuple[list[dict[str, Any]], bool]:
+    """What came of each proof, and whether the user stopped before the last.
+
+    A proof that does not end goes to `unusable`, and the others still run.
+    """
+    from proofs.support.catalog import (  # noqa: PLC0415  # sympy is slow
+        PATIENCE,
+        BrokenProof,
+        run_with_uses,
+        within,
+    )
 
     done: dict[Any, Any] = {}
-    results: list[tuple[Run, Verdict, tuple[str, ...]]] = []
+    answers: list[dict[str, Any]] = []
     try:
         for index, each in enumerate(names):
             with _at_work(f"proving {each} ({index + 1} of {len(names)})"):
-                run, verdict = next(run_with_uses([each], done))
-                accepted = run.proof.accepted_mutations() if mutations else ()
-            results.append((run, verdict, accepted))
+                try:
+                    run, verdict = next(run_with_uses([each], done))
+                    with within(PATIENCE, each):
+                        rejections = run.proof.rejections() if mutations else {}
+                except BrokenProof as error:
+                    unusable.append(str(error))
+                    continue
+            answers.append(_answer(run, verdict, rejections))
     except KeyboardInterrupt:
-        if not results:
+        if not answers:
             raise
-        return results, True
-    return results, False
+        return answers, True
+    return answers, False
+
+
+def _export(answer: dict[str, Any], path: Path) -> None:
+    """Statement, clauses and goals, as the second checker reads them."""
+    kept = ("name", "statement", "clauses", "goals")
+    text = dumps({key: answer[key] for key in kept}, ensure_ascii=False, indent=1)
+    path.write_text(text + "\n", encoding="utf-8")
 
 
 def _report(answers: list[dict[str, Any]], path: Path) -> None:
@@ -113,19 +156,40 @@ def _at_work(what: str) -> Iterator[None]:
             sys.stderr.flush()
 
 
-def _answer(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> dict[str, Any]:
+def _answer(run: "Run", verdict: "Verdict", rejections: Any = None) -> dict[str, Any]:  # noqa: ANN401
+    from proofs.support.catalog import code, users  # noqa: PLC0415  # as above
+    from proofs.support.notation import notation  # noqa: PLC0415
+    from proofs.support.second import disagreements, goals_of, shown_again  # noqa: PLC0415
+
     proof, theorem = run.proof, run.proof.theorem
     counterexample = proof.counterexample
+    tried = {} if rejections is None else rejections
+    steps = [shown.step for shown in run.shown]
+    doubts, goals = disagreements(steps), goals_of(steps)
     return {
         "name": theorem.name,
-        "verdict": verdict.value,
+        "verdict": "failed" if doubts else verdict.value,
+        "problems": [*run.problems, *doubts],
         "statement": theorem.statement,
+        "notation": notation(theorem.statement),
         "source": theorem.source,
         "proof": theorem.proof,
+        "argument": _argument(proof),
         "evidence": [kind.value for kind in run.evidence],
         "seconds": round(run.seconds, 3),
         "uses": [used.name for used in proof.uses],
+        "used_by": users(theorem),
+        "code": code(theorem),
         "cites": _cited(run),
+        "clauses": [
+            {
+                "says": clause.says,
+                "steps": [run.steps[function].step.name for function in clause.by],
+                "argued": clause.argued,
+                "checked": clause.checked,
+            }
+            for clause in proof.clauses
+        ],
         "steps": [
             {
                 "name": shown.step.name,
@@ -144,8 +208,35 @@ def _answer(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> dict[s
             "truth": counterexample.truth,
             "correction": counterexample.correction,
         },
-        "accepted_mutations": list(accepted),
+        "goals": goals,
+        "shown_again": shown_again(goals),
+        "mutations": [
+            {"name": name, "step": each.step, "clauses": list(each.clauses), "passed": each.passed}
+            for name, each in tried.items()
+        ],
+        "accepted_mutations": [name for name, each in tried.items() if each.passed],
     }
+
+
+def _argument(proof: "Proof") -> str:
+    """The docstring of the proof's file: the argument in words."""
+    functions = proof.steps or tuple(proof.mutations.values())
+    home = sys.modules.get(functions[0].__module__) if functions else None
+    paragraphs = ((home.__doc__ or "") if home is not None else "").strip().split("\n\n")
+    return "\n\n".join(map(_reflowed, paragraphs))
+
+
+def _reflowed(paragraph: str) -> str:
+    """One line, but for formulas, which are indented, and items of a list."""
+    lines: list[str] = []
+    for line in paragraph.splitlines():
+        if lines and not line.startswith((" ", "- ")) and not lines[-1].startswith("    "):
+            lines[-1] += f" {line}"
+        elif lines and lines[-1].startswith("- ") and line.startswith("  "):
+            lines[-1] += f" {line.strip()}"
+        else:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 def _cited(run: "Run") -> list[str]:
@@ -155,7 +246,7 @@ def _cited(run: "Run") -> list[str]:
     return citations(run.proof)
 
 
-def _show_all(results: list[tuple["Run", "Verdict", tuple[str, ...]]]) -> None:
+def _show_all(answers: list[dict[str, Any]], unusable: list[str]) -> None:
     screen = console()
     # One space between columns: the longest name and all kinds of evidence fit into 80 columns.
     grid = Table(box=None, pad_edge=False, collapse_padding=True, header_style="bold")
@@ -163,52 +254,126 @@ def _show_all(results: list[tuple["Run", "Verdict", tuple[str, ...]]]) -> None:
     grid.add_column("verdict", no_wrap=True)
     grid.add_column("evidence")
     grid.add_column("s", justify="right", no_wrap=True)
-    for run, verdict, accepted in results:
-        evidence = ", ".join(kind.value for kind in run.evidence)
-        if accepted:
-            evidence += f"; lets pass: {', '.join(accepted)}"
-        style = _STYLES["failed" if accepted else verdict.value]
-        shown = f"[{style}]{verdict.value}[/{style}]"
-        grid.add_row(run.proof.theorem.name, shown, evidence, f"{run.seconds:.1f}")
+    for each in answers:
+        evidence = ", ".join(each["evidence"])
+        if each["accepted_mutations"]:
+            evidence += f"; lets pass: {', '.join(each['accepted_mutations'])}"
+        if each["problems"]:
+            evidence += f"; {'; '.join(each['problems'])}"
+        verdict = each["verdict"]
+        style = _STYLES["failed" if _failed(each) else verdict]
+        shown = Text(verdict, style=style)
+        grid.add_row(each["name"], shown, Text(evidence), f"{each['seconds']:.1f}")
     screen.print(grid)
-    counts = [verdict.value for _, verdict, _ in results]
-    summary = ", ".join(f"{counts.count(kind)} {kind}" for kind in _STYLES if kind in counts)
-    screen.print(f"\n{summary}; {sum(run.seconds for run, _, _ in results):.0f} s")
+    for line in unusable:
+        screen.print(f"failed: {line}", style=_STYLES["failed"], markup=False, soft_wrap=True)
+    screen.print()
+    for line in summary(answers, unusable):
+        screen.print(line, markup=False)
 
 
-def _show_one(run: "Run", verdict: "Verdict", accepted: tuple[str, ...]) -> None:
+def summary(answers: list[dict[str, Any]], unusable: list[str]) -> list[str]:
+    """What came of all proofs, in sentences for someone who sees them for the first time."""
+    count = {kind: sum(each["verdict"] == kind for each in answers) for kind in _STYLES}
+    count["failed"] += len(unusable)
+    notes = sum(
+        each["verdict"] == "refuted" and each["name"].startswith("notes-") for each in answers
+    )
+    sentences = (
+        (count["proved"], "proved: every clause is a formula that was shown for its whole range"),
+        (
+            count["proved with argument"],
+            "proved with argument: the steps hold, and words say how they amount to the statement",
+        ),
+        (count["cited"], "cited: something is taken from the literature, and named"),
+        (count["checked on instances"], "checked on instances only: no proof of a clause"),
+        (
+            notes,
+            "false statements of lecture notes, each refuted by a counterexample, as intended",
+        ),
+        (
+            count["refuted"] - notes,
+            "false statements of papers and code, each refuted by a counterexample, as intended",
+        ),
+        (count["failed"], "FAILED: see above"),
+    )
+    seconds = sum(each["seconds"] for each in answers)
+    goals, again = (sum(map(count, answers)) for count in (_goals, _again))
+    told = [f"{number} {said}" for number, said in sentences if number]
+    second = f"{again} of {goals} symbolic goals were shown again by a second checker"
+    return [*told, *([second] if goals else []), f"{seconds:.0f} s"]
+
+
+def _goals(answer: dict[str, Any]) -> int:
+    return len(answer["goals"])
+
+
+def _again(answer: dict[str, Any]) -> int:
+    return int(answer["shown_again"])
+
+
+def _show_one(answer: dict[str, Any]) -> None:
     screen = console()
-    proof, theorem = run.proof, run.proof.theorem
-    style = _STYLES[verdict.value]
-    screen.print(f"[bold]{theorem.name}[/bold]: [{style}]{verdict.value}[/{style}]")
-    screen.print(theorem.statement, markup=False)
-    screen.print(f"[{theorem.source}] {theorem.proof}", style="dim", markup=False)
-    for shown in run.shown:
-        step = shown.step
-        mark = "holds" if step.holds else "FAILS"
+    style = _STYLES[answer["verdict"]]
+    screen.print(Text.assemble((answer["name"], "bold"), ": ", (answer["verdict"], style)))
+    screen.print(answer["statement"], markup=False)
+    screen.print(f"[{answer['source']}] {answer['proof']}", style="dim", markup=False)
+    for meaning in answer["notation"]:
+        _print(screen, "  ·", meaning, width=4, style="dim")
+    for problem in answer["problems"]:
+        _print(screen, "fails:", problem, style="bold red")
+    if answer["argument"]:
         screen.print()
-        style = "bold" if step.holds else "bold red"
-        _print(screen, mark, f"{step.name}  ({step.evidence.value}; {step.scope})", style=style)
-        _print(screen, "", shown.formula)
-    if proof.counterexample is not None:
-        found = proof.counterexample
+        screen.print(answer["argument"], markup=False)
+    _show_clauses(screen, answer)
+    _show_steps(screen, answer)
+    if answer["counterexample"] is not None:
+        found = answer["counterexample"]
         screen.print()
         for label, text in (
-            ("claimed:", found.claimed),
-            ("instance:", "\n".join(found.instance)),
-            ("truth:", found.truth),
-            ("instead:", found.correction),
+            ("claimed:", found["claimed"]),
+            ("instance:", "\n".join(found["instance"])),
+            ("truth:", found["truth"]),
+            ("instead:", found["correction"]),
         ):
             _print(screen, label, text, width=10)
+    for each in answer["mutations"]:
+        resting = "; ".join(f"“{says}”" for says in each["clauses"]) or "the library"
+        outcome = "LETS PASS" if each["passed"] else "rejects"
+        _print(screen, "", f"{each['step']} {outcome} “{each['name']}”: {resting}", style="dim")
     screen.print()
     for label, listed in (
-        ("uses", [used.name for used in proof.uses]),
-        ("cites", _cited(run)),
-        ("lets pass", list(accepted)),
+        ("uses", answer["uses"]),
+        ("used by", answer["used_by"]),
+        ("named in", answer["code"]),
+        ("cites", answer["cites"]),
+        ("lets pass", answer["accepted_mutations"]),
     ):
         if listed:
             _print(screen, f"{label}:", ", ".join(listed), width=len(label) + 2, style="dim")
-    screen.print(f"{run.seconds:.1f} s", style="dim")
+    screen.print(f"{answer['seconds']:.1f} s", style="dim")
+
+
+def _show_clauses(screen: Console, answer: dict[str, Any]) -> None:
+    for clause in answer["clauses"]:
+        screen.print()
+        _print(screen, "clause", f"“{clause['says']}”", style="bold")
+        if clause["steps"]:
+            _print(screen, "", f"executed: {', '.join(clause['steps'])}")
+        if clause["argued"]:
+            _print(screen, "", f"argued, not executed: {clause['argued']}")
+        if clause["checked"]:
+            _print(screen, "", f"checked on instances only: {clause['checked']}")
+
+
+def _show_steps(screen: Console, answer: dict[str, Any]) -> None:
+    for step in answer["steps"]:
+        mark = "holds" if step["holds"] else "FAILS"
+        screen.print()
+        style = "bold" if step["holds"] else "bold red"
+        title = f"{step['name']}  ({step['evidence']}; {step['scope']})"
+        _print(screen, mark, title, style=style)
+        _print(screen, "", step["formula"])
 
 
 @lru_cache(maxsize=64)
@@ -219,7 +384,7 @@ def steps_of(theorem: Theorem) -> dict[str, Any] | None:
     if theorem.proof is None:
         return None
     run, verdict = next(run_with_uses([find(theorem.name).theorem.name], {}))
-    return _answer(run, verdict, ())
+    return _answer(run, verdict)
 
 
 def _print(screen: Console, label: str, text: str, *, width: int = 7, style: str = "") -> None:

@@ -1,11 +1,18 @@
-"""The page of `dpverify prove`: every theorem with its verdict, or one with its steps."""
+"""The page of `dpverify prove`: every theorem with its verdict, clauses and steps."""
 
 from collections import Counter
 from typing import Any
 
 from dpverify.reporting.page import Page, Section, TextTable, steps_table
 
-_ORDER = ("proved", "cited", "refuted", "failed")
+_ORDER = (
+    "proved",
+    "proved with argument",
+    "cited",
+    "checked on instances",
+    "refuted",
+    "failed",
+)
 
 
 def proofs_page(theorems: list[dict[str, Any]], *, command: str) -> Page:
@@ -14,27 +21,30 @@ def proofs_page(theorems: list[dict[str, Any]], *, command: str) -> Page:
     failed = counts["failed"] > 0
     summary = ", ".join(f"{counts[kind]} {kind}" for kind in _ORDER if counts[kind])
     single = len(theorems) == 1
+    listed = {each["name"] for each in theorems}
     return Page(
         title=f"Proof of {theorems[0]['name']}" if single else "Proofs that run",
         verdict=theorems[0]["verdict"].capitalize() if single else summary,
         tone="bad" if failed else "good",
         lead=theorems[0]["statement"] if single else _LEAD,
         sections=tuple([] if single else [_overview(theorems)])
-        + tuple(section for each in theorems for section in _theorem(each)),
+        + tuple(_theorem(each, listed) for each in theorems),
         command=command,
-        data={"version": 1, "theorems": theorems},
+        data={"version": 2, "theorems": theorems},
     )
 
 
 _LEAD = (
-    "“Proved” means that the steps cover the statement and none is merely numeric; “cited” says "
-    "what is still taken from the literature; “refuted” shows a counterexample to a false claim."
+    "“Proved” means that every clause is a formula shown for its whole range; “proved with "
+    "argument” that the steps hold and words say how they amount to the statement; “cited” says "
+    "what is taken from the literature; “refuted” shows a counterexample to a false claim."
 )
 
 
 def _overview(theorems: list[dict[str, Any]]) -> Section:
     return Section(
         title="All of them",
+        links=(("theorems", tuple((each["name"], f"#{each['name']}") for each in theorems)),),
         tables=(
             TextTable(
                 caption="Theorems, verdicts and the kinds of evidence",
@@ -53,14 +63,13 @@ def _overview(theorems: list[dict[str, Any]]) -> Section:
     )
 
 
-def _theorem(each: dict[str, Any]) -> list[Section]:
+def _theorem(each: dict[str, Any], listed: set[str]) -> Section:
     facts = [
         ("verdict", each["verdict"]),
         ("source", each["source"]),
         ("file", each["proof"] or ""),
     ]
-    if each["uses"]:
-        facts.append(("uses", ", ".join(each["uses"])))
+    facts += [("fails", problem) for problem in each["problems"]]
     if each["cites"]:
         facts.append(("cites", "; ".join(each["cites"])))
     found = each["counterexample"]
@@ -71,11 +80,31 @@ def _theorem(each: dict[str, Any]) -> list[Section]:
             ("truth", found["truth"]),
             ("instead", found["correction"]),
         ]
-    return [
-        Section(
-            title=each["name"],
-            text=(each["statement"],),
-            facts=tuple(facts),
-            tables=(steps_table(each),),
-        )
+    links = [
+        (label, tuple((name, f"#{name}" if name in listed else "#") for name in each[key]))
+        for label, key in (("uses", "uses"), ("used by", "used_by"))
+        if each[key]
     ]
+    if each["code"]:
+        links.append(("named in", tuple((path, path) for path in each["code"])))
+    tables = [_clauses(each), steps_table(each)] if each["clauses"] else [steps_table(each)]
+    return Section(
+        title=each["name"],
+        anchor=each["name"],
+        text=(each["statement"], *each["argument"].split("\n\n")),
+        facts=tuple(facts),
+        items=tuple(each["notation"]),
+        links=tuple(links),
+        tables=tuple(tables),
+    )
+
+
+def _clauses(each: dict[str, Any]) -> TextTable:
+    return TextTable(
+        caption="The statement, clause by clause",
+        header=("clause", "steps", "argued, not executed", "checked on instances only"),
+        rows=tuple(
+            (clause["says"], ", ".join(clause["steps"]), clause["argued"], clause["checked"])
+            for clause in each["clauses"]
+        ),
+    )

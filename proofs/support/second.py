@@ -1,0 +1,115 @@
+"""Every symbolic goal goes to other checkers as well: one of our own without sympy, and z3 where it is installed."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import sympy as sp
+
+from dpverify.theorems import Step
+from proofs.support.recheck import Undecided, holds, tally
+from proofs.support.symbolic import Expression, Goal
+
+_PATIENCE = 2000  # milliseconds that z3 may take for one goal
+
+
+def exported(goal: Goal) -> dict[str, Any] | None:
+    """A goal as trees that JSON holds; None for limits, which are no formulas."""
+    if goal.relation not in {"=", "≥", ">"}:
+        return None
+    atoms: dict[Expression, str] = {}
+    return {
+        "text": str(goal),
+        "left": _tree(sp.sympify(goal.left), atoms),
+        "relation": goal.relation,
+        "right": _tree(sp.sympify(goal.right), atoms),
+        "signs": {str(name): goal.sign(name) for name in goal.variables},
+        "atoms": list(atoms.values()),
+    }
+
+
+def goals_of(steps: Iterable[Step]) -> list[dict[str, Any]]:
+    """All goals of some steps, each once."""
+    found = {
+        str(goal): exported(goal)
+        for step in steps
+        for goal in step.check.goals
+        if isinstance(goal, Goal)
+    }
+    return [goal for goal in found.values() if goal is not None]
+
+
+def _tree(expression: Expression, atoms: dict[Expression, str]) -> Any:  # noqa: ANN401  # JSON
+    if expression.is_Symbol:
+        return str(expression)
+    if expression.is_Rational:
+        return ["number", str(expression)]
+    if expression.is_Add:
+        return ["+", *(_tree(part, atoms) for part in expression.args)]
+    if expression.is_Mul:
+        return ["*", *(_tree(part, atoms) for part in expression.args)]
+    if expression.is_Pow and expression.exp.is_Integer and abs(int(expression.exp)) <= 12:
+        return ["^", _tree(expression.base, atoms), int(expression.exp)]
+    return atoms.setdefault(expression, f"atom{len(atoms)}")
+
+
+def shown_again(goals: list[dict[str, Any]]) -> int:
+    """How many goals the checker of our own shows as well."""
+    return tally(goals)[0]
+
+
+def disagreements(steps: Iterable[Step]) -> list[str]:
+    """Goals that sympy was said to show and that another checker finds false."""
+    found = []
+    for goal in goals_of(step for step in steps if step.holds):
+        try:
+            if not holds(goal):
+                found.append(f"sympy shows, and recheck does not: {goal['text']}")
+        except Undecided:
+            pass
+        if _z3_refutes(goal):
+            found.append(f"sympy shows, and z3 refutes: {goal['text']}")
+    return found
+
+
+def _z3_refutes(goal: dict[str, Any]) -> bool:
+    """Whether z3 finds values of the variables that break the goal; atoms may have any value, so not with those."""
+    try:
+        import z3  # noqa: PLC0415  # an extra
+    except ImportError:
+        return False
+    if goal["atoms"]:
+        return False
+    solver = z3.SolverFor("QF_NRA", ctx=z3.Context())
+    solver.set("timeout", _PATIENCE)
+    numbers = {name: z3.Real(name, solver.ctx) for name in goal["signs"]}
+    for name, sign in goal["signs"].items():
+        if sign:
+            solver.add(numbers[name] > 0 if sign == ">" else numbers[name] >= 0)
+    left, right = (_term(goal[side], numbers, solver) for side in ("left", "right"))
+    broken = {"=": left != right, "≥": left < right, ">": left <= right}[goal["relation"]]
+    solver.add(broken)
+    return bool(solver.check() == z3.sat)
+
+
+def _term(tree: Any, numbers: dict[str, Any], solver: Any) -> Any:  # noqa: ANN401  # z3 has no types
+    import z3  # noqa: PLC0415
+
+    if isinstance(tree, str):
+        return numbers[tree]
+    kind, *parts = tree
+    if kind == "number":
+        return z3.RealVal(parts[0], solver.ctx)
+    if kind == "^":
+        base, exponent = _term(parts[0], numbers, solver), int(parts[1])
+        result = z3.RealVal(1, solver.ctx)
+        for _ in range(abs(exponent)):
+            result = result * base
+        if exponent >= 0:
+            return result
+        solver.add(base != 0)  # only where both sides are defined
+        return z3.RealVal(1, solver.ctx) / result
+    terms = [_term(part, numbers, solver) for part in parts]
+    total = terms[0]
+    for term in terms[1:]:
+        total = total + term if kind == "+" else total * term
+    return total

@@ -1,0 +1,123 @@
+"""A second look at what sympy shows: without sympy, and by z3."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sympy as sp
+from typer.testing import CliRunner
+
+from dpverify.theorems import Check, Evidence, Step
+from proofs.support import recheck, second
+from proofs.support.catalog import ROOT
+from proofs.support.recheck import Undecided, holds
+from proofs.support.second import disagreements, exported, goals_of, shown_again
+from proofs.support.symbolic import Goal, nonnegative, positive, same, tends_to
+from tests.proofs.test_prove import APP
+
+X, Y = sp.symbols("x y", nonnegative=True)
+R = sp.Symbol("r", real=True)
+P = sp.Symbol("p", positive=True)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        same((X + Y) ** 2, X**2 + 2 * X * Y + Y**2),
+        same(1 / (1 + X) + X / (1 + X), 1),
+        nonnegative((X + Y) / (1 + X) - Y / (1 + X), (X, Y)),
+        nonnegative(1 - X / (X + Y + 1), (X, Y)),
+        positive(P + 1),
+        same(sp.exp(R) * 2, sp.exp(R) + sp.exp(R)),
+    ],
+)
+def test_what_is_shown_is_shown_again(check: Check) -> None:
+    [goal] = goals_of([Step("made", check)])
+    assert check.holds
+    assert holds(goal)
+    assert shown_again([goal]) == 1
+    assert disagreements([Step("made", check)]) == []
+
+
+def false_goal(left: object, relation: str, right: object) -> Step:
+    """A step that says that it shows what is false."""
+    names = tuple(sorted(sp.sympify(left - right).free_symbols, key=str))  # type: ignore[operator]
+    made = Goal(left, relation, right, names)
+    return Step("lie", Check(holds=True, evidence=Evidence.SYMBOLIC, goals=(made,)))
+
+
+@pytest.mark.parametrize(
+    ("left", "relation", "right"),
+    [
+        ((X + Y) ** 2, "=", X**2 + Y**2),
+        (X / (1 + Y), "=", X),
+        (X - Y, "≥", sp.Integer(0)),
+        (R, "≥", sp.Integer(0)),
+        (X, ">", sp.Integer(0)),
+        (X**2 - 2 * X + sp.Rational(99, 100), "≥", sp.Integer(0)),
+    ],
+)
+def test_what_is_false_is_seen(left: object, relation: str, right: object) -> None:
+    pytest.importorskip("z3")
+    assert disagreements([false_goal(left, relation, right)])
+
+
+def test_identities_are_seen_without_z3(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second, "_z3_refutes", lambda _: False)
+    [told] = disagreements([false_goal((X + Y) ** 2, "=", X**2 + Y**2)])
+    assert told.startswith("sympy shows, and recheck does not: ")
+
+
+def test_what_needs_more_than_arithmetic_is_left_open() -> None:
+    [goal] = goals_of([Step("made", same(sp.exp(R) * sp.exp(-R) + R, 1 + R))])
+    if goal["atoms"]:
+        with pytest.raises(Undecided):
+            holds(goal)
+    square = exported(Goal(X**2 - 2 * X * Y + Y**2, "≥", sp.Integer(0), (X, Y)))
+    assert square is not None
+    with pytest.raises(Undecided):
+        holds(square)
+    assert goals_of([Step("made", tends_to(X / Y, Y, sp.oo, 0))]) == []
+
+
+def test_an_exported_theorem_is_checked_by_python_alone(tmp_path: Path) -> None:
+    path = tmp_path / "theorem.json"
+    shown = CliRunner().invoke(APP, ["leaky-response", "--export", str(path)])
+    assert shown.exit_code == 0
+    script = ROOT / "proofs" / "support" / "recheck.py"
+    told = subprocess.run(
+        [sys.executable, "-I", str(script), str(path)], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.startswith("leaky-response: ")
+    assert told.stdout.rstrip().endswith(", 0 false")
+    theorem = json.loads(path.read_text(encoding="utf-8"))
+    identity = next(goal for goal in theorem["goals"] if goal["relation"] == "=")
+    identity["right"] = ["number", "2"]
+    path.write_text(json.dumps(theorem), encoding="utf-8")
+    assert recheck.main(str(path)) == 1
+
+
+def test_the_second_checker_is_short_and_shares_no_code() -> None:
+    source = (ROOT / "proofs" / "support" / "recheck.py").read_text(encoding="utf-8")
+    assert len(source.splitlines()) <= 200
+    tree = ast.parse(source)
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    imported |= {
+        name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names
+    }
+    assert imported <= {"json", "sys", "fractions", "pathlib", "typing"}
+
+
+def test_export_needs_a_name() -> None:
+    shown = CliRunner().invoke(APP, ["--export", "theorem.json"])
+    assert str(shown.exception) == "export='theorem.json' must come with the name of a theorem"
+
+
+def test_a_disagreement_fails_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second, "disagreements", lambda _: ["sympy shows, and z3 refutes: 1 = 2"])
+    shown = CliRunner().invoke(APP, ["zcdp-composition"])
+    assert shown.exit_code == 1
+    assert "z3 refutes" in shown.stdout
