@@ -44,6 +44,8 @@ LINES: list[tuple[int, list[str]]] = [
     ),
     (1, ["audit", "mine.py:half", *PAIR, "--save-witness", "witness.json"]),
     (0, ["audit", "mine.py:noisy", *PAIR, "--samples", "300"]),
+    (0, ["audit", "mine.py:noisy", *PAIR, "--share", "1/9", "--checkpoint", "draws-1"]),
+    (0, ["merge", "draws-1", "--into", "draws"]),
     (1, ["trace", "mine.py:half", *PAIR, "--save-witness", "transcript.json"]),
     (0, ["trace", "mine.py:noisy", *PAIR]),
     (
