@@ -62,9 +62,8 @@ TASKS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 
 
-def environment() -> Path:
+def environment(folder: Path) -> Path:
     """A fresh environment with this checkout in it."""
-    folder = Path(tempfile.mkdtemp())
     made = folder / "bin" / "python"
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     wanted = f"{ROOT}[testing,certify]"
@@ -95,23 +94,29 @@ def steps(page: str, beginnings: tuple[str, ...], folder: Path) -> list[tuple[li
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", type=Path, help="of an environment that has dpverify")
-    python = parser.parse_args().python or environment()
+    given = parser.parse_args().python
+    with tempfile.TemporaryDirectory() as made:
+        return play(given or environment(Path(made)))
+
+
+def play(python: Path) -> int:
+    """All tasks, each with how long it took; 1 if one fails."""
     beside = os.environ | {"PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}"}
     beside.pop("PYTHONPATH", None)
     failed = 0
     for number, (what, page, beginnings) in enumerate(TASKS, start=1):
-        folder = Path(tempfile.mkdtemp())
         told, start = "ok", time.perf_counter()
-        for command, code in steps(page, beginnings, folder):
-            here = [str(python), *command[1:]] if command[0] == "python" else command
-            here = [str(python), "-m", *here] if here[0] in {"dpverify", "pytest"} else here
-            done = subprocess.run(
-                here, check=False, capture_output=True, text=True, cwd=folder, env=beside
-            )
-            if done.returncode != code:
-                told = f"exit code {done.returncode}, not {code}: {done.stderr[-300:]}"
-                failed += 1
-                break
+        with tempfile.TemporaryDirectory() as folder:
+            for command, code in steps(page, beginnings, Path(folder)):
+                here = [str(python), *command[1:]] if command[0] == "python" else command
+                here = [str(python), "-m", *here] if here[0] in {"dpverify", "pytest"} else here
+                done = subprocess.run(
+                    here, check=False, capture_output=True, text=True, cwd=folder, env=beside
+                )
+                if done.returncode != code:
+                    told = f"exit code {done.returncode}, not {code}: {done.stderr[-300:]}"
+                    failed += 1
+                    break
         print(f"{number:>2}. {time.perf_counter() - start:5.1f} s  {what} ({page}): {told}")
     print(f"{len(TASKS) - failed} of {len(TASKS)} tasks done")
     return 1 if failed else 0

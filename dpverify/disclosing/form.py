@@ -210,7 +210,7 @@ def described(kind: Any) -> dict[str, Any]:  # noqa: ANN401  # a type, a case a 
         for item in fields(kind):
             told[item.name] = _limited(described(hints[item.name]), item.metadata)
         needed = [item.name for item in fields(kind) if _optional(hints[item.name]) is None]
-        about = " ".join((kind.__doc__ or "").split())
+        about = " ".join((kind.__doc__ or "").partition(">>>")[0].split())
         made = {"type": "object", "description": about, "properties": told}
         return made | {"required": needed, "additionalProperties": False}
     if get_origin(kind) is tuple:

@@ -22,7 +22,8 @@ def axes() -> Any:  # noqa: ANN401
 
 
 def test_an_accountant_draws_its_profile(axes: Any) -> None:  # noqa: ANN401
-    assert SPENT.plot(delta=1e-5, ax=axes) is axes
+    drawn: Any = SPENT.plot(delta=1e-5, ax=axes)
+    assert drawn is axes
     assert axes.get_yscale() == "log"
     assert "ε = 3.709, δ = 1e-05" in [text.get_text() for text in axes.get_legend().get_texts()]
 
@@ -31,7 +32,7 @@ def test_a_new_figure_is_made_where_none_is_given() -> None:
     with mpl.rc_context({"backend": "Agg"}):
         from matplotlib import pyplot as plt  # noqa: PLC0415
 
-        drawn = SPENT.plot()
+        drawn: Any = SPENT.plot()
         plt.close(drawn.figure)
     assert drawn.get_title() == "Privacy profile"
 
@@ -39,7 +40,8 @@ def test_a_new_figure_is_made_where_none_is_given() -> None:
 @pytest.mark.false_alarm(0.0)  # nothing is judged: whatever the verdict is, it is drawn
 def test_a_verdict_draws_what_is_claimed_and_what_was_shown(axes: Any) -> None:  # noqa: ANN401
     verdict = dpv.audit(half, left=[0], right=[1], claim=dpv.PureDP(1.0), level=0.01, seed=1)
-    assert verdict.plot(ax=axes) is axes
+    drawn: Any = verdict.plot(ax=axes)
+    assert drawn is axes
     claimed = axes.patches[2].get_width()
     shown = axes.patches[1].get_width()
     assert (claimed, shown) == (1.0, verdict.epsilon_lower)

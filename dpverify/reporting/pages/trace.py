@@ -2,6 +2,7 @@
 
 import math
 
+from dpverify.auditing.verdict import shorter
 from dpverify.reporting.page import Page, Section, TextTable, Tone
 from dpverify.tracing.evidence.releases import Release
 from dpverify.tracing.traced import Traced
@@ -49,8 +50,8 @@ def _claim(found: Traced, target: str) -> Section:
             ("claimed", str(found.claim)),
             ("spent at δ = 0", _number(pure.upper)),
             ("spent at δ = 1e-6", _number(approx.upper)),
-            ("left data", _short(found.left)),
-            ("right data", _short(found.right)),
+            ("left data", shorter(found.left)),
+            ("right data", shorter(found.right)),
             ("transcripts", str(found.transcripts)),
             ("executions", str(found.executions)),
         ),
@@ -98,8 +99,3 @@ def _meaning(found: Traced) -> Section:
 
 def _number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.6g}"
-
-
-def _short(data: object, most: int = 300) -> str:
-    text = repr(data)
-    return text if len(text) <= most else f"{text[:most]} … ({len(text):,} characters)"
