@@ -134,6 +134,22 @@ def test_an_output_hides_nothing(output: Json, why: str) -> None:
     refused(read, why)
 
 
+def test_noise_of_laplace_is_not_whole() -> None:
+    """Between −1/2 and 0 it tells the data; no whole number is there."""
+    read = certificate("threshold")
+    inner = {"test": {"n0": "1", "": "1/2"}, "strict": False, "where": "", "no": says("a")}
+    inner["yes"] = {"output": ["float", ["value", {"x0": "1"}]]}
+    outer = {"test": {"n0": "1"}, "strict": False, "where": "", "yes": says("a"), "no": inner}
+    never = [{"impossible": dict.fromkeys(two, "1")} for two in ("23", "24", "35")]
+    walks = {
+        "0": {"yes": {}, "no": never[0]},
+        "1": never[0],
+        "2": {"yes": never[1], "no": {"yes": never[2], "no": {}}},
+    }
+    group = {"shift": {}, "bounds": {}, "cost": {"2": "1"}, "walks": walks}
+    refused(read | {"trees": {"1": outer}, "proof": [{"groups": [group]}]}, "no contradiction")
+
+
 def _endless(*bodies: Json, **change: Json) -> Json:
     """A loop over numbers from 0 to 1, or over as many values as bodies; without noise.
 
