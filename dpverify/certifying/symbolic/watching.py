@@ -124,7 +124,9 @@ def endless_at(run: Callable[[], object], seconds: float, memory: int) -> str | 
             os._exit(0)
     os.close(write)
     try:
-        stuck = not select.select([read], [], [], seconds + _GRACE)[0]
+        waiting = select.poll()
+        waiting.register(read, select.POLLIN)
+        stuck = not waiting.poll(1000.0 * (seconds + _GRACE))
         told = "" if stuck else os.read(read, 1 << 16).decode(errors="replace")
     finally:
         os.close(read)
