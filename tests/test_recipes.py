@@ -314,5 +314,5 @@ def test_a_theorem(
         assert run(["prove", "falling-profile"]) == 0
         assert "every event falls" in capsys.readouterr().out
     assert all(shown.step.holds for shown in proof.run().shown)
-    assert proof.run().verdict({}).value == "proved"
+    assert proof.run().verdict({}).value == "proved with argument"
     assert proof.accepted_mutations() == ()
