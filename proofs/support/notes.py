@@ -306,7 +306,7 @@ PUBLISHED: dict[str, tuple[Statement, ...]] = {
             "diffprivlib 0.6.6: logistic regression is ε-DP for every data_norm",
             WRONG,
             ("published-logistic-constant",),
-            "true for data_norm ≤ 2, or C ≥ 4",
+            "where ε_p > 0, true for norms up to 2, an intercept counted, or C ≥ 4",
         ),
     ),
 }
