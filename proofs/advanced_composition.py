@@ -9,6 +9,7 @@ of both bad events P ≤ e^ε·Q pointwise, so δ is at most the probability of 
 
 import math
 from fractions import Fraction
+from functools import cache
 
 import sympy as sp
 from flint import arb, ctx
@@ -33,6 +34,7 @@ def mean_of_one_round(half: int = 2) -> Step:
     return Step("mean of one round", holds, "all ε > 0")
 
 
+@cache
 def moments_of_one_round(variance: Fraction = Fraction(1)) -> Step:
     """ln E e^(s(X−m)) = g(s) = ln cosh(s+a) − ln cosh a − s·tanh a ≤ s²/2, with a = ε/2.
 

@@ -87,6 +87,8 @@ def atoms(narrower: int = 0) -> Step:
         (Fraction(1, 2), Fraction(0), Fraction(1, 2)),
     ]
     for (n, (at, low, high)), law in product(CASES, laws):
+        if not holds.holds:
+            break
         limits = CountLimits(
             at=np.array([float(t) for t in at]),
             low=np.array(low) + narrower,

@@ -101,8 +101,8 @@ def butterfly(radix: int) -> list[Complex]:
     found = [_plus(_plus(x[0], outer), inner)]
     for a, b in ((0, 1), (1, 0)):
         along = _plus(_plus(x[0], _scaled(outer, _COS_5[a])), _scaled(inner, _COS_5[b]))
-        turned = [(value[1], value[0]) for value in (outer, inner)]
-        across = _plus(_scaled(turned[0], _SIN_5[a]), _scaled(turned[1], _SIN_5[b]))
+        crossed = [(value[1], value[0]) for value in (outer, inner)]
+        across = _plus(_scaled(crossed[0], _SIN_5[a]), _scaled(crossed[1], _SIN_5[b]))
         found += [_plus(along, across)] * 2
     return found
 

@@ -80,6 +80,8 @@ def profiles_keep_to_their_lines(sign: int = 1) -> Step:
     holds, count = VACUOUS, 0
     ratios = [Fraction(n, 4) for n in (1, 3, 4, 5, 8, 12)]
     for pair in rational_pairs(3, 4):
+        if not holds.holds:
+            break
         for low, high in combinations(ratios, 2):
             near, far = pair.delta_at_ratio(low), pair.delta_at_ratio(high)
             for x in ratios:

@@ -78,6 +78,8 @@ def all_neighbors_of_small_scores(root: Fraction = Fraction(1, 2)) -> Step:
     """No probability changes by more than e^(2D/scale), e^(D/scale) if monotone; exponential noise attains it."""
     holds, attained, count = VACUOUS, False, 0
     for two_sided in (False, True):
+        if not holds.holds:
+            break
         noise = Noise(root, two_sided)
         laws = {s: law(s, noise) for s in product(range(-1, 4), repeat=3)}
         holds &= every(equal(sum(masses), 1) for masses in laws.values())

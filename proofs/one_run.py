@@ -170,6 +170,8 @@ def other_mechanisms(weight: Fraction = Fraction(1)) -> Step:
     """Mechanisms that are symmetric in the canaries, other than the worst: tail ≤ bound at their own δ, for E = 1, 2, 5."""
     holds, count = VACUOUS, 0
     for m, r in ((3, 3), (4, 2), (4, 4)):
+        if not holds.holds:
+            break
         for weights in product((1, 2, 7), repeat=r + 1):
             total = sum(comb(r, k) * weights[k] for k in range(r + 1)) * comb(m, r)
             chances = [Fraction(x, total) for x in weights]

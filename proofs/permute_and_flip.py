@@ -61,6 +61,8 @@ def whole_scores_are_private(power: int = 1) -> Step:
     holds, count = VACUOUS, 0
     half = Fraction(1, 2)
     for scores in product(range(3), repeat=3):
+        if not holds.holds:
+            break
         one = _played(tuple(half ** (max(scores) - score) for score in scores))
         for moves in product((-1, 0, 1), repeat=3):
             other = [score + move for score, move in zip(scores, moves, strict=True)]

@@ -110,6 +110,8 @@ def every_order_lies_below_the_bound(share: Fraction = Fraction(1)) -> Step:
     ratios = [Fraction(k, 2) for k in range(2, 9)]
     holds, count = VACUOUS, 0
     for pair in _pairs():
+        if not holds.holds:
+            break
         steep = _steepness(pair)
         bounds = {ratio: share * _bound(pair, ratio, steep) for ratio in ratios}
         for order in permutations(pair.masses()):

@@ -95,6 +95,8 @@ def the_library_finds_the_kernel(share: Fraction = Fraction(1)) -> Step:
     """
     holds, made, refused = VACUOUS, 0, 0
     for pair in rational_pairs(3, 4):
+        if not holds.holds:
+            break
         for ratio, delta in ((1, 0), (2, 0), (1, Fraction(1, 4)), (3, Fraction(1, 2)), (2, 1)):
             worst = max(side.delta_at_ratio(Fraction(ratio)) for side in (pair, pair.reversed))
             indistinguishable = worst <= share * delta

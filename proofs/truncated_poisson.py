@@ -55,6 +55,8 @@ def more_rate_raises_the_profile(sign: int = 1) -> Step:
     """(1−r)·Q + r·P against Q at every x ≥ 0 grows with r: all small pairs, in rationals."""
     holds, count = VACUOUS, 0
     for left, right in product(rational_laws(3, 4), repeat=2):
+        if not holds.holds:
+            break
         for low, x in product(
             (Fraction(1, 4), Fraction(1, 2)), (Fraction(k, 4) for k in range(1, 9))
         ):

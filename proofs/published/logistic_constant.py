@@ -98,7 +98,7 @@ PROOF = Proof(
             "event: |θ| ≤ 1/1000",
         ),
         truth="the loss is 3.6649… at θ = 0 and above 3 on all of the event",
-        correction="R²/4 in place of R/4 for rows of norm up to R; right as it is for R ≤ 2, or C ≥ 4",
+        correction="R²/4 in place of R/4 for rows of norm up to R; right as it is, where ε_p > 0, for R ≤ 2 (an intercept counted) or C ≥ 4",
         by=(the_loss_exceeds, where_it_holds, the_square_repairs_it),
     ),
 )

@@ -111,6 +111,8 @@ def the_range(weight: Fraction = Fraction(1)) -> Step:
     """β ≤ q + α implies s ≤ 2α; s > 2α does occur; β ≤ 1/2 implies β ≤ q + α."""
     holds, inside, wrong = VACUOUS, 0, 0
     for r, ratio in product(range(1, 25), map(Fraction, ("1", "3/2", "3", "9", "50"))):
+        if not holds.holds:
+            break
         for v in range(1, r + 1):
             too_small = exact_slope(r, v, ratio) > 2 * published_slope(r, v, ratio)
             proved = in_range(r, v, ratio, weight=weight)

@@ -6,6 +6,7 @@ algorithm asks for 0 < ε₁ − ε₃ < 1 alone. With γ and ε₂, δ₂ as sm
 """
 
 from fractions import Fraction
+from functools import cache
 
 import sympy as sp
 from flint import arb, ctx
@@ -42,6 +43,7 @@ def true_delta(epsilon: arb, delta: str, at: arb) -> arb:
     return gaussian_profile((epsilon / one) ** 2, at)
 
 
+@cache
 def the_minimum_is_gaussian(two: int = 2) -> Step:
     """(1/n)·Σx + (Λ/n)·θ + b = 0 has θ = −(Σx + n·b)/Λ: shift 2L over noise n·σ₁, so μ = 2L/(nσ₁) = ε₃/c."""
     theta, total, noise = sp.symbols("theta total b", real=True)
@@ -53,6 +55,7 @@ def the_minimum_is_gaussian(two: int = 2) -> Step:
     return Step("μ = ε₃/c", holds, "linear losses, all n, Λ, L")
 
 
+@cache
 def delta_exceeds_the_claim(epsilon: int = 30, printed: str = "3.03557e-5") -> Step:
     """At ε₃ = 30, δ₁ = 1e-6 the exact δ at ε₁ + ε₂ = 30 + 1e-6 is 3.03557e-5, against 1.000001e-6."""
     with ctx.workprec(128):
@@ -61,6 +64,7 @@ def delta_exceeds_the_claim(epsilon: int = 30, printed: str = "3.03557e-5") -> S
     return Step("δ at the claimed ε", holds, "ε₃ = 30, δ₁ = 1e-6")
 
 
+@cache
 def where_it_starts_to_fail(shift: str = "0") -> Step:
     """The rule holds at the printed ε₃ and fails 1e-4 above: 13.0402 at δ₁ = 0.1 up to 24.0192 at 1e-9."""
     holds = VACUOUS

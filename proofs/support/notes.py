@@ -300,13 +300,13 @@ PUBLISHED: dict[str, tuple[Statement, ...]] = {
             "dp-accounting 0.6.0: ε at the default grid is an upper bound",
             WRONG,
             ("published-default-grid",),
-            "seen to fail at δ = 10^-10 after 10⁶ steps, not at δ ≥ 10^-8",
+            "below it at δ = 10^-10 after 10⁶ steps; not at δ = 10^-9 and above, on that instance",
         ),
         Statement(
             "diffprivlib 0.6.6: logistic regression is ε-DP for every data_norm",
             WRONG,
             ("published-logistic-constant",),
-            "true for data_norm ≤ 2, or C ≥ 4",
+            "where ε_p > 0, true for norms up to 2, an intercept counted, or C ≥ 4",
         ),
     ),
 }

@@ -74,7 +74,7 @@ def disagreements(steps: Iterable[Step]) -> list[str]:
 def _z3_refutes(goal: dict[str, Any]) -> bool:
     """Whether z3 finds values of the variables that break the goal; atoms may have any value, so not with those."""
     try:
-        import z3  # noqa: PLC0415  # an extra
+        import z3  # type: ignore[import-untyped]  # noqa: PLC0415  # an extra, without types
     except ImportError:
         return False
     if goal["atoms"]:

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -151,7 +152,7 @@ def test_a_file_that_cannot_be_run_is_one_line(
     module.write_text(source, encoding="utf-8")
     monkeypatch.setattr(catalog, "files", lambda: paths)
     monkeypatch.setattr(catalog, "PATIENCE", 0.2)
-    given = catalog.import_module
+    given = import_module
 
     def imported(path: str) -> object:
         if path != f"proofs.{name.removesuffix('.py')}":

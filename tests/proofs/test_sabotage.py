@@ -6,6 +6,7 @@ steps hold, symbolically, for all parameters. What is left is what the form of a
 """
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 import sympy as sp
@@ -145,7 +146,7 @@ def test_many_clauses_were_left_out() -> None:
 def unrelated() -> Step:
     """Randomized response with odds 2 has δ = 1/3 at ε = 0."""
     pair = FinitePair.leaky_response(2, 0)
-    return Step("unrelated", equal(3 * pair.delta_at_ratio(1), 1), "one pair")
+    return Step("unrelated", equal(3 * pair.delta_at_ratio(Fraction(1)), 1), "one pair")
 
 
 @pytest.mark.parametrize("statement", MADE_UP)

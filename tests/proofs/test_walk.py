@@ -5,6 +5,7 @@ implies a guarantee of a kind only if it speaks of that kind, in the words liste
 """
 
 import inspect
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -143,7 +144,7 @@ def test_renyi_answers_rest_on_the_conversion(rule: str) -> None:
     assert _rests_on(find(RULES[rule].theorem.name), "renyi-to-approx")
 
 
-ASKED = {
+ASKED: dict[str, tuple[Callable[[dpv.Accountant], Any], tuple[str, ...]]] = {
     "epsilon": (lambda a: a.epsilon(delta=1e-5), ("(ε, δ)", "profile", "-DP")),
     "delta": (lambda a: a.delta(epsilon=1.0), ("(ε, δ)", "profile", "-DP")),
     "advantage": (lambda a: a.advantage(), ("guess", "profile", "δ at ε")),

@@ -220,8 +220,8 @@ def _answer(run: "Run", verdict: "Verdict", rejections: Any = None) -> dict[str,
 
 def _argument(proof: "Proof") -> str:
     """The docstring of the proof's file: the argument in words."""
-    functions = proof.steps or tuple(proof.mutations.values())
-    home = sys.modules.get(functions[0].__module__) if functions else None
+    name = (proof.theorem.proof or "").removesuffix(".py").replace("/", ".")
+    home = sys.modules.get(name)
     paragraphs = ((home.__doc__ or "") if home is not None else "").strip().split("\n\n")
     return "\n\n".join(map(_reflowed, paragraphs))
 
