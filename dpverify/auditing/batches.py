@@ -67,6 +67,13 @@ class BatchVerdict:
 
     `looks_like` describes and proves nothing; `account_with` names what such batches are accounted
     for by, if there is anything.
+
+    >>> import dpverify as dpv
+    >>> batches = np.split(np.random.default_rng(0).permutation(100), 20)
+    >>> shuffled = dpv.Shuffled(dpv.Gaussian(1.0), batches=20)
+    >>> print(dpv.audit_batches(batches, claimed=shuffled, records=100, level=0.1))
+    not refuted: shuffled epochs of 20 batches (20 batches, level 0.1)
+    it looks like shuffled epochs of 20 batches: account for it with Shuffled(…, batches=20)
     """
 
     claimed: str
@@ -236,7 +243,7 @@ def _records(batches: Any, records: int | None) -> int:  # noqa: ANN401
     if records is None:
         dataset = getattr(batches, "dataset", None)
         if not hasattr(dataset, "__len__"):
-            raise InvalidParameter("records must be given: batches have no dataset to count")
+            raise InvalidParameter("records=None must be a number: batches have no dataset")
         return len(dataset)  # type: ignore[arg-type]  # it has a length
     check_count("records", records)
     return int(records)

@@ -91,7 +91,7 @@ def certify(
     check_callable(mechanism)
     check_positive("seconds", seconds)
     attempt = _attempt(mechanism, schema, claim, seconds)
-    limit, more = max(2.0, seconds / 4), (1.0,) if claim is PureDP else ()
+    limit, more = max(4.0, seconds / 4), (1.0,) if claim is PureDP else ()
     where = endless_at(lambda: _run_once(mechanism, schema, more), limit, _MOST_MEMORY)
     if where is None:
         return attempt.certificate()

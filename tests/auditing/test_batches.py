@@ -235,7 +235,7 @@ def test_p_values_of_overlaps_and_preferences_are_p_values() -> None:
         ({"claimed": dpv.Gaussian(1.0)}, "must be what the accounting composes"),
         ({"claimed": 0.01}, "claimed=0.01 must"),
         ({"records": 0}, "records=0 must"),
-        ({"records": None}, "records must be given"),
+        ({"records": None}, "records=None must be a number"),
         ({"epochs": 0}, "epochs=0 must"),
         ({"steps": 0}, "steps=0 must"),
         ({"steps": 1}, "must be 2 at least"),

@@ -124,7 +124,7 @@ class Journal:
         self._file.truncate(self._end)
 
 
-class Part(NamedTuple):
+class StoredDraws(NamedTuple):
     """Draws of one side from `start` on: made one by one, or in one block."""
 
     chapter: str
@@ -167,11 +167,11 @@ class Chapter:
 
     def keep(self, side: Side, start: int, outputs: Outputs, *, singly: bool) -> None:
         """Write a part to disk, as long as that can be written."""
-        part = Part(self.name, side, start, singly, outputs)
+        part = StoredDraws(self.name, side, start, singly, outputs)
         if self.journal.write(_packed(part)):
             self.know(part)
 
-    def know(self, part: Part) -> None:
+    def know(self, part: StoredDraws) -> None:
         """Take a part that is on disk."""
         key = (part.side, part.start, part.singly)
         if key not in self._parts:
@@ -183,11 +183,13 @@ def merge_checkpoints(checkpoints: Sequence[str | Path], into: str | Path) -> in
     """Put the draws of several checkpoints of one audit into a new one; return how many there are.
 
     They count both sides. What is damaged in a file is left out, and drawn again by the audit that
-    is given the new file. Draws that several files hold are the same, and kept once.
+    is given the new file. Draws that several files hold are the same, and kept once. `draw_share`
+    has an example of the whole.
 
-    Examples
-    --------
-    See `draw_share`.
+    >>> merge_checkpoints([], "draws")
+    Traceback (most recent call last):
+        ...
+    dpverify.errors.InvalidParameter: checkpoints=[] must name a file at least
     """
     paths, target = [Path(path) for path in checkpoints], Path(into)
     if not paths:
@@ -248,7 +250,7 @@ def _differing(header: dict[str, str], audit: dict[str, str]) -> list[str]:
     return [name for name in audit if header.get(name) != audit[name]]
 
 
-def _records(file: BinaryIO) -> Iterator[tuple[bytes, Part]]:
+def _records(file: BinaryIO) -> Iterator[tuple[bytes, StoredDraws]]:
     """The parts in a file, up to the first that is not whole."""
     while (payload := _next_record(file)) is not None:
         part = _unpacked(payload)
@@ -287,7 +289,7 @@ def _name(mechanism: Target) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _packed(part: Part) -> bytes:
+def _packed(part: StoredDraws) -> bytes:
     outputs = part.outputs
     names: dict[str, Any] = {
         "chapter": part.chapter,
@@ -308,7 +310,7 @@ def _packed(part: Part) -> bytes:
     return buffer.getvalue()
 
 
-def _unpacked(payload: bytes) -> Part | None:
+def _unpacked(payload: bytes) -> StoredDraws | None:
     """The part in a record; None if it does not hold one."""
     try:
         with np.load(io.BytesIO(payload), allow_pickle=False) as archive:
@@ -322,7 +324,7 @@ def _unpacked(payload: bytes) -> Part | None:
         if any(len(part) != outputs.size for part in (*columns.values(), *arrays[1:])):
             return None
         side, start, singly = Side[names["side"]], int(names["start"]), bool(names["singly"])
-        return Part(str(names["chapter"]), side, start, singly, outputs)
+        return StoredDraws(str(names["chapter"]), side, start, singly, outputs)
     except (KeyError, IndexError, TypeError, ValueError, EOFError, zipfile.BadZipFile):
         return None
 

@@ -53,7 +53,9 @@ def prove(
     json: Json = False,
 ) -> None:
     """Run the proofs, or one with its clauses and steps; what is argued in words is said."""
-    # The proofs import sympy, which is slow; no other verb needs them.
+    # The proofs import sympy, which is slow, and no other verb needs it. If broken, it is named.
+    import sympy  # noqa: F401, PLC0415
+
     from proofs.support.catalog import broken, find, proofs  # noqa: PLC0415
 
     check_page(report)
@@ -391,6 +393,6 @@ def _print(screen: Console, label: str, text: str, *, width: int = 7, style: str
     """A label and a text whose further lines are indented like its first."""
     grid = Table.grid()
     grid.add_column(width=width, no_wrap=True)
-    grid.add_column()
+    grid.add_column(overflow="fold")
     grid.add_row(Text(label), Text(text), style=style)
     screen.print(grid)
