@@ -220,10 +220,11 @@ def _scope(read: dict[str, Any]) -> str:
         told = ", ".join(f"{name} = {claim[name]}" for name in _STATED[claim["kind"]])
     else:
         unit = f"·ln({claim['ratio']})" if claim["unit"] == "log" else ""
-        told = f"epsilon = {claim['epsilon']}{unit}, delta = {claim['delta']}"
-        told = told.removesuffix(", delta = 0")
-        if claim["unit"] == "every" and claim["epsilon"] == "1":
-            told = told.replace("epsilon = 1", "every epsilon")
+        epsilon, delta = Fraction(claim["epsilon"]), Fraction(claim["delta"])
+        told = f"epsilon = {epsilon}{unit}"
+        if claim["unit"] == "every":
+            told = "every epsilon" if epsilon == 1 else f"{epsilon} times every epsilon"
+        told += f", delta = {delta}" if delta else ""
     data = "data of any length" if read["method"] == "induction" else "all data"
     return f"{data} that the schema allows, {told}" if read["verdict"] == "proved" else told
 

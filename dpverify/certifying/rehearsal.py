@@ -176,7 +176,8 @@ def rehearse_steps(automaton: Automaton) -> None:
         run = GuidedRun(Shared(extraction.unit, extraction.limits), script, {})
         plain = once(lambda r=run: extraction.call_plainly(data, PlainGenerator(r)), run)  # type: ignore[misc]  # noqa: B023
         script.rewind()
-        if not _close(merged(plain), merged(_walked(automaton, list(data), script))):
+        walked = _walked(automaton, list(data), script)
+        if not _close(merged(plain), merged(walked)) or not _alike(plain, walked):
             raise NotUnderstood("it returns something else at once than record by record")
 
 

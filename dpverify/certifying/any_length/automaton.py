@@ -19,6 +19,7 @@ from dpverify.certifying.extracting.calling import no_other_randomness
 from dpverify.certifying.extracting.extraction import Extraction
 from dpverify.certifying.extracting.memory import remembered
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
+from dpverify.certifying.symbolic.outputs import is_number
 from dpverify.certifying.symbolic.outputs import values as values_in
 from dpverify.certifying.symbolic.plain import plain_tree
 from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
@@ -243,6 +244,16 @@ class Automaton:
             counted = all(kinds.get(n) in {"count", "length"} for n in names)
             floats = any(n in noisy or n[0] == PER_RECORD for n in names)
             self.untyped |= not counted and not floats
+        self.untyped |= _has_untyped_constant(output)
+
+
+def _has_untyped_constant(output: Any) -> bool:  # noqa: ANN401
+    """Whether a number without symbols is told, which may have been a float: 0·n is."""
+    if not isinstance(output, tuple):
+        return False
+    if is_number(output) and output[0] == "numeric":
+        return not isinstance(output[1], tuple)
+    return any(map(_has_untyped_constant, output))
 
 
 def automaton(extraction: Extraction) -> tuple[list[Any], Automaton]:

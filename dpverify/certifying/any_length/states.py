@@ -130,8 +130,9 @@ class Variables:
         if not read.is_constant:
             if len(read.coefficients) == 1 and not read.constant:
                 name, factor = read.coefficients[0]
-                if factor == 1 and self.kinds.get(name, "any") != "any":
-                    return self._symbol(read, place, self.kinds[name])
+                own = self.kinds.get(name, "any")  # n·1.0 is n, and a float where n is not
+                if factor == 1 and own != "any" and read.kind == _KNOWN.get(own):
+                    return self._symbol(read, place, own)
             sure = any(n in self.noisy or n[0] == PER_RECORD for n, _ in read.coefficients)
             return self._symbol(read, place, "noisy" if sure else "any")
         if read.constant.fraction() is not None:

@@ -33,10 +33,11 @@ from dpverify.certifying.checking.forms import (
     put,
     rational,
 )
-from dpverify.certifying.checking.neighbors import MOST_RECORDS, Slot, slots, within
+from dpverify.certifying.checking.neighbors import MOST_RECORDS, Slot, flag, slots, within
 from dpverify.certifying.checking.trees import drawn, leaves, placed, told
 
 FEW = 8  # records of so few values are taken one by one
+UNTYPED = re.compile('\\["numeric","')  # a constant that may be whole or a float
 PER_RECORD = re.compile('"w([nsx][0-9]+\'*)?": ')  # a symbol such as ws0: s0 per record
 
 
@@ -126,7 +127,7 @@ def situations(schema: Json) -> Iterator[Situation]:
     if schema["relation"] == "move":
         need(rational(schema["reach"]) > 0 and len(bounds) == 1, "there are no neighbors")
         need(schema["norm"] in {"1", "2", "inf"}, "unknown norm")
-        for sign in (ZERO,) if schema["monotone"] is False else (ONE, -ONE):
+        for sign in (ONE, -ONE) if flag(schema["monotone"]) else (ZERO,):
             yield Situation([], 0, bounds, schema, sign, alike)
         return
     every = range(values or 1)
@@ -175,6 +176,9 @@ class SideBySide:
 
     def __init__(self, read: Json, known: Noises, situation: Situation) -> None:
         self.nodes, self.untyped = read["nodes"], read["untyped"]
+        need(type(self.untyped) is bool, "types of numbers are not told")
+        constants = UNTYPED.search(json.dumps(self.nodes, separators=(",", ":")))
+        need(self.untyped or not constants, "a number has no type")
         self.noises, self.situation = known, situation
         self.shares = bool(PER_RECORD.search(json.dumps(self.nodes)))
         need(situation.least or not self.shares, "neighbors differ in their number of records")
@@ -262,7 +266,10 @@ class SideBySide:
                 list(zip(*noisy, strict=True)) if fits else [],
                 mine[2], other[2], (maps[0], maps[1]), doubled(update or {}), fits, meets or i != j,
             )  # fmt: skip
+            leaves_loop = trees[0] is self.nodes[place.node].get("exit")
             self.aim(step, place, [*data, *its_data] if meets else [], meets=meets)
+            if leaves_loop and step.target is not None:  # a loop begins anew from other code alone
+                need("loop" not in self.nodes[step.target.node], "a loop follows upon a loop")
             yield step
 
     def symbols(self, node: int, record: list[Form]) -> dict[str, Form]:

@@ -32,11 +32,17 @@ def slots(schema: Json) -> list[Slot]:
     """(low, high, whole) of each number in a record."""
     need(0 < len(schema["slots"]) <= MOST_RECORDS, "records are no symbols")
     found = [
-        (None if a is None else rational(a), None if b is None else rational(b), whole is True)
+        (None if a is None else rational(a), None if b is None else rational(b), flag(whole))
         for a, b, whole in schema["slots"]
     ]
     need(all(a is None or b is None or a <= b for a, b, _ in found), "there are no such data")
     return found
+
+
+def flag(value: Json) -> bool:
+    """Yes or no, and nothing that could be read as either."""
+    need(type(value) is bool, "a question without an answer")
+    return value is True
 
 
 def within(a: Form, slot: Slot) -> list[Fact]:
@@ -86,7 +92,7 @@ def reaches(schema: Json, n: int) -> list[list[Fact]]:
         facts.append(({"": reach} | {f"a{i}": -ONE for i in range(n)}, False))
         signs = [(i, s) for i in range(n) for s in (ONE, -ONE)]
         facts += [(plus({f"a{i}": ONE}, moves[i], s), False) for i, s in signs]
-    if schema["monotone"] is False:
+    if not flag(schema["monotone"]):
         return [facts]
     return [[*facts, *((plus({}, d, s), False) for d in moves)] for s in (ONE, -ONE)]
 
@@ -110,8 +116,9 @@ def allowed(schema: Json, rows: Json) -> bool:
     if len(rows) not in sizes(schema):
         return False
     if schema["slots"] is None:
-        return all(row in schema["values"] for row in rows)
+        return {*map(json.dumps, rows)} <= {*map(json.dumps, schema["values"])}
     one, ball = slots(schema), schema["ball"]
+    need(ball is None or isinstance(ball, dict), "unknown bounds")
     for row in map(numbers, rows):
         fits = len(row) == len(one) and all(map(fit, row, one))
         if not fits or (ball and size(row, ball["norm"]) > reached(ball["radius"], ball["norm"])):
@@ -143,9 +150,10 @@ def reached(radius: Json, norm: str) -> Fraction:
 
 def pairs(schema: Json, found: list[Json]) -> Iterator[tuple[int, int]]:
     """Which of these datasets of the schema are neighbors, in both orders."""
-    move, ordered = schema["relation"] == "move", schema["ordered"] is True
+    move, ordered = schema["relation"] == "move", flag(schema["ordered"])
+    plain = json.dumps if schema["slots"] is None else lambda row: str(numbers(row))
     told: list[Any] = [
-        [x for row in rows for x in numbers(row)] if move else list(map(json.dumps, rows))
+        [x for row in rows for x in numbers(row)] if move else list(map(plain, rows))
         for rows in found
     ]
     near = moved if move else replaced if schema["relation"] == "replace-one" else added
@@ -156,13 +164,17 @@ def pairs(schema: Json, found: list[Json]) -> Iterator[tuple[int, int]]:
 
 def moved(a: list[Fraction], b: list[Fraction], schema: Json) -> bool:
     moves = [y - x for x, y in zip(a, b, strict=True)]
-    mixed = schema["monotone"] is not False and min(moves) < 0 < max(moves)
-    return not mixed and size(moves, schema["norm"]) <= reached(schema["reach"], schema["norm"])
+    mixed = flag(schema["monotone"]) and min(moves) < 0 < max(moves)
+    return (
+        any(moves)
+        and not mixed
+        and size(moves, schema["norm"]) <= reached(schema["reach"], schema["norm"])
+    )
 
 
 def replaced(a: list[str], b: list[str], ordered: bool) -> bool:  # noqa: FBT001
     changed = sum(map(ne, a, b)) if ordered else (Counter(a) - Counter(b)).total()
-    return len(a) == len(b) and changed <= 1
+    return len(a) == len(b) and changed == 1
 
 
 def added(a: list[str], b: list[str], ordered: bool) -> bool:  # noqa: FBT001
