@@ -120,7 +120,10 @@ BLACKWELL = Theorem(
 )
 EXACT_PROFILE = Theorem(
     name="exact-profile",
-    statement="The smallest δ at ε is sup over events E of P(E) − e^ε·Q(E) for a dominating pair.",
+    statement=(
+        "The smallest δ at ε of a pair is sup over events E of P(E) − e^ε·Q(E); it is an upper "
+        "bound on that of whatever the pair dominates."
+    ),
     source="Zhu, Dong, Wang, AISTATS 2022, Def. 7 (arXiv 2106.08567v4)",
     proof="proofs/exact_profile.py",
 )
@@ -128,7 +131,7 @@ TRADE_OFF = Theorem(
     name="trade-off",
     statement=(
         "The best test between two distributions that errs under Q with probability α detects P "
-        "with probability min over x > 0 of x·α + sup over events E of P(E) − x·Q(E); for x < 1 "
+        "with probability inf over x > 0 of x·α + sup over events E of P(E) − x·Q(E); for x < 1 "
         "the supremum is 1 − x + x·δ′(ln(1/x)), δ′ the profile with the sides exchanged."
     ),
     source="Neyman, Pearson, 1933; Dong, Roth, Su, JRSS B 84, 2022, Prop. 6 (arXiv 1905.02383v3)",
@@ -148,11 +151,12 @@ ATTACK_RISK = Theorem(
 GAUSSIAN_SUMMARY = Theorem(
     name="gaussian-summary",
     statement=(
-        "A profile that lies below lines cᵢ − αᵢ·e^ε, one on each of intervals that cover ε ≥ 0, "
-        "is nowhere above that of μ-GDP if μ ≥ Φ⁻¹(cᵢ) − Φ⁻¹(αᵢ) for all i. If it is nowhere above "
-        "another profile, the trade-off curves f and g have as least κ with f(α + κ) − κ ≤ g(α) "
-        "for all α the largest (δ_g(ε) − δ_f(ε))/(1 + e^ε) over ε ≥ 0, which is also the most by "
-        "which a guess is right more often under g, for any prior."
+        "A profile of neighbors in both directions that lies below lines cᵢ − αᵢ·e^ε, one on each "
+        "of intervals that cover ε ≥ 0, is nowhere above that of μ-GDP if μ ≥ Φ⁻¹(cᵢ) − Φ⁻¹(αᵢ) "
+        "for all i. If it is nowhere above another profile of neighbors in both directions, the "
+        "trade-off curves f and g, which are their own mirror images, have as least κ with f(α + "
+        "κ) − κ ≤ g(α) for all α the largest (δ_g(ε) − δ_f(ε))/(1 + e^ε) over ε ≥ 0, which is "
+        "also the most by which a guess is right more often under g, for any prior."
     ),
     source=(
         "Gomez et al., SaTML 2026 (arXiv 2503.10945); Kaissis et al., ICML 2024, Def. 3 and Thm 1 "
@@ -321,8 +325,8 @@ RANDOMIZED_RESPONSE = Theorem(
 EXPONENTIAL_MECHANISM = Theorem(
     name="exponential-mechanism",
     statement=(
-        "Choosing with probability ∝ exp(ε·score/(2Δ)) is ε-DP for scores of sensitivity Δ; "
-        "∝ exp(ε·score/Δ) if the scores are monotone in the data."
+        "Choosing with probability ∝ exp(ε·score/(2Δ)) is ε-DP for scores of sensitivity Δ; ∝ "
+        "exp(ε·score/Δ) if between neighbors no score rises while another falls."
     ),
     source="McSherry, Talwar, FOCS 2007, Thm 6; Dwork, Roth, 2014, Thm 3.10",
     proof="proofs/exponential_mechanism.py",
@@ -331,7 +335,8 @@ NOISY_MAX = Theorem(
     name="noisy-max",
     statement=(
         "Releasing the index alone of the largest score after adding exponential or Laplace noise "
-        "of scale 2Δ/ε to each is ε-DP; scale Δ/ε if the scores are monotone in the data."
+        "of scale 2Δ/ε to each is ε-DP; scale Δ/ε if between neighbors no score rises while "
+        "another falls."
     ),
     source="Dwork, Roth, 2014, Claim 3.9; Ding, Kifer, Steinke et al., 2021 (arXiv 2105.07260)",
     proof="proofs/noisy_max.py",
@@ -340,9 +345,9 @@ SPARSE_VECTOR = Theorem(
     name="sparse-vector",
     statement=(
         "AboveThreshold on queries of sensitivity Δ, with Laplace noise of scale Δ/ε₁ on the "
-        "threshold and 2cΔ/ε₂ on each query, on the reals or rounded to whole numbers, stopping "
-        "after c answers above, is (ε₁ + ε₂)-DP; cΔ/ε₂ is enough if a record moves all answers in "
-        "one direction."
+        "threshold and 2cΔ/ε₂ on each query, on the reals, or rounded to whole numbers if all "
+        "answers, the threshold and Δ are whole, stopping after c answers above, is (ε₁ + ε₂)-DP; "
+        "cΔ/ε₂ is enough if between neighbors no answer rises while another falls."
     ),
     source="Lyu, Su, Li, PVLDB 10(6), 2017, Thm 4 (arXiv 1603.01699v4)",
     proof="proofs/sparse_vector.py",
@@ -474,9 +479,10 @@ NUMERICAL_COMPOSITION = Theorem(
 BETTING = Theorem(
     name="betting",
     statement=(
-        "Under the claim, wealth that multiplies by 1 + λ·(1_E(x) − e^ε·1_E(y) − δ), with E and λ "
-        "chosen from the past, λ ≥ 0 and λ·(e^ε + δ) ≤ 1, ever reaches 1/level with probability at "
-        "most level."
+        "Under the claim, wealth that starts at 1 and multiplies, at each fresh pair x ~ P, y ~ Q "
+        "that is independent of the past, by 1 + λ·(1_E(x) − e^ε·1_E(y) − δ), with E and λ "
+        "chosen from the past, λ ≥ 0 and λ·(e^ε + δ) ≤ 1, ever reaches 1/level with probability "
+        "at most level."
     ),
     source=(
         "Ville, 1939; Shafer, JRSS A 184, 2021; Shekhar, Ramdas, IEEE Trans. Inf. Theory 70, 2024"
@@ -486,8 +492,8 @@ BETTING = Theorem(
 CLOPPER_PEARSON = Theorem(
     name="clopper-pearson",
     statement=(
-        "The limit L(a), the p with P(Bin(n, p) ≥ a) = level, exceeds the true p with probability "
-        "at most level."
+        "The limit L(a), the p with P(Bin(n, p) ≥ a) = level for a ≥ 1, and L(0) = 0, exceeds the "
+        "true p with probability at most level."
     ),
     source="Clopper, Pearson, Biometrika 26, 1934",
     proof="proofs/clopper_pearson.py",
@@ -495,8 +501,8 @@ CLOPPER_PEARSON = Theorem(
 STOUFFER = Theorem(
     name="stouffer",
     statement=(
-        "For independent A ~ Bin(n, p) and B ~ Bin(m, q) with tails u = P(Bin(n, p) ≥ A) and "
-        "v = P(Bin(m, q) ≤ B), the sum w₁·Φ⁻¹(1−u) + w₂·Φ⁻¹(1−v), w₁² + w₂² = 1, exceeds "
+        "For independent A ~ Bin(n, p) and B ~ Bin(m, q) with tails u = P(Bin(n, p) ≥ A) and v = "
+        "P(Bin(m, q) ≤ B), the sum w₁·Φ⁻¹(1−u) + w₂·Φ⁻¹(1−v), w₁, w₂ ≥ 0, w₁² + w₂² = 1, exceeds "
         "Φ⁻¹(1 − level) with probability at most level; so P(E) ≤ e^ε·Q(E) + δ, if true, is "
         "rejected at all its (p, q) with probability at most level."
     ),
@@ -507,9 +513,10 @@ STOUFFER = Theorem(
 ONE_RUN = Theorem(
     name="one-run",
     statement=(
-        "If each of m canaries is included by its own fair coin and r of them are guessed after "
-        "one (ε, δ)-DP run, then P(at least v guesses are right) ≤ β + mδ·β(1−β)/(v·P(W = v)), "
-        "with W ~ Bin(r, e^ε/(1+e^ε)) and β = P(W ≥ v); where this is at most 1, it is attained."
+        "If each of m canaries is included by its own fair coin and r of them, a number fixed in "
+        "advance, are guessed after one (ε, δ)-DP run, then for 1 ≤ v ≤ r ≤ m P(at least v "
+        "guesses are right) ≤ β + mδ·β(1−β)/(v·P(W = v)), with W ~ Bin(r, e^ε/(1+e^ε)) and β = "
+        "P(W ≥ v); where this is at most 1, it is attained."
     ),
     source=(
         "Steinke, Nasr, Jagielski, NeurIPS 2023, Thm 5.2 (arXiv 2305.08846v1), for δ = 0; "
@@ -535,10 +542,13 @@ CDF_BAND = Theorem(
 FROZEN_REPLAY = Theorem(
     name="frozen-replay",
     statement=(
-        "If a run releases r = v + c·z, and the same run on a neighbor has v′ and c′ where all "
-        "that was released before is the same, then given that the release has the densities of "
-        "v + c·z and v′ + c′·z; so the loss of a transcript is the sum of ln f(z) − ln f(z′) + "
-        "ln|c′/c| with z′ = (r − v′)/c′, and the pairs at v, v′ are the conditional pairs."
+        "If a run releases r = v + c·z, c ≠ 0, with fresh z of density f, independent of the data "
+        "and of all that came before, where v and c are functions of the data and of earlier "
+        "releases alone (everything random that the code reads is released), and the same run on "
+        "a neighbor has v′ and c′ where all that was released before is the same, then given that "
+        "the release has the densities of v + c·z and v′ + c′·z; so the loss of a transcript is "
+        "the sum of ln f(z) − ln f(z′) + ln|c′/c| with z′ = (r − v′)/c′, and the pairs at v, v′ "
+        "are the conditional pairs."
     ),
     source="change of variables and the chain rule; Re:cord-play, arXiv 2602.17454, for the idea",
     proof="proofs/frozen_replay.py",
@@ -559,8 +569,9 @@ DETERMINED_OUTPUT = Theorem(
     name="determined-output",
     statement=(
         "If one function recovers the transcript from the output on both sides, then output and "
-        "transcript have the same profile; so transcripts of positive probability or density whose "
-        "loss exceeds ε refute ε-DP."
+        "transcript have the same profile; so a set of transcripts of positive probability whose "
+        "loss exceeds ε refutes ε-DP, as does one transcript if both densities are positive and "
+        "continuous there."
     ),
     source="post-processing in both directions; Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5",
     proof="proofs/determined_output.py",
@@ -568,9 +579,12 @@ DETERMINED_OUTPUT = Theorem(
 ALIGNMENT = Theorem(
     name="alignment",
     statement=(
-        "If on every path of a program the noise, translated by s, gives the same output on a "
-        "neighbor, and different translations never meet, then P(E) ≤ e^c·Q(E) for every event E, "
-        "where c is the largest Σ|sᵢ|/bᵢ."
+        "Let a program draw independent noises: Laplace noise, ∝ e^(−|n|/bᵢ) on the reals or on "
+        "whole numbers, or exponential or geometric noise, ∝ e^(−n/bᵢ) for n ≥ 0. If on every "
+        "path the noise, translated by an s that is fixed on the path, with sᵢ ≥ 0 where noise is "
+        "one-sided and whole sᵢ where it is whole, gives the same output on a neighbor, and "
+        "different translations never meet, then P(E) ≤ e^c·Q(E) for every event E, where c is "
+        "the largest Σ|sᵢ|/bᵢ."
     ),
     source=(
         "Zhang, Kifer, POPL 2017 (arXiv 1607.08228v3); Wang, Ding, Kifer, Zhang, CCS 2020 "
@@ -582,9 +596,9 @@ INDUCTION = Theorem(
     name="induction",
     statement=(
         "Take two runs step by step. If at every place the translated noise takes the neighbor's "
-        "run the same way, to numbers that are apart as the next place says, and what a step costs "
-        "is no more than its place has left beyond the next one, then runs of every length are "
-        "aligned, at the cost that the first place has."
+        "run the same way, to numbers that are apart as the next place says, what a step costs is "
+        "no more than its place has left beyond the next one, and what is left at the end is not "
+        "below 0, then runs of every length are aligned, at the cost that the first place has."
     ),
     source=(
         "from alignments, by induction; cf. Zhang, Kifer, POPL 2017 (arXiv 1607.08228v3), where a "
@@ -616,9 +630,10 @@ BERNSTEIN = Theorem(
 GROUP_PRIVACY = Theorem(
     name="group-privacy",
     statement=(
-        "Datasets k steps apart, each step of which keeps to the profile δ either way, keep to "
-        "Σ e^(ε₁+…+εᵢ₋₁)·δ(εᵢ) at ε = ε₁ + … + ε_k, for every split; noise of a location family "
-        "whose shift is k times as large attains the best split."
+        "Datasets k steps apart, each step of which keeps to the profile δ either way, keep to Σ "
+        "e^(ε₁+…+εᵢ₋₁)·δ(εᵢ) at ε = ε₁ + … + ε_k, for every split; symmetric log-concave noise, "
+        "on the reals or on whole numbers, whose shift is k times as large, attains the best "
+        "split."
     ),
     source="Dong, Roth, Su, JRSS B 2022, Thm 2.14 (arXiv 1905.02383v3); Dwork, Roth, 2014, Thm 2.2",
     proof="proofs/group_privacy.py",
@@ -676,8 +691,9 @@ BOUNDED_RANGE = Theorem(
 PERMUTE_AND_FLIP = Theorem(
     name="permute-and-flip",
     statement=(
-        "The first of the candidates, in random order, whose coin of probability "
-        "exp(ε·(score − best)/(2Δ)) shows heads is an ε-DP choice; ∝ Δ if scores are monotone."
+        "The first of the candidates, in random order, whose coin of probability exp(ε·(score − "
+        "best)/(2Δ)) shows heads is an ε-DP choice; 2Δ may be Δ if between neighbors no score "
+        "rises while another falls."
     ),
     source="McKenna, Sheldon, NeurIPS 2020 (arXiv 2010.12603), Thm 1",
     proof="proofs/permute_and_flip.py",

@@ -29,6 +29,7 @@ from dpverify.guarantees import End
 from dpverify.pairs import FinitePair
 from dpverify.theorems import ADAPTIVE_BATCHES, EXACT_PROFILE, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
+from proofs.fourier_rounding import FOURIER_ROUNDING
 from proofs.support.checks import VACUOUS, at_most, equal, every
 from proofs.support.form import Clause, Proof
 from proofs.support.laws import joint
@@ -237,7 +238,7 @@ PROOF = Proof(
         ),
     ),
     library=(the_library_plays, the_library_covers),
-    uses=(EXACT_PROFILE, ADAPTIVE_DOMINATION),
+    uses=(EXACT_PROFILE, ADAPTIVE_DOMINATION, FOURIER_ROUNDING),
     mutations={
         "one more in the batch": lambda: the_batch_that_is_told(extra=1),
         "without the ½": lambda: lognormal_derivatives(half=Fraction(1)),

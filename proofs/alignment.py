@@ -96,9 +96,12 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "If on every path of a program the noise, translated by s, gives the same output on a "
-                "neighbor, and different translations never meet, then P(E) ≤ e^c·Q(E) for every event E, "
-                "where c is the largest Σ|sᵢ|/bᵢ."
+                "Let a program draw independent noises: Laplace noise, ∝ e^(−|n|/bᵢ) on the reals or on "
+                "whole numbers, or exponential or geometric noise, ∝ e^(−n/bᵢ) for n ≥ 0. If on every "
+                "path the noise, translated by an s that is fixed on the path, with sᵢ ≥ 0 where noise is "
+                "one-sided and whole sᵢ where it is whole, gives the same output on a neighbor, and "
+                "different translations never meet, then P(E) ≤ e^c·Q(E) for every event E, where c is "
+                "the largest Σ|sᵢ|/bᵢ."
             ),
             by=(a_translation_costs_its_length, one_sided_noise_pays_too, disjoint_images_add_up),
             argued=(

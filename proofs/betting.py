@@ -103,9 +103,10 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "Under the claim, wealth that multiplies by 1 + λ·(1_E(x) − e^ε·1_E(y) − δ), with E and λ "
-                "chosen from the past, λ ≥ 0 and λ·(e^ε + δ) ≤ 1, ever reaches 1/level with probability at "
-                "most level."
+                "Under the claim, wealth that starts at 1 and multiplies, at each fresh pair x ~ P, y ~ Q "
+                "that is independent of the past, by 1 + λ·(1_E(x) − e^ε·1_E(y) − δ), with E and λ "
+                "chosen from the past, λ ≥ 0 and λ·(e^ε + δ) ≤ 1, ever reaches 1/level with probability "
+                "at most level."
             ),
             by=(payoffs_have_no_positive_mean, markov_at_the_stopping_time, whole_games),
             argued=(

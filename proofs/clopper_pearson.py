@@ -60,8 +60,8 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "The limit L(a), the p with P(Bin(n, p) ≥ a) = level, exceeds the true p with probability at "
-                "most level."
+                "The limit L(a), the p with P(Bin(n, p) ≥ a) = level for a ≥ 1, and L(0) = 0, exceeds the "
+                "true p with probability at most level."
             ),
             by=(the_tail_rises, coverage),
             argued=(

@@ -23,8 +23,8 @@ from proofs.support.symbolic import nonnegative, same
 DETERMINANT_RATIO = Theorem(
     name="determinant-ratio",
     statement=(
-        "If M ≥ λI and two records have Hessians of rank one and norm at most β, then "
-        "det(M + H)/det(M + H′) ≤ 1 + β/λ; this is attained."
+        "If M ≥ λI, λ > 0, and two records have Hessians H, H′ ≥ 0 of rank at most one and norm "
+        "at most β, then det(M + H)/det(M + H′) ≤ 1 + β/λ; this is attained."
     ),
     source="matrix determinant lemma; Wang, CS 325, lecture 14, Lemma 14.5, has (1 + 2β/λ)²",
     proof="proofs/determinant_ratio.py",
@@ -99,8 +99,8 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "If M ≥ λI and two records have Hessians of rank one and norm at most β, then det(M + "
-                "H)/det(M + H′) ≤ 1 + β/λ;"
+                "If M ≥ λI, λ > 0, and two records have Hessians H, H′ ≥ 0 of rank at most one and norm "
+                "at most β, then det(M + H)/det(M + H′) ≤ 1 + β/λ;"
             ),
             by=(
                 eigenvectors,

@@ -75,9 +75,16 @@ PROOF = Proof(
             argued="post-processing in both directions",
         ),
         Clause(
-            "so transcripts of positive probability or density whose loss exceeds ε refute ε-DP.",
+            (
+                "so a set of transcripts of positive probability whose loss exceeds ε refutes ε-DP, as "
+                "does one transcript if both densities are positive and continuous there."
+            ),
             by=(a_loss_above_epsilon_breaks_the_claim,),
-            argued="that a set of positive probability on which p > e^ε·q has a positive excess",
+            argued=(
+                "that a set of positive probability on which p > e^ε·q has a positive excess; that around "
+                "a point where both densities are positive and continuous, and p > e^ε·q, this holds in "
+                "a neighborhood, which has positive probability"
+            ),
         ),
     ),
     mutations={

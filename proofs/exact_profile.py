@@ -51,11 +51,14 @@ PROOF = Proof(
     theorem=EXACT_PROFILE,
     clauses=(
         Clause(
-            "The smallest δ at ε is sup over events E of P(E) − e^ε·Q(E) for a dominating pair.",
+            (
+                "The smallest δ at ε of a pair is sup over events E of P(E) − e^ε·Q(E); it is an upper "
+                "bound on that of whatever the pair dominates."
+            ),
             by=(taking_or_leaving_an_outcome, the_library_takes_the_best_event),
             argued=(
-                "that the sum over an event is its sum of terms, or integral of densities; the definition of "
-                "domination"
+                "that the sum over an event is its sum of terms, or integral of densities; that a pair "
+                "dominates what has a profile nowhere above its own, by definition"
             ),
         ),
     ),

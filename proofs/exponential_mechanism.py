@@ -103,7 +103,7 @@ PROOF = Proof(
             argued="that ρ²·tᵢ·Σwⱼ − Σwⱼtⱼ is the sum of the terms wⱼ·(ρ²·tᵢ − tⱼ)",
         ),
         Clause(
-            "∝ exp(ε·score/Δ) if the scores are monotone in the data.",
+            "∝ exp(ε·score/Δ) if between neighbors no score rises while another falls.",
             by=(each_term_is_nonnegative_if_monotone, all_neighbors_of_small_scores),
             argued="the same sum with ρ in place of ρ²",
         ),

@@ -88,14 +88,16 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "If a run releases r = v + c·z, and the same run on a neighbor has v′ and c′ where all that "
-                "was released before is the same, then given that the release has the densities of v + c·z "
-                "and v′ + c′·z;"
+                "If a run releases r = v + c·z, c ≠ 0, with fresh z of density f, independent of the data "
+                "and of all that came before, where v and c are functions of the data and of earlier "
+                "releases alone (everything random that the code reads is released), and the same run on "
+                "a neighbor has v′ and c′ where all that was released before is the same, then given that "
+                "the release has the densities of v + c·z and v′ + c′·z;"
             ),
             by=(the_density_of_a_release,),
             argued=(
-                "that code between two releases has seen nothing random but the releases, so that v_k and c_k "
-                "are functions of the data and of them"
+                "that given the earlier releases v and c are numbers, on either side, while z keeps its "
+                "law, being independent of them; the change of variables z ↦ v + c·z"
             ),
         ),
         Clause(

@@ -15,7 +15,7 @@ from flint import ctx
 from dpverify.balls import ball
 from dpverify.pairs import GaussianPair, Mixed, SubsampledPair
 from dpverify.pairs.subsampling.mixtures import GaussianMixturePair
-from dpverify.theorems import EXACT_PROFILE, GAUSSIAN_MIXTURE, Step
+from dpverify.theorems import EXACT_PROFILE, GAUSSIAN_MIXTURE, SEVERAL_RECORDS, Step
 from proofs.support.checks import VACUOUS, at_most, below
 from proofs.support.enclosures import overlaps
 from proofs.support.form import Clause, Proof
@@ -94,7 +94,7 @@ PROOF = Proof(
         ),
     ),
     library=(two_shifts_are_a_poisson_sample, the_cells_bound_it),
-    uses=(EXACT_PROFILE,),
+    uses=(EXACT_PROFILE, SEVERAL_RECORDS),
     mutations={
         "the least": lambda: rising_together_is_the_worst(sign=-1),
         "shorter shifts": lambda: longer_shifts_are_worse(exchanged=True),

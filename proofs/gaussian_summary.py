@@ -215,8 +215,9 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "A profile that lies below lines cᵢ − αᵢ·e^ε, one on each of intervals that cover ε ≥ 0, is "
-                "nowhere above that of μ-GDP if μ ≥ Φ⁻¹(cᵢ) − Φ⁻¹(αᵢ) for all i."
+                "A profile of neighbors in both directions that lies below lines cᵢ − αᵢ·e^ε, one on each "
+                "of intervals that cover ε ≥ 0, is nowhere above that of μ-GDP if μ ≥ Φ⁻¹(cᵢ) − Φ⁻¹(αᵢ) "
+                "for all i."
             ),
             by=(
                 tangents_of_the_gaussian,
@@ -225,13 +226,18 @@ PROOF = Proof(
                 profiles_are_their_own_mirror_images,
                 how_fast_it_falls_at_one,
             ),
-            argued="that a convex function lies above its tangents, and Φ keeps the order",
+            argued=(
+                "that a convex function lies above its tangents, and Φ keeps the order; that a profile of "
+                "neighbors in both directions is its own mirror image, as that of μ-GDP is, so that ε ≥ "
+                "0 settles ε < 0"
+            ),
         ),
         Clause(
             (
-                "If it is nowhere above another profile, the trade-off curves f and g have as least κ with "
-                "f(α + κ) − κ ≤ g(α) for all α the largest (δ_g(ε) − δ_f(ε))/(1 + e^ε) over ε ≥ 0, which is "
-                "also the most by which a guess is right more often under g, for any prior."
+                "If it is nowhere above another profile of neighbors in both directions, the trade-off "
+                "curves f and g, which are their own mirror images, have as least κ with f(α + κ) − κ ≤ "
+                "g(α) for all α the largest (δ_g(ε) − δ_f(ε))/(1 + e^ε) over ε ≥ 0, which is also the "
+                "most by which a guess is right more often under g, for any prior."
             ),
             by=(a_guess_loses_the_difference, moving_a_curve_helps_all_priors, the_least_shift),
             argued=(

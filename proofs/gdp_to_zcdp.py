@@ -16,7 +16,7 @@ from dpverify.guarantees import GaussianDP, ZeroConcentratedDP
 from dpverify.pairs import GaussianPair
 from dpverify.theorems import GAUSSIAN_COMPOSITION, GDP_TO_ZCDP, Step
 from proofs.renyi_from_profile import RENYI_FROM_PROFILE
-from proofs.support.checks import VACUOUS, provided
+from proofs.support.checks import VACUOUS, answered
 from proofs.support.enclosures import integral, overlaps
 from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
@@ -38,7 +38,7 @@ def the_library_agrees(factor: Fraction = Fraction(1)) -> Step:
     with ctx.workprec(160):
         for mu in (0.5, 1.0, 2.0):
             guarantee = to_zcdp(GaussianDP(mu=mu)).guarantee
-            holds &= provided(guarantee == ZeroConcentratedDP(rho=float(factor) * mu * mu / 2))
+            holds &= answered(guarantee == ZeroConcentratedDP(rho=float(factor) * mu * mu / 2))
             for order in (1.5, 3.0):
                 m, a = ball(mu), ball(order)
 

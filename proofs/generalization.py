@@ -1,6 +1,6 @@
 """What is learned privately generalizes: the risk on the population exceeds the empirical risk by at most e^ε − 1, in expectation.
 
-Let records be drawn independently, and let ℓ lie in [0, 1]. By symmetry the mean empirical risk is E ℓ(A(D); xᵢ) for any i. Replace xᵢ by a fresh x: the
+Let records be drawn independently from one distribution, and let ℓ lie in [0, 1]. By symmetry the mean empirical risk is E ℓ(A(D); xᵢ) for any i. Replace xᵢ by a fresh x: the
 dataset with x in place of xᵢ is a neighbor, and the pair (A(D′), xᵢ) has the law of (A(D), x). So E ℓ(A(D); x) = E ℓ(A(D′); xᵢ) ≤ e^ε·E ℓ(A(D); xᵢ) + δ,
 as ℓ(·; xᵢ) is a function of the output with values in [0, 1]; and the excess is at most (e^ε − 1)·E ℓ + δ ≤ e^ε − 1 + δ.
 """
@@ -18,8 +18,9 @@ from proofs.support.symbolic import nonnegative
 GENERALIZATION = Theorem(
     name="generalization",
     statement=(
-        "If records are independent and losses lie in [0, 1], the population risk of what an (ε, δ)-DP algorithm (one record "
-        "replaced) learns exceeds its empirical risk by at most e^ε − 1 + δ in expectation."
+        "If records are independent and identically distributed and losses lie in [0, 1], the "
+        "population risk of what an (ε, δ)-DP algorithm (one record replaced) learns exceeds its "
+        "empirical risk by at most e^ε − 1 + δ in expectation."
     ),
     source="lecture on machine learning with DP, Sec. 2; Bassily et al., STOC 2016",
     proof="proofs/generalization.py",

@@ -19,7 +19,7 @@ from itertools import product
 
 import sympy as sp
 
-from dpverify.theorems import INDUCTION, Step
+from dpverify.theorems import ALIGNMENT, INDUCTION, Step
 from proofs.support.checks import VACUOUS, at_most, equal
 from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import same
@@ -96,10 +96,10 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "Take two runs step by step. If at every place the translated noise takes the neighbor's run "
-                "the same way, to numbers that are apart as the next place says, and what a step costs is no "
-                "more than its place has left beyond the next one, then runs of every length are aligned, at "
-                "the cost that the first place has."
+                "Take two runs step by step. If at every place the translated noise takes the neighbor's "
+                "run the same way, to numbers that are apart as the next place says, what a step costs is "
+                "no more than its place has left beyond the next one, and what is left at the end is not "
+                "below 0, then runs of every length are aligned, at the cost that the first place has."
             ),
             by=(
                 costs_telescope,
@@ -109,10 +109,12 @@ PROOF = Proof(
             ),
             argued=(
                 "induction on the steps: the right run on translated noise takes the same way, so that "
-                "different left paths have disjoint images, and alignment applies"
+                "different left paths have disjoint images, and alignment applies; costs telescope to "
+                "what the first place has less what is left at the end, which is not below 0"
             ),
         ),
     ),
+    uses=(ALIGNMENT,),
     mutations={
         "steps are paid twice": lambda: costs_telescope(spent=2),
         "a miss costs a little": lambda: a_loop_costs_its_ends(miss=Fraction(1, 100)),

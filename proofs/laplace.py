@@ -21,7 +21,7 @@ from dpverify.neighbors import Relation
 from dpverify.pairs import LaplacePair
 from dpverify.theorems import EXACT_PROFILE, LAPLACE, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
-from proofs.support.checks import VACUOUS, every, provided
+from proofs.support.checks import VACUOUS, answered, every
 from proofs.support.enclosures import integral, overlaps
 from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative, positive, same
@@ -92,9 +92,9 @@ def the_library_has_this_profile(scale: float = 1.0) -> Step:
     with ctx.workprec(160):
         for shift in (0.25, 1.0, 3.0):
             mechanism = Laplace(scale=2.0, l1_sensitivity=2.0 * shift)
-            holds &= provided(mechanism.claim.guarantee.epsilon == shift * scale)  # type: ignore[union-attr]  # it is pure
+            holds &= answered(mechanism.claim.guarantee.epsilon == shift * scale)  # type: ignore[union-attr]  # it is pure
             pair = mechanism.pair(Relation.ADD_REMOVE)
-            holds &= provided(pair == LaplacePair(scale=2.0, sensitivity=2.0 * shift))
+            holds &= answered(pair == LaplacePair(scale=2.0, sensitivity=2.0 * shift))
             for share in (-0.5, 0.0, 0.75):
                 a, e = ball(shift), ball(shift * share)
                 start = (a + e) / 2

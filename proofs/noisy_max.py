@@ -129,7 +129,7 @@ PROOF = Proof(
             ),
         ),
         Clause(
-            "scale Δ/ε if the scores are monotone in the data.",
+            "scale Δ/ε if between neighbors no score rises while another falls.",
             by=(tails_of_exponential_noise, tails_of_laplace_noise, all_neighbors_of_small_scores),
             argued="that the threshold moves by at most Δ then",
         ),

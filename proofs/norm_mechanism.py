@@ -13,7 +13,7 @@ import sympy as sp
 from dpverify.guarantees import PureDP
 from dpverify.mechanisms import NormMechanism
 from dpverify.theorems import NORM_MECHANISM, Step
-from proofs.support.checks import VACUOUS, equal, provided
+from proofs.support.checks import VACUOUS, answered, equal
 from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative, same
 
@@ -45,7 +45,7 @@ def the_library_claims_this(share: Fraction = Fraction(1)) -> Step:
         for shift in ((1, 0), (2, -1), (3, 3)):
             size = length(shift)
             mechanism = NormMechanism(scale=4.0, sensitivity=float(size), norm=norm)
-            holds &= provided(
+            holds &= answered(
                 mechanism.claim.guarantee == PureDP(epsilon=float(share * Fraction(size, 4)))
             )
             losses = [

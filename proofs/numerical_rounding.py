@@ -1,6 +1,6 @@
 """The float error of a convolution by Fourier transform: what the numerical accountant charges for rounding.
 
-Masses w of total at most m have |ŵ| ≤ m at every frequency. Let the computed transform be z = ŵ + e. Then z^k − ŵ^k =
+Masses w of total at most m = e^t have |ŵ| ≤ m at every frequency. Let the computed transform be z = ŵ + e. Then z^k − ŵ^k =
 e·Σ z^j·ŵ^(k−1−j), so |z^k − ŵ^k| ≤ k·|e|·(m + |e|)^(k−1); a product of several such powers is off by at most
 Σ kᵢ·|eᵢ| times the product of all (mᵢ + |eᵢ|)^kᵢ, one factor exchanged at a time. Summed over the frequencies in ℓ2 and divided
 by √n (Parseval), that is the error of the masses; |e| at one frequency is at most its ℓ2 norm, which is √n times what is added
@@ -13,11 +13,14 @@ from fractions import Fraction
 
 import numpy as np
 import sympy as sp
+from flint import arb, ctx
 
 from dpverify.accounting.numerical.convolution import (
+    LOGARITHM_ROUNDINGS,
     Convolver,
     window_length,
 )
+from dpverify.balls import ball
 from dpverify.theorems import Step, Theorem
 from proofs.fourier_rounding import FOURIER_ROUNDING
 from proofs.support.checks import VACUOUS, at_most, equal
@@ -27,9 +30,11 @@ from proofs.support.symbolic import nonnegative, same
 NUMERICAL_ROUNDING = Theorem(
     name="numerical-rounding",
     statement=(
-        "If masses of total at most 1 have transforms that are off by errors of ℓ2 norm √n·eᵢ, then the product of their kᵢ-th "
-        "powers, transformed back, is off in ℓ2 by at most Σ kᵢ·eᵢ times e^(√n·Σ kᵢ·eᵢ), before the products and the inverse "
-        "transform are rounded; k − 1 products, errors counted as often as they enter, make a k-th power by repeated squaring."
+        "If masses of total at most e^tᵢ, tᵢ ≥ 0, have transforms that are off by errors of ℓ2 norm √n·eᵢ, then the product of their "
+        "kᵢ-th powers, transformed back, is off in ℓ2 by at most Σ kᵢ·eᵢ times e^(Σ kᵢ·(tᵢ + √n·eᵢ)), before the products and the "
+        "inverse transform are rounded; k − 1 products, errors counted as often as they enter, make a k-th power by repeated "
+        "squaring; a k-th power of 1 + z, |z| ≤ 1/4, through its logarithm, with functions that are right to 4 units in the last "
+        "place, is off by at most 32·(1 + k·|z|) units of 2^-53, relative, to first order."
     ),
     source="derived here, for the Fourier transforms of the numerical accountant",
     proof="proofs/numerical_rounding.py",
@@ -105,6 +110,25 @@ def roundings_stay_below(short: Fraction = Fraction(0)) -> Step:
     return Step("charged for products", holds, "all powers")
 
 
+def powers_through_logarithms(ulps: int = 4) -> Step:
+    """Errors of exp(k·(½·log1p(s) + i·arctan2(b, 1 + a))), s = a·(2 + a) + b², z = a + ib, |z| ≤ r = 1/4, in units.
+
+    s has three roundings at most in each term, 3·(2 + r)·|z|; the slope of log1p is at most 1/(1−r)²; |log1p(s)| is at most
+    2·l·|z| with l = ln(1/(1−r))/r, and the angle at most l·|z|, which moves by |z|/(1−r) as 1 + a is rounded. Products with k
+    round once. Then exp, cos or sin, their product, and the complex product with what was there.
+    """
+    with ctx.workprec(128):
+        r, own = arb(1) / 4, 2 * arb(ulps)
+        most = -(1 - r).log() / r
+        modulus = (3 * (2 + r) / (1 - r) ** 2 + own * 2 * most + 2 * most) / 2
+        angle = 1 / (1 - r) + own * most + most
+        exponent = (modulus**2 + angle**2).sqrt()
+        rest = 2 * own + 1 + arb(5).sqrt()
+        charged = ball(Fraction(2 * LOGARITHM_ROUNDINGS))
+        holds = at_most(exponent, charged) & at_most(rest, charged)
+    return Step("powers by logarithms", holds, "all |z| ≤ 1/4, all k")
+
+
 def the_library_is_within_its_error(share: float = 1.0) -> Step:
     """`Convolver`: the masses of the sum of 2, 7 and 20 copies of two laws against rationals, in ℓ2."""
     holds, count = VACUOUS, 0
@@ -136,19 +160,29 @@ PROOF = Proof(
     theorem=NUMERICAL_ROUNDING,
     clauses=(
         Clause(
-            "If masses of total at most 1 have transforms that are off by errors of ℓ2 norm √n·eᵢ, then the product of their kᵢ-th "
-            "powers, transformed back, is off in ℓ2 by at most Σ kᵢ·eᵢ times e^(√n·Σ kᵢ·eᵢ), before the products and the inverse "
-            "transform are rounded;",
+            (
+                "If masses of total at most e^tᵢ, tᵢ ≥ 0, have transforms that are off by errors of ℓ2 norm √n·eᵢ, then the product of their "
+                "kᵢ-th powers, transformed back, is off in ℓ2 by at most Σ kᵢ·eᵢ times e^(Σ kᵢ·(tᵢ + √n·eᵢ)), before the products and the "
+                "inverse transform are rounded;"
+            ),
             by=(powers_of_what_is_off, one_factor_at_a_time, growth_is_an_exponential, parseval),
             argued=(
-                "the triangle inequality; that |ŵ| is at most the total mass; that an error at one frequency is at most the ℓ2 norm "
-                "of all; the identities for every k and n"
+                "the triangle inequality; that |ŵ| is at most the total mass, and m + |e| ≤ m·(1 + |e|) for m = e^t ≥ 1; that an error at "
+                "one frequency is at most the ℓ2 norm of all; the identities for every k and n"
             ),
         ),
         Clause(
-            "k − 1 products, errors counted as often as they enter, make a k-th power by repeated squaring.",
+            "k − 1 products, errors counted as often as they enter, make a k-th power by repeated squaring;",
             by=(products_of_repeated_squaring, roundings_stay_below),
             argued="that a product of two numbers with small relative errors has their sum, and one rounding, to first order",
+        ),
+        Clause(
+            "a k-th power of 1 + z, |z| ≤ 1/4, through its logarithm, with functions that are right to 4 units in the last place, is off by at most 32·(1 + k·|z|) units of 2^-53, relative, to first order.",
+            by=(powers_through_logarithms,),
+            argued=(
+                "that relative errors of a few units add up, to first order; that |ln(1 + z)| ≤ |z|·ln(1/(1−r))/r for |z| ≤ r, as "
+                "its series has it; that a unit in the last place is at most two units of 2^-53, relative"
+            ),
         ),
     ),
     library=(the_library_is_within_its_error,),
@@ -159,6 +193,7 @@ PROOF = Proof(
         "1 + 2t": lambda: growth_is_an_exponential(scale=2),
         "n² times": lambda: parseval(power=2),
         "two roundings each": lambda: products_of_repeated_squaring(each=2),
+        "functions right to 16 units": lambda: powers_through_logarithms(ulps=16),
         "half a unit a factor": lambda: roundings_stay_below(Fraction(9, 2)),
         "a thousandth of the error": lambda: the_library_is_within_its_error(1e-3),
     },

@@ -28,7 +28,7 @@ from dpverify.theorems import ANALYTIC_GAUSSIAN, Step
 from proofs.analytic_gaussian import normal_cdf, profile
 from proofs.determinant_ratio import DETERMINANT_RATIO
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
-from proofs.support.checks import VACUOUS, at_most, provided
+from proofs.support.checks import VACUOUS, answered, at_most, provided
 from proofs.support.form import Clause, Proof
 from proofs.support.logistic import noise_at
 from proofs.support.symbolic import nonnegative, positive, same
@@ -99,7 +99,7 @@ def the_library_adds_up(two: int = 2) -> Step:
             sum_ = wide + two * narrow
             delta = united_delta(constants, sigma, epsilon)
             holds &= at_most(sum_, ball(delta)) & at_most(ball(delta), sum_ * arb("1.000000001"))
-            holds &= provided(united_delta(constants, sigma, epsilon, norm=1.0) <= delta)
+            holds &= answered(united_delta(constants, sigma, epsilon, norm=1.0) <= delta)
             # The Rayleigh rule, by the integral above between r₀ = max(c/a, 0) and infinity.
             a = 2 / ball(sigma)
             c = left - a * a / 2

@@ -218,9 +218,10 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "If each of m canaries is included by its own fair coin and r of them are guessed after one "
-                "(ε, δ)-DP run, then P(at least v guesses are right) ≤ β + mδ·β(1−β)/(v·P(W = v)), with W ~ "
-                "Bin(r, e^ε/(1+e^ε)) and β = P(W ≥ v);"
+                "If each of m canaries is included by its own fair coin and r of them, a number fixed in "
+                "advance, are guessed after one (ε, δ)-DP run, then for 1 ≤ v ≤ r ≤ m P(at least v "
+                "guesses are right) ≤ β + mδ·β(1−β)/(v·P(W = v)), with W ~ Bin(r, e^ε/(1+e^ε)) and β = "
+                "P(W ≥ v);"
             ),
             by=(neighboring_masses, stein_equation, largest_at_the_threshold, other_mechanisms),
             argued=(

@@ -88,8 +88,8 @@ PROOF = Proof(
             argued="the same integral for any number of candidates; noisy-max for exponential noise",
         ),
         Clause(
-            "∝ Δ if scores are monotone.",
-            argued="noisy-max for monotone scores",
+            "2Δ may be Δ if between neighbors no score rises while another falls.",
+            argued="noisy-max for such scores, with the same integral",
         ),
     ),
     uses=(NOISY_MAX,),

@@ -11,7 +11,7 @@ import sympy as sp
 from dpverify.accounting.conversion import to_renyi
 from dpverify.guarantees import RenyiDP
 from dpverify.theorems import RENYI_MONOTONE, Step
-from proofs.support.checks import VACUOUS, at_most, below, every, provided
+from proofs.support.checks import VACUOUS, answered, at_most, below, every
 from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_pairs
 from proofs.support.symbolic import nonnegative, same
@@ -61,7 +61,7 @@ def rational_pairs_obey(power: int = 2) -> Step:
         strict += second**power < third
         count += 1
     kept = to_renyi(RenyiDP(order=8.0, epsilon=0.5), order=3.0).guarantee
-    holds &= provided(kept == RenyiDP(order=3.0, epsilon=0.5))
+    holds &= answered(kept == RenyiDP(order=3.0, epsilon=0.5))
     return Step("rational pairs", holds & below(0, strict), f"{count} pairs")
 
 

@@ -19,7 +19,7 @@ from dpverify.pairs import GaussianPair
 from dpverify.theorems import RENYI_TO_APPROX, Step
 from proofs.post_processing import POST_PROCESSING
 from proofs.renyi_from_profile import RENYI_FROM_PROFILE
-from proofs.support.checks import VACUOUS, at_most, below, provided
+from proofs.support.checks import VACUOUS, answered, at_most, below
 from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_pairs
 from proofs.support.symbolic import same
@@ -67,7 +67,7 @@ def the_library_is_tight(scale: float = 1.0) -> Step:
             short = _Line(order, epsilon * (1 - 1e-9), delta)
             allowed = ((ball(order) - 1) * ball(divergence)).exp()
             holds &= below(short._moment(short.minimizer()), allowed)  # noqa: SLF001  # the formula under test
-            holds &= provided(_Line(order, epsilon, delta).excludes(divergence))
+            holds &= answered(_Line(order, epsilon, delta).excludes(divergence))
             count += 1
     return Step("`renyi_epsilon` is tight", holds, f"{count} cases, 9 digits")
 

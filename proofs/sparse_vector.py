@@ -146,8 +146,8 @@ PROOF = Proof(
         Clause(
             (
                 "AboveThreshold on queries of sensitivity Δ, with Laplace noise of scale Δ/ε₁ on the "
-                "threshold and 2cΔ/ε₂ on each query, on the reals or rounded to whole numbers, stopping after "
-                "c answers above, is (ε₁ + ε₂)-DP;"
+                "threshold and 2cΔ/ε₂ on each query, on the reals, or rounded to whole numbers if all "
+                "answers, the threshold and Δ are whole, stopping after c answers above, is (ε₁ + ε₂)-DP;"
             ),
             by=(
                 tails_of_the_noise,
@@ -161,7 +161,7 @@ PROOF = Proof(
             ),
         ),
         Clause(
-            "cΔ/ε₂ is enough if a record moves all answers in one direction.",
+            "cΔ/ε₂ is enough if between neighbors no answer rises while another falls.",
             by=(tails_of_the_noise, the_costs_add_up_if_monotone, all_neighbors_of_small_answers),
             argued=(
                 "that if answers fall z stays, and if they rise z moves by Δ with them, so that bounds of "

@@ -91,8 +91,8 @@ PROOF = Proof(
         Clause(
             (
                 "For independent A ~ Bin(n, p) and B ~ Bin(m, q) with tails u = P(Bin(n, p) ≥ A) and v = "
-                "P(Bin(m, q) ≤ B), the sum w₁·Φ⁻¹(1−u) + w₂·Φ⁻¹(1−v), w₁² + w₂² = 1, exceeds Φ⁻¹(1 − level) "
-                "with probability at most level;"
+                "P(Bin(m, q) ≤ B), the sum w₁·Φ⁻¹(1−u) + w₂·Φ⁻¹(1−v), w₁, w₂ ≥ 0, w₁² + w₂² = 1, exceeds "
+                "Φ⁻¹(1 − level) with probability at most level;"
             ),
             by=(tails_are_p_values, sums_of_normals_are_normal),
             argued=(

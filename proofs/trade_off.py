@@ -107,11 +107,14 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "The best test between two distributions that errs under Q with probability α detects P with "
-                "probability min over x > 0 of x·α + sup over events E of P(E) − x·Q(E);"
+                "The best test between two distributions that errs under Q with probability α detects P "
+                "with probability inf over x > 0 of x·α + sup over events E of P(E) − x·Q(E);"
             ),
             by=(no_test_beats_the_line, slopes_rise_at_one, the_best_test_attains_it),
-            argued="that the test which rejects where p > x·q, with a coin where p = x·q, attains it",
+            argued=(
+                "that the test which rejects where p > x·q, with a coin where p = x·q, attains it; where "
+                "no x does, α is 0 or at least Q(p > 0), and the limits at infinity and 0 do"
+            ),
         ),
         Clause(
             "for x < 1 the supremum is 1 − x + x·δ′(ln(1/x)), δ′ the profile with the sides exchanged.",

@@ -13,6 +13,8 @@ of three:
   by letter, as the checker writes it. Nobody else's word is needed.
 - *argued*: `argued` says in words how the clause follows from the steps, from what the proof uses and
   from definitions. The steps were executed; that they amount to the clause is for the reader to judge.
+  With no step of its own it must have a theorem or a citation to follow from; with floats alone it is
+  no better than checked.
 - *checked*: `checked` says on which instances the clause was tried; nothing says that it holds beyond.
 
 The verdict is computed: that of the weakest clause, and no better than those of the theorems used.
@@ -50,15 +52,21 @@ class Clause:
     argued: str = ""
     checked: str = ""
 
-    def standing(self, steps: Mapping[StepFunction, Step]) -> Verdict:
-        """What the clause is worth, once its steps ran."""
+    def standing(self, steps: Mapping[StepFunction, Step], *, borrows: bool) -> Verdict:
+        """What the clause is worth, once its steps ran.
+
+        Words alone are worth something only where the proof `borrows`: uses or cites something that
+        they can follow from. Words on floats alone are worth no more than the floats.
+        """
         own = [steps[function] for function in self.by]
         if not all(step.holds for step in own):
             return Verdict.FAILED
+        tried = any(step.evidence is not Evidence.NUMERIC for step in own)
+        if self.argued and own:
+            return Verdict.ARGUED if tried else Verdict.CHECKED
         if self.argued:
-            return Verdict.ARGUED
+            return Verdict.ARGUED if borrows else Verdict.FAILED
         if self.checked:
-            tried = any(step.evidence is not Evidence.NUMERIC for step in own)
             return Verdict.CHECKED if tried else Verdict.FAILED
         goals = {str(goal) for step in own for goal in step.check.goals}
         whole = all(step.evidence is Evidence.SYMBOLIC for step in own)
@@ -97,6 +105,11 @@ class Proof:
     counterexample: Counterexample | None = None
 
     @property
+    def borrows(self) -> bool:
+        """Whether there is something besides the steps that a clause can follow from."""
+        return bool(self.uses or self.cites)
+
+    @property
     def steps(self) -> tuple[StepFunction, ...]:
         """Every step once, in the order of the clauses."""
         shown = () if self.counterexample is None else self.counterexample.by
@@ -126,7 +139,7 @@ class Proof:
         """The verdict if every step holds, without running one; what maps and pages show."""
         if self.missing:
             return Verdict.FAILED
-        own = [_promised(clause) for clause in self.clauses]
+        own = [_promised(clause, borrows=self.borrows) for clause in self.clauses]
         return self._joined(own, used)
 
     def _joined(self, own: list[Verdict], used: Mapping[Theorem, Verdict]) -> Verdict:
@@ -205,7 +218,7 @@ class Run:
         weak = [
             f"nothing shows: {clause.says!r}"
             for clause in self.proof.clauses
-            if clause.standing(self._ran()) is Verdict.FAILED
+            if self._standing(clause) is Verdict.FAILED
             and all(self.steps[function].step.holds for function in clause.by)
         ]
         if not self.steps:
@@ -217,14 +230,15 @@ class Run:
             failed.append("the counterexample rests on floats alone")
         return (*failed, *self.proof.missing, *weak)
 
-    def _ran(self) -> dict[StepFunction, Step]:
-        return {function: shown.step for function, shown in self.steps.items()}
+    def _standing(self, clause: Clause) -> Verdict:
+        ran = {function: shown.step for function, shown in self.steps.items()}
+        return clause.standing(ran, borrows=self.proof.borrows)
 
     def verdict(self, used: Mapping[Theorem, Verdict]) -> Verdict:
         """The verdict, given the verdicts of the theorems that the proof uses."""
         if self.problems:
             return Verdict.FAILED
-        own = [clause.standing(self._ran()) for clause in self.proof.clauses]
+        own = [self._standing(clause) for clause in self.proof.clauses]
         return self.proof._joined(own, used)  # noqa: SLF001  # one rule for both
 
 
@@ -232,10 +246,10 @@ _WORD = re.compile(r"[^\W_]+")
 _JOINTS = frozenset({"and", "so", "or"})
 
 
-def _promised(clause: Clause) -> Verdict:
-    """What a clause is worth if its steps hold."""
+def _promised(clause: Clause, *, borrows: bool) -> Verdict:
+    """What a clause is worth if its steps hold, and are more than floats."""
     if clause.argued:
-        return Verdict.ARGUED
+        return Verdict.ARGUED if clause.by or borrows else Verdict.FAILED
     return Verdict.CHECKED if clause.checked else Verdict.PROVED
 
 

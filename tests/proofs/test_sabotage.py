@@ -44,7 +44,7 @@ QUANTIFIERS = [
     ("classical-gaussian", "every ε in (0, 1]", "every ε > 0"),
     ("advanced-composition", "for every δ′ in (0, 1]", "for every δ′ ≥ 0"),
     ("without-replacement", "at every ε ≥ 0", "at every real ε"),
-    ("trade-off", "min over x > 0", "max over x > 0"),
+    ("trade-off", "inf over x > 0", "sup over x > 0"),
     ("post-processing", "applied to both sides", "applied to one side"),
     ("determined-output", "on both sides", "on one side"),
     ("simulation-lemma", "one kernel maps", "two kernels map"),

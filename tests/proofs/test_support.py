@@ -60,7 +60,11 @@ COUNTEREXAMPLE = Counterexample(
     claimed="1", instance=("x = 2",), truth="2", correction="2", by=(holds,)
 )
 WHOLE = "It is so; and so is that."
-ARGUED = (Clause("It is so", by=(shown,), argued="words"), Clause("so is that.", argued="words"))
+ARGUED = (
+    Clause("It is so", by=(shown,), argued="words"),
+    Clause("so is that.", by=(shown,), argued="words"),
+)
+WORDS = Clause("so is that.", argued="words")
 FORMAL = Theorem(
     name="formula", statement="x + y ≥ 0 for all x ≥ 0, y ≥ 0", source="a test", proof="proofs/f.py"
 )
@@ -98,6 +102,9 @@ def proof(
         (proof(Clause(WHOLE, by=(holds,), checked="one")), Verdict.CHECKED),
         (proof(Clause(WHOLE, by=(sampled,), checked="one")), Verdict.FAILED),
         (proof(Clause(WHOLE, checked="none")), Verdict.FAILED),
+        (proof(ARGUED[0], WORDS), Verdict.FAILED),  # from what?
+        (proof(ARGUED[0], WORDS, cites=("Euclid",)), Verdict.CITED),
+        (proof(Clause(WHOLE, by=(sampled,), argued="words")), Verdict.CHECKED),
         (proof(*ARGUED, library=(sampled,)), Verdict.ARGUED),
         (proof(*ARGUED, library=(fails,)), Verdict.FAILED),
         (proof(*ARGUED, library=(raises,)), Verdict.FAILED),
@@ -139,6 +146,14 @@ def test_a_verdict_is_no_better_than_what_it_uses(used: Verdict, expected: Verdi
     user = proof(*ARGUED, uses=(other,))
     assert user.run().verdict({other: used}) is expected
     assert user.standing({other: used}) is expected
+
+
+def test_words_alone_follow_from_what_is_used() -> None:
+    other = Theorem(name="other", statement="So is that.", source="a test")
+    user = proof(ARGUED[0], WORDS, uses=(other,))
+    assert user.standing({other: Verdict.PROVED}) is Verdict.ARGUED
+    assert user.run().verdict({other: Verdict.PROVED}) is Verdict.ARGUED
+    assert proof(ARGUED[0], WORDS).standing({}) is Verdict.FAILED
 
 
 def test_what_is_missing_is_named() -> None:

@@ -18,9 +18,12 @@ from dpverify.theorems import NUMERICAL_COMPOSITION
 ASSUMES = (
     (
         f"an FFT of n numbers is off by at most {TRANSFORM_ROUNDINGS:g}·log2(n) units of 2^-53, "
-        "relative, in the ℓ2 norm [Higham 2002, Thm 24.2]"
+        "relative, in the ℓ2 norm [proofs/fourier_rounding.py]"
     ),
-    "numpy's exp, log and expm1 are off by at most 4 units in the last place",
+    (
+        "numpy's exp, log, expm1, log1p, arctan2, sin and cos are off by at most 4 units in the "
+        "last place"
+    ),
 )
 LEAST_DELTA = 1e-300
 _TINY = -600.0  # logarithm of a δ from which on one below `LEAST_DELTA` is thinkable

@@ -3,9 +3,8 @@
 *By Fourier transform.* Tilted masses w sum to 1, so |ŵ| ≤ 1 and the k-th power of a transform
 that is off by e is off by at most k·|e|·(1+|e|)^(k−1). The transform of length n is taken to be
 off by at most `TRANSFORM_ROUNDINGS`·log2(n) units in ℓ2, relative to the ℓ2 norm of the result:
-about twice the constant of Higham, Accuracy and Stability of Numerical Algorithms, 2002, Thm 24.2,
-for exact twiddle factors rounded once. Indices are taken modulo n, so what leaves the window on
-one side enters it on the other; callers bound that mass.
+proofs/fourier_rounding.py, for passes of radix 2 to 5. Indices are taken modulo n, so what leaves
+the window on one side enters it on the other; callers bound that mass.
 
 A law that is nearly one atom is powered through its logarithm: with the heaviest node moved to
 index 0 and the rest r, ŵᵏ = exp(k·log1p(w₀ − 1 + r̂)). The atom is not rounded, only the small r̂
@@ -31,10 +30,10 @@ from dpverify.arrays import Floats
 from dpverify.pairs.ramps import UNIT
 
 TRANSFORM_ROUNDINGS = 12.0
+LOGARITHM_ROUNDINGS = 16.0  # half of those of a power by logarithms: proofs/numerical_rounding.py
 
 _PRODUCT_ROUNDINGS = 2.5  # of one complex multiplication, at most √5
 _NEARLY_ALL = 0.9  # the share of a law in one node from which on logarithms are taken around it
-_LOGARITHM_ROUNDINGS = 16.0  # of k·log1p(z) and its exponential, over k·|z|, where |1 + z| > 0.8
 _WORTH_IT = 4  # products, over the length of a window, that cost less than another transform
 _NEGLIGIBLE = -90.0  # logarithm of the modulus below which a frequency is dropped
 
@@ -120,7 +119,7 @@ class Convolver:
         rest = folded.copy()
         rest[0] = 0.0
         most = abs(lack) + float(rest.sum())
-        self._roundings += _LOGARITHM_ROUNDINGS * (1.0 + times * most)
+        self._roundings += LOGARITHM_ROUNDINGS * (1.0 + times * most)
         values = scipy.fft.rfft(rest)[self._active] + lack
         real, imaginary = values.real, values.imag
         log_moduli = times * np.log1p(real * (2.0 + real) + imaginary * imaginary) / 2.0
