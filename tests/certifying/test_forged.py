@@ -106,7 +106,7 @@ def test_neighbors_differ(schema: dict[str, Any], datasets: list[Any]) -> None:
 
 
 def times_one(data: Any, _rng: Rng) -> Any:  # noqa: ANN401
-    n = len(data)
+    n: float = len(data)
     for x in data:
         if x > 0.5:
             n = n * 1.0
@@ -114,7 +114,7 @@ def times_one(data: Any, _rng: Rng) -> Any:  # noqa: ANN401
 
 
 def plus_zero(data: Any, rng: Rng) -> Any:  # noqa: ANN401
-    n = len(data)
+    n: float = len(data)
     for x in data:
         if x > 0.5:
             n = n + 0.0
@@ -122,7 +122,7 @@ def plus_zero(data: Any, rng: Rng) -> Any:  # noqa: ANN401
 
 
 def three(data: Any, _rng: Rng) -> Any:  # noqa: ANN401
-    n = 0
+    n: float = 0
     for x in data:
         if x > 0.5:
             n = n + 1.0
@@ -130,7 +130,7 @@ def three(data: Any, _rng: Rng) -> Any:  # noqa: ANN401
 
 
 def nothing(data: Any, _rng: Rng) -> Any:  # noqa: ANN401
-    n = 0
+    n: float = 0
     for x in data:
         n = n + x
     return [n - n, max(n - n, 0)]
@@ -146,7 +146,7 @@ def nothing(data: Any, _rng: Rng) -> Any:  # noqa: ANN401
         (nothing, "add-remove"),
     ],
 )
-def test_a_type_that_tells_is_not_proved(mechanism: Callable[..., Any], relation: str) -> None:
+def test_a_type_that_tells_is_not_proved(mechanism: Callable[..., Any], relation: Any) -> None:  # noqa: ANN401
     record = Number(low=0.0, high=1.0)
     schema = Records(record=record, length=(0, None), relation=relation, layout="rows")
     assert not dpv.certify(mechanism, schema, ONE, seconds=3.0).proved
