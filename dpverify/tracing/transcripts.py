@@ -129,6 +129,8 @@ class Transcripts(Runner):
         unknown = None
         if outputs and not journal.uneven:
             aligned = self._flipped(base, twin)
+            if isinstance(aligned, Puzzle):
+                return Finding("not understood", Spending(), puzzles=(aligned,), twin=twin)
             if aligned is not None:
                 return self._cost(aligned, script)
             unknown = None if self.opened else self._by_hand(base, twin)
