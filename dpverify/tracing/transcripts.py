@@ -15,6 +15,7 @@ from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Leak, Move, Puzzle, Value
 from dpverify.tracing.recording.lines import named
 from dpverify.tracing.recording.places import Place, definition
+from dpverify.tracing.recording.retelling import same_but_for_rounding
 from dpverify.tracing.recording.runs import TracedRun, Twin, runs_plainly
 from dpverify.tracing.traced import TraceVerdict
 
@@ -73,19 +74,29 @@ class Transcripts(Runner):
             return Finding("leaking", spent, (fixed,), twin=twin)
         judged = judge(self.claim, spent)
         if judged is Judged.WITHIN:
-            return Finding("shown", spent, twin=twin, script=script)
+            return self._within(twin, script)
         again = self._settled(twin, script)
         if again is not None:
-            return Finding("shown", spending(again.differences), twin=again, script=script)
+            return self._within(again, script)
         certain = judged is Judged.ABOVE
         return Finding("overspent", spent, twin=twin, script=script, certain=certain)
+
+    @staticmethod
+    def _within(twin: Twin, script: NoiseScript) -> Finding:
+        """A transcript that keeps the claim, unless coins that one side tosses do not."""
+        spent, coins = spending(twin.differences), tuple(twin.right.journal.coins_alone)
+        if coins:
+            return Finding("not understood", spent, puzzles=coins, twin=twin)
+        return Finding("shown", spent, twin=twin, script=script)
 
     def _settled(self, twin: Twin, script: NoiseScript) -> Twin | None:
         """The same transcript with numbers released one by one, if that keeps the claim."""
         values = [e for e in twin.left.journal.events if isinstance(e, Value)]
         if self.used + 2 > self.budget or all(e.final for e in values) or not self.may_settle:
             return None
-        again = self.replay(self.right, self.record(self.left, script, eager=SETTLING))
+        again = self._eagerly(twin.left, script, SETTLING)
+        if again is None:
+            return None
         odd = again.leaks or again.left.journal.puzzles or again.right.journal.puzzles
         if odd or judge(self.claim, spending(again.differences)) is not Judged.WITHIN:
             self.may_settle = False
@@ -147,12 +158,28 @@ class Transcripts(Runner):
         """The same transcript with noisy values that become numbers sooner, if so nothing leaks."""
         every = (1, 2, COMPARING, SETTLING) if _compares_what_it_tells(base) else (1, 2, SETTLING)
         for level in every if _adds_up(base) else every[:-1]:
-            again = self.replay(self.right, self.record(self.left, script, eager=level))
-            if not again.leaks and not again.right.journal.puzzles:
+            again = self._eagerly(base, script, level)
+            if again is not None and not again.leaks and not again.right.journal.puzzles:
                 found = self._cost(again, script)
                 if level in {1, 2} or found.verdict == "shown":
                     return found
         return None
+
+    def _eagerly(self, base: TracedRun, script: NoiseScript, level: int) -> Twin | None:
+        """The same noise with numbers that are known sooner; None if that gives another output.
+
+        A script that sets outcomes does so by the number of an event, and events are others here:
+        the noise that they came to is set instead.
+        """
+        if script.outcomes:
+            draws = base.journal.draws
+            script = NoiseScript(script.seed, fixed=dict(enumerate(draws.z[: draws.top].tolist())))
+        left = self.record(self.left, script, eager=level)
+        coarse = base.journal.coarse > 1.0
+        same = left.raised.partition(":")[0] == base.raised.partition(":")[0]
+        if not same or not same_but_for_rounding(base.leaves, left.leaves, coarse=coarse):
+            return None
+        return self.replay(self.right, left)
 
     def _named(self, twin: Twin, script: NoiseScript) -> Finding:
         """A leak, with the best line that two more runs can tell."""
