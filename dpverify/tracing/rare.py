@@ -1,7 +1,7 @@
 """Comparisons that fall the other way more rarely than δ: what the claim's δ must pay for.
 
 A claim with δ > 0 allows anything at all on transcripts of probability δ together. One comparison
-may be rare enough, and ten of them not. So those at each line are turned, as far as the budget goes;
+may be rare enough, and ten of them not. So those of each line are turned, while the budget lasts;
 what those that then leak weigh is taken off δ, and if the first of a line all did, so is the weight
 of the others. What was not tried may leak as well: a claim is shown only if δ pays for that, too.
 """

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.evidence.judging import Judged, judge
-from dpverify.tracing.evidence.spending import Spending, spending
+from dpverify.tracing.evidence.spending import Spending, compared_again, spending, told_whole
 from dpverify.tracing.evidence.understanding import OutOfRuns, Runner
 from dpverify.tracing.noise.shapes import COMPARING, SETTLING
 from dpverify.tracing.recording.draws import NoiseScript
@@ -81,13 +82,26 @@ class Transcripts(Runner):
         certain = judged is Judged.ABOVE
         return Finding("overspent", spent, twin=twin, script=script, certain=certain)
 
-    @staticmethod
-    def _within(twin: Twin, script: NoiseScript) -> Finding:
-        """A transcript that keeps the claim, unless coins that one side tosses do not."""
-        spent, coins = spending(twin.differences), tuple(twin.right.journal.coins_alone)
-        if coins:
-            return Finding("not understood", spent, puzzles=coins, twin=twin)
+    def _within(self, twin: Twin, script: NoiseScript) -> Finding:
+        """A transcript that keeps the claim, unless what others may lose adds to it."""
+        spent, puzzles = spending(twin.differences), [*twin.right.journal.coins_alone]
+        again = compared_again(twin.differences)
+        if again and not self._adds_no_delta(twin, spent):
+            what = "a noisy number is compared more than once: what all outcomes lose is not seen"
+            puzzles += [Puzzle(group[0].place, what) for group in again.values()]
+        if puzzles:
+            return Finding("not understood", spent, puzzles=tuple(puzzles), twin=twin)
         return Finding("shown", spent, twin=twin, script=script)
+
+    def _adds_no_delta(self, twin: Twin, spent: Spending) -> bool:
+        """Whether the claim holds whichever way comparisons of one number fall, all together."""
+        if isinstance(self.claim, PureDP):
+            return True
+        pure = PureDP(epsilon=self.claim.epsilon) if isinstance(self.claim, ApproxDP) else None
+        if pure is not None and judge(pure, spent) is Judged.WITHIN:
+            return True
+        whole = told_whole(twin.differences)
+        return whole is not None and judge(self.claim, whole) is Judged.WITHIN
 
     def _settled(self, twin: Twin, script: NoiseScript) -> Twin | None:
         """The same transcript with numbers released one by one, if that keeps the claim."""

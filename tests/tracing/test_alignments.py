@@ -3,6 +3,7 @@
 # ruff: noqa: ANN401  # data of any kind
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from dpverify.claims import AuditClaim
-from dpverify.guarantees import PureDP
+from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing import Traced, trace
 
 Rng = np.random.Generator
@@ -137,3 +138,93 @@ def test_a_coin_whose_noise_only_the_code_saw_is_no_leak() -> None:
     found = _traced(seen_but_not_told, 1, 0, PureDP(epsilon=1.1))
     assert found.verdict == "not understood"
     assert found.puzzles[0].place.filename.endswith("test_alignments.py")
+
+
+# Coins that only one side tosses.
+
+
+def any_of_them(data: list[int], rng: Rng) -> bool:
+    return any([rng.random() < 0.5 for _ in data])  # noqa: C419  # every coin is tossed
+
+
+def data_in_the_threshold(words: list[str], rng: Rng) -> Any:
+    counts = sorted(Counter(words).items())
+    return [w for w, n in counts if rng.laplace() > 9 - n], rng.laplace() + len(words)
+
+
+def seldom(words: list[str], rng: Rng) -> Any:
+    counts = sorted(Counter(words).items())
+    return [w for w, n in counts if rng.random() < 1e-9 * n], rng.laplace() + len(words)
+
+
+def test_a_coin_that_one_side_tosses_is_not_free() -> None:
+    assert _traced(any_of_them, [1] * 8, [1] * 7, PureDP(epsilon=0.1)).verdict != "shown"
+
+
+@pytest.mark.parametrize("mechanism", [data_in_the_threshold, seldom], ids=lambda m: m.__name__)
+@pytest.mark.parametrize("more", [True, False])
+def test_a_key_that_one_side_tells_by_chance_is_not_free(mechanism: Mechanism, more: bool) -> None:  # noqa: FBT001
+    sides = (["a"] * 30, ["a"] * 30 + ["b"])
+    found = _traced(mechanism, *(sides if more else sides[::-1]), PureDP(epsilon=1.0))
+    assert found.verdict != "shown"
+
+
+# Transcripts that are recorded again.
+
+
+def slit(x: float, rng: Rng) -> tuple[float, float]:
+    v = 3.0 + rng.laplace()
+    return (v, x) if v > 4 and v < 4.1 else (v, 0.0)
+
+
+def told_above(words: list[str], rng: Rng) -> Any:
+    keys, counts = np.unique(words, return_counts=True)
+    noisy = counts + rng.laplace(size=len(keys))
+    told = noisy > 1 - math.log(2e-5)
+    return keys[told].tolist(), noisy[told].tolist()
+
+
+def test_a_narrow_leak_is_not_passed_over() -> None:
+    assert _traced(slit, 1.0, 2.0, PureDP(epsilon=1.0)).verdict != "shown"
+
+
+def test_a_histogram_that_tells_ten_delta_is_not_shown() -> None:
+    words, claim = ["a"] * 30, ApproxDP(epsilon=1.0, delta=1e-6)
+    assert _traced(told_above, [*words, "b"], [*words, "z"], claim).verdict != "shown"
+
+
+# What δ must pay for.
+
+
+def keys_of_users(users: list[list[str]], rng: Rng) -> list[str]:
+    counts = Counter(word for user in users for word in user)
+    bound = 1 - math.log(2 * 0.9e-6)
+    return [key for key in sorted(counts) if counts[key] + rng.laplace() > bound]
+
+
+def both_tails(x: float, rng: Rng) -> list[Any]:
+    v = rng.laplace()
+    return [bool(v > x * 1e-6), bool(v > 3 - x), bool(v < -3 + x), rng.laplace()]
+
+
+def bits_of_one_number(x: float, rng: Rng) -> Any:
+    v = x + rng.laplace()
+    return [bool(v > k) for k in (3, 1, 5, 2)], rng.laplace()
+
+
+def test_rare_keys_that_were_not_tried_are_not_free() -> None:
+    others = [[f"a{i}"] for i in range(8)] + [[f"z{i}"] for i in range(8)]
+    left, right = [*others, ["m0", "m1"]], [*others, ["n0", "n1"]]
+    assert _traced(keys_of_users, left, right, ApproxDP(epsilon=1.0, delta=1e-6)).verdict != "shown"
+
+
+def test_delta_adds_up_over_all_ways_that_one_number_falls() -> None:
+    # δ at ε = 0.1 is 2·(e⁻²/2 − e^0.1·e⁻³/2) = 0.0803
+    claim = ApproxDP(epsilon=0.1, delta=0.06)
+    for sides in ((0.0, 1.0), (1.0, 0.0)):
+        assert _traced(both_tails, *sides, claim).verdict != "shown"
+
+
+def test_comparisons_of_one_number_cost_no_more_than_the_number() -> None:
+    claim = ApproxDP(epsilon=0.5, delta=1 - math.exp(-0.25))  # of Laplace noise, shifted by 1
+    assert _traced(bits_of_one_number, 3.0, 4.0, claim).verdict == "shown"
