@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.auditing.sampling.spelling import canonical
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.evidence.judging import Judged, judge
 from dpverify.tracing.evidence.spending import Spending, compared_again, spending, told_whole
 from dpverify.tracing.evidence.understanding import OutOfRuns, Runner
 from dpverify.tracing.noise.shapes import COMPARING, SETTLING
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import Bits, Leak, Move, Puzzle, Value
+from dpverify.tracing.recording.events import CAST, Bits, Leak, Move, Pick, Puzzle, Value
 from dpverify.tracing.recording.lines import named
 from dpverify.tracing.recording.places import Place, definition
 from dpverify.tracing.recording.retelling import same_but_for_rounding
@@ -182,15 +183,24 @@ class Transcripts(Runner):
     def _eagerly(self, base: TracedRun, script: NoiseScript, level: int) -> Twin | None:
         """The same noise with numbers that are known sooner; None if that gives another output.
 
-        A script that sets outcomes does so by the number of an event, and events are others here:
-        the noise that they came to is set instead.
+        A script that sets outcomes does so by the number of an event, and events have other numbers
+        here: the noise that comparisons came to is set instead, and choices by their order.
         """
         if script.outcomes:
-            draws = base.journal.draws
-            script = NoiseScript(script.seed, fixed=dict(enumerate(draws.z[: draws.top].tolist())))
+            draws, chosen = base.journal.draws, script.outcomes
+            fixed = dict(enumerate(draws.z[: draws.top].tolist()))
+            script = NoiseScript(script.seed, fixed=fixed)
+            places = [n for n, e in enumerate(base.journal.events) if isinstance(e, Pick)]
+            if any(n in chosen for n in places):
+                events = self.record(self.left, script, eager=level).journal.events
+                numbers = [n for n, e in enumerate(events) if isinstance(e, Pick)]
+                pairs = zip(places, numbers, strict=False)
+                outcomes = {to: chosen[n] for n, to in pairs if n in chosen}
+                script = NoiseScript(script.seed, fixed=fixed, outcomes=outcomes)
         left = self.record(self.left, script, eager=level)
         coarse = base.journal.coarse > 1.0
         same = left.raised.partition(":")[0] == base.raised.partition(":")[0]
+        same = same and _picked(left) == _picked(base)
         if not same or not same_but_for_rounding(base.leaves, left.leaves, coarse=coarse):
             return None
         return self.replay(self.right, left)
@@ -250,6 +260,12 @@ def _shaped(twin: Twin) -> list[Puzzle]:
         for d in twin.differences
         if isinstance(d, Move) and d.law.name == "shaped"
     ]
+
+
+def _picked(run: TracedRun) -> str:
+    """What was chosen in a run, in order."""
+    picks = [e for e in run.journal.events if isinstance(e, Pick) and e.key[0] != CAST]
+    return canonical([e.outcome for e in picks])
 
 
 def _compares_what_it_tells(run: TracedRun) -> bool:

@@ -169,6 +169,15 @@ def test_a_key_that_one_side_tells_by_chance_is_not_free(mechanism: Mechanism, m
     assert found.verdict != "shown"
 
 
+def sampled(data: list[float], rng: Rng) -> float:
+    return sum(v for v in data if rng.random() < 0.5) + rng.laplace()
+
+
+def test_a_sample_that_one_side_draws_longer_is_no_leak() -> None:
+    five = [1.0] * 5
+    assert _traced(sampled, five, [*five, 1.0], PureDP(epsilon=1.0)).verdict == "not understood"
+
+
 # Transcripts that are recorded again.
 
 
