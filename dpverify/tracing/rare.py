@@ -1,8 +1,9 @@
 """Comparisons that fall the other way more rarely than δ: what the claim's δ must pay for.
 
 A claim with δ > 0 allows anything at all on transcripts of probability δ together. One comparison
-may be rare enough, and ten of them not. So some of those at each line are turned; what those that
-then leak weigh is taken off δ, and if all that were tried did, so is the weight of the others.
+may be rare enough, and ten of them not. So those of each line are turned, while the budget lasts;
+what those that then leak weigh is taken off δ, and if the first of a line all did, so is the weight
+of the others. What was not tried may leak as well: a claim is shown only if δ pays for that, too.
 """
 
 from collections import defaultdict
@@ -20,7 +21,8 @@ from dpverify.tracing.recording.runs import TracedRun
 from dpverify.tracing.transcripts import Transcripts
 
 _TRIED = 4  # comparisons of a line
-_MOST = 12  # comparisons of a run
+_FIRST = 12  # comparisons of a run whose leaks count
+_MOST = 24  # comparisons of a run
 _SPARE = 6
 
 
@@ -35,41 +37,51 @@ class Toss:
 
 @dataclass(frozen=True, slots=True)
 class Rare:
-    """The probability of rare transcripts that leak, by line; all of them tried, or not.
+    """The probability of rare transcripts that leak, by line, and of those that were not tried.
 
-    `chances` are those of the comparisons behind them.
+    `chances` are those of the comparisons behind the ones that leak.
     """
 
     masses: dict[Place, float]
-    tried: int
+    untried: dict[Place, float]
     chances: tuple[float, ...]
 
     @property
     def mass(self) -> float:
         return min(1.0, sum(self.masses.values()))
 
+    @property
+    def unknown(self) -> float:
+        return min(1.0, sum(self.untried.values()))
+
 
 def rare(runner: Transcripts, base: TracedRun, claim: ApproxDP, spot: int | None) -> Rare:
     """What comparisons that are rarer than δ leak when they fall the other way."""
     masses: dict[Place, float] = {}
+    untried: dict[Place, float] = {}
     chances: list[float] = []
-    tried = 0
-    for place, tosses in _tosses(base, float(claim.delta)).items():
-        told = {}
-        for toss in _some(tosses, spot):
-            if tried >= _MOST or runner.used + 2 + _SPARE + runner.hardest > runner.budget:
-                break
-            tried += 1
-            try:
-                told[toss] = _leaks(runner, base, toss)
-            except OutOfRuns:
-                break
-        alike = len(told) > 1 and all(told.values())
-        bad = [toss for toss in tosses if told.get(toss, alike)]
+    told: dict[Toss, bool] = {}
+    lines = _tosses(base, float(claim.delta))
+    first = [toss for tosses in lines.values() for toss in _some(tosses, spot)][:_FIRST]
+    rest = [toss for tosses in lines.values() for toss in tosses if toss not in first]
+    for toss in [*first, *sorted(rest, key=lambda toss: -toss.chance)][:_MOST]:
+        if runner.used + 2 + _SPARE + runner.hardest > runner.budget:
+            break
+        try:
+            told[toss] = _leaks(runner, base, toss)
+        except OutOfRuns:
+            break
+    for place, tosses in lines.items():
+        known = [told[toss] for toss in first if toss in told and toss in tosses]
+        alike = len(known) > 1 and all(known)
+        bad = [toss for toss in tosses if (told.get(toss, False) if toss in first else alike)]
         if bad:
             masses[place] = sum(toss.chance for toss in bad)
             chances += [toss.chance for toss in bad]
-    return Rare(masses, tried, tuple(chances))
+        left = [toss for toss in tosses if told.get(toss, True) and toss not in bad]
+        if left:
+            untried[place] = sum(toss.chance for toss in left)
+    return Rare(masses, untried, tuple(chances))
 
 
 def _tosses(base: TracedRun, delta: float) -> dict[Place, list[Toss]]:

@@ -41,7 +41,7 @@ from dpverify.tracing.evidence.understanding import (
 )
 from dpverify.tracing.evidence.winners import Winners
 from dpverify.tracing.noise.generator import NotTraceable
-from dpverify.tracing.rare import rare
+from dpverify.tracing.rare import Rare, rare
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import BY_CLAIM, Leak, Odds, Puzzle
 from dpverify.tracing.recording.following import LONELY
@@ -292,22 +292,31 @@ class Tracer(Transcripts):
         """What comparisons leak that are rarer than δ: more of δ than the releases left."""
         assert isinstance(self.claim, ApproxDP)  # noqa: S101  # there is a δ
         found = rare(self, base, self.claim, spot)
-        if not found.masses:
-            return None
-        place = max(found.masses, key=found.masses.__getitem__)
-        what = f"comparisons that leak fall so with probability {found.mass:.3g}"
+        if found.masses:
+            place = max(found.masses, key=found.masses.__getitem__)
+            what = f"comparisons that leak fall so with probability {found.mass:.3g}"
+            if not self._allows(base, worst, found, found.mass):
+                leak = Leak("control flow", place, what)
+                return Finding("leaking", worst.spent, (leak,), twin=worst.twin)
+            self.notes.append(f"{place.where}: {what}, which δ allows")
+        if found.untried and not self._allows(base, worst, found, found.mass + found.unknown):
+            place = max(found.untried, key=found.untried.__getitem__)
+            what = f"comparisons that were not turned fall so with probability {found.unknown:.3g}"
+            return Finding("not understood", worst.spent, puzzles=(Puzzle(place, what),))
+        return None
+
+    def _allows(self, base: TracedRun, worst: Finding, found: Rare, mass: float) -> bool:
+        """Whether the claim holds when transcripts of this probability leak."""
+        assert isinstance(self.claim, ApproxDP)  # noqa: S101  # there is a δ
         spent, once = worst.spent, 0.0
         if worst.twin is not None and worst.twin.left is base:
             spent, once = _but_for(worst.twin, found.chances)
-        left = float(self.claim.delta) - found.mass
+        left = float(self.claim.delta) - mass
         left = 0.0 if abs(left) <= EDGE * self.claim.delta else left
-        if left >= 0 and once <= self.claim.epsilon:
-            rest = ApproxDP(epsilon=self.claim.epsilon - once, delta=left)
-            if judge(rest, spent) is Judged.WITHIN:
-                self.notes.append(f"{place.where}: {what}, which δ allows")
-                return None
-        leak = Leak("control flow", place, what)
-        return Finding("leaking", worst.spent, (leak,), twin=worst.twin)
+        if left < 0 or once > self.claim.epsilon:
+            return False
+        rest = ApproxDP(epsilon=self.claim.epsilon - once, delta=left)
+        return judge(rest, spent) is Judged.WITHIN
 
     def _first(self) -> tuple[TracedRun | None, Finding]:  # one case after the other
         """The first transcript; or the exact laws of the output where these can be listed."""

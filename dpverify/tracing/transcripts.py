@@ -7,14 +7,17 @@ from typing import Any
 
 import numpy as np
 
+from dpverify.auditing.sampling.spelling import canonical
+from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.evidence.judging import Judged, judge
-from dpverify.tracing.evidence.spending import Spending, spending
+from dpverify.tracing.evidence.spending import Spending, compared_again, spending, told_whole
 from dpverify.tracing.evidence.understanding import OutOfRuns, Runner
 from dpverify.tracing.noise.shapes import COMPARING, SETTLING
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import Bits, Leak, Move, Puzzle, Value
+from dpverify.tracing.recording.events import CAST, Bits, Leak, Move, Pick, Puzzle, Value
 from dpverify.tracing.recording.lines import named
 from dpverify.tracing.recording.places import Place, definition
+from dpverify.tracing.recording.retelling import same_but_for_rounding
 from dpverify.tracing.recording.runs import TracedRun, Twin, runs_plainly
 from dpverify.tracing.traced import TraceVerdict
 
@@ -73,19 +76,42 @@ class Transcripts(Runner):
             return Finding("leaking", spent, (fixed,), twin=twin)
         judged = judge(self.claim, spent)
         if judged is Judged.WITHIN:
-            return Finding("shown", spent, twin=twin, script=script)
+            return self._within(twin, script)
         again = self._settled(twin, script)
         if again is not None:
-            return Finding("shown", spending(again.differences), twin=again, script=script)
+            return self._within(again, script)
         certain = judged is Judged.ABOVE
         return Finding("overspent", spent, twin=twin, script=script, certain=certain)
+
+    def _within(self, twin: Twin, script: NoiseScript) -> Finding:
+        """A transcript that keeps the claim, unless what others may lose adds to it."""
+        spent, puzzles = spending(twin.differences), [*twin.right.journal.coins_alone]
+        again = compared_again(twin.differences)
+        if again and not self._adds_no_delta(twin, spent):
+            what = "a noisy number is compared more than once: what all outcomes lose is not seen"
+            puzzles += [Puzzle(group[0].place, what) for group in again.values()]
+        if puzzles:
+            return Finding("not understood", spent, puzzles=tuple(puzzles), twin=twin)
+        return Finding("shown", spent, twin=twin, script=script)
+
+    def _adds_no_delta(self, twin: Twin, spent: Spending) -> bool:
+        """Whether the claim holds whichever way comparisons of one number fall, all together."""
+        if isinstance(self.claim, PureDP):
+            return True
+        pure = PureDP(epsilon=self.claim.epsilon) if isinstance(self.claim, ApproxDP) else None
+        if pure is not None and judge(pure, spent) is Judged.WITHIN:
+            return True
+        whole = told_whole(twin.differences)
+        return whole is not None and judge(self.claim, whole) is Judged.WITHIN
 
     def _settled(self, twin: Twin, script: NoiseScript) -> Twin | None:
         """The same transcript with numbers released one by one, if that keeps the claim."""
         values = [e for e in twin.left.journal.events if isinstance(e, Value)]
         if self.used + 2 > self.budget or all(e.final for e in values) or not self.may_settle:
             return None
-        again = self.replay(self.right, self.record(self.left, script, eager=SETTLING))
+        again = self._eagerly(twin.left, script, SETTLING)
+        if again is None:
+            return None
         odd = again.leaks or again.left.journal.puzzles or again.right.journal.puzzles
         if odd or judge(self.claim, spending(again.differences)) is not Judged.WITHIN:
             self.may_settle = False
@@ -129,6 +155,8 @@ class Transcripts(Runner):
         unknown = None
         if outputs and not journal.uneven:
             aligned = self._flipped(base, twin)
+            if isinstance(aligned, Puzzle):
+                return Finding("not understood", Spending(), puzzles=(aligned,), twin=twin)
             if aligned is not None:
                 return self._cost(aligned, script)
             unknown = None if self.opened else self._by_hand(base, twin)
@@ -145,12 +173,37 @@ class Transcripts(Runner):
         """The same transcript with noisy values that become numbers sooner, if so nothing leaks."""
         every = (1, 2, COMPARING, SETTLING) if _compares_what_it_tells(base) else (1, 2, SETTLING)
         for level in every if _adds_up(base) else every[:-1]:
-            again = self.replay(self.right, self.record(self.left, script, eager=level))
-            if not again.leaks and not again.right.journal.puzzles:
+            again = self._eagerly(base, script, level)
+            if again is not None and not again.leaks and not again.right.journal.puzzles:
                 found = self._cost(again, script)
                 if level in {1, 2} or found.verdict == "shown":
                     return found
         return None
+
+    def _eagerly(self, base: TracedRun, script: NoiseScript, level: int) -> Twin | None:
+        """The same noise with numbers that are known sooner; None if that gives another output.
+
+        A script that sets outcomes does so by the number of an event, and events have other numbers
+        here: the noise that comparisons came to is set instead, and choices by their order.
+        """
+        if script.outcomes:
+            draws, chosen = base.journal.draws, script.outcomes
+            fixed = dict(enumerate(draws.z[: draws.top].tolist()))
+            script = NoiseScript(script.seed, fixed=fixed)
+            places = [n for n, e in enumerate(base.journal.events) if isinstance(e, Pick)]
+            if any(n in chosen for n in places):
+                events = self.record(self.left, script, eager=level).journal.events
+                numbers = [n for n, e in enumerate(events) if isinstance(e, Pick)]
+                pairs = zip(places, numbers, strict=False)
+                outcomes = {to: chosen[n] for n, to in pairs if n in chosen}
+                script = NoiseScript(script.seed, fixed=fixed, outcomes=outcomes)
+        left = self.record(self.left, script, eager=level)
+        coarse = base.journal.coarse > 1.0
+        same = left.raised.partition(":")[0] == base.raised.partition(":")[0]
+        same = same and _picked(left) == _picked(base)
+        if not same or not same_but_for_rounding(base.leaves, left.leaves, coarse=coarse):
+            return None
+        return self.replay(self.right, left)
 
     def _named(self, twin: Twin, script: NoiseScript) -> Finding:
         """A leak, with the best line that two more runs can tell."""
@@ -207,6 +260,12 @@ def _shaped(twin: Twin) -> list[Puzzle]:
         for d in twin.differences
         if isinstance(d, Move) and d.law.name == "shaped"
     ]
+
+
+def _picked(run: TracedRun) -> str:
+    """What was chosen in a run, in order."""
+    picks = [e for e in run.journal.events if isinstance(e, Pick) and e.key[0] != CAST]
+    return canonical([e.outcome for e in picks])
 
 
 def _compares_what_it_tells(run: TracedRun) -> bool:

@@ -112,12 +112,12 @@ flawed(_MANY["a"], [*_MANY["a"], "b"], CLAIM)(_table(-100.0))
 _FIVE, _SIX = [1.0] * 5, [1.0] * 6
 
 
-@honest(_FIVE, _SIX, quiet=True)
+@honest(_FIVE, _SIX)
 def sampled_in_a_loop(data: Any, rng: Any) -> Out:
     return sum(v for v in data if rng.random() < 0.5) + rng.laplace()
 
 
-@honest(_SIX, _FIVE, GaussianDP(mu=1.0), quiet=True)
+@honest(_SIX, _FIVE, GaussianDP(mu=1.0))
 def sampled_in_a_row(data: Any, rng: Any) -> Out:
     kept = np.array(data)[rng.random(len(data)) < 0.5]
     return kept.sum() + rng.normal()

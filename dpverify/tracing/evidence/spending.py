@@ -11,13 +11,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+import numpy as np
+
 from dpverify.accounting.accountant import Accountant
 from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
 from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.tracing.evidence.outcomes import drawn, largest, paid, tossed, turned
-from dpverify.tracing.evidence.releases import Item, Release
+from dpverify.tracing.evidence.releases import ROUNDING, Item, Release
 from dpverify.tracing.evidence.shifts import moved
 from dpverify.tracing.recording.events import Coin, Difference, LargestOf, Move, Odds, Paid
 from dpverify.tracing.recording.laws import NOTHING, Cost
@@ -140,6 +142,40 @@ def spending(differences: list[Difference]) -> Spending:
         else:
             items.append(_item(each))
     return Spending(tuple(items))
+
+
+def compared_again(differences: list[Difference]) -> dict[int, list[Coin]]:
+    """Comparisons that differ, of draws with more than one of them."""
+    groups: dict[int, list[Coin]] = {}
+    for each in differences:
+        if isinstance(each, Coin) and not each.flipped:
+            groups.setdefault(each.draw, []).append(each)
+    return {draw: group for draw, group in groups.items() if len(group) > 1}
+
+
+def told_whole(differences: list[Difference]) -> Spending | None:
+    """What it costs at most to tell every number that was compared more than once.
+
+    One transcript shows one path of comparisons, and δ is a sum over all paths. All of them are
+    computed from the number itself, where it is shifted alike in each; None where it is not.
+    """
+    groups = compared_again(differences)
+    kept = [d for d in differences if not isinstance(d, Coin) or d.flipped or d.draw not in groups]
+    for first, *others in groups.values():
+        shift = first.cut - first.cut_other
+        size = max(abs(c) for toss in (first, *others) for c in (toss.cut, toss.cut_other))
+        if any(abs(t.cut - t.cut_other - shift) > ROUNDING * size for t in others):
+            return None
+        if any(toss.up != toss.up_other for toss in (first, *others)):
+            return None
+        one, none = np.ones(1), np.zeros(1)
+        gap = np.array([shift])
+        flat = np.zeros(1, dtype=np.intp)
+        move = Move(
+            first.event, first.place, first.law, -gap, one, one, none, -gap, none, none, flat
+        )
+        kept.append(move)
+    return spending(kept)
 
 
 def _item(difference: Difference) -> Item:

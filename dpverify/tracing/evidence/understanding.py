@@ -308,25 +308,29 @@ class Runner:
                 return Puzzle(unmoved[0].place, "noise is made from coins here")
         return None
 
-    def _flipped(self, base: TracedRun, twin: Twin) -> Twin | None:
+    def _flipped(self, base: TracedRun, twin: Twin) -> Twin | Puzzle | None:
         """A replay with one coin turned, if that gives the same output: randomized response.
 
-        The coin must be turned back by the same rule when it fell the other way.
+        The coin must be turned back by the same rule when it fell the other way. Where the number
+        behind a coin was seen as well, what that tells is not known: a puzzle.
         """
+        puzzles: list[Puzzle] = []
         for number, turn in _positions(base, twin)[:_TRIES]:
             if self.used + 4 > self.budget:
                 raise OutOfRuns
             flips = {number: turn}
             found = self.replay(self.right, base, flips=flips)
-            if found.leaks:
+            if found.leaks or found.right.journal.puzzles:
+                puzzles += [] if found.leaks else found.right.journal.puzzles
                 continue
             event = base.journal.events[number]
             script = NoiseScript(base.journal.script.seed, outcomes={number: _other(event, turn)})
             other = self.record(self.left, script)
             back = self.replay(self.right, other, flips=flips)
-            if not back.leaks:
+            if not back.leaks and not back.right.journal.puzzles:
                 return found
-        return None
+            puzzles += [] if back.leaks else back.right.journal.puzzles
+        return puzzles[0] if puzzles else None
 
 
 def _met_only(followed: tuple[SeenError, ...], usual: set[tuple[Place, str]]) -> Puzzle | None:

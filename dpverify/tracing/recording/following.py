@@ -18,6 +18,7 @@ from dpverify.tracing.recording.events import (
     Factor,
     Leak,
     Odds,
+    Puzzle,
     Touch,
     Value,
     only_noise,
@@ -60,6 +61,7 @@ class Following(TraceJournal):
         self.flips = flips or {}
         self.skips = skips  # comparisons of the recording that this side does not make
         self.extras = Counter(extras)  # how many this side makes besides, before each event
+        self.coins_alone: list[Puzzle] = []  # coins without data that only one side tosses
         self.uneven = False  # whether rows of different length were compared
         self.at = 0
         self.differences: list[Difference] = []
@@ -126,9 +128,11 @@ class Following(TraceJournal):
     def _not_made(self, event: Bits, flat: int) -> None:
         """A comparison of the other side alone: it had its outcome by chance, here there is none.
 
-        A coin that no data were added to is free: this side can toss it as well, and not look.
+        A coin that no data were added to costs nothing if this side can toss it as well, and not
+        look: whether it looks is not known.
         """
         if only_noise(event.touches):
+            self._coin_alone(event.place)
             return
         parts = (event.idx, event.offset, event.coef, event.raised, *event.window)
         j, offset, coef, raised, low, high = (
@@ -139,6 +143,11 @@ class Following(TraceJournal):
         left = np.array([float(chance) for chance in chances])
         self._lonely(self.at - 1, line_of(event, ()), left, _CERTAIN)
 
+    def _coin_alone(self, place: Place) -> None:
+        found = Puzzle(place, "only one side tosses this coin: what it decides is not seen")
+        if found not in self.coins_alone:
+            self.coins_alone.append(found)
+
     def _lonely(self, number: int, place: Place, left: Floats, right: Floats) -> None:
         self.differences.append(Odds(number, place, LONELY, left, right, 0))
 
@@ -148,8 +157,8 @@ class Following(TraceJournal):
         """Whether offset + coef·z is above 0 in a comparison that only this side makes.
 
         It takes the likelier outcome, which the other side has for certain. A coin that no data
-        were added to is free, as the other side can toss it as well; it falls as the noise of the
-        recording has it, now so and now so.
+        were added to falls as the noise of the recording has it, now so and now so; it is noted,
+        as one transcript does not tell whether the other side could toss it as well, and not look.
         """
         low, high = self.draws.windows()
         law, cut = self.draws.law_of(idx), -offset / coef
@@ -157,6 +166,7 @@ class Following(TraceJournal):
         above, below = coin(law, window, cut, up=True)
         up = bool(above.mid() >= below.mid())
         if only_noise(touches):
+            self._coin_alone(place)
             rarer = min(float(above), float(below))
             up = up == bool(rarer < _SELDOM or self._parity())
         else:

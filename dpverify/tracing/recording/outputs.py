@@ -402,12 +402,15 @@ def same_leaf(one: Any, two: Any) -> bool:
             return False
         if a.dtype.kind not in "fc" or b.dtype.kind not in "fc":
             return bool(np.all(a == b))
-        close = np.abs(a - b) <= _CLOSE * (np.abs(a) + np.abs(b))
+        with np.errstate(all="ignore"):
+            size = np.abs(a) + np.abs(b)  # beside infinity nothing is close
+            close = np.isfinite(size) & (np.abs(a - b) <= _CLOSE * size)
         return bool(np.all((a == b) | close | (np.isnan(a) & np.isnan(b))))
     if isinstance(one, float) and isinstance(two, float):
         if math.isnan(one) or math.isnan(two):
             return math.isnan(one) and math.isnan(two)
-        return one == two or abs(one - two) <= _CLOSE * (abs(one) + abs(two))
+        size = abs(one) + abs(two)
+        return one == two or (math.isfinite(size) and abs(one - two) <= _CLOSE * size)
     return type(one) is type(two) and bool(one == two)
 
 

@@ -85,6 +85,7 @@ class Pinning(SumReplay):
             return False
         moved = np.flatnonzero(np.ravel(np.not_equal(event.offset, offset)))
         draws.z[mine] = known.z[old]
+        self._check_turned(event, touches, np.ravel(idx))
         if not moved.size:
             draws.used[mine] = True
             return True
@@ -122,6 +123,8 @@ class Pinning(SumReplay):
         if alike and not draws.used.item(idx) and same and event.fresh and isfinite(offset):
             draws.used[idx] = True
             draws.z[idx] = known.z.item(event.idx)
+            if draws.low is not None:
+                self._check_turned(event, touches, np.array([idx]))
             return
         if draws.used[idx] and not event.fresh and idx not in self.one_way:
             now = offset + coef * float(draws.z[idx])
@@ -176,6 +179,7 @@ class Pinning(SumReplay):
         z_other = np.where(same, z, (values - w) / d)
         self._check_windows(event, touches, idx, z_other, free & ~same)
         draws.z[idx[free]] = z_other[free]
+        self._check_turned(event, touches, idx[free & same])
         fresh = free & ~same
         sizes = np.abs(v) + np.abs(w) + np.abs(values)
         self.sizes[idx[fresh]] = sizes[fresh] / np.abs(d[fresh])
@@ -228,8 +232,9 @@ class Pinning(SumReplay):
         values = here_value + scale * z
         sizes = np.abs(here_value) + np.abs(there_value)
         place = line_of(event, touches)
-        if np.any(np.abs(np.abs(scale) - np.abs(other)) > ROUNDING * np.abs(scale)):
-            worst = int(np.argmax(np.abs(np.abs(scale) - np.abs(other))))
+        apart = np.where(np.abs(scale) == np.abs(other), 0.0, np.abs(np.abs(scale) - np.abs(other)))
+        if not np.all(apart <= ROUNDING * np.minimum(np.abs(scale), np.abs(other))):
+            worst = int(np.argmax(apart))
             self.leak(
                 "scale",
                 factor_line(event, touches) or known.place_of(int(old[worst])),

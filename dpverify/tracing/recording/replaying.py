@@ -25,11 +25,17 @@ from dpverify.tracing.recording.pinning import Pinning
 from dpverify.tracing.recording.places import Place
 
 SWAP = "swap"  # of two outcomes
+_RAISED = frozenset({"greater", "greater_equal"})  # true where a number is above
 
 
 def _outcome(op: str, *, raised: bool) -> bool:
     """How a number compares with 0, of which it is known whether it is above."""
-    return raised == (op in {"greater", "greater_equal"})
+    return raised == (op in _RAISED)
+
+
+def _outcomes(op: str, raised: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The same of a row; the other side may have compared the other way around."""
+    return raised if op in _RAISED else ~raised
 
 
 def _partners(v: Floats, w: Floats, sooner: int = 0) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -84,7 +90,7 @@ class Replaying(Pinning):
         if type(idx) is int and type(event.idx) is int:
             self._check_partners(event, idx, coef, touches, bind=True)
             if self._repeats(event, offset, idx, coef):
-                return event.outcome
+                return _outcome(op, raised=event.raised)
         shape, old_shape = np.shape(idx), np.shape(event.idx)
         if shape != old_shape and (len(shape) != 1 or len(old_shape) != 1):
             self.diverge(
@@ -110,9 +116,10 @@ class Replaying(Pinning):
         part = _chosen(event, its, old_shape)
         if type(idx) is not int or type(event.idx) is not int:
             self._check_partners(part, mine[own], d[own], touches, bind=True)
-        outcome[own], raised = part.outcome, part.raised.copy()
+        raised = part.raised.copy()
         for flat in self.flips.get(self.at - 1, frozenset()):
-            outcome[flat], raised[flat] = not outcome[flat], not raised[flat]
+            raised[flat] = not raised[flat]
+        outcome[own] = _outcomes(op, raised)
         self._compare_parts(part, (w[own], d[own]), mine[own], raised, touches, place)
         return bool(outcome[0]) if shape == () else outcome.reshape(shape)
 
@@ -135,6 +142,8 @@ class Replaying(Pinning):
         exposed = (known.used[old] | draws.used[mine]) & ~alike
         if np.any(exposed):
             self._pin(part, w, mine, d, touches, only=exposed)
+        if np.any(exposed & (raised != part.raised)):
+            self.puzzle(place, "noise that is known already decides something")
         self._coins(part, other, mine, raised, ~exposed)
 
     def _repeats(self, event: Bits, offset: float, idx: int, coef: float) -> bool:

@@ -193,6 +193,7 @@ class SumReplay(Following):
         gap = gap - matrix[:, bound] @ (draws.z[names] - known.z[twins])[bound]
         draws.used[names] = True
         draws.z[names[~bound]] = known.z[twins[~bound]]
+        self._check_turned(event, touches, names[~bound])
         terms = a[0].shape[1]
         reach = np.abs(matrix) @ np.abs(known.z[twins])
         tiny = np.abs(v) + np.abs(w) + np.abs(matrix) @ self.sizes[names]
@@ -236,6 +237,19 @@ class SumReplay(Following):
             return
         exact = found.exact and len(free) == len(names)
         self._spread(event, touches, free, found.step, names, twins, exact=exact)
+
+    def _check_turned(self, event: Any, touches: tuple[Touch, ...], idx: NDArray[np.intp]) -> None:
+        """Noise that is released as it is must lie where its coin fell on this side.
+
+        It does wherever the coin fell alike on both sides. Where it was turned it does not: the
+        number tells which way the coin fell.
+        """
+        draws = self.draws
+        if draws.low is None or draws.high is None:
+            return
+        z = draws.z[idx]
+        if np.any((z < draws.low[idx]) | (z > draws.high[idx])):
+            self.puzzle(line_of(event, touches), "noise is released that was compared before")
 
     def _cut_off(self, names: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Draws that comparisons left between two ends: a shift of them may leave these."""
