@@ -22,7 +22,7 @@ test: $(READY)
 test-all: $(READY)
 	@echo "examples drawn with seed $(SEED); to repeat: make test-all SEED=$(SEED)"
 	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=fresh --hypothesis-seed=$(SEED) \
-	  --cov --cov-report=term:skip-covered || \
+	  --cov --cov-report=term:skip-covered --cov-fail-under=94.7 || \
 	  { echo "to repeat: make test-all SEED=$(SEED)"; exit 1; }
 
 lint: $(READY)

@@ -519,6 +519,11 @@ class Tracer(Transcripts):
         notes += [f"no run came to {place}" for place in never[:_NOTED]]
         if len(never) > _NOTED:
             notes.append(f"nor to {len(never) - _NOTED} more lines")
+        if self.lines.busy:
+            notes.append(
+                "lines and exceptions that the code catches were not looked at: a debugger, or "
+                "coverage, watches them"
+            )
         return notes
 
 

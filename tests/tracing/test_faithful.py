@@ -3,6 +3,7 @@
 # ruff: noqa: ANN401  # data of any kind, and mechanisms that ignore them
 
 import math
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -53,6 +54,10 @@ def _caught_in_silence(x: Any, rng: Any) -> Any:
 )
 def test_an_exception_of_noise_that_code_catches_is_said_with_its_line(mechanism: Any) -> None:
     found = traced(mechanism)
+    if sys.gettrace() is not None:  # coverage watches lines, which is then said
+        noted = any("a debugger, or coverage" in note for note in found.notes)
+        assert noted or found.verdict == "not understood"
+        return
     assert found.verdict == "not understood", str(found)
     assert "noise must be a plain number here: TypeError" in found.puzzles[0].what
     assert "Decimal(" in found.puzzles[0].source
