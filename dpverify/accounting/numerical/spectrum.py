@@ -70,12 +70,15 @@ class Spectrum:
         """Σ mᵢ·e^(−decay·(i − first)) over i from `first` to the last index."""
         count = self.length - first
         end = math.exp(-decay * count) * self._roots(count)
-        terms = self.values * self._roots(first) * (1.0 - end) / self._steps(decay)
-        return self._total(terms.real)
+        sums = np.full(len(self.values), _geometric(decay, count), dtype=np.complex128)
+        sums[1:] = (1.0 - end[1:]) / self._steps(decay)[1:]
+        return self._total((self.values * self._roots(first) * sums).real)
 
     def rounding(self, decay: float) -> float:
         """A bound on the error of `decayed`, from any index, beyond that of the values."""
-        sizes = 2.0 * np.abs(self.values) / np.abs(self._steps(decay))
+        sizes = np.abs(self.values)
+        sizes[0] *= _geometric(decay, self.length)
+        sizes[1:] *= 2.0 / np.abs(self._steps(decay)[1:])
         return UNIT * (2.0 * _ANGLE_ROUNDINGS + len(self.values)) * self._total(sizes)
 
     def norm(self) -> float:
@@ -94,6 +97,11 @@ class Spectrum:
         theta = 2.0 * math.pi * np.arange(len(self.values)) / self.length
         real = -math.expm1(-decay) * np.cos(theta) + 2.0 * np.sin(theta / 2.0) ** 2
         return real - 1j * (math.exp(-decay) * np.sin(theta))
+
+
+def _geometric(decay: float, count: int) -> float:
+    """Σ e^(−decay·j) over j = 0 … count − 1, for any decay ≥ 0: that of frequency 0."""
+    return math.expm1(-decay * count) / math.expm1(-decay) if decay else float(count)
 
 
 def _roots(length: int, count: int, power: int) -> Complexes:
