@@ -176,6 +176,8 @@ class _Batches:
     def read(cls, batches: Any, records: int, epochs: int, steps: int | None) -> "_Batches":  # noqa: ANN401
         sampler = getattr(batches, "batch_sampler", None)
         source = batches if sampler is None else sampler
+        if not isinstance(source, Iterable):
+            raise InvalidParameter(f"batches={shown(batches)} must be batches, one after another")
         rows, held = [], 0
         for number, batch in enumerate(islice(_again(source, epochs), steps)):
             row = _indices(batch, number, records)

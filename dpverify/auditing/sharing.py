@@ -93,6 +93,7 @@ def draw_share(  # noqa: PLR0913  # those of `audit`, and which share it is
     mechanism = adapted(mechanism)
     check_count("of", of)
     check_count("share", share)
+    share, of = int(share), int(of)
     if share > of:
         raise InvalidParameter(f"share={share} must be at most of={of}")
     if is_vectorized(mechanism):
@@ -120,7 +121,7 @@ def draw_share(  # noqa: PLR0913  # those of `audit`, and which share it is
         (start, min(start + _TURN, budget))
         for start in range((share - 1) * _TURN, budget, of * _TURN)
     ]
-    told = DrawnShare(int(share), int(of), 0, sum(stop - start for start, stop in turns))
+    told = DrawnShare(share, of, 0, sum(stop - start for start, stop in turns))
     with (
         journal_of(checkpoint, asked.named) as journal,
         pool(workers, None, asked.inputs, isolate=isolate) as runner,

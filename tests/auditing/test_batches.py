@@ -247,6 +247,8 @@ def test_p_values_of_overlaps_and_preferences_are_p_values() -> None:
         ({"batches": [3, 4]}, "must hold whole numbers"),
         ({"batches": [[[1, 2]], [[3, 4]]]}, "must hold whole numbers"),
         ({"batches": []}, "got 0"),
+        ({"batches": 5}, "batches=5 must be batches"),
+        ({"batches": None}, "batches=None must be batches"),
         ({"records": 299, "batches": [[0], [1]]}, "must be the number of records"),
     ],
 )

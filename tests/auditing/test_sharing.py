@@ -77,6 +77,13 @@ def test_nothing_is_drawn_that_is_in_the_file(
     assert os.environ["CALLS"] == "2"  # one a side, to see that the file is of this mechanism
 
 
+def test_small_integers_do_not_overflow(tmp_path: Path) -> None:
+    share, of = np.int8(7), np.int8(100)
+    given: dict[str, Any] = {"share": share, "of": of, "checkpoint": tmp_path / "d"}
+    told = dpv.draw_share(honest, **given, **ASKED)
+    assert told == dpv.DrawnShare(7, 100, 32, 32)
+
+
 def test_a_lost_share_is_drawn_by_the_audit(tmp_path: Path) -> None:
     files = drawn(tmp_path, little, 3)
     whole = tmp_path / "all"
@@ -147,6 +154,7 @@ def test_checkpoints_of_other_audits_are_refused(tmp_path: Path) -> None:
         ({"claim": None}, "claim=None must"),
         ({"mechanism": dpv.Gaussian(1.0)}, "must be a callable"),
         ({"checkpoint": "/"}, "must be a file that can be written"),
+        ({"checkpoint": 3}, "checkpoint=3 must be the path of a file"),
     ],
 )
 def test_bad_input_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
@@ -166,14 +174,19 @@ def test_what_cannot_be_merged_is_refused(tmp_path: Path) -> None:
     dpv.draw_share(honest, share=1, of=50, checkpoint=good, **ASKED)
     bad.write_bytes(b"\x00\xff no checkpoint")
     there.write_text("x")
-    for files, into, message in (
-        ([], tmp_path / "all", "must name a file at least"),
+    cases: tuple[tuple[Any, Any, str], ...] = (
+        ([], tmp_path / "all", "must be a list that names a file at least"),
+        ("draws", tmp_path / "all", "checkpoints='draws' must be a list"),
+        (None, tmp_path / "all", "checkpoints=None must be a list"),
+        ([3], tmp_path / "all", "checkpoints=3 must be the path"),
+        ([good], 3, "into=3 must be the path"),
         ([good, bad], tmp_path / "all", "bad' must be a checkpoint"),
         ([good, tmp_path / "none"], tmp_path / "all", "none' must be a file that can be read"),
         ([tmp_path], tmp_path / "all", "must be a file that can be read"),
         ([good], there, "must be a new file"),
         ([good], tmp_path / "no" / "all", "must be a file that can be written"),
-    ):
+    )
+    for files, into, message in cases:
         with pytest.raises(dpv.InvalidParameter, match=message):
             dpv.merge_checkpoints(files, into)
 

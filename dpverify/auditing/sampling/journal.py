@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dpverify.auditing.sampling.drawing import Side, Target
 from dpverify.auditing.sampling.outputs import Outputs
-from dpverify.errors import InvalidParameter
+from dpverify.errors import InvalidParameter, shown
 from dpverify.fingerprint import digest
 
 _FORMAT = "dpverify checkpoint 3"
@@ -44,7 +44,7 @@ class Journal:
 
     def __init__(self, path: str | Path, audit: dict[str, str]) -> None:
         """Open the checkpoint of `audit`, or begin one; refuse that of another audit."""
-        self._path = Path(path)
+        self._path = _path("checkpoint", path)
         self._end = 0  # of the last whole record
         self._chapters: dict[str, Chapter] = {}
         self.failure: str | None = None
@@ -189,11 +189,13 @@ def merge_checkpoints(checkpoints: Sequence[str | Path], into: str | Path) -> in
     >>> merge_checkpoints([], "draws")
     Traceback (most recent call last):
         ...
-    dpverify.errors.InvalidParameter: checkpoints=[] must name a file at least
+    dpverify.errors.InvalidParameter: checkpoints=[] must be a list that names a file at least
     """
-    paths, target = [Path(path) for path in checkpoints], Path(into)
-    if not paths:
-        raise InvalidParameter(f"checkpoints={list(checkpoints)!r} must name a file at least")
+    if isinstance(checkpoints, str) or not isinstance(checkpoints, Sequence) or not checkpoints:
+        raise InvalidParameter(
+            f"checkpoints={shown(checkpoints)} must be a list that names a file at least"
+        )
+    paths, target = [_path("checkpoints", path) for path in checkpoints], _path("into", into)
     if target.exists():
         raise InvalidParameter(f"into={str(into)!r} must be a new file: there is one already")
     first: dict[str, str] | None = None
@@ -229,6 +231,12 @@ def merge_checkpoints(checkpoints: Sequence[str | Path], into: str | Path) -> in
             f"into={str(into)!r} must be a file that can be written: {error}"
         ) from error
     return sum(longest.values())
+
+
+def _path(name: str, value: object) -> Path:
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidParameter(f"{name}={shown(value)} must be the path of a file")
+    return Path(value)
 
 
 def _first_line(audit: dict[str, str]) -> bytes:
