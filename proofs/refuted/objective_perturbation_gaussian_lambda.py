@@ -52,7 +52,7 @@ def the_minimum_is_alone(label: int = 0) -> Step:
     """f(u)² − f(0)² = u² > 0 for u ≠ 0: f(θ₁ − T) + f(s·θ₂) is least at (T, 0) alone, for s = 1 and for every s > 0."""
     first, second = sp.symbols("theta1 theta2", real=True)
     far, s = sp.symbols("T s", positive=True)
-    away = sp.Symbol("away", nonzero=True, real=True)
+    away = sp.Symbol("away", positive=True)  # |u|, as f is even
     holds = same(loss(away) ** 2 - loss(0) ** 2, away**2) & positive(away**2)  # type: ignore[operator]
     risk = loss(first - far) + loss(s * second - label)  # type: ignore[operator]
     at = {first: far, second: 0}
