@@ -161,7 +161,7 @@ def only_upward_shifts_have_partners(shift: int = 1) -> Step:
     holds = same((1 - q) * q**k, (1 - q) * q ** (k + shift) / q)
     for chance, top in product(_CHANCES, (10, 10**6)):
         law = [(1 - chance) * chance**j for j in range(6)]
-        law.append(1 - sum(law))
+        law.append(1 - sum(law, Fraction(0)))
         moved = [Fraction(0), *law]  # of z + 1, against z: nothing at 0
         pair = FinitePair(left=[*law, Fraction(0)], right=moved)
         holds &= at_most(1 - chance, pair.delta_at_ratio(Fraction(top)))

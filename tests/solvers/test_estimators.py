@@ -189,7 +189,7 @@ def test_all_classes_jointly_have_the_whole_budget(method: str) -> None:
         random_state=0,
     ).fit(rows, y)  # fmt: skip
     assert (model.joint_, model.method_) == (True, "output")
-    assert (model.claim_.guarantee, model.claim_.theorem.name) == (budget, "minimizer-sensitivity")
+    assert (model.claim_.guarantee, model.claim_.theorem.name) == (budget, "output-perturbation")
     assert (model.coef_.shape, model.intercept_.shape) == ((3, 2), (3,))
     assert model.score(rows, y) > 0.95
     likely = model.predict_proba(rows)
