@@ -244,7 +244,9 @@ NOTES: dict[str, tuple[Statement, ...]] = {
     "004: machine learning with DP": (
         Statement("'(This is called LASSO)'", WRONG, ("notes-ridge-is-lasso",)),
         Statement(
-            "output perturbation: sensitivity of the minimizer", RIGHT, ("minimizer-sensitivity",)
+            "output perturbation: sensitivity of the minimizer",
+            RIGHT,
+            ("minimizer-sensitivity", "output-perturbation"),
         ),
         Statement(
             "exponential mechanism ∝ exp(−(εn/2Δ)(Σℓ − R))",
@@ -290,7 +292,12 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement(
             "DP-SGD with batches",
             RIGHT,
-            ("poisson-subsampling", "without-replacement", "numerical-composition"),
+            (
+                "noisy-batches",
+                "poisson-subsampling",
+                "without-replacement",
+                "numerical-composition",
+            ),
             "the notes do not say which batches",
         ),
     ),
