@@ -335,3 +335,35 @@ def test_an_audit_of_one_run() -> None:
         verdict = dpv.audit_one_run(train, canaries=64, claim=claim, seed=1)
         assert implies(verdict.theorem, dpv.ApproxDP(1.0, 1e-6))
         assert "P(at least v guesses are right) ≤" in verdict.theorem.statement
+
+
+def test_comparisons_and_calibrations() -> None:
+    rows = SPENT["gaussian"].compare(delta=1e-5).rows
+    assert len(rows) >= 5
+    assert all(implies(row.theorem, APPROX) for row in rows)
+    found = dpv.calibration(lambda s: dpv.Gaussian(sigma=s), budget=APPROX, relation=RELATION).spent
+    assert found.theorem is not None
+    assert implies(found.theorem, APPROX)
+    kernel = dpv.simulate(left=[0.5, 0.5], right=[0.25, 0.75], guarantee=dpv.PureDP(1.0))
+    assert "one kernel maps" in kernel.theorem.statement
+
+
+def test_traces_and_certificates() -> None:
+    """Each names a theorem that reaches from what was seen to P(E) ≤ e^ε·Q(E), or to a profile."""
+
+    def noisy(data: float, rng: np.random.Generator) -> float:
+        return float(data + rng.laplace(0.0, 2.0))
+
+    shown = dpv.trace(noisy, left=0.0, right=1.0, claim=dpv.PureDP(1.0), seed=0)
+    assert (shown.verdict, *_reach(shown.theorems)) == ("shown", "transcript-loss")
+    refuted = dpv.trace(noisy, left=0.0, right=1.0, claim=dpv.PureDP(0.25), seed=0)
+    assert (refuted.verdict, *_reach(refuted.theorems)) == ("refuted", "determined-output")
+    answers = dpv.schema.Answers(dimension=1, sensitivity=1.0)
+    proof = dpv.certify(lambda d, rng: d[0] + rng.laplace(0.0, 2.0), schema=answers, claim=PURE)
+    assert proof.verdict == "proved"
+    assert _reach(proof.theorems)
+
+
+def _reach(theorems: tuple[Theorem, ...]) -> list[str]:
+    words = ("profile", "refutes ε-DP", "P(E) ≤ e^c·Q(E)", "-DP")
+    return [each.name for each in theorems if any(word in each.statement for word in words)]
