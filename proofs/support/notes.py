@@ -218,7 +218,7 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement(
             "its λ = O(√(p·ln 1/δ)/‖θ*‖) for Gaussian noise",
             WRONG,
-            ("notes-objective-perturbation-gaussian-lambda",),
+            ("notes-gaussian-lambda",),
             "√p·σ/‖θ*‖ balances, above a floor: objective-utility",
         ),
         Statement("AMP: σ₂ made for nγ/Λ", WRONG, ("notes-approximate-minima",)),

@@ -18,13 +18,13 @@ from proofs.support.digits import agrees
 from proofs.support.form import Counterexample, Proof
 from proofs.support.symbolic import positive, same
 
-OBJECTIVE_PERTURBATION_GAUSSIAN_LAMBDA = Theorem(
-    name="notes-objective-perturbation-gaussian-lambda",
+GAUSSIAN_LAMBDA = Theorem(
+    name="notes-gaussian-lambda",
     statement=(
         "Objective perturbation with λ = K·√(p·ln(1/δ))/‖θ*‖, K some constant, and noise N(0, 10·L²·ln(1/δ)/ε′²·I) is (ε′, δ)-DP."
     ),
     source="Wang, CS 325, lecture 14, Thm 14.6, the Gaussian case",
-    proof="proofs/refuted/objective_perturbation_gaussian_lambda.py",
+    proof="proofs/refuted/gaussian_lambda.py",
 )
 _FAR = 100_000  # T
 _SMALL = "0.001"  # s
@@ -107,7 +107,7 @@ def what_the_balance_asks_for(factor: int = 1) -> Step:
 
 
 PROOF = Proof(
-    theorem=OBJECTIVE_PERTURBATION_GAUSSIAN_LAMBDA,
+    theorem=GAUSSIAN_LAMBDA,
     uses=(OBJECTIVE_UTILITY,),
     mutations={
         "L = 2": lambda: the_losses_are_allowed(bound=2),
