@@ -15,6 +15,7 @@ from flint import arb, ctx
 
 from dpverify.balls import ball
 from dpverify.theorems import EXPONENTIAL_MECHANISM, Step, Theorem
+from proofs.erm_utility import the_expectation
 from proofs.lipschitz_losses import LIPSCHITZ_LOSSES
 from proofs.support.checks import VACUOUS, at_most, below, some
 from proofs.support.form import Clause, Proof
@@ -90,12 +91,6 @@ def the_excess(multiple: int = 2) -> Step:
     room = sp.Symbol("room", nonnegative=True)  # εn = d + room
     holds &= nonnegative(1 - d / (d + room), (d, room))
     return Step("the excess", holds, "all parameters")
-
-
-def the_expectation(rate: int = 1) -> Step:
-    """∫₀¹ ln(1/β) dβ = 1."""
-    beta = sp.Symbol("beta", positive=True)
-    return Step("expectation", same(sp.integrate(-sp.log(beta), (beta, 0, 1)), rate), "all a, c")
 
 
 def an_exact_instance(shrink: str = "1") -> Step:
