@@ -12,7 +12,8 @@ of B nodes and over r blocks add B + r more, and few for products. The power (1 
 exponent is rounded, x·e^(−x) ≤ 1/e, the root by 24. The denominator (1 − e^(−d))·cos θ + 2·sin²(θ/2) − i·e^(−d)·sin θ has no cancellation for θ ≤ π/3, and an
 error of d or θ moves it by no more than twice itself, relatively. A quotient of complex numbers is off by at most 10 units [Smith, CACM 5, 1962, as numpy does it].
 
-Errors are added up to first order, as all of them together are below 2^-30; the library charges the exponential of their sum.
+Constants are derived to first order in 2^-53, and what is charged has room for the rest. The error of a logarithm, which is large after very many losses, is not
+taken as its first order: the library charges its exponential, less one.
 """
 
 import math

@@ -42,7 +42,7 @@ PRIVATE_LEARNING = Theorem(
         "their labels, errs by at most α more than the best member, with probability at least 1 − β."
     ),
     source=(
-        "Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith, SIAM J. Comput. 40, 2011, Thm 3.1 and Cor. 3.3 (arXiv 0803.0924); "
+        "Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith, SIAM J. Comput. 40, 2011, Sec. 3 (arXiv 0803.0924); "
         "lecture on machine learning with DP, Thm 4.1"
     ),
     proof="proofs/private_learning.py",
@@ -71,7 +71,7 @@ def nobody_learns_what_is_shattered(least: Fraction = Fraction(1, 2)) -> Step:
 
 
 def the_dimension_is_small(two: int = 2) -> Step:
-    """(1 − m/D)/2 ≤ a at D = m/(1 − 2a), with equality, and fails above: (1 − m/D)/2 − a = excess·(…) > 0."""
+    """(1 − m/D)/2 ≤ a at D = m/(1 − 2a), with equality; at (1 + t) times it, (1 − m/D)/2 − a = (1 − 2a)·t/(2(1 + t)) > 0."""
     m, a, more = sp.symbols("m a more", positive=True)
     limit = m / (1 - two * a)
     holds = same((1 - m / limit) / 2, a)
