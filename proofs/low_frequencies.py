@@ -10,7 +10,7 @@ of B nodes and over r blocks add B + r more, and few for products. The power (1 
 
 *Summed up.* Σ e^(−(d − iθ)j) over j < c is (1 − e^(−dc + iθc))/(1 − e^(−d + iθ)). Of the numerator, of modulus at most 2, the exponential is off by 8 and what its
 exponent is rounded, x·e^(−x) ≤ 1/e, the root by 24. The denominator (1 − e^(−d))·cos θ + 2·sin²(θ/2) − i·e^(−d)·sin θ has no cancellation for θ ≤ π/3, and an
-error of d or θ moves it by no more than twice itself, relatively. A quotient of complex numbers is off by at most 10 units [Smith, CACM 5, 1962, as numpy does it].
+error of d or θ moves it by no more than twice itself, relatively. The factor e^(−a) is that of an ε between two nodes. A quotient of complex numbers is off by at most 10 units [Smith, CACM 5, 1962, as numpy does it].
 
 Constants are derived to first order in 2^-53, and what is charged has room for the rest. The error of a logarithm, which is large after very many losses, is not
 taken as its first order: the library charges its exponential, less one.
@@ -40,7 +40,7 @@ LOW_FREQUENCIES = Theorem(
         "roots; and between frequencies h apart |ŵ|² exceeds its larger value there by at most h²·D₂/8. Computed in binary64 with functions that are "
         "right to 4 units in the last place, and to first order in 2^-53, a root of unity whose whole turns were taken off is off by at most 64 units of "
         "2^-53, e^(−90/k) by 128, relative; Σ w·(e^(−iθm) − 1) over r blocks of B nodes by (64 + 4·(B + r))·θ·Σ w·|m|; (1 + z)^k through its logarithm, for |z| ≤ 2/5, by "
-        "64·(1 + k·|z|), relative; and a sum over frequencies of rolled values v times Σ e^(−(d − iθ)j), for θ ≤ π/3, by 128 and their number, relative to "
+        "64·(1 + k·|z|), relative; and a sum over frequencies of rolled values v times e^(−a)·Σ e^(−(d − iθ)j), for a ≥ 0 and θ ≤ π/3, by 128 and their number, relative to "
         "Σ 2·|v|/|1 − e^(−d + iθ)|."
     ),
     source="derived here, for sums of millions of losses",
@@ -179,7 +179,7 @@ def quotients(charged: int = 10) -> Step:
 
 
 def geometric_sums(charged: int = 128) -> Step:
-    """Numerator 41/2 of its bound 2, denominator 27, quotient 10, two more roots with their products, and d: at most 128."""
+    """Numerator 41/2 of its bound 2, denominator 27, quotient 10, two more roots with their products, d, and e^(−a): at most 128."""
     with ctx.workprec(128):
         root, product = _angle() * 2 * arb.pi() + _OWN, arb(5).sqrt()
         end = (
@@ -196,7 +196,8 @@ def geometric_sums(charged: int = 128) -> Step:
             real.max(imaginary) + 2
         )  # and that of the decay: d·e^(−d)/((1 − e^(−d))·cos θ) ≤ 2
         rolled, rest = root + product, root + 2 * product + 3
-        holds = at_most(numerator + denominator + 10 + rolled + rest, charged)
+        ahead = 2 * arb(-1).exp() + _OWN + 2  # e^(−a), for an ε between two nodes, and a difference
+        holds = at_most(numerator + denominator + 10 + rolled + rest + ahead, charged)
         holds &= equal(Fraction(2 * spectrum._ANGLE_ROUNDINGS), 128)  # noqa: SLF001  # what is charged
     return Step("geometric sums", holds, "all d ≥ 0, all θ ≤ π/3")
 
@@ -298,7 +299,7 @@ PROOF = Proof(
             argued="the argument of numerical-rounding, with 2/5 for 1/4",
         ),
         Clause(
-            "and a sum over frequencies of rolled values v times Σ e^(−(d − iθ)j), for θ ≤ π/3, by 128 and their number, relative to Σ 2·|v|/|1 − e^(−d + iθ)|.",
+            "and a sum over frequencies of rolled values v times e^(−a)·Σ e^(−(d − iθ)j), for a ≥ 0 and θ ≤ π/3, by 128 and their number, relative to Σ 2·|v|/|1 − e^(−d + iθ)|.",
             by=(quotients, geometric_sums, sums_are_within_their_rounding),
             argued="that relative errors of factors add up, to first order; that the real part of the denominator is a sum of two numbers that are not negative",
         ),
