@@ -313,7 +313,8 @@ LAPLACE = Theorem(
 )
 NORM_MECHANISM = Theorem(
     name="norm-mechanism",
-    statement="Noise with density ∝ exp(−‖z‖/b) on a query of ‖·‖ sensitivity Δ is (Δ/b)-DP.",
+    statement="Noise with density ∝ exp(−‖z‖/b) on a query of ‖·‖ sensitivity Δ is (Δ/b)-DP. Its "
+    "profile is at most that of Laplace noise, 1 − e^((t − Δ/b)/2), which one dimension attains.",
     source="Hardt, Talwar, STOC 2010, Sec. 4; Dwork, McSherry, Nissim, Smith, TCC 2006",
     proof="proofs/norm_mechanism.py",
 )

@@ -69,14 +69,16 @@ class NormMechanism:
     def pair(self, relation: Relation) -> Pair:
         """The pair of Laplace noise, in every norm and dimension; one dimension attains it.
 
-        With ε = ‖v‖/b, t ≤ ε and a = (1 − t/ε)/2, max(‖x‖, ‖x − v‖ − tb) ≤ ‖x − av‖ + (ε − t)b/2 by
-        the triangle inequality. So ∫ min(f(x), e^t·f(x − v)) dx ≥ e^((t − ε)/2)·∫ f, and
-        δ(t) ≤ 1 − e^((t − ε)/2).
+        [proofs/norm_mechanism.py]
         """
         Relation.parse(relation)
         pair = LaplacePair(scale=self.scale, sensitivity=self.sensitivity)
         # In several dimensions three answers lie otherwise than on a line: no more is known.
-        return pair if self.norm == 1 else BetweenPair(pair, pair, samples=True)
+        return (
+            pair
+            if self.norm == 1
+            else BetweenPair(pair, pair, theorem=NORM_MECHANISM, samples=True)
+        )
 
     def noise_inflation(self, dimension: int = 1) -> float:
         """Scale of the noise added on the grid, over b: at least 1, for rounding."""

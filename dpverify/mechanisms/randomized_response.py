@@ -31,6 +31,7 @@ from dpverify.pairs.rationals import endpoints
 from dpverify.theorems import LEAKY_RESPONSE, RANDOMIZED_RESPONSE
 
 _TABLE_BITS = 160
+_LARGEST = 2000  # ε up to which the table of many categories is exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,14 @@ class RandomizedResponse:
         if self.categories == 2 or self.epsilon == math.inf:
             return LeakyResponsePair(ApproxDP(epsilon=self.epsilon), is_local=True)
         with ctx.workprec(_TABLE_BITS):
-            lie = 1 / (ball(exact(self.epsilon)).exp() + self.categories - 1)
-            low, high = endpoints(lie)
-        return BetweenPair(self._table(low), self._table(high), samples=True)
+            # Beyond, the other categories are too rare to matter, and lies are no rationals.
+            near = ball(min(exact(self.epsilon), Fraction(_LARGEST))).exp()
+            low, high = endpoints(1 / (near + self.categories - 1))
+        if self.epsilon > _LARGEST:
+            upper: Pair = LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
+        else:
+            upper = self._table(low)
+        return BetweenPair(upper, self._table(high), samples=True)
 
     def _table(self, lie: Fraction) -> FinitePair:
         """Truth, one lie, and all other answers: the likelier the truth, the more it shows."""
