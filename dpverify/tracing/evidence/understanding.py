@@ -17,8 +17,16 @@ from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import OTHER
 from dpverify.tracing.noise.outside import OutsideGenerators
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import Bits, Odds, Pick, Puzzle, Value, is_settled
-from dpverify.tracing.recording.following import LONELY
+from dpverify.tracing.recording.events import (
+    Bits,
+    Odds,
+    Pick,
+    Puzzle,
+    Value,
+    is_settled,
+    only_noise,
+)
+from dpverify.tracing.recording.following import LONELY, coin_alone
 from dpverify.tracing.recording.lines import ReachedLines, parted
 from dpverify.tracing.recording.meetings import held_by
 from dpverify.tracing.recording.memory import Memory
@@ -72,6 +80,7 @@ def _trials(base: TracedRun, twin: Twin, alone: Alone) -> list[Alone]:
     return found[:_MOST_TRIALS]
 
 
+BOTH = 3  # of the ways that a comparison fell
 _TRIES = 24  # other coins on the right, in search of the output of the left
 
 
@@ -94,7 +103,7 @@ class Fallen:
     def one_way(self) -> Iterator[tuple[Place, tuple[int, int]]]:
         """Lines whose comparisons did not all fall either way: how many of them, of how many."""
         for place, known in self.ways.items():
-            only = sum(way != 3 for way in known.values())
+            only = sum(way != BOTH for way in known.values())
             if only:
                 yield place, (only, len(known))
 
@@ -233,7 +242,7 @@ class Runner:
         return found if within else None
 
     def _may_be_hidden(self, base: TracedRun, twin: Twin) -> Puzzle | None:
-        """Rows of different length that became plain numbers, but that outputs need not show.
+        """More noisy numbers on one side that became plain ones, but that outputs need not show.
 
         A threshold may leave out what one side has more, as in a histogram that is a table: with
         δ that is allowed, and how often it fails is not seen.
@@ -241,8 +250,10 @@ class Runner:
         at, events = twin.right.journal.at - 1, base.journal.events
         allowed = not isinstance(self.claim, PureDP) and getattr(self.claim, "delta", 1.0) > 0
         event = events[at] if 0 <= at < len(events) else None
-        shapes = [leak for leak in twin.leaks if leak.kind == "shape"]
-        if not (allowed and shapes and isinstance(event, Value) and not event.final):
+        kinds = {"shape", "control flow", "output"}
+        longer = [leak for leak in twin.leaks if leak.kind in kinds]
+        is_open = isinstance(event, Bits) or (isinstance(event, Value) and not event.final)
+        if not (allowed and longer and (is_open or _compares(base))):
             return None
         sides: list[set[str]] = [set(), set()]
         for step in range(1, _FEW + 1):
@@ -252,8 +263,24 @@ class Runner:
                 run = self.record(data, NoiseScript(self.seed + 41 * step))
                 told.add(_frame(run))
         if sides[0] & sides[1]:
-            what = "a row of noise is longer on one side; what a threshold may hide is not seen"
-            return Puzzle(shapes[0].place, what)
+            what = "one side has more noisy numbers; what a threshold may hide is not seen"
+            return Puzzle(longer[0].place, what)
+        return None
+
+    def _more_coins(self, base: TracedRun) -> Puzzle | None:
+        """Coins without data that the side with more records tosses more often, on the same line.
+
+        So does a sample. The other side may toss them as well, and not look; whether outputs tell
+        how many there were is not seen.
+        """
+        sizes = [len(x) if hasattr(x, "__len__") else 0 for x in (self.left, self.right)]
+        if sizes[0] == sizes[1] or self.used + 4 > self.budget:
+            return None
+        mine = _coins_by_line(base)
+        theirs = _coins_by_line(self.record(self.right, base.journal.as_drawn()))
+        for place in mine:
+            if place in theirs and mine[place] != theirs[place]:
+                return coin_alone(place)
         return None
 
     def _may_turn(self, base: TracedRun, twin: Twin) -> Puzzle | None:
@@ -333,6 +360,19 @@ class Runner:
         return puzzles[0] if puzzles else None
 
 
+def _coins_by_line(run: TracedRun) -> Counter[Place]:
+    """How many coins that no data were added to each line tossed."""
+    found: Counter[Place] = Counter()
+    for event in run.journal.events:
+        if isinstance(event, Bits) and only_noise(event.touches):
+            found[event.place] += int(np.size(event.idx))
+    return found
+
+
+def _compares(run: TracedRun) -> bool:
+    return any(isinstance(event, Bits) for event in run.journal.events)
+
+
 def _met_only(followed: tuple[SeenError, ...], usual: set[tuple[Place, str]]) -> Puzzle | None:
     """The first exception that plain numbers do not raise at that line."""
     for error in followed:
@@ -344,6 +384,13 @@ def _met_only(followed: tuple[SeenError, ...], usual: set[tuple[Place, str]]) ->
 def _way(run: TracedRun) -> str:
     """What a run did with noise, line by line."""
     return canonical([(type(e).__name__, str(e.place)) for e in run.journal.events])
+
+
+def way_of(run: TracedRun) -> str:
+    """The same, with how comparisons fell and what was chosen."""
+    events = run.journal.events
+    fell = [e.outcome if isinstance(e, (Bits, Pick)) else None for e in events]
+    return canonical([_way(run), fell, run.raised])
 
 
 def _frame(run: TracedRun) -> str:

@@ -295,7 +295,7 @@ def _one_more(whole: Any, draws: set[int], sums: set[int]) -> int | None:
 
 def _settled(form: Any, place: Place) -> Any:
     alone = type(form) is NoisyNumber and type(form.idx) is int
-    if not alone or form.whole or form.coef == 0.0:
+    if not alone or form.whole or form.coef == 0.0 or form.journal.eager:
         return form.realize(place, final=True)
     journal = form.journal  # a float: the common case, without a further call
     return float(journal.realize(form.offset, form.idx, form.coef, form.touches, place, final=True))
