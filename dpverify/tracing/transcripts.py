@@ -45,6 +45,7 @@ class Transcripts(Runner):
 
     transcripts: int = 0
     may_settle: bool = True
+    repeats: bool = False  # whether a difference was seen twice
     hardest: int = 0  # executions that it took at most to understand a difference
     kept: list[Twin] = field(default_factory=list)  # transcripts that kept the claim
 
@@ -167,8 +168,7 @@ class Transcripts(Runner):
             matched = self._matched(base, twin)
             if matched is not None:
                 return self._cost(matched, script)
-            unknown = self._may_be_hidden(base, twin) or self._may_turn(base, twin)
-            unknown = unknown or self._more_coins(base)
+            unknown = self._may_turn(base, twin) or self._may_be_hidden(base, twin)
         if unknown is None:
             return None
         return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
@@ -179,15 +179,16 @@ class Transcripts(Runner):
         for level in every if _adds_up(base) else every[:-1]:
             again = self._eagerly(base, script, level)
             if again is not None and not again.leaks and not again.right.journal.puzzles:
-                found = self._decides_apart(again) if level == COMPARING else None
-                if found is not None and found.verdict == "leaking":
+                wrong = self._decides_apart(again) if level == COMPARING else None
+                if wrong is not None and wrong.verdict == "overspent":
+                    return wrong
+                if wrong is not None:
                     continue
-                found = found or self._cost(again, script)
-                if found.verdict == "overspent" and level == COMPARING:
-                    return found
+                found = self._cost(again, script)
                 if level in {1, 2} or found.verdict == "shown":
-                    if not self.replay(self.right, base).leaks:
+                    if not self.repeats and not self.replay(self.right, base).leaks:
                         return self._not_repeated(definition(self.mechanism))
+                    self.repeats = True
                     return found
         return None
 
@@ -198,9 +199,13 @@ class Transcripts(Runner):
         data are clipped to a noisy bound.
         """
         journal = twin.left.journal
-        pairs = list(zip(journal.bounds, twin.right.journal.bounds, strict=False))
+        bounds, others = journal.bounds, twin.right.journal.bounds
+        alike = {bound.by for bound in bounds} == {bound.by for bound in others}
+        if len(bounds) != len(others) and alike:
+            return None
+        pairs = zip(bounds, others, strict=False)
         apart = dict.fromkeys((one, two.by) for one, two in pairs if one.by != two.by)
-        if len(journal.bounds) != len(twin.right.journal.bounds) or len(apart) > _MOST_APART:
+        if len(bounds) != len(others) or len(apart) > _MOST_APART:
             raise OutOfRuns
         draws = journal.draws
         for bound, other in apart:

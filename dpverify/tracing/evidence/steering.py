@@ -25,7 +25,6 @@ _MOST_INTERVALS = 6
 _MOST_KNOWN = 10  # numbers of the code that noisy ones are put to
 _NEAR = 1e-8  # numbers that are known are put a little above themselves
 _MOST_TURNS = 256  # draws by which a run may be longer than the first one
-_QUARTER = math.log(2.0)  # in scales: a quarter of Laplace noise lies beyond
 _TURNS = 4  # times that a line is looked at in later transcripts
 FAR = 12.0  # in scales: what happens once in 320,000 runs with Laplace noise
 _FARTHEST = 36.0  # as far as tails are computed
@@ -116,10 +115,8 @@ def scripts(
             yield from _towards(base, seed, number, spot)
     yield from _between(base, delta)
     # A loop that goes on while noise lets it may go on for longer than the first run did.
-    longer = most + (_MOST_TURNS if not delta else int(math.log(1.0 / delta) / math.log(4.0)))
+    longer = most if delta else most + _MOST_TURNS
     for far in (reach, -reach, *(() if delta else (100 * FAR, -100 * FAR))):
-        yield NoiseScript(seed, shape=partial(far_out, to=far), until=most if delta else longer)
-    for far in (_QUARTER, -_QUARTER) if delta and _decides(base) else ():
         yield NoiseScript(seed, shape=partial(far_out, to=far), until=longer)
     yield NoiseScript(seed, shape=partial(alternating, to=reach), until=most)
     yield NoiseScript(seed, shape=_tie, until=most)
@@ -127,12 +124,6 @@ def scripts(
     yield from _at(base, seed, reach, known)
     for more in range(1, 4):
         yield NoiseScript(seed + 1000 * more)
-
-
-def _decides(run: TracedRun) -> bool:
-    """Whether noise had a say in what the run did."""
-    events = run.journal.events
-    return any(isinstance(e, Bits) or (isinstance(e, Value) and not e.final) for e in events)
 
 
 def plain_draws(base: TracedRun) -> NDArray[np.intp]:

@@ -242,18 +242,25 @@ class Runner:
         return found if within else None
 
     def _may_be_hidden(self, base: TracedRun, twin: Twin) -> Puzzle | None:
-        """More noisy numbers on one side that became plain ones, but that outputs need not show.
+        """What one side does more often than the other on a line, or in another order.
 
-        A threshold may leave out what one side has more, as in a histogram that is a table: with
-        δ that is allowed, and how often it fails is not seen.
+        A sample tosses a coin for every record: the other side may toss it as well, and not look. A
+        threshold may leave out a key that one side has more, and with δ that is allowed; how often
+        it fails is not seen. Outputs must be able to look alike, then.
         """
-        at, events = twin.right.journal.at - 1, base.journal.events
-        allowed = not isinstance(self.claim, PureDP) and getattr(self.claim, "delta", 1.0) > 0
-        event = events[at] if 0 <= at < len(events) else None
         kinds = {"shape", "control flow", "output"}
-        longer = [leak for leak in twin.leaks if leak.kind in kinds]
-        is_open = isinstance(event, Bits) or (isinstance(event, Value) and not event.final)
-        if not (allowed and longer and (is_open or _compares(base))):
+        leaks = [leak for leak in twin.leaks if leak.kind in kinds]
+        if not leaks:
+            return None
+        if self.used + 4 > self.budget:
+            raise OutOfRuns
+        other = self.record(self.right, base.journal.as_drawn())
+        for place, (mine, theirs) in _done_by_both(base, other, coins=True).items():
+            if len(mine) != len(theirs):
+                return coin_alone(place)
+        allowed = not isinstance(self.claim, PureDP) and getattr(self.claim, "delta", 1.0) > 0
+        both = _done_by_both(base, other, coins=False).values()
+        if not allowed or not any(_is_shuffled(mine, theirs) for mine, theirs in both):
             return None
         sides: list[set[str]] = [set(), set()]
         for step in range(1, _FEW + 1):
@@ -262,25 +269,9 @@ class Runner:
             for data, told in zip((self.left, self.right), sides, strict=True):
                 run = self.record(data, NoiseScript(self.seed + 41 * step))
                 told.add(_frame(run))
-        if sides[0] & sides[1]:
-            what = "one side has more noisy numbers; what a threshold may hide is not seen"
-            return Puzzle(longer[0].place, what)
-        return None
-
-    def _more_coins(self, base: TracedRun) -> Puzzle | None:
-        """Coins without data that the side with more records tosses more often, on the same line.
-
-        So does a sample. The other side may toss them as well, and not look; whether outputs tell
-        how many there were is not seen.
-        """
-        sizes = [len(x) if hasattr(x, "__len__") else 0 for x in (self.left, self.right)]
-        if sizes[0] == sizes[1] or self.used + 4 > self.budget:
-            return None
-        mine = _coins_by_line(base)
-        theirs = _coins_by_line(self.record(self.right, base.journal.as_drawn()))
-        for place in mine:
-            if place in theirs and mine[place] != theirs[place]:
-                return coin_alone(place)
+            if sides[0] & sides[1]:
+                what = "one side has more noisy numbers; what a threshold may hide is not seen"
+                return Puzzle(leaks[0].place, what)
         return None
 
     def _may_turn(self, base: TracedRun, twin: Twin) -> Puzzle | None:
@@ -360,17 +351,27 @@ class Runner:
         return puzzles[0] if puzzles else None
 
 
-def _coins_by_line(run: TracedRun) -> Counter[Place]:
-    """How many coins that no data were added to each line tossed."""
-    found: Counter[Place] = Counter()
-    for event in run.journal.events:
-        if isinstance(event, Bits) and only_noise(event.touches):
-            found[event.place] += int(np.size(event.idx))
-    return found
+Done = tuple[list[float], list[float]]
+"""What was added to noise on a line, turn by turn, on either side."""
 
 
-def _compares(run: TracedRun) -> bool:
-    return any(isinstance(event, Bits) for event in run.journal.events)
+def _done_by_both(left: TracedRun, right: TracedRun, *, coins: bool) -> dict[Place, Done]:
+    """Comparisons and plain numbers of lines that both runs came to; of noise alone, or of data."""
+    sides: list[dict[Place, list[float]]] = [{}, {}]
+    for run, found in zip((left, right), sides, strict=True):
+        for event in run.journal.events:
+            is_open = isinstance(event, Bits) or (isinstance(event, Value) and not event.final)
+            if is_open and (isinstance(event, Bits) and only_noise(event.touches)) == coins:
+                offsets = np.broadcast_to(
+                    event.offset, np.shape(event.idx)[: np.ndim(event.offset)]
+                )
+                found.setdefault(event.place, []).extend(np.ravel(offsets).tolist())
+    return {place: (row, sides[1][place]) for place, row in sides[0].items() if place in sides[1]}
+
+
+def _is_shuffled(one: list[float], two: list[float]) -> bool:
+    """Whether one row is longer, or has the same numbers in another order."""
+    return len(one) != len(two) or (one != two and sorted(one) == sorted(two))
 
 
 def _met_only(followed: tuple[SeenError, ...], usual: set[tuple[Place, str]]) -> Puzzle | None:
