@@ -244,7 +244,7 @@ class Runner:
     def _may_be_hidden(self, base: TracedRun, twin: Twin) -> Puzzle | None:
         """What one side does more often than the other on a line, or in another order.
 
-        A sample tosses a coin for every record: the other side may toss it as well, and not look. A
+        A sample tosses a coin for every record: a side with fewer may toss it, and not look. A
         threshold may leave out a key that one side has more, and with δ that is allowed; how often
         it fails is not seen. Outputs must be able to look alike, then.
         """
@@ -255,8 +255,9 @@ class Runner:
         if self.used + 4 > self.budget:
             raise OutOfRuns
         other = self.record(self.right, base.journal.as_drawn())
+        sizes = {len(x) if hasattr(x, "__len__") else 0 for x in (self.left, self.right)}
         for place, (mine, theirs) in _done_by_both(base, other, coins=True).items():
-            if len(mine) != len(theirs):
+            if len(mine) != len(theirs) and len(sizes) > 1:
                 return coin_alone(place)
         allowed = not isinstance(self.claim, PureDP) and getattr(self.claim, "delta", 1.0) > 0
         both = _done_by_both(base, other, coins=False).values()
