@@ -62,8 +62,8 @@ def only_a_coin(bit: int, rng: Rng) -> int:
     ids=lambda m: m.__name__,
 )
 def test_every_way_of_a_run_is_held_against_plain_numbers(mechanism: Mechanism) -> None:
-    sides = (0, 1) if mechanism is only_a_coin else (0.0, 1.0)
-    found = _traced(mechanism, *sides, PureDP(epsilon=math.log(3.0)))
+    kind = int if mechanism is only_a_coin else float
+    found = _traced(mechanism, kind(0), kind(1), PureDP(epsilon=math.log(3.0)))
     assert found.verdict == "not understood"
     assert "plain numbers" in found.puzzles[0].what
 
@@ -178,7 +178,7 @@ def test_a_large_number_that_swallows_noise_is_no_leak() -> None:
 # What seldom happens.
 
 
-def one_in_a_row(data: list[int], rng: Rng) -> list[int]:
+def one_in_a_row(data: list[int], rng: Rng) -> Any:
     return np.array(data)[rng.random(len(data)) < 1e-7].tolist()
 
 
@@ -257,8 +257,8 @@ def _adaptive_delta(epsilon: float) -> float:
             profile = _laplace_profile if y < 0.0 else _normal_profile
             return float(scipy.stats.norm.pdf(y, left, 2.0) * profile(epsilon - loss))
 
-        ends = (-30.0, 0.0, 30.0)
-        return sum(scipy.integrate.quad(part, *ends[i : i + 2], limit=200)[0] for i in (0, 1))
+        ends = ((-30.0, 0.0), (0.0, 30.0))
+        return sum(scipy.integrate.quad(part, a, b, limit=200)[0] for a, b in ends)
 
     return max(one_way(0.0, 1.0), one_way(1.0, 0.0))
 

@@ -43,7 +43,7 @@ CURRENT: ContextVar[Any] = ContextVar("journal", default=None)
 _MOST_BOUNDS = 256
 
 
-class Bound(NamedTuple):
+class KnownBound(NamedTuple):
     """A number offset + coef·z that is known already, and what it is compared with."""
 
     draw: int
@@ -79,7 +79,7 @@ class TraceJournal:
         self.coarse = 1.0  # the last place of the shortest floats that met noise, in doubles
         self.closed = False
         self.inner = False
-        self.bounds: list[Bound] = []  # of numbers that were known before they were compared
+        self.bounds: list[KnownBound] = []  # of numbers that were known before they were compared
         self.ambient: dict[Any, Any] = {}  # what np.random.* and random.* stand for in this run
 
     @property
@@ -102,7 +102,8 @@ class TraceJournal:
         parts = [np.ravel(part) for part in np.broadcast_arrays(idx, offset, coef, by)]
         rows = zip(*(part[:_MOST_BOUNDS].tolist() for part in parts), strict=True)
         if len(self.bounds) < _MOST_BOUNDS:
-            self.bounds += [Bound(int(j), float(v), float(c), float(b)) for j, v, c, b in rows if c]
+            every = (KnownBound(int(j), float(v), float(c), float(b)) for j, v, c, b in rows)
+            self.bounds += [bound for bound in every if bound.coef]
 
     def in_thread(self, place: Place) -> None:
         if _thread() != self.thread:
