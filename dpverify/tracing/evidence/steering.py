@@ -114,10 +114,11 @@ def scripts(
         elif turn < 2 and spot is not None:
             yield from _towards(base, seed, number, spot)
     yield from _between(base, delta)
+    for far in (reach, -reach):
+        yield NoiseScript(seed, shape=partial(far_out, to=far), until=most)
     # A loop that goes on while noise lets it may go on for longer than the first run did.
-    longer = most if delta else most + _MOST_TURNS
-    for far in (reach, -reach, *(() if delta else (100 * FAR, -100 * FAR))):
-        yield NoiseScript(seed, shape=partial(far_out, to=far), until=longer)
+    for far in () if delta else (100 * FAR, -100 * FAR):
+        yield NoiseScript(seed, shape=partial(far_out, to=far), until=most + _MOST_TURNS)
     yield NoiseScript(seed, shape=partial(alternating, to=reach), until=most)
     yield NoiseScript(seed, shape=_tie, until=most)
     yield from _signs(base, seed, reach)
