@@ -4,26 +4,29 @@ A claim with δ > 0 allows anything at all on transcripts of probability δ toge
 may be rare enough, and ten of them not. So those of each line are turned, while the budget lasts;
 what those that then leak weigh is taken off δ, and if the first of a line all did, so is the weight
 of the others. What was not tried may leak as well: a claim is shown only if δ pays for that, too.
+
+Of a row of comparisons that are each more frequent than δ, and are not so all at once, no
+transcript may have turned some: they are turned together, and one by one if that loses too much.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpverify.guarantees import ApproxDP
 from dpverify.tracing.evidence.releases import EDGE
 from dpverify.tracing.evidence.steering import chances_of, is_near, turned
-from dpverify.tracing.evidence.understanding import OutOfRuns
+from dpverify.tracing.evidence.understanding import BOTH, OutOfRuns
 from dpverify.tracing.recording.events import Bits
 from dpverify.tracing.recording.places import Place
 from dpverify.tracing.recording.runs import TracedRun
-from dpverify.tracing.transcripts import Transcripts
+from dpverify.tracing.transcripts import Finding, Transcripts
 
 _TRIED = 4  # comparisons of a line
 _FIRST = 12  # comparisons of a run whose leaks count
 _MOST = 24  # comparisons of a run
 _SPARE = 6
+_BAD = ("not understood", "overspent", "leaking", "refuted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +42,13 @@ class Toss:
 class Rare:
     """The probability of rare transcripts that leak, by line, and of those that were not tried.
 
-    `chances` are those of the comparisons behind the ones that leak.
+    `chances` are those of the comparisons behind the ones that leak, `worst` is one of these.
     """
 
     masses: dict[Place, float]
     untried: dict[Place, float]
     chances: tuple[float, ...]
+    worst: Finding | None
 
     @property
     def mass(self) -> float:
@@ -55,22 +59,24 @@ class Rare:
         return min(1.0, sum(self.untried.values()))
 
 
-def rare(runner: Transcripts, base: TracedRun, claim: ApproxDP, spot: int | None) -> Rare:
+def rare(runner: Transcripts, base: TracedRun, delta: float, spot: int | None) -> Rare:
     """What comparisons that are rarer than δ leak when they fall the other way."""
     masses: dict[Place, float] = {}
     untried: dict[Place, float] = {}
     chances: list[float] = []
-    told: dict[Toss, bool] = {}
-    lines = _tosses(base, float(claim.delta))
+    found: dict[Toss, Finding] = {}
+    lines = _tosses(runner, base, delta)
     first = [toss for tosses in lines.values() for toss in _some(tosses, spot)][:_FIRST]
     rest = [toss for tosses in lines.values() for toss in tosses if toss not in first]
     for toss in [*first, *sorted(rest, key=lambda toss: -toss.chance)][:_MOST]:
         if runner.used + 2 + _SPARE + runner.hardest > runner.budget:
             break
         try:
-            told[toss] = _leaks(runner, base, toss)
+            found[toss] = _turned(runner, base, toss.event, [toss.element])
         except OutOfRuns:
             break
+    told = {toss: finding.verdict != "shown" for toss, finding in found.items()}
+    leaking = [finding for finding in found.values() if finding.verdict != "shown"]
     for place, tosses in lines.items():
         known = [told[toss] for toss in first if toss in told and toss in tosses]
         alike = len(known) > 1 and all(known)
@@ -81,17 +87,39 @@ def rare(runner: Transcripts, base: TracedRun, claim: ApproxDP, spot: int | None
         left = [toss for toss in tosses if told.get(toss, True) and toss not in bad]
         if left:
             untried[place] = sum(toss.chance for toss in left)
-    return Rare(masses, untried, tuple(chances))
+    worst = max(leaking, key=lambda finding: _BAD.index(finding.verdict), default=None)
+    return Rare(masses, untried, tuple(chances), worst)
 
 
-def _tosses(base: TracedRun, delta: float) -> dict[Place, list[Toss]]:
+def _tosses(runner: Transcripts, base: TracedRun, delta: float) -> dict[Place, list[Toss]]:
     found: dict[Place, list[Toss]] = defaultdict(list)
+    turns: Counter[Place] = Counter()
     for number, event in enumerate(base.journal.events):
         if isinstance(event, Bits):
             chances = chances_of(base, event)
-            for i in np.flatnonzero((chances > 0) & (chances <= delta * (1 + EDGE))).tolist():
+            rarely = (chances > 0) & (chances <= delta * (1 + EDGE))
+            ways = runner.fallen.ways.get(event.place, {})
+            turn = turns[event.place]
+            turns[event.place] += 1
+            if np.ndim(event.idx):
+                both = np.array([ways.get((turn, i), 0) == BOTH for i in range(len(chances))])
+                left = np.flatnonzero((chances > 0) & ~rarely & ~both)
+                rarely[left] = not _turn_at_once(runner, base, number, left.tolist())
+            for i in np.flatnonzero(rarely).tolist():
                 found[event.place].append(Toss(number, i, float(chances[i])))
     return found
+
+
+def _turn_at_once(runner: Transcripts, base: TracedRun, number: int, left: list[int]) -> bool:
+    """Whether the comparisons of a row that fell one way all along may fall the other way."""
+    if not left:
+        return True
+    if runner.used + 2 + _SPARE + runner.hardest > runner.budget:
+        return False
+    try:
+        return _turned(runner, base, number, left).verdict == "shown"
+    except OutOfRuns:
+        return False
 
 
 def _some(tosses: list[Toss], spot: int | None) -> list[Toss]:
@@ -100,7 +128,7 @@ def _some(tosses: list[Toss], spot: int | None) -> list[Toss]:
     return list(dict.fromkeys([*near, *tosses[:2], tosses[-1]]))[:_TRIED]
 
 
-def _leaks(runner: Transcripts, base: TracedRun, toss: Toss) -> bool:
-    """Whether the two sides differ by more than the claim allows once the coin has turned."""
-    script = turned(base, toss.event, np.array([toss.element]))
-    return runner.finding(runner.record(runner.left, script), script).verdict != "shown"
+def _turned(runner: Transcripts, base: TracedRun, number: int, which: list[int]) -> Finding:
+    """What comes of it when some coins of a comparison fall the other way."""
+    script = turned(base, number, np.array(which))
+    return runner.finding(runner.record(runner.left, script), script)

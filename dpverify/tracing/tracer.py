@@ -6,6 +6,7 @@ import math
 import sys
 from collections import deque
 from dataclasses import dataclass, field, replace
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count, islice
 from typing import Any
@@ -32,12 +33,21 @@ from dpverify.tracing.evidence.outcomes import may_be_equal, most_of
 from dpverify.tracing.evidence.releases import EDGE, Item, Release
 from dpverify.tracing.evidence.seeds import told_seeds
 from dpverify.tracing.evidence.spending import Spending, spending
-from dpverify.tracing.evidence.steering import Branches, reach_of, scripts, worst_script
+from dpverify.tracing.evidence.steering import (
+    FAR,
+    Branches,
+    far_out,
+    reach_of,
+    scripts,
+    worst_script,
+)
+from dpverify.tracing.evidence.together import differs_at, worst_together
 from dpverify.tracing.evidence.understanding import (
     Fallen,
     OutOfRuns,
     out_of_sight,
     unmoved_events,
+    way_of,
 )
 from dpverify.tracing.evidence.winners import Winners
 from dpverify.tracing.noise.generator import NotTraceable
@@ -57,6 +67,12 @@ from dpverify.tracing.witness import TraceWitness, lines_of
 _AGAIN = 4  # further transcripts that must repeat themselves before a claim is refuted
 _DECIDING = 2 * RUNS + 2 * _AGAIN + 10  # executions that a refutation takes
 _NOTED = 3  # places of one kind
+_PLAIN = 8  # executions that it takes at most to hold a run against one with plain numbers
+_MOST_WAYS = 8  # runs that are held against plain numbers
+_NUDGE = 1.0 + 1e-7  # by which noise is larger that is not to be at a tie
+Held = list[tuple[Any, TracedRun | NoiseScript]]
+"""Data, and a run on them or the noise for one."""
+
 _RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
 
 
@@ -198,6 +214,8 @@ class Tracer(Transcripts):
         except OutOfRuns:
             puzzle = Puzzle(definition(self.mechanism), "the budget of executions is too small")
             return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
+        if base is None and first.verdict == "shown":
+            first = self._told_apart(self._far()) or first
         if base is None or first.verdict in {"refuted", "leaking"}:
             return self._traced(first)
         worst = self._steered(base, first)
@@ -206,19 +224,64 @@ class Tracer(Transcripts):
                 worst = self._decide(worst)
             else:
                 self.notes.append("the budget ended before it was known whether the output tells")
-        if worst.verdict == "shown" and self.used < self.budget and self._unseen(self.left, base):
-            worst = self._not_repeated(definition(self.mechanism))
+        new, more = self._ways(base)
+        if worst.verdict == "shown":
+            worst = self._told_apart(new) or worst
         if worst.verdict == "shown" and first.twin is not None:
             worst = self._out_of_sight(first.twin) or worst
+        if worst.verdict == "shown":
+            worst = self._told_apart(more) or worst
+        if worst.verdict == "shown" and self.used < self.budget and self._unseen(self.left, base):
+            worst = self._not_repeated(definition(self.mechanism))
         return self._traced(worst)
+
+    def _ways(self, base: TracedRun) -> tuple[Held, Held]:
+        """Runs on either side to hold against plain numbers: those of a new way, and the others."""
+        new: Held = []
+        more: Held = [(self.right, base.journal.as_drawn())]
+        known = {way_of(base)}
+        for run in (twin.left for twin in self.kept if twin.left is not base):
+            way = way_of(run)
+            found = more if way in known else new
+            found += [(self.left, run), (self.right, run.journal.as_drawn())]
+            known.add(way)
+        return new, more
+
+    def _far(self) -> Held:
+        """Runs with noise at either end, on either side."""
+        shapes = [None, *(partial(far_out, to=to) for to in (FAR, -FAR))]
+        scripts = [NoiseScript(self.seed, shape=shape) for shape in shapes]
+        return [(data, script) for data in (self.right, self.left) for script in scripts]
+
+    def _told_apart(self, runs: Held) -> Finding | None:
+        """Code that does something else with plain numbers, on some of these runs.
+
+        Rounding may decide on one of them, but not on noise that is a little larger as well.
+        """
+        for done, (data, made) in enumerate(runs[:_MOST_WAYS]):
+            if self.used + _PLAIN > self.budget:
+                left = len(runs) - done
+                self.notes.append(f"{left} more runs were not repeated with plain numbers")
+                return None
+            run = self.record(data, made) if isinstance(made, NoiseScript) else made
+            if run.journal.puzzles or self._strays(run, data) is None:
+                continue
+            again = self.record(data, run.journal.as_drawn(_NUDGE))
+            puzzle = self._strays(again, data)
+            if puzzle is not None and not again.journal.puzzles:
+                return Finding("not understood", Spending(), puzzles=(puzzle,))
+        return None
 
     def _out_of_sight(self, twin: Twin) -> Finding | None:
         """Noise that became a plain number, and on which data decide after that."""
         found = crossed(self, twin, reach_of(self._delta, twin.left))
         if found is None:
             return None
-        if not found.leaks:
+        if not found.leaks and not found.right.journal.puzzles:
             return self._cost(found, found.left.journal.script)
+        if not found.leaks:
+            puzzles = tuple(found.right.journal.puzzles)
+            return Finding("not understood", Spending(), puzzles=puzzles, twin=found)
         unmoved = unmoved_events(found)
         if not unmoved:
             return self._named(found, found.left.journal.script)
@@ -257,9 +320,37 @@ class Tracer(Transcripts):
                 break
         if worst.verdict == "shown":
             worst = self._others_won(worst, [twin for twin in twins if twin is not None], spot)
+        rarely = None
         if worst.verdict == "shown" and self._delta:
-            worst = self._rarely(base, worst, spot) or worst
+            rarely = rare(self, base, self._delta, spot)
+            worst = self._rarely(base, worst, rarely) or worst
+        if worst.verdict == "shown":
+            worst = self._together(worst, rarely)
         return worst
+
+    def _together(self, worst: Finding, rarely: Rare | None) -> Finding:
+        """The worst transcript, if all of them together keep the claim as well."""
+        claim, chances = self.claim, rarely.chances if rarely is not None else ()
+        found = [_but_for(twin, chances) for twin in self.kept]
+        if rarely is not None and rarely.mass and isinstance(claim, ApproxDP):
+            once = max((loss for _, loss in found), default=0.0)
+            claim = self._rest(claim, rarely.mass, once) or claim
+        every = [spent for spent, _ in found]
+        pairs = worst_together(claim, every)
+        if pairs == ():
+            return worst
+        place = differs_at(every) or definition(self.mechanism)
+        if pairs is not None:
+            self.notes.append(
+                f"{place.where}: what is spent depends on noisy values before it; the worst of "
+                "each release, all together, keeps the claim"
+            )
+            return replace(worst, spent=replace(worst.spent, together=pairs))
+        what = (
+            "what is spent depends on noisy values before it: every transcript keeps the claim, "
+            "but all of them together may not"
+        )
+        return Finding("not understood", worst.spent, puzzles=(Puzzle(place, what),))
 
     def _others_won(self, worst: Finding, twins: list[Twin], spot: int | None) -> Finding:
         """The worst of the transcripts on which other candidates win, within half of the budget."""
@@ -288,14 +379,14 @@ class Tracer(Transcripts):
             twins.append(found.twin)
             worst = max(worst, found, key=lambda each: _total(each.spent))
 
-    def _rarely(self, base: TracedRun, worst: Finding, spot: int | None) -> Finding | None:
+    def _rarely(self, base: TracedRun, worst: Finding, found: Rare) -> Finding | None:
         """What comparisons leak that are rarer than δ: more of δ than the releases left."""
-        assert isinstance(self.claim, ApproxDP)  # noqa: S101  # there is a δ
-        found = rare(self, base, self.claim, spot)
         if found.masses:
             place = max(found.masses, key=found.masses.__getitem__)
             what = f"comparisons that leak fall so with probability {found.mass:.3g}"
             if not self._allows(base, worst, found, found.mass):
+                if found.worst is not None and found.worst.verdict != "leaking":
+                    return replace(found.worst, certain=False)
                 leak = Leak("control flow", place, what)
                 return Finding("leaking", worst.spent, (leak,), twin=worst.twin)
             self.notes.append(f"{place.where}: {what}, which δ allows")
@@ -311,12 +402,17 @@ class Tracer(Transcripts):
         spent, once = worst.spent, 0.0
         if worst.twin is not None and worst.twin.left is base:
             spent, once = _but_for(worst.twin, found.chances)
-        left = float(self.claim.delta) - mass
-        left = 0.0 if abs(left) <= EDGE * self.claim.delta else left
-        if left < 0 or once > self.claim.epsilon:
-            return False
-        rest = ApproxDP(epsilon=self.claim.epsilon - once, delta=left)
-        return judge(rest, spent) is Judged.WITHIN
+        rest = self._rest(self.claim, mass, once)
+        return rest is not None and judge(rest, spent) is Judged.WITHIN
+
+    @staticmethod
+    def _rest(claim: ApproxDP, mass: float, once: float) -> ApproxDP | None:
+        """What is left of a claim after leaks of this mass and this loss; None if nothing is."""
+        left = float(claim.delta) - mass
+        left = 0.0 if abs(left) <= EDGE * claim.delta else left
+        if left < 0 or once > claim.epsilon:
+            return None
+        return ApproxDP(epsilon=claim.epsilon - once, delta=left)
 
     def _first(self) -> tuple[TracedRun | None, Finding]:  # one case after the other
         """The first transcript; or the exact laws of the output where these can be listed."""
@@ -354,6 +450,8 @@ class Tracer(Transcripts):
     def _not_as_called(self, base: TracedRun) -> Finding | None:
         """What is said of a first run that is not what a call without tracing does."""
         puzzle = None
+        if self.budget <= 2:
+            self.notes.append("no run was repeated with plain numbers: there are two executions")
         if base.raised:
             puzzle = self._not_plainly(base, self.left)
         elif not base.journal.puzzles and self.budget > 2:

@@ -2,7 +2,7 @@
 
 # ruff: noqa: ANN401  # data are whatever a mechanism takes
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from dpverify.tracing.recording.retelling import same_but_for_rounding
 from dpverify.tracing.recording.runs import TracedRun, Twin, runs_plainly
 from dpverify.tracing.traced import TraceVerdict
 
+_MOST_APART = 8  # numbers that are put between the bounds of the two sides
 _UNDERSTANDING = 9  # executions that it takes at least to tell a leak from something else
 
 
@@ -44,7 +45,9 @@ class Transcripts(Runner):
 
     transcripts: int = 0
     may_settle: bool = True
+    repeats: bool = False  # whether a difference was seen twice
     hardest: int = 0  # executions that it took at most to understand a difference
+    kept: list[Twin] = field(default_factory=list)  # transcripts that kept the claim
 
     def finding(self, base: TracedRun, script: NoiseScript) -> Finding:
         self.transcripts += 1
@@ -92,6 +95,7 @@ class Transcripts(Runner):
             puzzles += [Puzzle(group[0].place, what) for group in again.values()]
         if puzzles:
             return Finding("not understood", spent, puzzles=tuple(puzzles), twin=twin)
+        self.kept.append(twin)
         return Finding("shown", spent, twin=twin, script=script)
 
     def _adds_no_delta(self, twin: Twin, spent: Spending) -> bool:
@@ -164,7 +168,7 @@ class Transcripts(Runner):
             matched = self._matched(base, twin)
             if matched is not None:
                 return self._cost(matched, script)
-            unknown = self._may_be_hidden(base, twin) or self._may_turn(base, twin)
+            unknown = self._may_turn(base, twin) or self._may_be_hidden(base, twin)
         if unknown is None:
             return None
         return Finding("not understood", Spending(), puzzles=(unknown,), twin=twin)
@@ -175,9 +179,48 @@ class Transcripts(Runner):
         for level in every if _adds_up(base) else every[:-1]:
             again = self._eagerly(base, script, level)
             if again is not None and not again.leaks and not again.right.journal.puzzles:
+                wrong = self._decides_apart(again) if level == COMPARING else None
+                if wrong is not None and wrong.verdict == "overspent":
+                    return wrong
+                if wrong is not None:
+                    continue
                 found = self._cost(again, script)
                 if level in {1, 2} or found.verdict == "shown":
+                    if not self.repeats and not self.replay(self.right, base).leaks:
+                        return self._not_repeated(definition(self.mechanism))
+                    self.repeats = True
                     return found
+        return None
+
+    def _decides_apart(self, twin: Twin) -> Finding | None:
+        """What goes wrong where a known number lies between the bounds of the two sides.
+
+        There the sides decide differently on a number that both know. That may be no leak, as where
+        data are clipped to a noisy bound.
+        """
+        journal = twin.left.journal
+        bounds, others = journal.bounds, twin.right.journal.bounds
+        alike = {bound.by for bound in bounds} == {bound.by for bound in others}
+        if len(bounds) != len(others) and alike:
+            return None
+        pairs = zip(bounds, others, strict=False)
+        apart = dict.fromkeys((one, two.by) for one, two in pairs if one.by != two.by)
+        if len(bounds) != len(others) or len(apart) > _MOST_APART:
+            raise OutOfRuns
+        draws = journal.draws
+        for bound, other in apart:
+            moved = ((bound.by + other) / 2.0 - bound.offset) / bound.coef
+            if draws.law_of(bound.draw).is_discrete or self.used + 2 > self.budget:
+                raise OutOfRuns
+            fixed = dict(enumerate(draws.z[: draws.top].tolist())) | {bound.draw: moved}
+            script = NoiseScript(journal.script.seed, fixed=fixed)
+            left = self.record(self.left, script, eager=journal.eager)
+            between = self.replay(self.right, left)
+            if between.leaks:
+                return Finding("leaking", Spending(), tuple(between.leaks), twin=between)
+            if judge(self.claim, spending(between.differences)) is not Judged.WITHIN:
+                spent = spending(between.differences)
+                return Finding("overspent", spent, twin=between, script=script)
         return None
 
     def _eagerly(self, base: TracedRun, script: NoiseScript, level: int) -> Twin | None:

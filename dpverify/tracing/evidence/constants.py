@@ -9,6 +9,7 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Any
 
+from dpverify.tracing.noise.shapes import is_noisy
 from dpverify.tracing.recording.places import is_inside, written_function
 
 _MOST_CODES = 20  # functions that are looked into
@@ -71,6 +72,8 @@ def _held(mechanism: Any, function: Any) -> list[Any]:
 
 
 def _numbers(value: Any, depth: int = 0) -> Iterator[float]:
+    if is_noisy(value):  # kept from an earlier call
+        return
     if isinstance(value, dict):
         value = list(value.values())
     if isinstance(value, (list, tuple, set, frozenset)) and depth < 2:

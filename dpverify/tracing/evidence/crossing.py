@@ -73,7 +73,7 @@ class _Decided:
 def crossed(runner: Runner, twin: Twin, reach: float) -> Twin | None:
     """A replay near a change of mind of the left side, on which the right decides differently.
 
-    That may be a leak, or a loss beyond the claim.
+    That may be a leak, a loss beyond the claim, or something that is not understood.
     """
     events = twin.left.journal.events
     loose = {n: e for n, e in enumerate(events) if isinstance(e, Value) and not e.final}
@@ -110,7 +110,7 @@ def _passing(runner: Runner, twin: Twin, reach: float) -> Twin | None:
             return None
         tried.add(place)
         found = runner.replay(runner.right, _run(runner, twin, fixed))
-        if found.leaks or not _keeps(runner, found):
+        if not _keeps(runner, found):
             return found
     return None
 
@@ -236,7 +236,7 @@ def _bisected(runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float) ->
     for _ in range(_STEPS):
         middle = (low + high) / 2
         found = runner.replay(runner.right, run(middle))
-        if found.leaks or not _keeps(runner, found):
+        if not _keeps(runner, found):
             return found
         now = _decided(found.left)
         if now.differs(before, kept):
@@ -247,6 +247,8 @@ def _bisected(runner: Runner, twin: Twin, draws: NDArray[np.intp], to: float) ->
 
 
 def _keeps(runner: Runner, twin: Twin) -> bool:
+    if twin.leaks or twin.right.journal.puzzles:
+        return False
     return judge(runner.claim, spending(twin.differences)) is Judged.WITHIN
 
 

@@ -65,7 +65,7 @@ def within(claim: AuditClaim, pairs: tuple[Pair, ...]) -> bool:
                 return True
             return composed_delta(pairs, epsilon).upper <= delta * (1 + ROUNDING)
         case GaussianDP(mu=mu):
-            return _squared_mu(pairs) <= mu**2 * (1 + ROUNDING)
+            return squared_mu(pairs) <= mu**2 * (1 + ROUNDING)
         case ZeroConcentratedDP(rho=rho):
             return math.fsum(map(_rho, pairs)) <= rho * (1 + ROUNDING)
         case RenyiDP(order=order, epsilon=epsilon):
@@ -94,7 +94,7 @@ def _most(pair: Pair) -> float:
     return max(pair.max_loss, pair.reversed.max_loss)
 
 
-def _squared_mu(pairs: tuple[Pair, ...]) -> float:
+def squared_mu(pairs: tuple[Pair, ...]) -> float:
     """Gaussian pairs as they are; of a pure one the smallest μ that its ε implies, rounded up."""
     total = Fraction(0)
     for pair in pairs:
@@ -125,7 +125,7 @@ def breaks(claim: AuditClaim, pairs: tuple[Pair, ...]) -> bool:
         case PureDP(epsilon=epsilon):
             return composed_epsilon(pairs, 0.0).lower > most(epsilon)
         case GaussianDP(mu=mu) if gaussian:
-            return _squared_mu(pairs) > mu**2 * (1 + ROUNDING)
+            return squared_mu(pairs) > mu**2 * (1 + ROUNDING)
         case ZeroConcentratedDP(rho=rho) if gaussian:
             return math.fsum(map(_rho, pairs)) > rho * (1 + ROUNDING)
     try:

@@ -30,9 +30,14 @@ Upper = tuple[Pair, ...]
 
 @dataclass(frozen=True)
 class Spending:
-    """All that a transcript cost."""
+    """All that a transcript cost.
+
+    `together` are pairs that bound other transcripts as well, where what is spent depends on noisy
+    values: then these give ε at a δ, and nothing is known from below.
+    """
 
     items: tuple[Item, ...] = field(default=())
+    together: Upper = ()
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -70,12 +75,16 @@ class Spending:
 
     def epsilon(self, delta: float) -> Bracket:
         """Bracket around the ε that the releases cost together at δ."""
+        if self.together and delta > 0:
+            return Bracket(0.0, composed_epsilon(self.together, delta).upper)
         lower = max(composed_epsilon(p, delta).lower for p in {self.below, self.below_apart})
         ends = [composed_epsilon(pairs, delta) for pairs in self.above]
         return _closed(lower, min(ends, key=lambda end: end.upper))
 
     def delta(self, epsilon: float) -> Bracket:
         """Bracket around the δ that the releases cost together at ε."""
+        if self.together:
+            return Bracket(0.0, composed_delta(self.together, epsilon).upper)
         lower = max(composed_delta(p, epsilon).lower for p in {self.below, self.below_apart})
         ends = [composed_delta(pairs, epsilon) for pairs in self.above]
         return _closed(lower, min(ends, key=lambda end: end.upper))

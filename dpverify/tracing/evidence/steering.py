@@ -23,6 +23,8 @@ _MOST_COINS = 512
 _MOST_SIGNS = 4
 _MOST_INTERVALS = 6
 _MOST_KNOWN = 10  # numbers of the code that noisy ones are put to
+_NEAR = 1e-8  # numbers that are known are put a little above themselves
+_MOST_TURNS = 256  # draws by which a run may be longer than the first one
 _TURNS = 4  # times that a line is looked at in later transcripts
 FAR = 12.0  # in scales: what happens once in 320,000 runs with Laplace noise
 _FARTHEST = 36.0  # as far as tails are computed
@@ -112,8 +114,11 @@ def scripts(
         elif turn < 2 and spot is not None:
             yield from _towards(base, seed, number, spot)
     yield from _between(base, delta)
-    for far in (reach, -reach, *(() if delta else (100 * FAR, -100 * FAR))):
+    for far in (reach, -reach):
         yield NoiseScript(seed, shape=partial(far_out, to=far), until=most)
+    # A loop that goes on while noise lets it may go on for longer than the first run did.
+    for far in () if delta else (100 * FAR, -100 * FAR):
+        yield NoiseScript(seed, shape=partial(far_out, to=far), until=most + _MOST_TURNS)
     yield NoiseScript(seed, shape=partial(alternating, to=reach), until=most)
     yield NoiseScript(seed, shape=_tie, until=most)
     yield from _signs(base, seed, reach)
@@ -157,6 +162,7 @@ def _at(base: TracedRun, seed: int, reach: float, known: Sequence[float]) -> Ite
                 z = (number - np.asarray(event.offset)) / np.asarray(event.coef)
                 wanted = np.broadcast_to(z, np.shape(event.idx)).reshape(-1)
                 fixed |= dict(zip(np.ravel(event.idx).tolist(), wanted.tolist(), strict=True))
+        fixed = {j: _put(journal.draws.law_of(j), z) for j, z in fixed.items()}
         fixed = {j: z for j, z in fixed.items() if _happens(journal.draws.law_of(j), z, reach)}
         if fixed:
             yield NoiseScript(seed, fixed=fixed)
@@ -165,6 +171,12 @@ def _at(base: TracedRun, seed: int, reach: float, known: Sequence[float]) -> Ite
 def _is_apart(event: Value) -> bool:
     """Whether every number of a release has a draw of its own, and there are not very many."""
     return np.shape(event.idx) == np.shape(event.values) and np.size(event.idx) <= _MOST_COINS
+
+
+def _put(law: TracedLaw, z: float) -> float:
+    """Noise as it is wanted; a whole number where it is all but one."""
+    near = round(z) if law.is_discrete and math.isfinite(z) else z
+    return float(near) if abs(near - z) <= _NEAR * max(1.0, abs(z)) else z
 
 
 def _happens(law: TracedLaw, z: float, reach: float) -> bool:

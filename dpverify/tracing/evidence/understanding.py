@@ -17,8 +17,16 @@ from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import OTHER
 from dpverify.tracing.noise.outside import OutsideGenerators
 from dpverify.tracing.recording.draws import NoiseScript
-from dpverify.tracing.recording.events import Bits, Odds, Pick, Puzzle, Value, is_settled
-from dpverify.tracing.recording.following import LONELY
+from dpverify.tracing.recording.events import (
+    Bits,
+    Odds,
+    Pick,
+    Puzzle,
+    Value,
+    is_settled,
+    only_noise,
+)
+from dpverify.tracing.recording.following import LONELY, coin_alone
 from dpverify.tracing.recording.lines import ReachedLines, parted
 from dpverify.tracing.recording.meetings import held_by
 from dpverify.tracing.recording.memory import Memory
@@ -72,6 +80,7 @@ def _trials(base: TracedRun, twin: Twin, alone: Alone) -> list[Alone]:
     return found[:_MOST_TRIALS]
 
 
+BOTH = 3  # of the ways that a comparison fell
 _TRIES = 24  # other coins on the right, in search of the output of the left
 
 
@@ -94,7 +103,7 @@ class Fallen:
     def one_way(self) -> Iterator[tuple[Place, tuple[int, int]]]:
         """Lines whose comparisons did not all fall either way: how many of them, of how many."""
         for place, known in self.ways.items():
-            only = sum(way != 3 for way in known.values())
+            only = sum(way != BOTH for way in known.values())
             if only:
                 yield place, (only, len(known))
 
@@ -233,16 +242,26 @@ class Runner:
         return found if within else None
 
     def _may_be_hidden(self, base: TracedRun, twin: Twin) -> Puzzle | None:
-        """Rows of different length that became plain numbers, but that outputs need not show.
+        """What one side does more often than the other on a line, or in another order.
 
-        A threshold may leave out what one side has more, as in a histogram that is a table: with
-        δ that is allowed, and how often it fails is not seen.
+        A sample tosses a coin for every record: a side with fewer may toss it, and not look. A
+        threshold may leave out a key that one side has more, and with δ that is allowed; how often
+        it fails is not seen. Outputs must be able to look alike, then.
         """
-        at, events = twin.right.journal.at - 1, base.journal.events
+        kinds = {"shape", "control flow", "output"}
+        leaks = [leak for leak in twin.leaks if leak.kind in kinds]
+        if not leaks:
+            return None
+        if self.used + 4 > self.budget:
+            raise OutOfRuns
+        other = self.record(self.right, base.journal.as_drawn())
+        sizes = {len(x) if hasattr(x, "__len__") else 0 for x in (self.left, self.right)}
+        for place, (mine, theirs) in _done_by_both(base, other, coins=True).items():
+            if len(mine) != len(theirs) and len(sizes) > 1:
+                return coin_alone(place)
         allowed = not isinstance(self.claim, PureDP) and getattr(self.claim, "delta", 1.0) > 0
-        event = events[at] if 0 <= at < len(events) else None
-        shapes = [leak for leak in twin.leaks if leak.kind == "shape"]
-        if not (allowed and shapes and isinstance(event, Value) and not event.final):
+        both = _done_by_both(base, other, coins=False).values()
+        if not allowed or not any(_is_shuffled(mine, theirs) for mine, theirs in both):
             return None
         sides: list[set[str]] = [set(), set()]
         for step in range(1, _FEW + 1):
@@ -251,9 +270,9 @@ class Runner:
             for data, told in zip((self.left, self.right), sides, strict=True):
                 run = self.record(data, NoiseScript(self.seed + 41 * step))
                 told.add(_frame(run))
-        if sides[0] & sides[1]:
-            what = "a row of noise is longer on one side; what a threshold may hide is not seen"
-            return Puzzle(shapes[0].place, what)
+            if sides[0] & sides[1]:
+                what = "one side has more noisy numbers; what a threshold may hide is not seen"
+                return Puzzle(leaks[0].place, what)
         return None
 
     def _may_turn(self, base: TracedRun, twin: Twin) -> Puzzle | None:
@@ -333,6 +352,29 @@ class Runner:
         return puzzles[0] if puzzles else None
 
 
+Done = tuple[list[float], list[float]]
+"""What was added to noise on a line, turn by turn, on either side."""
+
+
+def _done_by_both(left: TracedRun, right: TracedRun, *, coins: bool) -> dict[Place, Done]:
+    """Comparisons and plain numbers of lines that both runs came to; of noise alone, or of data."""
+    sides: list[dict[Place, list[float]]] = [{}, {}]
+    for run, found in zip((left, right), sides, strict=True):
+        for event in run.journal.events:
+            is_open = isinstance(event, Bits) or (isinstance(event, Value) and not event.final)
+            if is_open and (isinstance(event, Bits) and only_noise(event.touches)) == coins:
+                offsets = np.broadcast_to(
+                    event.offset, np.shape(event.idx)[: np.ndim(event.offset)]
+                )
+                found.setdefault(event.place, []).extend(np.ravel(offsets).tolist())
+    return {place: (row, sides[1][place]) for place, row in sides[0].items() if place in sides[1]}
+
+
+def _is_shuffled(one: list[float], two: list[float]) -> bool:
+    """Whether one row is longer, or has the same numbers in another order."""
+    return len(one) != len(two) or (one != two and sorted(one) == sorted(two))
+
+
 def _met_only(followed: tuple[SeenError, ...], usual: set[tuple[Place, str]]) -> Puzzle | None:
     """The first exception that plain numbers do not raise at that line."""
     for error in followed:
@@ -344,6 +386,13 @@ def _met_only(followed: tuple[SeenError, ...], usual: set[tuple[Place, str]]) ->
 def _way(run: TracedRun) -> str:
     """What a run did with noise, line by line."""
     return canonical([(type(e).__name__, str(e.place)) for e in run.journal.events])
+
+
+def way_of(run: TracedRun) -> str:
+    """The same, with how comparisons fell and what was chosen."""
+    events = run.journal.events
+    fell = [e.outcome if isinstance(e, (Bits, Pick)) else None for e in events]
+    return canonical([_way(run), fell, run.raised])
 
 
 def _frame(run: TracedRun) -> str:

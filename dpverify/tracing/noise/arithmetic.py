@@ -288,6 +288,13 @@ def _addend_sum(addend: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> A
         return addend
 
 
+def _known(one: NoisyArray, bound: Any) -> Any:
+    """A comparison of numbers that are known already; it is noted what with."""
+    if not one.many:
+        one.journal.bounded(one.offset, one.idx, one.coef, bound)
+    return NotImplemented
+
+
 def _comparison(op: str) -> Callable[[Any, Place], Any]:
     opposite = {
         "greater": "less",
@@ -304,10 +311,10 @@ def _comparison(op: str) -> Callable[[Any, Place], Any]:
         used = op
         if not is_noisy(one):
             one, two, used = two, one, opposite[op]
-        if one.journal.eager == COMPARING:
-            return NotImplemented
         if not is_plain(two):
             return NotImplemented
+        if one.journal.eager == COMPARING:
+            return _known(one, two)
         laws = one.journal.draws.names_of(one.idx) if one.size else []
         usable = not one.many and not any(law.is_discrete for law in laws)
         if one.whole and len(laws) == 1 and laws[0].name == "integers" and not one.many:

@@ -254,8 +254,9 @@ class NoisyNumber:
             if not isfinite(gap) and self._is_beside(other):
                 return COMPARE[op](self.offset, other)
             simple = type(self.idx) is int and self.coef != 0 and isfinite(gap)
-            simple = simple and self.journal.eager != shapes.COMPARING
-            if simple:
+            if simple and self.journal.eager == shapes.COMPARING:
+                self.journal.bounded(self.offset, self.idx, self.coef, other)
+            elif simple:
                 law = self.journal.draws.law_of(self.idx)
                 if not law.is_discrete:
                     return self.journal.compare(op, gap, self.idx, self.coef, self.touches, place)
@@ -522,7 +523,7 @@ def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:
     offset = one.offset + two.offset if sign > 0 else one.offset - two.offset
     touches = (*one.touches, *two.touches)[-_TOUCHES:]
     whole = one.whole and two.whole
-    both_alone = type(one.idx) is int and type(two.idx) is int
+    both_alone = type(one.idx) is int is type(two.idx)
     if one.idx is two.idx or (both_alone and one.idx == two.idx):
         coef = one.coef + sign * two.coef
         if type(one.idx) is not np.ndarray:
@@ -532,8 +533,11 @@ def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:
     return NoisyNumber(one.journal, offset, Addition(one, two, sign, offset), 1.0, touches, whole)
 
 
-def _worked_out(form: NoisyNumber) -> tuple[Any, Any, Any]:  # one case a kind
+def _worked_out(form: NoisyNumber) -> tuple[Any, Any, Any]:  # noqa: C901  # one case a kind
     """Offset, draws and factors of a form that adds up others; each sum is opened once."""
+    last, new = form.idx.one, form.idx.two
+    if type(new.idx) is int and type(last.idx) is Addition and last.idx.known is not None:
+        return _one_more(form, last, new)
     draws: dict[int, float] = {}
     tables: list[tuple[Any, Any]] = []
     offset, starts_from_known = 0.0, False
@@ -570,6 +574,18 @@ def _worked_out(form: NoisyNumber) -> tuple[Any, Any, Any]:  # one case a kind
         ((name, factor),) = draws.items()
         return (offset, name, factor) if factor else (offset, 0, 0.0)
     return offset, *_as_arrays(draws, tables)
+
+
+def _one_more(form: NoisyNumber, last: NoisyNumber, new: NoisyNumber) -> tuple[Any, Any, Any]:
+    """A sum that was told with one more draw, as in a running total: the common case."""
+    share = form.coef
+    factor = share * last.coef
+    offset = form.offset - share * form.idx.base
+    offset += share * last.offset - factor * last.idx.base + factor * last.idx.known
+    share *= form.idx.sign
+    offset += share * new.offset
+    coef = share * new.coef
+    return (offset, new.idx, coef) if coef else (offset, 0, 0.0)
 
 
 def _as_arrays(draws: dict[int, float], tables: list[tuple[Any, Any]]) -> tuple[Any, Any]:

@@ -28,9 +28,12 @@ from dpverify.tracing.recording.laws import TracedLaw, coin
 from dpverify.tracing.recording.places import Place
 
 ROUNDING = 2.0**-50  # of the numbers at hand: a few units in the last place
+LITTLE = 2.0**-20  # of noise: the most that a number may be off by rounding
+HUGE = 2.0**29  # scales of noise: rounding of numbers that are larger is no trifle beside it
 SUMMED = 2.0**-40  # of the numbers at hand: what sums of very many floats may be off by
 
 
+SWALLOWED = "noise is added to a number so large that rounding hides some of it"
 LONELY = "comparison that one side makes"
 NO_EVENT = -1  # the number of what the recording has no event for
 _CERTAIN = np.array([1.0, 0.0])
@@ -144,7 +147,7 @@ class Following(TraceJournal):
         self._lonely(self.at - 1, line_of(event, ()), left, _CERTAIN)
 
     def _coin_alone(self, place: Place) -> None:
-        found = Puzzle(place, "only one side tosses this coin: what it decides is not seen")
+        found = coin_alone(place)
         if found not in self.coins_alone:
             self.coins_alone.append(found)
 
@@ -257,6 +260,10 @@ class Following(TraceJournal):
             event = self.recording.events[self.at]
             place = line_of(event, ()) if isinstance(event, Value) else event.place
             self.leak("control flow", place, "one side releases more than the other")
+
+
+def coin_alone(place: Place) -> Puzzle:
+    return Puzzle(place, "only one side tosses this coin: what it decides is not seen")
 
 
 def _longer(row: NDArray[np.intp], size: int) -> NDArray[np.intp]:

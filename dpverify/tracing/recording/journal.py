@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from copy import deepcopy
 from math import isfinite  # Python's own, whatever stands in its place during a run
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,9 +38,18 @@ COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 
 CURRENT: ContextVar[Any] = ContextVar("journal", default=None)
-
-
 """The journal of the run that is being traced, if any."""
+
+_MOST_BOUNDS = 256
+
+
+class KnownBound(NamedTuple):
+    """A number offset + coef·z that is known already, and what it is compared with."""
+
+    draw: int
+    offset: float
+    coef: float
+    by: float
 
 
 def _at(values: Any, where: Any, shape: tuple[int, ...]) -> Any:
@@ -70,6 +79,7 @@ class TraceJournal:
         self.coarse = 1.0  # the last place of the shortest floats that met noise, in doubles
         self.closed = False
         self.inner = False
+        self.bounds: list[KnownBound] = []  # of numbers that were known before they were compared
         self.ambient: dict[Any, Any] = {}  # what np.random.* and random.* stand for in this run
 
     @property
@@ -87,6 +97,14 @@ class TraceJournal:
         """Note that floats with this relative spacing met noise: shifts are no more precise."""
         self.coarse = max(self.coarse, last_place * 2.0**52)
 
+    def bounded(self, offset: Any, idx: Any, coef: Any, by: Any) -> None:
+        """Note what known numbers are compared with: data may decide there."""
+        parts = [np.ravel(part) for part in np.broadcast_arrays(idx, offset, coef, by)]
+        rows = zip(*(part[:_MOST_BOUNDS].tolist() for part in parts), strict=True)
+        if len(self.bounds) < _MOST_BOUNDS:
+            every = (KnownBound(int(j), float(v), float(c), float(b)) for j, v, c, b in rows)
+            self.bounds += [bound for bound in every if bound.coef]
+
     def in_thread(self, place: Place) -> None:
         if _thread() != self.thread:
             self.puzzle(place, "noise is drawn in a thread: the order of draws is not fixed")
@@ -101,6 +119,15 @@ class Recording(TraceJournal):
         super().__init__(script, eager=eager)
         self.opened = opened
         self.chosen_from: list[Any] = []  # draws of each choice of the largest
+
+    def as_drawn(self, nudge: float = 1.0) -> NoiseScript:
+        """A script with the noise of this run; a little larger where it is no whole number."""
+        draws = self.draws
+        z = draws.z[: draws.top]
+        if nudge != 1.0:
+            whole = [i for i, law in enumerate(draws.laws) if law.is_discrete]
+            z = np.where(np.isin(draws.law[: draws.top], whole), z, nudge * z)
+        return NoiseScript(self.script.seed, fixed=dict(enumerate(z.tolist())))
 
     def _expose(self, idx: Any) -> None:
         """Draws of a choice that are compared as well count as released, all of them.

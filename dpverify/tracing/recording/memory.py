@@ -68,6 +68,8 @@ def _spelled(value: Any) -> Any:
     if kind is int:
         return value
     name = f"{kind.__module__}.{kind.__qualname__}"
+    if is_inside(_file_of(kind)):  # as noise of a call is, which may not be looked at
+        return name
     if isinstance(value, _ATOMS):
         return f"{name} {value!r}"
     if isinstance(value, np.ndarray) and value.dtype != object:

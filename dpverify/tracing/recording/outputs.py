@@ -278,6 +278,10 @@ def _in_turn(forms: list[Any]) -> list[Any] | None:
 
 def _one_more(whole: Any, draws: set[int], sums: set[int]) -> int | None:
     """The one draw of a sum that is not told yet; None if there is none, or another one."""
+    if type(whole) is Addition:  # the last sum and one draw more: the common case
+        last, one = whole.one.idx, whole.two.idx
+        if type(one) is int and one not in draws and id(last) in sums:
+            return one
     new, waiting = None, [whole]
     while waiting:
         part = waiting.pop()
@@ -295,7 +299,7 @@ def _one_more(whole: Any, draws: set[int], sums: set[int]) -> int | None:
 
 def _settled(form: Any, place: Place) -> Any:
     alone = type(form) is NoisyNumber and type(form.idx) is int
-    if not alone or form.whole or form.coef == 0.0:
+    if not alone or form.whole or form.coef == 0.0 or form.journal.eager:
         return form.realize(place, final=True)
     journal = form.journal  # a float: the common case, without a further call
     return float(journal.realize(form.offset, form.idx, form.coef, form.touches, place, final=True))

@@ -17,7 +17,10 @@ from dpverify.tracing.recording.events import (
     Value,
 )
 from dpverify.tracing.recording.following import (
+    HUGE,
+    LITTLE,
     ROUNDING,
+    SWALLOWED,
     factor_line,
     line_of,
     size_of,
@@ -85,6 +88,10 @@ class Pinning(SumReplay):
             return False
         moved = np.flatnonzero(np.ravel(np.not_equal(event.offset, offset)))
         draws.z[mine] = known.z[old]
+        huge = np.abs(offset) > HUGE * np.abs(coef)
+        if np.any(huge):
+            sizes = np.where(huge, 3.0 * np.abs(offset) / np.abs(coef), 0.0)
+            self.sizes[mine] = np.broadcast_to(sizes, np.shape(idx)).reshape(-1)
         self._check_turned(event, touches, np.ravel(idx))
         if not moved.size:
             draws.used[mine] = True
@@ -123,12 +130,14 @@ class Pinning(SumReplay):
         if alike and not draws.used.item(idx) and same and event.fresh and isfinite(offset):
             draws.used[idx] = True
             draws.z[idx] = known.z.item(event.idx)
+            if abs(offset) > HUGE * abs(coef):
+                self.sizes[idx] = 3.0 * abs(offset / coef) if coef else 0.0
             if draws.low is not None:
                 self._check_turned(event, touches, np.array([idx]))
             return
         if draws.used[idx] and not event.fresh and idx not in self.one_way:
             now = offset + coef * float(draws.z[idx])
-            size = abs(now) + abs(event.values) + abs(offset) + abs(coef) * float(self.sizes[idx])
+            size = abs(now) + abs(event.values) + abs(offset)
             if abs(now - event.values) <= ROUNDING * size:
                 return
         self._pin(event, offset, np.array([idx]), coef, touches)
@@ -186,7 +195,7 @@ class Pinning(SumReplay):
         draws.used[idx[noisy & np.isfinite(v) & np.isfinite(w)]] = True
         blur = np.abs(d) * self.sizes[idx]
         now = w + d * draws.z[idx]
-        self._check_pinned(event, touches, noisy & ~odd & ~free, values, now, blur)
+        self._check_pinned(event, touches, noisy & ~odd & ~free, values, now, blur, np.abs(d))
         moved = np.flatnonzero(free & ~same)
         if moved.size:
             at = np.unravel_index(moved, shape)
@@ -272,14 +281,18 @@ class Pinning(SumReplay):
         values: Floats,
         now: Floats,
         blur: Floats,
+        scales: Floats,
     ) -> None:
         """A draw that is known already hides nothing: what it is added to must be the same."""
         if not np.any(where):
             return
-        size = np.abs(values) + np.abs(now) + np.abs(spread(event.offset, values.shape)) + blur
-        if np.any(np.abs(values - now)[where] > ROUNDING * size[where]):
-            place = event.place if isinstance(event, Bits) else line_of(event, touches)
+        size = np.abs(values) + np.abs(now) + np.abs(spread(event.offset, values.shape))
+        off = np.abs(values - now) - ROUNDING * size
+        place = event.place if isinstance(event, Bits) else line_of(event, touches)
+        if np.any((off > ROUNDING * blur)[where]):
             self.leak("reuse", place, "noise that is known already hides nothing more")
+        elif np.any((off > LITTLE * scales)[where]):
+            self.puzzle(place, SWALLOWED)
 
 
 def _distinct(idx: Any) -> bool:

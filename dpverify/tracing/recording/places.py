@@ -92,6 +92,12 @@ _STAND_INS = {str(path) for path in Path(OWN, "noise").glob("*.py")}
 def here(depth: int = 2) -> Place:
     """The line of the caller's caller that lies outside of this package and of noise libraries."""
     caller = sys._getframe(depth)  # noqa: SLF001  # the only way to see a caller
+    found = _CALLERS.get((id(caller.f_code), caller.f_lasti))
+    return _line_outside(caller) if found is None else found[1]
+
+
+def _line_outside(caller: FrameType) -> Place:
+    """The first line outside, from a frame on; what is found is kept."""
     code = caller.f_code
     while code.co_filename in _STAND_INS and caller.f_back is not None:
         caller = caller.f_back

@@ -26,7 +26,9 @@ from dpverify.tracing.recording.events import (
     Value,
 )
 from dpverify.tracing.recording.following import (
+    LITTLE,
     ROUNDING,
+    SWALLOWED,
     Following,
     line_of,
     one_to_one,
@@ -105,6 +107,12 @@ def _shortest(matrix: Floats, gap: Floats) -> Floats | None:
                 return np.asarray(found)
     least: Floats = np.asarray(np.linalg.lstsq(matrix, gap, rcond=None)[0], dtype=np.float64)
     return least if _solves(matrix, least, gap) else None
+
+
+def _swallows(matrix: Floats, gap: Floats, size: float) -> bool:
+    """Whether numbers of this size hide, by rounding, some of the noise of every gap."""
+    noise = np.abs(matrix).sum(axis=1)[gap != 0.0]
+    return bool(np.all(noise > 0.0) and np.any(ROUNDING * size > LITTLE * noise))
 
 
 def _solves(matrix: Floats, found: Floats, gap: Floats) -> bool:
@@ -196,10 +204,13 @@ class SumReplay(Following):
         self._check_turned(event, touches, names[~bound])
         terms = a[0].shape[1]
         reach = np.abs(matrix) @ np.abs(known.z[twins])
-        tiny = np.abs(v) + np.abs(w) + np.abs(matrix) @ self.sizes[names]
-        tiny = ROUNDING * (tiny + (terms * reach if np.any(bound) else 0.0))
+        tiny = np.abs(v) + np.abs(w) + (terms * reach if np.any(bound) else 0.0)
+        blur = np.abs(matrix) @ self.sizes[names]
         self._no_second_use(event, touches, names, matrix)
-        if np.any(np.abs(gap) > tiny):
+        off = np.abs(gap) - ROUNDING * tiny
+        if np.any((off > 0.0) & (ROUNDING * blur > LITTLE * np.abs(matrix).sum(axis=1))):
+            self.puzzle(line_of(event, touches), SWALLOWED)
+        elif np.any(off > ROUNDING * blur):
             largest = float(np.max(np.abs(v) + np.abs(w)))
             self._aligned(event, touches, _Sum(matrix, gap, names, twins, bound, largest))
 
@@ -224,6 +235,9 @@ class SumReplay(Following):
             without = align(matrix[:, others], gap, kept) if len(others) else None
             if without is not None:
                 free, found, one_sided = others, without, False
+        if found is None and _swallows(matrix, gap, size):
+            self.puzzle(line_of(event, touches), SWALLOWED)
+            return
         if found is None:
             cancels = not np.any(matrix[np.abs(gap) > 0.0])
             self._hides_nothing(event, touches, cut=len(free) < int(np.sum(~bound)), gone=cancels)
