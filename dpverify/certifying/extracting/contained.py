@@ -39,6 +39,8 @@ _DRAWS = frozenset(
     "laplace exponential standard_exponential geometric normal standard_normal random uniform "
     "integers choice permutation shuffle binomial".split()
 )
+_BROAD = {"TypeError", "AttributeError", "NotImplementedError", "Exception", "BaseException"}
+_NAMING = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD", "LOAD_DEREF", "LOAD_FAST"}
 _STORING = frozenset(
     "STORE_GLOBAL DELETE_GLOBAL STORE_ATTR DELETE_ATTR STORE_NAME IMPORT_NAME IMPORT_FROM "
     "YIELD_VALUE LOAD_BUILD_CLASS LOAD_CLASSDEREF LOAD_NAME".split()
@@ -72,8 +74,12 @@ def _check(function: types.FunctionType, code: types.CodeType, seen: set[int]) -
             _check(function, inner, seen)
 
 
-def check_identity(value: Any) -> None:  # noqa: ANN401
-    """Raise where `is` compares two values: symbols stand for equal data, not for one object."""
+def check_telling(value: Any) -> None:  # noqa: ANN401
+    """Raise where code may tell symbols from numbers.
+
+    `is` compares two objects, and symbols stand for equal data, not for one object; what catches
+    any exception catches those that only symbols raise.
+    """
     waiting, seen = [value], set[int]()
     while waiting:
         found = waiting.pop()
@@ -86,7 +92,7 @@ def check_identity(value: Any) -> None:  # noqa: ANN401
             continue
         for code in _codes(found.__code__):
             seen.add(id(code))
-            _check_identity(code)
+            _check_telling(code)
             waiting += [found.__globals__.get(name) for name in code.co_names]
         waiting += _cells(found)
 
@@ -98,15 +104,24 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(inner)
 
 
-def _check_identity(code: types.CodeType) -> None:
-    plain, line = False, code.co_firstlineno
+def _check_telling(code: types.CodeType) -> None:
+    plain, caught, line = False, list[str](), code.co_firstlineno
+    before = None
     for step in dis.get_instructions(code):
         line = step.starts_line or line
+        where = f"{Path(code.co_filename).name}:{line}"
         if step.opname == "IS_OP" and not plain:
-            where = f"{Path(code.co_filename).name}:{line}"
             raise NotUnderstood("it asks by `is` whether two values are one object", where)
+        if step.opname == "PUSH_EXC_INFO":
+            caught = []
+        bare = before == "PUSH_EXC_INFO" and step.opname == "POP_TOP"
+        broad = step.opname == "CHECK_EXC_MATCH" and _BROAD & {*caught}
+        if bare or broad or (step.opname in _NAMING and step.argval == "suppress"):
+            raise NotUnderstood("it catches exceptions that only symbols may raise", where)
+        caught += [step.argval] * (step.opname in _NAMING)
         constant = step.opname == "LOAD_CONST"
         plain = constant and any(step.argval is x for x in (None, True, False))
+        before = step.opname
 
 
 def _follow(value: object, seen: set[int]) -> None:

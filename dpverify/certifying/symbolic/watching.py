@@ -102,8 +102,8 @@ def _lost_quietly() -> Iterator[None]:
 def endless_at(run: Callable[[], object], seconds: float, memory: int) -> str | None:
     """The line at which a run is stuck in a call into C: only its whole process can be stopped.
 
-    It is tried in a process of its own. None if it came to an end, or back to Python after a second
-    and then again and again: such a run can be stopped.
+    It is tried in a process of its own. None if it came to an end, or back to Python after a
+    second: such a run can be stopped.
     """
     if not hasattr(os, "fork"):  # pragma: no cover  # elsewhere the user has to stop it
         return None
@@ -117,7 +117,8 @@ def endless_at(run: Callable[[], object], seconds: float, memory: int) -> str | 
             silent = os.open(os.devnull, os.O_RDWR)
             for stream in range(3):
                 os.dup2(silent, stream)
-            signal.signal(signal.SIGALRM, signal.default_int_handler)
+            # Python calls it between two of its own steps alone, whatever the run catches
+            signal.signal(signal.SIGALRM, lambda *_: os._exit(0))
             signal.setitimer(signal.ITIMER_REAL, _GRACE)
             faulthandler.dump_traceback_later(seconds, exit=True, file=write)
             with memory_limit(memory):
