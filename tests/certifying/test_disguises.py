@@ -1,4 +1,4 @@
-"""Programs that rarely, or in small ways, do other things on numbers than on symbols: not proved."""
+"""Programs that rarely, or in small ways, do on numbers what they do not do on symbols."""
 
 import json
 import numbers
@@ -15,8 +15,12 @@ from dpverify.schema import Answers, Number, Records
 Rng = np.random.Generator
 ANSWER = Answers(dimension=1, sensitivity=1.0, low=0.0, high=1.0)
 LARGE = Answers(dimension=1, sensitivity=1.0, low=0, high=1_000_000, integer=True)
-LIST = Records(record=Number(low=0.0, high=1.0), length=1, relation="replace-one", layout="rows")
-BIT = Records(record=Number(low=0, high=1, integer=True), length=None, relation="replace-one")
+LIST = Records(
+    record=Number(low=0.0, high=1.0), length=1, relation=dpv.Relation.REPLACE_ONE, layout="rows"
+)
+BIT = Records(
+    record=Number(low=0, high=1, integer=True), length=None, relation=dpv.Relation.REPLACE_ONE
+)
 
 
 def seldom(x: Any) -> bool:  # noqa: ANN401
@@ -33,7 +37,8 @@ def told_by_its_class(data: Any, _rng: Rng) -> int:  # noqa: ANN401
 
 
 def told_by_its_digits(data: Any, _rng: Rng) -> int:  # noqa: ANN401
-    return int(isinstance(data[0], numbers.Real) and 8 < Fraction(data[0]).denominator < 1000)
+    real = isinstance(data[0], numbers.Real)
+    return int(real and 8 < Fraction(data[0]).denominator < 1000)
 
 
 def told_by_what_numpy_says(data: Any, _rng: Rng) -> int:  # noqa: ANN401

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
+import scipy
 
 from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.running import Course, Inequality, SymbolicRun
@@ -92,11 +92,13 @@ def _solved(rows: list[Row], run: SymbolicRun, rng: np.random.Generator) -> Poin
     if clear[best] > CLEAR:
         return Point(dict(zip(names, samples[:, best].tolist(), strict=True)), float(clear[best]))
     whole = [n in run.shared.whole for n in names]
-    found = milp(
+    found = scipy.optimize.milp(
         np.array([*np.zeros(len(names)), -1.0]),
         integrality=np.array([*whole, False], dtype=int),
-        bounds=Bounds([*(e[0] for e in ends), 0.0], [*(e[1] for e in ends), 1.0]),
-        constraints=LinearConstraint(np.column_stack([matrix, -sizes]), lb=-constants),
+        bounds=scipy.optimize.Bounds([*(e[0] for e in ends), 0.0], [*(e[1] for e in ends), 1.0]),
+        constraints=scipy.optimize.LinearConstraint(
+            np.column_stack([matrix, -sizes]), lb=-constants
+        ),
         options={"time_limit": _SECONDS},
     )
     if found.x is None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 current: ContextVar["SymbolicRun | None"] = ContextVar("run", default=None)
 _OWN = str(Path(__file__).parents[2])
 _STANDARD = str(Path(contextlib.__file__).parent)
-_WHOLE = 2**31
+_WHOLE = Fraction(2**31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +178,11 @@ class SymbolicRun:
 
     def check_size(self, value: "Symbolic") -> None:
         """Refuse whole numbers that NumPy's may not hold; those without bounds are of 32 bits."""
-        ends = ((abs(c), self.shared.bounds.get(n, (None, None))) for n, c in value.coefficients)
-        reach = sum(c * max(abs(_WHOLE if e is None else e) for e in both) for c, both in ends)
-        plain = value.constant.fraction()
-        if reach + abs(plain or 0) >= _WHOLE**2 * 2:
+        reach = abs(value.constant.fraction() or Fraction(0))
+        for name, c in value.coefficients:
+            ends = self.shared.bounds.get(name, (None, None))
+            reach += abs(c) * max(_WHOLE if end is None else abs(end) for end in ends)
+        if reach >= 2 * _WHOLE**2:
             raise self.refused("its whole numbers may be too large for 64 bits")
 
     def real_noises(self, value: "Symbolic") -> int:
