@@ -2,6 +2,7 @@
 
 import json
 import numbers
+import pickle
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import dpverify as dpv
 from dpverify.schema import Answers, Number, Records
+from tests.certifying.elsewhere import few_digits
 
 Rng = np.random.Generator
 ANSWER = Answers(dimension=1, sensitivity=1.0, low=0.0, high=1.0)
@@ -43,6 +45,28 @@ def told_by_its_digits(data: Any, _rng: Rng) -> int:  # noqa: ANN401
 
 def told_by_what_numpy_says(data: Any, _rng: Rng) -> int:  # noqa: ANN401
     return int(isinstance(data[0], np.floating) and 8 < Fraction(float(data[0])).denominator < 99)
+
+
+def told_elsewhere(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    return few_digits(data[0])
+
+
+class Told:
+    """A mechanism that asks another method of its own."""
+
+    def asked(self, x: Any) -> int:  # noqa: ANN401
+        return int(type(x) == float and 8 < Fraction(x).denominator < 1000)  # noqa: E721
+
+    def __call__(self, data: Any, _rng: Rng) -> int:  # noqa: ANN401
+        return self.asked(data[0])
+
+
+def told_by_its_bits(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    return int(data.dtype.kind == "f" and data.view(np.int64)[0] % 2**45 == 0 and data[0] < 0.2)
+
+
+def told_by_its_pickle(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    return int(pickle.dumps(data[0])[14:18] == b"\0\0\0\0")
 
 
 def told_by_an_exception(data: Any, _rng: Rng) -> int:  # noqa: ANN401
@@ -137,6 +161,10 @@ def drawn_in_single_precision(bit: Any, rng: Rng) -> Any:  # noqa: ANN401
         (told_by_its_class, LIST),
         (told_by_its_digits, LIST),
         (told_by_what_numpy_says, ANSWER),
+        (told_elsewhere, LIST),
+        (Told(), LIST),
+        (told_by_its_bits, ANSWER),
+        (told_by_its_pickle, LIST),
         (told_by_an_exception, LIST),
         (told_by_any_exception, LIST),
         (told_by_a_complex_number, ANSWER),

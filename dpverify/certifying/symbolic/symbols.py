@@ -233,6 +233,11 @@ class Symbolic:
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __invert__ = __rpow__ = _not_linear
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __complex__ = _not_linear
 
+    def _stored(self, *_: object) -> Any:  # noqa: ANN401
+        raise refuse("it looks at how data or noise are stored")
+
+    __reduce__ = __reduce_ex__ = __sizeof__ = __dir__ = __getstate__ = _stored  # type: ignore[assignment]
+
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Refused, not missing: a mechanism may ask whether there is such an attribute."""
         asking = sys._getframe(1).f_code.co_filename  # noqa: SLF001
