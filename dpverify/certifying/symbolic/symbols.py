@@ -236,7 +236,7 @@ class Symbolic:
     def _stored(self, *_: object) -> Any:  # noqa: ANN401
         raise refuse("it looks at how data or noise are stored")
 
-    __reduce__ = __reduce_ex__ = __sizeof__ = __dir__ = __getstate__ = _stored  # type: ignore[assignment]
+    __reduce__ = __reduce_ex__ = __sizeof__ = __dir__ = __getstate__ = _stored
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Refused, not missing: a mechanism may ask whether there is such an attribute."""
