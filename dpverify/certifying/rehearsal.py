@@ -17,7 +17,7 @@ from dpverify.certifying.symbolic.exact import ExactNumber
 from dpverify.certifying.symbolic.generator import SymbolicGenerator, check_plain
 from dpverify.certifying.symbolic.outputs import filled, is_number, merged
 from dpverify.certifying.symbolic.outputs import values as values_of
-from dpverify.certifying.symbolic.points import Point, as_float, point_on, valued
+from dpverify.certifying.symbolic.points import PathPoint, as_float, point_on, valued
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import Course, NoiseLaw, Shared, SymbolicRun, once
 from dpverify.certifying.symbolic.schemas import Rows, concrete, lengths, rows_of, same_length
@@ -63,7 +63,7 @@ class DrawScript:
 class CourseScript(DrawScript):
     """The draws that lead along one path; random ones if more are asked for."""
 
-    def __init__(self, course: Course, point: Point) -> None:
+    def __init__(self, course: Course, point: PathPoint) -> None:
         self._run, self._point = course.run, point
         super().__init__(0)
 
@@ -207,7 +207,7 @@ def _rehearse_paths(
         raise NotUnderstood(_OTHERWISE, last)
 
 
-def _dataset(schema: Schema, key: Rows | int, point: Point) -> Any:  # noqa: ANN401
+def _dataset(schema: Schema, key: Rows | int, point: PathPoint) -> Any:  # noqa: ANN401
     """The data at a point; None where the schema does not allow them."""
     rows = key if isinstance(key, tuple) else rows_of(schema, key, point.values)
     try:

@@ -27,7 +27,7 @@ Row: TypeAlias = tuple[dict[str, float], float, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PathPoint:
     """The values of all symbols on a path, and how far it is from any other one."""
 
     values: dict[str, float]
@@ -43,7 +43,7 @@ def as_float(number: ExactNumber, unit: EpsilonUnit) -> float:
     return float((EpsilonUnit() if unit.every else unit).enclosure(number).mid())
 
 
-def point_on(course: Course, rng: np.random.Generator) -> Point | None:
+def point_on(course: Course, rng: np.random.Generator) -> PathPoint | None:
     """Where a run takes this path; None if none was found: most often it is never taken."""
     run = course.run
     tests = [asked[1 + answer] for asked, answer, _ in run.trail if asked[0] == "test"]
@@ -76,10 +76,10 @@ def _clamped(run: SymbolicRun, *, bound: bool) -> list[Row]:
     return made
 
 
-def _solved(rows: list[Row], run: SymbolicRun, rng: np.random.Generator) -> Point | None:
+def _solved(rows: list[Row], run: SymbolicRun, rng: np.random.Generator) -> PathPoint | None:
     names = sorted({name for row in rows for name in row[0]})
     if not names:
-        return Point({}, 1.0)
+        return PathPoint({}, 1.0)
     matrix = np.array([[row[0].get(n, 0.0) for n in names] for row in rows])
     constants = np.array([row[1] for row in rows])
     sizes = np.array([0.0 if row[2] else max(map(abs, row[0].values())) for row in rows])
@@ -90,7 +90,9 @@ def _solved(rows: list[Row], run: SymbolicRun, rng: np.random.Generator) -> Poin
     clear = np.where(sizes > 0, over.T / np.where(sizes, sizes, 1.0), exact.T).min(axis=1)
     best = int(clear.argmax())
     if clear[best] > CLEAR:
-        return Point(dict(zip(names, samples[:, best].tolist(), strict=True)), float(clear[best]))
+        return PathPoint(
+            dict(zip(names, samples[:, best].tolist(), strict=True)), float(clear[best])
+        )
     whole = [n in run.shared.whole for n in names]
     found = scipy.optimize.milp(
         np.array([*np.zeros(len(names)), -1.0]),
@@ -104,7 +106,7 @@ def _solved(rows: list[Row], run: SymbolicRun, rng: np.random.Generator) -> Poin
     if found.x is None:
         return None
     at = [round(x) if w else float(x) for x, w in zip(found.x, whole, strict=False)]
-    return Point(dict(zip(names, at, strict=True)), float(found.x[-1]))
+    return PathPoint(dict(zip(names, at, strict=True)), float(found.x[-1]))
 
 
 def _ends(name: str, run: SymbolicRun) -> tuple[float, float]:
@@ -130,7 +132,7 @@ def _samples(
     return rng.uniform(low, high, _MANY)
 
 
-def _completed(point: Point, run: SymbolicRun, rng: np.random.Generator) -> Point:
+def _completed(point: PathPoint, run: SymbolicRun, rng: np.random.Generator) -> PathPoint:
     """The point with all that no comparison was about; released noise is what makes up for it."""
     values, spent = dict(point.values), {noise for _, _, noise in run.releases.values()}
     data = [name for name in run.shared.bounds if name[0] == "x"]
@@ -147,7 +149,7 @@ def _completed(point: Point, run: SymbolicRun, rng: np.random.Generator) -> Poin
             drawn = start + float(factor) * _samples(noise, _ends(noise, run), run, rng)[0]
             values.setdefault(name, drawn)
             values[noise] = (values[name] - start) / float(factor)
-    return Point(values, point.margin)
+    return PathPoint(values, point.margin)
 
 
 def valued(expression: "Symbolic", values: dict[str, float], unit: EpsilonUnit) -> float:
