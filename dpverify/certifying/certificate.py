@@ -23,7 +23,10 @@ from dpverify.theorems import (
 
 FORMAT = "dpverify certificate"
 VERSION = 4
-REAL_ARITHMETIC = "real arithmetic: floats stand for the numbers that they were read as"
+REAL_ARITHMETIC = (
+    "real arithmetic: floats stand for the numbers that they were read as, and whole numbers for "
+    "which no bounds are declared stay within 32 bits"
+)
 INTERRUPTED = "interrupted"
 STUCK = "it calls into C, and does not come back"
 NO_OTHER_INPUT = "the output depends on the data and on rng alone"
@@ -217,7 +220,7 @@ def _scope(read: dict[str, Any]) -> str:
     """For which data and which claim the evidence is, by what was checked and not by the file."""
     claim = read["claim"]
     if read["method"] in {"sums", "gaussian event"}:
-        told = ", ".join(f"{name} = {claim[name]}" for name in _STATED[claim["kind"]])
+        told = ", ".join(f"{name} = {Fraction(claim[name])}" for name in _STATED[claim["kind"]])
     else:
         unit = f"·ln({claim['ratio']})" if claim["unit"] == "log" else ""
         epsilon, delta = Fraction(claim["epsilon"]), Fraction(claim["delta"])

@@ -13,17 +13,21 @@ import numpy as np
 
 from dpverify.certifying.any_length.automaton import Automaton
 from dpverify.certifying.extracting.extraction import Extraction
-from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
-from dpverify.certifying.symbolic.generator import SymbolicGenerator
+from dpverify.certifying.symbolic.exact import ExactNumber
+from dpverify.certifying.symbolic.generator import SymbolicGenerator, check_plain
 from dpverify.certifying.symbolic.outputs import filled, is_number, merged
 from dpverify.certifying.symbolic.outputs import values as values_of
+from dpverify.certifying.symbolic.points import PathPoint, as_float, point_on, valued
 from dpverify.certifying.symbolic.reasons import NotUnderstood
-from dpverify.certifying.symbolic.running import NoiseLaw, Shared, SymbolicRun, once
-from dpverify.certifying.symbolic.schemas import Rows, concrete, same_length
+from dpverify.certifying.symbolic.running import Course, NoiseLaw, Shared, SymbolicRun, once
+from dpverify.certifying.symbolic.schemas import Rows, concrete, lengths, rows_of, same_length
 from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic
+from dpverify.errors import InvalidParameter
+from dpverify.schema import Schema
 
 _RUNS = 12
 _TOLERANCE = 1e-9
+_OTHERWISE = "it returns something else on plain numbers than on symbols"
 
 
 class DrawScript:
@@ -36,18 +40,51 @@ class DrawScript:
     def rewind(self) -> None:
         self._rng = np.random.default_rng(self._seed)
 
-    def standard(self, kind: str) -> float:
-        """A noise of scale 1, or a uniform draw."""
+    def noise(self, kind: str, parameter: float) -> float:
+        """A noise of that scale, or of that ratio."""
         draws: dict[str, Callable[[], float]] = {
             "laplace": self._rng.laplace,
             "exponential": self._rng.exponential,
             "gaussian": self._rng.normal,
-            "uniform": self._rng.random,
         }
-        return float(draws[kind]())
+        if kind == "geometric":
+            return int(self._rng.geometric(1.0 - parameter))
+        return parameter * float(draws[kind]())
 
-    def geometric(self, ratio: float) -> int:
-        return int(self._rng.geometric(1.0 - ratio))
+    def uniform(self) -> float:
+        return float(self._rng.random())
+
+    def outcome(self, weights: Sequence[float]) -> int:
+        """One of finitely many."""
+        shares = np.cumsum(weights)
+        return int(np.searchsorted(shares, self.uniform() * float(shares[-1]), side="right"))
+
+
+class CourseScript(DrawScript):
+    """The draws that lead along one path; random ones if more are asked for."""
+
+    def __init__(self, course: Course, point: PathPoint) -> None:
+        self._run, self._point = course.run, point
+        super().__init__(0)
+
+    def rewind(self) -> None:
+        super().rewind()
+        run = self._run
+        ends = ((as_float(a, run.unit), as_float(b, run.unit)) for a, b in run.coins)
+        self._noises = iter([self._point.values[name] for name in run.noises])
+        self._uniforms, self._outcomes = iter([(a + b) / 2 for a, b in ends]), iter(run.outcomes)
+
+    def noise(self, kind: str, parameter: float) -> float:
+        found = next(self._noises, None)
+        return super().noise(kind, parameter) if found is None else float(found)
+
+    def uniform(self) -> float:
+        found = next(self._uniforms, None)
+        return super().uniform() if found is None else found
+
+    def outcome(self, weights: Sequence[float]) -> int:
+        found = next(self._outcomes, len(weights))
+        return found if found < len(weights) else super().outcome(weights)
 
 
 class GuidedRun(SymbolicRun):
@@ -59,40 +96,28 @@ class GuidedRun(SymbolicRun):
         self._uniform: list[float] = []
 
     def value(self, expression: Symbolic) -> float:
-        constant = float(self._number(expression.constant))
-        return constant + math.fsum(
-            float(c) * self._value_of(n) for n, c in expression.coefficients
-        )
+        parts = (float(c) * self._value_of(n) for n, c in expression.coefficients)
+        return as_float(expression.constant, self.unit) + math.fsum(parts)
 
     def _value_of(self, name: str) -> float:
         if name[0] != PER_RECORD:
             return self.known[name]
         return (self.known[name[1:]] if name[1:] else 1.0) / self.records
 
-    def _number(self, number: ExactNumber) -> float:
-        unit = EpsilonUnit() if self.unit.every else self.unit
-        return float(unit.enclosure(number).mid())
-
     def noise(self, law: NoiseLaw) -> str:
         name = super().noise(law)
-        parameter = self._number(law.parameter)
-        if law.kind == "geometric":
-            self.known[name] = self._script.geometric(parameter)
-        else:
-            self.known[name] = parameter * self._script.standard(law.kind)
+        self.known[name] = self._script.noise(law.kind, as_float(law.parameter, self.unit))
         return name
 
     def uniform(self) -> int:
-        self._uniform.append(self._script.standard("uniform"))
+        self._uniform.append(self._script.uniform())
         return len(self._uniform) - 1
 
     def coin(self, index: int, bound: ExactNumber) -> bool:
-        return self._uniform[index] < self._number(bound)
+        return self._uniform[index] < as_float(bound, self.unit)
 
     def draw(self, weights: tuple[ExactNumber, ...]) -> int:
-        shares = np.cumsum([self._number(w) for w in weights])
-        at = self._script.standard("uniform") * float(shares[-1])
-        return int(np.searchsorted(shares, at, side="right"))
+        return self._script.outcome([as_float(w, self.unit) for w in weights])
 
     def decide(self, gap: Symbolic, *, strict: bool) -> bool:
         value = self.value(gap)
@@ -110,8 +135,9 @@ class PlainGenerator(SymbolicGenerator):
         value = self._guided.known[self._guided.noise(NoiseLaw(kind, parameter))]
         return int(value) if kind == "geometric" else float(value)
 
-    def random(self, size: Any = None, **_: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
-        draws = [self._guided._script.standard("uniform") for _ in range(math.prod(_shape(size)))]  # noqa: SLF001
+    def random(self, size: Any = None, **more: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
+        check_plain("random", more)
+        draws = [self._guided._script.uniform() for _ in range(math.prod(_shape(size)))]  # noqa: SLF001
         return draws[0] if size is None else np.array(draws).reshape(_shape(size))
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
@@ -139,9 +165,11 @@ def _shape(size: Any) -> tuple[int, ...]:  # noqa: ANN401
 def rehearse(extraction: Extraction, datasets: Sequence[Rows] | None = None) -> None:
     """Raise where the mechanism returns something else on plain numbers than on symbols.
 
-    Data and noise are symbols, on random data of the schema; on given datasets, the noise alone.
+    It is run at a point of each path, and at random. Data and noise are symbols, on data of the
+    schema; on given datasets, the noise alone.
     """
     rng = np.random.default_rng(7)
+    _rehearse_paths(extraction, lengths(extraction.schema) if datasets is None else datasets, rng)
     for seed in range(_RUNS):
         if datasets is None:
             data = extraction.schema.draw(rng)
@@ -151,18 +179,69 @@ def rehearse(extraction: Extraction, datasets: Sequence[Rows] | None = None) -> 
             data, symbols = (concrete(extraction.schema, rows) for _ in range(2))
             known = {}
         script = DrawScript(seed)
-        runs = []
-        for plain in (True, False):
-            script.rewind()
-            run = GuidedRun(extraction.fresh_shared(symbols=datasets is None), script, known)
-            if plain:
-                output = once(lambda r=run: extraction.call_plainly(data, PlainGenerator(r)), run)  # type: ignore[misc]  # noqa: B023
-            else:
-                output = once(lambda r=run: extraction.call(symbols, SymbolicGenerator(r)), run)  # type: ignore[misc]  # noqa: B023
-            numbers = iter([Fraction(run.value(v)) for v in values_of(output)])
-            runs.append(filled(output, numbers))
-        if not _close(*map(merged, runs)) or not _alike(*runs):
-            raise NotUnderstood("it returns something else on plain numbers than on symbols")
+        if not _agree(
+            _plainly_run(extraction, data, script), _guided(extraction, symbols, script, known)
+        ):
+            raise NotUnderstood(_OTHERWISE)
+
+
+def _rehearse_paths(
+    extraction: Extraction, keys: Sequence[Rows | int], rng: np.random.Generator
+) -> None:
+    for key, course in ((k, course) for k in keys for course in extraction.courses[k]):
+        point = point_on(course, rng)
+        data = None if point is None else _dataset(extraction.schema, key, point)
+        if point is None or data is None:
+            continue
+        script = CourseScript(course, point)
+        expected = _with_values(course.output, lambda v: valued(v, point.values, extraction.unit))  # noqa: B023
+        found = _plainly_run(extraction, data, script)
+        if _agree(found, expected):
+            continue
+        if not point.is_clear:  # on the edge, floats decide on another path
+            again = _dataset(extraction.schema, key, point)
+            known, symbols = extraction.named(again) if isinstance(key, int) else ({}, again)
+            if _agree(found, _guided(extraction, symbols, script, known)):
+                continue
+        last = course.run.trail[-1][0][-1] if course.run.trail else None
+        raise NotUnderstood(_OTHERWISE, last)
+
+
+def _dataset(schema: Schema, key: Rows | int, point: PathPoint) -> Any:  # noqa: ANN401
+    """The data at a point; None where the schema does not allow them."""
+    rows = key if isinstance(key, tuple) else rows_of(schema, key, point.values)
+    try:
+        data = concrete(schema, rows)
+        schema.check(data)
+    except InvalidParameter:
+        return None
+    return data
+
+
+def _plainly_run(extraction: Extraction, data: Any, script: DrawScript) -> Any:  # noqa: ANN401
+    script.rewind()
+    run = GuidedRun(extraction.fresh_shared(symbols=False), script, {})
+    return once(lambda: extraction.call_plainly(data, PlainGenerator(run)), run)
+
+
+def _guided(
+    extraction: Extraction,
+    symbols: Any,  # noqa: ANN401
+    script: DrawScript,
+    known: dict[str, float],
+) -> Any:  # noqa: ANN401
+    script.rewind()
+    run = GuidedRun(extraction.fresh_shared(symbols=bool(known)), script, known)
+    output = once(lambda: extraction.call(symbols, SymbolicGenerator(run)), run)
+    return _with_values(output, run.value)
+
+
+def _with_values(output: Any, value: Callable[[Symbolic], float]) -> Any:  # noqa: ANN401
+    return filled(output, iter([Fraction(value(v)) for v in values_of(output)]))
+
+
+def _agree(plain: Any, symbolic: Any) -> bool:  # noqa: ANN401
+    return _close(merged(plain), merged(symbolic)) and _alike(plain, symbolic)
 
 
 def rehearse_steps(automaton: Automaton) -> None:
@@ -173,11 +252,10 @@ def rehearse_steps(automaton: Automaton) -> None:
         data, script = extraction.schema.draw(rng), DrawScript(seed)
         if not len(data) and same_length(extraction.schema):
             continue  # no neighbors
-        run = GuidedRun(Shared(extraction.unit, extraction.limits), script, {})
-        plain = once(lambda r=run: extraction.call_plainly(data, PlainGenerator(r)), run)  # type: ignore[misc]  # noqa: B023
+        plain = _plainly_run(extraction, data, script)
         script.rewind()
         walked = _walked(automaton, list(data), script)
-        if not _close(merged(plain), merged(walked)) or not _alike(plain, walked):
+        if not _agree(plain, walked):
             raise NotUnderstood("it returns something else at once than record by record")
 
 
@@ -202,7 +280,7 @@ def _walked(automaton: Automaton, records: list[Any], script: DrawScript) -> Any
         )
         run.records = len(records)
         end = once(lambda p=place, i=item: automaton.run(p, i), run)  # type: ignore[misc]
-        end = filled(end, iter([Fraction(run.value(v)) for v in values_of(end)]))
+        end = _with_values(end, run.value)
         if end[0] == "return":
             return _with_lists(end[1], lists)
         _, after, (_, *state), (_, *told) = end
@@ -225,7 +303,8 @@ def _with_lists(output: Any, lists: dict[str, list[Any]]) -> Any:  # noqa: ANN40
 def _alike(a: Any, b: Any) -> bool:  # noqa: ANN401
     """Whether two outputs are made of the same types, as far as a run on symbols knows them."""
     if is_number(a) and is_number(b):
-        return a[0] == b[0] or "numeric" in {a[0], b[0]}
+        same = a[0] == b[0] or "numeric" in {a[0], b[0]}
+        return same and (a[1] == "-0.0") == (b[1] == "-0.0")
     if not isinstance(a, tuple) or not isinstance(b, tuple):
         return isinstance(a, tuple) == isinstance(b, tuple)
     return len(a) == len(b) and a[:1] == b[:1] and all(map(_alike, a[1:], b[1:]))

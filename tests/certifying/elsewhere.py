@@ -1,6 +1,7 @@
 """Helpers in a module of their own, for mechanisms that call across modules."""
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -23,3 +24,8 @@ def rounded_down(value: Any) -> Any:  # noqa: ANN401
 def own_coin() -> bool:
     """Randomness that the caller's generator does not know of."""
     return bool(np.random.default_rng().random() < 1e-4)
+
+
+def few_digits(x: Any) -> int:  # noqa: ANN401
+    """Whether a float has few binary digits; 0 for all that is no float."""
+    return int(type(x) == float and 8 < Fraction(x).denominator < 1000)  # noqa: E721

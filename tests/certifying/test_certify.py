@@ -315,7 +315,7 @@ OPEN: list[tuple[Any, str]] = [
     (keyed, "key"),
     (written, "text"),
     (squared, "not linear"),
-    (hidden, "text"),
+    (hidden, "catches exceptions"),
     (other_noise, "np.random.default_rng"),
     (grows, "time or memory"),
 ]

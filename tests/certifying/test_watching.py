@@ -102,10 +102,18 @@ def _asks_to_exit() -> None:
     sys.exit(3)
 
 
+def _catches_all() -> None:
+    while True:
+        try:
+            _spin(0.001)
+        except BaseException:  # noqa: BLE001, S112
+            continue
+
+
 def test_a_call_that_never_comes_back_is_found_out() -> None:
     """No exception reaches it in its process; what ends or can be stopped is of another kind."""
     assert endless_at(lambda: _never_back(0.0, None), 0.3, MEMORY) is not None
-    for run in (lambda: 1, lambda: 1 / 0, _asks_to_exit):
+    for run in (lambda: 1, lambda: 1 / 0, _asks_to_exit, _catches_all):
         assert endless_at(run, 5.0, MEMORY) is None
 
 

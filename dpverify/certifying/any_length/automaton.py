@@ -16,7 +16,7 @@ import numpy as np
 from dpverify.certifying.any_length.loops import LENGTH, Arrived, Pieces, cut
 from dpverify.certifying.any_length.states import Form, Variables, output_of, restored
 from dpverify.certifying.extracting.calling import no_other_randomness
-from dpverify.certifying.extracting.extraction import Extraction
+from dpverify.certifying.extracting.extraction import NOT_AGAIN, Extraction
 from dpverify.certifying.extracting.memory import remembered
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.outputs import is_number
@@ -45,6 +45,7 @@ class Automaton:
     extraction: Extraction
     pieces: Pieces
     widened: frozenset[str] = frozenset()
+    numpy: bool = False
     places: list[Place] = field(default_factory=list)
 
     def nodes(self) -> list[Any]:
@@ -75,7 +76,7 @@ class Automaton:
         return frozenset(p for p, n in counts.items() if n == most and n > 2)
 
     def _explored(self) -> list[Any]:
-        self.extraction.start_over()
+        self.extraction.start_over(numpy=self.numpy)
         start = self._arguments()
         self._plain: set[tuple[str, int]] = set()
         self.untyped = False
@@ -170,6 +171,7 @@ class Automaton:
         given, kinds = restored(form)
         if index:  # all records are counted
             run.lengths = frozenset(name for name, known in kinds.items() if known == "length")
+        run.noisy = frozenset(name for name, known in kinds.items() if known == "noisy")
         rng = SymbolicGenerator(run)
         with no_other_randomness():
             record = None if item is None else item()
@@ -262,8 +264,10 @@ def automaton(extraction: Extraction) -> tuple[list[Any], Automaton]:
     if not made.pieces.loops:
         raise NotUnderstood("it has no loop over the data")
     nodes = made.nodes()
-    if nodes != Automaton(extraction, made.pieces).nodes():
-        raise NotUnderstood("it does not do the same again on the same data and draws")
+    again = Automaton(extraction, made.pieces, numpy=True).nodes()
+    extraction.shared.numpy = False
+    if nodes != again:
+        raise NotUnderstood(NOT_AGAIN)
     return nodes, made
 
 

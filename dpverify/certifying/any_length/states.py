@@ -140,13 +140,13 @@ class Variables:
             if place in self.widened:
                 return self._symbol(read, place, "any")
         if isinstance(value, Symbolic):
-            return ("constant", read.key(), read.kind)
+            return ("constant", read.key(), read.kind, read.signed)
         return ("plain", type(value).__name__, value, repr(value))
 
     def _symbol(self, value: Symbolic, place: str, kind: str) -> Form:
         self.values.append(value)
         self.symbols.add(place)
-        return ("symbol", kind)
+        return ("symbol", kind, kind == "any" and value.signed)
 
 
 _KNOWN = {"count": "int", "length": "int", "noisy": "float"}
@@ -163,11 +163,11 @@ def _restored(form: Form, place: str, kinds: dict[str, str]) -> Any:  # noqa: AN
     if kind == "symbol":
         name = f"s{len(kinds)}"
         kinds[name] = parts[0]
-        return Symbolic.symbol(name, _KNOWN.get(parts[0]))
+        return Symbolic.symbol(name, _KNOWN.get(parts[0]), parts[1])
     if kind == "plain":
         return parts[1]
     if kind == "constant":
-        return Symbolic(dict(parts[0][0]), parts[0][1], parts[1])
+        return Symbolic(dict(parts[0][0]), *parts[0][1:], *parts[1:])
     if kind == "grown":
         return Grown(place)
     if kind == "array":

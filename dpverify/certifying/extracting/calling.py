@@ -40,6 +40,11 @@ def is_of_library(module: types.ModuleType | None) -> bool:
     return module is not None and (file is None or file.startswith((*_LIBRARY_ROOTS, _OWN_ROOT)))
 
 
+def is_prepared(function: types.FunctionType) -> bool:
+    """Whether a function runs with the stand-ins below."""
+    return function.__globals__.get("type") is _Type
+
+
 def takes_epsilon(mechanism: Callable[..., Any]) -> bool:
     """Whether the mechanism takes `epsilon` as its third argument."""
     try:
@@ -237,7 +242,7 @@ def is_number_type(value: object) -> bool:
     return (
         value in {_Float, _Int, _Type}
         if isinstance(value, type)
-        else any(value is f for f in (*_EXTREMES.values(), *_ASKING.values()))
+        else any(value is f for f in (*_EXTREMES.values(), *ASKING.values()))
     )
 
 
@@ -298,8 +303,8 @@ class _Type(metaclass=_TypeMeta):
     """Stands for `type`: refuses to tell that of symbols."""
 
 
-_ASKING = {name: _asking(name) for name in ("getattr", "hasattr", "setattr", "vars", "dir")}
-_ASKING |= {"hash": _hash, "id": _id, "type": _Type}
+ASKING = {name: _asking(name) for name in ("getattr", "hasattr", "setattr", "vars", "dir")}
+ASKING |= {"hash": _hash, "id": _id, "type": _Type}
 
 
 _MATH = _Stand(
@@ -396,7 +401,7 @@ def _scope(original: dict[str, Any], scopes: dict[int, Any], done: dict[int, Any
     made.setdefault("int", _Int)
     made.setdefault("min", _EXTREMES["min"])
     made.setdefault("max", _EXTREMES["max"])
-    for name, stand in _ASKING.items():
+    for name, stand in ASKING.items():
         made.setdefault(name, stand)
     for name, value in original.items():
         if id(value) in _INSTEAD:

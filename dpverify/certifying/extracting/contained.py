@@ -11,13 +11,19 @@ import builtins
 import dis
 import functools
 import types
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from dpverify.certifying.extracting.calling import is_number_type, is_stand
+from dpverify.certifying.extracting.calling import (
+    ASKING,
+    is_number_type,
+    is_of_library,
+    is_prepared,
+    is_stand,
+)
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 
 _MOST = 1000  # numbers in a constant
@@ -38,6 +44,13 @@ _NUMPY = frozenset(
 _DRAWS = frozenset(
     "laplace exponential standard_exponential geometric normal standard_normal random uniform "
     "integers choice permutation shuffle binomial".split()
+)
+_BROAD = {"TypeError", "AttributeError", "NotImplementedError", "Exception", "BaseException"}
+_NAMING = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD", "LOAD_DEREF", "LOAD_FAST"}
+_STORED = frozenset(
+    "dtype tobytes tofile view itemsize nbytes getfield byteswap hex result_type min_scalar_type "
+    "common_type can_cast getsizeof __array_interface__ __array_struct__ __doc__ __module__ "
+    "__dict__ __slots__ __array_ufunc__".split()
 )
 _STORING = frozenset(
     "STORE_GLOBAL DELETE_GLOBAL STORE_ATTR DELETE_ATTR STORE_NAME IMPORT_NAME IMPORT_FROM "
@@ -72,23 +85,38 @@ def _check(function: types.FunctionType, code: types.CodeType, seen: set[int]) -
             _check(function, inner, seen)
 
 
-def check_identity(value: Any) -> None:  # noqa: ANN401
-    """Raise where `is` compares two values: symbols stand for equal data, not for one object."""
+def check_telling(value: Any) -> None:  # noqa: ANN401
+    """Raise where code may tell symbols from numbers.
+
+    `is` compares two objects, and symbols stand for equal data, not for one object; what catches
+    any exception catches those that only symbols raise; arrays of symbols are of another type. In
+    functions without stand-ins, `type` and its kin are the true ones.
+    """
     waiting, seen = [value], set[int]()
     while waiting:
         found = waiting.pop()
         if isinstance(found, functools.partial):
             found = found.func
         elif isinstance(found, types.MethodType):
+            waiting += [*vars(type(found.__self__)).values()]
             found = found.__func__
         own = not is_stand(found) and not is_number_type(found)
         if not isinstance(found, types.FunctionType) or not own or id(found.__code__) in seen:
             continue
+        asking = () if is_prepared(found) else ASKING
         for code in _codes(found.__code__):
             seen.add(id(code))
-            _check_identity(code)
-            waiting += [found.__globals__.get(name) for name in code.co_names]
+            _check_telling(code, asking)
+            waiting += [x for name in code.co_names for x in _named(found, name)]
         waiting += _cells(found)
+
+
+def _named(function: types.FunctionType, name: str) -> Iterator[Any]:
+    """What a name stands for in a function: a global, or part of a module of the user's."""
+    yield function.__globals__.get(name)
+    for module in (function.__globals__.get(n) for n in function.__code__.co_names):
+        if isinstance(module, types.ModuleType) and not is_of_library(module):
+            yield vars(module).get(name)
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -98,15 +126,28 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(inner)
 
 
-def _check_identity(code: types.CodeType) -> None:
-    plain, line = False, code.co_firstlineno
+def _check_telling(code: types.CodeType, asking: Collection[str]) -> None:
+    plain, caught, line = False, list[str](), code.co_firstlineno
+    before = None
     for step in dis.get_instructions(code):
         line = step.starts_line or line
+        where = f"{Path(code.co_filename).name}:{line}"
         if step.opname == "IS_OP" and not plain:
-            where = f"{Path(code.co_filename).name}:{line}"
             raise NotUnderstood("it asks by `is` whether two values are one object", where)
+        if step.opname == "PUSH_EXC_INFO":
+            caught = []
+        bare = before == "PUSH_EXC_INFO" and step.opname == "POP_TOP"
+        broad = step.opname == "CHECK_EXC_MATCH" and _BROAD & {*caught}
+        if bare or broad or (step.opname in _NAMING and step.argval == "suppress"):
+            raise NotUnderstood("it catches exceptions that only symbols may raise", where)
+        named = step.opname in _NAMING
+        asked = step.opname == "LOAD_GLOBAL" and step.argval in asking
+        if asked or (named and step.argval in _STORED):
+            raise NotUnderstood(f"it may tell symbols from numbers by {step.argval}", where)
+        caught += [step.argval] * named
         constant = step.opname == "LOAD_CONST"
         plain = constant and any(step.argval is x for x in (None, True, False))
+        before = step.opname
 
 
 def _follow(value: object, seen: set[int]) -> None:

@@ -7,17 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from dpverify.certifying.extracting.calling import no_other_randomness, prepared, takes_epsilon
-from dpverify.certifying.extracting.contained import check_identity
+from dpverify.certifying.extracting.contained import check_telling
 from dpverify.certifying.extracting.memory import remembered
 from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
 from dpverify.certifying.symbolic.outputs import plain_output, values
 from dpverify.certifying.symbolic.plain import plain_tree
 from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
-from dpverify.certifying.symbolic.running import Limits, Shared, Tree, current, explore
+from dpverify.certifying.symbolic.running import Course, Limits, Shared, Tree, current, explore
 from dpverify.certifying.symbolic.schemas import Rows, concrete, flattened, slots, symbolic
 from dpverify.certifying.symbolic.symbols import Symbolic
 from dpverify.schema import Schema
+
+NOT_AGAIN = (
+    "it does not do the same again on the same data and draws, with comparisons that answer by "
+    "NumPy's truth values"
+)
 
 
 @dataclass
@@ -33,15 +38,16 @@ class Extraction:
 
     def __post_init__(self) -> None:
         self.prepared = prepared(self.mechanism)
-        check_identity(self.prepared)
+        check_telling(self.prepared)
         self.memory = remembered(self.prepared)
         self.more = (Symbolic({}, self.epsilon),) if self._wants_epsilon() else ()
         self.shared = Shared(self.unit, self.limits, releasing=self.releasing)
+        self.courses: dict[Rows | int, list[Course]] = {}
         self._trees: dict[Rows, Tree] = {}
 
-    def start_over(self) -> None:
+    def start_over(self, *, numpy: bool = False) -> None:
         """Forget the noises that were named."""
-        self.shared = Shared(self.unit, self.limits, releasing=self.releasing)
+        self.shared = Shared(self.unit, self.limits, releasing=self.releasing, numpy=numpy)
 
     def _wants_epsilon(self) -> bool:
         """For every ε it must be given; for one, only where the mechanism has no default."""
@@ -63,17 +69,14 @@ class Extraction:
             shared.bounds[f"x{i}"] = (slot.low, slot.high)
             if slot.whole:
                 shared.whole.add(f"x{i}")
-        return len(declared), self._explored(lambda: symbolic(self.schema, length))
+        return len(declared), self._explored(lambda: symbolic(self.schema, length), length)
 
     def on(self, rows: Rows) -> Tree:
         """The tree for one dataset."""
         if rows not in self._trees:
             shared = self.shared
             shared.bounds = {n: b for n, b in shared.bounds.items() if not n.startswith("x")}
-            tree, again = (self._explored(lambda: concrete(self.schema, rows)) for _ in range(2))
-            if plain_tree(tree) != plain_tree(again):
-                raise NotUnderstood("it does not do the same again on the same data and draws")
-            self._trees[rows] = tree
+            self._trees[rows] = self._explored(lambda: concrete(self.schema, rows), rows)
         return self._trees[rows]
 
     def named(self, data: Any) -> tuple[dict[str, float], Any]:  # noqa: ANN401
@@ -105,9 +108,15 @@ class Extraction:
         if remembered(self.prepared) != self.memory:
             raise Remembers("it keeps something from one call to the next", self._first_line())
         rng._check_unused()  # noqa: SLF001
-        return plain_output(returned)
+        try:
+            return plain_output(returned)
+        except NotUnderstood as reason:  # of what is returned, which no line says
+            reason.where = self._first_line()
+            raise
 
-    def _explored(self, data: Callable[[], Any]) -> Tree:
+    def _explored(self, data: Callable[[], Any], key: Rows | int) -> Tree:
+        """The tree; it must be the same a second time, and with truth values of NumPy's."""
+
         def program() -> Any:  # noqa: ANN401
             run = current.get()
             if run is None:  # pragma: no cover
@@ -117,4 +126,14 @@ class Extraction:
                 run.check_spent(value)
             return output
 
-        return explore(program, self.shared)
+        found: list[Course] = []
+        tree = explore(program, self.shared, found)
+        self.shared.numpy = True
+        try:
+            again = plain_tree(explore(program, self.shared))
+        finally:
+            self.shared.numpy = False
+        if plain_tree(tree) != again:
+            raise NotUnderstood(NOT_AGAIN)
+        self.courses[key] = found
+        return tree

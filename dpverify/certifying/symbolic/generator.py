@@ -56,13 +56,15 @@ class SymbolicGenerator(np.random.Generator):
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: ANN401
         return self._around("gaussian", loc, scale, size)
 
-    def standard_normal(self, size: Any = None, **_: Any) -> Any:  # noqa: ANN401
+    def standard_normal(self, size: Any = None, **more: Any) -> Any:  # noqa: ANN401
+        check_plain("standard_normal", more)
         return self._around("gaussian", 0, 1, size)
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: ANN401
         return self._around("exponential", 0, scale, size)
 
-    def standard_exponential(self, size: Any = None, **_: Any) -> Any:  # noqa: ANN401
+    def standard_exponential(self, size: Any = None, **more: Any) -> Any:  # noqa: ANN401
+        check_plain("standard_exponential", more)
         return self._around("exponential", 0, 1, size)
 
     def geometric(self, p: Any, size: Any = None) -> Any:  # noqa: ANN401
@@ -78,7 +80,8 @@ class SymbolicGenerator(np.random.Generator):
         power = round(-math.log(plain) / math.log(root))
         return ExactNumber.exponential(-power) if root**-power == plain else ratio
 
-    def random(self, size: Any = None, **_: Any) -> Any:  # noqa: ANN401
+    def random(self, size: Any = None, **more: Any) -> Any:  # noqa: ANN401
+        check_plain("random", more)
         return _shaped(size, 0, lambda _: Uniform(self._run, self._run.uniform()))
 
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:  # noqa: ANN401
@@ -99,10 +102,12 @@ class SymbolicGenerator(np.random.Generator):
         dtype: Any = np.int64,  # noqa: ANN401
         endpoint: bool = False,  # noqa: FBT001, FBT002
     ) -> Any:  # noqa: ANN401
-        del dtype
+        check_plain("integers", {} if dtype is np.int64 else {"dtype": dtype})
         first, last = (0, low) if high is None else (low, high)
+        if not isinstance(first, (int, np.integer)) or not isinstance(last, (int, np.integer)):
+            raise refuse("rng.integers is understood between whole numbers only")
         first, last = int(first), int(last) + bool(endpoint)
-        return _shaped(size, 0, lambda _: first + self._fork([ONE] * (last - first)))
+        return _shaped(size, 0, lambda _: np.int64(first + self._fork([ONE] * (last - first))))
 
     def binomial(self, n: Any, p: Any, size: Any = None) -> Any:  # noqa: ANN401
         trials, chance = int(n), _constant(p, "p")
@@ -123,7 +128,7 @@ class SymbolicGenerator(np.random.Generator):
         del shuffle
         if axis:
             raise refuse("rng.choice is understood along the first axis only")
-        options = list(range(a)) if isinstance(a, (int, np.integer)) else list(a)
+        options = _options(a)
         weights = [ONE] * len(options) if p is None else [_constant(x, "p") for x in p]
         if p is not None:
             self._check_weights(weights, len(options))
@@ -140,18 +145,19 @@ class SymbolicGenerator(np.random.Generator):
     def permutation(self, x: Any, axis: int = 0) -> Any:  # noqa: ANN401
         if axis or np.ndim(x) > 1:
             raise refuse("rng.permutation is understood of simple lists only")
-        items = list(range(x)) if isinstance(x, (int, np.integer)) else list(x)
-        if factorial(len(items)) > _MOST_OUTCOMES:
-            raise refuse(f"there are too many permutations of {len(items)} items")
-        orders = list(permutations(items))
-        chosen = orders[self._fork([ONE] * len(orders))]
-        result = np.empty(len(chosen), object)
-        result[:] = chosen
-        plain = all(isinstance(i, (int, np.integer)) for i in chosen)
-        return result.astype(np.int64) if plain else result
+        items = np.arange(x) if isinstance(x, (int, np.integer)) else _as_numpy(x)
+        return items[self._order(len(items))]
+
+    def _order(self, count: int) -> list[int]:
+        if factorial(count) > _MOST_OUTCOMES:
+            raise refuse(f"there are too many permutations of {count} items")
+        orders = list(permutations(range(count)))
+        return list(orders[self._fork([ONE] * len(orders))])
 
     def shuffle(self, x: Any, axis: int = 0) -> None:  # noqa: ANN401
-        x[:] = self.permutation(x, axis)
+        if axis or np.ndim(x) > 1:
+            raise refuse("rng.shuffle is understood of simple lists only")
+        x[:] = [x[i] for i in self._order(len(x))]
 
     def _fork(self, weights: list[ExactNumber]) -> int:
         if not weights:
@@ -188,6 +194,25 @@ class SymbolicGenerator(np.random.Generator):
         return Symbolic.symbol(name, "int" if kind == "geometric" else "float")
 
 
+def check_plain(name: str, more: dict[str, Any]) -> None:
+    """Other types round or overflow early, and arrays that are given would have to be filled."""
+    if more:
+        raise refuse(f"rng.{name} is not understood with {', '.join(more)}")
+
+
+def _as_numpy(items: Any) -> Any:  # noqa: ANN401
+    """A list as NumPy takes it: its items are all of one type, unless there are symbols."""
+    if any(isinstance(x, Symbolic) for x in items):
+        made = np.empty(len(items), object)
+        made[:] = list(items)
+        return made
+    return np.asarray(items)
+
+
+def _options(a: Any) -> list[Any]:  # noqa: ANN401
+    return list(range(a)) if isinstance(a, (int, np.integer)) else list(_as_numpy(a))
+
+
 def _per_record(value: Symbolic) -> Symbolic:
     """The share of a number that is a constant divided by the number of records."""
     return Symbolic(
@@ -215,5 +240,5 @@ def _shaped(size: Any, value: Any, draw: Any) -> Any:  # noqa: ANN401
     result = np.empty(size, object)
     for index in np.ndindex(result.shape):
         result[index] = draw(value)
-    plain = all(isinstance(x, (int, np.integer)) for x in result.ravel())
-    return result.astype(np.int64) if plain and result.size else result
+    symbols = any(isinstance(x, (Symbolic, Uniform)) for x in result.ravel())
+    return result if symbols or not result.size else np.array(result.tolist())

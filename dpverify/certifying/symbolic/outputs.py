@@ -147,6 +147,7 @@ def shown(output: Any) -> Any:  # noqa: ANN401
 
 
 def _symbolic(value: Symbolic, kind: str | None) -> Any:  # noqa: ANN401
+    value.check_zero()
     plain = value.constant.fraction()
     if not value.is_constant:
         return (kind or "numeric", ("value", value))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 current: ContextVar["SymbolicRun | None"] = ContextVar("run", default=None)
 _OWN = str(Path(__file__).parents[2])
 _STANDARD = str(Path(contextlib.__file__).parent)
+_WHOLE = Fraction(2**31)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,7 @@ class Shared:
     bounds: dict[str, tuple[Fraction | None, Fraction | None]] = field(default_factory=dict)
     readings: dict[float, ExactNumber] = field(default_factory=dict)
     releasing: bool = False  # data plus noise become symbols of their own
+    numpy: bool = False  # comparisons answer with NumPy's truth values, not with Python's
 
 
 class SymbolicRun:
@@ -141,12 +143,16 @@ class SymbolicRun:
         self.trail: list[Step] = []
         self.failure: NotUnderstood | None = None
         self._facts: dict[Any, _Range] = {}
-        self._draws = 0
-        self._coins: list[tuple[ExactNumber, ExactNumber]] = []
+        self.coins: list[tuple[ExactNumber, ExactNumber]] = []  # where each uniform draw lies
+        self.outcomes: list[int] = []  # of draws from finitely many
+        self.noises: list[str] = []
         self._spent: set[str] = set()  # noises that are part of a release
         self._told: set[str] = set()  # noises that something else depends on
-        self._made = 0
+        self.made: list[str] = []  # symbols for releases and for clamped numbers
+        self.releases: dict[str, tuple[Symbolic, Fraction, str]] = {}
+        self.clamps: dict[str, tuple[str, Symbolic, Fraction]] = {}
         self.lengths: frozenset[str] = frozenset()  # symbols for the number of records
+        self.noisy: frozenset[str] = frozenset()  # symbols for numbers that have a density
         for name, (low, high) in shared.bounds.items():
             self._facts[((name, Fraction(1)),)] = _Range(
                 None if low is None else ExactNumber.of(low),
@@ -170,10 +176,25 @@ class SymbolicRun:
         plain = value.constant.fraction()
         return names and plain is not None and plain.denominator == 1
 
+    def check_size(self, value: "Symbolic") -> None:
+        """Refuse whole numbers that NumPy's may not hold; those without bounds are of 32 bits."""
+        reach = abs(value.constant.fraction() or Fraction(0))
+        for name, c in value.coefficients:
+            ends = self.shared.bounds.get(name, (None, None))
+            reach += abs(c) * max(_WHOLE if end is None else abs(end) for end in ends)
+        if reach >= 2 * _WHOLE**2:
+            raise self.refused("its whole numbers may be too large for 64 bits")
+
     def real_noises(self, value: "Symbolic") -> int:
         """How many noises with a density are in an expression."""
-        laws = [self.shared.laws.get(n) for n, _ in value.coefficients]
+        laws = [self.shared.laws.get(n.removeprefix("w")) for n, _ in value.coefficients]
         return sum(law is not None and law.kind != "geometric" for law in laws)
+
+    def has_density(self, value: "Symbolic") -> bool:
+        """Whether a number is 0 with probability 0, since real noise is part of it."""
+        names = [n.removeprefix("w") for n, _ in value.coefficients]
+        released = self.shared.releasing and any(n[:1] == "r" for n in names)
+        return released or bool(self.noisy & {*names}) or self.real_noises(value) > 0
 
     def noise(self, law: NoiseLaw) -> str:
         """The name of the next noise symbol: it stands for one position in one law."""
@@ -181,11 +202,12 @@ class SymbolicRun:
             raise self.refused("the scale of a noise is not positive")
         if law.kind == "geometric" and self.unit.sign(ONE - law.parameter) <= 0:
             raise self.refused("the p of a geometric draw is not between 0 and 1")
-        if self._draws >= self.shared.limits.draws:
-            raise self.refused(f"it draws more than {self._draws} noises on one path")
-        name, self._draws = f"n{self._draws}", self._draws + 1
+        if len(self.noises) >= self.shared.limits.draws:
+            raise self.refused(f"it draws more than {len(self.noises)} noises on one path")
+        name = f"n{len(self.noises)}"
         while self.shared.laws.setdefault(name, law) != law:
             name += "'"
+        self.noises.append(name)
         if law.kind == "geometric":
             self.shared.whole.add(name)
             self.shared.bounds[name] = (Fraction(1), None)
@@ -197,23 +219,27 @@ class SymbolicRun:
         return name
 
     def uniform(self) -> int:
-        if len(self._coins) >= self.shared.limits.draws:
-            raise self.refused(f"it draws more than {len(self._coins)} numbers on one path")
-        self._coins.append((ZERO, ONE))
-        return len(self._coins) - 1
+        if len(self.coins) >= self.shared.limits.draws:
+            raise self.refused(f"it draws more than {len(self.coins)} numbers on one path")
+        self.coins.append((ZERO, ONE))
+        return len(self.coins) - 1
 
     def coin(self, index: int, bound: ExactNumber) -> bool:
         """Whether the uniform draw of that index is below a constant."""
-        low, high = self._coins[index]
+        low, high = self.coins[index]
         if self.unit.sign(bound - low) <= 0 or self.unit.sign(high - bound) <= 0:
             return self.unit.sign(bound - low) > 0
         share = (bound - low) / (high - low)
-        below = self.draw((share, 1 - share)) == 0
-        self._coins[index] = (low, bound) if below else (bound, high)
+        below = self._drawn((share, 1 - share)) == 0
+        self.coins[index] = (low, bound) if below else (bound, high)
         return below
 
     def draw(self, weights: tuple[ExactNumber, ...]) -> int:
         """Which of finitely many outcomes; those of probability 0 are left out."""
+        self.outcomes.append(self._drawn(weights))
+        return self.outcomes[-1]
+
+    def _drawn(self, weights: tuple[ExactNumber, ...]) -> int:
         possible = [i for i, w in enumerate(weights) if self.unit.sign(w) != 0]
         if any(self.unit.sign(weights[i]) < 0 for i in possible) or not possible:
             raise self.refused("a probability is negative, or all are zero")
@@ -241,7 +267,9 @@ class SymbolicRun:
         rest = value.without(noise)
         self._spent.add(noise)
         self._told |= {n for n in names if n != noise}
-        name, self._made = f"r{self._made}", self._made + 1
+        name = f"r{len(self.made)}"
+        self.made.append(name)
+        self.releases[name] = (rest, coefficient, noise)
         self._step(("release", name, rest.key(), coefficient, self.shared.laws[noise], rest), 1)
         return type(value).symbol(name)
 
@@ -249,7 +277,9 @@ class SymbolicRun:
         """min or max of an expression in data and a constant, as a symbol of its own."""
         self.check_spent(value)
         self._told |= {n for n, _ in value.coefficients}
-        name, self._made = f"c{self._made}", self._made + 1
+        name = f"c{len(self.made)}"
+        self.made.append(name)
+        self.clamps[name] = (operation, value, constant)
         self._step(("clamp", name, operation, value.key(), constant, value), 1)
         return type(value).symbol(name)
 
@@ -369,8 +399,21 @@ def where() -> str:
     return _innermost(frames) or "unknown line"
 
 
-def explore(program: Callable[[], Any], shared: Shared) -> Tree:
-    """All paths of `program`, which runs the mechanism once and returns its plain output."""
+@dataclass(slots=True)
+class Course:
+    """One path: the run that took it, and what came out."""
+
+    run: SymbolicRun
+    output: Any
+
+
+def explore(
+    program: Callable[[], Any], shared: Shared, courses: list[Course] | None = None
+) -> Tree:
+    """All paths of `program`, which runs the mechanism once and returns its plain output.
+
+    Each of them is added to `courses`.
+    """
     finished: list[tuple[list[Step], Any]] = []
     prefix: list[Step] | None = []
     with watched(shared.limits.seconds, shared.limits.memory):
@@ -381,6 +424,8 @@ def explore(program: Callable[[], Any], shared: Shared) -> Tree:
                 )
             run = SymbolicRun(shared, prefix)
             finished.append((run.trail, once(program, run)))
+            if courses is not None:
+                courses.append(Course(run, finished[-1][1]))
             if len(run.trail) < len(prefix):
                 raise NotUnderstood("it does not do the same again on the same data and draws")
             prefix = _next(run.trail)

@@ -6,7 +6,7 @@ The only place that knows the classes of schemas.
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations, islice, product
@@ -330,6 +330,18 @@ def symbolic(schema: Schema, length: int) -> Any:  # noqa: ANN401
     if schema.length is None:
         return records[0]
     return table if schema.layout == "columns" else records
+
+
+def rows_of(schema: Schema, length: int, values: Mapping[str, float]) -> Rows:
+    """The dataset of so many records in which x0, x1, … have these values."""
+    width = len(slots(schema, 1))
+    numbers = [
+        round(values[f"x{i}"]) if slot.whole else float(values[f"x{i}"])
+        for i, slot in enumerate(slots(schema, length))
+    ]
+    if isinstance(schema, Answers) or isinstance(getattr(schema, "record", None), Number):
+        return tuple(numbers)
+    return tuple(tuple(numbers[i : i + width]) for i in range(0, len(numbers), width))
 
 
 def flattened(schema: Schema, data: Any) -> tuple[list[float], int]:  # noqa: ANN401

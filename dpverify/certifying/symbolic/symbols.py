@@ -1,5 +1,6 @@
 """Numbers that stand for data and noise: linear expressions whose comparisons ask the run."""
 
+import math
 import numbers
 import sys
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import SymbolicRun, current
 
 _NUMPY = str(Path(np.__file__).parent)
+_OWN = str(Path(__file__).parents[2])
 Coefficients = tuple[tuple[str, Fraction], ...]
 PER_RECORD = "w"  # before the name of a symbol that is divided by the number of records
 
@@ -22,46 +24,54 @@ class Symbolic:
     """Σ coefficient·symbol + constant. A comparison is a bool at once: the run decides which.
 
     `kind` is what the number is where the mechanism runs, "int" or "float"; None if unknown.
+    `signed` says whether, where it is 0, it may be −0.0.
     """
 
-    __slots__ = ("coefficients", "constant", "kind")
+    __slots__ = ("coefficients", "constant", "kind", "signed")
 
     def __init__(
         self,
         coefficients: Mapping[str, Fraction],
         constant: ExactNumber = ZERO,
         kind: str | None = "float",
+        signed: bool | None = None,  # noqa: FBT001
     ) -> None:
         kept = sorted((name, c) for name, c in coefficients.items() if c)
         self.coefficients: Coefficients = tuple(kept)
         self.constant, self.kind = constant, kind
+        self.signed = kind != "int" if signed is None else signed
 
     @staticmethod
-    def symbol(name: str, kind: str | None = "float") -> "Symbolic":
-        return Symbolic({name: Fraction(1)}, kind=kind)
+    def symbol(name: str, kind: str | None = "float", signed: bool | None = None) -> "Symbolic":  # noqa: FBT001
+        return Symbolic({name: Fraction(1)}, kind=kind, signed=signed)
 
     def typed(self, kind: str | None) -> "Symbolic":
         """The same number as an int, as a float, or as either."""
-        return self if kind == self.kind else Symbolic(dict(self.coefficients), self.constant, kind)
+        if kind == self.kind:
+            return self
+        return Symbolic(dict(self.coefficients), self.constant, kind, self.signed)
 
     @property
     def is_constant(self) -> bool:
         return not self.coefficients
 
     def scaled(self, factor: ExactNumber) -> "Symbolic":
-        if self.is_constant:
-            return Symbolic({}, self.constant * factor, self.kind)
         plain = factor.fraction()
+        signed = self.signed or plain is None or plain <= 0
+        if self.is_constant:
+            return Symbolic({}, self.constant * factor, self.kind, signed)
         if plain is None:
             raise refuse("it multiplies data or noise by a number that is not rational")
         made = {n: c * plain for n, c in self.coefficients}
-        return Symbolic(made, self.constant * factor, self.kind)
+        return Symbolic(made, self.constant * factor, self.kind, signed)
 
     def plus(self, other: "Symbolic") -> "Symbolic":
         total = dict(self.coefficients)
         for name, c in other.coefficients:
             total[name] = total.get(name, Fraction()) + c
-        return Symbolic(total, self.constant + other.constant, common_kind(self.kind, other.kind))
+        kind = common_kind(self.kind, other.kind)
+        signed = self.signed and other.signed  # only −0.0 and −0.0 are −0.0 together
+        return Symbolic(total, self.constant + other.constant, kind, signed)
 
     def per_record(self, factor: Fraction) -> "Symbolic":
         """Divided by the number of records: each symbol y becomes y per record, and 1 does."""
@@ -69,11 +79,22 @@ class Symbolic:
         if plain is None or any(n[0] == PER_RECORD for n, _ in self.coefficients):
             raise refuse("it divides by the number of records twice, or what is not rational")
         parts = {PER_RECORD + n: c * factor for n, c in self.coefficients}
-        return Symbolic(parts | {PER_RECORD: plain * factor})
+        return Symbolic(parts | {PER_RECORD: plain * factor}, signed=self.signed or factor < 0)
 
     def without(self, name: str) -> "Symbolic":
         rest = {n: c for n, c in self.coefficients if n != name}
         return Symbolic(rest, self.constant, self.kind)
+
+    def check_zero(self) -> None:
+        """Refuse a float that may be 0.0 or −0.0, and that with some probability.
+
+        Data that are told without noise are no secret that a sign could add to.
+        """
+        run, names = current.get(), [n.removeprefix(PER_RECORD) for n, _ in self.coefficients]
+        surely = self.kind == "int" or not self.signed or (self.is_constant and self.constant)
+        bare = names and all(n[:1] in {"x", "c"} for n in names)
+        if run is not None and not surely and not bare and not run.has_density(self):
+            raise refuse("it returns a number that may be 0.0 or −0.0")
 
     def key(self) -> tuple[Coefficients, ExactNumber]:
         return self.coefficients, self.constant
@@ -101,13 +122,15 @@ class Symbolic:
         return _lifted(self, other, lambda a, b: _quotient(b, a))
 
     def __neg__(self) -> "Symbolic":
-        return Symbolic({n: -c for n, c in self.coefficients}, -self.constant, self.kind)
+        made = {n: -c for n, c in self.coefficients}
+        return Symbolic(made, -self.constant, self.kind, signed=True)
 
     def __pos__(self) -> "Symbolic":
         return self
 
     def __abs__(self) -> "Symbolic":
-        return self if _decided(self, strict=False) else -self
+        made = self if _decided(self, strict=False) else -self
+        return Symbolic(dict(made.coefficients), made.constant, made.kind, signed=False)
 
     def __pow__(self, exponent: object) -> "Symbolic":
         if isinstance(exponent, (int, np.integer)) and self.is_constant:
@@ -134,13 +157,9 @@ class Symbolic:
 
     def __ne__(self, other: object) -> Any:  # noqa: ANN401
         equal = _lifted(self, other, _equal)
-        return (
-            equal
-            if equal is NotImplemented
-            else np.logical_not(equal)
-            if isinstance(equal, np.ndarray)
-            else not equal
-        )
+        if equal is NotImplemented:
+            return equal
+        return np.logical_not(equal) if isinstance(equal, np.ndarray) else _truth(not equal)
 
     def __bool__(self) -> bool:
         return not _equal(self, _CONSTANT_ZERO)
@@ -154,6 +173,7 @@ class Symbolic:
         run = current.get()
         if not self.is_constant or run is None or run.unit.every:
             raise refuse("it turns data or noise into a plain float")
+        self.check_zero()
         return float(run.unit.enclosure(self.constant).mid())
 
     def __index__(self) -> int:
@@ -213,6 +233,11 @@ class Symbolic:
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __invert__ = __rpow__ = _not_linear
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __complex__ = _not_linear
 
+    def _stored(self, *_: object) -> Any:  # noqa: ANN401
+        raise refuse("it looks at how data or noise are stored")
+
+    __reduce__ = __reduce_ex__ = __sizeof__ = __dir__ = __getstate__ = _stored
+
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
         """Refused, not missing: a mechanism may ask whether there is such an attribute."""
         asking = sys._getframe(1).f_code.co_filename  # noqa: SLF001
@@ -242,6 +267,18 @@ class Symbolic:
 
     def sqrt(self) -> "Symbolic":
         raise refuse("it takes a square root")
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What `isinstance` finds: the type that the number has, Python's or NumPy's."""
+        run, asking = current.get(), sys._getframe(1).f_code.co_filename  # noqa: SLF001
+        if run is None or asking.startswith((_OWN, _NUMPY)):
+            return Symbolic
+        if self.kind is None:
+            raise refuse("it asks for the type of a number that may be an int or a float")
+        if run.shared.numpy:
+            return np.float64 if self.kind == "float" else np.int64
+        return float if self.kind == "float" else int
 
     def item(self) -> "Symbolic":
         return self
@@ -295,12 +332,13 @@ class Uniform:
         bound = other if isinstance(other, Symbolic) else number(other)
         if bound is None or not bound.is_constant:
             raise refuse("it compares a uniform draw with data or noise")
-        return self._run.coin(self._index, bound.constant)
+        return _truth(self._run.coin(self._index, bound.constant))
 
     __le__ = __lt__
 
     def __gt__(self, other: object) -> Any:  # noqa: ANN401
-        return np.logical_not(self < other) if isinstance(other, np.ndarray) else not self < other
+        below = self < other
+        return np.logical_not(below) if isinstance(below, np.ndarray) else _truth(not below)
 
     __ge__ = __gt__
 
@@ -331,10 +369,9 @@ def number(value: object) -> Symbolic | None:
     if isinstance(value, ExactNumber):
         return Symbolic({}, value)
     if isinstance(value, (float, np.floating)):
-        run = current.get()
-        if run is None:
-            return Symbolic({}, ExactNumber.of(Fraction(float(value))))
-        return Symbolic({}, run.read(float(value)))
+        run, signed = current.get(), math.copysign(1.0, value) < 0
+        exact = ExactNumber.of(Fraction(float(value))) if run is None else run.read(float(value))
+        return Symbolic({}, exact, signed=signed)
     return None
 
 
@@ -367,8 +404,17 @@ def _lifted(own: Symbolic, other: object, action: Callable[[Symbolic, Symbolic],
     except NotUnderstood as reason:  # it marks the run, should the program catch it
         raise refuse(reason.reason) from None
     if not isinstance(made, Symbolic):
-        return made
-    return made.typed(common_kind(own.kind, read.kind, made.kind))
+        return _truth(made)
+    found, run = made.typed(common_kind(own.kind, read.kind, made.kind)), current.get()
+    if run is not None and found.kind != "float":
+        run.check_size(found)
+    return found
+
+
+def _truth(answer: bool) -> Any:  # noqa: ANN401, FBT001
+    """What a comparison answers with: NumPy's truth values add up, and are inverted, otherwise."""
+    run = current.get()
+    return answer if run is None or not run.shared.numpy else np.bool_(answer)
 
 
 def common_kind(*kinds: str | None) -> str | None:

@@ -20,6 +20,7 @@ from dpverify.auditing.sampling.processes import OutOfTime, time_limit_if_possib
 from dpverify.certifying.symbolic.reasons import OverTime
 
 _GRACE = 1.0  # second
+_OFTEN = 8
 _EVERY = 0.02  # seconds between two looks
 _EVERY_TRACED = 0.5  # under a debugger or coverage, whose own steps and locks it interrupts too
 _A_FEW_STEPS = 10  # of Python code
@@ -99,11 +100,27 @@ def _lost_quietly() -> Iterator[None]:
         sys.unraisablehook = tell
 
 
+class _Returns:
+    """End the process when a run has come back to Python, whatever it catches.
+
+    Python calls this between two of its own steps alone. Other processes may have kept the run from
+    getting anywhere, so it must have worked for a while, or have come back often.
+    """
+
+    def __init__(self) -> None:
+        self.calls, self.start = 0, time.process_time()
+
+    def __call__(self, *_: object) -> None:
+        self.calls += 1
+        if time.process_time() - self.start >= _GRACE / 2 or self.calls >= _OFTEN:
+            os._exit(0)
+
+
 def endless_at(run: Callable[[], object], seconds: float, memory: int) -> str | None:
     """The line at which a run is stuck in a call into C: only its whole process can be stopped.
 
-    It is tried in a process of its own. None if it came to an end, or back to Python after a second
-    and then again and again: such a run can be stopped.
+    It is tried in a process of its own. None if it came to an end, or back to Python after a
+    second: such a run can be stopped.
     """
     if not hasattr(os, "fork"):  # pragma: no cover  # elsewhere the user has to stop it
         return None
@@ -117,8 +134,8 @@ def endless_at(run: Callable[[], object], seconds: float, memory: int) -> str | 
             silent = os.open(os.devnull, os.O_RDWR)
             for stream in range(3):
                 os.dup2(silent, stream)
-            signal.signal(signal.SIGALRM, signal.default_int_handler)
-            signal.setitimer(signal.ITIMER_REAL, _GRACE)
+            signal.signal(signal.SIGALRM, _Returns())
+            signal.setitimer(signal.ITIMER_REAL, _GRACE, _GRACE / 4)
             faulthandler.dump_traceback_later(seconds, exit=True, file=write)
             with memory_limit(memory):
                 run()

@@ -1,0 +1,224 @@
+"""Programs that rarely, or in small ways, do on numbers what they do not do on symbols."""
+
+import json
+import numbers
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dpverify as dpv
+from dpverify.schema import Answers, Number, Records
+from tests.certifying.elsewhere import few_digits
+
+Rng = np.random.Generator
+ANSWER = Answers(dimension=1, sensitivity=1.0, low=0.0, high=1.0)
+LARGE = Answers(dimension=1, sensitivity=1.0, low=0, high=1_000_000, integer=True)
+LIST = Records(
+    record=Number(low=0.0, high=1.0), length=1, relation=dpv.Relation.REPLACE_ONE, layout="rows"
+)
+BIT = Records(
+    record=Number(low=0, high=1, integer=True), length=None, relation=dpv.Relation.REPLACE_ONE
+)
+
+
+def seldom(x: Any) -> bool:  # noqa: ANN401
+    """On neighbors that no search happens upon."""
+    return bool(x > 0.6131 and x < 0.6134)
+
+
+def told_by_its_type(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    return int(seldom(data[0]) and isinstance(data[0], numbers.Complex))
+
+
+def told_by_its_class(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    return int(seldom(data[0]) and data[0].__class__.__name__ != "Symbolic")
+
+
+def told_by_its_digits(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    real = isinstance(data[0], numbers.Real)
+    return int(real and 8 < Fraction(data[0]).denominator < 1000)
+
+
+def told_by_what_numpy_says(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    return int(isinstance(data[0], np.floating) and 8 < Fraction(float(data[0])).denominator < 99)
+
+
+def told_elsewhere(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    return few_digits(data[0])
+
+
+class Told:
+    """A mechanism that asks another method of its own."""
+
+    def asked(self, x: Any) -> int:  # noqa: ANN401
+        return int(type(x) == float and 8 < Fraction(x).denominator < 1000)  # noqa: E721
+
+    def __call__(self, data: Any, _rng: Rng) -> int:  # noqa: ANN401
+        return self.asked(data[0])
+
+
+def told_by_its_bits(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    return int(data.dtype.kind == "f" and data.view(np.int64)[0] % 2**45 == 0 and data[0] < 0.2)
+
+
+def told_by_its_pickle(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    return int(pickle.dumps(data[0])[14:18] == b"\0\0\0\0")
+
+
+def told_by_an_exception(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    try:
+        return int(len(json.dumps(data[0])) < 6)
+    except TypeError:
+        return 0
+
+
+def told_by_any_exception(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    try:
+        return int(len(json.dumps(data[0])) < 6)
+    except:  # noqa: E722
+        return 0
+
+
+def told_by_a_complex_number(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    if not seldom(data[0]):
+        return 0
+    try:
+        return int((data[0] + 1j).imag)
+    except TypeError:
+        return 0
+
+
+def numpy_truth_values_add_up_otherwise(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    rare = (data[0] > 0.6131) & (data[0] < 0.6134)
+    return int((rare + rare) - 2 * rare)
+
+
+def numpy_truth_values_are_inverted_otherwise(data: Any, _rng: Rng) -> int:  # noqa: ANN401
+    rare = (data[0] > 0.6131) & (data[0] < 0.6134)
+    return 0 if ~rare else 1
+
+
+def whole_numbers_overflow(data: Any, _rng: Rng) -> bool:  # noqa: ANN401
+    return bool(data[0] * (2**63 // 999_990) >= 0)
+
+
+def zero_has_a_sign(data: Any, _rng: Rng) -> Any:  # noqa: ANN401
+    return (data[0] - 0.5) * 0
+
+
+def zero_is_negated(data: Any, _rng: Rng) -> Any:  # noqa: ANN401
+    zero = data[0] - data[0]
+    return -zero if data[0] > 0.5 else zero
+
+
+def zero_of_whole_noise_is_negated(bit: Any, rng: Rng) -> float:  # noqa: ANN401
+    noise = float(rng.geometric(0.5) - rng.geometric(0.5))
+    return -noise if bit else noise
+
+
+def integers_of_eight_bits(bit: Any, rng: Rng) -> int:  # noqa: ANN401
+    return int(abs(bit - rng.integers(0, 2, dtype=np.uint8)))
+
+
+def chosen_lists_are_arrays(bit: Any, rng: Rng) -> int:  # noqa: ANN401
+    return int((rng.choice([[0], [0]]) + [bit])[0])  # noqa: RUF005
+
+
+def chosen_truth_values_are_numpys(bit: Any, rng: Rng) -> int:  # noqa: ANN401
+    chosen = rng.choice([bit == 1])
+    return int((chosen + chosen) - 2 * chosen)
+
+
+def permuted_truth_values_are_numpys(bit: Any, rng: Rng) -> int:  # noqa: ANN401
+    chosen = rng.permutation([bit == 1])[0]
+    return int((chosen + chosen) - 2 * chosen)
+
+
+def shuffled_truth_values_stay(bit: Any, rng: Rng) -> bool:  # noqa: ANN401
+    flags = [bit == 1]
+    rng.shuffle(flags)
+    return flags[0] is True
+
+
+def drawn_into_an_array(bit: Any, rng: Rng) -> int:  # noqa: ANN401
+    held = np.zeros(1)
+    rng.random(out=held)
+    return int(bit) if held[0] > 0.5 else 0
+
+
+def drawn_in_single_precision(bit: Any, rng: Rng) -> Any:  # noqa: ANN401
+    return rng.standard_normal(dtype=np.float32) + 1e-12 * bit
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "schema"),
+    [
+        (told_by_its_type, ANSWER),
+        (told_by_its_class, LIST),
+        (told_by_its_digits, LIST),
+        (told_by_what_numpy_says, ANSWER),
+        (told_elsewhere, LIST),
+        (Told(), LIST),
+        (told_by_its_bits, ANSWER),
+        (told_by_its_pickle, LIST),
+        (told_by_an_exception, LIST),
+        (told_by_any_exception, LIST),
+        (told_by_a_complex_number, ANSWER),
+        (numpy_truth_values_add_up_otherwise, ANSWER),
+        (numpy_truth_values_are_inverted_otherwise, ANSWER),
+        (whole_numbers_overflow, LARGE),
+        (zero_has_a_sign, ANSWER),
+        (zero_is_negated, ANSWER),
+        (zero_of_whole_noise_is_negated, BIT),
+        (integers_of_eight_bits, BIT),
+        (chosen_lists_are_arrays, BIT),
+        (chosen_truth_values_are_numpys, BIT),
+        (permuted_truth_values_are_numpys, BIT),
+        (shuffled_truth_values_stay, BIT),
+        (drawn_into_an_array, BIT),
+        (drawn_in_single_precision, BIT),
+    ],
+)
+def test_a_disguise_is_not_proved(mechanism: Callable[..., Any], schema: Any) -> None:  # noqa: ANN401
+    found = dpv.certify(mechanism, schema, dpv.PureDP(epsilon=0.1), seconds=1.0)
+    assert not found.proved
+    assert found.refuted or found.reason
+
+
+def signs_do_not_matter(answers: Any, rng: Rng) -> list[Any]:  # noqa: ANN401
+    weights = [0.0, -1.0]
+    return [sum(w * x for w, x in zip(weights, answers, strict=True)) + rng.laplace(scale=1.0), 0.0]
+
+
+def counted(bit: Any, rng: Rng) -> list[Any]:  # noqa: ANN401
+    order = [0, 1]
+    rng.shuffle(order)
+    return [order, bool(rng.choice([True, False])) ^ bool(rng.integers(0, 2)), 0 * bit]
+
+
+def caught(answers: Any, rng: Rng) -> float:  # noqa: ANN401
+    try:
+        return float(answers[1] + rng.laplace(scale=1.0))
+    except IndexError:
+        return 0.0
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "schema", "epsilon"),
+    [
+        (signs_do_not_matter, Answers(dimension=2, sensitivity=1.0), 1.0),
+        (counted, BIT, 0.0),
+        (caught, Answers(dimension=2, sensitivity=1.0), 1.0),
+    ],
+)
+def test_what_only_looks_like_one_is_proved(
+    mechanism: Callable[..., Any],
+    schema: Any,  # noqa: ANN401
+    epsilon: float,
+) -> None:
+    found = dpv.certify(mechanism, schema, dpv.PureDP(epsilon=epsilon))
+    assert found.proved, found
