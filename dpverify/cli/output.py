@@ -85,6 +85,24 @@ def check_output(name: str, path: Path | None) -> None:
         raise InvalidParameter(f"{name}={str(path)!r} must be writable")
 
 
+@contextmanager
+def reading(name: str, path: Path) -> Iterator[None]:
+    """What is wrong with a file that is read is told under the name of its option."""
+    given = f"{name}={str(path)!r}"
+    if path.is_dir():
+        raise InvalidParameter(f"{given} must be a file, not a folder")
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise InvalidParameter(f"{given} must be a file to read: {error.strerror}") from None
+    except InvalidParameter as error:
+        if str(error).startswith(f"{name}="):
+            raise
+        raise InvalidParameter(f"{given}: {error}") from None
+
+
 def check_page(report: Path | None) -> None:
     """Refuse a page that cannot be written before the work is done."""
     if report is not None and report.suffix.lower() not in {".html", ".htm"}:
@@ -110,6 +128,11 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(text + "\n")
 
 
+def is_live() -> bool:
+    """Whether standard error is a terminal that can write over a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
 @contextmanager
 def progress(what: str | Callable[[], str]) -> Iterator[None]:
     """Tell on standard error that work goes on, once it has taken two seconds.
@@ -118,7 +141,7 @@ def progress(what: str | Callable[[], str]) -> Iterator[None]:
     a plain line now and then.
     """
     done = threading.Event()
-    live = sys.stderr.isatty()
+    live = is_live()
     teller = threading.Thread(target=_tell, args=(what, done, live), daemon=True)
     teller.start()
     try:

@@ -15,7 +15,7 @@ from dpverify.auditing.auditor import NOT_GIVEN, audit
 from dpverify.auditing.sampling.copies import copier
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.claims import Claimable, read_claim
-from dpverify.errors import InvalidParameter, check_count, check_seed
+from dpverify.errors import InvalidParameter, check_count, check_level, check_seed
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.evidence.constants import spots_of
 from dpverify.tracing.evidence.crossing import crossed
@@ -104,6 +104,9 @@ def trace(  # noqa: PLR0913  # the contract of the library
     >>> traced.verdict, traced.releases[0].loss
     ('refuted', 2.0)
     """
+    check_level(level)
+    if samples is not None:
+        check_count("samples", samples)
     mechanism = adapted(mechanism)
     if left is NOT_GIVEN and right is NOT_GIVEN and schema is not None:
         from dpverify.tracing.search import trace_over  # noqa: PLC0415  # it imports this module

@@ -274,7 +274,7 @@ def test_noise_says_what_it_is_made_for(capsys: pytest.CaptureFixture[str]) -> N
     assert found["budget"] == {"kind": "PureDP", "epsilon": 1.0}
 
 
-# bad input for every verb
+# bad input, and what is said of it; test_arguments.py has every verb with every argument wrong
 
 BAD = [
     (["compose"], "expression"),
@@ -302,9 +302,11 @@ BAD = [
     (["audit", "none.py:noisy", *AUDIT, "--epsilon", "1"], "must be a file that exists"),
     (["audit", "mine:noisy", "--left", ".", "--right", "right.json"], "not a folder"),
     (["audit", "mine:noisy", "--left", "", "--right", "right.json"], "not a folder"),
-    (["audit", "mine:noisy", "--left", "none.json", "--right", "right.json"], "must be usable"),
+    (
+        ["audit", "mine:noisy", "--left", "none.json", "--right", "right.json"],
+        "left='none.json' must be a file",
+    ),
     (["audit", "mine:noisy", "--left", "binary", "--right", "right.json"], "must hold JSON"),
-    (["audit", "mine:noisy", "--left", "secret", "--right", "right.json"], "must be usable"),
     (["audit", "mine:noisy", "--left", "left.json"], "right=None must be a JSON file"),
     (["audit", "mine:noisy", "--schema", "binary", "--epsilon", "1"], "must"),
     (["audit", "mine:noisy", "--schema", ".", "--epsilon", "1"], "must"),
@@ -319,15 +321,11 @@ BAD = [
     (["audit", "mine:noisy", "--replay", "binary"], "must"),
     (["audit", "mine:noisy", "--replay", "left.json"], "must"),
     (["audit", "mine:noisy", "--replay", "."], "must"),
-    (
-        ["audit", "mine:noisy", *AUDIT, "--epsilon", "1", "--save-witness", "closed/w.json"],
-        "save-witness='closed/w.json' must be writable",
-    ),
     (["audit", "mine:noisy", *AUDIT, "--epsilon", "1", "--checkpoint", "."], "must"),
     (["fit"], "data"),
     (["fit", ".", "--target", "y", "--epsilon", "1", "--norm-bound", "1"], "must"),
     (["fit", "binary", "--target", "y", "--epsilon", "1", "--norm-bound", "1"], "must be a CSV"),
-    (["fit", "none.csv", "--target", "y", "--epsilon", "1", "--norm-bound", "1"], "must be usable"),
+    (["fit", "none.csv", "--target", "y", "--epsilon", "1", "--norm-bound", "1"], "must be a file"),
     (["trace"], "target"),
     (["trace", "mine:noisy"], "left=None and right=None must be"),
     (["trace", "mine:noisy", *AUDIT[:4]], "claim=None must be"),
@@ -336,7 +334,7 @@ BAD = [
     (["decide"], "target"),
     (["decide", "mine:noisy", "--epsilon", "1"], "schema=None must"),
     (["decide", "mine:noisy", "--schema", "binary", "--epsilon", "1"], "must be a JSON file"),
-    (["decide", "mine:noisy", "--schema", ".", "--epsilon", "1"], "must be a JSON file"),
+    (["decide", "mine:noisy", "--schema", ".", "--epsilon", "1"], "must be a file"),
     (["decide", "mine:noisy", "--epsilon", "1", "--require", "luck"], "require='luck' must"),
     (["check"], "file"),
     (["check", ""], "must be a file"),
@@ -363,7 +361,6 @@ BAD = [
     (["prove", "laplace", "laplace"], "laplace"),
     (["prove", "laplace", "--report", "no/where.html"], "must"),
     (["demo", "--report", "no/where.html"], "must"),
-    (["demo", "--report", "closed/page.html"], "must"),
     (["demo", "more"], "more"),
 ]
 
@@ -373,10 +370,5 @@ def test_bad_input_is_one_sentence(
     arguments: list[str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "binary").write_bytes(bytes(range(256)))
-    (folder / "secret").write_text("[1]")
-    (folder / "secret").chmod(0)
-    (folder / "closed").mkdir(mode=0o500)
-    if os.geteuid() == 0 and {"secret", "closed/w.json", "closed/page.html"} & set(arguments):
-        pytest.skip("the superuser may read and write everything")
     assert message in told(arguments, 2, capsys)
     assert not capsys.readouterr().out

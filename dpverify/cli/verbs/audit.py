@@ -35,9 +35,11 @@ from dpverify.cli.output import (
     command_line,
     console,
     count_option,
+    is_live,
     number_option,
     print_json,
     progress,
+    reading,
 )
 from dpverify.cli.solver_targets import is_solver, solver, worst_pair
 from dpverify.cli.targets import load_target
@@ -131,12 +133,17 @@ def audit(
         pair = dict(zip(("left", "right"), worst_pair(target, relation), strict=True))
     else:
         mechanism, pair = load_target(target), {}
+        if relation is not None:
+            raise InvalidParameter(
+                f"relation={relation!r} must be left out: {target} is no solver of dpverify, and "
+                "the pair or the schema says which datasets are neighbors"
+            )
     history: list[Progress] = []
     if replay is not None:
         size = 10_000 if samples is None else samples
-        verdict = dpv.Witness.load(replay).replay(
-            mechanism, samples=size, seed=seed, level=level, timeout=timeout
-        )
+        with reading("replay", replay):
+            witness = dpv.Witness.load(replay)
+        verdict = witness.replay(mechanism, samples=size, seed=seed, level=level, timeout=timeout)
         where: dict[str, Any] = {}
     else:
         level = _LEVEL if level is None else level
@@ -306,7 +313,7 @@ def _show(verdict: "dpv.Verdict", *, json: bool) -> None:
 @contextmanager
 def live_line(history: list["Progress"]) -> Iterator[Callable[["Progress"], None]]:
     """Keeps what is told, and shows it as a line on standard error if that is a terminal."""
-    if not sys.stderr.isatty():
+    if not is_live():
         yield history.append
         return
     from rich.console import Console  # noqa: PLC0415  # only on a terminal

@@ -17,6 +17,7 @@ from dpverify.cli.output import (
     console,
     number_option,
     progress,
+    reading,
 )
 from dpverify.disclosing import Disclosure, entry_of, schema
 from dpverify.disclosing.emitting import disclose as disclosed
@@ -28,6 +29,7 @@ EXAMPLE = (
     'Example: dpverify disclose "gaussian(sigma=50)*1000" --delta 1e-6 --relation add-remove '
     "--given facts.yaml --output disclosure.yaml"
 )
+_LONGEST = 256  # bytes of the name of a file
 _FORMATS = ("yaml", "json", "registry")
 
 
@@ -84,10 +86,14 @@ def disclose(
         from dpverify.reporting.label import check_label  # noqa: PLC0415  # slow to import
 
         check_label(label)
-    facts: Any = None if given is None else parsed(file_text(given))
+        check_output("label", label)
+    facts = None if given is None else _facts(given)
+    subject = _subject(source)
+    if dataset is not None and not isinstance(subject, Path):
+        raise InvalidParameter(f"dataset={dataset!r} must be left out: {source} is no ledger")
     with progress("computing the disclosure"):
         made = disclosed(
-            _subject(source),
+            subject,
             relation=relation,
             delta=delta,
             given=facts,
@@ -113,6 +119,14 @@ def disclose(
         _tell(made, output, label)
 
 
+def _facts(given: Path) -> Any:  # noqa: ANN401  # whatever the file holds
+    with reading("given", given):
+        facts = parsed(file_text(given))
+    if facts is None:
+        raise InvalidParameter(f"given={str(given)!r} must hold names with values")
+    return facts
+
+
 def _format(asked: str | None, output: Path | None, json: bool) -> str:  # noqa: FBT001
     if asked is not None:
         check_member("format", asked, _FORMATS)
@@ -122,7 +136,11 @@ def _format(asked: str | None, output: Path | None, json: bool) -> str:  # noqa:
 
 def _subject(source: str) -> Any:  # noqa: ANN401  # what `disclose` takes
     """A file if there is one of that name, else parts of a composition."""
-    return Path(source) if Path(source).is_file() else parse(source)
+    return (
+        Path(source)
+        if len(source) < _LONGEST and Path(source).is_file()
+        else parse(source, name="source")
+    )
 
 
 def _text(made: Disclosure, kind: str) -> str:

@@ -100,9 +100,9 @@ def open_ledger(
         relation=neighbors,
         dataset=dataset,
         by=by,  # type: ignore[arg-type]  # checked there
-        orders=None if orders is None else [number(text) for text in orders.split(",")],
+        orders=None if orders is None else _orders(orders),
         leak_share=leak_share,
-        plan=None if plan is None else _accountant(plan, neighbors),
+        plan=None if plan is None else _accountant(plan, neighbors, name="plan"),
         user=user,
         ignore_clock=ignore_clock,
     )
@@ -257,9 +257,18 @@ def _cell(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@"} else value
 
 
-def _accountant(expression: str, relation: Relation) -> Accountant:
+def _orders(texts: str) -> list[float]:
+    try:
+        return [number(text) for text in texts.split(",")]
+    except typer.BadParameter as error:
+        raise InvalidParameter(
+            f"orders={texts!r} must be numbers, separated by commas: {error.message}"
+        ) from None
+
+
+def _accountant(expression: str, relation: Relation, *, name: str = "expression") -> Accountant:
     made = Accountant(relation=relation)
-    for part, times in parse(expression):
+    for part, times in parse(expression, name=name):
         made = made.compose(part, times=times)
     return made
 
