@@ -348,11 +348,12 @@ def _rows(
 
 def _answer(parts: Parts, question: Question) -> Bracket:
     """The answer, remembered unless a time limit may have widened it."""
-    if not deadline.is_limited():
-        return _found(parts, question)
-    found = _found.__wrapped__(parts, question)
+    limited = deadline.is_limited()
+    found = (_found.__wrapped__ if limited else _found)(parts, question)
     if deadline.OUT_OF_TIME not in found.assumes:
         return found
+    if not limited:  # an interrupt ended it
+        _found.cache_clear()
     # Something was left undone: what adds up at once may bound it better.
     upper = min([found.upper, *(row.upper for row in _rows(parts, question, (BASIC,))[0])])
     return replace(found, lower=min(found.lower, upper), upper=upper)

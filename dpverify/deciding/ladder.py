@@ -212,6 +212,8 @@ class _Ladder:
             self._say("trace", f"not understood: {_SLOW}")
             return None
         self._say("trace", trace_sentence(found), found)
+        if found.interrupted:
+            raise KeyboardInterrupt
         if found.exact:
             return "refuted", (
                 f"{self.name} does not keep {self.claim}: the noise that was seen on the neighbors "

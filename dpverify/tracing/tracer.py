@@ -131,14 +131,20 @@ def trace(  # noqa: PLR0913  # the contract of the library
         raise InvalidParameter(f"executions={executions!r} must be at least 2")
     guarantee = read_claim(getattr(mechanism, "claim", None) if claim is None else claim)
     left, right = copier(left)(), copier(right)()
-    found = Tracer(
+    tracer = Tracer(
         mechanism=mechanism,
         left=left,
         right=right,
         claim=guarantee,
         seed=int(seed),
         budget=int(executions),
-    ).run()
+    )
+    try:
+        found = tracer.run()
+    except KeyboardInterrupt:
+        if tracer.worst is None:
+            raise
+        return tracer.so_far()
     if confirm:
         found = confirmed(found, mechanism, level=level, samples=samples, seed=seed)
     return found
@@ -183,6 +189,18 @@ class Tracer(Transcripts):
 
     notes: list[str] = field(default_factory=list)
     untried: dict[str, None] = field(default_factory=dict)
+    worst: Finding | None = None  # of what was traced so far
+
+    def so_far(self) -> Traced:
+        """What an interrupted trace found; it shows nothing, since not all was looked at."""
+        worst = self.worst
+        if worst is None or worst.verdict == "shown":
+            what = "interrupted: what was traced so far is within the claim"
+            what = "interrupted before a pair was traced in full" if worst is None else what
+            puzzle = Puzzle(definition(self.mechanism), what)
+            spent = Spending() if worst is None else worst.spent
+            worst = Finding("not understood", spent, puzzles=(puzzle,))
+        return replace(self._traced(worst), interrupted=True)
 
     def run(self) -> Traced:
         try:
@@ -201,6 +219,7 @@ class Tracer(Transcripts):
         except OutOfRuns:
             puzzle = Puzzle(definition(self.mechanism), "the budget of executions is too small")
             return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
+        self.worst = first
         if base is None or first.verdict in {"refuted", "leaking"}:
             return self._traced(first)
         worst = self._steered(base, first)
@@ -255,7 +274,7 @@ class Tracer(Transcripts):
             waiting.extendleft(branches.new(run))
             twins.append(finding.twin)
             if _worse(finding, worst):
-                worst = finding
+                worst = self.worst = finding
             if worst.verdict == "leaking":
                 break
         if worst.verdict == "shown":

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -126,6 +127,26 @@ def test_an_interrupted_verb_exits_with_130(
 
     monkeypatch.setattr(compose, "parse", interrupted)
     assert told(COMPOSE, 130, capsys) == "dpverify: interrupted\n"
+
+
+def test_a_composition_until_an_interrupt_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = compose._asked
+
+    def interrupted(*arguments: Any) -> Any:  # noqa: ANN401  # as it is
+        signal.raise_signal(signal.SIGINT)
+        return asked(*arguments)
+
+    monkeypatch.setattr(compose, "_asked", interrupted)
+    line = ["compose", "subsampled(gaussian(1.5), rate=0.01)*1000", *COMPOSE[2:]]
+    assert run([*line, "--json"]) == 130
+    shown = capsys.readouterr()
+    assert shown.err == "dpverify: interrupted\n"
+    answer = json.loads(shown.out)
+    assert answer["interrupted"] is True
+    assert "numerical" in answer["comparison"]["skipped"]
+    assert answer["epsilon"]["lower"] < 1.3 < answer["epsilon"]["upper"]
 
 
 def test_proofs_until_an_interrupt_are_shown(

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import dpverify as dpv
+from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.options import (
     Delta,
     Epsilon,
@@ -101,9 +102,12 @@ def _report(found: "dpv.Traced", target: str, seed: int, path: Path) -> None:
 
 
 def _exit_code(found: "dpv.Traced") -> int:
-    """1 refuted; 2 if nothing could be said; else 0. What is open is told on standard error."""
+    """1 refuted; 130 interrupted; 2 if nothing could be said, which is told; else 0."""
     if found.refuted:
         return 1
+    stopped = None if found.audit is None else found.audit.stopped
+    if found.interrupted or (stopped is not None and stopped.why == "interrupt"):
+        return INTERRUPTED
     if found.verdict == "not understood" and found.audit is None:
         for puzzle in found.puzzles:
             sys.stderr.write(f"dpverify: not understood at {puzzle}\n")
