@@ -87,9 +87,11 @@ def open_ledger(
     ] = None,
     user: User = None,
     ignore_clock: IgnoreClock = False,
+    report: Report = None,
     json: Json = False,
 ) -> None:
     """Set a budget for a dataset, in a new file or in one that has others."""
+    check_page(report)
     budget = claim_of(epsilon, delta, rho, mu, order)
     if budget is None:
         raise InvalidParameter("epsilon=None must be given, or rho or mu: a budget")
@@ -109,6 +111,7 @@ def open_ledger(
         ignore_clock=ignore_clock,
     )
     statuses = ledger.statuses()
+    _page(ledger, report)
     _tell(ledger, statuses, [s for s in statuses if s.dataset == dataset], as_json=json)
 
 
@@ -123,9 +126,11 @@ def spend(
     user: User = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say whether it fits.")] = False,
     ignore_clock: IgnoreClock = False,
+    report: Report = None,
     json: Json = False,
 ) -> None:
     """Charge a request before it runs: exit 0 if granted, 1 if the budget does not allow it."""
+    check_page(report)
     ledger = _ledger(file)
     mechanism, times = _requested(expression, ledger.filter(dataset).relation)
     if dry_run:
@@ -133,6 +138,7 @@ def spend(
     else:
         told = {"times": times, "dataset": dataset, "label": label, "user": user}
         granted, entry, why = _spent(ledger, mechanism, **told, ignore_clock=ignore_clock)
+    _page(ledger, report)
     if json:
         charged = None if entry is None else fields_of(entry)
         print_json({"version": 1, "granted": granted, "charged": charged, "reason": why})
@@ -188,15 +194,17 @@ def status(
         ledger.verify(since=since)
     every = ledger.statuses()
     chosen = every if dataset is None else [ledger.status(dataset)]
-    if report is not None:
-        _page(ledger, report)
+    _page(ledger, report)
     _tell(ledger, every, chosen, as_json=json)
 
 
 @group.command(epilog="Example: dpverify ledger history budget.ledger --dataset main")
-def history(file: File, dataset: Dataset = None, json: Json = False) -> None:
+def history(file: File, dataset: Dataset = None, report: Report = None, json: Json = False) -> None:
     """Check the whole file, and show every entry."""
-    entries = _ledger(file).history(dataset)
+    check_page(report)
+    ledger = _ledger(file)
+    entries = ledger.history(dataset)
+    _page(ledger, report)
     if json:
         print_json({"version": 1, "entries": [fields_of(entry) for entry in entries]})
         return
@@ -241,7 +249,10 @@ def export(
         console().print(f"written: {output}", markup=False)
 
 
-def _page(ledger: "Ledger", output: Path) -> None:
+def _page(ledger: "Ledger", output: Path | None) -> None:
+    """The page of a ledger, if one was asked for."""
+    if output is None:
+        return
     # Slow to import, and needed for pages only.
     from dpverify.reporting.pages.ledger import ledger_page  # noqa: PLC0415
 
