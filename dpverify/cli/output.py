@@ -4,10 +4,8 @@ import json
 import os
 import shlex
 import sys
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -16,9 +14,8 @@ import typer
 from rich.console import Console
 
 from dpverify.errors import InvalidParameter
+from dpverify.waiting import waiting
 
-_PATIENCE = 2.0  # seconds before a verb says that it is still at work
-_REMINDER = 10.0
 _REPEATED = ("--plugin", "--evidence")  # options that may be given as often as one likes
 
 arguments: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
@@ -128,39 +125,6 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(text + "\n")
 
 
-def is_live() -> bool:
-    """Whether standard error is a terminal that can write over a line."""
-    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-
-@contextmanager
-def progress(what: str | Callable[[], str]) -> Iterator[None]:
-    """Tell on standard error that work goes on, once it has taken two seconds.
-
-    `what` may change while it does. A terminal gets one live line with the seconds; anything else
-    a plain line now and then.
-    """
-    done = threading.Event()
-    live = is_live()
-    teller = threading.Thread(target=_tell, args=(what, done, live), daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        done.set()
-        teller.join()
-
-
-def _tell(what: str | Callable[[], str], done: threading.Event, live: bool) -> None:  # noqa: FBT001
-    start = time.monotonic()
-    shown = False
-    wait = _PATIENCE
-    while not done.wait(wait):
-        now = what if isinstance(what, str) else what()
-        text = f"dpverify: {now}, {time.monotonic() - start:.0f} s"
-        sys.stderr.write(f"\r\x1b[2K{text} " if live else f"{text}\n")
-        sys.stderr.flush()
-        shown, wait = True, 0.5 if live else _REMINDER
-    if shown and live:
-        sys.stderr.write("\r\x1b[2K")
-        sys.stderr.flush()
+def progress(what: str | Callable[[], str]) -> AbstractContextManager[None]:
+    """Tell on standard error that work goes on, whether or not that is a terminal."""
+    return waiting(what, always=True)

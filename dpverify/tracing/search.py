@@ -19,12 +19,14 @@ from dpverify.tracing.recording.events import is_settled
 from dpverify.tracing.recording.runs import Twin
 from dpverify.tracing.traced import Traced
 from dpverify.tracing.tracer import Tracer, confirmed, trace_pair
+from dpverify.waiting import telling
 
 _SHARE = 0.5  # of the pairs are patterns and draws; the rest are variants of the worst so far
 _SHRINKS = 40
 _ONE = 60  # executions for one pair that is traced in full
 
 
+@telling("tracing")
 def trace_over(  # noqa: PLR0913  # as `trace`
     mechanism: Any,
     schema: Any,

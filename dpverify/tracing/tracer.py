@@ -53,6 +53,7 @@ from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 from dpverify.tracing.traced import Traced, TraceVerdict
 from dpverify.tracing.transcripts import Finding, Transcripts
 from dpverify.tracing.witness import TraceWitness, lines_of
+from dpverify.waiting import telling
 
 _AGAIN = 4  # further transcripts that must repeat themselves before a claim is refuted
 _DECIDING = 2 * RUNS + 2 * _AGAIN + 10  # executions that a refutation takes
@@ -60,6 +61,7 @@ _NOTED = 3  # places of one kind
 _RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
 
 
+@telling("tracing")
 def trace(  # noqa: PLR0913  # the contract of the library
     mechanism: Any,
     *,

@@ -35,7 +35,6 @@ from dpverify.cli.output import (
     command_line,
     console,
     count_option,
-    is_live,
     number_option,
     print_json,
     progress,
@@ -45,6 +44,7 @@ from dpverify.cli.solver_targets import is_solver, solver, worst_pair
 from dpverify.cli.targets import load_target
 from dpverify.errors import InvalidParameter
 from dpverify.plain import plain
+from dpverify.waiting import is_live, waiting
 
 if TYPE_CHECKING:
     from dpverify.auditing import Progress
@@ -321,7 +321,7 @@ def live_line(history: list["Progress"]) -> Iterator[Callable[["Progress"], None
     from rich.progress import Progress as Bar  # noqa: PLC0415
 
     columns = (BarColumn(20), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with waiting(None), Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("drawing", total=None)
 
         def tell(now: "Progress") -> None:

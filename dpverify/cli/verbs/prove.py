@@ -21,12 +21,12 @@ from dpverify.cli.output import (
     check_page,
     command_line,
     console,
-    is_live,
     print_json,
     progress,
 )
 from dpverify.errors import InvalidParameter
 from dpverify.theorems import Theorem
+from dpverify.waiting import is_live
 
 if TYPE_CHECKING:
     from proofs.support.form import Proof, Run, Verdict
