@@ -7,6 +7,7 @@ then. `DPVERIFY_PROGRESS=0` is silence everywhere.
 
 import functools
 import os
+import shutil
 import sys
 import threading
 import time
@@ -72,8 +73,11 @@ def _tell(what: str | Callable[[], str], done: threading.Event, live: bool) -> N
     wait = _PATIENCE
     while not done.wait(wait):
         now = what if isinstance(what, str) else what()
-        text = f"dpverify: {now}, {time.monotonic() - start:.0f} s"
-        sys.stderr.write(f"\r\x1b[2K{text} " if live else f"{text}\n")
+        passed = f", {time.monotonic() - start:.0f} s"
+        room = max(shutil.get_terminal_size().columns - len(passed) - 2, 10)
+        text = f"dpverify: {now}"
+        # A line that wraps could not be written over.
+        sys.stderr.write(f"\r\x1b[2K{text[:room]}{passed} " if live else f"{text}{passed}\n")
         sys.stderr.flush()
         shown, wait = True, 0.5 if live else _REMINDER
     if shown and live:

@@ -4,6 +4,7 @@ import json
 import os
 import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -110,6 +111,19 @@ def check_page(report: Path | None) -> None:
 def console() -> Console:
     """Standard output; color only on a terminal."""
     return Console(highlight=False, soft_wrap=False)
+
+
+def tell(text: str, *, soft_wrap: bool = False) -> None:
+    """A text on standard output; on a terminal, lines that go on are indented a little more."""
+    screen = console()
+    if not screen.is_terminal:
+        screen.print(text, markup=False, soft_wrap=soft_wrap)
+        return
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        parts = textwrap.wrap(line, screen.width, subsequent_indent=indent, break_on_hyphens=False)
+        for part in parts or [""]:
+            screen.print(part, markup=False, soft_wrap=True)
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -39,6 +39,7 @@ from dpverify.cli.output import (
     print_json,
     progress,
     reading,
+    tell,
 )
 from dpverify.cli.solver_targets import is_solver, solver, worst_pair
 from dpverify.cli.targets import load_target
@@ -307,7 +308,7 @@ def _show(verdict: "dpv.Verdict", *, json: bool) -> None:
     if json:
         print_json(verdict.to_dict())
     else:
-        console().print(str(verdict), markup=False)
+        tell(str(verdict))
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from dpverify.cli.output import (
     print_json,
     progress,
     reading,
+    tell,
 )
 from dpverify.errors import InvalidParameter, as_positive, check_member
 
@@ -168,7 +169,7 @@ def _disclosure(
     if json:
         print_json(found.to_dict())
     else:
-        console().print(str(found), markup=False, soft_wrap=True)
+        tell(str(found), soft_wrap=True)
     if found.verdict == "wrong":
         if label is not None:
             sys.stderr.write("dpverify: label was not drawn: the disclosure is wrong\n")

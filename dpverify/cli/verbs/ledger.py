@@ -26,6 +26,7 @@ from dpverify.cli.output import (
     number,
     number_option,
     print_json,
+    tell,
 )
 from dpverify.errors import BudgetExceeded, InvalidParameter
 from dpverify.neighbors import Relation
@@ -44,6 +45,7 @@ group = typer.Typer(
     add_completion=False,
 )
 _REFUSED = 1
+_WIDE = 72  # columns that the table of all entries takes
 
 File: TypeAlias = Annotated[Path, typer.Argument(help="The ledger, such as budget.ledger.")]
 Dataset: TypeAlias = Annotated[
@@ -208,6 +210,9 @@ def history(file: File, dataset: Dataset = None, report: Report = None, json: Js
     if json:
         print_json({"version": 1, "entries": [fields_of(entry) for entry in entries]})
         return
+    if console().width < _WIDE:
+        _list(entries)
+        return
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("entry", "time", "dataset", "user", "label", "request", "spent"):
         side: Any = "right" if name in {"entry", "spent"} else "left"
@@ -218,6 +223,17 @@ def history(file: File, dataset: Dataset = None, report: Report = None, json: Js
         cells = (when, entry.dataset, entry.user, entry.label, what or "budget opened")
         grid.add_row(str(entry.seq), *map(_plain, cells), f"{100 * entry.share:.4g} %")
     console().print(grid)
+
+
+def _list(entries: "Iterable[Entry]") -> None:
+    """One entry below the other, where there is no room for a table."""
+    for entry in entries:
+        what = entry.mechanism if entry.times <= 1 else f"{entry.times:,} × {entry.mechanism}"
+        label = f"{entry.label}: " if entry.label else ""
+        when = entry.time[:16].replace("T", " ")
+        tell(_plain(f"{entry.seq}  {when}, {entry.dataset}, {entry.user}").plain)
+        spent = f"{100 * entry.share:.4g} % spent"
+        tell(_plain(f"   {label}{what or 'budget opened'}, {spent}").plain)
 
 
 @group.command(epilog="Example: dpverify ledger export budget.ledger page.html")

@@ -31,11 +31,11 @@ from dpverify.cli.output import (
     check_output,
     check_page,
     command_line,
-    console,
     count_option,
     number_option,
     print_json,
     progress,
+    tell,
 )
 from dpverify.cli.targets import load_target
 
@@ -87,7 +87,7 @@ def trace(
     if json:
         print_json(found.to_dict())
     else:
-        console().print(str(found), markup=False)
+        tell(str(found))
     if save_witness is not None and found.witness is not None:
         found.witness.save(save_witness)
     if report is not None:
