@@ -10,12 +10,22 @@ minimizes a bound on the excess risk under it.
   λ = R·s/2. It does not depend on how many records there are, which is private where records are
   added or removed.
 - Intercept. A constant feature c·R lengthens every record to R·√(1 + c²), and c = 1/4 costs 3 %.
+- Gradients of classifiers. Clipped to a quarter of the longest one, C, each step moves the score of
+  a record by at most a pace p = η·C·R. Noise adds up to a standard deviation of p·k·s/n in a score
+  after k steps (p·k^(3/2)·s/n for pure budgets, which are shared out evenly), and k makes that 3/2:
+  fewer leave signal behind, more add noise only. Where that is less than eight steps of Gaussian
+  noise, eight are taken at a smaller pace. The last iterate is kept, since such short paths end
+  before they settle.
 
 The factor 1/2 and c = 1/4 were compared with 1/4, 1 and with 1/2, 1 on drawn categorical and
-Gaussian data and on the data sets of scikit-learn; the differences are below one percent.
+Gaussian data and on the data sets of scikit-learn; the differences are below one percent. Paces 2
+to 16, clips from a tenth to the whole, 1 to 12 steps at least and noise of 1 to 3 were compared on
+74 drawn problems (mixtures, categories, positive features; 120 to 9,000 records, 4 to 100 features,
+2 to 10 classes, ε from 0.1 to 4): this choice is best on average and 5 % off at worst.
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,6 +37,14 @@ from solvers.privacy.noise import noise_ratio
 INTERCEPT = 0.25  # the constant feature, in norm bounds
 
 _MOST_STEPS = 200
+_LEAST_STEPS = 8  # of Gaussian noise
+_PACE = 8.0  # how far a step may move a score
+_SCORE_NOISE = 1.5  # standard deviation of the noise that a path of gradients leaves in a score
+_CLIP = 0.25  # of the longest gradient
+_FEW = {  # records by noise a coordinate, up to which gradients do better: two classes, and more
+    PureDP: (64.0, 128.0),
+    ApproxDP: (1000.0, math.inf),
+}
 _DETERMINANT = 0.25  # the share of ε that the determinant of a loss other than logistic may cost
 
 
@@ -106,11 +124,95 @@ def output_ridge(  # noqa: PLR0913  # what the formula is about
     return float(np.cbrt(sharpness * records * norm**4 * noise**2 / dimension))
 
 
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How far and how long noisy gradients of a classifier are followed."""
+
+    steps: int
+    clip: float
+    learning_rate: float
+
+
+@plain_arguments
+def schedule(  # noqa: PLR0913  # what the rule is about
+    budget: PureDP | ApproxDP,
+    relation: Relation,
+    *,
+    dimension: int,
+    records: int,
+    norm: float,
+    lipschitz: float,
+) -> Schedule:
+    """The default clipping norm, learning rate and number of noisy gradients of a classifier.
+
+    >>> schedule(ApproxDP(epsilon=1.0, delta=1e-5), Relation.ADD_REMOVE, dimension=3, records=200,
+    ...          norm=2.0, lipschitz=2.0)
+    Schedule(steps=10, clip=0.5, learning_rate=8.0)
+    """
+    check_count("records", records)
+    check_positive("norm", norm)
+    check_positive("lipschitz", lipschitz)
+    power, least = (1.5, 1) if isinstance(budget, PureDP) else (1.0, _LEAST_STEPS)
+    reach = _SCORE_NOISE * records / coordinate_noise(budget, relation, dimension)
+    fitting = math.floor(min((reach / _PACE) ** (1.0 / power), _MOST_STEPS))
+    steps = max(least, fitting)
+    clip = _CLIP * lipschitz
+    return Schedule(steps, clip, min(_PACE, reach / steps**power) / (norm * clip))
+
+
+@plain_arguments
+def batch_rate(
+    budget: PureDP | ApproxDP, relation: Relation, *, dimension: int, records: int
+) -> float:
+    """The default share of the records in a Poisson batch of a classifier's gradients.
+
+    Noise for batches of a share q over k steps is that for all records, q·s·√k, until it falls
+    below about one sensitivity, where ever less is saved. q is so small that it just does not,
+    with k = n/(8·s): q = √(32/(n·s)), with room.
+
+    >>> batch_rate(PureDP(epsilon=1.0), Relation.ADD_REMOVE, dimension=3, records=1600)
+    0.1
+    """
+    check_count("records", records)
+    noise = coordinate_noise(budget, relation, dimension)
+    return min(1.0, math.sqrt(4.0 * _PACE / (records * noise)))
+
+
+@plain_arguments
+def follows_gradients(
+    budget: PureDP | ApproxDP,
+    relation: Relation,
+    *,
+    dimension: int,
+    records: int,
+    classes: int = 2,
+) -> tuple[bool, str]:
+    """Whether noisy gradients should do better than noise in the objective, and why, in words.
+
+    They do where records are few for the noise. Noise in the objective is paid for once, and the
+    minimum is then exact; but noise that outweighs the data moves it anywhere, while a short path
+    of clipped gradients stays near its start. The limits are those of 66 drawn problems.
+
+    >>> follows_gradients(PureDP(epsilon=1.0), Relation.ADD_REMOVE, dimension=8, records=150)
+    (True, '150 records to noise of 3 a coordinate are 50 to one, at most 64')
+    """
+    check_count("records", records)
+    check_count("classes", classes)
+    noise = coordinate_noise(budget, relation, dimension)
+    most = _FEW[type(budget)][classes > 2]
+    ratio = records / noise
+    told = f"{records} records to noise of {noise:.3g} a coordinate are {ratio:.3g} to one"
+    if most == math.inf:
+        return True, f"{told}, and there are {classes} classes"
+    few = ratio <= most
+    return few, f"{told}, {'at most' if few else 'more than'} {most:g}"
+
+
 @plain_arguments
 def radius(*, dimension: int, norm: float) -> float:
-    """The default radius of the ball that gradient methods stay in.
+    """The default radius of the ball that regressions by gradients stay in.
 
-    Of the ball that gradient methods stay in: √d/R, the prior's ‖θ‖.
+    √d/R, the prior's ‖θ‖.
 
     >>> radius(dimension=9, norm=1.0)
     3.0
@@ -122,9 +224,9 @@ def radius(*, dimension: int, norm: float) -> float:
 
 @plain_arguments
 def steps(budget: PureDP | ApproxDP, relation: Relation, *, dimension: int, records: int) -> int:
-    """The default number of noisy gradients.
+    """The default number of noisy gradients of a regression.
 
-    Noisy gradients to take: as many as leave their noise no longer than the gradients.
+    As many as leave their noise no longer than the gradients.
 
     With k steps the noise of a mean gradient has length √(d·k)·s/n (k·√d·s/n for pure budgets,
     where ε is shared out evenly); more steps than make that one do not lower R·B/√k.

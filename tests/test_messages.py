@@ -7,11 +7,6 @@ from typing import Any
 
 import pytest
 
-COLLECTED: dict[str, Any] = runpy.run_path(
-    str(Path(__file__).parents[1] / "docs" / "messages.py"), run_name="messages"
-)
-MESSAGES = list(dict.fromkeys(COLLECTED["messages"]()))
-MISUSE = [each for each in MESSAGES if each.error == "InvalidParameter"]
 HANDED_ON = re.compile(r"^\{[^{}]*\}(:|$)|^given\.\{|^the audit could not|^there is no evidence")
 """Sentences that begin with another one, which names the argument; and what was cut short."""
 UNSHOWN = (
@@ -23,6 +18,13 @@ UNSHOWN = (
 """Arguments whose value says nothing to a reader: functions, arrays, whole files."""
 
 
+@pytest.fixture(scope="module")
+def messages() -> list[Any]:
+    script = Path(__file__).parents[1] / "docs" / "messages.py"
+    collected: dict[str, Any] = runpy.run_path(str(script), run_name="messages")
+    return list(dict.fromkeys(collected["messages"]()))
+
+
 def says_enough(sentence: str) -> bool:
     if HANDED_ON.search(sentence):
         return True
@@ -30,9 +32,10 @@ def says_enough(sentence: str) -> bool:
     return bool(has_value and re.search(r"\bmust\b", sentence))
 
 
-def test_misuse_names_argument_value_and_what_is_allowed() -> None:
-    assert len(MISUSE) > 400
-    assert not [each for each in MISUSE if not says_enough(each.sentence)]
+def test_misuse_names_argument_value_and_what_is_allowed(messages: list[Any]) -> None:
+    misuse = [each for each in messages if each.error == "InvalidParameter"]
+    assert len(misuse) > 400
+    assert not [each for each in misuse if not says_enough(each.sentence)]
 
 
 @pytest.mark.parametrize(
@@ -42,10 +45,10 @@ def test_sentences_that_say_too_little(sentence: str) -> None:
     assert not says_enough(sentence)
 
 
-def test_a_message_is_one_sentence() -> None:
+def test_a_message_is_one_sentence(messages: list[Any]) -> None:
     long = [
         each
-        for each in MESSAGES
+        for each in messages
         if each.sentence.endswith((".", "!", " ")) or "\n" in each.sentence
     ]
     assert not long

@@ -15,17 +15,16 @@ from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
+from solvers import defaults
 from solvers.bounds import Bounds
-from solvers.defaults import public_records
 from solvers.domains import Domain
 from solvers.estimators.declarations import Declaration, generator, together
 from solvers.estimators.fitting import FitRequest, Fitted, LinearModel, fit_weights
 from solvers.losses import HuberHinge, Logistic, Loss, Softmax
+from solvers.privacy.clipped_sums import MOST_RECORDS
 from solvers.registry import domain_named, loss_named
 
 LABELS_READ_OFF = "which labels occur is public: no classes were declared, so they were read off y"
-
-_ROOM = 1 << 26  # numbers that a joint Hessian may take on its way
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -48,8 +47,9 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         )
         classes, indices = self._encoded(given)
         prepared, _ = rows.prepare(features, np.zeros(len(indices)))
-        request = replace(request, method=self._chosen(len(classes), declared, prepared))
-        self.joint_ = len(classes) > 2 and request.method == "output" and self._has_joint
+        method, self.reason_ = self._chosen(len(classes), declared, prepared)
+        request = replace(request, method=method)
+        self.joint_ = len(classes) > 2 and request.method != "objective" and self._has_joint
         if self.joint_:
             fits = [_together(request, prepared, indices, len(classes), rng)]
             weights = fits[0].weights.reshape(prepared.shape[1], -1).T
@@ -88,22 +88,27 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
             raise InvalidParameter(f"every label in y must be one of: {listed}")
         return classes, np.searchsorted(classes, labels)
 
-    def _chosen(self, classes: int, declared: Declaration, rows: Floats) -> str:
-        """The method, where the caller leaves it open: by public numbers alone.
-
-        One joint model of many classes has the whole budget, and each class against the others a
-        share of it. But output perturbation wants to know how many records there are, and the
-        Hessian of the joint model takes room.
-        """
+    def _chosen(self, classes: int, declared: Declaration, rows: Floats) -> tuple[str, str]:
+        """The method, where the caller leaves it open, by public numbers alone; and why."""
         if self.method != "auto":
-            return self.method
-        if not self._loss().smooth:
-            return "output"  # noise in the objective needs a smooth loss
-        known = self.records is not None or declared.relation is Relation.REPLACE_ONE
-        if classes == 2 or not (known and self._has_joint):
-            return "objective"
-        records = public_records(self.records, declared.relation, len(rows))
-        return "output" if records * rows.shape[1] * classes**2 <= _ROOM else "objective"
+            return self.method, "it was asked for"
+        other = "objective" if self._loss().smooth else "output"
+        if self.ridge is not None:
+            return other, "a ridge was declared"
+        if self.records is None and declared.relation is Relation.ADD_REMOVE:
+            return other, "no number of records was declared"
+        records = defaults.public_records(self.records, declared.relation, len(rows))
+        if records > MOST_RECORDS // 2:
+            return other, f"{records} records may be more than sums of gradients take"
+        parts = 1 if classes == 2 or self._has_joint else classes
+        follows, why = defaults.follows_gradients(
+            declared.share(parts).budget,
+            declared.relation,
+            dimension=rows.shape[1] * (classes if classes > 2 and parts == 1 else 1),
+            records=records,
+            classes=classes if parts == 1 else 2,
+        )
+        return "gradient" if follows else other, why
 
     def _claim(self, fits: Sequence[Fitted], declared: Declaration) -> Claim:
         claim = together([fitted.claim for fitted in fits], declared)
@@ -138,9 +143,9 @@ def _together(
 class PrivateLogisticRegression(LinearClassifier):
     """Logistic regression under differential privacy.
 
-    Minimizes Σ ln(1 + e^(−yᵢ⟨θ, xᵢ⟩)) + (λ/2)·‖θ‖² with noise in the objective. The intercept is
-    the weight of a constant feature, a quarter of the norm bound, and is regularized like the
-    others: without that, no claim holds.
+    Minimizes Σ ln(1 + e^(−yᵢ⟨θ, xᵢ⟩)) + (λ/2)·‖θ‖² with noise in the objective, or follows noisy
+    gradients of the sum of losses for a while. The intercept is the weight of a constant feature, a
+    quarter of the norm bound, and is regularized like the others: without that, no claim holds.
 
     Parameters
     ----------
@@ -151,10 +156,10 @@ class PrivateLogisticRegression(LinearClassifier):
     relation : Relation
         Which data sets are neighbors. Must be declared.
     method : {"auto", "objective", "output", "gradient", "sgd"}
-        The algorithm; "auto" is objective perturbation. With more than two classes that means one
-        fit for each against the others, each on its share of the budget; "output" fits all classes
-        jointly (softmax) on the whole budget, and "auto" is that if the number of records is
-        public and the problem not too large.
+        The algorithm. "auto" follows noisy gradients where the number of records is public and
+        small for the noise, and is objective perturbation elsewhere or where a ridge is declared.
+        With more than two classes "objective" fits each of them against the others on its share of
+        the budget; the other methods fit all classes jointly (softmax) on the whole budget.
     classes : sequence or None
         The labels that can occur. None reads them off `y`, and the claim says so.
     ridge : float or None
@@ -178,6 +183,8 @@ class PrivateLogisticRegression(LinearClassifier):
         What was spent, and why that holds.
     certificate_ : MinimumCertificate or None
         How near the exact minimum the solver was certified to be; the claim includes the rest.
+    method_, reason_ : str
+        The method that was used, and why.
     ridge_ : float or None
         The λ that was used.
     utility_ : Utility or None

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,16 +21,17 @@ from dpverify.errors import (
 from dpverify.waiting import telling
 from solvers import defaults
 from solvers.bounds import Bounds
-from solvers.descent import DescentSetting
+from solvers.descent import DescentSetting, Output
 from solvers.domains import Ball, Domain, WholeSpace
 from solvers.estimators.declarations import Declaration, PrivateEstimator, Rows, scores
 from solvers.gradient_descent import GradientDescent
-from solvers.losses import Logistic, Loss, Softmax
+from solvers.losses import Logistic, Loss
 from solvers.minimize.certificate import MinimumCertificate
 from solvers.minimize.problem import Problem
 from solvers.minimize.regularizers import Ridge
 from solvers.objective_perturbation import ObjectivePerturbation
 from solvers.output_perturbation import OutputPerturbation
+from solvers.privacy.clipped_sums import classes_of
 from solvers.privacy.theorems import PERTURBED_MINIMUM
 from solvers.quality.excess_bounds import Utility, of_descent, of_objective, of_output
 from solvers.sgd import PoissonBatches, StochasticGradientDescent
@@ -171,9 +172,7 @@ def _output(request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Ge
     """Output perturbation; on a ball if one was declared."""
     relation = request.declared.relation
     domain = request.domain or WholeSpace()
-    dimension = rows.shape[1]
-    if isinstance(request.loss, Softmax):
-        dimension *= request.loss.classes
+    dimension = rows.shape[1] * classes_of(request.loss)
     ridge = request.ridge
     lipschitz = request.loss.lipschitz(request.bounds, domain, dimension)
     if not math.isfinite(lipschitz):
@@ -231,30 +230,45 @@ def _certified(
 def _gradient(
     request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator
 ) -> Fitted:
-    """Noisy gradient descent on a ball, the average of its iterates."""
-    setting, count = _setting(request, rows)
-    dimension = rows.shape[1]
-    descent = GradientDescent(setting, budget=request.declared.budget, steps=count)
+    """Noisy gradient descent, with every record in every step."""
+    plan = _planned(request, rows)
+    descent = GradientDescent(
+        plan.setting,
+        budget=request.declared.budget,
+        steps=plan.steps,
+        learning_rate=plan.learning_rate,
+        output=plan.output,
+    )
     weights = descent.sample((rows, labels), 1, rng=rng)[0]
-    utility = of_descent(descent, dimension)
+    # The promise is one for averages of gradients that nothing was cut off from.
+    utility = of_descent(descent, plan.dimension) if plan.learning_rate is None else None
     return Fitted(weights=weights, claim=descent.claim, utility=utility)
 
 
 def _stochastic(
     request: FitRequest, rows: Floats, labels: Floats, rng: np.random.Generator
 ) -> Fitted:
-    """Noisy gradients of Poisson batches, one epoch for each step of full descent at most."""
-    setting, epochs = _setting(request, rows)
-    dimension = rows.shape[1]
-    count = _BATCHES * min(epochs, _BATCHES)
-    reach = setting.radius(dimension) / (setting.clipping_norm(dimension) * count**0.5)
+    """Noisy gradients of Poisson batches."""
+    plan = _planned(request, rows)
+    steps, batches, rate = plan.steps, 1.0 / _BATCHES, plan.learning_rate
+    if rate is None:  # one epoch for each step of full descent at most
+        steps = _BATCHES * min(steps, _BATCHES)
+        reach = plan.setting.radius(plan.dimension)
+        rate = reach / (plan.setting.clipping_norm(plan.dimension) * steps**0.5)
+    else:
+        batches = defaults.batch_rate(
+            request.declared.budget,
+            request.declared.relation,
+            dimension=plan.dimension,
+            records=plan.setting.records,
+        )
     descent = StochasticGradientDescent(
-        setting,
+        plan.setting,
         budget=request.declared.budget,
-        batches=PoissonBatches(1.0 / _BATCHES),
-        steps=count,
-        learning_rate=reach,
-        output="average",
+        batches=PoissonBatches(batches),
+        steps=steps,
+        learning_rate=rate,
+        output=plan.output,
     )
     weights = descent.sample((rows, labels), 1, rng=rng)[0]
     return Fitted(weights=weights, claim=descent.claim)
@@ -275,25 +289,58 @@ def _statistics(
     return Fitted(weights=weights, claim=method.claim, ridge=method.ridge_for(rows.shape[1]))
 
 
-def _setting(request: FitRequest, rows: Floats) -> tuple[DescentSetting, int]:
-    """The request on its domain, by default a ball, and the default number of steps.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """What a gradient method is to do; the learning rate is None for the method's own."""
+
+    setting: DescentSetting
+    dimension: int
+    steps: int
+    learning_rate: float | None
+    output: Output
+
+
+def _planned(request: FitRequest, rows: Floats) -> _Plan:
+    """Classifiers follow clipped gradients, and regressions stay in a ball.
 
     The λ of a sum is λ/n of its mean.
     """
-    dimension = rows.shape[1]
-    relation = request.declared.relation
+    budget, relation = request.declared.budget, request.declared.relation
+    dimension = rows.shape[1] * classes_of(request.loss)
     public = defaults.public_records(request.records, relation, len(rows))
-    ball = Ball(defaults.radius(dimension=dimension, norm=request.bounds.norm))
+    domain = request.domain or WholeSpace()
+    longest = request.loss.lipschitz(request.bounds, domain, dimension)
+    is_clipped = request.loss.labels != "bounded" and math.isfinite(longest)
+    if request.domain is None and not is_clipped:
+        domain = Ball(defaults.radius(dimension=dimension, norm=request.bounds.norm))
     setting = DescentSetting(
         loss=request.loss,
         bounds=request.bounds,
-        domain=request.domain or ball,
+        domain=domain,
         relation=relation,
         records=public,
         ridge=0.0 if request.ridge is None else request.ridge / public,
     )
-    budget = request.declared.budget
-    return setting, defaults.steps(budget, relation, dimension=dimension, records=public)
+    if not is_clipped:
+        steps = defaults.steps(budget, relation, dimension=dimension, records=public)
+        return _Plan(
+            setting=setting, dimension=dimension, steps=steps, learning_rate=None, output="average"
+        )
+    chosen = defaults.schedule(
+        budget,
+        relation,
+        dimension=dimension,
+        records=public,
+        norm=request.bounds.norm,
+        lipschitz=longest,
+    )
+    return _Plan(
+        setting=replace(setting, clip=chosen.clip),
+        dimension=dimension,
+        steps=chosen.steps,
+        learning_rate=chosen.learning_rate,
+        output="last",
+    )
 
 
 _FITS: dict[str, Callable[[FitRequest, Floats, Floats, np.random.Generator], Fitted]] = {

@@ -84,6 +84,31 @@ def test_more_budget_asks_for_less(one: float, other: float, dimension: int) -> 
     assert defaults.steps(less, ADD, **kwargs) <= defaults.steps(more, ADD, **kwargs)
 
 
+@given(EPSILONS, st.integers(1, 50), st.integers(1, 10**6), st.sampled_from([1.0, 1.5]))
+def test_noise_on_a_path_of_gradients_moves_a_score_by_three_halves_at_most(
+    epsilon: float, dimension: int, records: int, power: float
+) -> None:
+    """p·k·s/n ≤ 3/2, p·k^(3/2)·s/n ≤ 3/2 for pure budgets; two steps more would be too many."""
+    budget = dpv.PureDP(epsilon) if power == 1.5 else dpv.ApproxDP(epsilon, 1e-6)
+    plan = defaults.schedule(
+        budget, ADD, dimension=dimension, records=records, norm=2.0, lipschitz=3.0
+    )
+    pace = plan.learning_rate * plan.clip * 2.0
+    noise = defaults.coordinate_noise(budget, ADD, dimension) / records
+    assert pace <= 8.0 * (1.0 + 1e-9)
+    least = 1 if power == 1.5 else 8
+    assert (plan.clip, least <= plan.steps <= 200) == (0.75, True)
+    assert pace * plan.steps**power * noise <= 1.5 * (1.0 + 1e-9)
+    assert plan.steps == 200 or pace * (plan.steps + 1.001) ** power * noise > 1.5
+
+
+def test_batches_of_gradients_by_hand() -> None:
+    pure = dpv.PureDP(epsilon=1.0)
+    assert defaults.batch_rate(pure, ADD, dimension=3, records=1600) == 0.1  # √(32/(1600·2))
+    assert defaults.batch_rate(pure, REPLACE, dimension=3, records=3200) == 0.05
+    assert defaults.batch_rate(pure, ADD, dimension=3, records=1) == 1.0
+
+
 def test_output_ridge_is_the_least_of_its_bound() -> None:
     budget, d, n = dpv.PureDP(epsilon=0.7), 5, 300
     s = np.sqrt(d + 1) / 0.7

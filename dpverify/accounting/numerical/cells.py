@@ -10,17 +10,13 @@ multiplied by e^(tilt·l − log_scale), so that what matters is of size 1 howev
 """
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dpverify.accounting import deadline
 from dpverify.accounting.numerical.quadrature import WIDEST_PANEL, rule
-from dpverify.arrays import Floats
+from dpverify.arrays import Floats, Ints
 from dpverify.pairs.ramps import UNIT, Noise, Ramp
-
-Indices: TypeAlias = NDArray[np.int64]
 
 ROUNDINGS = 128.0  # relative roundings, in units of `UNIT`, of one integral beyond its exponent's
 
@@ -106,13 +102,13 @@ class _Panels:
 
     left: Floats
     right: Floats
-    half: Indices
+    half: Ints
 
     @property
     def half_width(self) -> Floats:
         return (self.right - self.left) / 2.0
 
-    def take(self, chosen: Indices) -> "_Panels":
+    def take(self, chosen: Ints) -> "_Panels":
         return _Panels(self.left[chosen], self.right[chosen], self.half[chosen])
 
 
@@ -166,7 +162,7 @@ class _Frame:
         return np.where(inside, _ratio(self.ramp, a, b), np.expm1(self.losses[1] - self.losses[0]))
 
     def constant(
-        self, nodes: Indices, panels: "_Panels", rule: tuple[Floats, Floats], *, sign: float
+        self, nodes: Ints, panels: "_Panels", rule: tuple[Floats, Floats], *, sign: float
     ) -> Floats:
         """What nodes beyond the ramp's ends add: |dP − x·dQ| at the end, as a constant times w."""
         result = np.zeros(len(nodes))

@@ -11,11 +11,12 @@ import math
 import numpy as np
 
 from dpverify.accounting import deadline
-from dpverify.arrays import Floats
+from dpverify.arrays import Floats, Ints
 
 _MARGIN = 2.0**-40  # what is taken away is taken away in full, however it was rounded
 _LARGEST_EXPONENT = 700.0
 _WIDEST_EXPONENT = 300.0
+_CUTS_BETWEEN_CHECKS = 256
 
 
 def convex_minorant(masses: Floats, step: float, rate: float, margin: float = 0.0) -> Floats:
@@ -30,43 +31,54 @@ def convex_minorant(masses: Floats, step: float, rate: float, margin: float = 0.
     bad = np.flatnonzero(masses < 0.0)
     if not len(bad):
         return masses
-    chain = _Chain(masses.copy(), step, rate, 1.0 + _MARGIN + margin)
-    chain.straighten([int(index) for index in bad])
-    return chain.masses
+    kinks = np.flatnonzero(masses)
+    chain = _Chain(masses[kinks], kinks, step, rate, 1.0 + _MARGIN + margin)
+    chain.straighten(np.searchsorted(kinks, bad).tolist())
+    result = np.zeros_like(masses)
+    result[kinks] = chain.masses
+    return result
 
 
 class _Chain:
-    """The nodes with a kink, linked to their neighbors among these; −1 is no neighbor."""
+    """The nodes with a kink, linked to their neighbors among these; −1 is no neighbor.
 
-    def __init__(self, masses: Floats, step: float, rate: float, margin: float) -> None:
-        self.masses, self.step, self.rate, self.margin = masses, step, rate, margin
-        kinks = np.flatnonzero(masses)
-        self.before = np.full(len(masses), -1)
-        self.after = np.full(len(masses), -1)
-        self.before[kinks[1:]] = kinks[:-1]
-        self.after[kinks[:-1]] = kinks[1:]
+    Plain lists: one kink is read at a time.
+    """
+
+    def __init__(
+        self, masses: Floats, places: Ints, step: float, rate: float, margin: float
+    ) -> None:
+        self.step, self.rate, self.margin = step, rate, margin
+        self.masses: list[float] = masses.tolist()
+        self.places: list[int] = places.tolist()
+        count = len(self.masses)
+        self.before = list(range(-1, count - 1))
+        self.after = [*range(1, count), -1]
 
     def straighten(self, pending: list[int]) -> None:
+        cuts = 0
         while pending:
-            deadline.check()
             node = pending.pop()
             if self.masses[node] < 0.0:
+                if cuts % _CUTS_BETWEEN_CHECKS == 0:
+                    deadline.check()
+                cuts += 1
                 pending.extend(self._cut(node))
 
     def _cut(self, node: int) -> tuple[int, ...]:
         """Take the kink at `node` away; return the neighbors that may have become negative."""
-        left, right = int(self.before[node]), int(self.after[node])
+        left, right = self.before[node], self.after[node]
         if right < 0:
             self._drop_top(node)
             return ()
-        amount = self.margin * float(self.masses[node])
-        up = (right - node) * self.step
+        amount = self.margin * self.masses[node]
+        up = self._gap(node, right)
         if left < 0:
             # Nothing stands below: all of it moves up, which lowers the profile further.
             self.masses[right] += amount * _exp((1.0 + self.rate) * up)
             self._remove(node)
             return (right,)
-        down = (node - left) * self.step
+        down = self._gap(left, node)
         whole = math.expm1(-(up + down))
         to_right = math.expm1(-down) / whole * _exp(self.rate * up)
         to_left = math.expm1(-up) / whole * _exp(-(1.0 + self.rate) * down)
@@ -82,23 +94,26 @@ class _Chain:
         """
         left = right = 0.0
         while node >= 0:
-            mass = float(self.masses[node])
+            mass = self.masses[node]
             mass *= self.margin if mass < 0.0 else 1.0 / self.margin
             left, right = left + mass, right + mass
-            below = int(self.before[node])
+            below = self.before[node]
             self._remove(node)
             if below < 0:
                 return
-            gap = (node - below) * self.step
+            gap = self._gap(below, node)
             shrunk = right * math.exp(-gap)
             if left >= shrunk >= 0.0:
                 return
             weight = _exp(-self.rate * gap)
             left, right, node = left * weight, shrunk * weight, below
 
+    def _gap(self, low: int, high: int) -> float:
+        return (self.places[high] - self.places[low]) * self.step
+
     def _remove(self, node: int) -> None:
         self.masses[node] = 0.0
-        left, right = int(self.before[node]), int(self.after[node])
+        left, right = self.before[node], self.after[node]
         if left >= 0:
             self.after[left] = right
         if right >= 0:

@@ -95,22 +95,28 @@ def expand(parts: CutParts, epsilon: float, log_rest: float) -> Expansion | None
 
     It is worth its terms only if it lowers what rounding is relative to.
     """
-    if not all(isinstance(law, CutLaw) for law, _ in parts):
+    laws = [(law, times) for law, times in parts if isinstance(law, CutLaw)]
+    if len(laws) < len(parts):
         return None
     most = max(law.loss_range()[1] for law, _ in parts)
     best, height = None, Term(parts, 0.0).log_height(epsilon) - 3.0
     for loss in most * 2.0 ** (-0.5 * np.arange(1, _CANDIDATES + 1)):
-        found = _expanded(parts, float(loss), log_rest)
+        found = _expanded(laws, float(loss), log_rest)
         if found is not None and (reached := found.log_height(epsilon)) < height:
             best, height = found, reached
     return best
 
 
-def _expanded(parts: CutParts, loss: float, log_rest: float) -> Expansion | None:
+def _expanded(parts: list[tuple[CutLaw, int]], loss: float, log_rest: float) -> Expansion | None:
     """The expansion with everything above `loss` a jump; None if it takes too many terms."""
-    pieces = [(*_split(law, loss), times) for law, times in parts if isinstance(law, CutLaw)]
-    if sum(jumps is not None for _, jumps, _ in pieces) >= _MOST_TERMS:
-        return None  # one jump is a term for each of them already
+    jumping = 0
+    pieces: list[tuple[CutLaw, CutLaw | None, int]] = []
+    for law, times in parts:
+        bulk, jumps = _split(law, loss)
+        pieces.append((bulk, jumps, times))
+        jumping += jumps is not None
+        if jumping >= _MOST_TERMS:
+            return None  # one jump is a term for each of them already
     expected = math.fsum(times * _mass(jumps) for _, jumps, times in pieces if jumps is not None)
     if not 0.0 < expected < 1.0:
         return None

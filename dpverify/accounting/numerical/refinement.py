@@ -32,6 +32,8 @@ _MOST_ATTEMPTS = 10
 _MOST_STALLS = 1  # attempts in a row that may gain less than a tenth
 _CHEAP = 1 << 17  # grids with fewer nodes may always be refined
 _AIM = 0.5  # share of the tolerance that the first grid is chosen for
+_SAFER_AIM = 0.2  # where a second grid would cost more than a finer first one
+_MANY_PARTS = 100  # from which on it would: the cost is that of the parts, not of their nodes
 _COARSEST = 2.0  # steps over which the tilt changes by more in the exponent see too little
 _MOST_TILT_PER_STEP = 50.0  # neighboring nodes need not differ by more in the exponent
 _LEAST_SIGNAL = -8.0  # logarithm of the share of the tilted law below which other ways are tried
@@ -286,8 +288,9 @@ def cuts(runs: int, log_delta: float) -> tuple[float, float]:
 
 
 def suitable_step(sketch: Sketch, target: Target, tolerance: float, tilt: float) -> float:
-    """A step that should give ends half the tolerance apart."""
-    step = _first_step(sketch, _AIM * tolerance / target.cost(tilt))
+    """A step that should give ends half the tolerance apart, or nearer if parts are many."""
+    aim = _SAFER_AIM if len(sketch.times) >= _MANY_PARTS else _AIM
+    step = _first_step(sketch, aim * tolerance / target.cost(tilt))
     return min(step, _COARSEST / tilt)
 
 

@@ -174,6 +174,7 @@ def _model(loss: str, table: CsvTable, model: Any) -> dict[str, Any]:  # noqa: A
         "dpverify": __version__,
         "loss": loss,
         "method": getattr(model, "method_", "exponential"),
+        "reason": getattr(model, "reason_", None),
         "features": list(table.names),
         "target": table.target,
         "classes": [str(label) for label in getattr(model, "classes_", ())] or None,
@@ -214,6 +215,8 @@ def _show(answer: dict[str, Any], claim: Claim, path: Path) -> None:
     cost += f", δ = {as_given(answer['claim']['delta'])}" if "delta" in answer["claim"] else ""
     cost += f" ({answer['claim']['relation']})"
     screen.print(f"[bold]{cost}[/bold] by {answer['method']} perturbation", highlight=False)
+    if answer["reason"]:
+        screen.print(f"why {answer['method']}: {answer['reason']}", markup=False)
     bounds = ", ".join(f"{name} {as_given(value)}" for name, value in answer["bounds"].items())
     screen.print(f"declared: {bounds}", markup=False)
     screen.print(f"theorem: {claim.theorem}", markup=False)
