@@ -228,7 +228,7 @@ def test_misuse_of_an_expression(
         ),
         (
             ["noise", "norm", "--epsilon", "1", "--rate", "0.1", "--sensitivity", "1"],
-            "only gaussian and laplace take it",
+            "rate=0.1 must not be given: norm takes",
         ),
         (["frobnicate"], "No such command 'frobnicate'"),
     ],
@@ -455,6 +455,7 @@ def test_a_broken_pipe_is_one_line(how: list[str]) -> None:
             stdout=closed,
             stderr=subprocess.PIPE,
             text=True,
+            env=os.environ | {"DPVERIFY_PROGRESS": "0"},
         )
     assert finished.returncode == 2
     assert finished.stderr == (

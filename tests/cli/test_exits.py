@@ -244,7 +244,12 @@ def test_output_in_any_encoding(
 def test_a_full_disk_is_no_defect() -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [*COMMAND, *NOISE], check=False, stdout=full, stderr=subprocess.PIPE, text=True
+            [*COMMAND, *NOISE],
+            check=False,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=os.environ | {"DPVERIFY_PROGRESS": "0"},
         )
     assert done.returncode == 2
     assert done.stderr == "dpverify: output must be writable: No space left on device\n"
