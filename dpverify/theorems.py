@@ -238,7 +238,8 @@ GAUSSIAN_FILTER = Theorem(
     name="gaussian-filter",
     statement=(
         "Releases that are μₖ-GDP given those before, where μₖ may depend on these but Σμₖ² ≤ μ² "
-        "always, are together μ-GDP."
+        "always, are together μ-GDP; so (ε, δ)-DP with δ the profile at ε of N(μ, 1) against "
+        "N(0, 1)."
     ),
     source="Smith, Thakurta, Fully Adaptive Composition for Gaussian DP (arXiv 2210.17520)",
     proof="proofs/gaussian_filter.py",
@@ -312,7 +313,8 @@ LAPLACE = Theorem(
 )
 NORM_MECHANISM = Theorem(
     name="norm-mechanism",
-    statement="Noise with density ∝ exp(−‖z‖/b) on a query of ‖·‖ sensitivity Δ is (Δ/b)-DP.",
+    statement="Noise with density ∝ exp(−‖z‖/b) on a query of ‖·‖ sensitivity Δ is (Δ/b)-DP. Its "
+    "profile is at most that of Laplace noise, 1 − e^((t − Δ/b)/2), which one dimension attains.",
     source="Hardt, Talwar, STOC 2010, Sec. 4; Dwork, McSherry, Nissim, Smith, TCC 2006",
     proof="proofs/norm_mechanism.py",
 )
@@ -759,6 +761,19 @@ RENYI_FILTER = Theorem(
     source="Feldman, Zrnic, NeurIPS 2021, Thm 4.5 (arXiv 2008.11193v4), and a union over orders",
     proof="proofs/renyi_filter.py",
 )
+LEAKY_FILTER = Theorem(
+    name="leaky-filter",
+    statement=(
+        "If a filter keeps every interaction without leaks to a profile of at most f at ε, then "
+        "with leaks of chance δᵢ besides, Σδᵢ ≤ L always, its interactions have a profile of at "
+        "most L + (1 − L)·f."
+    ),
+    source=(
+        "leaks by a coin: Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5; cf. Whitehouse et al., "
+        "ICML 2023, Thm 1"
+    ),
+    proof="proofs/leaky_filter.py",
+)
 ZCDP_FILTER = Theorem(
     name="zcdp-filter",
     statement=(
@@ -777,7 +792,7 @@ PLAN_FILTER = Theorem(
         "If each next part is one of a list of pairs fixed in advance, each taken at most once, or "
         "a μᵢ-GDP part with Σμᵢ² at most a reserve μ² fixed in advance, in an order and up to an "
         "end chosen from the answers so far, then all answers together are dominated by the "
-        "product of the list and one Gaussian of μ²."
+        "product of the list and one Gaussian of μ²; so (ε, δ)-DP with δ its profile at ε."
     ),
     source="from adaptive domination, by induction on what is left of the list",
     proof="proofs/plan_filter.py",

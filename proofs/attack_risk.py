@@ -65,6 +65,29 @@ def no_output_makes_surer(reverse: int = 1) -> Step:
     return Step("posterior", holds, "all π in (0, 1), 0 < p ≤ e^ε·q")
 
 
+def alarms_one_by_one(share: Fraction = Fraction(1)) -> Step:
+    """The joint law of record and output, enumerated: P(there | alarm) against π·T/(π·T + (1−π)·α), for every event of every small pair."""
+    holds, count = VACUOUS, 0
+    for pair in rational_pairs(3, 4):
+        for prior in _PRIORS:
+            together = [(prior * p, (1 - prior) * q) for p, q in pair.masses()]  # there, not there
+            for event in product((0, 1), repeat=len(together)):
+                there, not_there = (
+                    sum(
+                        (cell[side] for cell, k in zip(together, event, strict=True) if k),
+                        Fraction(0),
+                    )
+                    for side in (0, 1)
+                )
+                if there + not_there == 0:
+                    continue  # no alarm, no share
+                caught, false = there / prior, not_there / (1 - prior)  # T and α
+                told = share * prior * caught / (prior * caught + (1 - prior) * false)
+                holds &= equal(told, there / (there + not_there))
+                count += 1
+    return Step("alarms", holds, f"{count} pairs, priors and events")
+
+
 def alarms_are_right_more_often(sign: int = 1) -> Step:
     """π·T/(π·T + (1−π)·α) rises in T: d/dT has the sign of π·(1−π)·α."""
     odds, rate, alarm = sp.symbols("o T alpha", positive=True)
@@ -106,8 +129,8 @@ PROOF = Proof(
         ),
         Clause(
             "and an alarm of a test with rates α and T is right with probability π·T/(π·T + (1−π)·α).",
-            by=(alarms_are_right_more_often,),
-            argued="Bayes’ rule for the share of right alarms",
+            by=(alarms_one_by_one, alarms_are_right_more_often),
+            argued="Bayes’ rule for the share of right alarms, of densities as of masses",
         ),
     ),
     library=(the_library_holds_them,),
@@ -115,6 +138,7 @@ PROOF = Proof(
         "odds doubled": lambda: a_guess_is_an_event(ratio=2),
         "half the profile": lambda: the_best_guess(Fraction(1, 2)),
         "losses above the largest": lambda: no_output_makes_surer(reverse=-1),
+        "half of the alarms": lambda: alarms_one_by_one(Fraction(1, 2)),
         "falls in T": lambda: alarms_are_right_more_often(sign=-1),
         "off by a millionth": lambda: the_library_holds_them(Fraction(1, 10**6)),
     },

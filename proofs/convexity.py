@@ -4,6 +4,10 @@
 (1−t)·f(y). *Convex ⇒ tangents*, for f differentiable at x: f(x + t·(y−x)) ≤ f(x) + t·(f(y) − f(x)), so the difference quotient
 at t is at most f(y) − f(x), and so is its limit as t → 0, ⟨∇f(x), y − x⟩. *Jensen*: with support g at E X, E f(X) ≥ E g(X) =
 g(E X) = f(E X). At a point on the boundary there may be no support: see notes-supporting-lines.
+
+*Midpoints*: if f is at most its chord halfway between any two points, it is so at every share k/2^m: the point at (2k+1)/2^(m+1) is halfway between those at
+k/2^m and (k+1)/2^m, where the chord's values average to the chord's. A continuous f is then at most its chord everywhere. Without continuity
+it need not be: see notes-midpoint-convexity.
 """
 
 from fractions import Fraction
@@ -12,7 +16,7 @@ from itertools import product
 import sympy as sp
 
 from dpverify.theorems import Step, Theorem
-from proofs.support.checks import VACUOUS, at_most
+from proofs.support.checks import VACUOUS, at_most, equal
 from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_laws
 from proofs.support.symbolic import Expression, nonnegative, positive, same
@@ -21,7 +25,8 @@ CONVEXITY = Theorem(
     name="convexity",
     statement=(
         "A function with an affine lower bound that touches it at every point is convex; a convex function lies above its "
-        "tangent wherever it is differentiable; and E f(X) ≥ f(E X) if f has such a bound at E X."
+        "tangent wherever it is differentiable; E f(X) ≥ f(E X) if f has such a bound at E X; and a continuous function that is at "
+        "most its chord halfway between any two points is convex."
     ),
     source="Smith, Ullman, notes on private ERM, Lemma 3.3 and Exercise 3.4",
     proof="proofs/convexity.py",
@@ -79,6 +84,33 @@ def averages_of_iterates(sign: int = 1) -> Step:
     return Step("averages", holds, f"{count} triples")
 
 
+def halves_of_halves(share: int = 2) -> Step:
+    """At t = (2k+1)/2^(m+1): f(z) ≤ (f(z₁) + f(z₂))/2, z = (z₁ + z₂)/2, and the bounds at z₁, z₂ average to the chord at z."""
+    k, scale = sp.symbols("k scale", positive=True)  # scale = 2^m
+    x, y, f_x, f_y = sp.symbols("x y f_x f_y", real=True)
+    shares = (k / scale, (k + 1) / scale)
+
+    def chord(t: Expression, one: Expression, other: Expression) -> Expression:
+        return (1 - t) * one + t * other
+
+    t = (2 * k + 1) / (share * scale)
+    holds = same(sum(chord(each, x, y) for each in shares) / 2, chord(t, x, y))
+    holds &= same(sum(chord(each, f_x, f_y) for each in shares) / 2, chord(t, f_x, f_y))
+    return Step("halves of halves", holds, "all k, all m")
+
+
+def every_share_is_reached(*, skip: bool = False) -> Step:
+    """Every k/2^m with m ≤ 10 is 0, 1, or halfway between two with a smaller m: the induction reaches each of them."""
+    reached = {Fraction(0), Fraction(1)}
+    for m in range(1, 11):
+        if not (skip and m == 5):
+            new = {Fraction(2 * k + 1, 2**m) for k in range(2 ** (m - 1))}
+            between = {(t - Fraction(1, 2**m), t + Fraction(1, 2**m)) for t in new}
+            reached |= {(a + b) / 2 for a, b in between if a in reached and b in reached}
+    holds = equal(reached, {Fraction(k, 2**10) for k in range(2**10 + 1)})
+    return Step("all shares", holds, f"{len(reached)} shares k/2^10")
+
+
 PROOF = Proof(
     theorem=CONVEXITY,
     clauses=(
@@ -93,9 +125,14 @@ PROOF = Proof(
             argued="the limit t → 0 of the difference quotient",
         ),
         Clause(
-            "and E f(X) ≥ f(E X) if f has such a bound at E X.",
+            "E f(X) ≥ f(E X) if f has such a bound at E X;",
             by=(jensen_for_finite_laws, averages_of_iterates),
             argued="that expectations keep g ≤ f and commute with the affine g",
+        ),
+        Clause(
+            "and a continuous function that is at most its chord halfway between any two points is convex.",
+            by=(halves_of_halves, every_share_is_reached),
+            argued="induction on m over all shares k/2^m, and that these are dense, so that continuity gives the others",
         ),
     ),
     mutations={
@@ -103,5 +140,7 @@ PROOF = Proof(
         "t² in the chord": lambda: convex_lies_above_tangents(power=2),
         "cubes are convex": lambda: jensen_for_finite_laws(power=3),
         "averages are worse": lambda: averages_of_iterates(sign=-1),
+        "another midpoint": lambda: halves_of_halves(share=3),
+        "a level left out": lambda: every_share_is_reached(skip=True),
     },
 )

@@ -63,13 +63,18 @@ PROOF = Proof(
         Clause(
             (
                 "Releases that are μₖ-GDP given those before, where μₖ may depend on these but Σμₖ² ≤ μ² "
-                "always, are together μ-GDP."
+                "always, are together μ-GDP;"
             ),
             by=(it_is_the_profile, variances_add_up, budget_never_hurts, it_is_convex),
             argued=(
                 "backward induction over the releases: the worst m-GDP release for a convex value is Gaussian "
                 "(adaptive-domination), and sums of normal variables are normal"
             ),
+        ),
+        Clause(
+            "so (ε, δ)-DP with δ the profile at ε of N(μ, 1) against N(0, 1).",
+            by=(it_is_the_profile,),
+            argued="the definition of μ-GDP, and that a profile is the smallest δ",
         ),
     ),
     uses=(ANALYTIC_GAUSSIAN, ADAPTIVE_DOMINATION),

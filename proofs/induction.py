@@ -22,26 +22,53 @@ import sympy as sp
 from dpverify.theorems import ALIGNMENT, INDUCTION, Step
 from proofs.support.checks import VACUOUS, at_most, equal
 from proofs.support.form import Clause, Proof
-from proofs.support.symbolic import same
+from proofs.support.symbolic import nonnegative, same
 
 
-def costs_telescope(spent: int = 1) -> Step:
-    """Σ (b_k − b_(k+1)) over n steps, and what is left at the end, is b_0: by induction on n."""
-    n = sp.symbols("n", integer=True, nonnegative=True)
-    b, total = sp.Function("b"), sp.Function("T")  # T(n): all costs of n steps and b(n)
-    step = total(n) - b(n) + (b(n) - spent * b(n + 1)) + b(n + 1)  # T(n + 1)
-    holds = same(step, total(n))
-    return Step("costs telescope", holds, "T(n + 1) = T(n), and T(0) = b(0)")
+def one_more_step(spent: int = 1) -> Step:
+    """If n steps cost at most b_0 − b_n, and the next at most b_n − b_(n+1), then n + 1 steps cost at most b_0 − b_(n+1)."""
+    start, here, there = sp.symbols("b_0 b_n b_next", real=True)
+    spare, unused = sp.symbols("spare unused", nonnegative=True)  # what either bound leaves over
+    before = start - here - spare
+    cost = here - spent * there - unused
+    left_over = start - there - (before + cost)
+    holds = same(left_over, spare + unused) & nonnegative(spare + unused, (spare, unused))
+    return Step("one more step", holds, "all costs and budgets")
 
 
-def a_loop_costs_its_ends(miss: Fraction = Fraction(0)) -> Step:
-    """Sparse vector: bar +1 at 1/2, misses at 0, one hit of 2 at 1/4: ε = 1 for every length.
+def no_path_costs_more_than_its_start(end: int = 0) -> Step:
+    """Three places with budgets 0 … 3 each, all ways of at most five steps, every step at its dearest: never above the first budget."""
+    holds, count = VACUOUS, 0
+    for budgets in product(range(4), repeat=3):
+        for steps in range(1, 6):
+            for way in product(range(3), repeat=steps):
+                left = [budgets[place] for place in way]
+                costs = [a - b for a, b in zip(left, [*left[1:], end], strict=True)]
+                if min(costs) >= 0:  # a step that would need a negative cost is not allowed
+                    holds &= at_most(sum(costs), left[0])
+                    count += 1
+    return Step("every way", holds, f"{count} budgets and ways")
 
-    A miss that cost anything at all would exceed every budget at some length.
+
+def a_loop_costs_its_ends(miss: int = 0) -> Step:
+    """Above threshold: bar +1 at scale 2, the hit's noise by 1 − d ≤ 2 at scale 4, misses by 0: what each run's translation costs.
+
+    No run costs more than 1, and some run of every length costs 1. A miss that moved its noise would cost more the longer it goes.
     """
-    bar, hit = Fraction(1, 2), Fraction(2, 4)
-    worst = max(bar + length * miss + hit for length in range(200))
-    return Step("a loop costs its ends", at_most(worst, 1), "200 lengths")
+    holds, count = VACUOUS, 0
+    for length in range(1, 4):
+        dearest = Fraction(0)
+        for bar, *rest in product((-1, 0, 1), repeat=2 * length + 1):
+            noise, moves = rest[:length], rest[length:]
+            out = _above(bar, noise, (0,) * length)
+            last = length if out < 0 else out
+            shifts = [miss] * last + ([1 - moves[out]] if out >= 0 else [])
+            cost = Fraction(1, 2) + Fraction(sum(map(abs, shifts)), 4)
+            holds &= at_most(cost, 1)
+            dearest = max(dearest, cost)
+            count += 1
+        holds &= equal(dearest, 1)
+    return Step("a loop costs its ends", holds, f"{count} runs")
 
 
 def steps_give_the_same_output(bar_moves: int = 1) -> Step:
@@ -102,7 +129,8 @@ PROOF = Proof(
                 "below 0, then runs of every length are aligned, at the cost that the first place has."
             ),
             by=(
-                costs_telescope,
+                one_more_step,
+                no_path_costs_more_than_its_start,
                 a_loop_costs_its_ends,
                 steps_give_the_same_output,
                 images_stay_apart,
@@ -116,8 +144,9 @@ PROOF = Proof(
     ),
     uses=(ALIGNMENT,),
     mutations={
-        "steps are paid twice": lambda: costs_telescope(spent=2),
-        "a miss costs a little": lambda: a_loop_costs_its_ends(miss=Fraction(1, 100)),
+        "steps are paid twice": lambda: one_more_step(spent=2),
+        "less than nothing left at the end": lambda: no_path_costs_more_than_its_start(end=-1),
+        "a miss moves its noise": lambda: a_loop_costs_its_ends(miss=1),
         "the bar stays": lambda: steps_give_the_same_output(bar_moves=0),
         "noise is moved by its own value": lambda: images_stay_apart(by_path=False),
     },

@@ -1,10 +1,14 @@
 """The last iterate of a contractive noisy iteration.
 
-Let X and X′ be the iterates with and without the record, φ and φ′ their maps, c-Lipschitz and at most s apart. Follow
-a process between the two that starts as X, moves a part aₜ of the way towards X′ at step t, and ends as X′: its distance
-zₜ from X′ obeys z ← c·z + s − aₜ, and moving noise by aₜ costs a Gaussian pair of shift aₜ/σ, all of which compose to one with
-μ² = Σ aₜ²/σ² (shifted interpolation). Starting at z = 0, or at most a diameter D before the last k steps, z must
-end at 0: Σ c^(k−1−t)·aₜ = cᵏ·D + s·Σ cʲ. By Cauchy and Schwarz the least Σ aₜ² is the square of the right side over Σ c²ʲ.
+Let X and X′ be the iterates with and without the record, φ and φ′ their maps, c-Lipschitz and at most s apart. Follow a process Y between the two with the
+noise Z of X: Y ← λ·φ(X) + (1−λ)·φ′(Y) + Z, with λ in [0, 1]. It starts as X′, and is X once λ = 1. Its distance from X is at most z ← (1−λ)·(c·z + s) =
+c·z + s − a, where a = λ·(c·z + s) bounds by how much Y was moved away from φ′(Y). *One step costs a Gaussian pair*: given Y, the next Y is φ′(Y) + W + Z with a
+random W of length at most a, and the next X′ is φ′(X′) + Z. So (Y, next Y) against (X′, next X′) is an adaptive composition of the pair at hand and, whatever its
+value is, of Gaussian noise on an answer that moves by W (gaussian-mixture); by adaptive domination and post-processing, the next pair is dominated by
+the product of the last one and of a Gaussian pair of shift a/σ. All of these compose to one with μ² = Σ aₜ²/σ². Projections are post-processing, and contract.
+
+Starting at z = 0, or at most a diameter D before the last k steps, z must end at 0: Σ c^(k−1−t)·aₜ = cᵏ·D + s·Σ cʲ. By Cauchy and Schwarz the least
+Σ aₜ² is the square of the right side over Σ c²ʲ, at aₜ ∝ c^(k−1−t). These rise, so s − aₜ changes its sign at most once, from above; so z stays ≥ 0, as it ends at 0.
 
 A quadratic attains it without a diameter: φ(x) = c·x and φ′(x) = c·x + s give N(0, σ²·Σ c²ʲ) and the same moved by s·Σ cʲ.
 """
@@ -17,12 +21,15 @@ from flint import ctx
 
 from dpverify.balls import ball
 from dpverify.mechanisms import LastIterate
-from dpverify.theorems import ANALYTIC_GAUSSIAN, LAST_ITERATE, Step
+from dpverify.pairs import FinitePair
+from dpverify.theorems import ANALYTIC_GAUSSIAN, GAUSSIAN_MIXTURE, LAST_ITERATE, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
-from proofs.support.checks import VACUOUS, at_most, equal
+from proofs.post_processing import POST_PROCESSING
+from proofs.support.checks import VACUOUS, at_most, dominated, equal
 from proofs.support.enclosures import overlaps
 from proofs.support.form import Clause, Proof
-from proofs.support.symbolic import same
+from proofs.support.laws import rational_pairs
+from proofs.support.symbolic import nonnegative, same
 
 
 def the_sums_have_this_form(sign: int = 1) -> Step:
@@ -32,6 +39,57 @@ def the_sums_have_this_form(sign: int = 1) -> Step:
     paper = (1 - power) * (1 + c) / ((1 + sign * power) * (1 - c))
     holds = same(sp.simplify(sums**2 / squares), paper)
     return Step("sums", holds, "all c < 1 and k")
+
+
+def one_step_between(whole: int = 1) -> Step:
+    """φ(X) − (λ·φ(X) + (1−λ)·φ′(Y)) = (1−λ)·(φ(X) − φ′(Y)), and the move from φ′(Y) is λ times it: z ← c·z + s − a, a = λ·(c·z + s)."""
+    here, there = sp.symbols("phi_x phi_y", real=True)
+    part, rest, z, c, s = sp.symbols("part rest z c s", nonnegative=True)
+    share = part / (part + rest)
+    between = share * here + (whole - share) * there
+    holds = same(here - between, (1 - share) * (here - there))
+    holds &= same(between - there, share * (here - there))
+    reach = c * z + s
+    holds &= same((1 - share) * reach, reach - share * reach)
+    holds &= nonnegative(reach - share * reach, (part, rest, z, c, s))
+    return Step("a process between", holds, "all λ in [0, 1], all maps")
+
+
+def one_step_is_a_composition(reach: int = 1) -> Step:
+    """On five points in a circle: φ′(Y) + W + Z against φ′(X′) + Z, W in {0, 1} at random, is below the pair (Y, X′) times (Z + 1, Z)."""
+    noise = [Fraction(k, 16) for k in (6, 4, 1, 1, 4)]
+    moved = FinitePair(left=noise[-1:] + noise[:-1], right=noise)
+    holds, count = VACUOUS, 0
+    for pair in list(rational_pairs(2, 4))[::2]:
+        for (first, second), share in product(
+            ((0, 0), (0, 2), (1, 3)), (Fraction(1, 3), Fraction(1))
+        ):
+            sides = []
+            for law, odds in ((pair.left, share), (pair.right, Fraction(0))):
+                masses = [Fraction(0)] * 5
+                for p, to in zip(law, (first, second), strict=True):
+                    for shift, weight in ((0, 1 - odds), (reach, odds)):
+                        for z, q in enumerate(noise):
+                            masses[(to + shift + z) % 5] += p * weight * q
+                sides.append(masses)
+            holds &= dominated(pair.product(moved), FinitePair(left=sides[0], right=sides[1]))
+            count += 1
+    return Step("one step", holds, f"{count} pairs, maps and moves")
+
+
+def the_best_shifts_are_allowed(sign: int = 1) -> Step:
+    """z ≥ 0 on the way for aₜ ∝ c^(k−1−t), up to 12 steps, started at 0 and at 1: every λ lies in [0, 1]."""
+    holds, count = VACUOUS, 0
+    for c, apart, k in product((Fraction(1, 4), Fraction(3, 4), Fraction(1)), (0, 1), range(1, 13)):
+        weights = [c ** (k - 1 - t) for t in range(k)]
+        need = c**k * apart + sum(weights)
+        z = Fraction(apart)
+        for weight in weights:
+            z = c * z + 1 - weight * need / sum(w * w for w in weights)
+            holds &= at_most(0, sign * z)
+            count += 1
+        holds &= equal(z, 0)
+    return Step("shifts that are allowed", holds, f"{count} steps")
 
 
 def no_shifts_cost_less(share: Fraction = Fraction(1)) -> Step:
@@ -86,8 +144,18 @@ PROOF = Proof(
                 "The last of k noisy steps that contract by c, and that a record moves by s, is μ-GDP with μ² "
                 "= (s·Σ cʲ)²/(σ²·Σ c²ʲ);"
             ),
-            by=(the_sums_have_this_form, no_shifts_cost_less, a_quadratic_attains_it),
-            argued="Cauchy and Schwarz for any number of steps",
+            by=(
+                one_step_between,
+                one_step_is_a_composition,
+                the_best_shifts_are_allowed,
+                the_sums_have_this_form,
+                no_shifts_cost_less,
+                a_quadratic_attains_it,
+            ),
+            argued=(
+                "the process between the two, and that its steps are adaptive compositions with Gaussian noise on an answer that moves (adaptive-domination, "
+                "post-processing, gaussian-mixture); Cauchy and Schwarz, and z ≥ 0, for any number of steps"
+            ),
         ),
         Clause(
             "in a set of diameter D, with (cᵏD + s·Σ cʲ)²/(σ²·Σ c²ʲ) for any number k of last steps.",
@@ -95,9 +163,11 @@ PROOF = Proof(
             argued="the same recursion started at D",
         ),
     ),
-    uses=(ANALYTIC_GAUSSIAN, ADAPTIVE_DOMINATION),
-    cites=("shifted interpolation: Bok, Su, Altschuler, ICML 2024, Lemma 3.2 (arXiv 2403.00278)",),
+    uses=(ANALYTIC_GAUSSIAN, ADAPTIVE_DOMINATION, POST_PROCESSING, GAUSSIAN_MIXTURE),
     mutations={
+        "weights that do not sum to 1": lambda: one_step_between(whole=2),
+        "moves of two": lambda: one_step_is_a_composition(reach=2),
+        "z below 0": lambda: the_best_shifts_are_allowed(sign=-1),
         "the other sign": lambda: the_sums_have_this_form(sign=-1),
         "twice the cost": lambda: no_shifts_cost_less(share=Fraction(2)),
         "one step less": lambda: a_quadratic_attains_it(steps=4),

@@ -18,21 +18,12 @@ from dpverify.guarantees import ApproxDP
 from dpverify.ledger import Filter
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair, GaussianPair
-from dpverify.theorems import GAUSSIAN_FILTER, SIMULATION_LEMMA, Step, Theorem
+from dpverify.theorems import GAUSSIAN_FILTER, LEAKY_FILTER, SIMULATION_LEMMA, Step
 from proofs.support.checks import VACUOUS, at_most, below
 from proofs.support.form import Clause, Proof
 from proofs.support.interactions import Game, below_exp, by_filter, response
 from proofs.support.symbolic import nonnegative, same
 
-LEAKY_FILTER = Theorem(
-    name="leaky-filter",
-    statement=(
-        "If a filter keeps every interaction without leaks to a profile of at most f at ε, then with leaks of "
-        "chance δᵢ besides, Σδᵢ ≤ L always, its interactions have a profile of at most L + (1 − L)·f."
-    ),
-    source="leaks by a coin: Kairouz, Oh, Viswanath, ICML 2015, Thm 2.5; cf. Whitehouse et al., ICML 2023, Thm 1",
-    proof="proofs/leaky_filter.py",
-)
 _BUDGETS = ((1.0, 1e-6), (0.1, 1e-3), (5.0, 1e-12), (0.0, 0.25))
 
 

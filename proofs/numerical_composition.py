@@ -7,11 +7,9 @@ cell are at most those of a tangent, so is the chord between them, and a convex 
 the profile of a grid law. Products keep both orders by adaptive domination, and nothing there needs
 total mass 1: the profile of a product is Σ p·f(x·q/p), which grows with f for any masses. The statement is
 about exact products; what floats and Fourier transforms add to the library's is the subject of
-numerical-rounding and fourier-rounding.
+numerical-rounding, fourier-rounding and low-frequencies.
 
-A very long product is read from the low frequencies of its loss. With D the difference of two
-independent losses, |ŵ(θ)|² = E cos(θD) ≤ 1 − θ²·E[D²]/2 + θ⁴·E[D⁴]/24, and |ŵ|² bends by at most E[D²]:
-that and finitely many values bound all that is left out.
+A very long product is read from the low frequencies of its loss: low-frequencies, for what is left out and for rounding.
 """
 
 import math
@@ -19,12 +17,11 @@ from fractions import Fraction
 
 import numpy as np
 import sympy as sp
-from flint import acb, arb, ctx
+from flint import arb, ctx
 
 from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.numerical.cells import Tilt
 from dpverify.accounting.numerical.discretize import GridLaw, LossGrid, discretize
-from dpverify.accounting.numerical.spectrum import LowFrequencies
 from dpverify.balls import ball
 from dpverify.mechanisms import Gaussian, Laplace
 from dpverify.neighbors import Relation
@@ -32,11 +29,12 @@ from dpverify.pairs import GaussianPair, LaplacePair, Pair
 from dpverify.pairs.subsampling.poisson import Mixed, SubsampledPair
 from dpverify.theorems import EXACT_PROFILE, NUMERICAL_COMPOSITION, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
+from proofs.low_frequencies import LOW_FREQUENCIES
 from proofs.numerical_rounding import NUMERICAL_ROUNDING
 from proofs.post_processing import POST_PROCESSING
-from proofs.support.checks import VACUOUS, at_most, below, equal, every, provided
+from proofs.support.checks import VACUOUS, at_most, below, provided
 from proofs.support.form import Clause, Proof
-from proofs.support.symbolic import nonnegative, same
+from proofs.support.symbolic import nonnegative
 from proofs.unequal_composition import spreading_keeps_both_masses
 
 _LOG_CUT = -80.0
@@ -98,34 +96,6 @@ def _profile(masses: np.ndarray, law: GridLaw, grid: LossGrid, at: float) -> arb
     return total
 
 
-def cosine_below_its_polynomial(last: int = 24) -> Step:
-    """cos t ≤ 1 − t²/2 + t⁴/24: the difference begins with four zeros, and 1 − cos t ≥ 0 follows."""
-    t = sp.symbols("t", real=True)
-    excess = 1 - t**2 / 2 + t**4 / last - sp.cos(t)
-    holds = every(equal(sp.diff(excess, t, n).subs(t, 0), 0) for n in range(4))
-    holds &= same(sp.diff(excess, t, 4), 1 - sp.cos(t))
-    return Step("frequencies", holds, "all losses and frequencies")
-
-
-def high_frequencies_vanish(share: int = 1) -> Step:
-    """`LowFrequencies`: |ŵ|ᵏ ≤ e^−90 at every frequency that it leaves out."""
-    length, times = 2001, 5000
-    laws = ([0.25, 0.5, 0.25], [0.5, 0.25, 0.125, 0.125], [0.875, 0.0, 0.0, 0.0625, 0.0625])
-    holds = VACUOUS
-    with ctx.workprec(128):
-        for masses in laws:
-            convolver = LowFrequencies(length)
-            convolver.add(np.array(masses), 0, times)
-            kept = len(convolver.result().masses.values) // share
-            for frequency in range(kept, length // 2 + 1):
-                turns = [
-                    acb(ball(-2 * frequency * i) / length).exp_pi_i() for i in range(len(masses))
-                ]
-                value = sum((m * turn for m, turn in zip(masses, turns, strict=True)), acb(0))
-                holds &= at_most(abs(value), (ball(-90) / times).exp())
-    return Step("`LowFrequencies`", holds, f"{times} runs of {len(laws)} distributions")
-
-
 def brackets_hold_the_truth(factor: int = 1) -> Step:
     """`Accountant.epsilon` of 100 Gaussians and one Laplace part of ε = 1e-4 against the closed form.
 
@@ -167,17 +137,19 @@ PROOF = Proof(
     ),
     library=(
         grid_laws_enclose_the_profile,
-        cosine_below_its_polynomial,
-        high_frequencies_vanish,
         brackets_hold_the_truth,
     ),
-    uses=(EXACT_PROFILE, POST_PROCESSING, ADAPTIVE_DOMINATION, NUMERICAL_ROUNDING),
+    uses=(
+        EXACT_PROFILE,
+        POST_PROCESSING,
+        ADAPTIVE_DOMINATION,
+        NUMERICAL_ROUNDING,
+        LOW_FREQUENCIES,
+    ),
     mutations={
         "losses the wrong way": lambda: splitting_a_cell(sign=-1),
         "values above the tangent": lambda: chords_below_a_tangent(sign=-1),
         "upper and lower exchanged": lambda: grid_laws_enclose_the_profile(swapped=True),
-        "half of the last term": lambda: cosine_below_its_polynomial(last=48),
-        "half of the frequencies": lambda: high_frequencies_vanish(share=2),
         "200 parts": lambda: brackets_hold_the_truth(factor=2),
     },
 )

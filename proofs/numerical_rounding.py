@@ -110,23 +110,27 @@ def roundings_stay_below(short: Fraction = Fraction(0)) -> Step:
     return Step("charged for products", holds, "all powers")
 
 
-def powers_through_logarithms(ulps: int = 4) -> Step:
-    """Errors of exp(k·(½·log1p(s) + i·arctan2(b, 1 + a))), s = a·(2 + a) + b², z = a + ib, |z| ≤ r = 1/4, in units.
+def powers_through_logarithms(
+    ulps: int = 4,
+    radius: Fraction = Fraction(1, 4),
+    roundings: float = 2 * LOGARITHM_ROUNDINGS,
+) -> Step:
+    """Errors of exp(k·(½·log1p(s) + i·arctan2(b, 1 + a))), s = a·(2 + a) + b², z = a + ib, |z| ≤ r, in units.
 
     s has three roundings at most in each term, 3·(2 + r)·|z|; the slope of log1p is at most 1/(1−r)²; |log1p(s)| is at most
     2·l·|z| with l = ln(1/(1−r))/r, and the angle at most l·|z|, which moves by |z|/(1−r) as 1 + a is rounded. Products with k
     round once. Then exp, cos or sin, their product, and the complex product with what was there.
     """
     with ctx.workprec(128):
-        r, own = arb(1) / 4, 2 * arb(ulps)
+        r, own = ball(radius), 2 * arb(ulps)
         most = -(1 - r).log() / r
         modulus = (3 * (2 + r) / (1 - r) ** 2 + own * 2 * most + 2 * most) / 2
         angle = 1 / (1 - r) + own * most + most
         exponent = (modulus**2 + angle**2).sqrt()
         rest = 2 * own + 1 + arb(5).sqrt()
-        charged = ball(Fraction(2 * LOGARITHM_ROUNDINGS))
+        charged = ball(Fraction(roundings))
         holds = at_most(exponent, charged) & at_most(rest, charged)
-    return Step("powers by logarithms", holds, "all |z| ≤ 1/4, all k")
+    return Step("powers by logarithms", holds, f"all |z| ≤ {radius}, all k")
 
 
 def the_library_is_within_its_error(share: float = 1.0) -> Step:

@@ -98,10 +98,14 @@ PROOF = Proof(
                 "If each next part is one of a list of pairs fixed in advance, each taken at most once, or a "
                 "μᵢ-GDP part with Σμᵢ² at most a reserve μ² fixed in advance, in an order and up to an end "
                 "chosen from the answers so far, then all answers together are dominated by the product of "
-                "the list and one Gaussian of μ²."
+                "the list and one Gaussian of μ²;"
             ),
             by=(what_is_left_after_a_request, the_best_adversary),
             argued="induction on what is left of the list; gaussian-filter for the reserve beside it",
+        ),
+        Clause(
+            "so (ε, δ)-DP with δ its profile at ε.",
+            argued="that what a pair dominates has a profile nowhere above the pair's (adaptive-domination)",
         ),
     ),
     library=(the_reserve_is_spent_in_pieces,),

@@ -173,8 +173,9 @@ def the_library_brackets_one_step(factor: float = 1.0) -> Step:
             pair = AllocationPair(base, 1)
             for side in (pair, pair.reversed):
                 truth = base.profile_ball(ball(epsilon)) * factor
-                holds &= at_most(side.lower.profile_ball(ball(epsilon)).lower(), truth)
-                holds &= at_most(truth, side.upper.profile_ball(ball(epsilon)).upper())
+                low, high = (end.profile_ball(ball(epsilon)) for end in (side.lower, side.upper))
+                holds &= at_most(low.lower(), truth) & at_most(truth, high.upper())
+                holds &= below(high.upper() - low.lower(), 1e-3)
                 count += 1
     return Step("`AllocationPair`", holds, f"{count} points")
 

@@ -32,7 +32,8 @@ from proofs.adaptive_domination import ADAPTIVE_DOMINATION
 from proofs.post_processing import POST_PROCESSING
 from proofs.support.checks import VACUOUS, at_most, dominated, equal, provided
 from proofs.support.form import Clause, Proof
-from proofs.support.laws import joint, rational_pairs
+from proofs.support.geometric import Decay, outer_sum
+from proofs.support.laws import joint, rational_laws, rational_pairs
 from proofs.support.symbolic import same
 
 
@@ -63,6 +64,43 @@ def _image(law: object, told: tuple[int, ...]) -> list[Fraction]:
     return [sum((p for p, t in zip(law, told, strict=True) if t == k), Fraction(0)) for k in (0, 1)]
 
 
+def shifts_make_up_for_the_gap(jacobian: int = 1) -> Step:
+    """v′ + Σ aᵢ·(yᵢ + dᵢ) = v + Σ aᵢ·yᵢ where Σ aᵢ·dᵢ = v − v′, and y ↦ y + d has determinant 1: r is one function of y."""
+    a, y, z, d, v, other = sp.symbols("a y z d v v_other", real=True)
+    second = sp.Symbol("b", positive=True)
+    e = (v - other - a * d) / second  # the shift of the second draw that makes up for the rest
+    holds = same(other + a * (y + d) + second * (z + e), v + a * y + second * z)
+    moved = sp.Matrix([y + jacobian * d, z + e])
+    holds &= same(moved.jacobian([y, z]).det() + v, 1 + v)
+    holds &= same(moved[0] - y, d)
+    return Step(
+        "shifts make up for the gap", holds, "all draws, coefficients and shifts of two draws"
+    )
+
+
+def releases_are_dominated_by_their_draws(missed: int = 0) -> Step:
+    """a₁z₁ + a₂z₂ moved by the gap a₁d₁ + a₂d₂, against the product of the draws moved by d₁ and d₂: all small laws, in rationals."""
+    holds, count = VACUOUS, 0
+    laws = [law for law in rational_laws(3, 4) if law[0] and law[2]][:5]
+    for one, two in product(laws, repeat=2):
+        for (a1, a2), (d1, d2) in product(((1, 1), (1, 2)), ((0, 1), (1, -1), (1, 1))):
+            draws = _moved(one, d1).product(_moved(two, d2))
+            gap = a1 * d1 + a2 * d2 + missed
+            sums = [Fraction(0)] * 12
+            for (i, p), (j, q) in product(enumerate(one), enumerate(two)):
+                sums[a1 * i + a2 * j] += p * q
+            holds &= dominated(draws, _moved(tuple(sums), gap))
+            count += 1
+    return Step("sums of draws", holds, f"{count} laws, coefficients and shifts")
+
+
+def _moved(law: tuple[Fraction, ...], by: int) -> FinitePair:
+    """A law on whole numbers, against itself moved down by so much."""
+    none, reach = Fraction(0), abs(by)
+    left = (*((none,) * reach), *law, *((none,) * reach))
+    return FinitePair(left=left, right=(*left[by:], *left[:by]))
+
+
 def the_shortest_alignment(power: int = 2) -> Step:
     """d = s·a/‖a‖² solves ⟨a, d⟩ = s and has ‖d‖² = s²/‖a‖², the divergence of s + N(0, ‖a‖²)."""
     a, b, s = sp.symbols("a b s", positive=True)
@@ -89,17 +127,24 @@ def the_library_aligns(scale: float = 1.0) -> Step:
 _CHANCES = (Fraction(1, 4), Fraction(1, 2), Fraction(3, 4), Fraction(7, 8))
 
 
+def _difference(q: Fraction, other: Fraction, k: int) -> Fraction:
+    """P(X − Y = k) = Σ over j of P(X = j + k)·P(Y = j), for geometric X and Y with 1 − p = q and q′, by a geometric sum."""
+    first = (1 - q) * q ** max(k, 0)
+    second = (1 - other) * other ** max(-k, 0)
+    return outer_sum([Decay(first, q), Decay(second, other)])
+
+
 def _largest_ratios(q: Fraction, other: Fraction) -> tuple[Fraction, Fraction]:
-    """The largest P(k)/P(k+1) and P(k+1)/P(k) of X − Y, for P(k) ∝ q^k, k ≥ 0, and q′^|k|, k < 0."""
-    law = {k: (q**k if k >= 0 else other**-k) for k in range(-6, 7)}
+    """The largest P(k)/P(k+1) and P(k+1)/P(k) of X − Y; beyond 6 they stay as they are there."""
+    law = {k: _difference(q, other, k) for k in range(-6, 7)}
     up = max(law[k] / law[k + 1] for k in range(-6, 6))
     return up, max(law[k + 1] / law[k] for k in range(-6, 6))
 
 
 def one_sided_noise_has_two_costs(*, both: bool = True) -> Step:
-    """X − Y of geometric draws with 1−p = q and q′ has P(k) ∝ q^k for k ≥ 0, q′^|k| for k < 0.
+    """X − Y of geometric draws with 1−p = q and q′, its law by summation: P(k)/P(k+1) is at most 1/q, P(k+1)/P(k) at most 1/q′.
 
-    So P(k)/P(k+1) is at most 1/q, and P(k+1)/P(k) at most 1/q′, and both are attained.
+    Both are attained, so that neither direction's cost bounds the other's.
     """
     holds, count = VACUOUS, 0
     for q, other in product(_CHANCES, repeat=2):
@@ -107,6 +152,22 @@ def one_sided_noise_has_two_costs(*, both: bool = True) -> Step:
         holds &= equal(up, 1 / q) & equal(down, 1 / (other if both else q))
         count += 1
     return Step("one-sided noise", holds, f"{count} pairs of laws")
+
+
+def only_upward_shifts_have_partners(shift: int = 1) -> Step:
+    """P(k) = q^(−1)·P(k + 1) for all k ≥ 0; moved down instead, the least value keeps its mass on one side alone, whatever ε is."""
+    q = sp.Symbol("q", positive=True)
+    k = sp.Symbol("k", integer=True, nonnegative=True)
+    holds = same((1 - q) * q**k, (1 - q) * q ** (k + shift) / q)
+    for chance, top in product(_CHANCES, (10, 10**6)):
+        law = [(1 - chance) * chance**j for j in range(6)]
+        law.append(1 - sum(law, Fraction(0)))
+        moved = [Fraction(0), *law]  # of z + 1, against z: nothing at 0
+        pair = FinitePair(left=[*law, Fraction(0)], right=moved)
+        holds &= at_most(1 - chance, pair.delta_at_ratio(Fraction(top)))
+    return Step(
+        "upward only", holds, "all geometric laws; four of them moved down, at ratios 10 and 10⁶"
+    )
 
 
 def the_library_charges_the_larger(*, both: bool = True) -> Step:
@@ -142,17 +203,24 @@ PROOF = Proof(
                 "where a release adds up several draws, any shifts of the draws that make up for the gap give "
                 "such pairs,"
             ),
-            by=(the_shortest_alignment,),
-            argued="that z ↦ z + d keeps volumes and sends draws that give r to draws that give r",
+            by=(
+                shifts_make_up_for_the_gap,
+                releases_are_dominated_by_their_draws,
+                the_shortest_alignment,
+            ),
+            argued="that a map of determinant 1 keeps densities; post-processing; any number of draws as two",
         ),
         Clause(
             "and draws with a least value need such shifts, upwards, for either direction.",
-            by=(one_sided_noise_has_two_costs,),
-            argued="that a law with a least value has no partner for draws near it when shifted down",
+            by=(one_sided_noise_has_two_costs, only_upward_shifts_have_partners),
+            argued="exponential draws as geometric ones, and that a mass which one side lacks has an infinite loss",
         ),
     ),
     library=(the_library_aligns, the_library_charges_the_larger),
     mutations={
+        "draws twice as far": lambda: shifts_make_up_for_the_gap(jacobian=2),
+        "a gap that is missed by one": lambda: releases_are_dominated_by_their_draws(missed=1),
+        "two steps for one": lambda: only_upward_shifts_have_partners(shift=2),
         "one direction": lambda: one_sided_noise_has_two_costs(both=False),
         "one direction charged": lambda: the_library_charges_the_larger(both=False),
         "one function a side": lambda: outputs_of_transcripts_are_dominated(same_function=False),

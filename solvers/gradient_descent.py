@@ -8,9 +8,14 @@ import numpy as np
 from dpverify.arrays import Floats, Ints
 from dpverify.claims import Claim
 from dpverify.errors import InvalidParameter, check_count, check_positive, settle_fields
-from dpverify.guarantees import PureDP
+from dpverify.guarantees import PureDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
-from dpverify.theorems import BASIC_COMPOSITION, GAUSSIAN_COMPOSITION, Theorem
+from dpverify.theorems import (
+    BASIC_COMPOSITION,
+    GAUSSIAN_COMPOSITION,
+    ZCDP_COMPOSITION,
+    Theorem,
+)
 from solvers.bounds import Data
 from solvers.descent import (
     DescentSetting,
@@ -76,7 +81,13 @@ class GradientDescent:
 
     @property
     def theorem(self) -> Theorem:
-        return BASIC_COMPOSITION if isinstance(self.budget, PureDP) else GAUSSIAN_COMPOSITION
+        match self.budget:
+            case PureDP():
+                return BASIC_COMPOSITION
+            case ZeroConcentratedDP():
+                return ZCDP_COMPOSITION
+            case _:
+                return GAUSSIAN_COMPOSITION
 
     @property
     def transcript(self) -> FullTranscript:

@@ -29,7 +29,7 @@ from solvers.bounds import Data
 from solvers.minimize.certificate import EXPONENTIAL_ACCURACY, MinimumCertificate
 from solvers.minimize.problem import Problem, Solution
 from solvers.privacy.noise import Budget, noise_ratio
-from solvers.privacy.theorems import CONSTRAINED_MINIMUM, MINIMIZER_SENSITIVITY
+from solvers.privacy.theorems import OUTPUT_PERTURBATION
 
 _SMOOTH_ERROR = 2.0**-22  # of the sensitivity: what Newton's method is asked to reach
 _CORNER_ERROR = 2.0**-10  # what a duality gap shows without much work
@@ -85,8 +85,7 @@ class OutputPerturbation:
     def claim(self) -> Claim:
         noise = noise_for(self.budget, 1.0, self.arithmetic)  # assumptions know no sensitivity
         assumes = (*noise.claim.assumes, EXPONENTIAL_ACCURACY)
-        theorem = MINIMIZER_SENSITIVITY if self.problem.plain else CONSTRAINED_MINIMUM
-        return Claim(self.budget, self.relation, theorem, assumes)
+        return Claim(self.budget, self.relation, OUTPUT_PERTURBATION, assumes)
 
     def pair(self, relation: Relation) -> Pair:
         """The dominating pair of the noise, for the relation that was declared."""

@@ -39,7 +39,7 @@ from solvers.descent import (
 )
 from solvers.privacy.clipped_sums import ClippedSums
 from solvers.privacy.noise import StepNoise, check_budget, kind_of
-from solvers.privacy.theorems import POISSON_REPLACED
+from solvers.privacy.theorems import NOISY_BATCHES, POISSON_REPLACED
 
 _UNIFORM = 2**53  # what Generator.random() returns are multiples of 1/this
 _CELLS = 1 << 21
@@ -201,9 +201,10 @@ class StochasticGradientDescent:
 
     @property
     def claim(self) -> Claim:
-        assumes = assumptions(self.setting, kind_of(self.budget))
         relation = self.setting.relation
-        return Claim(self.budget, relation, self.batches.theorem(relation), assumes)
+        rests = f"each step rests on {self.batches.theorem(relation)}"
+        assumes = (rests, *assumptions(self.setting, kind_of(self.budget)))
+        return Claim(self.budget, relation, NOISY_BATCHES, assumes)
 
     @property
     def transcript(self) -> Transcript:

@@ -22,9 +22,15 @@ from dpverify.errors import (
     check_member,
     settle_fields,
 )
-from dpverify.guarantees import PureDP
+from dpverify.guarantees import PureDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
-from dpverify.theorems import ANALYTIC_GAUSSIAN, LAPLACE, NORM_MECHANISM, Theorem
+from dpverify.theorems import (
+    ANALYTIC_GAUSSIAN,
+    GDP_TO_ZCDP,
+    LAPLACE,
+    NORM_MECHANISM,
+    Theorem,
+)
 from solvers.bounds import Bounds, Data
 from solvers.descent import above, features_and_labels
 from solvers.domains import Domain, WholeSpace
@@ -101,7 +107,12 @@ class SufficientStatistics:
         noise = StepNoise(
             kind=self.kind, scale=1.0, sensitivity=1.0, dimension=2, arithmetic=self.arithmetic
         )
-        return Claim(self.budget, self.relation, _THEOREMS[self.kind], noise.assumes)
+        theorem, assumes = _THEOREMS[self.kind], noise.assumes
+        if isinstance(self.budget, ZeroConcentratedDP):
+            return Claim(
+                self.budget, self.relation, GDP_TO_ZCDP, (f"the noise rests on {theorem}", *assumes)
+            )
+        return Claim(self.budget, self.relation, theorem, assumes)
 
     @property
     def statistics(self) -> "NoisyStatistics":

@@ -192,8 +192,8 @@ def _mu(accountant: Accountant) -> Bracket:
     one = gaussian_parts(accountant.parts) if accountant.parts else None
     if one is None:
         raise NotSupported(
-            "budget=GaussianDP(…) must meet Gaussian parts only: far out in its tail, a profile of "
-            "other noise fits under a Gaussian one for no useful μ"
+            "budget=GaussianDP(…) must meet Gaussian parts only; for other ones "
+            "`accountant.gaussian_summary(leak=…)` says which μ they keep"
         )
     square = one.squared_mu
     return Bracket(*enclose(lambda: ball(square).sqrt()), GAUSSIAN_COMPOSITION)

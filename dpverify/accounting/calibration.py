@@ -10,7 +10,7 @@ from dpverify.accounting.accountant import Accountant
 from dpverify.accounting.adaptive.batches import no_games
 from dpverify.accounting.budgets import Budget, Budgeted, as_budget
 from dpverify.accounting.parts import Composable
-from dpverify.errors import InvalidParameter, as_count, as_positive
+from dpverify.errors import InvalidParameter, as_count, as_positive, check_flag
 from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
 from dpverify.waiting import telling
@@ -25,6 +25,7 @@ _SHARP = 2.0**-46
 _DIGITS = 1e-12
 _ATTEMPTS = 8
 _LARGE = 50.0
+_LONGEST_STEP = 20.0  # of a secant, in ln(noise)
 _FLATTEST = -0.05  # slope of ln(spent/allowed) in ln(noise) that a step is based on
 _FINEST = 1e-9  # precision at which whole numbers that brackets cannot tell apart are given up
 
@@ -68,8 +69,10 @@ def calibrate(  # noqa: PLR0913  # keywords with defaults
     The budget is a guarantee of any kind, an `AttackRisk`, or a list of these: all must hold.
     More noise must mean more privacy. The result meets the budget for certain, and less than
     (1 − precision) of it certainly does not; where closed forms apply it is exact to 12 digits.
-    Where no single pair is known to be the worst (batches without replacement, zCDP), it is the
-    smallest whose *upper* end meets the budget.
+    Where no single pair is known to be the worst (zCDP, selections), it is the smallest whose
+    *upper* end meets the budget. For batches without replacement that is the end by the profile of
+    single batches; `epsilon` has a sharper one, which takes too long to search with, so that a
+    little less noise may do.
 
     >>> from dpverify.guarantees import ApproxDP, GaussianDP
     >>> budget = ApproxDP(epsilon=1.0, delta=1e-6)
@@ -117,6 +120,7 @@ def calibration(  # noqa: PLR0913  # likewise
     with deadline.time_limit(seconds):
         low, high = search.narrowed(*search.start(), precision)
         high = search.rounded(low, high, precision)
+        low = low if low.breaks else search.insufficient(high, precision)
     return Calibration(high.noise, high.spent, low.noise if low.breaks else 0.0)
 
 
@@ -173,6 +177,7 @@ def largest(  # noqa: PLR0913  # likewise
     >>> found.value, found.beyond
     (5, 6)
     """
+    check_flag("whole", whole)
     most = as_count("most", most) if whole else as_positive("most", most)
     precision = as_positive("precision", precision)
     kept = as_budget(budget)
@@ -299,6 +304,11 @@ class _Trial:
         )
 
 
+def _step(exponent: float) -> float:
+    """The factor of a secant step, kept within reason: nothing is known that far away."""
+    return math.exp(min(max(exponent, -_LONGEST_STEP), _LONGEST_STEP))
+
+
 def _secant(first: _Trial, second: _Trial, known: float) -> float:
     """The slope of ln(spent/allowed) in ln(noise) between two trials; `known` if they are one."""
     distance = math.log(second.noise / first.noise)
@@ -327,10 +337,14 @@ class _Search:
         low = high = found
         factor = 2.0
         while not high.meets:
+            if deadline.is_over() and high.spent.upper == math.inf:
+                raise InvalidParameter(
+                    "seconds must be more: in that time no noise was found to meet the budget"
+                )
             low = high if high.falls_short else low
             high, factor = self._moved(high, factor), factor**2
         factor = 0.5
-        while not low.falls_short:
+        while not low.falls_short and not deadline.is_over():
             high = low if low.meets else high
             low, factor = self._moved(low, factor), factor**2
         return low, high
@@ -349,15 +363,19 @@ class _Search:
         are known exactly are followed to 12 digits. Where the ends stay apart, the upper one meets
         the budget on one side of the root and not on the other.
         """
+        if deadline.is_over():
+            return low, high
         root, slope = self._root(low, high, _NEAR)
         last = self.trial(root, 2 * precision)
         sharp = last.is_sharp
         if sharp:
             root, slope = self._root(low, high, _SHARP)
         else:
-            root *= math.exp(-last.excess / slope)
+            root *= _step(-last.excess / slope)
         goal, asked = (_DIGITS if sharp else precision), 2 * precision
         for _ in range(_ATTEMPTS):
+            if deadline.is_over():
+                break
             more = self.trial(root * (1 + 0.45 * goal), asked)
             less = self.trial(root * (1 - 0.45 * goal), asked)
             high = more if more.meets and more.noise < high.noise else high
@@ -366,7 +384,7 @@ class _Search:
                 break
             nearer = min(more, less, key=lambda trial: abs(trial.excess))
             slope, last = _secant(last, nearer, slope), nearer
-            root = nearer.noise * math.exp(-nearer.excess / slope)
+            root = nearer.noise * _step(-nearer.excess / slope)
             if not all(trial.meets or trial.falls_short for trial in (more, less)):
                 asked /= 4
         return low, high
@@ -375,7 +393,7 @@ class _Search:
         """Where ln(spent/allowed) vanishes, by the Illinois rule in ln(noise); and its slope."""
         x, y = [math.log(low.noise), math.log(high.noise)], [low.excess, high.excess]
         kept, slope, at = -1, -1.0, x[1]
-        while x[1] - x[0] > accuracy / 4:
+        while x[1] - x[0] > accuracy / 4 and not deadline.is_over():
             steep = (y[1] - y[0]) / (x[1] - x[0])
             at = x[0] - y[0] / steep if steep < 0 else (x[0] + x[1]) / 2
             at = at if x[0] < at < x[1] else (x[0] + x[1]) / 2
@@ -387,6 +405,13 @@ class _Search:
             y[1 - side] /= 2.0 if kept == side else 1.0
             x[side], y[side], kept = at, excess, side
         return math.exp(at), min(slope, -0.1)
+
+    def insufficient(self, high: _Trial, precision: float) -> _Trial:
+        """A trial that is likely to break the budget: as much less noise as the bracket is wide."""
+        if deadline.is_over() or not 0.0 < high.spent.width < high.allowed < math.inf:
+            return high
+        less = 2.0 * high.spent.width / high.allowed + precision
+        return self.trial(high.noise * (1.0 - min(less, 0.5)), precision)
 
     def rounded(self, low: _Trial, high: _Trial, precision: float) -> _Trial:
         """A number with fewer digits between the two, if one meets the budget as well."""

@@ -22,11 +22,13 @@ from typing import Any
 import numpy as np
 
 import dpverify.pairs
+import dpverify.theorems
 from dpverify.accounting.parts import Part, Parts
 from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
 from dpverify.guarantees import ApproxDP, RenyiDP, ZeroConcentratedDP
 from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
+from dpverify.theorems import Theorem
 
 FORMAT = "dpverify accountant"
 VERSION = 1
@@ -111,6 +113,8 @@ def _encoded(value: Any) -> Any:  # noqa: ANN401  # one line a kind
             return {"fraction": f"{value.numerator:x}/{value.denominator:x}"}
         case np.ndarray():
             return {"floats": value.tolist()}
+        case Theorem():
+            return {"theorem": value.name}
         case tuple():
             return {"tuple": [_encoded(part) for part in value]}
         case _ if (
@@ -137,6 +141,8 @@ def _decoded(values: Any) -> Any:  # noqa: ANN401
             return np.array(parts, dtype=float)
         case {"tuple": parts}:
             return tuple(_decoded(part) for part in parts)
+        case {"theorem": name}:
+            return _theorems()[name]
         case {"enum": kind, "name": name}:
             return _enums()[kind][name]
         case {"kind": kind, "fields": held}:
@@ -155,6 +161,12 @@ def _kinds() -> dict[str, type]:
         if is_dataclass(kind) and kind.__module__.startswith("dpverify."):
             known[kind.__name__] = kind
     return known
+
+
+@cache
+def _theorems() -> dict[str, Theorem]:
+    known = vars(dpverify.theorems).values()
+    return {value.name: value for value in known if isinstance(value, Theorem)}
 
 
 @cache

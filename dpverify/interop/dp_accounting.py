@@ -181,12 +181,16 @@ def _inner(event: Any, *, moves: float) -> Gaussian | Laplace | GaussianPair:  #
             whole = _composed(Accountant(relation=_RELATIONS[moves]), event, times=1)
             one = gaussian_parts(whole.parts) if whole.parts else None
             if one is None:
-                raise NotSupported(f"event={event!r} must be of Gaussians inside a sample")
+                raise NotSupported(
+                    f"event={event!r} must be of Gaussians inside a sample or a selection"
+                )
             return one
         case _:
-            raise NotSupported(f"event={event!r} must be Gaussian or Laplace inside a sample")
+            raise NotSupported(
+                f"event={event!r} must be Gaussian or Laplace inside a sample or a selection"
+            )
     if not isinstance(inner, Gaussian | Laplace):
-        raise NotSupported(f"event={event!r} must have noise inside a sample")
+        raise NotSupported(f"event={event!r} must have noise inside a sample or a selection")
     return inner
 
 

@@ -7,14 +7,14 @@ of a bracket rests on it.
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from dpverify.accounting.numerical.cells import Tilt
 from dpverify.accounting.numerical.discretize import LossGrid, discretize
 from dpverify.accounting.parts import Composable, part_of
-from dpverify.balls import enclose
+from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, NotSupported, as_positive
 from dpverify.guarantees import End
 from dpverify.neighbors import Relation
@@ -23,6 +23,9 @@ from dpverify.pairs.estimated import EstimatedPair
 from dpverify.pairs.grid import GridLosses, GridPair
 
 _ROUNDING = 2.0**-48
+_OFF = 1e-6  # by which sums of masses may be off
+_MOST_NODES = 1 << 22
+_WIDEST = 700.0  # losses whose exponentials are floats
 _LEAST = -690.0  # logarithm of the mass that may be cut off at the top
 
 
@@ -47,6 +50,21 @@ class LossDistribution:
     added: GridLosses
     end: End
 
+    def __post_init__(self) -> None:
+        for name in ("removed", "added"):
+            law = getattr(self, name)
+            with np.errstate(over="ignore"):
+                other = math.fsum(np.exp(-np.array(law.losses)) * np.array(law.masses))
+            if not other <= 1.0 + _OFF:
+                raise InvalidParameter(
+                    f"{name} must be losses of two laws: the other one has mass {other:.6g}"
+                )
+            total = math.fsum(law.masses) + float(law.infinity_mass)
+            if self.end is End.UPPER and total < 1.0 - _OFF:
+                raise InvalidParameter(
+                    f"{name} must add up to 1, not to {total:.6g}, to be a bound from above"
+                )
+
     @property
     def pair(self) -> EstimatedPair:
         """As an accountant composes it: a bound in the direction in which it was rounded."""
@@ -69,7 +87,11 @@ class LossDistribution:
 
 
 def loss_distribution(
-    subject: Composable, *, relation: Relation, step: float, end: End
+    subject: Composable,
+    *,
+    relation: Relation,
+    step: float,
+    end: End | Literal["upper", "lower"],
 ) -> LossDistribution:
     """The losses of one run of a mechanism on a grid, dominating (UPPER) or dominated (LOWER).
 
@@ -85,8 +107,9 @@ def loss_distribution(
     0.0
     """
     step, relation = as_positive("step", step), Relation.parse(relation)
-    if not isinstance(end, End):
-        raise InvalidParameter(f"end={end!r} must be End.UPPER or End.LOWER")
+    if not isinstance(end, End | str) or end not in {"upper", "lower", *End}:
+        raise InvalidParameter(f"end={end!r} must be 'upper' or 'lower'")
+    end = End(end)
     pair = part_of(subject, times=1, relation=relation).pair
     if pair is None:
         raise NotSupported(
@@ -100,6 +123,17 @@ def _on_grid(pair: Pair, step: float, end: End) -> GridLosses:
     law, grid = pair.simplest.loss_law().cut(_LEAST, _LEAST), LossGrid(step, 0.0)
     # Tilted, so that of two lower laws the one that spreads out counts as the better one.
     tilt = Tilt(rate=1.0, log_scale=0.0)
+    least, most = law.loss_range()
+    if max(-least, most) > _WIDEST:
+        raise NotSupported(
+            f"losses from {least:.4g} to {most:.4g} must lie within ±{_WIDEST:g}: masses of larger "
+            "ones are no floats"
+        )
+    if not (most - least) / _MOST_NODES < step <= _WIDEST:
+        raise InvalidParameter(
+            f"step={step!r} must be at most {_WIDEST:g}, and give at most {_MOST_NODES} nodes "
+            f"between losses {least:.4g} and {most:.4g}"
+        )
     found = discretize(law, grid, tilt)
     low, high = enclose(pair.singular_mass_ball)
     tilted, infinity, sign = found.lower, max(low, 0.0), -1.0
@@ -110,6 +144,13 @@ def _on_grid(pair: Pair, step: float, end: End) -> GridLosses:
     # Nodes are known to `loss_error`, exponentials to a few units: P and x·Q both move that much.
     slack = 2.0 * found.loss_error + _ROUNDING * (1.0 + float(abs(losses).max()))
     masses = tilted * np.exp(-losses) * (1.0 + sign * slack)
+    top = int(np.flatnonzero(masses).max(initial=0))
+    if end is End.LOWER and not ball(step) * (found.first + top) <= pair.max_loss_ball():
+        # The last node may lie above the largest loss, by a rounding. One node further down, with
+        # as much mass of the other law, it counts for less.
+        if top > 0:
+            masses[top - 1] += masses[top] * math.exp(-step) * (1.0 - _ROUNDING)
+        masses[top] = 0.0
     return GridLosses(
         step=step, first=found.first, masses=tuple(masses.tolist()), infinity_mass=infinity
     )

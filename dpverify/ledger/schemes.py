@@ -46,6 +46,7 @@ from dpverify.pairs.leaky_response import LeakyResponsePair
 from dpverify.theorems import (
     BASIC_FILTER,
     GAUSSIAN_FILTER,
+    LEAKY_FILTER,
     RENYI_FILTER,
     ZCDP_FILTER,
     Theorem,
@@ -77,7 +78,8 @@ class Scheme:
 
     @property
     def theorem(self) -> Theorem:
-        return _THEOREMS[self.by]
+        """What makes it a filter: where δ is set aside for leaks, the theorem on those."""
+        return LEAKY_FILTER if self.leak and self.by != "basic" else _THEOREMS[self.by]
 
     @property
     def start(self) -> Amounts:

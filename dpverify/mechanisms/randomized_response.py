@@ -2,9 +2,10 @@
 
 import math
 from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
 
 import numpy as np
-from flint import arb
+from flint import arb, ctx
 from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats, Ints
@@ -25,8 +26,13 @@ from dpverify.mechanisms.inputs import category_array, grounds, outputs_of, per_
 from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
 from dpverify.mechanisms.sampling.grid import exact
 from dpverify.neighbors import Relation
-from dpverify.pairs import LeakyResponsePair
+from dpverify.pairs import FinitePair, LeakyResponsePair, Pair
+from dpverify.pairs.bounds.between import BetweenPair
+from dpverify.pairs.rationals import endpoints
 from dpverify.theorems import LEAKY_RESPONSE, RANDOMIZED_RESPONSE
+
+_TABLE_BITS = 160
+_LARGEST = 2000  # ε up to which the table of many categories is exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +69,30 @@ class RandomizedResponse(Described):
         guarantee = PureDP(epsilon=self.epsilon)
         return Claim(guarantee, None, RANDOMIZED_RESPONSE, grounds(self.arithmetic))
 
-    def pair(self, relation: Relation) -> LeakyResponsePair:
-        """The pair of binary randomized response, which dominates that of k > 2 categories."""
+    def pair(self, relation: Relation) -> Pair:
+        """The two distributions of one answer; other answers than the two true ones look alike.
+
+        With more than two categories probabilities are rounded outwards and inwards, to rationals
+        that agree in forty digits.
+        """
         Relation.parse(relation)
-        return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
+        if self.categories == 2 or self.epsilon == math.inf:
+            return LeakyResponsePair(ApproxDP(epsilon=self.epsilon), is_local=True)
+        with ctx.workprec(_TABLE_BITS):
+            # Beyond, the other categories are too rare to matter, and lies are no rationals.
+            near = ball(min(exact(self.epsilon), Fraction(_LARGEST))).exp()
+            low, high = endpoints(1 / (near + self.categories - 1))
+        if self.epsilon > _LARGEST:
+            upper: Pair = LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
+        else:
+            upper = self._table(low)
+        return BetweenPair(upper, self._table(high), samples=True)
+
+    def _table(self, lie: Fraction) -> FinitePair:
+        """Truth, one lie, and all other answers: the likelier the truth, the more it shows."""
+        rest = (self.categories - 2) * lie
+        truth = 1 - lie - rest
+        return FinitePair(left=[truth, lie, rest], right=[lie, truth, rest])
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Ints:
         """`size` independent responses to `data`: an array (size, *data shape)."""
@@ -129,7 +155,7 @@ class LeakyRandomizedResponse(Described):
     def pair(self, relation: Relation) -> LeakyResponsePair:
         """The two distributions of the outputs themselves."""
         Relation.parse(relation)
-        return LeakyResponsePair(self._guarantee)
+        return LeakyResponsePair(self._guarantee, is_local=True)
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Ints:
         """`size` independent responses to `data`: an array (size, *data shape)."""

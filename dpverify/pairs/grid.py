@@ -6,12 +6,13 @@ has nothing, and P has `infinity_mass` where Q has nothing.
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from flint import arb
 
 from dpverify.balls import ball
-from dpverify.errors import InvalidParameter, as_between, as_positive, settle
+from dpverify.errors import InvalidParameter, as_between, as_positive, settle, shown
 from dpverify.pairs.base import Pair
 from dpverify.pairs.loss_law import LossLaw
 from dpverify.pairs.ramps import UNIT
@@ -31,13 +32,17 @@ class GridLosses:
     def __post_init__(self) -> None:
         settle(self, step=as_positive("step", self.step))
         settle(self, infinity_mass=as_between("infinity_mass", self.infinity_mass, 0.0, 1.0))
-        if isinstance(self.first, bool) or self.first != int(self.first):
-            raise InvalidParameter(f"first={self.first!r} must be a whole number")
-        array = np.asarray(self.masses, dtype=float)
+        if isinstance(self.first, bool) or not isinstance(self.first, Integral):
+            raise InvalidParameter(f"first={shown(self.first)} must be a whole number")
+        wrong = InvalidParameter(
+            f"masses={shown(self.masses)} must be a list of 1 to {_MOST_NODES} non-negative numbers"
+        )
+        try:
+            array = np.asarray(self.masses, dtype=float)
+        except (TypeError, ValueError, OverflowError):
+            raise wrong from None
         if array.ndim != 1 or not 0 < array.size <= _MOST_NODES or not (array >= 0.0).all():
-            raise InvalidParameter(
-                f"masses must be a list of 1 to {_MOST_NODES} non-negative numbers"
-            )
+            raise wrong
         total = math.fsum(array) + float(self.infinity_mass)
         if not total <= 1.0 + 1e-6:
             raise InvalidParameter(f"masses must add up to at most 1, not to {total!r}")

@@ -1,7 +1,7 @@
 """Leaky randomized response: the pair behind every (ε, δ) guarantee."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -39,6 +39,7 @@ class LeakyResponsePair(Pair):
     """
 
     worst: ApproxDP
+    is_local: bool = False  # each record is answered by itself, so a group is not the worst
 
     @property
     def reversed(self) -> "LeakyResponsePair":
@@ -101,6 +102,9 @@ class LeakyResponsePair(Pair):
         """For δ = 0, discrete Laplace noise of scale 1/ε: a step is this pair, k the worst."""
         if size == 1 or self.reveals:
             return self
+        if self.is_local:
+            worst = replace(self, is_local=False).grouped(size)
+            return BetweenPair(worst, self, theorem=GROUP_PRIVACY)
         if self.worst.epsilon == 0:
             return LeakyResponsePair(
                 ApproxDP(epsilon=0.0, delta=min(Fraction(self.worst.delta) * size, Fraction(1)))  # type: ignore[arg-type]

@@ -1,10 +1,10 @@
 """Theorem 14.6 sets λ = O(p·ln p/‖θ*‖). It has no floor, so the release is not ε′-DP; and it lacks the factor L/ε′.
 
 Whatever the noise, it must hold that ln(1 + β/λ) ≤ ε′, and a λ that falls with ‖θ*‖ breaks that: the records
-((1, 0), T) and ((0, 1), 0) with losses √(1 + (⟨θ, x⟩ − y)²), L = β = 1, have their minimum at (T, 0). With the record
-((0, 0), 0) in the place of the second the shortest minimum is the same, and so is λ. At θ₂ = 0 the second record has
-no gradient, so both datasets have the same b there: the noise cancels. Its curvature 1 remains, and the densities of
-θ differ by 1 + 1/λ, for every constant K in λ = K·2·ln 2/T as T grows. The balance of (14.7) asks for λ of the size of
+((1, 0), T) and ((0, 1), 0) with losses √(1 + (⟨θ, x⟩ − y)²), L = β = 1, have their only minimum at (T, 0). With the record
+((0, s), 0), s > 0, in the place of the second it is the same, and so is λ. At θ₂ = 0 the second record has no gradient, so both
+datasets have the same b there: the noise cancels. Its curvature remains, 1 or s², and the densities of θ differ by
+(1 + λ)/(s² + λ), which grows beyond every bound as s → 0 and T → ∞, for every constant K in λ = K·2·ln 2/T. The balance of (14.7) asks for λ of the size of
 ‖b‖/‖θ*‖, and ‖b‖ is of the size of p·L/ε′. (A λ that is computed from ‖θ*‖ is a release of its own, besides.)
 """
 
@@ -46,27 +46,24 @@ def the_losses_are_allowed(bound: int = 1) -> Step:
 
 
 def the_minimum_is_far(label: int = 0) -> Step:
-    """∇(f(θ₁ − T) + f(θ₂)) = 0 at (T, 0), and ∇f(θ₁ − T) = 0 there as well."""
+    """f(u)² − f(0)² = u² > 0 for u ≠ 0, so f(θ₁ − T) + f(s·θ₂) is least at (T, 0) and nowhere else; its gradient is 0 there."""
     first, second = sp.symbols("theta1 theta2", real=True)
-    far = sp.Symbol("T", positive=True)
-    both = loss(first - far) + loss(second - label)  # type: ignore[operator]  # sympy
-    alone = loss(first - far)
+    far, s = sp.symbols("T s", positive=True)
+    away = sp.Symbol("away", positive=True)  # |u|, as f is even
+    holds = same(loss(away) ** 2 - loss(0) ** 2, away**2) & positive(away**2)  # type: ignore[operator]
+    risk = loss(first - far) + loss(s * second - label)  # type: ignore[operator]  # sympy
     at = {first: far, second: 0}
-    holds = every(
-        same(sp.diff(risk, theta).subs(at), 0)
-        for risk in (both, alone)
-        for theta in (first, second)
-    )
-    return Step("‖θ*‖ = T", holds, "all T > 0")
+    holds &= every(same(sp.diff(risk, theta).subs(at), 0) for theta in (first, second))
+    return Step("θ* = (T, 0), alone", holds, "all T, s > 0")
 
 
 def the_densities_differ(power: int = 1) -> Step:
-    """b = −∇Σℓ − λθ is the same at θ₂ = 0; the determinants (f″ + λ)(1 + λ) and (f″ + λ)·λ differ by 1 + 1/λ."""
+    """b = −∇Σℓ − λθ is the same at θ₂ = 0; the determinants (f″ + λ)(1 + λ) and (f″ + λ)(s² + λ) differ by (1 + λ)/(s² + λ)."""
     first, second = sp.symbols("theta1 theta2", real=True)
-    far, lam = sp.symbols("T lambda", positive=True)
+    far, lam, s = sp.symbols("T lambda s", positive=True)
     noise, across, along = [], [], []
-    for present in (1, 0):
-        risk = loss(first - far) + present * loss(second) + lam * (first**2 + second**2) / 2  # type: ignore[operator]
+    for reach in (sp.Integer(1), s):
+        risk = loss(first - far) + loss(reach * second) + lam * (first**2 + second**2) / 2  # type: ignore[operator]
         noise.append([-sp.diff(risk, theta).subs(second, 0) for theta in (first, second)])
         across.append(sp.diff(risk, first, second))
         along.append([sp.diff(risk, theta, 2).subs(second, 0) for theta in (first, second)])
@@ -75,20 +72,20 @@ def the_densities_differ(power: int = 1) -> Step:
         same(each, 0) for each in across
     )  # so the determinant is the product of the second derivatives
     holds &= same(along[0][0], along[1][0])
-    holds &= same(along[0][1] / along[1][1], 1 + 1 / lam**power)
-    return Step("ratio 1 + 1/λ", holds, "all T, λ > 0, all θ₁, any noise")
+    holds &= same(along[0][1] / along[1][1], (1 + lam) / (s ** (2 * power) + lam))
+    return Step("ratio (1 + λ)/(s² + λ)", holds, "all T, λ, s > 0, all θ₁, any noise")
 
 
-def the_loss_exceeds(epsilon: int = 1, printed: str = "4.2923") -> Step:
-    """ln(1 + 1/λ) = ln(1 + T/(2·ln 2)) = 4.2923… > ε′ = 1 at T = 100, K = 1; any K fails from T = 2·ln 2·K·(e^ε′−1) on."""
-    far, constant, budget = sp.symbols("T K epsilon", positive=True)
-    lam = constant * 2 * sp.log(2) / far
-    edge = 2 * sp.log(2) * constant * (sp.exp(budget) - 1)
-    holds = same((1 + 1 / lam).subs(far, edge), sp.exp(budget))
+def the_loss_exceeds(epsilon: int = 1, printed: str = "4.2851") -> Step:
+    """ln((1 + λ)/(s² + λ)) = 4.2851… > ε′ = 1 at T = 100, s = 1/100, K = 1; for any K, (1 + λ)/(2λ) at s² = λ exceeds e^ε′ once λ < e^(−ε′)/2."""
+    budget, room = sp.symbols("epsilon room", positive=True)
+    lam = sp.exp(-budget) / (2 + room)
+    holds = positive(sp.expand((1 + lam) / (2 * lam) - sp.exp(budget)))
     with ctx.workprec(128):
-        value = (1 + arb(_FAR) / (2 * arb(2).log())).log()
+        small = 2 * arb(2).log() / _FAR
+        value = ((1 + small) / (arb(1) / 100**2 + small)).log()
         holds &= below(epsilon, value) & agrees(value, printed)
-    return Step("ln(1 + 1/λ) > ε′", holds, "p = 2, T = 100, ε′ = 1")
+    return Step("the loss exceeds ε′", holds, "p = 2, T = 100, s = 1/100, ε′ = 1")
 
 
 def what_the_balance_asks_for(mean: int = 1) -> Step:
@@ -117,7 +114,7 @@ PROOF = Proof(
     mutations={
         "L = 2": lambda: the_losses_are_allowed(bound=2),
         "another label": lambda: the_minimum_is_far(label=1),
-        "ratio 1 + 1/λ²": lambda: the_densities_differ(power=2),
+        "ratio (1 + λ)/(s⁴ + λ)": lambda: the_densities_differ(power=2),
         "ε′ = 5 is no counterexample": lambda: the_loss_exceeds(epsilon=5),
         "digits 4.30": lambda: the_loss_exceeds(printed="4.3000"),
         "E‖b‖ twice as large": lambda: what_the_balance_asks_for(mean=2),
@@ -127,10 +124,10 @@ PROOF = Proof(
         claimed="1-DP with λ = p·ln p/‖θ*‖",
         instance=(
             "ℓ(θ; x, y) = √(1 + (⟨θ, x⟩ − y)²), L = β = 1, p = 2, n = 2, ε′ = 1, K = 1",
-            "left: records ((1, 0), 100) and ((0, 1), 0); right: ((0, 0), 0) in the place of the second",
+            "left: records ((1, 0), 100) and ((0, 1), 0); right: ((0, 0.01), 0) in the place of the second",
             "θ* = (100, 0) on both, λ = 2·ln 2/100; at any θ with θ₂ = 0 the two b are equal",
         ),
-        truth="the density's loss at θ₂ = 0 is ln(1 + 1/λ) = 4.2923…, for any noise",
+        truth="the density's loss at θ₂ = 0 is ln((1 + λ)/(10⁻⁴ + λ)) = 4.2851…, for any noise",
         correction="λ = max(p·ln(p)·L/(ε′‖θ*‖), β/(e^(ε′/2) − 1)), with a bound on ‖θ*‖ that is declared",
         by=(
             the_losses_are_allowed,

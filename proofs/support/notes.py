@@ -115,7 +115,21 @@ NOTES: dict[str, tuple[Statement, ...]] = {
             ("notes-erm-probability",),
         ),
         Statement("the same with Δ = 2GR and at least 1 − β", RIGHT, ("erm-utility",)),
+        Statement(
+            "'for any convex set C of diameter R, not just the Euclidean ball'",
+            RIGHT,
+            ("erm-convex-body",),
+        ),
+        Statement(
+            "'when L is convex', no logarithmic factor", RIGHT, ("erm-convex-losses",), "2Δ·d/(εn)"
+        ),
         Statement("ln(x) is convex", WRONG, ("notes-logarithm-convex",)),
+        Statement(
+            "Definition 3.2: midpoints alone, equivalent to support (Lemma 3.3)",
+            WRONG,
+            ("notes-midpoint-convexity",),
+            "right for continuous functions: convexity",
+        ),
         Statement("Lemma 3.3, support at every point of C", WRONG, ("notes-supporting-lines",)),
         Statement("tangents, and Exercise 3.4: Jensen", RIGHT, ("convexity",)),
     ),
@@ -201,6 +215,12 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement(
             "Theorem 14.6's λ = O(p·ln p/‖θ*‖)", WRONG, ("notes-objective-perturbation-lambda",)
         ),
+        Statement(
+            "its λ = O(√(p·ln 1/δ)/‖θ*‖) for Gaussian noise",
+            WRONG,
+            ("notes-gaussian-lambda",),
+            "√p·σ/‖θ*‖ balances, above a floor: objective-utility",
+        ),
         Statement("AMP: σ₂ made for nγ/Λ", WRONG, ("notes-approximate-minima",)),
         Statement("the same made for 2nγ/Λ", RIGHT, ("approximate-minimum",)),
         Statement("AMP: an approximate minimum is within nγ/Λ", RIGHT, ("perturbed-minimum",)),
@@ -224,7 +244,9 @@ NOTES: dict[str, tuple[Statement, ...]] = {
     "004: machine learning with DP": (
         Statement("'(This is called LASSO)'", WRONG, ("notes-ridge-is-lasso",)),
         Statement(
-            "output perturbation: sensitivity of the minimizer", RIGHT, ("minimizer-sensitivity",)
+            "output perturbation: sensitivity of the minimizer",
+            RIGHT,
+            ("minimizer-sensitivity", "output-perturbation"),
         ),
         Statement(
             "exponential mechanism ∝ exp(−(εn/2Δ)(Σℓ − R))",
@@ -244,7 +266,18 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement("the ℓ1 norm mechanism is Laplace", RIGHT, ("laplace-is-a-norm-mechanism",)),
         Statement("'DP generalizes'", RIGHT, ("generalization",)),
         Statement("Exercises 3.2 and 5.2: gradients, and what is convex", RIGHT, ("gradients",)),
-        Statement("Exercise 5.3: gradient descent on least squares", OPEN, ("gradient-descent",)),
+        Statement(
+            "Exercise 5.3: steps of gradient descent on least squares",
+            OPEN,
+            ("least-squares-descent",),
+            "κ·ln(1/a)/2 steps to a share a of the excess",
+        ),
+        Statement(
+            "Theorem 4.1 (KLNRS): what is learnable on a finite universe is so with DP",
+            RIGHT,
+            ("private-learning",),
+            "records, not time; a multiple of ln|X|",
+        ),
         Statement("convex ⇒ unique minimum", WRONG, ("notes-convex-one-minimum",)),
         Statement(
             "sufficient statistics with Laplace noise",
@@ -259,7 +292,12 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement(
             "DP-SGD with batches",
             RIGHT,
-            ("poisson-subsampling", "without-replacement", "numerical-composition"),
+            (
+                "noisy-batches",
+                "poisson-subsampling",
+                "without-replacement",
+                "numerical-composition",
+            ),
             "the notes do not say which batches",
         ),
     ),

@@ -22,6 +22,27 @@ MINIMIZER_SENSITIVITY = Theorem(
     source="Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Cor. 8; lecture on machine learning with DP",
     proof="proofs/minimizer_sensitivity.py",
 )
+OUTPUT_PERTURBATION = Theorem(
+    name="output-perturbation",
+    statement=(
+        "If the minimum of Σℓ + (λ/2)‖θ‖², on a closed convex domain and with any convex regularizer, is known to within η, "
+        "then noise on it that makes a query of ℓ2 sensitivity Δ + 2η ε-DP, (ε, δ)-DP, μ-GDP or ρ-zCDP makes the release so; "
+        "Δ = L/λ when a record is added or removed, 2L/λ when one is replaced, for L-Lipschitz convex losses."
+    ),
+    source="Chaudhuri, Monteleoni, Sarwate, JMLR 12, 2011, Sec. 3.1; lecture on machine learning with DP, Sec. 4.1",
+    proof="proofs/output_perturbation.py",
+)
+NOISY_BATCHES = Theorem(
+    name="noisy-batches",
+    statement=(
+        "Sums over random batches of gradients clipped to length C, each with noise that is made for a sensitivity of C on Poisson "
+        "batches and of 2C on batches of a fixed size, and each at parameters that are computed from the sums before it, are "
+        "together, with all that is computed from them, (ε, δ)-DP if δ is at least the profile at ε of a product of pairs that "
+        "dominate the steps, whatever came before."
+    ),
+    source="Abadi et al., CCS 2016, Algorithm 1; lecture on machine learning with DP, Sec. 5",
+    proof="proofs/noisy_batches.py",
+)
 OBJECTIVE_PERTURBATION = Theorem(
     name="objective-perturbation",
     statement=(

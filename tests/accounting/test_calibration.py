@@ -109,3 +109,28 @@ def test_where_the_ends_stay_apart_the_upper_one_meets_the_budget(
     with no_games():  # as searches do
         assert less.epsilon(budget.delta, tolerance=1e-4).upper > budget.epsilon
     assert found.insufficient < found.noise
+
+
+@pytest.mark.parametrize(
+    "factory",
+    [
+        lambda s: dpv.BestOf(dpv.Gaussian(s), runs="geometric", mean=5.0),
+        lambda s: dpv.Subsampled(dpv.Gaussian(s), rate=0.1, records=3),
+    ],
+)
+def test_too_little_time_is_said(factory: Callable[[float], Composable]) -> None:
+    budget = dpv.ApproxDP(3.0, 1e-5)
+    with pytest.raises(dpv.DPVerifyError, match="seconds must be more: in that time no noise"):
+        dpv.calibrate(factory, budget=budget, relation=dpv.Relation.ADD_REMOVE, seconds=0.0)
+
+
+@pytest.mark.slow
+def test_noise_without_exact_costs_has_its_evidence() -> None:
+    """Brackets of ε that stay apart: less noise than their width is worth breaks the budget."""
+    found = dpv.calibration(
+        lambda s: dpv.Shuffled(dpv.Gaussian(s), batches=2),
+        budget=dpv.ApproxDP(1.0, 1e-5),
+        relation=dpv.Relation.REPLACE_ONE,
+        precision=0.01,
+    )
+    assert 0.0 < found.insufficient < found.noise

@@ -23,6 +23,9 @@ SUBJECTS: list[Any] = [
     dpv.ZeroConcentratedDP(0.1),
     dpv.RenyiDP(2, 0.1),
     dpv.PureDP(math.inf),
+    dpv.RandomizedResponse(1.0),
+    dpv.RandomizedResponse(1.0, categories=5),
+    dpv.NoisyMax(epsilon=1.0, score_sensitivity=1.0),
     dpv.ApproxDP(5e-324, 1e-300),
 ]
 
@@ -95,3 +98,13 @@ def test_a_pair_of_ones_own_is_refused() -> None:
     accountant = dpv.Accountant(relation=ADD).compose(OwnPair())
     with pytest.raises(dpv.NotSupported, match="must be a pair or a guarantee of dpverify"):
         accountant.to_json()
+
+
+def test_bounds_by_theorems_are_kept() -> None:
+    """Groups, and the best of several runs: pairs that rest on a theorem answer as before."""
+    start = dpv.Accountant(relation=ADD)
+    for spent in (
+        start.compose(dpv.Subsampled(dpv.Gaussian(1.0), rate=0.1)).group(2),
+        start.compose(dpv.BestOf(dpv.Gaussian(2.0), runs="geometric", mean=4.0)),
+    ):
+        assert dpv.Accountant.from_json(spent.to_json()).delta(0.5) == spent.delta(0.5)

@@ -8,6 +8,7 @@ import pytest
 import dpverify as dpv
 from dpverify.guarantees import End
 from dpverify.interop import from_loss_distribution, loss_distribution
+from dpverify.interop.loss_distributions import LossDistribution
 from dpverify.pairs.estimated import ONE_SIDED, EstimatedPair
 from dpverify.pairs.grid import GridLosses, GridPair
 
@@ -91,11 +92,11 @@ def test_through_dp_accounting_and_back() -> None:
         (lambda: EstimatedPair(above=3), "above=3 must be a Pair"),  # type: ignore[arg-type]
         (lambda: GridLosses(step=0, first=0, masses=(1.0,)), "step=0 must be positive"),
         (lambda: GridLosses(step=1, first=0, masses=(0.7, 0.7)), "masses must add up to at most 1"),
-        (lambda: GridLosses(step=1, first=0, masses=()), "masses must be a list"),
+        (lambda: GridLosses(step=1, first=0, masses=()), "must be a list of 1 to"),
         (lambda: GridLosses(step=1, first=0.5, masses=(1.0,)), "first=0.5 must be"),  # type: ignore[arg-type]
         (
             lambda: loss_distribution(dpv.PureDP(1.0), relation=ADD, step=0.1, end="up"),  # type: ignore[arg-type]
-            "end='up' must be End.UPPER",
+            "end='up' must be 'upper' or 'lower'",
         ),
     ],
 )
@@ -107,3 +108,50 @@ def test_refusals(ask: Any, message: str) -> None:  # noqa: ANN401
 def test_a_guarantee_without_a_pair_has_no_distribution() -> None:
     with pytest.raises(dpv.NotSupported, match="must have a pair"):
         loss_distribution(dpv.ZeroConcentratedDP(1.0), relation=ADD, step=0.1, end=End.UPPER)
+
+
+@pytest.mark.parametrize(
+    ("sigma", "step", "message"),
+    [
+        (0.03, 0.01, "losses from -682.7 to 1794 must lie within ±700"),
+        (1.0, 1e308, "step=1e\\+308 must be at most 700"),
+        (1.0, 1e-320, "step=1e-320 must be at most 700, and give at most"),
+    ],
+)
+@pytest.mark.parametrize("end", ["upper", "lower"])
+def test_grids_that_floats_do_not_hold(sigma: float, step: float, message: str, end: Any) -> None:  # noqa: ANN401
+    with pytest.raises(dpv.DPVerifyError, match=message):
+        loss_distribution(dpv.Gaussian(sigma), relation=ADD, step=step, end=end)
+
+
+def test_a_lower_law_has_nothing_above_the_largest_loss() -> None:
+    """A hundred times the float 0.01 is more than 1."""
+    lower = loss_distribution(dpv.PureDP(1.0), relation=ADD, step=0.01, end="lower").pair
+    assert spent(lower, 1, ADD).delta(1.0).lower == 0.0
+    assert (
+        0.28
+        < spent(lower, 1, ADD).delta(0.5).lower
+        <= spent(dpv.PureDP(1.0), 1, ADD).delta(0.5).lower
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "masses", "message"),
+    [(-1, (1.0,), "the other one has mass 2.71828"), (1, (0.5,), "must add up to 1, not to 0.5")],
+)
+def test_losses_that_no_laws_have(first: int, masses: Any, message: str) -> None:  # noqa: ANN401
+    law = GridLosses(step=1.0, first=first, masses=masses)
+    with pytest.raises(dpv.DPVerifyError, match=message):
+        LossDistribution(removed=law, added=law, end=End.UPPER)
+
+
+@pytest.mark.parametrize("first", [math.nan, math.inf, None, "x", 0.5])
+def test_a_first_node_is_a_whole_number(first: Any) -> None:  # noqa: ANN401
+    with pytest.raises(dpv.DPVerifyError, match=r"first=.* must be a whole number"):
+        GridLosses(step=1.0, first=first, masses=(1.0,))
+
+
+@pytest.mark.parametrize("masses", ["x", {}, 10**400, [[1.0]], [-1.0], []])
+def test_masses_are_a_list_of_numbers(masses: Any) -> None:  # noqa: ANN401
+    with pytest.raises(dpv.DPVerifyError, match=r"masses=.* must be a list of 1 to"):
+        GridLosses(step=1.0, first=0, masses=masses)

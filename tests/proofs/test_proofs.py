@@ -59,7 +59,10 @@ def test_no_clause_rests_on_floats_alone(name: str) -> None:
 def test_no_proof_labels_its_own_evidence() -> None:
     """Evidence comes from the comparison that was made: proof files construct no `Check`."""
     for path in files():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        source = path.read_text(encoding="utf-8")
+        if "Check" not in source and "Evidence" not in source:
+            continue
+        tree = ast.parse(source)
         called = {node.func.id for node in ast.walk(tree) if _named(node)}  # type: ignore[attr-defined]
         assert "Check" not in called, path
         assert "Evidence" not in {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}, path

@@ -38,6 +38,9 @@ CONSTANTS = [
     ("perturbed-minimum", "≤ g/m", "≤ g/(2m)"),
     ("minimizer-sensitivity", "2L/(nλ)", "L/(2nλ)"),
     ("determinant-ratio", "≤ 1 + β/λ;", "≤ 1 + β/(2λ);"),
+    ("output-perturbation", "Δ + 2η", "Δ + η"),
+    ("erm-convex-losses", "at most 2Δ·d/(εn);", "at most Δ·d/(εn);"),
+    ("low-frequencies", "64 units", "4 units"),
 ]
 QUANTIFIERS = [
     ("blackwell", "for every ratio", "for some ratio"),
@@ -67,6 +70,10 @@ HYPOTHESES = [
     ("objective-perturbation", "twice differentiable, convex", "twice differentiable"),
     ("renyi-filter", "still add up to at most Bⱼ", "still add up"),
     ("leaky-filter", ", Σδᵢ ≤ L always,", ""),
+    ("erm-convex-body", "a convex body C", "a body C"),
+    ("private-learning", ", α₀ + β₀ < 1/2", ""),
+    ("convexity", "and a continuous function", "and a function"),
+    ("noisy-batches", ", whatever came before", ""),
 ]
 EDITS = CONSTANTS + QUANTIFIERS + HYPOTHESES
 MADE_UP = [

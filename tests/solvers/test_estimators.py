@@ -179,7 +179,7 @@ def test_more_than_two_classes_share_the_budget(budget: Budget) -> None:
 
 @pytest.mark.parametrize(
     ("method", "theorem"),
-    [("output", "minimizer-sensitivity"), ("gradient", "basic-composition")],
+    [("output", "output-perturbation"), ("gradient", "basic-composition")],
 )
 def test_all_classes_jointly_have_the_whole_budget(method: str, theorem: str) -> None:
     rng = np.random.default_rng(0)

@@ -155,13 +155,17 @@ def test_a_step_by_hand() -> None:
     )
 
 
-def test_claims_name_the_theorem_of_their_batches() -> None:
+def test_claims_name_the_theorem_of_all_steps_and_of_one() -> None:
     poisson = descent(Relation.ADD_REMOVE, PoissonBatches(0.5), APPROX).claim
     fixed = descent(Relation.REPLACE_ONE, FixedBatches(2), APPROX).claim
-    assert poisson.theorem.name == "poisson-subsampling"
-    assert fixed.theorem.name == "without-replacement"
     replaced = descent(Relation.REPLACE_ONE, PoissonBatches(0.5), APPROX).claim
-    assert replaced.theorem.name == "poisson-subsampling-replaced"
+    for claim, step in (
+        (poisson, "poisson-subsampling"),
+        (fixed, "without-replacement"),
+        (replaced, "poisson-subsampling-replaced"),
+    ):
+        assert claim.theorem.name == "noisy-batches"
+        assert claim.assumes[0].startswith(f"each step rests on {step} [")
     assert (poisson.guarantee, fixed.relation) == (APPROX, Relation.REPLACE_ONE)
 
 

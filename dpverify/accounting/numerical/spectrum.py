@@ -17,6 +17,8 @@ cos t ≤ 1 − t²/2 + t⁴/24 for the difference of two independent losses,
 from the second root of that on by a transform of one loss, since |ŵ|² bends by at most D₂ between
 two of its frequencies. A law on a coarser lattice than the grid has |ŵ| = 1 again at a higher
 frequency: this is seen there, and refused.
+
+What is charged for rounding is derived in proofs/low_frequencies.py.
 """
 
 import math
@@ -38,6 +40,7 @@ _MOST_FREQUENCIES = 2048
 _FARTHEST = 0.4  # of |z|, for its logarithm
 _LOGARITHM_ROUNDINGS = 64.0  # of k·log1p(z) and its exponential, over 1 + k·|z|
 _ANGLE_ROUNDINGS = 64.0  # of a power of a root of unity, and of what it is multiplied with
+_MODULUS_ROUNDINGS = 128.0  # of e^(−90/k), whose exponent is rounded as well
 _AT_ONCE = 1 << 8  # frequencies, so that tables stay small
 _BLOCK = 1 << 10  # nodes whose powers of a root of unity are shared
 _LEAST_LENGTH = 1 << 12  # of the transform that high frequencies are looked at by
@@ -106,6 +109,7 @@ def _geometric(decay: float, count: int) -> float:
 
 def _roots(length: int, count: int, power: int) -> Complexes:
     """e^(2πi·f·power/length) for f = 0, 1, …, with the whole turns taken off exactly."""
+    power = int(power)  # of numpy's integers products would overflow
     turns = np.array([f * power % length for f in range(count)], dtype=np.float64)
     roots: Complexes = np.exp(2j * math.pi * (turns / length))
     return roots
@@ -137,7 +141,7 @@ class LowFrequencies:
             factor, log_error = law.power(self.length, count)
             values *= factor
             log_errors += log_error
-            log_total += law.times * max(math.log(law.total), 0.0)
+            log_total += law.times * (max(math.log(law.total), 0.0) + 16.0 * UNIT)
         spectrum = Spectrum(self.length, values)
         off = Spectrum(self.length, values * np.expm1(log_errors + 8.0 * UNIT * len(laws)))
         dropped = math.exp(_NEGLIGIBLE + log_total)
@@ -169,8 +173,8 @@ class _Law:
         squares = 2.0 * (self.total * second - first * first) * (1.0 - _SLACK)
         fourths = 2.0 * (self.total * fourth + 4.0 * abs(first * third) + 3.0 * second * second)
         fourths *= 1.0 + _SLACK
-        modulus = math.exp(_NEGLIGIBLE / self.times) * (1.0 - 4.0 * UNIT)
-        lack = self.total**2 - modulus**2 + 8.0 * UNIT
+        modulus = math.exp(_NEGLIGIBLE / self.times) * (1.0 - _MODULUS_ROUNDINGS * UNIT)
+        lack = self.total**2 - modulus**2 + 16.0 * UNIT
         root = squares * squares / 4.0 - lack * fourths / 6.0
         if not (root > 0.0 and squares > _LEAST_SQUARES):
             return math.inf
@@ -193,7 +197,7 @@ class _Law:
         rounding = TRANSFORM_ROUNDINGS * math.log2(length) * UNIT * norm
         largest = float(moduli.max()) + rounding
         between = unit * unit / 8.0 * squares * (1.0 + 4.0 * _SLACK)
-        return math.sqrt(largest * largest + between) * (1.0 + 4.0 * UNIT)
+        return math.sqrt(largest * largest + between) * (1.0 + 16.0 * UNIT)
 
     def power(self, length: int, count: int) -> tuple[Complexes, Floats]:
         """The power's transform at the first frequencies, and the logarithm of 1 + its error."""

@@ -56,7 +56,8 @@ def prove(
     export: Annotated[
         Path | None,
         typer.Option(
-            help="Write a theorem's goals to this .json file, for proofs/support/recheck.py."
+            help="Write a theorem's goals to this .json file, for proofs/support/recheck.py, "
+            "or .v file, for Coq."
         ),
     ] = None,
     json: Json = False,
@@ -66,6 +67,8 @@ def prove(
     check_output("export", export)
     if export is not None and name is None:
         raise InvalidParameter(f"export={str(export)!r} must come with the name of a theorem")
+    if export is not None and export.suffix not in {".json", ".v"}:
+        raise InvalidParameter(f"export={str(export)!r} must end with .json or .v")
     # The proofs import sympy, which is slow, and no other verb needs it. If broken, it is named.
     import sympy  # noqa: F401, PLC0415
 
@@ -140,10 +143,15 @@ def _proved(
 
 
 def _export(answer: dict[str, Any], path: Path) -> None:
-    """Statement, clauses and goals, as the second checker reads them."""
+    """Statement, clauses and goals, as the second checker reads them; or the goals, for Coq."""
+    from proofs.support.coq import coq_file  # noqa: PLC0415  # sympy is slow
+
     kept = ("name", "statement", "clauses", "goals")
-    text = dumps({key: answer[key] for key in kept}, ensure_ascii=False, indent=1)
-    path.write_text(text + "\n", encoding="utf-8")
+    if path.suffix == ".v":
+        text = coq_file(answer["name"], answer["statement"], answer["goals"])
+    else:
+        text = dumps({key: answer[key] for key in kept}, ensure_ascii=False, indent=1) + "\n"
+    path.write_text(text, encoding="utf-8")
 
 
 def _report(answers: list[dict[str, Any]], path: Path) -> None:

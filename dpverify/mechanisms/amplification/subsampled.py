@@ -4,6 +4,7 @@ These hold no sampler: which records are drawn is the caller's business. They gi
 pair of one run, and the accountant does the rest.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
@@ -20,6 +21,7 @@ from dpverify.errors import (
 from dpverify.mechanisms.described import Described
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair, GaussianPair, LaplacePair, Pair
+from dpverify.pairs.bounds.between import BetweenPair
 from dpverify.pairs.subsampling.antitone import against_each_other
 from dpverify.pairs.subsampling.copies import CopiesPair
 from dpverify.pairs.subsampling.poisson import Mixed, SampledPair, SubsampledPair
@@ -135,7 +137,7 @@ class Subsampled(Described):
         if isinstance(base, GaussianPair | LaplacePair):
             return self._of_noise(base, mixed).simplest
         if not replaced:
-            return SampledPair(base, self.rate, mixed).simplest
+            return both_ends(base, lambda end: SampledPair(end, self.rate, mixed).simplest)
         if isinstance(base, FinitePair):
             return replaced_pair(base, self.rate)
         raise NotSupported(
@@ -202,13 +204,13 @@ class SubsampledWithoutReplacement(Described):
         With g(a, b) = b·f(a/b) and f the profile of the base in x = e^ε, these are g(qx + t, q) and
         g(qx, q − t) at t = (1−q)(x−1); and g rises along (1, 1) where a ≥ b, since f falls.
         """
-        if base.reversed != base:
+        if base.reversed != base and not isinstance(base, BetweenPair):
             raise NotSupported(
                 f"mechanism={shown(self.mechanism, most=200)} must "
                 "have a pair that equals its own `reversed`: "
                 "old and new record may be exchanged"
             )
-        return SampledPair(base, self.rate).either_way  # type: ignore[arg-type]  # exact, so no float
+        return both_ends(base, lambda end: SampledPair(end, self.rate).either_way)  # type: ignore[arg-type]  # exact, so no float
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,6 +289,14 @@ def replaced_pair(base: FinitePair, rate: float) -> FinitePair:
     left = [mass * (1 - q + q * up) for up, _, mass in pieces]
     right = [mass * (1 - q + q * down) for _, down, mass in pieces]
     return FinitePair(left=[*left, alone, 0], right=[*right, 0, alone])
+
+
+def both_ends(base: Pair, sampled: Callable[[Pair], Pair]) -> Pair:
+    """Samples of what lies between two pairs, where samples of these bound them."""
+    if not isinstance(base, BetweenPair) or not base.samples:
+        return sampled(base)
+    lower = base.lower if base.lower.max_loss == 0.0 else sampled(base.lower)
+    return BetweenPair(sampled(base.upper), lower, theorem=base.theorem, words=base.words)
 
 
 def sampled_pair(mechanism: Samplable | Pair, relation: Relation) -> Pair:

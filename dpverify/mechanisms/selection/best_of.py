@@ -26,6 +26,7 @@ from dpverify.theorems import PRIVATE_SELECTION, Theorem
 
 Number: TypeAlias = Literal["geometric", "negative binomial", "logarithmic", "poisson"]
 _LARGEST_MEAN = 1e6
+_LEAST_SHAPE = 1e-12
 _ORDERS = (1.01, 1.1, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0, 1e5)
 
 
@@ -68,6 +69,10 @@ class BestOf(Described):
             settle(self, shape=as_real("shape", self.shape))
             if not -0.99 <= float(self.shape or 0.0) <= 100.0:
                 raise InvalidParameter(f"shape={shown(self.shape)} must lie in [-0.99, 100]")
+            if 0.0 < abs(float(self.shape or 0.0)) < _LEAST_SHAPE:
+                raise InvalidParameter(
+                    f"shape={shown(self.shape)} must be 0, or at least {_LEAST_SHAPE:g} in size"
+                )
         self._check_mechanism()
 
     def _check_mechanism(self) -> None:

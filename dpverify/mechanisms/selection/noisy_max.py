@@ -6,9 +6,11 @@ from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
+from flint import arb
 from numpy.typing import ArrayLike
 
 from dpverify.arrays import Floats, Ints
+from dpverify.balls import ball
 from dpverify.claims import Claim
 from dpverify.errors import (
     Arithmetic,
@@ -19,14 +21,15 @@ from dpverify.errors import (
     checked_grid,
     settle,
 )
-from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.guarantees import PureDP
 from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import grounds, real_vector
 from dpverify.mechanisms.sampling.grid import GridNoise, exact
 from dpverify.mechanisms.sampling.inversion import nearest_steps, whole_steps
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
+from dpverify.mechanisms.selection.two_candidates import bounded, chosen, shifts
 from dpverify.neighbors import Relation
-from dpverify.pairs import LeakyResponsePair
+from dpverify.pairs import Pair
 from dpverify.theorems import NOISY_MAX
 
 Noise: TypeAlias = Literal["exponential", "laplace"]
@@ -78,10 +81,36 @@ class NoisyMax(Described):
         assumes = grounds(self.arithmetic, EXPONENTIAL.assumption)
         return Claim(PureDP(epsilon=self.epsilon), None, NOISY_MAX, assumes)
 
-    def pair(self, relation: Relation) -> LeakyResponsePair:
-        """Randomized response, which dominates."""
+    def pair(self, relation: Relation) -> Pair:
+        """Randomized response, which dominates; and two candidates that change places.
+
+        The one that is behind by t wins with probability e^(−t/b)/2, b being the scale, and with
+        Laplace noise e^(−t/b)·(2 + t/b)/4.
+        """
         Relation.parse(relation)
-        return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
+        behind_before, behind_after = self._gaps()
+        lower = chosen(
+            lambda: 1 - self._overtakes(behind_before), lambda: self._overtakes(behind_after)
+        )
+        return bounded(self.epsilon, lower, NOISY_MAX)
+
+    def _gaps(self) -> tuple[Fraction, Fraction]:
+        """By how much the loser is behind before and after, in scales of the noise."""
+        reach = 1 if self.monotone else 2
+        if self.arithmetic == "real":
+            half = reach * exact(self.score_sensitivity) / self.scale / 2
+            return half, half
+        noise = self._grid_noise()
+        moved = reach * math.floor(
+            exact(self.score_sensitivity) / Fraction(2) ** noise.grid.exponent
+        )
+        before, after = (Fraction(gap) / exact(noise.scale_in_steps) for gap in shifts(moved))
+        return before, after
+
+    def _overtakes(self, gap: Fraction) -> arb:
+        """How likely a candidate wins that is behind by so many scales."""
+        fall = (-ball(gap)).exp()
+        return fall / 2 if self.noise == "exponential" else fall * (2 + ball(gap)) / 4
 
     @property
     def scale(self) -> Fraction:

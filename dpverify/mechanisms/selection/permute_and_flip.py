@@ -4,19 +4,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+from flint import arb
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.arrays import Floats, Ints
+from dpverify.balls import ball
 from dpverify.claims import Claim
 from dpverify.errors import as_positive, check_draw, check_flag, settle
-from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.guarantees import PureDP
 from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import RANDOM_BITS, outputs_of, real_vector
 from dpverify.mechanisms.sampling.grid import exact
 from dpverify.mechanisms.sampling.integers import exponential_coins
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
+from dpverify.mechanisms.selection.two_candidates import bounded, chosen
 from dpverify.neighbors import Relation
-from dpverify.pairs import LeakyResponsePair
+from dpverify.pairs import Pair
 from dpverify.theorems import PERMUTE_AND_FLIP
 
 _BLOCK = 1 << 20  # coins a pass
@@ -51,10 +54,14 @@ class PermuteAndFlip(Described):
         assumes = (RANDOM_BITS, EXPONENTIAL.assumption)
         return Claim(PureDP(epsilon=self.epsilon), None, PERMUTE_AND_FLIP, assumes)
 
-    def pair(self, relation: Relation) -> LeakyResponsePair:
-        """Randomized response, which dominates."""
+    def pair(self, relation: Relation) -> Pair:
+        """Randomized response, which dominates; and two candidates, the worse e^(−ε/2)/2 likely."""
         Relation.parse(relation)
-        return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
+
+        def worse() -> arb:
+            return (-ball(exact(self.epsilon)) / 2).exp() / 2
+
+        return bounded(self.epsilon, chosen(lambda: 1 - worse(), worse), PERMUTE_AND_FLIP)
 
     def sample(self, data: ArrayLike, size: int, *, rng: np.random.Generator) -> Ints:
         """`size` independent choices, as indices into the scores `data`.

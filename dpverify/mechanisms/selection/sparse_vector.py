@@ -20,14 +20,15 @@ from dpverify.errors import (
     checked_grid,
     settle,
 )
-from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.guarantees import PureDP
 from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import grounds, real_array, real_vector
 from dpverify.mechanisms.sampling.grid import GridNoise, exact
 from dpverify.mechanisms.sampling.inversion import nearest_steps
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
+from dpverify.mechanisms.selection.two_candidates import ALIKE, bounded
 from dpverify.neighbors import Relation
-from dpverify.pairs import LeakyResponsePair
+from dpverify.pairs import Pair
 from dpverify.theorems import SPARSE_VECTOR
 
 NOT_ANSWERED = -1
@@ -90,10 +91,10 @@ class SparseVector(Described):
         assumes = grounds(self.arithmetic, EXPONENTIAL.assumption)
         return Claim(PureDP(epsilon=self.epsilon), None, SPARSE_VECTOR, assumes)
 
-    def pair(self, relation: Relation) -> LeakyResponsePair:
-        """Randomized response, which dominates."""
+    def pair(self, relation: Relation) -> Pair:
+        """Randomized response, which dominates; how much less it shows is not known."""
         Relation.parse(relation)
-        return LeakyResponsePair(ApproxDP(epsilon=self.epsilon))
+        return bounded(self.epsilon, ALIKE, SPARSE_VECTOR)
 
     @property
     def threshold_scale(self) -> Fraction:

@@ -15,7 +15,8 @@ class BetweenPair(Pair):
     """`upper` dominates what is meant, and that dominates `lower`: every answer has both ends.
 
     `mirrored` is what it dominates with its sides exchanged, where that is not `lower.reversed`;
-    `theorem` says why, and `words` what is not known, as `gap` does.
+    `theorem` says why, and `words` what is not known, as `gap` does. `samples` says that both are
+    pairs of mechanisms that look at one record alone, so that samples of records lie between, too.
     """
 
     upper: Pair
@@ -23,6 +24,7 @@ class BetweenPair(Pair):
     mirrored: Pair | None = None
     theorem: Theorem = EXACT_PROFILE
     words: str = ""
+    samples: bool = False
 
     @property
     def reversed(self) -> "BetweenPair":
@@ -74,6 +76,13 @@ class BetweenPair(Pair):
 
     def loss_law(self) -> AnyLossLaw:
         return self.upper.loss_law()
+
+    def grouped(self, size: int) -> Pair:
+        """Between the groups of both, if these are one and the same pair."""
+        if self.upper != self.lower:
+            return Pair.grouped(self, size)
+        both = self.upper.grouped(size)
+        return replace(self, upper=both, lower=both)
 
     @property
     def either_way(self) -> Pair:

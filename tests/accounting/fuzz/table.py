@@ -50,8 +50,9 @@ def smoothing(rng: Rng, _: dpv.Relation) -> Made:
 def laplace(rng: Rng, _: dpv.Relation) -> Made:
     scale, moved = uniform(rng, 0.5, 50.0), float(rng.choice([1.0, 2.0]))
     shift = Fraction(moved) / Fraction(scale)
-    if rng.random() < 0.3:
-        return dpv.NormMechanism(scale=scale, sensitivity=moved, norm=1), Exponential(shift)
+    if rng.random() < 0.3:  # in every norm: one dimension is the worst
+        norm = float(rng.choice([1.0, 2.0, math.inf]))
+        return dpv.NormMechanism(scale=scale, sensitivity=moved, norm=norm), Exponential(shift)
     return dpv.Laplace(scale=scale, l1_sensitivity=moved), Exponential(shift)
 
 
@@ -70,14 +71,22 @@ def stated(rng: Rng, _: dpv.Relation) -> Made:
     kinds: list[tuple[Callable[[], Any], float]] = [
         (lambda: dpv.PureDP(epsilon), 0.0),
         (lambda: dpv.ApproxDP(epsilon, delta), delta),
-        (lambda: dpv.RandomizedResponse(epsilon=epsilon, categories=4), 0.0),
+        (lambda: dpv.RandomizedResponse(epsilon=epsilon), 0.0),
         (lambda: dpv.LeakyRandomizedResponse(epsilon=epsilon, delta=delta), delta),
-        (lambda: dpv.NoisyMax(epsilon=epsilon, score_sensitivity=1.0), 0.0),
-        (lambda: dpv.SparseVector(epsilon=epsilon, threshold=1.0, sensitivity=1.0, answers=1), 0.0),
         (lambda: dpv.RenyiDP(order=math.inf, epsilon=epsilon), 0.0),
     ]
     make, leak = kinds[rng.integers(len(kinds))]
     return make(), response(exactly(epsilon), exactly(leak))
+
+
+def categories(rng: Rng, _: dpv.Relation) -> Made:
+    """Randomized response of k categories: the truth, one lie, and k − 2 others alike."""
+    epsilon, count = uniform(rng, 0.01, 3.0), int(rng.integers(3, 50))
+    with mp.workdps(DIGITS):
+        lie = 1 / (mp.exp(exactly(epsilon)) + count - 1)
+        truth, rest = 1 - (count - 1) * lie, (count - 2) * lie
+    outcomes = ((truth, lie), (lie, truth), (rest, rest))
+    return dpv.RandomizedResponse(epsilon=epsilon, categories=count), Atoms(outcomes)
 
 
 def pure(rng: Rng, _: dpv.Relation) -> Made:
@@ -220,13 +229,13 @@ FAMILIES: dict[
     str, tuple[int, tuple[dpv.Relation, ...], Callable[[Rng, dpv.Relation], Composition]]
 ] = {
     "gaussians": (500, (ADD, REPLACE), some((gaussian, 1000), (gaussian_dp, 50), most=4)),
-    "finite": (900, (ADD, REPLACE), some((stated, 12), (finite, 7), most=2)),
+    "finite": (900, (ADD, REPLACE), some((stated, 12), (categories, 7), (finite, 7), most=2)),
     "sampled finite": (300, (ADD,), some((sampled_finite, 8), (pure, 8), most=2)),
     "laplace": (600, (ADD, REPLACE), some((laplace, 20), most=1)),
     "laplace and finite": (
         400,
         (ADD, REPLACE),
-        some((laplace, 5), (stated, 3), (finite, 2), most=2),
+        some((laplace, 5), (stated, 3), (categories, 2), (finite, 2), most=2),
     ),
     "one sample": (500, (ADD, REPLACE), some((sampled_gaussian, 1), (sampled_laplace, 1), most=1)),
     "training": (600, (ADD, REPLACE), some((training, 3000), most=1)),
@@ -236,6 +245,7 @@ FAMILIES: dict[
         smoothed(
             (laplace, 20),
             (stated, 20),
+            (categories, 10),
             (finite, 20),
             (sampled_gaussian, 300),
             (sampled_laplace, 50),

@@ -120,3 +120,12 @@ def test_decayed_sums_are_those_of_the_masses(decay: float, first: int) -> None:
     exact = math.fsum(masses[first:] * np.exp(-decay * np.arange(16 - first)))
     assert abs(spectrum.decayed(first, decay) - exact) <= spectrum.rounding(decay) + 1e-15
     assert spectrum.rounding(decay) < 1e-12
+
+
+def test_whole_turns_are_taken_off_exactly() -> None:
+    """Of numpy's integers too, whose products overflow beyond 2^63."""
+    spectrum = Spectrum(1_000_003, np.array([1.0, 0.3 - 0.2j, 0.05j]))
+    far = 5 * 10**18
+    exact = spectrum.rolled(far % spectrum.length).values
+    assert np.array_equal(spectrum.rolled(far).values, exact)
+    assert np.array_equal(spectrum.rolled(np.int64(far)).values, exact)  # type: ignore[arg-type]
