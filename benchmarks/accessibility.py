@@ -1,19 +1,25 @@
 """Hold the pages of every verb, and those of the site, against axe-core in Chromium.
 
     npm pack axe-core && tar xzf axe-core-*.tgz
-    python benchmarks/accessibility.py package/axe.min.js [--pictures FOLDER] [FILE.html …]
+    python benchmarks/accessibility.py package/axe.min.js [--pictures FOLDER] [PAGE …]
 
-Without files it makes the pages first. Light and dark, 390 and 1280 pixels wide; what is serious or
-worse, or wider than the window, makes it exit with 1.
+A page is a file, the address of one, or a folder, of which all pages are served: a site does
+without its search where it is read from files. Without pages, those of all verbs are made first.
+Light and dark, 390 and 1280 pixels wide; what is serious or worse, or wider than the window, makes
+it exit with 1.
 """
 
 import argparse
+import functools
+import http.server
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
+from urllib.parse import urlparse
 
 from playwright.sync_api import sync_playwright
 
@@ -56,14 +62,39 @@ def make_pages(folder: Path) -> list[Path]:
     return [folder / f"{verb}.html" for verb in LINES]
 
 
+def addresses(page: str) -> list[str]:
+    """A file's address; of a folder, those of its pages, from a server that ends with us."""
+    if page.startswith("http"):
+        return [page]
+    path = Path(page).resolve()
+    if not path.is_dir():
+        return [path.as_uri()]
+    handler = functools.partial(Silent, directory=path)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    root = f"http://127.0.0.1:{server.server_port}"
+    return [f"{root}/{each.relative_to(path)}" for each in sorted(path.rglob("*.html"))]
+
+
+class Silent(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+def named(page: str) -> str:
+    """For the picture of a page: its path, with hyphens."""
+    return "-".join(Path(urlparse(page).path).with_suffix("").parts[1:][-2:])
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("axe", type=Path)
-    parser.add_argument("pages", type=Path, nargs="*")
+    parser.add_argument("pages", nargs="*")
     parser.add_argument("--pictures", type=Path)
     given = parser.parse_args()
     folder = Path(tempfile.mkdtemp())
-    pages = [page.resolve() for page in given.pages] or make_pages(folder)
+    asked = given.pages or make_pages(folder)
+    pages = [address for page in asked for address in addresses(str(page))]
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     axe, bad = given.axe.read_text("utf-8"), 0
     with sync_playwright() as started:
@@ -78,7 +109,7 @@ def main() -> int:
                         bypass_csp=True,
                     )
                     tab = context.new_page()
-                    tab.goto(page.as_uri())
+                    tab.goto(page)
                     tab.add_script_tag(content=axe)
                     found = tab.evaluate("axe.run()")["violations"]
                     root = "document.documentElement"
@@ -86,12 +117,12 @@ def main() -> int:
                     serious = [each for each in found if each["impact"] in SERIOUS]
                     bad += len(serious) + wide
                     told = "; ".join(f"{each['impact']}: {each['id']}" for each in found) or "none"
-                    print(f"{page.name} {width} {scheme}: {told}{', too wide' if wide else ''}")
+                    print(f"{page} {width} {scheme}: {told}{', too wide' if wide else ''}")
                     for each in serious:
                         print("   ", each["help"], "|", each["nodes"][0]["html"][:160])
                     if given.pictures:
                         given.pictures.mkdir(exist_ok=True)
-                        name = f"{page.stem}-{width}-{scheme}.png"
+                        name = f"{named(page)}-{width}-{scheme}.png"
                         tab.screenshot(path=given.pictures / name, full_page=True)
                     context.close()
         browser.close()

@@ -14,7 +14,10 @@ LINES = (
     ["--version"],
     *(
         [verb, "--help"]
-        for verb in ("compose", "noise", "audit", "trace", "decide", "check", "fit")
+        for verb in (
+            *("compose", "noise", "audit", "trace", "decide", "disclose", "check", "fit", "ledger"),
+            *("prove", "demo"),
+        )
     ),
     ["noise", "laplace", "--epsilon", "1", "--l1-sensitivity", "1"],
     ["compose", "gaussian(50)*1000", "--delta", "1e-6", "--relation", "add-remove"],

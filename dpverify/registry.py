@@ -6,7 +6,8 @@ plots, reports and the command line find it as they find the library's own.
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -138,14 +139,20 @@ def load_plugins(modules: Iterable[str] = ()) -> None:
     Modules are looked for in the current folder too.
     """
     for point in entry_points(group=GROUP):
-        point.load()
+        _imported(point.name, point.load)
     listed = list(modules)
     if listed and (here := str(Path.cwd())) not in sys.path:
         sys.path.insert(0, here)
     for module in listed:
-        try:
-            import_module(module)
-        except ImportError as error:
-            raise InvalidParameter(
-                f"plugin={module!r} must be a module that can be imported: {error}"
-            ) from None
+        _imported(module, partial(import_module, module))
+
+
+def _imported(plugin: str, load: Callable[[], object]) -> None:
+    """Import one plugin, which may fail in any way."""
+    try:
+        load()
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InvalidParameter(
+            f"plugin={plugin!r} must be a module that can be imported: {reason}"
+        ) from None

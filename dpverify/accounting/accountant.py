@@ -36,6 +36,7 @@ from dpverify.neighbors import Relation
 from dpverify.pairs.base import Pair
 from dpverify.pairs.gaussian import GaussianPair
 from dpverify.theorems import BASIC_COMPOSITION, EXACT_PROFILE, GAUSSIAN_COMPOSITION
+from dpverify.waiting import telling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,6 +133,7 @@ class Accountant:
         )
         return self if size == 1 else Accountant(relation=self.relation).extended(*parts)
 
+    @telling("composing")
     def epsilon(
         self, delta: float, *, tolerance: float = 1e-3, seconds: float | None = None
     ) -> Bracket:
@@ -147,6 +149,7 @@ class Accountant:
         with deadline.time_limit(seconds):
             return self._asked("epsilon", delta, tolerance)
 
+    @telling("composing")
     def delta(
         self, epsilon: float, *, tolerance: float = 1e-3, seconds: float | None = None
     ) -> Bracket:
@@ -243,6 +246,7 @@ class Accountant:
             is_exact=gaussian_parts(self.parts) is not None,
         )
 
+    @telling("composing")
     def compare(
         self,
         *,
@@ -348,11 +352,12 @@ def _rows(
 
 def _answer(parts: Parts, question: Question) -> Bracket:
     """The answer, remembered unless a time limit may have widened it."""
-    if not deadline.is_limited():
-        return _found(parts, question)
-    found = _found.__wrapped__(parts, question)
+    limited = deadline.is_limited()
+    found = (_found.__wrapped__ if limited else _found)(parts, question)
     if deadline.OUT_OF_TIME not in found.assumes:
         return found
+    if not limited:  # an interrupt ended it
+        _found.cache_clear()
     # Something was left undone: what adds up at once may bound it better.
     upper = min([found.upper, *(row.upper for row in _rows(parts, question, (BASIC,))[0])])
     return replace(found, lower=min(found.lower, upper), upper=upper)

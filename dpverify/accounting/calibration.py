@@ -13,6 +13,7 @@ from dpverify.accounting.parts import Composable
 from dpverify.errors import InvalidParameter, as_count, as_positive, check_flag
 from dpverify.guarantees import Bracket
 from dpverify.neighbors import Relation
+from dpverify.waiting import telling
 
 Factory: TypeAlias = Callable[[Any], "Composable | Accountant"]
 """What a number makes: a mechanism, a guarantee, or a whole accountant."""
@@ -89,6 +90,7 @@ def calibrate(  # noqa: PLR0913  # keywords with defaults
     ).noise
 
 
+@telling("calibrating")
 def calibration(  # noqa: PLR0913  # likewise
     factory: Factory,
     *,
@@ -146,6 +148,7 @@ class Largest:
     beyond: float
 
 
+@telling("calibrating")
 def largest(  # noqa: PLR0913  # likewise
     factory: Factory,
     *,

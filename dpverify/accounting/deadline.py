@@ -6,11 +6,14 @@
 Long work asks `is_over` where it can stop with what it has, or calls `check`, which raises
 `DeadlinePassed` for the nearest loop above to catch. What is short is done even when time is over;
 but within `giving_up`, formulas too are given up where they take longer than the limit once more.
+Within `ended_by_interrupt`, Ctrl-C ends the time, and not the work.
 """
 
 import math
+import signal
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -23,6 +26,7 @@ _GRACE = 1.0  # seconds for what is short
 
 _end: ContextVar[float] = ContextVar("end", default=math.inf)
 _last: ContextVar[float] = ContextVar("last", default=math.inf)
+_stopped = [math.inf]  # when the user interrupted; a signal has no context of its own
 
 
 class DeadlinePassed(Exception):  # never leaves the library
@@ -47,6 +51,29 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
 
 @contextmanager
+def ended_by_interrupt() -> Iterator[Callable[[], bool]]:
+    """Within, the first interrupt ends the time of all questions; a second one raises.
+
+    Yields a function that says whether there was one. Signals reach the main thread alone: in
+    another one nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+
+    def stop(*_: object) -> None:
+        _stopped[0] = time.monotonic()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield lambda: _stopped[0] < math.inf
+    finally:
+        _stopped[0] = math.inf
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def giving_up() -> Iterator[None]:
     """Within, formulas raise `DeadlinePassed` as well, once twice the limit has passed."""
     token = patience.set(_give_up)
@@ -57,18 +84,18 @@ def giving_up() -> Iterator[None]:
 
 
 def _give_up() -> None:
-    if time.monotonic() >= _last.get():
+    if time.monotonic() >= min(_last.get(), _stopped[0] + _GRACE):
         raise DeadlinePassed
 
 
 def is_limited() -> bool:
     """Whether a limit is set, so that answers may be wider than they could be."""
-    return _end.get() < math.inf
+    return min(_end.get(), _stopped[0]) < math.inf
 
 
 def is_over() -> bool:
     """Whether the limit has passed."""
-    return time.monotonic() >= _end.get()
+    return time.monotonic() >= min(_end.get(), _stopped[0])
 
 
 def check() -> None:

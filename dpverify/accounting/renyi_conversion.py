@@ -24,9 +24,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-import scipy
 from flint import arb
 
+from dpverify.accounting.one_variable import zero
 from dpverify.balls import at_least, at_most, ball, enclose, first_float
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs.leaky_response import LeakyResponsePair
@@ -126,7 +126,7 @@ def approximate_epsilon(order: float, divergence: float, delta: float) -> float:
     def excess(epsilon: float) -> float:
         return approximate_log_delta(order, divergence, epsilon) - log_delta
 
-    return brent(excess, 0.0, ceiling, 1e-12) if excess(ceiling) < 0 else ceiling
+    return zero(excess, 0.0, ceiling, 1e-12) if excess(ceiling) < 0 else ceiling
 
 
 @lru_cache(maxsize=4096)
@@ -161,7 +161,7 @@ def approximate_log_delta(order: float, divergence: float, epsilon: float) -> fl
         high, reach = high + reach, 2 * reach
         if high > _LARGEST_RATE:
             return 0.0
-    found = brent(excess, low, high, 1e-13) if low < high else low
+    found = zero(excess, low, high, 1e-13) if low < high else low
     return math.log(max(_least(order, epsilon, math.exp(found))[1], 5e-324))
 
 
@@ -184,11 +184,6 @@ def _least(order: float, epsilon: float, rate: float) -> tuple[float, float]:
     if rise < 700.0:
         return math.log1p(p * math.expm1(rise) + falling), q_scaled * spread
     return max(rise + math.log(p), 5e-324), q_scaled * spread
-
-
-def brent(function: Callable[[float], float], low: float, high: float, accuracy: float) -> float:
-    """A zero between two ends of opposite sign."""
-    return float(scipy.optimize.brentq(function, low, high, xtol=accuracy, rtol=1e-14))
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +261,7 @@ class _Line:
             return _TINY
         if sign(high) <= 0:
             return 1 / (1 + math.exp(-high))
-        return 1 / (1 + math.exp(-brent(sign, low, high, 1e-12)))
+        return 1 / (1 + math.exp(-zero(sign, low, high, 1e-12)))
 
     def _coordinates(self, share: float) -> tuple[arb, arb, arb, arb]:
         """α, s, p and q on balls."""

@@ -46,6 +46,7 @@ from dpverify.errors import (
     check_seed,
 )
 from dpverify.schema import Schema
+from dpverify.waiting import telling
 
 Arithmetic: TypeAlias = Literal["real", "float"]
 Exceptions: TypeAlias = Literal["count", "ignore"]
@@ -54,6 +55,7 @@ NOT_GIVEN = object()
 _SAMPLES = {True: 100_000, False: 10_000}
 
 
+@telling("auditing")
 def audit(  # noqa: PLR0913  # the contract of the library
     mechanism: Target,
     *,

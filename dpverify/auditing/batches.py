@@ -22,8 +22,7 @@ from itertools import islice, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
-from scipy.special import gammaln, rel_entr
-from scipy.stats import binom, chi2, hypergeom
+import scipy
 
 from dpverify.arrays import Floats, Ints
 from dpverify.errors import InvalidParameter, check_count, check_level, shown
@@ -282,7 +281,7 @@ class _Poisson:
         sizes, number = np.unique(seen.sizes, return_counts=True)
         most = np.inf if self.at_most is None else self.at_most
         below, upto = (
-            np.where(at >= most, 1.0, binom.cdf(at, seen.records, self.rate))
+            np.where(at >= most, 1.0, scipy.stats.binom.cdf(at, seen.records, self.rate))
             for at in (sizes - 1, sizes)
         )
         found = np.cumsum(number) / len(seen.sizes)
@@ -293,7 +292,10 @@ class _Poisson:
 
     def _total(self, seen: _Batches) -> BatchTest:
         cells, drawn = seen.records * len(seen.sizes), int(seen.sizes.sum())
-        tails = binom.cdf(drawn, cells, self.rate), binom.sf(drawn - 1, cells, self.rate)
+        tails = (
+            scipy.stats.binom.cdf(drawn, cells, self.rate),
+            scipy.stats.binom.sf(drawn - 1, cells, self.rate),
+        )
         told = f"{drawn:,} records were drawn, {cells * self.rate:,.0f} are expected"
         return BatchTest(told, _twice(*tails))
 
@@ -325,13 +327,16 @@ class _Replaced:
         alone = 0.0
         if self.batch <= n:
             alone = math.exp(float(np.log1p(-np.arange(self.batch) / n).sum()))
-        tails = binom.cdf(free, size, alone), binom.sf(free - 1, size, alone)
+        tails = (
+            scipy.stats.binom.cdf(free, size, alone),
+            scipy.stats.binom.sf(free - 1, size, alone),
+        )
         yield BatchTest(f"{free:,} of {size:,} batches draw no record twice", _twice(*tails))
         met = np.array([_distinct(row).size for row in seen.rows[:-1]]) / n
         hits = np.array([seen.overlap(i, i + 1) for i in range(size - 1)])
         yield from _both(
-            binom.cdf(hits, seen.sizes[1:], met),
-            binom.sf(hits - 1, seen.sizes[1:], met),
+            scipy.stats.binom.cdf(hits, seen.sizes[1:], met),
+            scipy.stats.binom.sf(hits - 1, seen.sizes[1:], met),
             ("successive batches share too few records", "successive batches share too many"),
         )
         yield _preference(seen)
@@ -379,7 +384,7 @@ class _Epochs:
             for i in range(start, min(start + self.batches, len(seen.sizes)) - 1, 2):
                 shared = seen.overlap(i, i + 1)
                 one, other = (int(seen.sizes[j]) - shared for j in (i, i + 1))
-                tails.append(_halves(min(one, other), binom, one + other, 0.5))
+                tails.append(_halves(min(one, other), scipy.stats.binom, one + other, 0.5))
         low, high = np.array(tails).reshape(-1, 2).T
         yield from _both(low, high, _EVENNESS)
 
@@ -440,7 +445,7 @@ def _evenness(sizes: Ints, cells: int) -> Iterator[BatchTest]:
     """Two sizes, given their sum, are a draw of so many from two equal urns."""
     ones, others = sizes[:-1:2], sizes[1::2]
     tails = [
-        _halves(min(a, b), hypergeom, cells, cells // 2, a + b)
+        _halves(min(a, b), scipy.stats.hypergeom, cells, cells // 2, a + b)
         for a, b in zip(ones.tolist(), others.tolist(), strict=True)
     ]
     low, high = np.array(tails).reshape(-1, 2).T
@@ -449,7 +454,7 @@ def _evenness(sizes: Ints, cells: int) -> Iterator[BatchTest]:
 
 def _halves(least: int, law: Any, *parameters: Any) -> tuple[float, float]:  # noqa: ANN401
     """How likely the smaller of two counts is as large as this; and as small."""
-    total = parameters[-1] if law is hypergeom else parameters[0]
+    total = parameters[-1] if law is scipy.stats.hypergeom else parameters[0]
     beyond = 2.0 * float(law.cdf(least - 1, *parameters))
     uneven = min(1.0, 2.0 * float(law.cdf(least, *parameters))) if 2 * least < total else 1.0
     return max(1.0 - beyond, float(law.pmf(least, *parameters))), uneven
@@ -470,7 +475,10 @@ def _overlaps(seen: _Batches, which: Sequence[int], told: tuple[str, str]) -> It
     hits = np.array([seen.overlap(a, b) for a, b in pairs])
     one, other = (seen.sizes[list(side)] for side in zip(*pairs, strict=True))
     n = seen.records
-    low, high = hypergeom.cdf(hits, n, one, other), hypergeom.sf(hits - 1, n, one, other)
+    low, high = (
+        scipy.stats.hypergeom.cdf(hits, n, one, other),
+        scipy.stats.hypergeom.sf(hits - 1, n, one, other),
+    )
     yield from _both(low, high, told)
 
 
@@ -484,7 +492,7 @@ def _fisher(p_values: Floats) -> float:
     if not p_values.size:
         return 1.0
     logs = np.log(np.clip(p_values, _LEAST_P, 1.0))
-    return max(float(chi2.sf(-2.0 * logs.sum(), 2 * p_values.size)), _LEAST_P)
+    return max(float(scipy.stats.chi2.sf(-2.0 * logs.sum(), 2 * p_values.size)), _LEAST_P)
 
 
 def _disjointness(seen: _Batches) -> BatchTest:
@@ -494,9 +502,9 @@ def _disjointness(seen: _Batches) -> BatchTest:
     before = np.cumsum(sizes) - sizes
     n = float(seen.records)
     # C(n − before, size)/C(n, size), whose term (size)! cancels.
-    logs = gammaln(n - before + 1) - gammaln(n - before - sizes + 1)
-    logs -= gammaln(n + 1) - gammaln(n - sizes + 1)
-    rounding = 1e-12 * count * float(gammaln(n + 1) + 1.0)
+    logs = scipy.special.gammaln(n - before + 1) - scipy.special.gammaln(n - before - sizes + 1)
+    logs -= scipy.special.gammaln(n + 1) - scipy.special.gammaln(n - sizes + 1)
+    rounding = 1e-12 * count * float(scipy.special.gammaln(n + 1) + 1.0)
     return BatchTest(told, max(math.exp(min(float(logs.sum()) + rounding, 0.0)), _LEAST_P))
 
 
@@ -518,7 +526,9 @@ def _preference(seen: _Batches) -> BatchTest:
 
 def _chernoff(found: float, mean: float, number: int) -> float:
     """A bound on both tails of a mean of draws without replacement, or with."""
-    distance = float(rel_entr(found, mean) + rel_entr(1.0 - found, 1.0 - mean))
+    distance = float(
+        scipy.special.rel_entr(found, mean) + scipy.special.rel_entr(1.0 - found, 1.0 - mean)
+    )
     return max(min(1.0, 2.0 * math.exp(-number * distance * (1.0 - 1e-12))), _LEAST_P)
 
 
@@ -527,7 +537,10 @@ def _ordered(seen: _Batches) -> BatchTest:
     n, row = seen.records, seen.rows[0]
     half, drawn = n // 2, _distinct(row).size
     hits = int((_distinct(row) < half).sum())
-    tails = hypergeom.cdf(hits, n, half, drawn), hypergeom.sf(hits - 1, n, half, drawn)
+    tails = (
+        scipy.stats.hypergeom.cdf(hits, n, half, drawn),
+        scipy.stats.hypergeom.sf(hits - 1, n, half, drawn),
+    )
     return BatchTest(
         f"{hits:,} of the {drawn:,} records of the first batch have low indices", _twice(*tails)
     )

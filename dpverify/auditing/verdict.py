@@ -156,7 +156,7 @@ class Witness:
                 seed=int(fields["seed"]),
                 fresh=bool(fields.get("fresh", True)),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise InvalidParameter(
                 f"path={str(path)!r} must hold a saved witness: {error}"
             ) from None

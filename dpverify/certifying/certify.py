@@ -55,6 +55,7 @@ from dpverify.claims import Claimable, ProfileClaim, read_claim
 from dpverify.errors import InvalidParameter, NotSupported, check_positive, shown
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.schema import Schema
+from dpverify.waiting import telling
 
 _MOST_DATASETS = 1024
 _MOST_PATTERNS = 60
@@ -66,6 +67,7 @@ _FIRST_PATTERNS, _FIRST_SECONDS = 12, 4.0
 _SAMPLE_EPSILONS = (1.0, 0.1, 3.0)
 
 
+@telling("certifying")
 def certify(
     mechanism: Callable[..., Any],
     schema: Schema,

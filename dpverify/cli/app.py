@@ -1,5 +1,6 @@
 """The command and its verbs; a verb is imported when it is asked for, and no other."""
 
+import shutil
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -7,6 +8,8 @@ import typer
 from typer.core import TyperGroup
 
 from dpverify.registry import load_plugins
+
+_NARROW = 52  # columns below which the parser would write lines that are too long
 
 VERBS = {
     "compose": "What do these parts cost together?",
@@ -41,12 +44,18 @@ def application() -> typer.Typer:
         help="Tell whether a differential-privacy claim is true.",
         epilog="dpverify VERB --help has the options of a verb, and an example.",
         rich_markup_mode=None,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "terminal_width": _narrow()},
     )
     app.callback(invoke_without_command=True)(dpverify)
     for verb, words in VERBS.items():
         app.command(verb, short_help=words)(_not_loaded)
     return app
+
+
+def _narrow() -> int | None:
+    """The columns of a terminal that is narrower than the parser foresees; else None."""
+    columns = shutil.get_terminal_size().columns
+    return columns if columns < _NARROW else None
 
 
 def _not_loaded() -> None:

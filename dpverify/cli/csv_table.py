@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.errors import InvalidParameter
+from dpverify.errors import InvalidParameter, shown
+
+_MOST = 20  # columns that a message lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ def read(path: Path, target: str) -> CsvTable:
             ) from None
     lines = [line for line in lines if line]
     if target not in header:
-        raise InvalidParameter(f"target={target!r} must be one of: {', '.join(header)}")
+        raise InvalidParameter(f"target={target!r} must be one of: {_listed(header)}")
     if len(set(header)) != len(header):
         raise InvalidParameter(f"data={str(path)!r} must have a header without repeated names")
     for place, line in enumerate(lines):
@@ -49,6 +51,12 @@ def read(path: Path, target: str) -> CsvTable:
     ).T.reshape(len(lines), len(names))
     labels = np.array([value.strip() for value in columns.get(target, ())], dtype=np.str_)
     return CsvTable(names, target, features, labels)
+
+
+def _listed(names: list[str]) -> str:
+    """The columns of a table; of very many, the first."""
+    told = [shown(name)[1:-1] for name in names[:_MOST]]
+    return ", ".join([*told, "…"] if len(names) > _MOST else told)
 
 
 def _cell(text: str, column: str, record: int) -> float:

@@ -10,6 +10,7 @@ import codecs
 import errno
 import os
 import platform
+import re
 import shlex
 import sys
 import tempfile
@@ -34,6 +35,7 @@ EXTRAS = {
 }
 _PACKAGES = {"flint": "python-flint", "sklearn": "scikit-learn"}
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG)
+_LONG = re.compile(r"'[^']{200,}'")  # values that one sees as well by their ends
 _CLOSED = "stdout must stay open: it was closed before all was written"
 
 
@@ -109,7 +111,8 @@ def _drop_output() -> None:
 
 def _tell(code: int, sentence: str) -> int:
     if sys.stderr is not None:
-        sys.stderr.write(f"dpverify: {' '.join(sentence.split())}\n")
+        told = _LONG.sub(lambda found: f"{found[0][:60]}…{found[0][-30:]}", sentence)
+        sys.stderr.write(f"dpverify: {' '.join(told.split())}\n")
     return code
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from dpverify.errors import InvalidParameter, check_count, check_real
+from dpverify.errors import InvalidParameter, check_count, check_real, shown
 
 if TYPE_CHECKING:
     from dpverify.accounting.parts import Composable
@@ -27,40 +27,41 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 }
 
 
-def parse(text: str) -> Parsed:
-    """The parts that an expression lists, each with how often it runs.
+def parse(text: str, *, name: str = "expression") -> Parsed:
+    """The parts that an expression lists, each with how often it runs; `name` is for messages.
 
     >>> parse("2 * (pure(epsilon=0.5)*3 + gdp(mu=1))")
     [(PureDP(epsilon=0.5), 6), (GaussianDP(mu=1), 2)]
     """
+    stated = f"{name}={shown(text, most=200)}"
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise InvalidParameter(
-            f"expression={text!r} must read like gaussian(sigma=50)*1000 + pure(epsilon=0.1)"
+            f"{stated} must read like gaussian(sigma=50)*1000 + pure(epsilon=0.1)"
         ) from None
-    return _parts(tree.body, text)
+    return _parts(tree.body, stated)
 
 
-def _parts(node: ast.expr, text: str) -> Parsed:
+def _parts(node: ast.expr, stated: str) -> Parsed:
     match node:
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return [*_parts(left, text), *_parts(right, text)]
+            return [*_parts(left, stated), *_parts(right, stated)]
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             body, count = (right, left) if _is_number(left) else (left, right)
-            times = _whole(_number(count, text))
+            times = _whole(_number(count, stated))
             check_count("times", times)
-            return [(part, own * int(times)) for part, own in _parts(body, text)]
+            return [(part, own * int(times)) for part, own in _parts(body, stated)]
         case ast.Call():
-            return [(_call(node, text), 1)]
+            return [(_call(node, stated), 1)]
         case _:
             raise InvalidParameter(
-                f"expression={text!r} must be made of parts joined by + and repeated by *, "
+                f"{stated} must be made of parts joined by + and repeated by *, "
                 f"not {ast.unparse(node)!r}"
             )
 
 
-def _call(node: ast.Call, text: str) -> "Composable":
+def _call(node: ast.Call, stated: str) -> "Composable":
     # Slow to import, and needed for what is run only, not for its help.
     from dpverify.mechanisms.registered import GUARANTEES, MECHANISMS  # noqa: PLC0415
 
@@ -82,7 +83,7 @@ def _call(node: ast.Call, text: str) -> "Composable":
             raise InvalidParameter(
                 f"argument={ast.unparse(argument)!r} of {name} must be named, as in {likely}=…"
             )
-        given[unnamed[position]] = _value(argument, text)
+        given[unnamed[position]] = _value(argument, stated)
     for keyword in node.keywords:
         if keyword.arg in given:
             raise InvalidParameter(
@@ -92,30 +93,30 @@ def _call(node: ast.Call, text: str) -> "Composable":
             raise InvalidParameter(
                 f"argument={keyword.arg!r} of {name} must be one of: {', '.join(accepted)}"
             )
-        given[keyword.arg] = _value(keyword.value, text)
+        given[keyword.arg] = _value(keyword.value, stated)
     missing = [
         parameter.name
         for parameter in signature(maker).parameters.values()
         if parameter.default is parameter.empty and parameter.name not in given
     ]
     if missing:
-        raise InvalidParameter(f"expression={text!r} must give {name} its {' and '.join(missing)}")
+        raise InvalidParameter(f"{stated} must give {name} its {' and '.join(missing)}")
     return maker(**given)
 
 
-def _value(node: ast.expr, text: str) -> object:
+def _value(node: ast.expr, stated: str) -> object:
     match node:
         case ast.Call():
-            return _call(node, text)
+            return _call(node, stated)
         case ast.Constant(value=bool() | str() as value):
             return value
         case ast.Name(id=word) if word not in {"inf", "nan"}:
             # Shells take quotes away: runs=geometric, runs=negative_binomial.
             return word.replace("_", " ")
         case ast.List(elts=entries) | ast.Tuple(elts=entries):
-            return tuple(_number(entry, text) for entry in entries)
+            return tuple(_number(entry, stated) for entry in entries)
         case _:
-            return _number(node, text)
+            return _number(node, stated)
 
 
 def _is_number(node: ast.expr) -> bool:
@@ -127,7 +128,7 @@ def _whole(number: float) -> float:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _number(node: ast.expr, text: str) -> float | int:
+def _number(node: ast.expr, stated: str) -> float | int:
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
             return value
@@ -136,19 +137,21 @@ def _number(node: ast.expr, text: str) -> float | int:
         case ast.Name(id="nan"):
             return float("nan")
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_number(operand, text)
+            return -_number(operand, stated)
         case ast.BinOp(left=left, op=kind, right=right) if type(kind) in _ARITHMETIC:
-            return _arithmetic(kind, _number(left, text), _number(right, text), text)
+            return _arithmetic(kind, _number(left, stated), _number(right, stated), stated)
         case _:
             raise InvalidParameter(f"number={ast.unparse(node)!r} must be a real number")
 
 
-def _arithmetic(kind: ast.operator, left: float, right: float, text: str) -> float:
+def _arithmetic(kind: ast.operator, left: float, right: float, stated: str) -> float:
     try:
         # Powers in floats, so that no one can ask for an integer of a billion digits.
         exact = (float(left), float(right)) if isinstance(kind, ast.Pow) else (left, right)
         value: float = _ARITHMETIC[type(kind)](*exact)
     except (ArithmeticError, ValueError):
         value = float("nan")
-    check_real("number", value if isinstance(value, (int, float)) else text)
+    if not isinstance(value, int | float):  # a root of a negative number
+        raise InvalidParameter(f"{stated} must be made of real numbers")
+    check_real("number", value)
     return value

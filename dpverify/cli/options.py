@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from dpverify.cli.output import count_option, number_option
+from dpverify.cli.output import count_option, number_option, reading
 from dpverify.cli.targets import load_data
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (
@@ -72,7 +72,10 @@ def schema_of(path: Path | None) -> "Schema | None":
     """What data look like, from a file; None if there is none."""
     from dpverify.schema import load_schema  # noqa: PLC0415  # slow to import
 
-    return None if path is None else load_schema(path)
+    if path is None:
+        return None
+    with reading("schema", path):
+        return load_schema(path)
 
 
 def where_of(

@@ -4,10 +4,9 @@ import json
 import os
 import shlex
 import sys
-import threading
-import time
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -16,9 +15,8 @@ import typer
 from rich.console import Console
 
 from dpverify.errors import InvalidParameter
+from dpverify.waiting import waiting
 
-_PATIENCE = 2.0  # seconds before a verb says that it is still at work
-_REMINDER = 10.0
 _REPEATED = ("--plugin", "--evidence")  # options that may be given as often as one likes
 
 arguments: ContextVar[tuple[str, ...]] = ContextVar("arguments", default=())
@@ -85,6 +83,24 @@ def check_output(name: str, path: Path | None) -> None:
         raise InvalidParameter(f"{name}={str(path)!r} must be writable")
 
 
+@contextmanager
+def reading(name: str, path: Path) -> Iterator[None]:
+    """What is wrong with a file that is read is told under the name of its option."""
+    given = f"{name}={str(path)!r}"
+    if path.is_dir():
+        raise InvalidParameter(f"{given} must be a file, not a folder")
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise InvalidParameter(f"{given} must be a file to read: {error.strerror}") from None
+    except InvalidParameter as error:
+        if str(error).startswith(f"{name}="):
+            raise
+        raise InvalidParameter(f"{given}: {error}") from None
+
+
 def check_page(report: Path | None) -> None:
     """Refuse a page that cannot be written before the work is done."""
     if report is not None and report.suffix.lower() not in {".html", ".htm"}:
@@ -95,6 +111,19 @@ def check_page(report: Path | None) -> None:
 def console() -> Console:
     """Standard output; color only on a terminal."""
     return Console(highlight=False, soft_wrap=False)
+
+
+def tell(text: str, *, soft_wrap: bool = False) -> None:
+    """A text on standard output; on a terminal, lines that go on are indented a little more."""
+    screen = console()
+    if not screen.is_terminal:
+        screen.print(text, markup=False, soft_wrap=soft_wrap)
+        return
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip()) + 2)
+        parts = textwrap.wrap(line, screen.width, subsequent_indent=indent, break_on_hyphens=False)
+        for part in parts or [""]:
+            screen.print(part, markup=False, soft_wrap=True)
 
 
 def print_json(value: dict[str, Any]) -> None:
@@ -110,34 +139,6 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(text + "\n")
 
 
-@contextmanager
-def progress(what: str | Callable[[], str]) -> Iterator[None]:
-    """Tell on standard error that work goes on, once it has taken two seconds.
-
-    `what` may change while it does. A terminal gets one live line with the seconds; anything else
-    a plain line now and then.
-    """
-    done = threading.Event()
-    live = sys.stderr.isatty()
-    teller = threading.Thread(target=_tell, args=(what, done, live), daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        done.set()
-        teller.join()
-
-
-def _tell(what: str | Callable[[], str], done: threading.Event, live: bool) -> None:  # noqa: FBT001
-    start = time.monotonic()
-    shown = False
-    wait = _PATIENCE
-    while not done.wait(wait):
-        now = what if isinstance(what, str) else what()
-        text = f"dpverify: {now}, {time.monotonic() - start:.0f} s"
-        sys.stderr.write(f"\r\x1b[2K{text} " if live else f"{text}\n")
-        sys.stderr.flush()
-        shown, wait = True, 0.5 if live else _REMINDER
-    if shown and live:
-        sys.stderr.write("\r\x1b[2K")
-        sys.stderr.flush()
+def progress(what: str | Callable[[], str]) -> AbstractContextManager[None]:
+    """Tell on standard error that work goes on, whether or not that is a terminal."""
+    return waiting(what, always=True)

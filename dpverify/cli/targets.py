@@ -8,6 +8,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from dpverify.cli.output import reading
 from dpverify.cli.packages import OWN
 from dpverify.cli.solver_targets import names
 from dpverify.errors import InvalidParameter
@@ -67,9 +68,8 @@ def load_data(name: str, path: Path | None) -> Any:  # noqa: ANN401  # whatever 
     """The dataset in a JSON file."""
     if path is None:
         raise InvalidParameter(f"{name}=None must be a JSON file with a dataset")
-    if path.is_dir():
-        raise InvalidParameter(f"{name}={str(path)!r} must be a JSON file, not a folder")
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise InvalidParameter(f"{name}={str(path)!r} must hold JSON: {error}") from None
+    with reading(name, path):
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise InvalidParameter(f"{name}={str(path)!r} must hold JSON: {error}") from None

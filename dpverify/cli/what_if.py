@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 from dpverify.cli.csv_table import read
-from dpverify.cli.output import progress
+from dpverify.cli.output import progress, reading
 from dpverify.errors import InvalidParameter
 from dpverify.neighbors import Relation
 
@@ -25,7 +25,8 @@ def measured(path: Path | None, report: Path | None) -> tuple[tuple[float, float
         return ()
     if report is None:
         raise InvalidParameter(f"accuracy={str(path)!r} must come with report: it is shown there")
-    table = read(path, "accuracy")
+    with reading("accuracy", path):
+        table = read(path, "accuracy")
     if table.names != ("noise",) or not len(table.labels):
         raise InvalidParameter(
             f"accuracy={str(path)!r} must have the columns noise and accuracy, and a row or more"

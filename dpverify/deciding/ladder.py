@@ -39,6 +39,7 @@ from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.recording.runs import callable_of
 from dpverify.tracing.search import is_straight, trace_over
 from dpverify.tracing.traced import Traced
+from dpverify.waiting import telling
 
 _CERTIFYING, _TRACING = 0.5, 0.25  # of the seconds; the rest is for the audit
 _MOST_CERTIFYING = 60.0
@@ -50,6 +51,7 @@ _MOST_SUSPECTS = 4
 _SLOW = "it did not end within its share of the time"
 
 
+@telling("deciding")
 def decide(  # noqa: PLR0913  # what is decided, and how hard it is tried
     mechanism: Any,  # noqa: ANN401  # as `audit` takes it
     schema: Schema | None = None,
@@ -212,6 +214,8 @@ class _Ladder:
             self._say("trace", f"not understood: {_SLOW}")
             return None
         self._say("trace", trace_sentence(found), found)
+        if found.interrupted:
+            raise KeyboardInterrupt
         if found.exact:
             return "refuted", (
                 f"{self.name} does not keep {self.claim}: the noise that was seen on the neighbors "

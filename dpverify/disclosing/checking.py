@@ -38,12 +38,14 @@ from dpverify.guarantees import Bracket
 from dpverify.mechanisms.registered import GUARANTEES
 from dpverify.neighbors import Relation
 from dpverify.theorems import NUMERICAL_COMPOSITION
+from dpverify.waiting import telling
 
 _SAME = 1e-6  # relative: far below any change that matters, far above what platforms differ by
 SECONDS = 60.0
 """How long all numbers may take; what is not known by then is held against wider ends."""
 
 
+@telling("checking the disclosure")
 def check_disclosure(
     document: str | Path | Disclosure | dict[str, Any], *, seconds: float = SECONDS
 ) -> Review:

@@ -27,6 +27,7 @@ from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.ledger import Ledger
 from dpverify.neighbors import Relation
 from dpverify.theorems import Theorem
+from dpverify.waiting import telling
 
 Disclosable: TypeAlias = (
     Accountant | Composable | Sequence[tuple[Composable, int]] | Ledger | Path | Any
@@ -36,6 +37,7 @@ Disclosable: TypeAlias = (
 _COMPUTED = ("guarantee", "risk", "mechanisms", "evidence", "seal", "format", "version")
 
 
+@telling("computing the disclosure")
 def disclose(  # noqa: PLR0913  # all that a document rests on
     subject: Disclosable,
     *,

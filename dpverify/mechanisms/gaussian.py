@@ -10,6 +10,7 @@ from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import Arithmetic, as_positive, check_draw, checked_grid, settle
 from dpverify.guarantees import GaussianDP
+from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import grounds, outputs_of, per_draw, real_array
 from dpverify.mechanisms.sampling.grid import GridNoise, exact
 from dpverify.mechanisms.sampling.magnitudes import HALF_NORMAL
@@ -19,7 +20,7 @@ from dpverify.theorems import ANALYTIC_GAUSSIAN
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian:
+class Gaussian(Described):
     """N(0, σ²) on every coordinate of an answer of declared ℓ2 sensitivity: (Δ/σ)-GDP.
 
     `data` is the query's answer, a number or an array; neighboring datasets give answers within

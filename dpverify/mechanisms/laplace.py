@@ -10,6 +10,7 @@ from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import Arithmetic, as_positive, check_draw, checked_grid, settle
 from dpverify.guarantees import PureDP
+from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import grounds, outputs_of, per_draw, real_array
 from dpverify.mechanisms.sampling.grid import GridNoise, exact
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
@@ -19,7 +20,7 @@ from dpverify.theorems import LAPLACE
 
 
 @dataclass(frozen=True, slots=True)
-class Laplace:
+class Laplace(Described):
     """Laplace noise of scale b on every coordinate of an answer of ℓ1 sensitivity Δ: (Δ/b)-DP.
 
     `data` is the query's answer, a number or an array; neighboring datasets give answers within

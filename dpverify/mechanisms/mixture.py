@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpverify.errors import InvalidParameter, NotSupported, as_between, as_positive, settle, shown
+from dpverify.mechanisms.described import Described
 from dpverify.neighbors import Relation
 from dpverify.pairs import Pair
 from dpverify.pairs.subsampling.mixtures import GaussianMixturePair
@@ -12,7 +13,7 @@ from dpverify.theorems import GAUSSIAN_MIXTURE, Theorem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianMixture:
+class GaussianMixture(Described):
     """N(0, σ²I) on an answer that a record's presence moves by at most cᵢ, with probability wᵢ.
 
     Which of the shifts it is may depend on coins, not on outputs. A user with two records on a

@@ -21,6 +21,7 @@ from dpverify.errors import (
     settle,
 )
 from dpverify.guarantees import PureDP
+from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import grounds, outputs_of, per_draw, real_array
 from dpverify.mechanisms.sampling.grid import GridNoise, exact
 from dpverify.mechanisms.sampling.magnitudes import EXPONENTIAL
@@ -34,7 +35,7 @@ _FINE = 17  # d coordinates must all be settled at once: a step eight times as l
 
 
 @dataclass(frozen=True, slots=True)
-class NormMechanism:
+class NormMechanism(Described):
     """Noise with density ∝ exp(−‖z‖_p/b) on an answer of ‖·‖_p sensitivity Δ: (Δ/b)-DP.
 
     `norm` is p, from 1 to ∞. ‖z‖_p is Gamma(d)·b: the noise grows with the dimension d. `data`,

@@ -21,6 +21,7 @@ from dpverify.errors import (
     settle,
 )
 from dpverify.guarantees import ApproxDP, PureDP
+from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import category_array, grounds, outputs_of, per_draw
 from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
 from dpverify.mechanisms.sampling.grid import exact
@@ -35,7 +36,7 @@ _LARGEST = 2000  # ε up to which the table of many categories is exact
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponse:
+class RandomizedResponse(Described):
     """The true one of k categories with odds e^ε against each other one: ε-DP.
 
     `data` is a category, from 0 to k − 1, or an array of them, each answered independently:
@@ -125,7 +126,7 @@ class RandomizedResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class LeakyRandomizedResponse:
+class LeakyRandomizedResponse(Described):
     """A bit, given away with probability δ and put to randomized response otherwise: (ε, δ)-DP.
 
     `data` is 0 or 1, or an array of them, each answered independently: neighboring datasets then

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _POINTS_PER_INCH = 72.0  # of the vector graphics' own unit
+_WIDE = 2.2  # times its height: small print on a narrow screen
 _MOST_NUMBERS = 400  # of one curve; more than a slider can tell apart
 
 
@@ -25,6 +26,12 @@ class Picture:
     svg: str
     alt: str
     frames: tuple[dict[str, Any], ...]
+
+    @property
+    def wide(self) -> bool:
+        """Whether it is several panels side by side, too small to read on a phone."""
+        found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', self.svg)
+        return found is not None and float(found[1]) > _WIDE * float(found[2])
 
 
 def picture(figure: "Figure", alt: str, *, followed: bool = True) -> Picture:

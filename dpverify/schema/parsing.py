@@ -37,7 +37,7 @@ def load_schema(path: str | Path) -> Schema:
     """The schema that a JSON file describes."""
     try:
         read = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InvalidParameter(f"schema={str(path)!r} must be a JSON file: {error}") from None
     return schema_from_dict(read)
 

@@ -1,6 +1,7 @@
 """The exception of a failing privacy test, and its message."""
 
 import ast
+import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -14,6 +15,7 @@ from dpverify.schema.rows import is_frame
 
 _WIDTH = 2_000  # characters of a dataset that are printed
 _SMALL = 1_000_000  # seeds below this were typed
+_UNBOUNDED = re.compile(r"(?<![\w'\"])(-?inf|nan)(?![\w'\"])")
 
 
 class PrivacyViolation(AssertionError):
@@ -31,6 +33,11 @@ class PrivacyViolation(AssertionError):
         super().__init__(message)
         self.witness = witness
         self.epsilon_lower = epsilon_lower
+
+    def add_note(self, note: str) -> None:
+        """Keep what hypothesis adds, but for the score that it climbed, which says nothing more."""
+        if not note.startswith("Highest target score"):
+            super().add_note(note)
 
 
 def shown(data: Any) -> str:  # noqa: ANN401  # whatever the mechanism takes
@@ -101,7 +108,7 @@ def replay_line(name: str, claim: AuditClaim, witness: Witness) -> str:
     The seeds of decorated tests are large numbers, so none is that of `assert_private`, 0. After
     `assert_private` with a small seed it takes the next one.
     """
-    pair = f"{_typed(witness.left)}, {_typed(witness.right)}"
+    pair = f"{typed(witness.left)}, {typed(witness.right)}"
     seed = f", seed={witness.seed + 1}" if witness.seed < _SMALL else ""
     public = "dpv." if isinstance(claim, GUARANTEES) else ""
     return f"replay: assert_private({name}, {public}{claim!r}, {pair}{seed})"
@@ -115,16 +122,40 @@ def with_parameters(name: str, given: dict[str, Any]) -> str:
     """
     if not given:
         return name
-    plain = (bool, int, float, str, type(None))
-    told = (f"{n}={v!r}" if isinstance(v, plain) else f"{n}={n}" for n, v in given.items())
+    told = (f"{n}={typed(v) if _is_typed(v) else n}" for n, v in given.items())
     return f"lambda data, rng: {name}(data=data, rng=rng, {', '.join(told)})"
 
 
-def _typed(data: Any) -> str:  # noqa: ANN401  # whatever the mechanism takes
-    """A dataset under `import numpy as np` and `import pandas as pd`."""
+def _is_typed(value: Any) -> bool:  # noqa: ANN401  # of a parameter or a fixture
+    """Whether `typed` gives the value back; what a fixture made may be anything."""
+    if is_frame(value) or isinstance(value, np.ndarray):
+        return True
+    try:
+        return bool(eval(typed(value), {"__builtins__": {"float": float}}) == value)  # noqa: S307
+    except Exception:  # noqa: BLE001  # a repr is any text
+        return False
+
+
+def typed(data: Any) -> str:  # noqa: ANN401  # whatever the mechanism takes
+    """What gives the data back, under `import numpy as np` and `import pandas as pd`.
+
+    >>> typed(np.array([1, 2], dtype="int8")), typed([float("inf")])
+    ("np.array([1, 2], dtype='int8')", "[float('inf')]")
+    """
     if is_frame(data):
-        return f"pd.{shown(data)}"
-    return f"np.{shown(data)}" if isinstance(data, np.ndarray) else shown(data)
+        text = f"pd.{shown(data)}".replace(" Timestamp(", " pd.Timestamp(")
+        text = text.replace("[Timestamp(", "[pd.Timestamp(")
+        kept = data.dtypes != type(data)(data.to_dict("list")).dtypes
+        if kept.any():
+            text += f".astype({ {n: str(kind) for n, kind in data.dtypes[kept].items()}!r})"
+    elif isinstance(data, np.ndarray):
+        plain = np.array(data.tolist())
+        kind = "" if plain.dtype == data.dtype else f", dtype={str(data.dtype)!r}"
+        text = f"np.{shown(data)[:-1]}{kind})"
+        text += "" if plain.shape == data.shape else f".reshape({data.shape})"
+    else:
+        text = shown(data)
+    return _UNBOUNDED.sub(r"float('\g<0>')", text)
 
 
 def raise_at(function: Any, violation: PrivacyViolation) -> NoReturn:  # noqa: ANN401

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.claims import AuditClaim, Claimable, read_claim
-from dpverify.errors import InvalidParameter, check_count, check_seed
+from dpverify.errors import InvalidParameter, check_count, check_level, check_seed
 from dpverify.schema import Candidate, Schema
 from dpverify.tracing.evidence.spending import spending
 from dpverify.tracing.noise.generator import NotTraceable
@@ -19,12 +19,14 @@ from dpverify.tracing.recording.events import is_settled
 from dpverify.tracing.recording.runs import Twin
 from dpverify.tracing.traced import Traced
 from dpverify.tracing.tracer import Tracer, confirmed, trace_pair
+from dpverify.waiting import telling
 
 _SHARE = 0.5  # of the pairs are patterns and draws; the rest are variants of the worst so far
 _SHRINKS = 40
 _ONE = 60  # executions for one pair that is traced in full
 
 
+@telling("tracing")
 def trace_over(  # noqa: PLR0913  # as `trace`
     mechanism: Any,
     schema: Any,
@@ -57,11 +59,14 @@ def trace_over(  # noqa: PLR0913  # as `trace`
     check_count("pairs", pairs)
     check_count("executions", executions)
     guarantee = read_claim(getattr(mechanism, "claim", None) if claim is None else claim)
+    check_level(level)
+    if samples is not None:
+        check_count("samples", samples)
     if _is_strategy(schema):
         found = _by_hypothesis(mechanism, schema, guarantee, int(seed), pairs, executions)
     else:
         found = _climb(mechanism, schema, guarantee, int(seed), pairs, executions)
-    if confirm:
+    if confirm and not found.interrupted:
         found = confirmed(found, mechanism, level=level, samples=samples, seed=seed)
     return found
 
@@ -69,8 +74,36 @@ def trace_over(  # noqa: PLR0913  # as `trace`
 def _climb(  # noqa: PLR0913, PLR0917
     mechanism: Any, schema: Schema, claim: AuditClaim, seed: int, pairs: int, executions: int
 ) -> Traced:
-    rng = np.random.default_rng([seed, 13])
     seen: dict[Candidate, float] = {}
+    found: Traced | None = None
+    tracer: Tracer | None = None
+    more = 0
+    try:
+        _search(mechanism, schema, seed, pairs, seen)
+        worst = _worst(seen)
+        tracer = _tracer(mechanism, worst, claim, seed, executions)
+        found = tracer.run()
+        if found.verdict != "shown":
+            found, more = _shrunk(mechanism, schema, worst, found, seed)
+    except KeyboardInterrupt:
+        if not seen:
+            raise
+        tracer = tracer or _tracer(mechanism, _worst(seen), claim, seed, executions)
+        found = replace(found or tracer.so_far(), interrupted=True)
+    used = 2 * len(seen) + found.executions + more
+    note = f"the worst of {len(seen)} pairs, by traced loss"
+    return replace(found, executions=used, notes=(*found.notes, note))
+
+
+def _worst(seen: dict[Candidate, float]) -> Candidate:
+    return max(seen, key=lambda candidate: seen[candidate])
+
+
+def _search(
+    mechanism: Any, schema: Schema, seed: int, pairs: int, seen: dict[Candidate, float]
+) -> None:
+    """Trace pairs once each: patterns and random ones, then variants of the worst so far."""
+    rng = np.random.default_rng([seed, 13])
     for candidate in _first(schema, rng, max(1, round(pairs * _SHARE))):
         seen[candidate] = badness(mechanism, candidate, seed)
     while len(seen) < pairs:
@@ -82,14 +115,6 @@ def _climb(  # noqa: PLR0913, PLR0917
                 seen[child] = badness(mechanism, child, seed)
         if len(seen) == tried:
             break  # nothing new comes of it
-    worst = max(seen, key=lambda c: seen[c])
-    found = _full(mechanism, worst, claim, seed, executions)
-    used = 2 * len(seen) + found.executions
-    if found.verdict != "shown":
-        found, more = _shrunk(mechanism, schema, worst, found, seed)
-        used += more
-    note = f"the worst of {len(seen)} pairs, by traced loss"
-    return replace(found, executions=used, notes=(*found.notes, note))
 
 
 def _first(schema: Schema, rng: np.random.Generator, number: int) -> Iterator[Candidate]:
@@ -121,9 +146,9 @@ def is_straight(mechanism: Any, left: Any, right: Any, seed: int = 0) -> bool:
     return all(is_settled(event) for event in events)
 
 
-def _full(
+def _tracer(
     mechanism: Any, candidate: Candidate, claim: AuditClaim, seed: int, executions: int
-) -> Traced:
+) -> Tracer:
     return Tracer(
         mechanism=mechanism,
         left=candidate.left,
@@ -131,7 +156,7 @@ def _full(
         claim=claim,
         seed=seed,
         budget=executions,
-    ).run()
+    )
 
 
 def _shrunk(
@@ -145,7 +170,7 @@ def _shrunk(
             tries += 1
             if tries > _SHRINKS:
                 break
-            told = _full(mechanism, simpler, found.claim, seed, _ONE)
+            told = _tracer(mechanism, simpler, found.claim, seed, _ONE).run()
             used += told.executions
             if told.verdict == found.verdict:
                 worst, found, better = simpler, told, True

@@ -60,6 +60,7 @@ class Traced:
 
     `verdict` is "shown", "refuted", "overspent", "leaking" or "not understood"; `audit` is the
     verdict of an audit on the same pair, where the trace could not decide and one was asked for.
+    One that was `interrupted` holds what was found by then, and never says "shown".
 
     >>> import dpverify as dpv
     >>> def half(data, rng):
@@ -82,6 +83,7 @@ class Traced:
     transcripts: int = 0
     audit: Verdict | None = None
     notes: tuple[str, ...] = field(default=())
+    interrupted: bool = False
 
     @property
     def releases(self) -> tuple[Release, ...]:
@@ -92,6 +94,8 @@ class Traced:
     def headline(self) -> str:
         """The verdict in words that say what it rests on."""
         words: str = "shown on these runs" if self.verdict == "shown" else self.verdict
+        if self.interrupted:
+            words += " (interrupted)"
         if self.audit is not None and self.audit.refuted:
             words += ", and refuted by the audit"
         return words
@@ -99,6 +103,8 @@ class Traced:
     @property
     def meaning(self) -> str:
         """What the verdict says, in a sentence, and what it rests on."""
+        if self.interrupted and self.verdict == "not understood":
+            return "it was interrupted before anything was shown"
         tried = self.verdict == "refuted" and not self.exact
         return MEANINGS["refuted on what was tried" if tried else self.verdict]
 
@@ -194,6 +200,7 @@ class Traced:
             "executions": self.executions,
             "transcripts": self.transcripts,
             "notes": list(self.notes),
+            "interrupted": self.interrupted,
         }
 
     def _repr_html_(self) -> str:

@@ -16,7 +16,7 @@ from dpverify.auditing.auditor import NOT_GIVEN, audit
 from dpverify.auditing.sampling.copies import copier
 from dpverify.auditing.sampling.spelling import canonical
 from dpverify.claims import Claimable, read_claim
-from dpverify.errors import InvalidParameter, check_count, check_seed
+from dpverify.errors import InvalidParameter, check_count, check_level, check_seed
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.tracing.evidence.constants import spots_of
 from dpverify.tracing.evidence.crossing import crossed
@@ -63,6 +63,7 @@ from dpverify.tracing.recording.runs import TracedRun, Twin, record, replay
 from dpverify.tracing.traced import Traced, TraceVerdict
 from dpverify.tracing.transcripts import Finding, Transcripts
 from dpverify.tracing.witness import TraceWitness, lines_of
+from dpverify.waiting import telling
 
 _AGAIN = 4  # further transcripts that must repeat themselves before a claim is refuted
 _DECIDING = 2 * RUNS + 2 * _AGAIN + 10  # executions that a refutation takes
@@ -76,6 +77,7 @@ Held = list[tuple[Any, TracedRun | NoiseScript]]
 _RANK = {"refuted": 4, "leaking": 3, "overspent": 2, "not understood": 1, "shown": 0}
 
 
+@telling("tracing")
 def trace(  # noqa: PLR0913  # the contract of the library
     mechanism: Any,
     *,
@@ -120,6 +122,9 @@ def trace(  # noqa: PLR0913  # the contract of the library
     >>> traced.verdict, traced.releases[0].loss
     ('refuted', 2.0)
     """
+    check_level(level)
+    if samples is not None:
+        check_count("samples", samples)
     mechanism = adapted(mechanism)
     if left is NOT_GIVEN and right is NOT_GIVEN and schema is not None:
         from dpverify.tracing.search import trace_over  # noqa: PLC0415  # it imports this module
@@ -144,14 +149,20 @@ def trace(  # noqa: PLR0913  # the contract of the library
         raise InvalidParameter(f"executions={executions!r} must be at least 2")
     guarantee = read_claim(getattr(mechanism, "claim", None) if claim is None else claim)
     left, right = copier(left)(), copier(right)()
-    found = Tracer(
+    tracer = Tracer(
         mechanism=mechanism,
         left=left,
         right=right,
         claim=guarantee,
         seed=int(seed),
         budget=int(executions),
-    ).run()
+    )
+    try:
+        found = tracer.run()
+    except KeyboardInterrupt:
+        if tracer.worst is None:
+            raise
+        return tracer.so_far()
     if confirm:
         found = confirmed(found, mechanism, level=level, samples=samples, seed=seed)
     return found
@@ -196,6 +207,18 @@ class Tracer(Transcripts):
 
     notes: list[str] = field(default_factory=list)
     untried: dict[str, None] = field(default_factory=dict)
+    worst: Finding | None = None  # of what was traced so far
+
+    def so_far(self) -> Traced:
+        """What an interrupted trace found; it shows nothing, since not all was looked at."""
+        worst = self.worst
+        if worst is None or worst.verdict == "shown":
+            what = "interrupted: what was traced so far is within the claim"
+            what = "interrupted before a pair was traced in full" if worst is None else what
+            puzzle = Puzzle(definition(self.mechanism), what)
+            spent = Spending() if worst is None else worst.spent
+            worst = Finding("not understood", spent, puzzles=(puzzle,))
+        return replace(self._traced(worst), interrupted=True)
 
     def run(self) -> Traced:
         try:
@@ -216,6 +239,7 @@ class Tracer(Transcripts):
             return self._traced(Finding("not understood", Spending(), puzzles=(puzzle,)))
         if base is None and first.verdict == "shown":
             first = self._told_apart(self._far()) or first
+        self.worst = first
         if base is None or first.verdict in {"refuted", "leaking"}:
             return self._traced(first)
         worst = self._steered(base, first)
@@ -315,7 +339,7 @@ class Tracer(Transcripts):
             waiting.extendleft(branches.new(run))
             twins.append(finding.twin)
             if _worse(finding, worst):
-                worst = finding
+                worst = self.worst = finding
             if worst.verdict == "leaking":
                 break
         if worst.verdict == "shown":

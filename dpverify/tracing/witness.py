@@ -190,7 +190,7 @@ class TraceWitness:
                 determined=str(held["determined"]),
                 output=str(held["output"]),
             )
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
             if isinstance(error, InvalidParameter):
                 raise
             raise InvalidParameter(f"witness={str(path)!r} must be a trace witness") from None

@@ -18,6 +18,7 @@ from dpverify.errors import (
     check_positive,
     settle_fields,
 )
+from dpverify.waiting import telling
 from solvers import defaults
 from solvers.bounds import Bounds
 from solvers.descent import DescentSetting, Output
@@ -138,6 +139,7 @@ class LinearModel(PrivateEstimator, ABC):
         return scores(rows, np.atleast_2d(self.coef_))
 
 
+@telling("fitting")
 def fit_weights(
     request: FitRequest, rows: Floats, labels: Floats, *, rng: np.random.Generator
 ) -> Fitted:

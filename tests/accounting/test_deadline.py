@@ -1,12 +1,20 @@
 """Time limits: what is known by then is a valid bracket, and it says that time ran out."""
 
 import math
+import signal
 from typing import Any
 
 import pytest
 
 import dpverify as dpv
-from dpverify.accounting.deadline import OUT_OF_TIME, is_limited, is_over, time_limit
+from dpverify.accounting import deadline
+from dpverify.accounting.deadline import (
+    OUT_OF_TIME,
+    ended_by_interrupt,
+    is_limited,
+    is_over,
+    time_limit,
+)
 
 ADD = dpv.Relation.ADD_REMOVE
 SLOW = dpv.Accountant(relation=ADD).compose(
@@ -94,3 +102,39 @@ def test_the_shorter_of_two_limits_holds() -> None:
 def test_what_is_no_time_is_refused(wrong: Any) -> None:  # noqa: ANN401
     with pytest.raises(dpv.InvalidParameter, match="seconds="):
         QUICK.epsilon(1e-6, seconds=wrong)
+
+
+def test_an_interrupt_ends_the_time_and_not_the_work() -> None:
+    with ended_by_interrupt() as is_interrupted:
+        assert (is_over(), is_limited(), is_interrupted()) == (False, False, False)
+        signal.raise_signal(signal.SIGINT)
+        assert (is_over(), is_limited(), is_interrupted()) == (True, True, True)
+        found = SLOW.epsilon(1e-6)
+        assert found.lower <= 0.1463 <= found.upper < math.inf
+        assert OUT_OF_TIME in found.assumes
+        with pytest.raises(KeyboardInterrupt):  # a second one is meant
+            signal.raise_signal(signal.SIGINT)
+    assert (is_over(), is_limited()) == (False, False)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_an_interrupt_in_the_middle_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = deadline.check
+    spent = dpv.Accountant(relation=ADD).compose(
+        dpv.Subsampled(dpv.Gaussian(sigma=0.7), rate=0.0123), times=321
+    )
+    with ended_by_interrupt(), monkeypatch.context() as patched:
+
+        def interrupted() -> None:
+            signal.raise_signal(signal.SIGINT)
+            patched.undo()
+            check()
+
+        patched.setattr(deadline, "check", interrupted)
+        cut = spent.epsilon(1e-5)
+    assert OUT_OF_TIME in cut.assumes
+    whole = spent.epsilon(1e-5)
+    assert OUT_OF_TIME not in whole.assumes
+    assert cut.lower <= whole.lower <= whole.upper <= cut.upper
+    assert whole.upper - whole.lower <= 1e-3

@@ -2,9 +2,9 @@
 
 import pytest
 
-from dpverify.cli import output
+from dpverify import waiting
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(output, "_PATIENCE", 3600.0)
+    monkeypatch.setattr(waiting, "_PATIENCE", 3600.0)

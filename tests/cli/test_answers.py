@@ -129,6 +129,8 @@ PAGES = [
     ["audit", "mine.py:noisy", *PAIR, "--samples", "300"],
     ["check", "disclosure.json"],
     ["disclose", "gaussian(50)", "--delta", "1e-6", *RELATION],
+    ["ledger", "spend", "b.ledger", "laplace(50)"],
+    ["ledger", "history", "b.ledger"],
     ["ledger", "status", "b.ledger"],
 ]
 

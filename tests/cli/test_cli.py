@@ -18,6 +18,7 @@ from dpverify.cli import run
 from dpverify.cli.expression import parse
 from dpverify.cli.verbs import demo
 from dpverify.disclosing import check_disclosure
+from tests.cli.test_answers import validator
 
 ROOT = Path(__file__).parents[2]
 RELATION = ["--relation", "add-remove"]
@@ -227,7 +228,7 @@ def test_misuse_of_an_expression(
         ),
         (
             ["noise", "norm", "--epsilon", "1", "--rate", "0.1", "--sensitivity", "1"],
-            "only gaussian and laplace take it",
+            "rate=0.1 must not be given: norm takes",
         ),
         (["frobnicate"], "No such command 'frobnicate'"),
     ],
@@ -404,6 +405,7 @@ def test_demo_as_json(
     monkeypatch.setattr(demo, "_example", lambda: example)
     assert run(["demo", "--json", "--report", str(tmp_path / "demo.html")]) == 0
     found = json.loads(capsys.readouterr().out)
+    assert not list(validator("demo").iter_errors(found))
     assert found["kernel"]["residual"] == "0"
     assert found["budget"]["spent"]["upper"] <= 1.0
     assert found["audits"]["broken"]["refuted"]
@@ -453,6 +455,7 @@ def test_a_broken_pipe_is_one_line(how: list[str]) -> None:
             stdout=closed,
             stderr=subprocess.PIPE,
             text=True,
+            env=os.environ | {"DPVERIFY_PROGRESS": "0"},
         )
     assert finished.returncode == 2
     assert finished.stderr == (

@@ -207,7 +207,7 @@ def test_tables_that_are_none(
 def test_a_missing_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "none.csv"
     assert run(["fit", str(path), "--target", "y", *BUDGET, *NORM]) == 2
-    assert "must be usable" in capsys.readouterr().err
+    assert "must be a file to read" in capsys.readouterr().err
 
 
 def test_infinite_sensitivity_is_said(numbers: Path, capsys: pytest.CaptureFixture[str]) -> None:

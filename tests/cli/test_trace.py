@@ -68,3 +68,54 @@ def test_misuse_is_one_line(pair: list[str], capsys: Any) -> None:
     told = capsys.readouterr().err
     assert told.count("\n") == 3
     assert "Traceback" not in told
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("left.json").write_text("[1, 0]")
+    Path("right.json").write_text("[1, 1]")
+    Path("schema.json").write_text(
+        '{"kind": "records", "length": [0, 2], "relation": "add-remove", '
+        '"record": {"kind": "number", "low": 0, "high": 1}}'
+    )
+    return tmp_path
+
+
+PAIR = ["--left", "left.json", "--right", "right.json"]
+SCHEMA = ["--schema", "schema.json"]
+INTERRUPTED = """\
+calls = []
+
+
+def noisy(data, rng):
+    calls.append(data)
+    if len(calls) == {calls}:
+        raise KeyboardInterrupt
+    x = sum(data) + rng.laplace(scale={scale})
+    return x if x > 0.3 else 0 if x < -2 else x
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "options", "said"),
+    [
+        ({"calls": 1, "scale": 1.0}, PAIR, ""),
+        ({"calls": 9, "scale": 1.0}, PAIR, "so far is within the claim"),
+        ({"calls": 9, "scale": 0.1}, PAIR, "overspent (interrupted)"),
+        ({"calls": 9, "scale": 1.0}, SCHEMA, "interrupted before a pair was traced in full"),
+    ],
+)
+def test_an_interrupt_prints_what_was_found(
+    how: dict[str, float],
+    options: list[str],
+    said: str,
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (here / "mine.py").write_text(INTERRUPTED.format(**how))
+    assert run(["trace", "mine.py:noisy", *options, "--epsilon", "2"]) == 130
+    told = capsys.readouterr()
+    assert told.err == "dpverify: interrupted\n"
+    assert said in " ".join(told.out.split())
+    assert "shown on these runs" not in told.out

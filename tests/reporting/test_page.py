@@ -119,6 +119,11 @@ def test_pictures_carry_words_and_numbers() -> None:
     document = render(page(sections=(Section(title="Pictures", pictures=(drawn,)),)))
     assert 'aria-label="A falling line."' in document
     assert "<?xml" not in document
+    assert not drawn.wide
+    assert 'class="wide"' not in document
+    panels = picture(Figure(figsize=(12, 4)), "Panels.")
+    document = render(page(sections=(Section(title="Pictures", pictures=(panels,)),)))
+    assert '<div class="wide" tabindex="0"' in document
 
 
 def refutation() -> dpv.Verdict:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy
 
 from dpverify.accounting import deadline
 from dpverify.accounting.numerical.engine import (
@@ -20,6 +19,7 @@ from dpverify.accounting.numerical.preparation import LONGEST_STEP, Prepared
 from dpverify.accounting.numerical.sketch import Saddle, Sketch
 from dpverify.accounting.numerical.spectrum import Unresolved
 from dpverify.accounting.numerical.targets import LEAST_LOG, Ends, Target
+from dpverify.accounting.one_variable import zero
 from dpverify.pairs.loss_law import CutLaw
 from dpverify.pairs.profile_law import MOST_CELLS as PROFILE_CELLS
 
@@ -315,7 +315,7 @@ def _first_step(sketch: Sketch, variance: float) -> float:
         high += 2.0
     if high == guess or excess(high) < 0.0:
         return math.exp(high)
-    return math.exp(scipy.optimize.brentq(excess, guess, high, xtol=1e-3))
+    return math.exp(zero(excess, guess, high, 1e-3))
 
 
 def _finest(parts: CutParts, window: Window, most_nodes: float = _MOST_NODES) -> float:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 
+from dpverify.accounting.one_variable import zero
 from dpverify.arrays import Floats
 from dpverify.pairs.loss_law import AnyCutLaw, CutLaw
 
@@ -124,7 +124,7 @@ class Sketch:
             if there in {low, high}:
                 return saddles[there]
             here = there
-        return self.saddle(math.exp(scipy.optimize.brentq(at, here, there, xtol=1e-3)))
+        return self.saddle(math.exp(zero(at, here, there, 1e-3)))
 
     def upper_exponent(self, tilt: float, log_mass: float) -> tuple[float, float]:
         """The least loss beyond which the tilted law has mass e^log_mass by Chernoff's bound.

@@ -25,8 +25,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.fft import next_fast_len, rfft
 
 from dpverify.accounting import deadline
 from dpverify.accounting.numerical.convolution import TRANSFORM_ROUNDINGS, Convolution
@@ -190,9 +190,9 @@ class _Law:
     def _largest_from(self, theta: float, squares: float) -> float:
         """A bound on |ŵ| at θ and beyond, by its values at evenly spaced frequencies."""
         deadline.check()
-        length = next_fast_len(max(2 * len(self.masses), _LEAST_LENGTH), real=True)
+        length = scipy.fft.next_fast_len(max(2 * len(self.masses), _LEAST_LENGTH), real=True)
         unit = 2.0 * math.pi / length
-        moduli = np.abs(rfft(self.masses, length)[max(math.floor(theta / unit) - 1, 0) :])
+        moduli = np.abs(scipy.fft.rfft(self.masses, length)[max(math.floor(theta / unit) - 1, 0) :])
         norm = math.sqrt(length * float(np.square(self.masses).sum()))
         rounding = TRANSFORM_ROUNDINGS * math.log2(length) * UNIT * norm
         largest = float(moduli.max()) + rounding

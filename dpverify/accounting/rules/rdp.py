@@ -7,14 +7,14 @@ then certified at the order found.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
-import scipy
 from flint import arb
 
 from dpverify.accounting import deadline
+from dpverify.accounting.one_variable import least
 from dpverify.accounting.parts import Part, Parts, leak, spare
 from dpverify.accounting.renyi_conversion import (
     approximate_epsilon,
@@ -148,16 +148,14 @@ class RenyiComposition:
         if below == above or self._candidates is not _ORDERS:
             return orders[best]
 
+        @cache
         def at(log_order: float) -> float:
             order = 1.0 + math.exp(log_order)
             return cost(order, self.divergence(order))
 
         ends = (math.log(below - 1.0), math.log(above - 1.0))
-        found = scipy.optimize.minimize_scalar(
-            at, bounds=ends, method="bounded", options={"xatol": 1e-5}
-        )
-        refined = 1.0 + math.exp(float(found.x))
-        return refined if found.fun < costs(best) else orders[best]
+        refined = least(at, *ends, 1e-5)
+        return 1.0 + math.exp(refined) if at(refined) < costs(best) else orders[best]
 
 
 @lru_cache(maxsize=64)

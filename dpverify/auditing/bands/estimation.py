@@ -18,6 +18,7 @@ from dpverify.auditing.sampling.drawing import LOSS, SampleRaised, Side, Target
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
 from dpverify.errors import InvalidParameter, check_between, check_count, check_level, check_seed
+from dpverify.waiting import telling
 
 _EXPLORE = 0.25  # of the draws choose the score
 _FIRST = 16  # draws that show whether densities are known
@@ -25,6 +26,7 @@ _FEWEST = 100  # draws a side
 _POINTS = 61
 
 
+@telling("estimating")
 def estimate_profile(  # noqa: PLR0913  # a front door
     mechanism: Target,
     *,

@@ -247,7 +247,7 @@ def _header(file: BinaryIO) -> dict[str, str] | None:
     """What audit a checkpoint is of; None if it is none."""
     try:
         header = json.loads(file.readline(_LONGEST_HEADER))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(header, dict) or header.pop("format", None) != _FORMAT:
         return None

@@ -33,6 +33,7 @@ from dpverify.errors import (
     check_seed,
 )
 from dpverify.schema import Schema
+from dpverify.waiting import telling
 
 _SHARES = (0.75, 0.25)  # of the level, for the pair that looks worst and for the second
 _SAMPLES = {True: 100_000, False: 10_000}
@@ -41,6 +42,7 @@ _SHOWN = 100  # characters of a dataset in a note
 _MOST_MINIMIZING = 20  # times as many draws as the refutation took, for simpler pairs
 
 
+@telling("auditing")
 def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
     mechanism: Target,
     schema: Schema,

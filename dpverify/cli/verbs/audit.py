@@ -38,11 +38,14 @@ from dpverify.cli.output import (
     number_option,
     print_json,
     progress,
+    reading,
+    tell,
 )
 from dpverify.cli.solver_targets import is_solver, solver, worst_pair
 from dpverify.cli.targets import load_target
 from dpverify.errors import InvalidParameter
 from dpverify.plain import plain
+from dpverify.waiting import is_live, waiting
 
 if TYPE_CHECKING:
     from dpverify.auditing import Progress
@@ -131,12 +134,17 @@ def audit(
         pair = dict(zip(("left", "right"), worst_pair(target, relation), strict=True))
     else:
         mechanism, pair = load_target(target), {}
+        if relation is not None:
+            raise InvalidParameter(
+                f"relation={relation!r} must be left out: {target} is no solver of dpverify, and "
+                "the pair or the schema says which datasets are neighbors"
+            )
     history: list[Progress] = []
     if replay is not None:
         size = 10_000 if samples is None else samples
-        verdict = dpv.Witness.load(replay).replay(
-            mechanism, samples=size, seed=seed, level=level, timeout=timeout
-        )
+        with reading("replay", replay):
+            witness = dpv.Witness.load(replay)
+        verdict = witness.replay(mechanism, samples=size, seed=seed, level=level, timeout=timeout)
         where: dict[str, Any] = {}
     else:
         level = _LEVEL if level is None else level
@@ -300,13 +308,13 @@ def _show(verdict: "dpv.Verdict", *, json: bool) -> None:
     if json:
         print_json(verdict.to_dict())
     else:
-        console().print(str(verdict), markup=False)
+        tell(str(verdict))
 
 
 @contextmanager
 def live_line(history: list["Progress"]) -> Iterator[Callable[["Progress"], None]]:
     """Keeps what is told, and shows it as a line on standard error if that is a terminal."""
-    if not sys.stderr.isatty():
+    if not is_live():
         yield history.append
         return
     from rich.console import Console  # noqa: PLC0415  # only on a terminal
@@ -314,7 +322,7 @@ def live_line(history: list["Progress"]) -> Iterator[Callable[["Progress"], None
     from rich.progress import Progress as Bar  # noqa: PLC0415
 
     columns = (BarColumn(20), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+    with waiting(None), Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("drawing", total=None)
 
         def tell(now: "Progress") -> None:

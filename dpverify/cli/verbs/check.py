@@ -14,12 +14,15 @@ from dpverify.cli.options import Report
 from dpverify.cli.origin import write_report
 from dpverify.cli.output import (
     Json,
+    check_output,
     check_page,
     command_line,
     console,
     number_option,
     print_json,
     progress,
+    reading,
+    tell,
 )
 from dpverify.errors import InvalidParameter, as_positive, check_member
 
@@ -157,14 +160,16 @@ def _disclosure(
         from dpverify.reporting.label import check_label  # noqa: PLC0415  # slow to import
 
         check_label(label)
-    _check_kind(file)
+        check_output("label", label)
+    with reading("file", file):
+        _check_kind(file)
     with progress("checking the disclosure"):
         found = check_disclosure(file, seconds=seconds)
     _report(file, found.to_dict(), report)
     if json:
         print_json(found.to_dict())
     else:
-        console().print(str(found), markup=False, soft_wrap=True)
+        tell(str(found), soft_wrap=True)
     if found.verdict == "wrong":
         if label is not None:
             sys.stderr.write("dpverify: label was not drawn: the disclosure is wrong\n")

@@ -8,8 +8,9 @@ import typer
 from rich.table import Table
 
 import dpverify as dpv
-from dpverify.accounting.deadline import time_limit
+from dpverify.accounting.deadline import ended_by_interrupt, time_limit
 from dpverify.balls import as_given, rounded_down, rounded_up
+from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.expression import parse
 from dpverify.cli.origin import write_report
 from dpverify.cli.output import (
@@ -59,7 +60,7 @@ def compose(
     ] = None,
     accuracy: Accuracy = None,
     json: Json = False,
-) -> None:
+) -> int:
     """Show what a composition costs under every rule that applies, the tightest marked."""
     if (delta is None) == (epsilon is None):
         raise InvalidParameter(
@@ -71,16 +72,15 @@ def compose(
     parts = parse(expression)
     for part, times in parts:
         accountant = accountant.compose(part, times=times)
-    with progress("composing"):
-        if delta is not None:
-            exact = accountant.epsilon(delta, tolerance=tolerance, seconds=seconds)
-            table = accountant.compare(delta=delta, tolerance=tolerance, seconds=seconds)
-        else:
-            exact = accountant.delta(float(epsilon or 0.0), tolerance=tolerance, seconds=seconds)
-            table = accountant.compare(epsilon=epsilon, tolerance=tolerance, seconds=seconds)
-    with progress("summing up"), time_limit(seconds):
-        summary = _summary(accountant)
-        answer = _answer(expression, accountant, exact, table, summary)
+    with ended_by_interrupt() as is_interrupted, progress("composing"):
+        exact, table = _asked(accountant, delta, epsilon, tolerance, seconds)
+        with time_limit(seconds):
+            summary = _summary(accountant)
+            answer = _answer(expression, accountant, exact, table, summary)
+        answer["interrupted"] = is_interrupted()
+        if answer["interrupted"]:  # what is known by now; no pictures
+            _print(accountant, exact, table, summary, answer, json=json)
+            return INTERRUPTED
     if plot is not None or report is not None:
         with progress(f"drawing {plot or report}"):
             figure = _figure(accountant, table)
@@ -91,14 +91,40 @@ def compose(
         points = grid(parts, accountant.relation, at, seconds, curve)
         with progress(f"writing {report}"):
             _report(accountant, exact, table, figure, points, seconds, answer, report)
-    if json:
-        print_json(answer)
-        return
     with time_limit(seconds):
-        _show(accountant, exact, table, summary)
+        _print(accountant, exact, table, summary, answer, json=json)
+    if json:
+        return 0
     for name, path in (("plot", plot), ("report", report)):
         if path is not None:
             console().print(f"\n{name}: {path}", markup=False)
+    return 0
+
+
+def _print(
+    accountant: "dpv.Accountant",
+    exact: "dpv.Bracket",
+    table: "dpv.Comparison",
+    summary: "dpv.GaussianSummary",
+    answer: dict[str, Any],
+    *,
+    json: bool,
+) -> None:
+    print_json(answer) if json else _show(accountant, exact, table, summary)
+
+
+def _asked(
+    accountant: "dpv.Accountant",
+    delta: float | None,
+    epsilon: float | None,
+    tolerance: float,
+    seconds: float | None,
+) -> tuple["dpv.Bracket", "dpv.Comparison"]:
+    how: dict[str, Any] = {"tolerance": tolerance, "seconds": seconds}
+    if delta is not None:
+        return accountant.epsilon(delta, **how), accountant.compare(delta=delta, **how)
+    asked = float(epsilon or 0.0)
+    return accountant.delta(asked, **how), accountant.compare(epsilon=asked, **how)
 
 
 def _figure(accountant: "dpv.Accountant", table: "dpv.Comparison") -> "Figure":

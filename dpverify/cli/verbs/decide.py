@@ -28,10 +28,10 @@ from dpverify.cli.output import (
     check_output,
     check_page,
     command_line,
-    console,
     number_option,
     print_json,
     progress,
+    tell,
 )
 from dpverify.cli.targets import load_target
 from dpverify.cli.verbs.audit import exit_code
@@ -94,7 +94,7 @@ def decide(
     if json:
         print_json(found.to_dict())
     else:
-        console().print(str(found), markup=False, soft_wrap=True)
+        tell(str(found), soft_wrap=True)
     _save(found, certificate, save_witness)
     if report is not None:
         _report(found, target, seed, report)

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -17,17 +17,18 @@ from dpverify.cli.output import (
     console,
     number_option,
     progress,
+    reading,
 )
-from dpverify.disclosing import Disclosure, entry_of, schema
-from dpverify.disclosing.emitting import disclose as disclosed
-from dpverify.disclosing.figures import TOLERANCE
-from dpverify.disclosing.text import file_text, parsed, written
 from dpverify.errors import InvalidParameter, check_member
+
+if TYPE_CHECKING:
+    from dpverify.disclosing import Disclosure
 
 EXAMPLE = (
     'Example: dpverify disclose "gaussian(sigma=50)*1000" --delta 1e-6 --relation add-remove '
     "--given facts.yaml --output disclosure.yaml"
 )
+_LONGEST = 256  # bytes of the name of a file
 _FORMATS = ("yaml", "json", "registry")
 
 
@@ -55,7 +56,7 @@ def disclose(
     dataset: Annotated[
         str | None, typer.Option(help="The dataset of a ledger, if it has several.")
     ] = None,
-    tolerance: Annotated[float, number_option("How wide brackets may be.")] = TOLERANCE,
+    tolerance: Annotated[float, number_option("How wide brackets may be.")] = 1e-3,
     output: Annotated[
         Path | None, typer.Option(help="Write to this file; default: standard output.")
     ] = None,
@@ -72,6 +73,11 @@ def disclose(
     json: Annotated[bool, typer.Option("--json", help="The document as JSON on stdout.")] = False,
 ) -> None:
     """Write a disclosure: everything that is known of a release, with its evidence."""
+    # Slow to import, and needed for what is run only, not for its help.
+    from dpverify.disclosing import disclose as disclosed  # noqa: PLC0415
+    from dpverify.disclosing import schema  # noqa: PLC0415
+    from dpverify.disclosing.text import written  # noqa: PLC0415
+
     if show_schema:
         sys.stdout.write(written(schema(), "json"))
         return
@@ -84,10 +90,14 @@ def disclose(
         from dpverify.reporting.label import check_label  # noqa: PLC0415  # slow to import
 
         check_label(label)
-    facts: Any = None if given is None else parsed(file_text(given))
+        check_output("label", label)
+    facts = None if given is None else _facts(given)
+    subject = _subject(source)
+    if dataset is not None and not isinstance(subject, Path):
+        raise InvalidParameter(f"dataset={dataset!r} must be left out: {source} is no ledger")
     with progress("computing the disclosure"):
         made = disclosed(
-            _subject(source),
+            subject,
             relation=relation,
             delta=delta,
             given=facts,
@@ -113,6 +123,16 @@ def disclose(
         _tell(made, output, label)
 
 
+def _facts(given: Path) -> Any:  # noqa: ANN401  # whatever the file holds
+    from dpverify.disclosing.text import file_text, parsed  # noqa: PLC0415  # slow to import
+
+    with reading("given", given):
+        facts = parsed(file_text(given))
+    if facts is None:
+        raise InvalidParameter(f"given={str(given)!r} must hold names with values")
+    return facts
+
+
 def _format(asked: str | None, output: Path | None, json: bool) -> str:  # noqa: FBT001
     if asked is not None:
         check_member("format", asked, _FORMATS)
@@ -122,17 +142,24 @@ def _format(asked: str | None, output: Path | None, json: bool) -> str:  # noqa:
 
 def _subject(source: str) -> Any:  # noqa: ANN401  # what `disclose` takes
     """A file if there is one of that name, else parts of a composition."""
-    return Path(source) if Path(source).is_file() else parse(source)
+    return (
+        Path(source)
+        if len(source) < _LONGEST and Path(source).is_file()
+        else parse(source, name="source")
+    )
 
 
-def _text(made: Disclosure, kind: str) -> str:
+def _text(made: "Disclosure", kind: str) -> str:
+    from dpverify.disclosing import entry_of  # noqa: PLC0415  # slow to import
+    from dpverify.disclosing.text import written  # noqa: PLC0415
+
     if kind == "registry":
         return written(entry_of(made))
     form: Literal["yaml", "json"] = "json" if kind == "json" else "yaml"
     return written(made.to_dict(), form)
 
 
-def _tell(made: Disclosure, output: Path, label: Path | None) -> None:
+def _tell(made: "Disclosure", output: Path, label: Path | None) -> None:
     screen = console()
     told = made.guarantee
     if told is not None and told.epsilon is not None:

@@ -22,8 +22,9 @@ from dpverify.cli.output import (
     number_option,
     print_json,
     progress,
+    reading,
 )
-from dpverify.errors import InvalidParameter
+from dpverify.errors import InvalidParameter, check_seed
 from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from dpverify.plain import tagged
@@ -79,9 +80,10 @@ def fit(
 ) -> None:
     """Fit a private model, write it as JSON, and say what it cost and why."""
     check_page(report)
-    if data.is_dir():
-        raise InvalidParameter(f"data={str(data)!r} must be a CSV file, not a folder")
-    path = data.with_suffix(".model.json") if output is None else output
+    if seed is not None:
+        check_seed(seed)
+    with reading("data", data):
+        path = data.with_suffix(".model.json") if output is None else output
     check_output("output", path)
     budget = ApproxDP(epsilon=epsilon, delta=delta)
     declared: dict[str, Any] = {
@@ -104,7 +106,8 @@ def fit(
     }
     model = _declared(loss, declared, options)
     with progress("reading and fitting"):
-        table = read(data, target)
+        with reading("data", data):
+            table = read(data, target)
         _fit(model, table)
     answer = _model(loss, table, model)
     text = json_module.dumps(answer, indent=2, ensure_ascii=False, allow_nan=False)

@@ -8,14 +8,12 @@ import csv
 import json as jsonlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from dpverify.accounting.accountant import Accountant
-from dpverify.balls import rounded_up
 from dpverify.cli.expression import parse
 from dpverify.cli.options import Report, claim_of
 from dpverify.cli.origin import write_report
@@ -28,14 +26,17 @@ from dpverify.cli.output import (
     number,
     number_option,
     print_json,
+    tell,
 )
 from dpverify.errors import BudgetExceeded, InvalidParameter
-from dpverify.ledger.entries import Entry, Status
-from dpverify.ledger.ledger import Ledger, entries_of
-from dpverify.ledger.subjects import Requested
-from dpverify.ledger.words import amounts_in_words, budget_in_words
 from dpverify.neighbors import Relation
 from dpverify.plain import fields_of
+
+if TYPE_CHECKING:
+    from dpverify.accounting.accountant import Accountant
+    from dpverify.ledger.entries import Entry, Status
+    from dpverify.ledger.ledger import Ledger
+    from dpverify.ledger.subjects import Requested
 
 group = typer.Typer(
     help="A budget in a file: open it once, spend from it before each release.",
@@ -44,6 +45,7 @@ group = typer.Typer(
     add_completion=False,
 )
 _REFUSED = 1
+_WIDE = 72  # columns that the table of all entries takes
 
 File: TypeAlias = Annotated[Path, typer.Argument(help="The ledger, such as budget.ledger.")]
 Dataset: TypeAlias = Annotated[
@@ -87,26 +89,31 @@ def open_ledger(
     ] = None,
     user: User = None,
     ignore_clock: IgnoreClock = False,
+    report: Report = None,
     json: Json = False,
 ) -> None:
     """Set a budget for a dataset, in a new file or in one that has others."""
+    check_page(report)
     budget = claim_of(epsilon, delta, rho, mu, order)
     if budget is None:
         raise InvalidParameter("epsilon=None must be given, or rho or mu: a budget")
     neighbors = Relation.parse(relation)
+    from dpverify.ledger.ledger import Ledger  # noqa: PLC0415  # slow to import
+
     ledger = Ledger.open(
         file,
         budget=budget,
         relation=neighbors,
         dataset=dataset,
         by=by,  # type: ignore[arg-type]  # checked there
-        orders=None if orders is None else [number(text) for text in orders.split(",")],
+        orders=None if orders is None else _orders(orders),
         leak_share=leak_share,
-        plan=None if plan is None else _accountant(plan, neighbors),
+        plan=None if plan is None else _accountant(plan, neighbors, name="plan"),
         user=user,
         ignore_clock=ignore_clock,
     )
     statuses = ledger.statuses()
+    _page(ledger, report)
     _tell(ledger, statuses, [s for s in statuses if s.dataset == dataset], as_json=json)
 
 
@@ -121,16 +128,19 @@ def spend(
     user: User = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say whether it fits.")] = False,
     ignore_clock: IgnoreClock = False,
+    report: Report = None,
     json: Json = False,
 ) -> None:
     """Charge a request before it runs: exit 0 if granted, 1 if the budget does not allow it."""
-    ledger = Ledger(file)
+    check_page(report)
+    ledger = _ledger(file)
     mechanism, times = _requested(expression, ledger.filter(dataset).relation)
     if dry_run:
         granted, entry, why = ledger.fits(mechanism, times=times, dataset=dataset), None, ""
     else:
         told = {"times": times, "dataset": dataset, "label": label, "user": user}
         granted, entry, why = _spent(ledger, mechanism, **told, ignore_clock=ignore_clock)
+    _page(ledger, report)
     if json:
         charged = None if entry is None else fields_of(entry)
         print_json({"version": 1, "granted": granted, "charged": charged, "reason": why})
@@ -140,11 +150,17 @@ def spend(
         raise typer.Exit(_REFUSED)
 
 
+def _ledger(file: Path) -> "Ledger":
+    from dpverify.ledger.ledger import Ledger  # noqa: PLC0415  # slow to import
+
+    return Ledger(file)
+
+
 def _spent(
-    ledger: Ledger,
-    mechanism: Requested,
+    ledger: "Ledger",
+    mechanism: "Requested",
     **options: Any,  # noqa: ANN401  # of Ledger.spend
-) -> tuple[bool, Entry | None, str]:
+) -> "tuple[bool, Entry | None, str]":
     try:
         receipt = ledger.spend(mechanism, **options)
     except BudgetExceeded as error:
@@ -152,7 +168,7 @@ def _spent(
     return True, receipt.entry, ""
 
 
-def _sentence(expression: str, entry: Entry | None, granted: bool, why: str) -> str:  # noqa: FBT001
+def _sentence(expression: str, entry: "Entry | None", granted: bool, why: str) -> str:  # noqa: FBT001
     if entry is not None:
         return (
             f"granted: entry {entry.seq}, {expression} for {entry.dataset}; "
@@ -175,22 +191,27 @@ def status(
 ) -> None:
     """Check the whole file, and show how the budgets stand."""
     check_page(report)
-    ledger = Ledger(file)
+    ledger = _ledger(file)
     if since is not None:
         ledger.verify(since=since)
     every = ledger.statuses()
     chosen = every if dataset is None else [ledger.status(dataset)]
-    if report is not None:
-        _page(ledger, report)
+    _page(ledger, report)
     _tell(ledger, every, chosen, as_json=json)
 
 
 @group.command(epilog="Example: dpverify ledger history budget.ledger --dataset main")
-def history(file: File, dataset: Dataset = None, json: Json = False) -> None:
+def history(file: File, dataset: Dataset = None, report: Report = None, json: Json = False) -> None:
     """Check the whole file, and show every entry."""
-    entries = Ledger(file).history(dataset)
+    check_page(report)
+    ledger = _ledger(file)
+    entries = ledger.history(dataset)
+    _page(ledger, report)
     if json:
         print_json({"version": 1, "entries": [fields_of(entry) for entry in entries]})
+        return
+    if console().width < _WIDE:
+        _list(entries)
         return
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("entry", "time", "dataset", "user", "label", "request", "spent"):
@@ -202,6 +223,17 @@ def history(file: File, dataset: Dataset = None, json: Json = False) -> None:
         cells = (when, entry.dataset, entry.user, entry.label, what or "budget opened")
         grid.add_row(str(entry.seq), *map(_plain, cells), f"{100 * entry.share:.4g} %")
     console().print(grid)
+
+
+def _list(entries: "Iterable[Entry]") -> None:
+    """One entry below the other, where there is no room for a table."""
+    for entry in entries:
+        what = entry.mechanism if entry.times <= 1 else f"{entry.times:,} × {entry.mechanism}"
+        label = f"{entry.label}: " if entry.label else ""
+        when = entry.time[:16].replace("T", " ")
+        tell(_plain(f"{entry.seq}  {when}, {entry.dataset}, {entry.user}").plain)
+        spent = f"{100 * entry.share:.4g} % spent"
+        tell(_plain(f"   {label}{what or 'budget opened'}, {spent}").plain)
 
 
 @group.command(epilog="Example: dpverify ledger export budget.ledger page.html")
@@ -217,10 +249,12 @@ def export(
     if output.exists() and output.samefile(file):
         raise InvalidParameter(f"output={str(output)!r} must not be the ledger itself")
     check_output("output", output)
-    ledger = Ledger(file)
+    ledger = _ledger(file)
     if kind == ".html":
         _page(ledger, output)
     elif kind == ".json":
+        from dpverify.ledger.ledger import entries_of  # noqa: PLC0415  # slow to import
+
         told = _answer(ledger, ledger.statuses()) | {"entries": list(entries_of(ledger))}
         output.write_text(jsonlib.dumps(told, indent=1, ensure_ascii=False), encoding="utf-8")
     else:
@@ -231,7 +265,10 @@ def export(
         console().print(f"written: {output}", markup=False)
 
 
-def _page(ledger: Ledger, output: Path) -> None:
+def _page(ledger: "Ledger", output: Path | None) -> None:
+    """The page of a ledger, if one was asked for."""
+    if output is None:
+        return
     # Slow to import, and needed for pages only.
     from dpverify.reporting.pages.ledger import ledger_page  # noqa: PLC0415
 
@@ -242,7 +279,9 @@ def _page(ledger: Ledger, output: Path) -> None:
     write_report(page, output)
 
 
-def _table(ledger: Ledger, output: Path) -> None:
+def _table(ledger: "Ledger", output: Path) -> None:
+    from dpverify.ledger.entries import Entry  # noqa: PLC0415  # slow to import
+
     with output.open("w", encoding="utf-8", newline="") as sink:
         writer = csv.writer(sink)
         writer.writerow([name for name in Entry.__slots__ if name != "charge"] + ["charge"])
@@ -257,20 +296,31 @@ def _cell(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value[:1] in {"=", "+", "-", "@"} else value
 
 
-def _accountant(expression: str, relation: Relation) -> Accountant:
+def _orders(texts: str) -> list[float]:
+    try:
+        return [number(text) for text in texts.split(",")]
+    except typer.BadParameter as error:
+        raise InvalidParameter(
+            f"orders={texts!r} must be numbers, separated by commas: {error.message}"
+        ) from None
+
+
+def _accountant(expression: str, relation: Relation, *, name: str = "expression") -> "Accountant":
+    from dpverify.accounting.accountant import Accountant  # noqa: PLC0415  # slow to import
+
     made = Accountant(relation=relation)
-    for part, times in parse(expression):
+    for part, times in parse(expression, name=name):
         made = made.compose(part, times=times)
     return made
 
 
-def _requested(expression: str, relation: Relation) -> tuple[Requested, int]:
+def _requested(expression: str, relation: Relation) -> "tuple[Requested, int]":
     """What the expression lists: one part and how often, or several as one accountant."""
     parts = parse(expression)
     return parts[0] if len(parts) == 1 else (_accountant(expression, relation), 1)
 
 
-def _answer(ledger: Ledger, statuses: Iterable[Status]) -> dict[str, Any]:
+def _answer(ledger: "Ledger", statuses: "Iterable[Status]") -> dict[str, Any]:
     return {
         "version": 1,
         "file": str(ledger.path),
@@ -280,15 +330,17 @@ def _answer(ledger: Ledger, statuses: Iterable[Status]) -> dict[str, Any]:
 
 
 def _tell(
-    ledger: Ledger,
-    every: tuple[Status, ...],
-    chosen: Iterable[Status],
+    ledger: "Ledger",
+    every: "tuple[Status, ...]",
+    chosen: "Iterable[Status]",
     *,
     as_json: bool,
 ) -> None:
     if as_json:
         print_json(_answer(ledger, chosen))
         return
+    from dpverify.ledger.words import budget_in_words  # noqa: PLC0415  # slow to import
+
     screen = console()
     for status in chosen:
         screen.print(
@@ -305,7 +357,11 @@ def _tell(
     screen.print(f"  {ledger.head}")
 
 
-def _details(status: Status) -> list[str]:
+def _details(status: "Status") -> list[str]:
+    # Slow to import, and needed for words only.
+    from dpverify.balls import rounded_up  # noqa: PLC0415
+    from dpverify.ledger.words import amounts_in_words, budget_in_words  # noqa: PLC0415
+
     lines = []
     if status.theorem is not None:
         lines.append(f"charged: {amounts_in_words(status.spent)} [{status.theorem.name}]")

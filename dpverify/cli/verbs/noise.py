@@ -51,11 +51,15 @@ def noise(
     mechanism: Annotated[Kind, typer.Argument(help="Which noise.")],
     epsilon: Annotated[float, number_option("The budget's ε, for all runs together.")],
     delta: Annotated[float, number_option("The budget's δ, for all runs together.")] = 0.0,
-    times: Annotated[int, count_option("How many runs share the budget.")] = 1,
+    times: Annotated[
+        int | None, count_option("How many runs share the budget; 1 by default.")
+    ] = None,
     l2_sensitivity: Annotated[float | None, number_option("For gaussian.")] = None,
     l1_sensitivity: Annotated[float | None, number_option("For laplace.")] = None,
     sensitivity: Annotated[float | None, number_option("For norm, in that norm.")] = None,
-    norm: Annotated[float, number_option("For norm: p of the p-norm, 1 to inf.")] = 2.0,
+    norm: Annotated[
+        float | None, number_option("For norm: p of the p-norm, 1 to inf; 2 by default.")
+    ] = None,
     rate: Annotated[float | None, number_option("Poisson sampling rate of each run.")] = None,
     relation: Annotated[
         str, typer.Option(help="add-remove or replace-one; matters with --rate.")
@@ -66,7 +70,7 @@ def noise(
     noise_multiplier: Annotated[
         float | None, number_option("For dp-sgd: noise over clipping norm, to find another number.")
     ] = None,
-    clip: Annotated[float, number_option("For dp-sgd: clipping norm.")] = 1.0,
+    clip: Annotated[float | None, number_option("For dp-sgd: clipping norm; 1 by default.")] = None,
     seconds: Annotated[float | None, number_option("How long it may take.")] = None,
     report: Report = None,
     accuracy: Accuracy = None,
@@ -77,6 +81,19 @@ def noise(
     For dp-sgd, one of --noise-multiplier, --batch and --epochs is left out, and found.
     """
     check_page(report)
+    given = {
+        "l2-sensitivity": l2_sensitivity,
+        "l1-sensitivity": l1_sensitivity,
+        "sensitivity": sensitivity,
+    }
+    planned = {
+        "records": records,
+        "batch": batch,
+        "epochs": epochs,
+        "noise-multiplier": noise_multiplier,
+        "clip": clip,
+    }
+    _check_taken(mechanism, {**given, **planned, "norm": norm, "rate": rate, "times": times})
     page = Written(report, Relation.parse(relation), seconds, measured(accuracy, report))
     if mechanism is Kind.DP_SGD:
         from dpverify.cli.dp_sgd import TrainingPlan  # noqa: PLC0415  # slow to import
@@ -86,7 +103,7 @@ def noise(
             batch=batch,
             epochs=epochs,
             noise_multiplier=noise_multiplier,
-            clip=clip,
+            clip=1.0 if clip is None else clip,
         )
         with progress("calibrating"):
             solved = plan.solved(ApproxDP(epsilon, delta), Relation.parse(relation), seconds)
@@ -97,12 +114,7 @@ def noise(
         print_json(solved.answer) if json else solved.show(console())
         page.tell(silent=json)
         return
-    given = {
-        "l2-sensitivity": l2_sensitivity,
-        "l1-sensitivity": l1_sensitivity,
-        "sensitivity": sensitivity,
-    }
-    declared = _declared(mechanism, given)
+    declared, times = _declared(mechanism, given), 1 if times is None else times
     budget = ApproxDP(epsilon=epsilon, delta=delta)
     maker = _maker(mechanism, declared, norm)
     if rate is not None:
@@ -123,21 +135,33 @@ def noise(
     page.tell(silent=json)
 
 
-def _declared(mechanism: Kind, given: dict[str, float | None]) -> float | None:
-    """The sensitivity in the mechanism's own norm, if it has one; others are refused."""
-    own = {
-        Kind.GAUSSIAN: "l2-sensitivity",
-        Kind.LAPLACE: "l1-sensitivity",
-        Kind.NORM: "sensitivity",
-        Kind.RANDOMIZED_RESPONSE: None,
-        Kind.DP_SGD: None,
-    }[mechanism]
+_SENSITIVITY = {
+    Kind.GAUSSIAN: "l2-sensitivity",
+    Kind.LAPLACE: "l1-sensitivity",
+    Kind.NORM: "sensitivity",
+}
+_TAKEN = {
+    Kind.GAUSSIAN: ("l2-sensitivity", "rate", "times"),
+    Kind.LAPLACE: ("l1-sensitivity", "rate", "times"),
+    Kind.NORM: ("sensitivity", "norm", "times"),
+    Kind.RANDOMIZED_RESPONSE: ("times",),
+    Kind.DP_SGD: ("records", "batch", "epochs", "noise-multiplier", "clip"),
+}
+
+
+def _check_taken(mechanism: Kind, given: dict[str, float | None]) -> None:
+    """Refuse what a mechanism does not take, rather than leave it out in silence."""
     for name, value in given.items():
-        if value is not None and name != own:
-            use = f"--{own}" if own else "no sensitivity"
+        if value is not None and name not in _TAKEN[mechanism]:
+            taken = ", ".join(f"--{own}" for own in _TAKEN[mechanism])
             raise InvalidParameter(
-                f"{name}={value!r} must not be given: {mechanism.value} takes {use}"
+                f"{name}={value!r} must not be given: {mechanism.value} takes {taken}"
             )
+
+
+def _declared(mechanism: Kind, given: dict[str, float | None]) -> float | None:
+    """The sensitivity in the mechanism's own norm, if it has one."""
+    own = _SENSITIVITY.get(mechanism)
     if own is None:
         return None
     value = given[own]
@@ -148,12 +172,13 @@ def _declared(mechanism: Kind, given: dict[str, float | None]) -> float | None:
     return value
 
 
-def _maker(mechanism: Kind, sensitivity: float | None, norm: float) -> Maker:
+def _maker(mechanism: Kind, sensitivity: float | None, norm: float | None) -> Maker:
     declared = 1.0 if sensitivity is None else sensitivity
+    p = 2.0 if norm is None else norm
     makers: dict[Kind, Maker] = {
         Kind.GAUSSIAN: lambda s: dpv.Gaussian(sigma=s, l2_sensitivity=declared),
         Kind.LAPLACE: lambda s: dpv.Laplace(scale=s, l1_sensitivity=declared),
-        Kind.NORM: lambda s: dpv.NormMechanism(scale=s, sensitivity=declared, norm=norm),
+        Kind.NORM: lambda s: dpv.NormMechanism(scale=s, sensitivity=declared, norm=p),
         # Here more "noise" is a smaller ε per answer; s is its inverse.
         Kind.RANDOMIZED_RESPONSE: lambda s: dpv.RandomizedResponse(epsilon=1.0 / s),
     }
@@ -161,10 +186,6 @@ def _maker(mechanism: Kind, sensitivity: float | None, norm: float) -> Maker:
 
 
 def _subsampled(mechanism: Kind, sensitivity: float | None, rate: float) -> Maker:
-    if mechanism not in (Kind.GAUSSIAN, Kind.LAPLACE):
-        raise InvalidParameter(
-            f"rate={rate!r} must not be given: only gaussian and laplace take it"
-        )
     declared = 1.0 if sensitivity is None else sensitivity
 
     def made(s: float) -> dpv.Subsampled:

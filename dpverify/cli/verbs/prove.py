@@ -15,9 +15,18 @@ from rich.text import Text
 
 from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.origin import write_report
-from dpverify.cli.output import Json, check_page, command_line, console, print_json, progress
+from dpverify.cli.output import (
+    Json,
+    check_output,
+    check_page,
+    command_line,
+    console,
+    print_json,
+    progress,
+)
 from dpverify.errors import InvalidParameter
 from dpverify.theorems import Theorem
+from dpverify.waiting import is_live
 
 if TYPE_CHECKING:
     from proofs.support.form import Proof, Run, Verdict
@@ -54,16 +63,17 @@ def prove(
     json: Json = False,
 ) -> None:
     """Run the proofs, or one with its clauses and steps; what is argued in words is said."""
+    check_page(report)
+    check_output("export", export)
+    if export is not None and name is None:
+        raise InvalidParameter(f"export={str(export)!r} must come with the name of a theorem")
+    if export is not None and export.suffix not in {".json", ".v"}:
+        raise InvalidParameter(f"export={str(export)!r} must end with .json or .v")
     # The proofs import sympy, which is slow, and no other verb needs it. If broken, it is named.
     import sympy  # noqa: F401, PLC0415
 
     from proofs.support.catalog import broken, find, proofs  # noqa: PLC0415
 
-    check_page(report)
-    if export is not None and name is None:
-        raise InvalidParameter(f"export={str(export)!r} must come with the name of a theorem")
-    if export is not None and export.suffix not in {".json", ".v"}:
-        raise InvalidParameter(f"export={str(export)!r} must end with .json or .v")
     with progress("loading the proofs"):
         names = [find(name).theorem.name] if name is not None else list(proofs())
         unusable = [] if name is not None else list(broken().values())
@@ -153,7 +163,7 @@ def _report(answers: list[dict[str, Any]], path: Path) -> None:
 @contextmanager
 def _at_work(what: str) -> Iterator[None]:
     """On a terminal say at once what is being proved; elsewhere only if it takes long."""
-    live = sys.stderr.isatty()
+    live = is_live()
     if live:
         sys.stderr.write(f"\r\x1b[2Kdpverify: {what}")
         sys.stderr.flush()

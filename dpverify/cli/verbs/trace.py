@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import dpverify as dpv
+from dpverify.cli.exits import INTERRUPTED
 from dpverify.cli.options import (
     Delta,
     Epsilon,
@@ -30,11 +31,11 @@ from dpverify.cli.output import (
     check_output,
     check_page,
     command_line,
-    console,
     count_option,
     number_option,
     print_json,
     progress,
+    tell,
 )
 from dpverify.cli.targets import load_target
 
@@ -86,7 +87,7 @@ def trace(
     if json:
         print_json(found.to_dict())
     else:
-        console().print(str(found), markup=False)
+        tell(str(found))
     if save_witness is not None and found.witness is not None:
         found.witness.save(save_witness)
     if report is not None:
@@ -101,9 +102,12 @@ def _report(found: "dpv.Traced", target: str, seed: int, path: Path) -> None:
 
 
 def _exit_code(found: "dpv.Traced") -> int:
-    """1 refuted; 2 if nothing could be said; else 0. What is open is told on standard error."""
+    """1 refuted; 130 interrupted; 2 if nothing could be said, which is told; else 0."""
     if found.refuted:
         return 1
+    stopped = None if found.audit is None else found.audit.stopped
+    if found.interrupted or (stopped is not None and stopped.why == "interrupt"):
+        return INTERRUPTED
     if found.verdict == "not understood" and found.audit is None:
         for puzzle in found.puzzles:
             sys.stderr.write(f"dpverify: not understood at {puzzle}\n")

@@ -10,6 +10,7 @@ from dpverify.mechanisms.amplification.subsampled import (
     check_within_reach,
     sampled_pair,
 )
+from dpverify.mechanisms.described import Described
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, LaplacePair, Pair
 from dpverify.pairs.subsampling.allocation import AllocationPair
@@ -21,7 +22,7 @@ _LARGEST_TOTAL = 256.0
 
 
 @dataclass(frozen=True, slots=True)
-class RandomAllocation:
+class RandomAllocation(Described):
     """`steps` runs of `mechanism`, one epoch: each record takes part in `selected` of them.
 
     Every record draws its steps independently, all sets of as many being equally likely. Compose it
@@ -79,7 +80,7 @@ class RandomAllocation:
 
 
 @dataclass(frozen=True, slots=True)
-class Shuffled:
+class Shuffled(Described):
     """One epoch: the records in random order, cut into `batches`, and `mechanism` on each in turn.
 
     Every record is in one batch, and all batches are released. Compose it `times=` the number of

@@ -9,6 +9,7 @@ from flint import arb
 
 from dpverify.balls import ball, enclose
 from dpverify.errors import InvalidParameter, as_between, as_count, as_positive, settle
+from dpverify.mechanisms.described import Described
 from dpverify.neighbors import Relation
 from dpverify.pairs import GaussianPair, Pair
 from dpverify.pairs.bounds.between import BetweenPair
@@ -19,7 +20,7 @@ _TRIED = 400  # numbers of last steps that are tried, in geometric progression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LastIterate:
+class LastIterate(Described):
     """x ← φ(x) + N(0, σ²I), `steps` times, and only the last x is released.
 
     φ brings any two points closer by the factor `contraction` c ≤ 1 at least, on every dataset, and

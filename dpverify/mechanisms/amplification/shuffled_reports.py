@@ -6,6 +6,7 @@ from typing import ClassVar
 
 from dpverify.errors import InvalidParameter, NotSupported, as_count, as_positive, settle
 from dpverify.guarantees import ApproxDP
+from dpverify.mechanisms.described import Described
 from dpverify.neighbors import Relation
 from dpverify.pairs import LeakyResponsePair, Pair
 from dpverify.pairs.bounds.shuffling import shuffled
@@ -17,7 +18,7 @@ _LEAST_EPSILON = 1e-3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShuffledReports:
+class ShuffledReports(Described):
     """`reports` users each send one report that is `local_epsilon`-DP; only their set is seen.
 
     All users apply one randomizer, anything that keeps ε₀: reports that tell who made them are

@@ -18,6 +18,7 @@ from dpverify.errors import (
     settle,
     shown,
 )
+from dpverify.mechanisms.described import Described
 from dpverify.neighbors import Relation
 from dpverify.pairs import FinitePair, GaussianPair, LaplacePair, Pair
 from dpverify.pairs.bounds.between import BetweenPair
@@ -50,7 +51,7 @@ class Samplable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Subsampled:
+class Subsampled(Described):
     """`mechanism` on a Poisson sample: every record is drawn independently with probability `rate`.
 
     The sensitivity that the inner mechanism declares is, under either relation, the most by which
@@ -155,7 +156,7 @@ class Subsampled:
 
 
 @dataclass(frozen=True, slots=True)
-class SubsampledWithoutReplacement:
+class SubsampledWithoutReplacement(Described):
     """`mechanism` on `batch` of the `population` records, all such batches equally likely.
 
     The size of the population is public, so neighboring datasets have equally many records:
@@ -213,7 +214,7 @@ class SubsampledWithoutReplacement:
 
 
 @dataclass(frozen=True, slots=True)
-class SubsampledWithReplacement:
+class SubsampledWithReplacement(Described):
     """`mechanism` on `batch` draws from the `population` records, each draw from all of them.
 
     A record may be drawn several times, and then counts as often. The size of the population is

@@ -10,6 +10,7 @@ from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import as_count, check_draw, settle
 from dpverify.guarantees import ZeroConcentratedDP
+from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import (
     RANDOM_BITS,
     as_noise_scale,
@@ -26,7 +27,7 @@ from dpverify.theorems import DISCRETE_GAUSSIAN
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteGaussian:
+class DiscreteGaussian(Described):
     """Integer noise with P(k) ∝ e^(−k²/(2σ²)) on every coordinate of whole numbers: Δ²/(2σ²)-zCDP.
 
     `data` is the query's answer, a whole number or an array of such; neighboring datasets give

@@ -10,6 +10,7 @@ from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import as_count, check_draw, settle
 from dpverify.guarantees import PureDP
+from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import (
     RANDOM_BITS,
     as_noise_scale,
@@ -26,7 +27,7 @@ from dpverify.theorems import DISCRETE_LAPLACE
 
 
 @dataclass(frozen=True, slots=True)
-class DiscreteLaplace:
+class DiscreteLaplace(Described):
     """Integer noise with P(k) ∝ e^(−|k|/b) on every coordinate of whole numbers: (Δ/b)-DP.
 
     `data` is the query's answer, a whole number or an array of such; neighboring datasets give

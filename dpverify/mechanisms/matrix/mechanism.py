@@ -18,6 +18,7 @@ from dpverify.errors import (
 )
 from dpverify.guarantees import Bracket
 from dpverify.mechanisms.amplification.subsampled import Subsampled
+from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.gaussian import Gaussian
 from dpverify.mechanisms.matrix import sensitivity
 from dpverify.mechanisms.matrix.strategies import bandwidth, strategy_of
@@ -31,7 +32,7 @@ _SAME = 1e-9  # relative width below which the upper end is the answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MatrixMechanism:
+class MatrixMechanism(Described):
     """C·x + z for a stream x of sums, one row a step, and z of independent N(0, σ²).
 
     `strategy` is C, or "prefix" (all prefix sums), "tree" (binary tree aggregation) or "square

@@ -17,6 +17,7 @@ from dpverify.errors import (
     shown,
 )
 from dpverify.mechanisms.amplification.subsampled import Samplable, sampled_pair
+from dpverify.mechanisms.described import Described
 from dpverify.neighbors import Relation
 from dpverify.pairs import Pair
 from dpverify.pairs.bounds.runs import NegativeBinomial, Poisson
@@ -30,7 +31,7 @@ _ORDERS = (1.01, 1.1, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0, 1e5)
 
 
 @dataclass(frozen=True, slots=True)
-class BestOf:
+class BestOf(Described):
     """`mechanism` is run a random number of times, and only the best output is released.
 
     "Best" is by any score that the output itself shows, such as the accuracy of a model on public

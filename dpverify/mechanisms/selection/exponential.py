@@ -23,6 +23,7 @@ from dpverify.errors import (
     settle,
 )
 from dpverify.guarantees import PureDP
+from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import grounds, outputs_of, real_vector
 from dpverify.mechanisms.sampling.choice import CutPoints, at_precision
 from dpverify.mechanisms.sampling.grid import exact
@@ -36,7 +37,7 @@ _FLOAT_WEIGHTS = "float exponentials and sums are within 2^-44 of the exact ones
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExponentialMechanism:
+class ExponentialMechanism(Described):
     """A candidate with probability ∝ exp(ε·score/(2Δ)): ε-DP.
 
     `data` is the list of the candidates' scores, larger is better, and the output is an index.

@@ -22,6 +22,7 @@ from dpverify.errors import (
     settle,
 )
 from dpverify.guarantees import PureDP
+from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import grounds, real_vector
 from dpverify.mechanisms.sampling.grid import GridNoise, exact
 from dpverify.mechanisms.sampling.inversion import nearest_steps, whole_steps
@@ -37,7 +38,7 @@ _BLOCK = 1 << 20  # noises per pass, to bound memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyMax:
+class NoisyMax(Described):
     r"""The index of the largest score after noise of scale 2Δ/ε on each: ε-DP.
 
     `data` is the list of scores, larger is better; each has sensitivity Δ = `score_sensitivity`,

@@ -12,6 +12,7 @@ from dpverify.balls import ball
 from dpverify.claims import Claim
 from dpverify.errors import as_positive, check_draw, check_flag, settle
 from dpverify.guarantees import PureDP
+from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import RANDOM_BITS, outputs_of, real_vector
 from dpverify.mechanisms.sampling.grid import exact
 from dpverify.mechanisms.sampling.integers import exponential_coins
@@ -25,7 +26,7 @@ _BLOCK = 1 << 20  # coins a pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PermuteAndFlip:
+class PermuteAndFlip(Described):
     """A candidate whose coin of probability exp(ε·(score − best)/(2Δ)) shows heads: ε-DP.
 
     `data` is the list of the candidates' scores, larger is better, each of sensitivity

@@ -21,6 +21,7 @@ from dpverify.errors import (
     settle,
 )
 from dpverify.guarantees import PureDP
+from dpverify.mechanisms.described import Described
 from dpverify.mechanisms.inputs import grounds, real_array, real_vector
 from dpverify.mechanisms.sampling.grid import GridNoise, exact
 from dpverify.mechanisms.sampling.inversion import nearest_steps
@@ -35,7 +36,7 @@ _BLOCK = 1 << 20  # noises per pass, to bound memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SparseVector:
+class SparseVector(Described):
     """For each query whether its noisy answer reaches a noisy threshold, up to c times: ε-DP.
 
     `data` is the list of the queries' answers, each of sensitivity Δ = `sensitivity`, as the float

@@ -28,6 +28,7 @@ def ledger_page(
     )
     theorems = dict.fromkeys(s.theorem for s in statuses if s.theorem is not None)
     worst = max(statuses, key=lambda status: status.share)
+    requested = any(entry.kind == "spend" for entry in entries)
     return Page(
         title="What is left of a privacy budget",
         verdict=(
@@ -41,7 +42,7 @@ def ledger_page(
         sections=(
             Section(title="Budgets", tables=(_budgets(statuses),)),
             Section(title="Over time", pictures=(drawing,)),
-            Section(title="Who spent it", tables=(_by_user(entries),)),
+            *([Section(title="Who spent it", tables=(_by_user(entries),))] if requested else []),
             Section(title="Entries", tables=(_entries(entries),)),
             *(theorem_section(theorem, None) for theorem in theorems),
         ),
