@@ -190,10 +190,11 @@ def test_extremes_are_bounded_from_both_sides() -> None:
 
 def test_expression_and_calibration() -> None:
     parsed = parse("discrete_gaussian(sigma=3, sensitivity=2)*10 + discrete_laplace(scale=4)")
-    assert parsed == [
+    expected: list[tuple[Any, int]] = [
         (dpv.DiscreteGaussian(sigma=3, sensitivity=2), 10),
         (dpv.DiscreteLaplace(scale=4), 1),
     ]
+    assert parsed == expected
     budget = dpv.ApproxDP(epsilon=1.0, delta=1e-6)
     sigma = dpv.calibrate(
         lambda s: dpv.DiscreteGaussian(sigma=s), budget=budget, relation=ADD, times=10
