@@ -338,7 +338,8 @@ NOISY_MAX = Theorem(
     statement=(
         "Releasing the index alone of the largest score after adding exponential or Laplace noise "
         "of scale 2Δ/ε to each is ε-DP; scale Δ/ε if between neighbors no score rises while "
-        "another falls."
+        "another falls. Of two candidates, the one that is behind by t scales wins with "
+        "probability e^(−t)/2 for exponential noise, and e^(−t)·(2 + t)/4 for Laplace noise."
     ),
     source="Dwork, Roth, 2014, Claim 3.9; Ding, Kifer, Steinke et al., 2021 (arXiv 2105.07260)",
     proof="proofs/noisy_max.py",
@@ -695,7 +696,8 @@ PERMUTE_AND_FLIP = Theorem(
     statement=(
         "The first of the candidates, in random order, whose coin of probability exp(ε·(score − "
         "best)/(2Δ)) shows heads is an ε-DP choice; 2Δ may be Δ if between neighbors no score "
-        "rises while another falls."
+        "rises while another falls. Of two candidates, the worse one is chosen with half of its "
+        "coin's probability."
     ),
     source="McKenna, Sheldon, NeurIPS 2020 (arXiv 2010.12603), Thm 1",
     proof="proofs/permute_and_flip.py",
@@ -714,9 +716,10 @@ SHUFFLED_REPORTS = Theorem(
 LAST_ITERATE = Theorem(
     name="last-iterate",
     statement=(
-        "The last of k noisy steps that contract by c, and that a record moves by s, is μ-GDP with "
-        "μ² = (s·Σ cʲ)²/(σ²·Σ c²ʲ); in a set of diameter D, with (cᵏD + s·Σ cʲ)²/(σ²·Σ c²ʲ) for "
-        "any number k of last steps."
+        "The last of k steps x ← φ(x) + N(0, σ²I) from one start, φ Lipschitz with constant c and "
+        "moved by at most s at every x by a record, is μ-GDP with μ² = (s·Σ cʲ)²/(σ²·Σ c²ʲ); with "
+        "projections to a convex set of diameter D, with (cᵏD + s·Σ cʲ)²/(σ²·Σ c²ʲ) for any "
+        "number k of last steps."
     ),
     source="Bok, Su, Altschuler, ICML 2024 (arXiv 2403.00278), Thm 3.1, 4.2 and 4.3",
     proof="proofs/last_iterate.py",

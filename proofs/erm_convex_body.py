@@ -24,7 +24,7 @@ from proofs.support.symbolic import nonnegative, same
 ERM_CONVEX_BODY = Theorem(
     name="erm-convex-body",
     statement=(
-        "ExpMech-ERM with Δ = G·R on a convex body C of diameter R in d dimensions is ε-DP when one record is replaced and has, for G-Lipschitz losses, with "
+        "For G-Lipschitz losses, ExpMech-ERM with Δ = G·R on a convex body C of diameter R in d dimensions is ε-DP when one record is replaced and has, with "
         "probability at least 1 − β, an excess risk of at most G·R·d/(εn) + (2GR/(εn))·(d·ln(εn/d) + ln(1/β)), for d ≤ εn; its expectation is at most that "
         "with 1 for ln(1/β)."
     ),
@@ -117,12 +117,12 @@ PROOF = Proof(
     theorem=ERM_CONVEX_BODY,
     clauses=(
         Clause(
-            "ExpMech-ERM with Δ = G·R on a convex body C of diameter R in d dimensions is ε-DP when one record is replaced",
+            "For G-Lipschitz losses, ExpMech-ERM with Δ = G·R on a convex body C of diameter R in d dimensions is ε-DP when one record is replaced",
             by=(one_record_moves_the_score,),
             argued="that sums over candidates are integrals over the body (exponential-mechanism)",
         ),
         Clause(
-            "and has, for G-Lipschitz losses, with probability at least 1 − β, an excess risk of at most G·R·d/(εn) + (2GR/(εn))·(d·ln(εn/d) + ln(1/β)), for d ≤ εn;",
+            "and has, with probability at least 1 − β, an excess risk of at most G·R·d/(εn) + (2GR/(εn))·(d·ln(εn/d) + ln(1/β)), for d ≤ εn;",
             by=(
                 the_corner_is_good,
                 its_volume,

@@ -141,8 +141,8 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "The last of k noisy steps that contract by c, and that a record moves by s, is μ-GDP with μ² "
-                "= (s·Σ cʲ)²/(σ²·Σ c²ʲ);"
+                "The last of k steps x ← φ(x) + N(0, σ²I) from one start, φ Lipschitz with constant c and "
+                "moved by at most s at every x by a record, is μ-GDP with μ² = (s·Σ cʲ)²/(σ²·Σ c²ʲ);"
             ),
             by=(
                 one_step_between,
@@ -158,9 +158,12 @@ PROOF = Proof(
             ),
         ),
         Clause(
-            "in a set of diameter D, with (cᵏD + s·Σ cʲ)²/(σ²·Σ c²ʲ) for any number k of last steps.",
+            (
+                "with projections to a convex set of diameter D, with (cᵏD + s·Σ cʲ)²/(σ²·Σ c²ʲ) for any "
+                "number k of last steps."
+            ),
             by=(no_shifts_cost_less,),
-            argued="the same recursion started at D",
+            argued="the same recursion started at D; projections to convex sets contract",
         ),
     ),
     uses=(ANALYTIC_GAUSSIAN, ADAPTIVE_DOMINATION, POST_PROCESSING, GAUSSIAN_MIXTURE),

@@ -18,7 +18,7 @@ from dpverify.theorems import NOISY_MAX, Step
 from proofs.support.checks import VACUOUS, at_most, equal, every, provided
 from proofs.support.form import Clause, Proof
 from proofs.support.geometric import Noise, inner_sum, outer_sum
-from proofs.support.symbolic import never_negative, nonnegative
+from proofs.support.symbolic import never_negative, nonnegative, same
 
 _BASE = Fraction(1, 4)  # e^(−D/scale)
 _REACH = 8  # beyond, all tails of these scores are purely geometric
@@ -114,6 +114,20 @@ def the_library_has_this_scale(shrink: Fraction = Fraction(1)) -> Step:
     return Step("`NoisyMax`", holds, f"{count} settings")
 
 
+def the_one_behind_wins(half: Fraction = Fraction(1, 2)) -> Step:
+    """P(X − Y > t) for two noises of scale 1: ∫ p(y)·P(X > y + t) dy, piece by piece."""
+    y = sp.Symbol("y", real=True)
+    t = sp.Symbol("t", positive=True)
+    one_sided = sp.integrate(sp.exp(-y) * sp.exp(-y - t), (y, 0, sp.oo))
+    share = sp.Rational(half)
+    holds = same(one_sided, share * sp.exp(-t))
+    beyond = sp.integrate(sp.exp(-y) / 2 * sp.exp(-y - t) / 2, (y, 0, sp.oo))
+    between = sp.integrate(sp.exp(y) / 2 * sp.exp(-y - t) / 2, (y, -t, 0))
+    before = sp.integrate(sp.exp(y) / 2 * (1 - sp.exp(y + t) / 2), (y, -sp.oo, -t))
+    holds &= same(beyond + between + before, share * sp.exp(-t) * (2 + t) / 2)
+    return Step("the one behind wins", holds, "all t > 0")
+
+
 PROOF = Proof(
     theorem=NOISY_MAX,
     clauses=(
@@ -133,12 +147,21 @@ PROOF = Proof(
             by=(tails_of_exponential_noise, tails_of_laplace_noise, all_neighbors_of_small_scores),
             argued="that the threshold moves by at most Δ then",
         ),
+        Clause(
+            (
+                "Of two candidates, the one that is behind by t scales wins with probability e^(−t)/2 for "
+                "exponential noise, and e^(−t)·(2 + t)/4 for Laplace noise."
+            ),
+            by=(the_one_behind_wins,),
+            argued="that it wins if its noise exceeds the other one by t",
+        ),
     ),
     library=(the_library_has_this_scale,),
     mutations={
         "tails at half the rate": lambda: tails_of_exponential_noise(slower=2),
         "across 0 with 1/(3w)": lambda: tails_of_laplace_noise(middle=3),
         "noise of a smaller scale": lambda: all_neighbors_of_small_scores(root=Fraction(2, 5)),
+        "the one behind wins a third": lambda: the_one_behind_wins(Fraction(1, 3)),
         "the library at half the scale": lambda: the_library_has_this_scale(Fraction(1, 2)),
     },
 )

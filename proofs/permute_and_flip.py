@@ -72,6 +72,14 @@ def whole_scores_are_private(power: int = 1) -> Step:
     return Step("neighbors", holds, f"{count} pairs of scores")
 
 
+def the_worse_of_two(half: Fraction = Fraction(1, 2)) -> Step:
+    """Both orders: first, it is chosen if its coin shows heads; second, never."""
+    heads = sp.Symbol("heads", nonnegative=True)
+    first, second = heads, (1 - 1) * heads  # the other one's coin has probability 1
+    holds = same((first + second) / 2, sp.Rational(half) * heads)
+    return Step("the worse of two", holds, "all coins")
+
+
 PROOF = Proof(
     theorem=PERMUTE_AND_FLIP,
     clauses=(
@@ -91,11 +99,17 @@ PROOF = Proof(
             "2Δ may be Δ if between neighbors no score rises while another falls.",
             argued="noisy-max for such scores, with the same integral",
         ),
+        Clause(
+            "Of two candidates, the worse one is chosen with half of its coin's probability.",
+            by=(the_worse_of_two,),
+            argued="that the best candidate's coin always shows heads",
+        ),
     ),
     uses=(NOISY_MAX,),
     mutations={
         "another integral": lambda: the_integral_counts_the_orders(first=-1),
         "another rate": lambda: coins_are_exponential_noise(rate=2),
+        "the worse one always first": lambda: the_worse_of_two(Fraction(1)),
         "half of ε": lambda: whole_scores_are_private(power=0),
     },
 )

@@ -13,7 +13,7 @@ from types import FrameType
 
 from dpverify.errors import InvalidParameter
 from dpverify.theorems import REGISTRY, Theorem
-from proofs.support.form import Proof, Run, Verdict
+from proofs.support.form import BrokenProof, Proof, Run, Verdict
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 120.0
@@ -22,10 +22,6 @@ PATIENCE = 120.0
 _CONSTANT = re.compile(r'^(\w+) = Theorem\(\s*name="([\w-]+)"', re.MULTILINE)
 _USES = re.compile(r"^    uses=\((.*?)\),$", re.MULTILINE | re.DOTALL)
 _DECLARED = re.compile(r'Theorem\(\s*name="([\w-]+)",.*?proof="(proofs/[\w/]+\.py)"', re.DOTALL)
-
-
-class BrokenProof(Exception):
-    """A proof file that cannot be run: it raises, does not end, or names another file's theorem."""
 
 
 def files() -> list[Path]:

@@ -63,10 +63,10 @@ def every(checks: Iterable[Check]) -> Check:
 
 
 def some(checks: Iterable[Check]) -> Check:
-    """At least one of them; as strong as the weakest of all."""
+    """At least one of them; as strong as the weakest of all, and no goal of its own."""
     listed = list(checks)
     joined = every(listed)
-    return Check(any(each.holds for each in listed), joined.evidence, joined.count, joined.goals)
+    return Check(any(each.holds for each in listed), joined.evidence, joined.count)
 
 
 def fails(check: Check) -> Check:

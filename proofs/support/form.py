@@ -10,14 +10,17 @@ or the proof fails and says which words nobody stands for. Words cannot be execu
 of three:
 
 - *formal*: its text is a formula that one of its steps has shown for all values of its symbols, letter
-  by letter, as the checker writes it. Nobody else's word is needed.
+  by letter, as the checker writes it; the symbols are real, or signs say which part of the reals, and
+  the formula is one of arithmetic alone. Nobody else's word is needed.
 - *argued*: `argued` says in words how the clause follows from the steps, from what the proof uses and
   from definitions. The steps were executed; that they amount to the clause is for the reader to judge.
   With no step of its own it must have a theorem or a citation to follow from; with floats alone it is
   no better than checked.
 - *checked*: `checked` says on which instances the clause was tried; nothing says that it holds beyond.
 
-The verdict is computed: that of the weakest clause, and no better than those of the theorems used.
+The verdict is computed: that of the weakest clause, and no better than those of the theorems used. A
+statement is refuted if the steps of a counterexample hold; that these contradict it is argued, in the
+words of the counterexample.
 """
 
 import re
@@ -30,6 +33,10 @@ from typing import TypeAlias
 from dpverify.theorems import Check, Evidence, Step, Theorem
 
 StepFunction: TypeAlias = Callable[[], Step]
+
+
+class BrokenProof(Exception):
+    """A proof file that cannot be run: it raises, does not end, or names another file's theorem."""
 
 
 class Verdict(Enum):
@@ -68,7 +75,7 @@ class Clause:
             return Verdict.ARGUED if borrows else Verdict.FAILED
         if self.checked:
             return Verdict.CHECKED if tried else Verdict.FAILED
-        goals = {str(goal) for step in own for goal in step.check.goals}
+        goals = {str(goal) for step in own for goal in step.check.goals if _is_plain(goal)}
         whole = all(step.evidence is Evidence.SYMBOLIC for step in own)
         return Verdict.PROVED if whole and self.says in goals else Verdict.FAILED
 
@@ -122,11 +129,16 @@ class Proof:
         if self.counterexample is not None:
             return ()
         rest, foreign = self.theorem.statement, []
+        is_formal = any(not clause.argued and not clause.checked for clause in self.clauses)
         for clause in sorted(self.clauses, key=lambda each: -len(each.says)):
             if clause.says not in rest:
                 foreign.append(f"not in the statement: {clause.says!r}")
             rest = rest.replace(clause.says, " | ", 1)
-        pieces = [piece for piece in rest.split("|") if set(_WORD.findall(piece)) - _JOINTS]
+        pieces = rest.split("|")
+        if is_formal:  # a sign or a word in front of a formula may turn it around
+            pieces = [piece for piece in pieces if not _BETWEEN_FORMULAS.fullmatch(piece)]
+        else:
+            pieces = [piece for piece in pieces if set(_WORD.findall(piece)) - _JOINTS]
         return (*(f"no clause says: {piece.strip()!r}" for piece in pieces), *foreign)
 
     def run(self) -> "Run":
@@ -168,7 +180,13 @@ class Proof:
             names = set(wrong.__code__.co_names)
             broken = next((f.__name__ for f in self.steps if f.__name__ in names), "")
             clauses = tuple(clause.says for clause in self.clauses_of(broken))
-            found[name] = Rejection(broken, clauses, passed=wrong().holds)
+            try:
+                passed = wrong().holds
+            except BrokenProof:  # it does not end
+                raise
+            except Exception:  # noqa: BLE001  # whatever it is, the step did not see what is wrong
+                passed = True
+            found[name] = Rejection(broken, clauses, passed=passed)
         return found
 
     def accepted_mutations(self) -> tuple[str, ...]:
@@ -244,6 +262,12 @@ class Run:
 
 _WORD = re.compile(r"[^\W_]+")
 _JOINTS = frozenset({"and", "so", "or"})
+_BETWEEN_FORMULAS = re.compile(r"[\s.,;]*(and)?[\s.,;]*")
+
+
+def _is_plain(goal: object) -> bool:
+    """Whether the goal's text says all that was shown, and another checker can show it, too."""
+    return bool(getattr(goal, "is_plain", False))
 
 
 def _promised(clause: Clause, *, borrows: bool) -> Verdict:
@@ -257,7 +281,9 @@ def _taken(function: StepFunction) -> Step:
     """The step; one that raises does not hold, and says so."""
     try:
         return function()
-    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+    except BrokenProof:  # it does not end
+        raise
+    except Exception as error:  # noqa: BLE001  # the other proofs still run
         raised = f"raises {type(error).__name__}: {error}"
         return Step(f"{function.__name__} {raised}", Check(holds=False, evidence=Evidence.NUMERIC))
 

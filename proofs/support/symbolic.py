@@ -27,6 +27,15 @@ class Goal:
     right: Expression
     variables: tuple[Expression, ...]
     cone: frozenset[Expression] = frozenset()
+    is_trusted: bool = False  # whether a simplification of the author's own had a part in it
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the text says all: plain names of reals, and arithmetic that anyone can check."""
+        named = all(_is_plain_name(name) for name in self.variables)
+        sides = (sp.sympify(self.left), sp.sympify(self.right))
+        rational = all(side.is_rational_function(*self.variables) for side in sides)
+        return named and rational and not self.is_trusted
 
     def __str__(self) -> str:
         formula = f"{self.left} {self.relation} {self.right}"
@@ -55,7 +64,14 @@ def same(
         holds = by(left - right) == 0 or _vanishes(by(left) - by(right))
     elif holds:
         holds = _vanishes(left - right)
-    return _shown(holds, left, "=", right)
+    return _shown(holds, left, "=", right, is_trusted=by is not None)
+
+
+def _is_plain_name(name: Expression) -> bool:
+    """An identifier that stands for a real number, a non-negative or a positive one."""
+    kinds = ({}, {"real": True}, {"nonnegative": True}, {"positive": True})
+    known = [sp.Symbol(name.name, **kind).assumptions0 for kind in kinds]
+    return str(name).isidentifier() and name.assumptions0 in known
 
 
 def _vanishes(difference: Expression) -> bool:
@@ -118,14 +134,17 @@ def positive_part(expression: Expression) -> Expression:
     return sp.Max(expression, 0)
 
 
-def _shown(
+def _shown(  # noqa: PLR0913  # what a goal is made of
     holds: bool,  # noqa: FBT001  # what the functions above found
     left: Expression,
     relation: str,
     right: Expression,
     variables: Sequence[Expression] = (),
+    *,
+    is_trusted: bool = False,
 ) -> Check:
     free = sp.sympify(left).free_symbols | sp.sympify(right).free_symbols | set(variables)
     names = tuple(sorted(free, key=str))
-    goals = (Goal(left, relation, right, names, frozenset(variables)),) if names else ()
+    goal = Goal(left, relation, right, names, frozenset(variables), is_trusted)
+    goals = (goal,) if names else ()
     return Check(holds, Evidence.SYMBOLIC, goals=goals)

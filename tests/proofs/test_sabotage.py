@@ -12,11 +12,11 @@ import pytest
 import sympy as sp
 
 from dpverify.pairs import FinitePair
-from dpverify.theorems import Step, Theorem
+from dpverify.theorems import Check, Evidence, Step, Theorem
 from proofs.support.catalog import find, proofs
-from proofs.support.checks import equal
+from proofs.support.checks import equal, some
 from proofs.support.form import Clause, Proof, Run, Shown, Verdict
-from proofs.support.symbolic import nonnegative
+from proofs.support.symbolic import never_negative, nonnegative, positive, same
 
 A, B = sp.symbols("a b", nonnegative=True)
 HELPED = Step("a true step", nonnegative(A + B, (A, B)), "all a, b ≥ 0")
@@ -167,3 +167,73 @@ def test_one_true_step_proves_nothing_else(statement: str, clauses: int) -> None
     )[clauses]
     made = Proof(theorem=theorem, clauses=given, library=(unrelated,), mutations={})
     assert made.run().verdict({}) is Verdict.FAILED
+
+
+# Formulas: the text of a goal, turned around or said of more than was shown
+
+FORMULA = "a + b ≥ 0 for all a ≥ 0, b ≥ 0"
+NEGATIVE = sp.Symbol("x", negative=True)
+WHOLE = sp.Symbol("k", integer=True, positive=True)
+REAL = sp.Symbol("y", real=True)
+SENTENCE = sp.Symbol("every mechanism, which is 0-DP, has δ", positive=True)
+
+
+def formal(statement: str, clause: str, check: Check) -> Verdict:
+    """The verdict on a statement with one clause, which is a formula."""
+
+    def step() -> Step:
+        return Step("a step", check, "all")
+
+    theorem = Theorem(name="false", statement=statement, source="nobody")
+    proof = Proof(theorem=theorem, clauses=(Clause(clause, by=(step,)),), mutations={})
+    return proof.run().verdict({})
+
+
+def test_a_formula_that_was_shown_is_proved() -> None:
+    assert formal(f"{FORMULA}.", FORMULA, nonnegative(A + B, (A, B))) is Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    "statement", ["-{}", "¬({}).", "{} or 1 = 0", "it is false that {}", "{}²"]
+)
+def test_a_formula_is_not_turned_around(statement: str) -> None:
+    check = nonnegative(A + B, (A, B))
+    assert formal(statement.format(FORMULA), FORMULA, check) is Verdict.FAILED
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        some((nonnegative(A, (A,)), nonnegative(-A - 1, (A,)))),
+        some((nonnegative(A, (A,)), never_negative(-sp.exp(A)))),
+        positive(-NEGATIVE),
+        positive(-NEGATIVE * sp.exp(REAL)),
+        never_negative(WHOLE - 1),
+        same(sp.exp(REAL) * (7 * REAL - 2), 0, by=lambda _: sp.Integer(0)),
+        same(REAL * 0, 0, by=lambda _: sp.Integer(0)),
+        positive(SENTENCE),
+        never_negative(sp.exp(REAL)),
+    ],
+)
+def test_a_goal_that_says_more_than_was_shown_is_no_clause(check: Check) -> None:
+    texts = [str(goal) for goal in check.goals] or ["-a - 1 ≥ 0 for all a ≥ 0"]
+    assert formal(texts[0], texts[0], check) is Verdict.FAILED
+
+
+def test_text_is_no_goal() -> None:
+    made = Check(holds=True, evidence=Evidence.SYMBOLIC, goals=("every mechanism is private",))
+    assert (
+        formal("every mechanism is private", "every mechanism is private", made) is Verdict.FAILED
+    )
+
+
+@pytest.mark.parametrize("error", [RuntimeError, AssertionError, NotImplementedError, OSError])
+def test_a_step_or_a_mutation_that_raises_is_said(error: type[Exception]) -> None:
+    def raises() -> Step:
+        raise error("no")
+
+    theorem = Theorem(name="raising", statement="nothing", source="nobody")
+    clauses = (Clause("nothing", by=(raises,), argued="it is"),)
+    proof = Proof(theorem=theorem, clauses=clauses, mutations={"raises": raises})
+    assert any(error.__name__ in problem for problem in proof.run().problems)
+    assert proof.accepted_mutations() == ("raises",)

@@ -117,10 +117,10 @@ def _proved(
     """
     from proofs.support.catalog import (  # noqa: PLC0415  # sympy is slow
         PATIENCE,
-        BrokenProof,
         run_with_uses,
         within,
     )
+    from proofs.support.form import BrokenProof  # noqa: PLC0415  # likewise
 
     done: dict[Any, Any] = {}
     answers: list[dict[str, Any]] = []

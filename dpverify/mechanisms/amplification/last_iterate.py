@@ -83,11 +83,13 @@ class LastIterate(Described):
         return (power * ball(apart) + move * sums) ** 2 / squares / ball(self.sigma) ** 2
 
     def pair(self, relation: Relation) -> Pair:
-        """A Gaussian pair, attained by a quadratic; between two if the diameter is what helps."""
+        """A Gaussian pair, attained by a quadratic; between two in a set that has a diameter.
+
+        There the last step alone is attained, by a map whose steps are far from the boundary.
+        """
         Relation.parse(relation)
         bound = GaussianPair(Fraction(enclose(lambda: self.squared_mu)[1]))
-        attained = enclose(lambda: self._cost(self.steps, 0.0))[1]
-        if bound.squared_mu >= Fraction(attained):
+        if self.diameter is None:
             return bound
         step = (Fraction(self.l2_sensitivity) / Fraction(self.sigma)) ** 2
         lower = GaussianPair(min(step, bound.squared_mu))

@@ -295,7 +295,8 @@ def both_ends(base: Pair, sampled: Callable[[Pair], Pair]) -> Pair:
     """Samples of what lies between two pairs, where samples of these bound them."""
     if not isinstance(base, BetweenPair) or not base.samples:
         return sampled(base)
-    lower = base.lower if base.lower.max_loss == 0.0 else sampled(base.lower)
+    nothing = base.lower.max_loss == 0.0 and base.lower.singular_mass == 0.0
+    lower = base.lower if nothing else sampled(base.lower)
     return BetweenPair(sampled(base.upper), lower, theorem=base.theorem, words=base.words)
 
 

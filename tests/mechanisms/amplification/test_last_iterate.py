@@ -63,7 +63,17 @@ def test_a_diameter_caps_what_convex_steps_cost() -> None:
         assert isinstance(upper, GaussianPair)
         assert float(upper.squared_mu) == pytest.approx(20.0, rel=1e-3)
     far = run(contraction=1.0, steps=10, diameter=1e6).pair(ADD)
-    assert far == GaussianPair(run(contraction=1.0, steps=10).pair(ADD).squared_mu)  # type: ignore[attr-defined]
+    assert isinstance(far, BetweenPair)
+    assert far.upper == run(contraction=1.0, steps=10).pair(ADD)
+
+
+def test_projections_may_hide_what_a_quadratic_shows() -> None:
+    """The last iterate but one is within TV(6/100) = τ, so δ(0) ≤ (1−τ)·TV(1/100) + τ·TV(6/100)."""
+    small = run(sigma=100.0, l2_sensitivity=1.0, steps=50, contraction=0.5, diameter=10.0)
+    tau, last = (math.erf(mu / 2**1.5) for mu in (0.06, 0.01))
+    found = dpv.Accountant(relation=ADD).compose(small).delta(0.0)
+    assert found.lower <= (1 - tau) * last + tau * tau
+    assert found.upper >= 0.0069
 
 
 def test_it_composes_and_calibrates() -> None:
