@@ -69,7 +69,12 @@ def same(
 
 def _is_plain_name(name: Expression) -> bool:
     """An identifier that stands for a real number, a non-negative or a positive one."""
-    kinds = ({}, {"real": True}, {"nonnegative": True}, {"positive": True})
+    kinds: tuple[dict[str, bool], ...] = (
+        {},
+        {"real": True},
+        {"nonnegative": True},
+        {"positive": True},
+    )
     known = [sp.Symbol(name.name, **kind).assumptions0 for kind in kinds]
     return str(name).isidentifier() and name.assumptions0 in known
 
