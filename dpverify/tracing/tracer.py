@@ -322,6 +322,7 @@ class Tracer(Transcripts):
         branches = Branches(base, self._delta)
         known = spots_of(self.mechanism)
         waiting = deque(scripts(base, self.seed, self._delta, spot, known))
+        waiting.extend(branches.crossed(base))
         twins = [worst.twin]
         while waiting:
             spare = _DECIDING if worst.certain else 6 + self.hardest
@@ -337,6 +338,7 @@ class Tracer(Transcripts):
                 self.notes.append("the budget ended before all transcripts were understood")
                 break
             waiting.extendleft(branches.new(run))
+            waiting.extend(branches.crossed(run))
             twins.append(finding.twin)
             if _worse(finding, worst):
                 worst = self.worst = finding

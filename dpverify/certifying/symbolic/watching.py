@@ -146,13 +146,18 @@ def endless_at(run: Callable[[], object], seconds: float, memory: int) -> str | 
         waiting = select.poll()
         waiting.register(read, select.POLLIN)
         stuck = not waiting.poll(1000.0 * (seconds + _GRACE))
-        told = "" if stuck else os.read(read, 1 << 16).decode(errors="replace")
+        told = b""
+        # It tells in pieces, and the first ones do not name the line.
+        while not stuck and waiting.poll(1000.0 * _GRACE) and (piece := os.read(read, 1 << 16)):
+            told += piece
     finally:
         os.close(read)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-    lines = re.findall(r'File "(.*)", line (\d+)', told)
-    return f"{Path(lines[0][0]).name}:{lines[0][1]}" if lines else ("" if stuck else None)
+    lines = re.findall(r'File "(.*)", line (\d+)', told.decode(errors="replace"))
+    if lines:
+        return f"{Path(lines[0][0]).name}:{lines[0][1]}"
+    return "" if stuck or told else None
 
 
 @contextmanager

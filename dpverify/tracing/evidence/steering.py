@@ -25,6 +25,8 @@ _MOST_INTERVALS = 6
 _MOST_KNOWN = 10  # numbers of the code that noisy ones are put to
 _NEAR = 1e-8  # numbers that are known are put a little above themselves
 _MOST_TURNS = 256  # draws by which a run may be longer than the first one
+_FLIPPED = 2  # times that a line of the first run is turned around
+_MOST_CROSSED = 4  # comparisons of which all combinations are tried
 _TURNS = 4  # times that a line is looked at in later transcripts
 FAR = 12.0  # in scales: what happens once in 320,000 runs with Laplace noise
 _FARTHEST = 36.0  # as far as tails are computed
@@ -105,11 +107,11 @@ def scripts(
     seen: dict[Any, int] = {}
     for number, event in enumerate(base.journal.events):
         turn = seen[event.place] = seen.get(event.place, -1) + 1
-        if isinstance(event, Bits) and (turn < 2 or is_near(turn, spot)):
+        if isinstance(event, Bits) and (turn < _FLIPPED or is_near(turn, spot)):
             flip = flipped(base, number, delta)
             if flip is not None:
                 yield flip
-                for far in () if turn < 2 else (reach, -reach):
+                for far in () if turn < _FLIPPED else (reach, -reach):
                     yield flip.shaped(partial(far_out, to=far), most)
         elif turn < 2 and spot is not None:
             yield from _towards(base, seed, number, spot)
@@ -123,7 +125,8 @@ def scripts(
     yield NoiseScript(seed, shape=_tie, until=most)
     yield from _signs(base, seed, reach)
     yield from _at(base, seed, reach, known)
-    for more in range(1, 4):
+    picks = sum(isinstance(event, Pick) for event in base.journal.events)
+    for more in range(1, 4 if picks < 2 else 13):
         yield NoiseScript(seed + 1000 * more)
 
 
@@ -193,7 +196,31 @@ class Branches:
         self.delta = delta
         self.places = {key[0] for _, key, _ in _compared(base)}
         self.seen = {key for _, key, _ in _compared(base)}
-        self.seen |= {other for *_, other in _compared(base)}  # `scripts` has these flips
+        # `scripts` has these flips.
+        self.seen |= {other for *_, other in _compared(base) if other[1] < _FLIPPED}
+        self.ways: set[tuple[bool, ...]] = set()
+
+    def crossed(self, run: TracedRun) -> Iterator[NoiseScript]:
+        """Scripts for ways through the first comparisons that no transcript took yet.
+
+        Two coins may matter together and neither alone. With δ > 0, ways that are rarer are left.
+        """
+        way: tuple[bool, ...] = ()
+        chance = 1.0
+        for number, event in enumerate(run.journal.events):
+            if not isinstance(event, Bits) or np.ndim(event.idx) != 0:
+                continue
+            outcome = bool(event.outcome)
+            other = float(chances_of(run, event)[0]) if self.delta else 1.0
+            if (*way, not outcome) not in self.ways and chance * other > self.delta * (1 + EDGE):
+                self.ways.add((*way, not outcome))
+                flip = flipped(run, number, self.delta)
+                if flip is not None:
+                    yield flip
+            way, chance = (*way, outcome), chance * (1.0 - other if self.delta else 1.0)
+            self.ways.add(way)
+            if len(way) == _MOST_CROSSED:
+                return
 
     def new(self, run: TracedRun) -> Iterator[NoiseScript]:
         """Scripts for the other outcome of comparisons that this transcript was the first to meet.

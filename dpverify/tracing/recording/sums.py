@@ -38,6 +38,7 @@ from dpverify.tracing.recording.laws import LAPLACE, NOTHING, TracedLaw
 
 _MOST_UNKNOWNS = 4000
 _CLOSE = 2.0**-30
+_ROUNDED = 2.0**-44  # of the largest step, in units of a number
 _EXPONENTIAL_TAILS = ("laplace", "exponential", "geometric", "logistic")
 
 
@@ -97,6 +98,7 @@ def _cost(step: Floats, laws: list[TracedLaw]) -> float:
 
 def _shortest(matrix: Floats, gap: Floats) -> Floats | None:
     """The solution of least length; by the small system A·Aᵀ where that is well behaved."""
+    matrix, gap = _balanced(matrix, gap)
     if matrix.shape[0] < matrix.shape[1]:
         try:
             found = matrix.T @ np.linalg.solve(matrix @ matrix.T, gap)
@@ -116,13 +118,23 @@ def _swallows(matrix: Floats, gap: Floats, size: float) -> bool:
 
 
 def _solves(matrix: Floats, found: Floats, gap: Floats) -> bool:
-    size = np.abs(matrix).max(initial=1.0) * np.abs(found).max(initial=0.0)
+    """Whether every number comes out, each within a rounding of its own size."""
+    rows, steps = np.abs(matrix), np.abs(found)
     error = np.abs(matrix @ found - gap)
-    return bool(np.all(error <= _CLOSE * (size + np.abs(gap).max(initial=0.0))))
+    rounding = _ROUNDED * rows.max(axis=1, initial=0.0) * steps.max(initial=0.0)
+    return bool(np.all(error <= _CLOSE * (rows @ steps + np.abs(gap)) + rounding))
+
+
+def _balanced(matrix: Floats, gap: Floats) -> tuple[Floats, Floats]:
+    """The same equations, the largest coefficient of each 1: small units count as much."""
+    size = np.abs(matrix).max(axis=1, initial=0.0)
+    size = np.where(size > 0.0, size, 1.0)
+    return matrix / size[:, None], gap / size
 
 
 def _cheapest(matrix: Floats, gap: Floats, laws: list[TracedLaw]) -> Floats | None:
     """Least Σ rate_i·|d_i|: d = p − q with p, q ≥ 0, and q = 0 where the law grows only."""
+    matrix, gap = _balanced(matrix, gap)
     rates = np.array([law.rate for law in laws])
     one_sided = np.array([law.grows_only for law in laws])
     if len(matrix) == 1 and not np.any(one_sided) and np.all(rates > 0.0):
