@@ -290,3 +290,101 @@ def test_gaussian_noise_may_be_spent_in_any_order() -> None:
 def test_a_dear_release_that_seldom_happens_is_overspent_and_no_leak() -> None:
     found = _traced(seldom_dear, 0.0, 1.0, ApproxDP(epsilon=1.0, delta=0.07))
     assert found.verdict == "overspent"
+
+
+# Comparisons that matter together and none alone.
+
+
+def one_way_of_two_coins(x: float, rng: Rng) -> Any:
+    a = rng.random() < 0.5
+    b = rng.random() < 0.5
+    return x + rng.laplace(scale=0.1 if a and not b else 1.0)
+
+
+def one_pair_of_coins(x: float, rng: Rng) -> Any:
+    a, b = bool(rng.random() < 0.5), bool(rng.random() < 0.5)
+    return x if (a, b) == (True, False) else x + rng.laplace()
+
+
+def both_far_out(x: float, rng: Rng) -> Any:
+    a, b = rng.laplace(), rng.laplace()
+    return x if (a > 3.0) & (b < -3.0) else x + rng.laplace()
+
+
+def one_row_of_coins(x: float, rng: Rng) -> Any:
+    for want in (False, True, False):
+        if (rng.random() < 0.5) != want:
+            return x + rng.laplace(scale=2.0)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "claim"),
+    [
+        (one_way_of_two_coins, ONE),
+        (one_pair_of_coins, ApproxDP(epsilon=1.0, delta=0.1)),
+        (both_far_out, ApproxDP(epsilon=1.0, delta=1e-4)),
+        (one_row_of_coins, PureDP(epsilon=0.5)),
+    ],
+    ids=lambda given: getattr(given, "__name__", str(given)),
+)
+def test_every_way_through_a_few_comparisons_is_taken(
+    mechanism: Mechanism, claim: AuditClaim
+) -> None:
+    assert _traced(mechanism, 0.0, 1.0, claim).verdict in {"leaking", "overspent"}
+
+
+def more_noise_on_one_way(x: float, rng: Rng) -> Any:
+    a = rng.random() < 0.5
+    b = rng.random() < 0.5
+    return x + rng.laplace(scale=2.0 if a and not b else 1.0)
+
+
+def test_two_coins_that_choose_between_enough_noise_and_more_are_no_leak() -> None:
+    assert _traced(more_noise_on_one_way, 0.0, 1.0).verdict == "shown"
+
+
+# The same noise in units that are far apart.
+
+
+def noise_in_nano(x: float, rng: Rng) -> Any:
+    z = rng.laplace()
+    return x + z, 1e-9 * z
+
+
+def bytes_and_gigabytes(x: float, rng: Rng) -> Any:
+    z = rng.laplace()
+    return {"bytes": 1e9 * (x + z), "gb": 2 * x + z}
+
+
+def noise_shifted_down(x: float, rng: Rng) -> Any:
+    z = rng.laplace()
+    return x + z, z / 2**40
+
+
+def under_large_noise(x: float, rng: Rng) -> Any:
+    w, z = rng.laplace(scale=1e10), rng.laplace()
+    return w + z, w, x + z
+
+
+def beside_other_noise(x: float, rng: Rng) -> Any:
+    w, z = rng.laplace(), rng.laplace()
+    return x + z, w, w + 1e-9 * z
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [noise_in_nano, bytes_and_gigabytes, noise_shifted_down, under_large_noise, beside_other_noise],
+    ids=lambda m: m.__name__,
+)
+def test_noise_that_is_told_in_a_small_unit_is_told(mechanism: Mechanism) -> None:
+    assert _traced(mechanism, 0.0, 1.0).verdict == "leaking"
+
+
+def again_in_nano(x: float, rng: Rng) -> Any:
+    z, w = rng.laplace(scale=2.0), rng.laplace(scale=2.0)
+    return x + z, x + w, 1e-9 * (x + z)
+
+
+def test_a_release_that_is_told_again_in_a_small_unit_costs_nothing_more() -> None:
+    assert _traced(again_in_nano, 0.0, 1.0).verdict == "shown"
