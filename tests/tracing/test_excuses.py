@@ -388,3 +388,28 @@ def again_in_nano(x: float, rng: Rng) -> Any:
 
 def test_a_release_that_is_told_again_in_a_small_unit_costs_nothing_more() -> None:
     assert _traced(again_in_nano, 0.0, 1.0).verdict == "shown"
+
+
+# Data that stand among noisy numbers.
+
+
+def answers_or_coins(bits: Any, rng: Rng) -> Any:
+    return np.where(rng.random(bits.size) < 0.5, bits, rng.integers(0, 2, size=bits.size))
+
+
+def answers_or_laplace(bits: Any, rng: Rng) -> Any:
+    return np.where(rng.random(bits.size) < 0.5, bits, rng.laplace(size=bits.size))
+
+
+def first_answer_and_coins(bits: Any, rng: Rng) -> Any:
+    return np.where(np.arange(bits.size) == 0, bits, rng.integers(0, 2, size=bits.size))
+
+
+@pytest.mark.parametrize("size", [1, 3, 20])
+def test_answers_that_coins_replace_are_no_leak(size: int) -> None:
+    # An answer comes out with probability 3/4 and its contrary with 1/4.
+    left, right = np.eye(1, size, dtype=int)[0], np.zeros(size, dtype=int)
+    claim = PureDP(epsilon=math.log(3.0) * (1 + 1e-9))
+    assert _traced(answers_or_coins, left, right, claim).verdict in {"not understood", "shown"}
+    for mechanism in (answers_or_laplace, first_answer_and_coins):
+        assert _traced(mechanism, left, right, claim).verdict == "leaking"
