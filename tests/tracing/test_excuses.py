@@ -413,3 +413,41 @@ def test_answers_that_coins_replace_are_no_leak(size: int) -> None:
     assert _traced(answers_or_coins, left, right, claim).verdict in {"not understood", "shown"}
     for mechanism in (answers_or_laplace, first_answer_and_coins):
         assert _traced(mechanism, left, right, claim).verdict == "leaking"
+
+
+# Plain numbers of which each is seldom far out, and one of them is more often.
+
+
+def largest_of(many: int, threshold: float) -> Mechanism:
+    def mechanism(x: float, rng: Rng) -> float:
+        return x if max(float(z) for z in rng.laplace(size=many)) > threshold else 0.0
+
+    return mechanism
+
+
+def just_one_of_thirty(x: float, rng: Rng) -> float:
+    return x if sum(float(z) > 9.6 for z in rng.laplace(size=30)) == 1 else 0.0
+
+
+def _exceeded(many: int, threshold: float) -> float:
+    return -math.expm1(many * math.log1p(-0.5 * math.exp(-threshold)))
+
+
+@pytest.mark.parametrize(("many", "threshold"), [(3, 8.6), (30, 9.6), (300, 12.6)])
+def test_many_plain_numbers_share_delta(many: int, threshold: float) -> None:
+    claim = ApproxDP(epsilon=1.0, delta=1e-4)
+    assert 0.5 * math.exp(-threshold) < claim.delta < _exceeded(many, threshold)
+    found = _traced(largest_of(many, threshold), 0.0, 1.0, claim)
+    assert found.verdict == "not understood"
+    assert f"saw {many} noisy numbers" in found.puzzles[0].what
+
+
+def test_one_of_many_plain_numbers_is_moved_alone() -> None:
+    claim = ApproxDP(epsilon=1.0, delta=1e-4)
+    assert _traced(just_one_of_thirty, 0.0, 1.0, claim).verdict != "shown"
+
+
+def test_many_plain_numbers_that_delta_pays_for_are_shown() -> None:
+    claim = ApproxDP(epsilon=1.0, delta=1e-4)
+    assert _exceeded(30, 14.0) < claim.delta
+    assert _traced(largest_of(30, 14.0), 0.0, 1.0, claim).verdict == "shown"

@@ -152,6 +152,23 @@ def _signs(base: TracedRun, seed: int, reach: float) -> Iterator[NoiseScript]:
             yield NoiseScript(seed, fixed=dict(zip(draws.tolist(), ends, strict=True)))
 
 
+def rarer(base: TracedRun, seed: int, delta: float) -> Iterator[NoiseScript]:
+    """Noisy numbers that code saw as plain ones, further out than δ tells: by δ over their number.
+
+    Each of k numbers may be so far out more rarely than δ, and one of them be so more often: all of
+    them at once, for what asks for the largest, and one alone.
+    """
+    draws = plain_draws(base)
+    if len(draws) < 2:
+        return
+    reach = reach_of(delta / len(draws), base)
+    for some in (draws, draws[:1], draws[-1:]):
+        laws = [base.journal.draws.law_of(int(j)) for j in some]
+        for far in (reach, -reach):
+            ends = [far_of(law, far) for law in laws]
+            yield NoiseScript(seed, fixed=dict(zip(some.tolist(), ends, strict=True)))
+
+
 def _at(base: TracedRun, seed: int, reach: float, known: Sequence[float]) -> Iterator[NoiseScript]:
     """Noisy numbers that code saw as plain ones, all of them equal to one that is known."""
     draws = plain_draws(base)
