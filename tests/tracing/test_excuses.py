@@ -451,3 +451,34 @@ def test_many_plain_numbers_that_delta_pays_for_are_shown() -> None:
     claim = ApproxDP(epsilon=1.0, delta=1e-4)
     assert _exceeded(30, 14.0) < claim.delta
     assert _traced(largest_of(30, 14.0), 0.0, 1.0, claim).verdict == "shown"
+
+
+# Code that asks what the generator is.
+
+
+@pytest.mark.parametrize(
+    "is_real",
+    [
+        lambda rng: type(rng) is np.random.Generator,
+        lambda rng: type(rng) is Rng,
+        lambda rng: type(rng.spawn(1)[0]) is type(np.random.default_rng()),
+        lambda rng: type(rng).__name__ == "Generator",
+        lambda rng: str(rng) == "Generator(PCG64)",
+    ],
+    ids=["its type", "its type by name", "of a child", "the name", "the text"],
+)
+def test_a_traced_generator_is_one_to_code_that_asks(is_real: Callable[[Rng], bool]) -> None:
+    def mechanism(x: float, rng: Rng) -> float:
+        return x + rng.laplace(scale=0.1 if is_real(rng) else 1.0)
+
+    assert is_real(np.random.default_rng())
+    assert _traced(mechanism, 0.0, 1.0).verdict == "refuted"
+    assert type(np.random.default_rng()) is np.random.Generator
+
+
+def test_a_generator_that_is_asked_for_its_type_and_used_is_followed() -> None:
+    def mechanism(x: float, rng: Rng) -> float:
+        own = rng if type(rng) is np.random.Generator else np.random.default_rng(0)
+        return x + own.laplace()
+
+    assert _traced(mechanism, 0.0, 1.0).verdict == "shown"
