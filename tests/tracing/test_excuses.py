@@ -318,9 +318,14 @@ def one_row_of_coins(x: float, rng: Rng) -> Any:
     return x
 
 
+def three_of_a_row(x: float, rng: Rng) -> Any:
+    return x if (rng.laplace(size=4) > 1.0).sum() == 3 else x + rng.laplace()
+
+
 @pytest.mark.parametrize(
     ("mechanism", "claim"),
     [
+        (three_of_a_row, ApproxDP(epsilon=1.0, delta=1e-4)),
         (one_way_of_two_coins, ONE),
         (one_pair_of_coins, ApproxDP(epsilon=1.0, delta=0.1)),
         (both_far_out, ApproxDP(epsilon=1.0, delta=1e-4)),

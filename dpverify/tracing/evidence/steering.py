@@ -220,22 +220,22 @@ class Branches:
     def crossed(self, run: TracedRun) -> Iterator[NoiseScript]:
         """Scripts for ways through the first comparisons that no transcript took yet.
 
-        Two coins may matter together and neither alone. With δ > 0, ways that are rarer are left.
+        Two coins may matter together and neither alone, also as parts of a short row. With δ > 0,
+        ways that are rarer are left.
         """
         way: tuple[bool, ...] = ()
         chance = 1.0
         for number, event in enumerate(run.journal.events):
-            if not isinstance(event, Bits) or np.ndim(event.idx) != 0:
+            if not isinstance(event, Bits) or len(way) + np.size(event.idx) > _MOST_CROSSED:
                 continue
-            outcome = bool(event.outcome)
-            other = float(chances_of(run, event)[0]) if self.delta else 1.0
-            if (*way, not outcome) not in self.ways and chance * other > self.delta * (1 + EDGE):
-                self.ways.add((*way, not outcome))
-                flip = flipped(run, number, self.delta)
-                if flip is not None:
-                    yield flip
-            way, chance = (*way, outcome), chance * (1.0 - other if self.delta else 1.0)
-            self.ways.add(way)
+            chances = chances_of(run, event) if self.delta else np.ones(np.size(event.idx))
+            for element, outcome in enumerate(np.ravel(event.outcome).tolist()):
+                other, turn = float(chances[element]), (*way, not outcome)
+                if turn not in self.ways and chance * other > self.delta * (1 + EDGE):
+                    self.ways.add(turn)
+                    yield turned(run, number, np.array([element]))
+                way, chance = (*way, outcome), chance * (1.0 - other if self.delta else 1.0)
+                self.ways.add(way)
             if len(way) == _MOST_CROSSED:
                 return
 
