@@ -135,6 +135,9 @@ class PlainGenerator(SymbolicGenerator):
         value = self._guided.known[self._guided.noise(NoiseLaw(kind, parameter))]
         return int(value) if kind == "geometric" else float(value)
 
+    def _centered(self, center: Any) -> float:  # noqa: ANN401
+        return float(center)
+
     def random(self, size: Any = None, **more: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
         check_plain("random", more)
         draws = [self._guided._script.uniform() for _ in range(math.prod(_shape(size)))]  # noqa: SLF001

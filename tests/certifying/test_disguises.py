@@ -154,9 +154,32 @@ def drawn_in_single_precision(bit: Any, rng: Rng) -> Any:  # noqa: ANN401
     return rng.standard_normal(dtype=np.float32) + 1e-12 * bit
 
 
+def chosen_rows_are_copies(bit: Any, rng: Rng) -> int:  # noqa: ANN401
+    table = np.array([[int(bit)]])
+    row = rng.choice(table)
+    row[:] = 0
+    return int(table.sum())
+
+
+def methods_have_names(bit: Any, rng: Rng) -> int:  # noqa: ANN401
+    return int(bit) if rng.laplace.__qualname__ == "Generator.laplace" else 0
+
+
+def methods_have_no_code(bit: Any, rng: Rng) -> int:  # noqa: ANN401
+    return 0 if hasattr(rng.laplace, "__code__") else int(bit)
+
+
+def noise_of_scale_minus_zero(bit: Any, rng: Rng) -> float:  # noqa: ANN401
+    return float(rng.laplace(scale=-0.0 if bit else 0.0))
+
+
 @pytest.mark.parametrize(
     ("mechanism", "schema"),
     [
+        (chosen_rows_are_copies, BIT),
+        (methods_have_names, BIT),
+        (methods_have_no_code, BIT),
+        (noise_of_scale_minus_zero, BIT),
         (told_by_its_type, ANSWER),
         (told_by_its_class, LIST),
         (told_by_its_digits, LIST),
@@ -189,6 +212,95 @@ def test_a_disguise_is_not_proved(mechanism: Callable[..., Any], schema: Any) ->
     assert found.refuted or found.reason
 
 
+def cut_by_astype(data: Any, rng: Rng) -> bool:  # noqa: ANN401
+    return bool(data.astype(int)[0] + rng.laplace(scale=100.0) > 0)
+
+
+def cut_by_a_sum(data: Any, rng: Rng) -> bool:  # noqa: ANN401
+    return bool(np.sum(data, dtype=int) + rng.laplace(scale=100.0) > 0)
+
+
+def cut_by_a_running_sum(data: Any, rng: Rng) -> bool:  # noqa: ANN401
+    return bool(np.cumsum(data, dtype=int)[0] + rng.laplace(scale=100.0) > 0)
+
+
+def cut_one_by_one(data: Any, rng: Rng) -> bool:  # noqa: ANN401
+    return bool(np.fromiter(data, dtype=int)[0] + rng.laplace(scale=100.0) > 0)
+
+
+def rounded_to_half_precision(data: Any, rng: Rng) -> bool:  # noqa: ANN401
+    return bool(np.array(data, dtype=np.float16)[0] + rng.laplace(scale=100.0) > 0)
+
+
+def held_in_single_precision(data: Any, rng: Rng) -> bool:  # noqa: ANN401
+    held = np.zeros(1, dtype=np.float32)
+    held[0] = data[0]
+    return bool(held[0] + rng.laplace(scale=100.0) > 0)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        *(cut_by_astype, cut_by_a_sum, cut_by_a_running_sum, cut_one_by_one),
+        *(rounded_to_half_precision, held_in_single_precision),
+    ],
+)
+def test_what_rounds_is_open_and_says_where(mechanism: Callable[..., Any]) -> None:
+    """From 0.999 to 1 an answer moves by 0.001, and by 1 once its digits are cut."""
+    schema = Answers(dimension=1, sensitivity=0.001, low=0.0, high=3.0)
+    found = dpv.certify(mechanism, schema, dpv.PureDP(epsilon=1e-5), seconds=1.0)
+    assert found.verdict == "open"
+    assert "test_disguises.py" in found.reason
+
+
+def shared_by_asarray(data: Any, rng: Rng) -> bool:  # noqa: ANN401
+    same = np.asarray(data)
+    same *= 3
+    return bool(data[0] + rng.laplace(scale=100.0) > 0)
+
+
+def shared_as_floats(data: Any, rng: Rng) -> bool:  # noqa: ANN401
+    same = np.asarray(data, dtype=float)
+    same *= 3
+    return bool(data[0] + rng.laplace(scale=100.0) > 0)
+
+
+def copied_by_array(data: Any, rng: Rng) -> bool:  # noqa: ANN401
+    other = np.array(data)
+    other *= 3
+    return bool(data[0] + rng.laplace(scale=100.0) > 0)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "epsilon"),
+    [(shared_by_asarray, 0.03), (shared_as_floats, 0.03), (copied_by_array, 0.01)],
+)
+def test_an_array_is_shared_as_numpy_shares_it(
+    mechanism: Callable[..., Any], epsilon: float
+) -> None:
+    assert dpv.certify(mechanism, ANSWER, dpv.PureDP(epsilon=epsilon)).proved
+    assert dpv.certify(mechanism, ANSWER, dpv.PureDP(epsilon=0.9 * epsilon)).refuted
+
+
+def chosen_rows_are_not_written_through(bit: Any, rng: Rng) -> int:  # noqa: ANN401
+    table = np.array([[0]])
+    row = rng.choice(table)
+    row[:] = bit
+    return int(table.sum())
+
+
+def noise_of_scale_zero(bit: Any, rng: Rng) -> float:  # noqa: ANN401
+    return float(rng.laplace(2.0, 0.0)) + float(rng.laplace(0 * bit, 1.0))
+
+
+def test_many_permutations_are_open_at_once() -> None:
+    found = dpv.certify(
+        lambda _, rng: int(rng.permutation(3_000_000)[0]), BIT, dpv.PureDP(epsilon=1.0)
+    )
+    assert found.verdict == "open"
+    assert "too many permutations" in found.reason
+
+
 def signs_do_not_matter(answers: Any, rng: Rng) -> list[Any]:  # noqa: ANN401
     weights = [0.0, -1.0]
     return [sum(w * x for w, x in zip(weights, answers, strict=True)) + rng.laplace(scale=1.0), 0.0]
@@ -212,6 +324,8 @@ def caught(answers: Any, rng: Rng) -> float:  # noqa: ANN401
     [
         (signs_do_not_matter, Answers(dimension=2, sensitivity=1.0), 1.0),
         (counted, BIT, 0.0),
+        (chosen_rows_are_not_written_through, BIT, 0.0),
+        (noise_of_scale_zero, BIT, 0.0),
         (caught, Answers(dimension=2, sensitivity=1.0), 1.0),
     ],
 )
