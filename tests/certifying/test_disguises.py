@@ -1,16 +1,23 @@
 """Programs that rarely, or in small ways, do on numbers what they do not do on symbols."""
 
+import gc
 import json
 import numbers
 import pickle
+import sys
+import types
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import pytest
 
 import dpverify as dpv
+from dpverify.certifying.extracting.extraction import Extraction
+from dpverify.certifying.rehearsal import rehearse
+from dpverify.certifying.symbolic.reading import unit_of
+from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.schema import Answers, Number, Records
 from tests.certifying.elsewhere import few_digits
 
@@ -282,6 +289,73 @@ def test_an_array_is_shared_as_numpy_shares_it(
     assert dpv.certify(mechanism, ANSWER, dpv.PureDP(epsilon=0.9 * epsilon)).refuted
 
 
+def divides() -> bool:
+    """NumPy's numbers divide by zero."""
+    with np.errstate(all="ignore"):
+        try:
+            np.ones(1) / 0
+        except ZeroDivisionError:
+            return False
+    return True
+
+
+def is_written(x: Any) -> bool:  # noqa: ANN401
+    same = Exception
+    try:
+        json.dumps(x)
+    except same:
+        return False
+    return True
+
+
+TELLS: dict[str, Callable[[Any, Rng], Any]] = {
+    "a protocol": lambda x, _: not isinstance(x, SupportsIndex),
+    "the collector": lambda x, _: not gc.is_tracked(x),
+    "a text": lambda *_: "object" not in repr(np.zeros(1)),
+    "a part of an array": lambda *_: isinstance(np.zeros(1)[0], np.generic),
+    "a division": lambda *_: divides(),
+    "another name for exceptions": lambda x, _: is_written(x),
+    "the name of a type": lambda *_: float.__name__ == "float",
+    "a module": lambda *_: isinstance(np, types.ModuleType),
+    "names": lambda *_: "float" not in globals(),
+    "a frame": lambda *_: "float" not in sys._getframe().f_globals,
+}
+
+
+@pytest.mark.parametrize("tell", TELLS.values(), ids=TELLS.keys())
+def test_a_step_that_no_symbol_takes_is_open_with_its_line(tell: Callable[..., Any]) -> None:
+    """What follows from it is seldom: neither a search nor a random dataset finds it."""
+
+    def mechanism(data: Any, rng: Rng) -> Any:  # noqa: ANN401
+        if tell(data[0], rng) and 0.61312 < data[0] < 0.61337:
+            return 5.0
+        return data[0] + rng.laplace(scale=1.0)
+
+    extraction = Extraction(mechanism, LIST, *unit_of(1.0))
+    extraction.on_symbols(1)
+    with pytest.raises(NotUnderstood, match=r"test_disguises.py:\d+: it takes a step on plain"):
+        rehearse(extraction)
+
+
+def test_a_step_that_no_symbol_takes_is_found_in_loops_of_any_length() -> None:
+    def mechanism(data: Any, rng: Rng) -> bool:  # noqa: ANN401
+        threshold, usual = rng.laplace(scale=2.0), divides()
+        for x in data:
+            if usual and 0.61312 < x < 0.61337:
+                return True
+            if x + rng.laplace(scale=4.0) > threshold:
+                return True
+        return False
+
+    schema = Answers(dimension=(1, None), sensitivity=1.0)
+    assert not dpv.certify(mechanism, schema, dpv.PureDP(epsilon=1.0), seconds=2.0).proved
+
+
+def a_uniform_draw_is_a_float(data: Any, rng: Rng) -> Any:  # noqa: ANN401
+    usual = isinstance(rng.random(), float) and issubclass(bool, int)
+    return data[0] + rng.laplace(scale=1.0) if usual else data[0]
+
+
 def chosen_rows_are_not_written_through(bit: Any, rng: Rng) -> int:  # noqa: ANN401
     table = np.array([[0]])
     row = rng.choice(table)
@@ -326,6 +400,7 @@ def caught(answers: Any, rng: Rng) -> float:  # noqa: ANN401
         (counted, BIT, 0.0),
         (chosen_rows_are_not_written_through, BIT, 0.0),
         (noise_of_scale_zero, BIT, 0.0),
+        (a_uniform_draw_is_a_float, LIST, 1.0),
         (caught, Answers(dimension=2, sensitivity=1.0), 1.0),
     ],
 )

@@ -25,7 +25,14 @@ import numpy as np
 
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import current
-from dpverify.certifying.symbolic.symbols import Symbolic, check_wide, common_kind, number, refuse
+from dpverify.certifying.symbolic.symbols import (
+    Symbolic,
+    Uniform,
+    check_wide,
+    common_kind,
+    number,
+    refuse,
+)
 from dpverify.errors import InvalidParameter
 
 _LIBRARY_ROOTS = tuple(str(Path(inspect.getfile(module)).parent.parent) for module in (np, inspect))
@@ -64,7 +71,10 @@ class _FloatMeta(type):
     def __instancecheck__(cls, value: object) -> bool:
         if isinstance(value, Symbolic):
             return _known(value) == "float"
-        return isinstance(value, builtins.float)
+        return isinstance(value, (builtins.float, Uniform))
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, builtins.float)
 
     def __call__(cls, value: Any = 0.0) -> Any:  # noqa: ANN401
         if isinstance(value, np.ndarray) and value.dtype == object and value.size == 1:
@@ -80,6 +90,9 @@ class _IntMeta(type):
         if isinstance(value, Symbolic):
             return _known(value) == "int"
         return isinstance(value, builtins.int)
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, builtins.int)
 
     def __call__(cls, value: Any = 0, *more: Any) -> Any:  # noqa: ANN401
         if isinstance(value, Symbolic) and not value.is_constant:

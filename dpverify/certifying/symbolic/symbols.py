@@ -350,6 +350,12 @@ class Uniform:
     __eq__ = __ne__ = __index__ = __round__ = __floor__ = __ceil__ = __format__ = _refused
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = exp = log = floor = sqrt = _refused
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What `isinstance` finds: a float, as NumPy draws it."""
+        own = sys._getframe(1).f_code.co_filename.startswith((_OWN, _NUMPY))  # noqa: SLF001
+        return Uniform if own else float
+
     def __repr__(self) -> str:
         return str(self._refused())
 
