@@ -375,6 +375,53 @@ def test_many_permutations_are_open_at_once() -> None:
     assert "too many permutations" in found.reason
 
 
+class Labeled(float):
+    """A number that carries something else."""
+
+
+def labeled(bit: int) -> float:
+    made = Labeled(1.0)
+    made.label = bit  # type: ignore[attr-defined]
+    return made
+
+
+def deeply(depth: int) -> list[Any]:
+    made: list[Any] = []
+    for _ in range(depth):
+        made = [made]
+    return made
+
+
+def leaves() -> None:
+    raise SystemExit(3)
+
+
+RETURNS: dict[str, Callable[[int], Any]] = {
+    "which is not understood": labeled,
+    "a longdouble": lambda bit: np.longdouble(1) + bit * np.longdouble(2) ** -60,
+    "a float32": lambda bit: np.float32(1.0) if bit else 1.0,
+    "a int8": lambda bit: np.int8(1) if bit else 1,
+    "an array of objects": lambda bit: np.array([1 if bit else 1.0, 0.5], dtype=object),
+    "too large for a float": lambda bit: 10**400 + bit,
+    "more than 50 deep": lambda bit: deeply(900 + bit),
+    "it raises SystemExit": lambda _: leaves(),
+}
+
+
+@pytest.mark.parametrize(("says", "made"), RETURNS.items(), ids=RETURNS.keys())
+def test_an_output_that_is_not_understood_is_open(says: str, made: Callable[[int], Any]) -> None:
+    def mechanism(bit: Any, _rng: Rng) -> Any:  # noqa: ANN401
+        return made(int(bit))
+
+    found = dpv.certify(mechanism, BIT, dpv.PureDP(epsilon=1.0), seconds=1.0)
+    assert found.verdict == "open"
+    assert says in found.reason
+
+
+def test_a_bare_answer_is_refuted_at_any_epsilon() -> None:
+    assert dpv.certify(lambda bit, _: int(bit), BIT, dpv.PureDP(epsilon=800.0)).refuted
+
+
 def signs_do_not_matter(answers: Any, rng: Rng) -> list[Any]:  # noqa: ANN401
     weights = [0.0, -1.0]
     return [sum(w * x for w, x in zip(weights, answers, strict=True)) + rng.laplace(scale=1.0), 0.0]
