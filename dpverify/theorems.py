@@ -598,10 +598,12 @@ ALIGNMENT = Theorem(
 INDUCTION = Theorem(
     name="induction",
     statement=(
-        "Take two runs step by step. If at every place the translated noise takes the neighbor's "
-        "run the same way, to numbers that are apart as the next place says, what a step costs is "
-        "no more than its place has left beyond the next one, and what is left at the end is not "
-        "below 0, then runs of every length are aligned, at the cost that the first place has."
+        "Take two runs step by step. If at every place the noise, translated by shifts that are "
+        "fixed on the step's path, upwards where it is one-sided and whole where it is whole, "
+        "takes the neighbor's run the same way, to numbers that are apart as the next place says, "
+        "what a step costs is no more than its place has left beyond the next one, and what is "
+        "left at the end is not below 0, then runs of every length are aligned, at the cost that "
+        "the first place has."
     ),
     source=(
         "from alignments, by induction; cf. Zhang, Kifer, POPL 2017 (arXiv 1607.08228v3), where a "

@@ -81,7 +81,13 @@ def alarms_one_by_one(share: Fraction = Fraction(1)) -> Step:
                 )
                 if there + not_there == 0:
                     continue  # no alarm, no share
-                caught, false = there / prior, not_there / (1 - prior)  # T and α
+                caught, false = (  # T and α, from the pair itself
+                    sum(
+                        (mass[side] for mass, k in zip(pair.masses(), event, strict=True) if k),
+                        Fraction(0),
+                    )
+                    for side in (0, 1)
+                )
                 told = share * prior * caught / (prior * caught + (1 - prior) * false)
                 holds &= equal(told, there / (there + not_there))
                 count += 1

@@ -68,8 +68,8 @@ def the_library_keeps_its_budget(share: float = 1.0) -> Step:
         noise = Gaussian(sigma=ratio) if drawn.kind == "gaussian" else Laplace(scale=ratio)
         part = batches.part(noise, setting.records)
         spent = Accountant(relation=relation).compose(part, times=descent.steps)
-        found = spent.epsilon(getattr(budget, "delta", 0.0))
-        holds &= at_most(found.upper, budget.epsilon * (1 + 1e-3))
+        found = spent.epsilon(getattr(budget, "delta", 0.0), tolerance=1e-5)
+        holds &= at_most(found.upper, budget.epsilon * (1 + 1e-5))
         count += 1
     return Step("`StochasticGradientDescent`", holds, f"{count} descents")
 

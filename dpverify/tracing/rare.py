@@ -7,6 +7,10 @@ of the others. What was not tried may leak as well: a claim is shown only if δ 
 
 Of a row of comparisons that are each more frequent than δ, and are not so all at once, no
 transcript may have turned some: they are turned together, and one by one if that loses too much.
+
+Of many noisy numbers that the code saw as plain ones, one may be far out more often than δ, and
+each of them more rarely. What is decided on such numbers is not seen; so they are moved out by δ
+over their number, and what then loses more than is claimed is not understood.
 """
 
 from collections import Counter, defaultdict
@@ -15,9 +19,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpverify.tracing.evidence.releases import EDGE
-from dpverify.tracing.evidence.steering import chances_of, is_near, turned
+from dpverify.tracing.evidence.steering import (
+    chances_of,
+    is_near,
+    plain_draws,
+    rarer,
+    turned,
+)
 from dpverify.tracing.evidence.understanding import BOTH, OutOfRuns
-from dpverify.tracing.recording.events import Bits
+from dpverify.tracing.recording.events import Bits, Puzzle
 from dpverify.tracing.recording.places import Place
 from dpverify.tracing.recording.runs import TracedRun
 from dpverify.tracing.transcripts import Finding, Transcripts
@@ -89,6 +99,23 @@ def rare(runner: Transcripts, base: TracedRun, delta: float, spot: int | None) -
             untried[place] = sum(toss.chance for toss in left)
     worst = max(leaking, key=lambda finding: _BAD.index(finding.verdict), default=None)
     return Rare(masses, untried, tuple(chances), worst)
+
+
+def seen_rarely(runner: Transcripts, base: TracedRun, delta: float) -> Finding | None:
+    """A loss where one of several plain numbers is further out than each is with probability δ."""
+    for script in rarer(base, runner.seed, delta):
+        if runner.used + 2 + _SPARE + runner.hardest > runner.budget:
+            raise OutOfRuns
+        found = runner.finding(runner.record(runner.left, script), script)
+        if found.verdict != "shown":
+            draws = plain_draws(base)
+            what = (
+                f"the code saw {len(draws)} noisy numbers as plain ones: each is seldom so far out "
+                "that more is lost than claimed, but how often one of them is, is not known"
+            )
+            place = base.journal.draws.place_of(int(draws[0]))
+            return Finding("not understood", found.spent, puzzles=(Puzzle(place, what),))
+    return None
 
 
 def _tosses(runner: Transcripts, base: TracedRun, delta: float) -> dict[Place, list[Toss]]:

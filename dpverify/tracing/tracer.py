@@ -51,7 +51,7 @@ from dpverify.tracing.evidence.understanding import (
 )
 from dpverify.tracing.evidence.winners import Winners
 from dpverify.tracing.noise.generator import NotTraceable
-from dpverify.tracing.rare import Rare, rare
+from dpverify.tracing.rare import Rare, rare, seen_rarely
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import BY_CLAIM, Leak, Odds, Puzzle
 from dpverify.tracing.recording.following import LONELY
@@ -345,7 +345,8 @@ class Tracer(Transcripts):
             if worst.verdict == "leaking":
                 break
         if worst.verdict == "shown":
-            worst = self._others_won(worst, [twin for twin in twins if twin is not None], spot)
+            told = [twin for twin in twins if twin is not None]
+            worst = self._seen_rarely(base) or self._others_won(worst, told, spot)
         rarely = None
         if worst.verdict == "shown" and self._delta:
             rarely = rare(self, base, self._delta, spot)
@@ -353,6 +354,14 @@ class Tracer(Transcripts):
         if worst.verdict == "shown":
             worst = self._together(worst, rarely)
         return worst
+
+    def _seen_rarely(self, base: TracedRun) -> Finding | None:
+        """What goes wrong where one of many plain numbers is so far out as each is too rarely."""
+        try:
+            return seen_rarely(self, base, self._delta) if self._delta else None
+        except OutOfRuns:
+            self.notes.append("the budget ended before noisy numbers were moved further out than δ")
+            return None
 
     def _together(self, worst: Finding, rarely: Rare | None) -> Finding:
         """The worst transcript, if all of them together keep the claim as well."""

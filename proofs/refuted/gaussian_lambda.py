@@ -95,7 +95,7 @@ def every_constant_fails(limit: int = 0) -> Step:
     holds = VACUOUS & same(sp.limit(lam, far, sp.oo) + constant, constant + limit)
     holds &= same(sp.limit(s**2 / sp.sqrt(1 + s**2), s, 0) + constant, constant)
     holds &= positive(1 / sp.sqrt(2) + lam - 1 / sp.sqrt(2))
-    return Step("every K", holds, "all K, δ")
+    return Step("every K", holds, "all K, and δ as small as P's probability")
 
 
 def what_the_balance_asks_for(factor: int = 1) -> Step:

@@ -290,3 +290,200 @@ def test_gaussian_noise_may_be_spent_in_any_order() -> None:
 def test_a_dear_release_that_seldom_happens_is_overspent_and_no_leak() -> None:
     found = _traced(seldom_dear, 0.0, 1.0, ApproxDP(epsilon=1.0, delta=0.07))
     assert found.verdict == "overspent"
+
+
+# Comparisons that matter together and none alone.
+
+
+def one_way_of_two_coins(x: float, rng: Rng) -> Any:
+    a = rng.random() < 0.5
+    b = rng.random() < 0.5
+    return x + rng.laplace(scale=0.1 if a and not b else 1.0)
+
+
+def one_pair_of_coins(x: float, rng: Rng) -> Any:
+    a, b = bool(rng.random() < 0.5), bool(rng.random() < 0.5)
+    return x if (a, b) == (True, False) else x + rng.laplace()
+
+
+def both_far_out(x: float, rng: Rng) -> Any:
+    a, b = rng.laplace(), rng.laplace()
+    return x if (a > 3.0) & (b < -3.0) else x + rng.laplace()
+
+
+def one_row_of_coins(x: float, rng: Rng) -> Any:
+    for want in (False, True, False):
+        if (rng.random() < 0.5) != want:
+            return x + rng.laplace(scale=2.0)
+    return x
+
+
+def three_of_a_row(x: float, rng: Rng) -> Any:
+    return x if (rng.laplace(size=4) > 1.0).sum() == 3 else x + rng.laplace()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "claim"),
+    [
+        (three_of_a_row, ApproxDP(epsilon=1.0, delta=1e-4)),
+        (one_way_of_two_coins, ONE),
+        (one_pair_of_coins, ApproxDP(epsilon=1.0, delta=0.1)),
+        (both_far_out, ApproxDP(epsilon=1.0, delta=1e-4)),
+        (one_row_of_coins, PureDP(epsilon=0.5)),
+    ],
+    ids=lambda given: getattr(given, "__name__", str(given)),
+)
+def test_every_way_through_a_few_comparisons_is_taken(
+    mechanism: Mechanism, claim: AuditClaim
+) -> None:
+    assert _traced(mechanism, 0.0, 1.0, claim).verdict in {"leaking", "overspent"}
+
+
+def more_noise_on_one_way(x: float, rng: Rng) -> Any:
+    a = rng.random() < 0.5
+    b = rng.random() < 0.5
+    return x + rng.laplace(scale=2.0 if a and not b else 1.0)
+
+
+def test_two_coins_that_choose_between_enough_noise_and_more_are_no_leak() -> None:
+    assert _traced(more_noise_on_one_way, 0.0, 1.0).verdict == "shown"
+
+
+# The same noise in units that are far apart.
+
+
+def noise_in_nano(x: float, rng: Rng) -> Any:
+    z = rng.laplace()
+    return x + z, 1e-9 * z
+
+
+def bytes_and_gigabytes(x: float, rng: Rng) -> Any:
+    z = rng.laplace()
+    return {"bytes": 1e9 * (x + z), "gb": 2 * x + z}
+
+
+def noise_shifted_down(x: float, rng: Rng) -> Any:
+    z = rng.laplace()
+    return x + z, z / 2**40
+
+
+def under_large_noise(x: float, rng: Rng) -> Any:
+    w, z = rng.laplace(scale=1e10), rng.laplace()
+    return w + z, w, x + z
+
+
+def beside_other_noise(x: float, rng: Rng) -> Any:
+    w, z = rng.laplace(), rng.laplace()
+    return x + z, w, w + 1e-9 * z
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [noise_in_nano, bytes_and_gigabytes, noise_shifted_down, under_large_noise, beside_other_noise],
+    ids=lambda m: m.__name__,
+)
+def test_noise_that_is_told_in_a_small_unit_is_told(mechanism: Mechanism) -> None:
+    assert _traced(mechanism, 0.0, 1.0).verdict == "leaking"
+
+
+def again_in_nano(x: float, rng: Rng) -> Any:
+    z, w = rng.laplace(scale=2.0), rng.laplace(scale=2.0)
+    return x + z, x + w, 1e-9 * (x + z)
+
+
+def test_a_release_that_is_told_again_in_a_small_unit_costs_nothing_more() -> None:
+    assert _traced(again_in_nano, 0.0, 1.0).verdict == "shown"
+
+
+# Data that stand among noisy numbers.
+
+
+def answers_or_coins(bits: Any, rng: Rng) -> Any:
+    return np.where(rng.random(bits.size) < 0.5, bits, rng.integers(0, 2, size=bits.size))
+
+
+def answers_or_laplace(bits: Any, rng: Rng) -> Any:
+    return np.where(rng.random(bits.size) < 0.5, bits, rng.laplace(size=bits.size))
+
+
+def first_answer_and_coins(bits: Any, rng: Rng) -> Any:
+    return np.where(np.arange(bits.size) == 0, bits, rng.integers(0, 2, size=bits.size))
+
+
+@pytest.mark.parametrize("size", [1, 3, 20])
+def test_answers_that_coins_replace_are_no_leak(size: int) -> None:
+    # An answer comes out with probability 3/4 and its contrary with 1/4.
+    left, right = np.eye(1, size, dtype=int)[0], np.zeros(size, dtype=int)
+    claim = PureDP(epsilon=math.log(3.0) * (1 + 1e-9))
+    assert _traced(answers_or_coins, left, right, claim).verdict in {"not understood", "shown"}
+    for mechanism in (answers_or_laplace, first_answer_and_coins):
+        assert _traced(mechanism, left, right, claim).verdict == "leaking"
+
+
+# Plain numbers of which each is seldom far out, and one of them is more often.
+
+
+def largest_of(many: int, threshold: float) -> Mechanism:
+    def mechanism(x: float, rng: Rng) -> float:
+        return x if max(float(z) for z in rng.laplace(size=many)) > threshold else 0.0
+
+    return mechanism
+
+
+def just_one_of_thirty(x: float, rng: Rng) -> float:
+    return x if sum(float(z) > 9.6 for z in rng.laplace(size=30)) == 1 else 0.0
+
+
+def _exceeded(many: int, threshold: float) -> float:
+    return -math.expm1(many * math.log1p(-0.5 * math.exp(-threshold)))
+
+
+@pytest.mark.parametrize(("many", "threshold"), [(3, 8.6), (30, 9.6), (300, 12.6)])
+def test_many_plain_numbers_share_delta(many: int, threshold: float) -> None:
+    claim = ApproxDP(epsilon=1.0, delta=1e-4)
+    assert 0.5 * math.exp(-threshold) < claim.delta < _exceeded(many, threshold)
+    found = _traced(largest_of(many, threshold), 0.0, 1.0, claim)
+    assert found.verdict == "not understood"
+    assert f"saw {many} noisy numbers" in found.puzzles[0].what
+
+
+def test_one_of_many_plain_numbers_is_moved_alone() -> None:
+    claim = ApproxDP(epsilon=1.0, delta=1e-4)
+    assert _traced(just_one_of_thirty, 0.0, 1.0, claim).verdict != "shown"
+
+
+def test_many_plain_numbers_that_delta_pays_for_are_shown() -> None:
+    claim = ApproxDP(epsilon=1.0, delta=1e-4)
+    assert _exceeded(30, 14.0) < claim.delta
+    assert _traced(largest_of(30, 14.0), 0.0, 1.0, claim).verdict == "shown"
+
+
+# Code that asks what the generator is.
+
+
+@pytest.mark.parametrize(
+    "is_real",
+    [
+        lambda rng: type(rng) is np.random.Generator,
+        lambda rng: type(rng) is Rng,
+        lambda rng: type(rng.spawn(1)[0]) is type(np.random.default_rng()),
+        lambda rng: type(rng).__name__ == "Generator",
+        lambda rng: str(rng) == "Generator(PCG64)",
+    ],
+    ids=["its type", "its type by name", "of a child", "the name", "the text"],
+)
+def test_a_traced_generator_is_one_to_code_that_asks(is_real: Callable[[Rng], bool]) -> None:
+    def mechanism(x: float, rng: Rng) -> float:
+        return x + rng.laplace(scale=0.1 if is_real(rng) else 1.0)
+
+    assert is_real(np.random.default_rng())
+    assert _traced(mechanism, 0.0, 1.0).verdict == "refuted"
+    assert type(np.random.default_rng()) is np.random.Generator
+
+
+def test_a_generator_that_is_asked_for_its_type_and_used_is_followed() -> None:
+    def mechanism(x: float, rng: Rng) -> float:
+        own = rng if type(rng) is np.random.Generator else np.random.default_rng(0)
+        return x + own.laplace()
+
+    assert _traced(mechanism, 0.0, 1.0).verdict == "shown"

@@ -407,3 +407,43 @@ def test_totals_cost_in_proportion_to_their_number(kept: bool) -> None:  # noqa:
         return min(took)
 
     assert seconds(4_000) < 25 * seconds(400)  # 10 if it is linear, 100 if it is not
+
+
+# Magnitudes of noise.
+
+
+def test_magnitudes_add_up_in_proportion_to_their_number() -> None:
+    def mechanism(x: float, rng: Any) -> Any:
+        return x + sum(abs(rng.normal()) for _ in range(200))
+
+    found = traced(mechanism, 0.0, 1.0)
+    assert found.verdict == "not understood"
+    assert "law" in found.puzzles[0].what
+
+
+def test_a_walk_by_magnitudes_comes_to_its_end() -> None:
+    def mechanism(x: float, rng: Any) -> Any:
+        far, steps = 0.0, 0
+        while far < 20.0:
+            far += abs(rng.normal())
+            steps += 1
+        return x + rng.laplace(), steps
+
+    assert traced(mechanism, 0.0, 1.0).verdict == "shown"
+
+
+@pytest.mark.parametrize("kind", [abs, lambda z: float(abs(z))], ids=["noisy", "plain"])
+def test_a_magnitude_that_is_told_hides_nothing(kind: Any) -> None:
+    def mechanism(x: float, rng: Any) -> Any:
+        size = kind(rng.laplace())
+        return x + size, size
+
+    assert traced(mechanism, 0.0, 1.0).verdict != "shown"
+
+
+@pytest.mark.parametrize("other", [lambda z: z, abs], ids=["signed", "magnitude"])
+def test_a_magnitude_is_compared_with_noise_on_either_side(other: Any) -> None:
+    def mechanism(x: float, rng: Any) -> Any:
+        return x if other(rng.normal()) < abs(rng.normal()) else 0.0
+
+    assert traced(mechanism, 0.0, 1.0).verdict == "leaking"

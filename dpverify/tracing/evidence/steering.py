@@ -152,6 +152,23 @@ def _signs(base: TracedRun, seed: int, reach: float) -> Iterator[NoiseScript]:
             yield NoiseScript(seed, fixed=dict(zip(draws.tolist(), ends, strict=True)))
 
 
+def rarer(base: TracedRun, seed: int, delta: float) -> Iterator[NoiseScript]:
+    """Noisy numbers that code saw as plain ones, further out than δ tells: by δ over their number.
+
+    Each of k numbers may be so far out more rarely than δ, and one of them be so more often: all of
+    them at once, for what asks for the largest, and one alone.
+    """
+    draws = plain_draws(base)
+    if len(draws) < 2:
+        return
+    reach = reach_of(delta / len(draws), base)
+    for some in (draws, draws[:1], draws[-1:]):
+        laws = [base.journal.draws.law_of(int(j)) for j in some]
+        for far in (reach, -reach):
+            ends = [far_of(law, far) for law in laws]
+            yield NoiseScript(seed, fixed=dict(zip(some.tolist(), ends, strict=True)))
+
+
 def _at(base: TracedRun, seed: int, reach: float, known: Sequence[float]) -> Iterator[NoiseScript]:
     """Noisy numbers that code saw as plain ones, all of them equal to one that is known."""
     draws = plain_draws(base)
@@ -203,22 +220,22 @@ class Branches:
     def crossed(self, run: TracedRun) -> Iterator[NoiseScript]:
         """Scripts for ways through the first comparisons that no transcript took yet.
 
-        Two coins may matter together and neither alone. With δ > 0, ways that are rarer are left.
+        Two coins may matter together and neither alone, also as parts of a short row. With δ > 0,
+        ways that are rarer are left.
         """
         way: tuple[bool, ...] = ()
         chance = 1.0
         for number, event in enumerate(run.journal.events):
-            if not isinstance(event, Bits) or np.ndim(event.idx) != 0:
+            if not isinstance(event, Bits) or len(way) + np.size(event.idx) > _MOST_CROSSED:
                 continue
-            outcome = bool(event.outcome)
-            other = float(chances_of(run, event)[0]) if self.delta else 1.0
-            if (*way, not outcome) not in self.ways and chance * other > self.delta * (1 + EDGE):
-                self.ways.add((*way, not outcome))
-                flip = flipped(run, number, self.delta)
-                if flip is not None:
-                    yield flip
-            way, chance = (*way, outcome), chance * (1.0 - other if self.delta else 1.0)
-            self.ways.add(way)
+            chances = chances_of(run, event) if self.delta else np.ones(np.size(event.idx))
+            for element, outcome in enumerate(np.ravel(event.outcome).tolist()):
+                other, turn = float(chances[element]), (*way, not outcome)
+                if turn not in self.ways and chance * other > self.delta * (1 + EDGE):
+                    self.ways.add(turn)
+                    yield turned(run, number, np.array([element]))
+                way, chance = (*way, outcome), chance * (1.0 - other if self.delta else 1.0)
+                self.ways.add(way)
             if len(way) == _MOST_CROSSED:
                 return
 

@@ -310,7 +310,12 @@ class Runner:
             if isinstance(event, Value) and number in moved
             for j in np.ravel(event.idx)
         }
+        coins = isinstance(unmoved[0], Bits) or _is_coin(unmoved[0], base)
         told = differing_parts(base.leaves, twin.right.leaves)
+        if not told and coins:
+            # Data stand among noisy numbers, where a replay has the recorded ones.
+            other = self.record(self.right, base.journal.as_drawn())
+            told = differing_parts(base.leaves, other.leaves)
         if not told:
             return None
         sides: tuple[list[TracedRun], list[TracedRun]] = ([base], [])
@@ -320,7 +325,7 @@ class Runner:
             for data, runs, step in ((self.left, sides[0], 31), (self.right, sides[1], 37)):
                 script = NoiseScript(self.seed + step * (k + 1), fixed=fixed)
                 runs.append(self.record(data, script))
-            if not (isinstance(unmoved[0], Bits) or _is_coin(unmoved[0], base)):
+            if not coins:
                 if k == 2:
                     return out_of_sight(unmoved[0]) if _vary(sides[0], told) else None
             elif _meet(sides, told):

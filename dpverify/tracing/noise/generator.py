@@ -457,7 +457,7 @@ class RecordingGenerator(np.random.Generator):
 
     def spawn(self, n_children: int) -> list[Any]:
         """Children draw into the same journal."""
-        return [RecordingGenerator(self._open(here(2))) for _ in range(n_children)]
+        return [type(self)(self._open(here(2))) for _ in range(n_children)]
 
     def __reduce__(self) -> Any:
         place = here(2)
@@ -467,7 +467,7 @@ class RecordingGenerator(np.random.Generator):
     def __deepcopy__(self, memo: Any = None) -> Any:
         place = here(2)
         self.journal.puzzle(place, "the generator is copied: both would draw the same noise")
-        return RecordingGenerator(self.journal)
+        return type(self)(self.journal)
 
     __copy__ = __deepcopy__
 

@@ -43,7 +43,12 @@ def touched(touches: tuple[Touch, ...], place: Place, addend: Any) -> tuple[Touc
 def _is_number(value: Any) -> bool:
     """A plain number; a noisy one says that it is a float, too."""
     kind: Any = type(value)
-    return kind is not NoisyNumber and isinstance(value, _PLAIN)
+    return kind not in {NoisyNumber, NoisyMagnitude} and isinstance(value, _PLAIN)
+
+
+def _opened(value: Any) -> Any:
+    """A magnitude as the number that it is: it says that it is a float, and is not plain."""
+    return value.value() if type(value) is NoisyMagnitude else value
 
 
 def is_plain(value: Any) -> bool:
@@ -103,6 +108,7 @@ class NoisyNumber:
     # Linear.
 
     def _plus(self, other: Any, sign: int) -> Any:
+        other = _opened(other)
         kind = type(other)
         if self.journal.eager and shapes.settled(self):
             return self.realize(here()) + (other if sign > 0 else -other)
@@ -164,6 +170,7 @@ class NoisyNumber:
             return NoisyNumber(
                 self.journal, self.offset * other, self.idx, self.coef * other, touches
             )
+        other = _opened(other)
         if _is_number(other):
             if self.journal.eager and shapes.eager(self):
                 return self.realize(here(1)) * other
@@ -175,6 +182,7 @@ class NoisyNumber:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
+        other = _opened(other)
         if _is_number(other):
             if other == 0 or shapes.eager(self):
                 return self.realize(here(1)) / other
@@ -248,6 +256,7 @@ class NoisyNumber:
         return bool(np.all(np.isfinite(self.worked_out().coef)))
 
     def _compare(self, other: Any, op: str) -> Any:
+        other = _opened(other)
         if type(other) is float or _is_number(other):
             place = here()
             gap = self.offset - other
@@ -433,31 +442,35 @@ for _name in (
 class NoisyMagnitude:
     """|x| of a noisy number: compared with a bound it is two comparisons of x."""
 
-    __slots__ = ("form",)
+    __slots__ = ("form", "known")
 
     def __init__(self, form: NoisyNumber) -> None:
         self.form = form
+        self.known: Any = None  # the number itself, once somebody needed it
 
     @property  # type: ignore[misc]  # as of what it stands for
     def __class__(self) -> type:
         return float
 
-    def _value(self) -> Any:
-        place = here(3)
-        if shapes.is_raw(self.form):
+    def value(self) -> Any:
+        """The magnitude as a number, with noise in it where raw noise was all that there was."""
+        if self.known is None:
+            place = here(3)
             value = abs(self.form.realize(place))
-            return shapes.wrapped(self.form.journal, shapes.SHAPED, value, place)
-        return abs(self.form.realize(place))
+            is_raw = shapes.is_raw(self.form)
+            journal = self.form.journal
+            self.known = shapes.wrapped(journal, shapes.SHAPED, value, place) if is_raw else value
+        return self.known
 
     def __le__(self, other: Any) -> Any:
         if _is_number(other):
             return bool(self.form <= other) and bool(self.form >= -other)
-        return self._value() <= other
+        return self.value() <= other
 
     def __lt__(self, other: Any) -> Any:
         if _is_number(other):
             return bool(self.form < other) and bool(self.form > -other)
-        return self._value() < other
+        return self.value() < other
 
     def __gt__(self, other: Any) -> Any:
         return not self <= other
@@ -472,21 +485,21 @@ class NoisyMagnitude:
         return float(self) == other
 
     def __float__(self) -> float:
-        return float(self._value())
+        return float(self.value())
 
     def __bool__(self) -> bool:
-        return bool(self._value())
+        return bool(self.value())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
         return np.array(float(self), dtype=dtype)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._value(), name)
+        return getattr(self.value(), name)
 
 
 def _forwarded(name: str) -> Callable[..., Any]:
     def method(self: NoisyMagnitude, *others: Any) -> Any:
-        value = self._value()
+        value = self.value()
         return getattr(value, name)(*others)
 
     return method

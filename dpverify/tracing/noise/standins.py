@@ -21,7 +21,7 @@ from dpverify.tracing.noise.generator import (
     told,
 )
 from dpverify.tracing.noise.shapes import as_array, gathered, holds_noise, is_noisy, plain
-from dpverify.tracing.recording.journal import CURRENT
+from dpverify.tracing.recording.journal import CURRENT, TraceJournal
 from dpverify.tracing.recording.laws import NORMAL
 from dpverify.tracing.recording.places import here, is_inside
 
@@ -137,6 +137,8 @@ class _Instances(type):
         return isinstance(instance, _GENERATOR)
 
     def __call__(cls, bits: Any) -> Any:
+        if isinstance(bits, TraceJournal):
+            return super().__call__(bits)
         if isinstance(bits, TracedBits):
             return bits.owner
         journal = current()
@@ -145,11 +147,14 @@ class _Instances(type):
         return _GENERATOR(bits)
 
 
-class AnyGenerator(metaclass=_Instances):
-    """Stands for `np.random.Generator` while a trace runs."""
+class AnyGenerator(RecordingGenerator, metaclass=_Instances):
+    """Stands for `np.random.Generator` while a trace runs; also for code that asks by `type`."""
 
 
 _GENERATOR = np.random.Generator
+for _mine, _original in ((AnyGenerator, _GENERATOR), (TracedBits, np.random.PCG64)):
+    for _name in ("__name__", "__qualname__", "__module__"):
+        setattr(_mine, _name, getattr(_original, _name))
 
 
 class PythonRandom:
@@ -248,7 +253,7 @@ def recording_default_rng() -> Callable[..., Any]:
             journal.puzzle(here(2), "a generator of its own is used: its noise is not seen")
             return seed if isinstance(seed, _GENERATOR) else _GENERATOR(seed)
         tape = _seeded(journal, seed)
-        made = RecordingGenerator(journal)
+        made = AnyGenerator(journal)
         return made if tape is None else made.on_tape(tape)
 
     return default_rng

@@ -11,8 +11,9 @@ import numpy as np
 
 from dpverify.auditing.sampling.copies import copier
 from dpverify.errors import InvalidParameter
-from dpverify.tracing.noise.generator import NotTraceable, RecordingGenerator
+from dpverify.tracing.noise.generator import NotTraceable
 from dpverify.tracing.noise.sources import installed
+from dpverify.tracing.noise.standins import AnyGenerator
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Difference, Leak
 from dpverify.tracing.recording.following import Diverged
@@ -64,7 +65,7 @@ def run(mechanism: Any, data: Any, journal: TraceJournal) -> TracedRun:
     call, copy = callable_of(mechanism), copier(data)
     start = definition(mechanism)
     result = TracedRun(journal, {}, start)
-    rng = RecordingGenerator(journal)
+    rng = AnyGenerator(journal)
     with installed(journal, mechanism):
         try:
             with as_called(chosen=journal.chosen):

@@ -290,6 +290,8 @@ class SumReplay(Following):
         place = line_of(event, touches)
         if gone and event.touches:
             self.leak("output", event.touches[-1][0], "the noise cancels out: nothing is hidden")
+        elif gone:
+            self.leak("output", place, "a value is released without noise")
         elif cut:
             self.puzzle(place, "noise that was compared before is added up with what differs")
         else:
