@@ -304,7 +304,10 @@ def _guided(
 
 
 def _with_values(output: Any, value: Callable[[Symbolic], float]) -> Any:  # noqa: ANN401
-    return filled(output, iter([Fraction(value(v)) for v in values_of(output)]))
+    found = [value(v) for v in values_of(output)]
+    if not all(map(math.isfinite, found)):
+        raise NotUnderstood("its numbers may be too large for floats")
+    return filled(output, iter(map(Fraction, found)))
 
 
 def _agree(plain: Any, symbolic: Any) -> bool:  # noqa: ANN401

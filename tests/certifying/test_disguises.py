@@ -422,6 +422,13 @@ def test_a_bare_answer_is_refuted_at_any_epsilon() -> None:
     assert dpv.certify(lambda bit, _: int(bit), BIT, dpv.PureDP(epsilon=800.0)).refuted
 
 
+def test_noise_beyond_all_floats_is_open() -> None:
+    found = dpv.certify(
+        lambda bit, rng: 1e308 * bit + rng.laplace(scale=1e308), BIT, dpv.PureDP(epsilon=1.0)
+    )
+    assert found.verdict == "open"
+
+
 def signs_do_not_matter(answers: Any, rng: Rng) -> list[Any]:  # noqa: ANN401
     weights = [0.0, -1.0]
     return [sum(w * x for w, x in zip(weights, answers, strict=True)) + rng.laplace(scale=1.0), 0.0]
