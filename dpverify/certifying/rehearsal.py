@@ -2,12 +2,19 @@
 
 A mechanism may look at types or at bits, where symbols differ from what they stand for. Rehearsals
 on random datasets find such differences; they are a test of the symbolic run, not a proof of it.
+
+Where a mechanism asks something that symbols answer otherwise, it takes steps on numbers that no
+run on symbols takes. So the steps are compared too: what follows from them may be seldom.
 """
 
 import math
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,7 +26,14 @@ from dpverify.certifying.symbolic.outputs import filled, is_number, merged
 from dpverify.certifying.symbolic.outputs import values as values_of
 from dpverify.certifying.symbolic.points import PathPoint, as_float, point_on, valued
 from dpverify.certifying.symbolic.reasons import NotUnderstood
-from dpverify.certifying.symbolic.running import Course, NoiseLaw, Shared, SymbolicRun, once
+from dpverify.certifying.symbolic.running import (
+    Course,
+    NoiseLaw,
+    Shared,
+    SymbolicRun,
+    is_library,
+    once,
+)
 from dpverify.certifying.symbolic.schemas import Rows, concrete, lengths, rows_of, same_length
 from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic
 from dpverify.errors import InvalidParameter
@@ -28,6 +42,10 @@ from dpverify.schema import Schema
 _RUNS = 12
 _TOLERANCE = 1e-9
 _OTHERWISE = "it returns something else on plain numbers than on symbols"
+_ELSEWHERE = "it takes a step on plain numbers that it never takes on symbols"
+
+StepsTaken: TypeAlias = dict[tuple[CodeType, int], str]
+"""The instructions of a mechanism that were executed, and the line of each."""
 
 
 class DrawScript:
@@ -135,6 +153,9 @@ class PlainGenerator(SymbolicGenerator):
         value = self._guided.known[self._guided.noise(NoiseLaw(kind, parameter))]
         return int(value) if kind == "geometric" else float(value)
 
+    def _centered(self, center: Any) -> float:  # noqa: ANN401
+        return float(center)
+
     def random(self, size: Any = None, **more: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
         check_plain("random", more)
         draws = [self._guided._script.uniform() for _ in range(math.prod(_shape(size)))]  # noqa: SLF001
@@ -169,7 +190,9 @@ def rehearse(extraction: Extraction, datasets: Sequence[Rows] | None = None) -> 
     schema; on given datasets, the noise alone.
     """
     rng = np.random.default_rng(7)
-    _rehearse_paths(extraction, lengths(extraction.schema) if datasets is None else datasets, rng)
+    plain_steps, symbolic_steps = StepsTaken(), StepsTaken()
+    keys = lengths(extraction.schema) if datasets is None else datasets
+    _rehearse_paths(extraction, keys, rng, plain_steps, symbolic_steps)
     for seed in range(_RUNS):
         if datasets is None:
             data = extraction.schema.draw(rng)
@@ -179,14 +202,54 @@ def rehearse(extraction: Extraction, datasets: Sequence[Rows] | None = None) -> 
             data, symbols = (concrete(extraction.schema, rows) for _ in range(2))
             known = {}
         script = DrawScript(seed)
-        if not _agree(
-            _plainly_run(extraction, data, script), _guided(extraction, symbols, script, known)
-        ):
+        with _stepping(plain_steps):
+            found = _plainly_run(extraction, data, script)
+        with _stepping(symbolic_steps):
+            expected = _guided(extraction, symbols, script, known)
+        if not _agree(found, expected):
             raise NotUnderstood(_OTHERWISE)
+    _check_steps(plain_steps, symbolic_steps)
+
+
+def _check_steps(plain: StepsTaken, symbolic: StepsTaken) -> None:
+    only = plain.keys() - symbolic.keys()
+    if only:
+        raise NotUnderstood(_ELSEWHERE, min(plain[step] for step in only))
+
+
+@contextmanager
+def _stepping(taken: StepsTaken) -> Iterator[None]:
+    """Within the block, note each instruction of code that is not of a library."""
+    passed: set[CodeType] = set()
+
+    def step(frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401
+        if event == "call":
+            if frame.f_code in passed:
+                return None
+            if is_library(frame):
+                passed.add(frame.f_code)
+                return None
+            frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        elif event == "opcode":
+            at = (frame.f_code, frame.f_lasti)
+            if at not in taken:
+                taken[at] = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+        return step
+
+    before = sys.gettrace()
+    sys.settrace(step)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def _rehearse_paths(
-    extraction: Extraction, keys: Sequence[Rows | int], rng: np.random.Generator
+    extraction: Extraction,
+    keys: Sequence[Rows | int],
+    rng: np.random.Generator,
+    plain_steps: StepsTaken,
+    symbolic_steps: StepsTaken,
 ) -> None:
     for key, course in ((k, course) for k in keys for course in extraction.courses[k]):
         point = point_on(course, rng)
@@ -195,14 +258,18 @@ def _rehearse_paths(
             continue
         script = CourseScript(course, point)
         expected = _with_values(course.output, lambda v: valued(v, point.values, extraction.unit))  # noqa: B023
-        found = _plainly_run(extraction, data, script)
-        if _agree(found, expected):
-            continue
-        if not point.is_clear:  # on the edge, floats decide on another path
+        with _stepping(plain_steps):
+            found = _plainly_run(extraction, data, script)
+        same = _agree(found, expected)
+        edge = not same and not point.is_clear  # there, floats decide on another path
+        if edge or not plain_steps.keys() <= symbolic_steps.keys():
             again = _dataset(extraction.schema, key, point)
             known, symbols = extraction.named(again) if isinstance(key, int) else ({}, again)
-            if _agree(found, _guided(extraction, symbols, script, known)):
-                continue
+            with _stepping(symbolic_steps):
+                guided = _guided(extraction, symbols, script, known)
+            same = same or (edge and _agree(found, guided))
+        if same:
+            continue
         last = course.run.trail[-1][0][-1] if course.run.trail else None
         raise NotUnderstood(_OTHERWISE, last)
 
@@ -237,7 +304,10 @@ def _guided(
 
 
 def _with_values(output: Any, value: Callable[[Symbolic], float]) -> Any:  # noqa: ANN401
-    return filled(output, iter([Fraction(value(v)) for v in values_of(output)]))
+    found = [value(v) for v in values_of(output)]
+    if not all(map(math.isfinite, found)):
+        raise NotUnderstood("its numbers may be too large for floats")
+    return filled(output, iter(map(Fraction, found)))
 
 
 def _agree(plain: Any, symbolic: Any) -> bool:  # noqa: ANN401
@@ -248,15 +318,21 @@ def rehearse_steps(automaton: Automaton) -> None:
     """Raise where the automaton, step by step, returns something else than the mechanism."""
     rng = np.random.default_rng(11)
     extraction = automaton.extraction
+    plain_steps, symbolic_steps = StepsTaken(), StepsTaken()
     for seed in range(_RUNS):
         data, script = extraction.schema.draw(rng), DrawScript(seed)
         if not len(data) and same_length(extraction.schema):
             continue  # no neighbors
-        plain = _plainly_run(extraction, data, script)
+        with _stepping(plain_steps):
+            plain = _plainly_run(extraction, data, script)
+        known, symbols = extraction.named(data) if automaton.values is None else ({}, data)
+        with _stepping(symbolic_steps):
+            _guided(extraction, symbols, script, known)
         script.rewind()
         walked = _walked(automaton, list(data), script)
         if not _agree(plain, walked):
             raise NotUnderstood("it returns something else at once than record by record")
+    _check_steps(plain_steps, symbolic_steps)
 
 
 def _walked(automaton: Automaton, records: list[Any], script: DrawScript) -> Any:  # noqa: ANN401

@@ -25,7 +25,14 @@ import numpy as np
 
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import current
-from dpverify.certifying.symbolic.symbols import Symbolic, common_kind, number, refuse
+from dpverify.certifying.symbolic.symbols import (
+    Symbolic,
+    Uniform,
+    check_wide,
+    common_kind,
+    number,
+    refuse,
+)
 from dpverify.errors import InvalidParameter
 
 _LIBRARY_ROOTS = tuple(str(Path(inspect.getfile(module)).parent.parent) for module in (np, inspect))
@@ -64,7 +71,10 @@ class _FloatMeta(type):
     def __instancecheck__(cls, value: object) -> bool:
         if isinstance(value, Symbolic):
             return _known(value) == "float"
-        return isinstance(value, builtins.float)
+        return isinstance(value, (builtins.float, Uniform))
+
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, builtins.float)
 
     def __call__(cls, value: Any = 0.0) -> Any:  # noqa: ANN401
         if isinstance(value, np.ndarray) and value.dtype == object and value.size == 1:
@@ -81,6 +91,9 @@ class _IntMeta(type):
             return _known(value) == "int"
         return isinstance(value, builtins.int)
 
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return issubclass(kind, builtins.int)
+
     def __call__(cls, value: Any = 0, *more: Any) -> Any:  # noqa: ANN401
         if isinstance(value, Symbolic) and not value.is_constant:
             return value.whole().typed("int")
@@ -96,6 +109,8 @@ class _Float(metaclass=_FloatMeta):
 
 class _Int(metaclass=_IntMeta):
     """Stands for `int`: leaves whole symbols as they are and refuses to round others."""
+
+    dtype = np.dtype(int)  # what NumPy takes it for: `astype(int)` cuts, which symbols refuse
 
 
 class _Stand:
@@ -170,11 +185,13 @@ def _array(value: Any, dtype: Any = None, **named: Any) -> Any:  # noqa: ANN401
     made = np.array(value, dtype=object)
     symbols = [x for x in made.ravel() if isinstance(x, Symbolic)]
     if symbols:
-        if named.keys() - {"copy"}:
+        if named.keys() - {"copy"} or not named.get("copy", True):
             raise refuse("an array of data or noise is understood without further options")
         kind = "O" if dtype is None else np.dtype(_kind(dtype)).kind
         if kind not in "Ofi":
             raise refuse(f"it turns data or noise into the type {np.dtype(_kind(dtype))}")
+        if dtype is not None:
+            check_wide(np.dtype(_kind(dtype)))
         if kind == "i" and not all(isinstance(x, (int, Symbolic)) for x in made.ravel()):
             raise refuse("it cuts numbers beside data or noise to whole ones")
         for symbol in symbols if kind == "i" else ():
@@ -191,6 +208,24 @@ def _array(value: Any, dtype: Any = None, **named: Any) -> Any:  # noqa: ANN401
     return np.array(value, dtype=_kind(dtype), **named)
 
 
+def _as_array(value: Any, dtype: Any = None, **named: Any) -> Any:  # noqa: ANN401
+    """`np.asarray`: an array that is one already of that type is not copied."""
+    if not isinstance(value, np.ndarray):
+        return _array(value, dtype, **named)
+    if value.dtype != object:
+        return np.asarray(value, dtype=_kind(dtype), **named)
+    if named:
+        raise refuse("an array of data or noise is understood without further options")
+    if dtype is None:
+        return value
+    numbers = [number(x) for x in value.ravel()]
+    kinds = {None if x is None else x.kind for x in numbers}
+    wanted = {np.dtype(float): "float", np.dtype(int): "int"}.get(np.dtype(_kind(dtype)))
+    if wanted is None or None in kinds:
+        raise refuse("it may turn data or noise into another type, and share them or not")
+    return value if common_kind(*kinds) == wanted else _array(value, dtype)
+
+
 def _kind(dtype: Any) -> Any:  # noqa: ANN401
     return {_Float: builtins.float, _Int: builtins.int}.get(dtype, dtype)
 
@@ -203,6 +238,8 @@ def _filled(name: str) -> Callable[..., Any]:
         if "dtype" in named:
             named["dtype"] = _kind(named["dtype"])
         plain = original(*(_kind(x) if isinstance(x, type) else x for x in given), **named)
+        if plain.dtype.kind == "f":
+            check_wide(plain.dtype)
         return plain.astype(object) if plain.dtype.kind == "f" else plain
 
     return make
@@ -318,7 +355,7 @@ _NUMPY = _Stand(
     | {
         "clip": _clip,
         "array": _array,
-        "asarray": _array,
+        "asarray": _as_array,
         "float64": _Float,
         "rint": _exact("rint", np.rint),
     }

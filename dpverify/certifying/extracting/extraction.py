@@ -11,7 +11,7 @@ from dpverify.certifying.extracting.contained import check_telling
 from dpverify.certifying.extracting.memory import remembered
 from dpverify.certifying.symbolic.exact import EpsilonUnit, ExactNumber
 from dpverify.certifying.symbolic.generator import SymbolicGenerator
-from dpverify.certifying.symbolic.outputs import plain_output, values
+from dpverify.certifying.symbolic.outputs import holds_objects, plain_output, values
 from dpverify.certifying.symbolic.plain import plain_tree
 from dpverify.certifying.symbolic.reasons import NotUnderstood, Remembers
 from dpverify.certifying.symbolic.running import Course, Limits, Shared, Tree, current, explore
@@ -99,7 +99,11 @@ class Extraction:
         """The same for the mechanism as it was given, without stand-ins."""
         multiple = self.epsilon.multiple()
         more = (float(multiple or 0) * self.unit.value,) if self.more else ()
-        return plain_output(self.mechanism(data, rng, *more))
+        returned = self.mechanism(data, rng, *more)
+        plain = plain_output(returned)
+        if holds_objects(returned):
+            raise NotUnderstood("it returns an array of objects", self._first_line())
+        return plain
 
     def call(self, data: Any, rng: Any) -> Any:  # noqa: ANN401
         """One run: the plain form of what the mechanism returns."""

@@ -35,6 +35,7 @@ SLACK = Fraction(1, 10**9)
 
 _MOST_EVENTS = 400
 _MOST_COMBINED = 20_000
+_LARGE = 300.0  # beyond it, squares of exponentials are too large for floats
 _STRONG = 0.01
 """Squared standard deviations a draw: ten of them in 10,000 draws, which an audit does not miss."""
 
@@ -105,8 +106,10 @@ class _Strength:
             float(self.unit.enclosure(x).mid()) if x else 0.0
             for x in (found.mass_left, found.mass_right, self.delta)
         )
-        ratio = math.exp(float(self.epsilon) * self.unit.value)
-        return (p - ratio * q - delta) ** 2 / (p + ratio**2 * q)
+        epsilon = float(self.epsilon) * self.unit.value
+        ratio = math.exp(min(epsilon, _LARGE))
+        allowed = math.exp(min(math.log(q) + epsilon, _LARGE)) if q > 0.0 else 0.0
+        return (p - allowed - delta) ** 2 / (p + ratio * allowed)
 
 
 class _Laws:

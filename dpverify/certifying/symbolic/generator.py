@@ -5,9 +5,10 @@
 
 import math
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import permutations
-from math import comb, factorial
+from math import comb
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic, Uniform, 
 
 _OWN = str(Path(__file__).parents[2])
 _MOST_OUTCOMES = 720
+_MOST_PERMUTED = 6  # of which there are 720 orders
 _CLOSE = Fraction(1, 10**8)  # how far from 1 NumPy lets probabilities sum
 
 
@@ -48,7 +50,8 @@ class SymbolicGenerator(np.random.Generator):
         private = name.startswith("_") and asking.startswith(_OWN)
         if not private and name not in SymbolicGenerator._KNOWN:
             raise refuse(f"rng.{name} is not understood")
-        return super().__getattribute__(name)
+        found = super().__getattribute__(name)
+        return found if private else _Drawing(found)
 
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:  # noqa: ANN401
         return self._around("laplace", loc, scale, size)
@@ -134,7 +137,7 @@ class SymbolicGenerator(np.random.Generator):
             self._check_weights(weights, len(options))
         if not replace:
             raise refuse("rng.choice without replacement is not understood")
-        return _shaped(size, 0, lambda _: options[self._fork(weights)])
+        return _shaped(size, 0, lambda _: _copied(options[self._fork(weights)]))
 
     def _check_weights(self, weights: list[ExactNumber], count: int) -> None:
         """NumPy raises on what it does not take for probabilities."""
@@ -145,11 +148,13 @@ class SymbolicGenerator(np.random.Generator):
     def permutation(self, x: Any, axis: int = 0) -> Any:  # noqa: ANN401
         if axis or np.ndim(x) > 1:
             raise refuse("rng.permutation is understood of simple lists only")
-        items = np.arange(x) if isinstance(x, (int, np.integer)) else _as_numpy(x)
+        if isinstance(x, (int, np.integer)):
+            return np.array(self._order(int(x)), np.int64)
+        items = _as_numpy(x)
         return items[self._order(len(items))]
 
     def _order(self, count: int) -> list[int]:
-        if factorial(count) > _MOST_OUTCOMES:
+        if count > _MOST_PERMUTED:
             raise refuse(f"there are too many permutations of {count} items")
         orders = list(permutations(range(count)))
         return list(orders[self._fork([ONE] * len(orders))])
@@ -174,7 +179,8 @@ class SymbolicGenerator(np.random.Generator):
                 return noise.per_record(Fraction(1)) + center
             parameter = _constant(spread, "scale")
             if not parameter:
-                return _number(center).typed("float")
+                _check_sign(spread)
+                return self._centered(center)
             noise = self._symbol(kind, parameter)
             plain = isinstance(center, (int, float)) and center == 0
             return noise if plain else noise + center
@@ -189,9 +195,45 @@ class SymbolicGenerator(np.random.Generator):
             result[index] = one((locs[index], scales[index]))
         return result
 
+    def _centered(self, center: Any) -> Any:  # noqa: ANN401
+        """Noise of scale 0."""
+        return _number(center).typed("float")
+
     def _symbol(self, kind: str, parameter: ExactNumber) -> Symbolic:
         name = self._run.noise(NoiseLaw(kind, parameter))
         return Symbolic.symbol(name, "int" if kind == "geometric" else "float")
+
+
+class _Drawing:
+    """A method of the generator: it can be called, and is not to be told from NumPy's."""
+
+    __slots__ = ("_draw",)
+
+    def __init__(self, draw: Callable[..., Any]) -> None:
+        self._draw = draw
+
+    def __call__(self, *given: Any, **named: Any) -> Any:  # noqa: ANN401
+        return object.__getattribute__(self, "_draw")(*given, **named)
+
+    def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
+        raise refuse(f"it asks a method of the rng for .{name}")
+
+    def _refused(self, *_: object) -> Any:  # noqa: ANN401
+        raise refuse("it looks at a method of the rng, which it may only call")
+
+    __repr__ = __eq__ = __hash__ = __reduce__ = __reduce_ex__ = __dir__ = _refused
+
+
+def _check_sign(scale: Any) -> None:  # noqa: ANN401
+    if isinstance(scale, Symbolic):
+        scale.check_zero()
+    elif math.copysign(1.0, scale) < 0:
+        raise refuse("the scale of a noise is −0.0, at which NumPy raises")
+
+
+def _copied(chosen: Any) -> Any:  # noqa: ANN401
+    """NumPy chooses by `take`: a row of a table is a copy, never a view."""
+    return chosen.copy() if isinstance(chosen, np.ndarray) else chosen
 
 
 def check_plain(name: str, more: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ an int or a float. So 0, 0.0, −0.0 and False are four outputs; Python's 0 and 
 """
 
 import math
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -16,16 +17,24 @@ import numpy as np
 from dpverify.certifying.symbolic.reading import simple_rational
 from dpverify.certifying.symbolic.symbols import Symbolic, Uniform, refuse
 
+_DEEPEST = 50
+_NUMBER_TYPES = (int, float, np.integer, np.floating)
+_USUAL_TYPES = {int, float, np.int64, np.float64}
 
-def plain_output(value: Any) -> Any:  # noqa: C901, ANN401
+
+def plain_output(value: Any, deep: int = 0) -> Any:  # noqa: C901, PLR0912, ANN401
     """The plain form of a returned value."""
+    if deep > _DEEPEST:
+        raise refuse(f"it returns lists within lists, more than {_DEEPEST} deep")
     if isinstance(value, Symbolic):
         return _symbolic(value, value.kind)
     if isinstance(value, (bool, np.bool_)):
         return ("bool", bool(value))
-    if isinstance(value, int) and type(value) is not int:
+    if isinstance(value, _NUMBER_TYPES) and type(value) not in _USUAL_TYPES:
         raise refuse(f"it returns a {type(value).__name__}, which is not understood")
     if isinstance(value, (int, np.integer)):
+        if abs(int(value)) > sys.float_info.max:
+            raise refuse("it returns a whole number that is too large for a float")
         return ("int", int(value))
     if isinstance(value, (float, np.floating)):
         return ("float", _float(float(value)))
@@ -34,26 +43,37 @@ def plain_output(value: Any) -> Any:  # noqa: C901, ANN401
     if type(value) in {str, np.str_}:
         return ("text", str(value))
     if isinstance(value, np.ndarray) and value.ndim == 0:
-        return plain_output(value.item())
+        return plain_output(value[()] if value.dtype != object else value.item(), deep + 1)
     if isinstance(value, np.ndarray):
-        return _array(value)
+        return _array(value, deep)
     if type(value) in {list, tuple}:
-        return (type(value).__name__, *map(plain_output, value))
+        return (type(value).__name__, *(plain_output(part, deep + 1) for part in value))
     if type(value) is dict:
-        keys = [(plain_output(key), plain_output(part)) for key, part in value.items()]
+        keys = [
+            (plain_output(key, deep + 1), plain_output(part, deep + 1))
+            for key, part in value.items()
+        ]
         return ("dict", *keys)  # their order can be seen
     what = "a uniform draw" if isinstance(value, Uniform) else f"a {type(value).__name__}"
     raise refuse(f"it returns {what}, which is not understood")
 
 
-def _array(value: Any) -> Any:  # noqa: ANN401
+def holds_objects(value: Any) -> bool:  # noqa: ANN401
+    """Whether arrays of Python's objects, which may be 1 or 1.0, are part of a plain output."""
+    if isinstance(value, np.ndarray):
+        return bool(value.dtype == object)
+    parts = value.values() if type(value) is dict else value
+    return type(value) in {list, tuple, dict} and any(map(holds_objects, parts))
+
+
+def _array(value: Any, deep: int) -> Any:  # noqa: ANN401
     """Its numbers are all of one kind, as NumPy makes them."""
     if type(value) is not np.ndarray:
         raise refuse(f"it returns a {type(value).__name__}, which is not understood")
     if not value.size:
         usual = value.ndim == 1 and value.dtype in {np.dtype(float), np.dtype(object)}
         return ("array",) if usual else ("array", ("text", f"{value.dtype} {value.shape}"))
-    leaves = [plain_output(x) for x in value.ravel()]
+    leaves = [plain_output(x, deep + 1) for x in value.ravel()]
     kinds = {leaf[0] for leaf in leaves}
     if value.dtype == object and len(kinds) > 1:
         if not kinds <= _NUMBERS:

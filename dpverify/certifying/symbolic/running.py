@@ -446,7 +446,7 @@ def once(program: Callable[[], Any], run: SymbolicRun) -> Any:  # noqa: ANN401
         raise NotUnderstood("it needs more memory than is allowed", line_of(error)) from None
     except RecursionError as error:
         raise NotUnderstood("it calls itself without end", line_of(error)) from None
-    except Exception as error:  # noqa: BLE001  # whatever the mechanism raises
+    except (Exception, SystemExit, GeneratorExit) as error:  # noqa: BLE001  # its own
         text = f"it raises {type(error).__name__}: {str(error)[:80]}"
         raise run.failure or NotUnderstood(text, line_of(error)) from None
     finally:

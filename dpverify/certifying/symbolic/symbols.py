@@ -350,6 +350,12 @@ class Uniform:
     __eq__ = __ne__ = __index__ = __round__ = __floor__ = __ceil__ = __format__ = _refused
     __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = exp = log = floor = sqrt = _refused
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """What `isinstance` finds: a float, as NumPy draws it."""
+        own = sys._getframe(1).f_code.co_filename.startswith((_OWN, _NUMPY))  # noqa: SLF001
+        return Uniform if own else float
+
     def __repr__(self) -> str:
         return str(self._refused())
 
@@ -361,7 +367,7 @@ def number(value: object) -> Symbolic | None:
     if isinstance(value, (bool, np.bool_)):
         return Symbolic({}, ExactNumber.of(int(value)), "int")
     if isinstance(value, np.number):
-        _check_wide(value.dtype)
+        check_wide(value.dtype)
     if isinstance(value, (int, np.integer)):
         return Symbolic({}, ExactNumber.of(int(value)), "int")
     if isinstance(value, Fraction):
@@ -383,7 +389,7 @@ def refuse(reason: str) -> NotUnderstood:
 
 def _lifted(own: Symbolic, other: object, action: Callable[[Symbolic, Symbolic], Any]) -> Any:  # noqa: ANN401
     if isinstance(other, np.ndarray):
-        _check_wide(other.dtype)
+        check_wide(other.dtype)
         if other.ndim == 0:
             return _lifted(own, other.item(), action)
         made = [_lifted(own, x, action) for x in other.ravel()]
@@ -472,11 +478,11 @@ def _decided(gap: Symbolic, *, strict: bool) -> bool:
 def _objects(value: object) -> Any:  # noqa: ANN401
     """An array of Python's own numbers and symbols."""
     array = np.asarray(value)
-    _check_wide(array.dtype)
+    check_wide(array.dtype)
     return array if array.dtype == object else array.astype(object)
 
 
-def _check_wide(kind: np.dtype[Any]) -> None:
+def check_wide(kind: np.dtype[Any]) -> None:
     """Symbols stand for real numbers: other types of NumPy round or overflow before those do."""
     if kind.kind in "iufc" and kind not in {np.dtype(np.int64), np.dtype(np.float64)}:
         raise refuse(f"it computes with {kind}, which rounds or overflows early")
