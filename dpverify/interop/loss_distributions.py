@@ -145,7 +145,7 @@ def _on_grid(pair: Pair, step: float, end: End) -> GridLosses:
     slack = 2.0 * found.loss_error + _ROUNDING * (1.0 + float(abs(losses).max()))
     masses = tilted * np.exp(-losses) * (1.0 + sign * slack)
     top = int(np.flatnonzero(masses).max(initial=0))
-    if end is End.LOWER and not ball(step) * (found.first + top) <= pair.max_loss_ball():
+    if end is End.LOWER and not ball((found.first + top) * step) <= pair.max_loss_ball():
         # The last node may lie above the largest loss, by a rounding. One node further down, with
         # as much mass of the other law, it counts for less.
         if top > 0:

@@ -22,7 +22,7 @@ _MOST_NODES = 1 << 22
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridLosses:
-    """Masses at the losses (first + i)·step, and the mass at loss ∞."""
+    """Masses at the losses (first + i)·step, as floats multiply, and the mass at loss ∞."""
 
     step: float
     first: int
@@ -50,7 +50,10 @@ class GridLosses:
 
     @property
     def losses(self) -> tuple[float, ...]:
-        return tuple((self.first + i) * float(self.step) for i in range(len(self.masses)))
+        return tuple(self.loss(i) for i in range(len(self.masses)))
+
+    def loss(self, index: int) -> float:
+        return (self.first + index) * float(self.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class GridPair(Pair):
     def max_loss_ball(self) -> arb:
         law = self.forward
         top = max((i for i, mass in enumerate(law.masses) if mass > 0), default=None)
-        return arb(0) if top is None else (ball(law.step) * (law.first + top)).max(arb(0))
+        return arb(0) if top is None else ball(law.loss(top)).max(arb(0))
 
     def profile_ball(self, epsilon: arb) -> arb:
         """Σ pᵢ·(1 − e^(ε − ih))₊ and the mass at ∞."""
@@ -84,7 +87,7 @@ class GridPair(Pair):
         start = max(0, int(float(epsilon.lower() / step.upper())) - law.first - 1)
         for i in range(start, len(law.masses)):
             if law.masses[i]:
-                kept = -(epsilon - step * (law.first + i)).expm1()
+                kept = -(epsilon - ball(law.loss(i))).expm1()
                 total += ball(law.masses[i]) * kept.max(arb(0))
         return total
 

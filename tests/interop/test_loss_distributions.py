@@ -125,7 +125,9 @@ def test_grids_that_floats_do_not_hold(sigma: float, step: float, message: str, 
 
 
 def test_a_lower_law_has_nothing_above_the_largest_loss() -> None:
-    """A hundred times the float 0.01 is more than 1."""
+    """A hundred times the float 0.01 is 1 in floats; three times 0.1 is more than 0.3."""
+    lower = loss_distribution(dpv.PureDP(0.3), relation=ADD, step=0.1, end="lower").pair
+    assert spent(lower, 1, ADD).delta(0.3).lower == 0.0
     lower = loss_distribution(dpv.PureDP(1.0), relation=ADD, step=0.01, end="lower").pair
     assert spent(lower, 1, ADD).delta(1.0).lower == 0.0
     assert (
