@@ -436,6 +436,10 @@ SILENT = {
         "its event has a probability of about 1e-5, and 12,001 records are fitted for every draw"
     ),
     "published-one-run": "a bound on what can be guessed, not a mechanism; its proof builds one",
+    "notes-gaussian-lambda": (
+        "its proof has the minimum in closed form, and computes both probabilities without draws"
+    ),
+    "notes-midpoint-convexity": "a statement about functions, and none about privacy",
     "notes-advanced-composition-lemma": (
         "a violation needs k²δ of less than about 1/10 and k of more than 2·ln(1/δ), so it is of "
         "the order of 1e-8: no audit draws that often"

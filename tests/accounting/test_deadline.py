@@ -2,6 +2,7 @@
 
 import math
 import signal
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -104,6 +105,15 @@ def test_what_is_no_time_is_refused(wrong: Any) -> None:  # noqa: ANN401
         QUICK.epsilon(1e-6, seconds=wrong)
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """Shells start jobs in the background with interrupts ignored, and Python keeps to that."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_an_interrupt_ends_the_time_and_not_the_work() -> None:
     with ended_by_interrupt() as is_interrupted:
         assert (is_over(), is_limited(), is_interrupted()) == (False, False, False)
@@ -119,6 +129,7 @@ def test_an_interrupt_ends_the_time_and_not_the_work() -> None:
         signal.raise_signal(signal.SIGINT)
 
 
+@pytest.mark.usefixtures("_interruptible")
 def test_an_interrupt_in_the_middle_is_not_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     check = deadline.check
     spent = dpv.Accountant(relation=ADD).compose(

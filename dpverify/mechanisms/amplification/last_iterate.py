@@ -16,6 +16,7 @@ from dpverify.pairs.bounds.between import BetweenPair
 from dpverify.theorems import LAST_ITERATE, Theorem
 
 _MOST_STEPS = 10**6
+HIDDEN = "last-iterate bounds it: how much of earlier steps projections hide is not known"
 _TRIED = 400  # numbers of last steps that are tried, in geometric progression
 
 
@@ -93,4 +94,4 @@ class LastIterate(Described):
             return bound
         step = (Fraction(self.l2_sensitivity) / Fraction(self.sigma)) ** 2
         lower = GaussianPair(min(step, bound.squared_mu))
-        return BetweenPair(bound, lower, theorem=LAST_ITERATE)
+        return BetweenPair(bound, lower, theorem=LAST_ITERATE, words=HIDDEN)

@@ -22,7 +22,8 @@ ALIKE = FinitePair(left=[Fraction(1)], right=[Fraction(1)])
 def bounded(epsilon: float, lower: FinitePair, theorem: Theorem) -> BetweenPair:
     """An ε-DP selection that shows at least what `lower` does."""
     response = LeakyResponsePair(ApproxDP(epsilon=epsilon))
-    return BetweenPair(response, lower, theorem=theorem, words=UNKNOWN, samples=True)
+    words = f"{theorem.name} bounds it: {UNKNOWN}"
+    return BetweenPair(response, lower, theorem=theorem, words=words, samples=True)
 
 
 def chosen(before: Formula, after: Formula) -> FinitePair:
