@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 _GOLDEN = (3.0 - math.sqrt(5.0)) / 2.0
 _NOISE = 1.5e-8  # relative: a minimum in floats is known no better
+_MOST_STEPS = 1000  # far more than either needs; a function that is no number somewhere ends, too
 
 
 def zero(function: Callable[[float], float], low: float, high: float, accuracy: float) -> float:
@@ -24,7 +25,8 @@ def zero(function: Callable[[float], float], low: float, high: float, accuracy: 
         return low if at_kept == 0.0 else high
     if (at_kept > 0) == (at_newest > 0):
         raise ValueError(f"function must change sign between {low!r} and {high!r}")
-    while True:
+    best = newest
+    for _ in range(_MOST_STEPS):
         x = newest + share * (kept - newest)
         at_x = function(x)
         if (at_x > 0) == (at_newest > 0):
@@ -44,6 +46,7 @@ def zero(function: Callable[[float], float], low: float, high: float, accuracy: 
             ahead = (dropped - newest) / (kept - newest) * at_newest / (at_dropped - at_newest)
             share += ahead * at_kept / (at_dropped - at_kept)
         share = min(max(share, least), 1 - least)
+    return best
 
 
 def least(function: Callable[[float], float], low: float, high: float, accuracy: float) -> float:
@@ -55,7 +58,7 @@ def least(function: Callable[[float], float], low: float, high: float, accuracy:
     best = second = third = low + _GOLDEN * (high - low)
     at_best = at_second = at_third = function(best)
     step = before = 0.0
-    while True:
+    for _ in range(_MOST_STEPS):
         middle, shortest = (low + high) / 2, accuracy / 3 + _NOISE * abs(best)
         if abs(best - middle) <= 2 * shortest - (high - low) / 2:
             return best
@@ -79,6 +82,7 @@ def least(function: Callable[[float], float], low: float, high: float, accuracy:
                 third, at_third, second, at_second = second, at_second, x, at_x
             elif at_x <= at_third or third in (best, second):
                 third, at_third = x, at_x
+    return best
 
 
 def _to_vertex(one: float, other: float, rise: float, other_rise: float) -> float:
