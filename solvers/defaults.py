@@ -20,8 +20,8 @@ minimizes a bound on the excess risk under it.
 The factor 1/2 and c = 1/4 were compared with 1/4, 1 and with 1/2, 1 on drawn categorical and
 Gaussian data and on the data sets of scikit-learn; the differences are below one percent. Paces 2
 to 16, clips from a tenth to the whole, 1 to 12 steps at least and noise of 1 to 3 were compared on
-84 drawn problems (mixtures, categories, positive features; 120 to 30,000 records, 4 to 100 features,
-2 to 10 classes, ε from 0.1 to 4, Gaussian noise), not all of them with each other; the last round,
+84 drawn problems (mixtures, categories, positive features; 120 to 30,000 records, 4 to 100
+features, 2 to 10 classes, ε from 0.1 to 4, Gaussian noise), not all at once; the last round,
 of 74, chose noise and least steps, and nothing else in it was better on average. That pure budgets
 take fewer than eight steps was seen on the wine and breast cancer data of scikit-learn.
 """
