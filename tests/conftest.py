@@ -7,6 +7,8 @@ anew: `make test-all` loads it with a seed that it prints, and `make test-all SE
 run. `thorough` is fresh and looks ten times as hard.
 """
 
+import gc
+
 import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
@@ -22,6 +24,16 @@ def pytest_configure(config: pytest.Config) -> None:
     """Keep constants of loaded modules out of examples that are to be the same every time."""
     if config.getoption("--hypothesis-profile") in {None, "steady"}:
         providers._get_local_constants = Constants
+
+
+def pytest_collection() -> None:
+    """Collect without looking for garbage: of thousands of tests made, none is thrown away."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Tests run with the collector on, as users' programs do."""
+    gc.enable()
 
 
 def pytest_report_header(config: pytest.Config) -> str:
