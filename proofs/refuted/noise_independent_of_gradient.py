@@ -5,14 +5,16 @@ b·(g(b) − g(−b)) < 0 for every b ≠ 0, and E[b·g] is negative: not normal
 mean is −0.1736…, by integrating over θ with b = 1/(1 + e^θ) − θ.
 """
 
+from collections.abc import Callable
+
 import sympy as sp
 from flint import acb, arb, ctx
 
-from dpverify.theorems import Step, Theorem
-from proofs.support.checks import below
+from dpverify.theorems import Check, Step, Theorem
+from proofs.support.checks import at_most, below, equal
 from proofs.support.digits import agrees
 from proofs.support.enclosures import integral
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import positive, same
 
 NOISE_INDEPENDENT_OF_GRADIENT = Theorem(
@@ -50,6 +52,35 @@ def the_mean(printed: str = "-0.1736") -> Step:
     return Step("the mean", holds, "σ = λ = 1")
 
 
+def _logistic(theta: acb) -> acb:
+    """Minus the slope of ln(1 + e^(−θ))."""
+    return 1 / (1 + theta.exp())
+
+
+def _linear(theta: acb) -> acb:
+    """Minus the slope of −θ/2."""
+    return 0 * theta + acb(1) / 2
+
+
+def _is_a_slope(down: Callable[[acb], acb]) -> Check:
+    """Both slopes are 1/2 at 0."""
+    return equal(down(acb(0)).real, arb(1) / 2)
+
+
+def _has_mean_zero(down: Callable[[acb], acb]) -> Check:
+    """|E[b·g]| ≤ 1e-15, which follows from E[b·g] = 0; b = down − θ, and db/dθ by the slope’s own rule."""
+    with ctx.workprec(96):
+        bend = (lambda d: d * (1 - d)) if down is _logistic else (lambda d: 0 * d)
+
+        def term(theta: acb) -> acb:
+            d = down(theta)
+            b = d - theta
+            return b * -d * (-b * b / 2).exp() * (bend(d) + 1) / (2 * arb.pi()).sqrt()
+
+        mean = integral(term, arb(-20), arb(20)) + arb(0, 1) * arb(-150).exp()
+        return at_most(abs(mean), arb("1e-15"))
+
+
 PROOF = Proof(
     theorem=NOISE_INDEPENDENT_OF_GRADIENT,
     mutations={
@@ -57,6 +88,12 @@ PROOF = Proof(
         "mean 0": lambda: the_mean("0.0000"),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_a_slope, _has_mean_zero),
+        at=_logistic,
+        control=_linear,
+        argued=(
+            "that a normal variable with mean 0 has mean 0, and that one record x = 1 against x′ = 0 is an instance; for a linear loss the statement is right"
+        ),
         claimed="E⟨b, g⟩ = 0",
         instance=("one dimension, logistic loss, one record x = 1 against x′ = 0, σ = λ = 1",),
         truth="E[b·g] = −0.1736…",
