@@ -7,7 +7,7 @@ f(√y)·|d√y/dy| = 1/(4√y), whose integral is 1/2: half of the mass is gone
 import sympy as sp
 
 from dpverify.theorems import Check, Step, Theorem
-from proofs.support.checks import equal
+from proofs.support.checks import equal, every, some
 from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import same
 
@@ -36,8 +36,9 @@ def a_bijection_keeps_it(power: int = 3) -> Step:
 
 
 def _is_surjective(power: int) -> Check:
-    """x^power maps [−1, 1] onto [0, 1] or [−1, 1]: its ends are those of the image, and it is continuous."""
-    return equal(min(0, (-1) ** power), 0 if power % 2 == 0 else -1)
+    """x^power maps [−1, 1] onto [0, 1] or [−1, 1]: it is continuous, and takes both ends."""
+    low = 0 if power % 2 == 0 else -1
+    return every(some(equal(x**power, end) for x in (-1, 0, 1)) for end in (low, 1))
 
 
 def _is_a_density(power: int) -> Check:

@@ -6,6 +6,7 @@ mean is −0.1736…, by integrating over θ with b = 1/(1 + e^θ) − θ.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import sympy as sp
 from flint import acb, arb, ctx
@@ -52,31 +53,33 @@ def the_mean(printed: str = "-0.1736") -> Step:
     return Step("the mean", holds, "σ = λ = 1")
 
 
-def _logistic(theta: acb) -> acb:
-    """Minus the slope of ln(1 + e^(−θ))."""
-    return 1 / (1 + theta.exp())
+@dataclass(frozen=True)
+class _Loss:
+    """A loss by minus its slope and by its second derivative."""
+
+    down: Callable[[acb], acb]
+    bend: Callable[[acb], acb]
 
 
-def _linear(theta: acb) -> acb:
-    """Minus the slope of −θ/2."""
-    return 0 * theta + acb(1) / 2
+_LOGISTIC = _Loss(lambda t: 1 / (1 + t.exp()), lambda t: 1 / (2 + t.exp() + (-t).exp()))
+_LINEAR = _Loss(lambda t: 0 * t + acb(1) / 2, lambda t: 0 * t)  # −θ/2
 
 
-def _is_a_slope(down: Callable[[acb], acb]) -> Check:
-    """Both slopes are 1/2 at 0."""
-    return equal(down(acb(0)).real, arb(1) / 2)
+def _is_a_loss(loss: _Loss) -> Check:
+    """Minus the slope is 1/2 at 0, and the second derivative there is not negative: convex, one dimension."""
+    return equal(loss.down(acb(0)).real, arb(1) / 2) & at_most(0, loss.bend(acb(0)).real)
 
 
-def _has_mean_zero(down: Callable[[acb], acb]) -> Check:
-    """|E[b·g]| ≤ 1e-15, which follows from E[b·g] = 0; b = down − θ, and db/dθ by the slope’s own rule."""
+def _has_mean_zero(loss: _Loss) -> Check:
+    """|E[b·g]| ≤ 1e-15, as follows from E[b·g] = 0; with b = −ℓ′(θ) − θ, g = ℓ′(θ) and |db/dθ| = ℓ″ + 1."""
+
+    def term(theta: acb) -> acb:
+        down = loss.down(theta)
+        b = down - theta
+        found: acb = b * -down * (-b * b / 2).exp() * (loss.bend(theta) + 1)
+        return found / (2 * arb.pi()).sqrt()
+
     with ctx.workprec(96):
-        bend = (lambda d: d * (1 - d)) if down is _logistic else (lambda d: 0 * d)
-
-        def term(theta: acb) -> acb:
-            d = down(theta)
-            b = d - theta
-            return b * -d * (-b * b / 2).exp() * (bend(d) + 1) / (2 * arb.pi()).sqrt()
-
         mean = integral(term, arb(-20), arb(20)) + arb(0, 1) * arb(-150).exp()
         return at_most(abs(mean), arb("1e-15"))
 
@@ -88,9 +91,9 @@ PROOF = Proof(
         "mean 0": lambda: the_mean("0.0000"),
     },
     counterexample=Counterexample(
-        claim=Claim(_is_a_slope, _has_mean_zero),
-        at=_logistic,
-        control=_linear,
+        claim=Claim(_is_a_loss, _has_mean_zero),
+        at=_LOGISTIC,
+        control=_LINEAR,
         argued=(
             "that a normal variable with mean 0 has mean 0, and that one record x = 1 against x′ = 0 is an instance; for a linear loss the statement is right"
         ),

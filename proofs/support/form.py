@@ -45,6 +45,10 @@ class BrokenProof(Exception):
     """A proof file that cannot be run: it raises, does not end, or names another file's theorem."""
 
 
+class Circle(BrokenProof):
+    """A theorem that rests on itself, through those that it uses."""
+
+
 class Verdict(Enum):
     """The outcome of a proof, strongest first; a refutation is a success of its own kind."""
 
@@ -92,6 +96,8 @@ class Claimed(Protocol):
 
     @property
     def text(self) -> str: ...
+    @property
+    def words(self) -> tuple[str, str]: ...
     def asks(self, instance: Any) -> Check: ...  # noqa: ANN401  # whatever the claim is about
     def says(self, instance: Any) -> Check: ...  # noqa: ANN401
 
@@ -107,6 +113,11 @@ class Claim:
     def text(self) -> str:
         """Nothing: that code says what words say is for a reader to judge."""
         return ""
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """What the code asks for and says, in the words of its docstrings."""
+        return _formula(self.asked), _formula(self.said)
 
     def asks(self, instance: Any) -> Check:  # noqa: ANN401
         return self.asked(instance)
@@ -330,8 +341,15 @@ _BETWEEN_FORMULAS = re.compile(r"[\s.,;]*(and)?[\s.,;]*")
 
 
 def _is_plain(goal: object) -> bool:
-    """Whether the goal's text says all that was shown, and another checker can show it, too."""
-    return bool(getattr(goal, "is_plain", False))
+    """Whether the goal's text says all that was shown, and another checker shows it, too.
+
+    That one reads the formula alone, whatever became of it here, and where both sides are defined.
+    """
+    if not bool(getattr(goal, "is_plain", False)):
+        return False
+    from proofs.support.second import shows_everywhere  # noqa: PLC0415  # few proofs need it
+
+    return shows_everywhere(goal)  # type: ignore[arg-type]  # what has such a property is a Goal
 
 
 def _by_words(argued: str, sources: tuple[str, ...]) -> Verdict:
@@ -373,6 +391,6 @@ def _taken(function: StepFunction) -> Step:
         return Step(f"{function.__name__} {raised}", Check(holds=False, evidence=Evidence.NUMERIC))
 
 
-def _formula(step: StepFunction) -> str:
+def _formula(step: Callable[..., object]) -> str:
     """The step's docstring on one line."""
     return " ".join((step.__doc__ or "").split())

@@ -74,6 +74,11 @@ class Formula:
         """The formula, if its names are plain; else nothing."""
         return str(self.goal) if self.goal.is_named else ""
 
+    @property
+    def words(self) -> tuple[str, str]:
+        """What is asked of an instance, and the formula."""
+        return "Values of the declared signs.", f"{self.goal}."
+
     def asks(self, instance: Mapping[str, Fraction]) -> Check:
         """Every variable has a value, of the sign that was declared."""
         holds = equal(sorted(instance), sorted(map(str, self.goal.variables)))
@@ -88,8 +93,9 @@ class Formula:
             left, right = (
                 _value(sp.sympify(side), instance) for side in (self.goal.left, self.goal.right)
             )
-            compare = {"=": equal, "≥": lambda a, b: at_most(b, a), ">": lambda a, b: below(b, a)}
-            return compare[self.goal.relation](left, right)
+            if self.goal.relation == "=":
+                return equal(left, right)
+            return at_most(right, left) if self.goal.relation == "≥" else below(right, left)
 
 
 def claimed(left: Expression, relation: str, right: Expression) -> Formula:
