@@ -86,16 +86,15 @@ class Clause:
             return _by_words(self.argued, sources)
         if self.checked:
             return Verdict.CHECKED if tried else Verdict.FAILED
-        goals = {str(goal) for step in own for goal in step.check.goals if _is_plain(goal)}
+        goals = (goal for step in own for goal in step.check.goals)
         whole = all(step.evidence is Evidence.SYMBOLIC for step in own)
-        return Verdict.PROVED if whole and self.says in goals else Verdict.FAILED
+        shown = whole and any(_says(goal, self.says) for goal in goals)
+        return Verdict.PROVED if shown else Verdict.FAILED
 
 
 class Claimed(Protocol):
-    """A false statement as code: what it asks of an instance, what it says of it, and its text if it is a formula."""
+    """A false statement as code: what it asks of an instance, and what it says of it."""
 
-    @property
-    def text(self) -> str: ...
     @property
     def words(self) -> tuple[str, str]: ...
     def asks(self, instance: Any) -> Check: ...  # noqa: ANN401  # whatever the claim is about
@@ -104,15 +103,13 @@ class Claimed(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim that an author wrote: `says` is the statement at an instance, or what follows from it there."""
+    """A claim that an author wrote: the statement at an instance, or what follows from it there.
+
+    That the code says what the words say is for a reader to judge.
+    """
 
     asked: Callable[[Any], Check]
     said: Callable[[Any], Check]
-
-    @property
-    def text(self) -> str:
-        """Nothing: that code says what words say is for a reader to judge."""
-        return ""
 
     @property
     def words(self) -> tuple[str, str]:
@@ -164,7 +161,9 @@ class Counterexample:
 
     def is_formula(self, statement: str) -> bool:
         """Whether the claim reads the very formula that the statement is."""
-        return self.claim is not None and self.claim.text == statement.rstrip(".") != ""
+        from proofs.support.symbolic import Formula  # noqa: PLC0415  # sympy is slow
+
+        return isinstance(self.claim, Formula) and self.claim.text == statement.rstrip(".") != ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,12 +248,13 @@ class Proof:
         """What came of every mutation: the step that rejected it, and the clauses that rest on it."""
         found = {}
         for name, wrong in self.mutations.items():
-            names = set(wrong.__code__.co_names)
+            names = {wrong.__name__, *wrong.__code__.co_names}
             broken = next((f.__name__ for f in self.steps if f.__name__ in names), "")
             clauses = tuple(clause.says for clause in self.clauses_of(broken))
             try:
                 step = wrong()
-                passed = step.holds or not step.check.broken  # no comparison saw it, but a guard
+                # No step is called, or no comparison sees it, but a guard.
+                passed = step.holds or not step.check.broken or not broken
             except BrokenProof:  # it does not end
                 raise
             except Exception:  # noqa: BLE001  # whatever it is, the step did not see what is wrong
@@ -340,16 +340,11 @@ _BETWEEN_CLAUSES = re.compile(r"[\s.,;:]*(and|so|or)?[\s.,;:]*")
 _BETWEEN_FORMULAS = re.compile(r"[\s.,;]*(and)?[\s.,;]*")
 
 
-def _is_plain(goal: object) -> bool:
-    """Whether the goal's text says all that was shown, and another checker shows it, too.
-
-    That one reads the formula alone, whatever became of it here, and where both sides are defined.
-    """
-    if not bool(getattr(goal, "is_plain", False)):
-        return False
+def _says(goal: object, text: str) -> bool:
+    """Whether the goal is this text, and another checker shows what the text says, wherever it is said."""
     from proofs.support.second import shows_everywhere  # noqa: PLC0415  # few proofs need it
 
-    return shows_everywhere(goal)  # type: ignore[arg-type]  # what has such a property is a Goal
+    return shows_everywhere(goal, text)
 
 
 def _by_words(argued: str, sources: tuple[str, ...]) -> Verdict:

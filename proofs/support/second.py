@@ -103,9 +103,15 @@ def _shows(goal: dict[str, Any]) -> bool:
         return functions.holds(goal)
 
 
-def shows_everywhere(goal: Goal) -> bool:
-    """Whether recheck shows the goal, and no denominator in it vanishes for any values of its variables."""
-    made = exported(goal)
+def shows_everywhere(goal: object, text: str) -> bool:
+    """Whether the goal is this text, and recheck shows what the text says, read anew, without a pole.
+
+    A pole is a denominator that may vanish for some values of the variables.
+    """
+    if type(goal) is not Goal or not goal.is_plain or str(goal) != text:
+        return False
+    read = goal.read_again()
+    made = None if read is None else exported(read)
     try:
         return made is not None and holds(made) and has_no_poles(made)
     except Undecided:
