@@ -127,7 +127,7 @@ def shown() -> Step:
     return Step("true", below(1, 2), "one")
 
 
-def refuted(statement: str, claim: object = None, **more: Any) -> Proof:  # noqa: ANN401
+def refuted(statement: str, claim: Any = None, **more: Any) -> Proof:  # noqa: ANN401
     found = Counterexample(
         claimed="",
         instance=(),
@@ -135,7 +135,7 @@ def refuted(statement: str, claim: object = None, **more: Any) -> Proof:  # noqa
         correction="",
         by=(shown,),
         claim=claim,
-        **more,  # type: ignore[arg-type]
+        **more,
     )
     return Proof(theorem=theorem(statement), mutations={}, counterexample=found)
 
