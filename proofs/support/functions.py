@@ -11,7 +11,7 @@ Like `recheck`, this file uses nothing but the standard library, and shares no c
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import reduce
-from math import floor
+from math import ceil, floor
 from typing import Any
 
 from proofs.support.recheck import Undecided
@@ -139,6 +139,7 @@ class Forms:
         return plus(top, {m: -c for m, c in bottom.items()}), ONE
 
     def log_of(self, part: Sum) -> Sum:
+        refuse_zero(part)
         if len(part) > 1:
             common = self.common(part)
             if common:
@@ -186,6 +187,7 @@ class Forms:
 
     def rational_power(self, base: Sum, share: Fraction) -> Number:
         """base^share: of one term each factor's, of a sum a whole power and a root."""
+        refuse_zero(base)
         whole = floor(share)
         if share == whole:
             return self.whole_power((base, ONE), whole)
@@ -213,7 +215,7 @@ class Forms:
 
     def gamma(self, at: Sum) -> Number:
         """Γ(x + n) = (x + n − 1)·…·x·Γ(x)."""
-        shift = floor(at.get((), Fraction(0)))
+        shift = ceil(at.get((), Fraction(0))) - 1  # x may be 1, and not 0
         least = plus(at, {(): Fraction(-shift)})
         found = named("gamma", least)
         for step in range(min(shift, 0), max(shift, 0)):
@@ -250,6 +252,11 @@ def inverse(number: Number) -> Number:
     if not number[0]:
         raise Undecided("a quotient by 0")
     return number[1], number[0]
+
+
+def refuse_zero(part: Sum) -> None:
+    if not part:
+        raise Undecided("a power or logarithm of 0")
 
 
 def constant(value: Fraction) -> Number:

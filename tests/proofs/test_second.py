@@ -92,6 +92,10 @@ FORMS = [
     (sp.log(P**3 / 4), 3 * sp.log(P) - 2 * sp.log(2)),
     (sp.erf(-R) * sp.erf(R), -(sp.erf(R) ** 2)),
     (sp.gamma(P + 2) / sp.gamma(P), P * (P + 1)),
+    (
+        sp.gamma(P + 1) * sp.gamma(P + sp.Rational(1, 2)) / sp.gamma(P),
+        P * sp.gamma(P + sp.Rational(1, 2)),
+    ),
     (sp.sin(R) ** 2 + sp.cos(R) ** 2, sp.Integer(1)),
     (sp.exp(P * sp.log(P)), P**P),
 ]
@@ -128,6 +132,31 @@ def test_signs_that_terms_do_not_show_are_left_open(left: object, relation: str)
     assert made is not None
     with pytest.raises(Undecided):
         functions.holds(made)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        ["gamma", ["number", "0"]],
+        ["log", ["number", "0"]],
+        ["power", ["number", "0"], ["number", "1/2"]],
+        ["log", "r"],
+        ["power", "r", ["number", "1/2"]],
+        ["^", ["+", "p", ["*", ["number", "-1"], "p"]], -1],
+        ["zeta", "p"],
+    ],
+)
+def test_what_may_not_be_defined_is_left_open(tree: list[object]) -> None:
+    goal = {
+        "signs": {"p": ">", "r": ""},
+        "relation": "=",
+        "functions": {"left": tree, "right": tree},
+    }
+    with pytest.raises(Undecided):
+        functions.holds(goal)
+    one = {"left": ["gamma", ["number", "1"]], "right": ["number", "0"]}
+    with pytest.raises(Undecided):
+        functions.holds({**goal, "functions": one})
 
 
 def test_positive_terms_are_positive() -> None:
