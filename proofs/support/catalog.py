@@ -13,7 +13,7 @@ from types import FrameType
 
 from dpverify.errors import InvalidParameter
 from dpverify.theorems import REGISTRY, Theorem
-from proofs.support.form import BrokenProof, Circle, Proof, Run, Verdict
+from proofs.support.form import RAISED, BrokenProof, Circle, Proof, Run, Verdict
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 120.0
@@ -206,7 +206,7 @@ def _proof(path: str) -> Proof:
             proof = import_module(path.removesuffix(".py").replace("/", ".")).PROOF
     except BrokenProof:
         raise
-    except Exception as error:  # whatever a proof file does, the others can still be run
+    except RAISED as error:  # whatever a proof file does, the others can still be run
         raise BrokenProof(f"{path} raises {type(error).__name__}: {error}") from error
     if not isinstance(proof, Proof) or proof.theorem.proof != path:
         raise BrokenProof(f"{path} must have a PROOF of a theorem that names {path}")

@@ -40,6 +40,9 @@ from dpverify.theorems import Check, Evidence, Step, Theorem
 
 StepFunction: TypeAlias = Callable[[], Step]
 
+RAISED = (Exception, SystemExit)
+"""What a proof may raise, and the others still run: only a user who interrupts ends them all."""
+
 
 class BrokenProof(Exception):
     """A proof file that cannot be run: it raises, does not end, or names another file's theorem."""
@@ -257,7 +260,7 @@ class Proof:
                 passed = step.holds or not step.check.broken or not broken
             except BrokenProof:  # it does not end
                 raise
-            except Exception:  # noqa: BLE001  # whatever it is, the step did not see what is wrong
+            except RAISED:  # whatever it is, the step did not see what is wrong
                 passed = True
             found[name] = Rejection(broken, clauses, passed=passed)
         return found
@@ -358,7 +361,7 @@ def _tried(part: Callable[[Any], Check], instance: object) -> Check:
         return part(instance)
     except BrokenProof:  # it does not end
         raise
-    except Exception:  # noqa: BLE001  # said as a problem, and the other proofs still run
+    except RAISED:  # said as a problem, and the other proofs still run
         return Check(holds=False, evidence=Evidence.NUMERIC)
 
 
@@ -381,7 +384,7 @@ def _taken(function: StepFunction) -> Step:
         return function()
     except BrokenProof:  # it does not end
         raise
-    except Exception as error:  # noqa: BLE001  # the other proofs still run
+    except RAISED as error:  # the other proofs still run
         raised = f"raises {type(error).__name__}: {error}"
         return Step(f"{function.__name__} {raised}", Check(holds=False, evidence=Evidence.NUMERIC))
 

@@ -140,6 +140,7 @@ def test_the_last_lines_are_for_newcomers() -> None:
 
 BAD = {
     "raises.py": ("raise ValueError('no')", "proofs/raises.py raises ValueError: no"),
+    "exits.py": ("raise SystemExit(0)", "proofs/exits.py raises SystemExit: 0"),
     "loops.py": (
         "while True:\n    pass",
         "proofs/loops.py does not end within 0.2 seconds",
