@@ -113,7 +113,7 @@ PROOF = Proof(
             (
                 "C·x + N(0, σ²) is the Gaussian mechanism whose sensitivity is the largest length of Σ C[:, "
                 "j]·u_j over the steps of one record, whose rows of x move by u_j of length at most 1: the "
-                "root of the largest Σ Xᵢⱼ where X = CᵀC ≥ 0;"
+                "root of the largest Σ Xᵢⱼ where every entry of X = CᵀC is ≥ 0;"
             ),
             by=(the_move_is_a_quadratic_form, whole_matrices_by_enumeration),
             argued=(

@@ -17,6 +17,7 @@ from proofs.support.enclosures import integral, overlaps
 from proofs.support.form import Clause, Counterexample, Proof, Verdict
 from proofs.support.geometric import Decay, Noise, inner_sum, outer_sum
 from proofs.support.laws import joint, rational_laws, rational_pairs
+from proofs.support.notation import notation
 from proofs.support.symbolic import nonnegative, positive, same, tends_to
 
 LEMMA = Theorem(
@@ -319,3 +320,8 @@ def test_small_laws() -> None:
     assert len(list(rational_pairs(2, 3))) == 16
     pair = next(iter(rational_pairs(2, 3)))
     assert sum(joint(pair, [pair, pair]).left) == 1
+
+
+def test_letters_that_a_statement_explains_are_not_explained_again() -> None:
+    assert any(each.startswith("β: ") for each in notation("a loss that is β-smooth"))
+    assert not any(each.startswith("β: ") for each in notation("at most β, and β = P(W ≥ v)"))
