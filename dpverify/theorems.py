@@ -27,19 +27,29 @@ class Check:
     """Whether something held, as strong as its weakest part; made by comparisons, joined with &.
 
     `count` is the number of comparisons; one that compared nothing shows nothing. `goals` are the
-    identities and signs that were shown for all values of their symbols.
+    identities and signs that were shown for all values of their symbols. `denied`: a comparison is
+    certainly false, which is more than that it was not shown: wide balls decide neither. `broken`
+    counts the comparisons that did not hold; where there is none, only a condition failed.
     """
 
     holds: bool
     evidence: Evidence
     count: int = 1
     goals: tuple[object, ...] = ()
+    denied: bool = False
+    broken: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.broken is None:
+            object.__setattr__(self, "broken", int(not self.holds and self.count > 0))
 
     def __and__(self, other: "Check") -> "Check":
         ranked = list(Evidence)
         weakest = max(self.evidence, other.evidence, key=ranked.index)
         holds = self.holds and other.holds
-        return Check(holds, weakest, self.count + other.count, self.goals + other.goals)
+        denied = self.denied or other.denied
+        goals, broken = self.goals + other.goals, (self.broken or 0) + (other.broken or 0)
+        return Check(holds, weakest, self.count + other.count, goals, denied, broken)
 
     def __bool__(self) -> bool:
         raise TypeError("checks must be joined with &, every(…) or some(…): `and` forgets evidence")
@@ -583,11 +593,11 @@ ALIGNMENT = Theorem(
     name="alignment",
     statement=(
         "Let a program draw independent noises: Laplace noise, ∝ e^(−|n|/bᵢ) on the reals or on "
-        "whole numbers, or exponential or geometric noise, ∝ e^(−n/bᵢ) for n ≥ 0. If on every "
-        "path the noise, translated by an s that is fixed on the path, with sᵢ ≥ 0 where noise is "
-        "one-sided and whole sᵢ where it is whole, gives the same output on a neighbor, and "
-        "different translations never meet, then P(E) ≤ e^c·Q(E) for every event E, where c is "
-        "the largest Σ|sᵢ|/bᵢ."
+        "whole numbers, or exponential or geometric noise, ∝ e^(−n/bᵢ) for n ≥ 0. If on every one "
+        "of countably many paths the noise, translated by an s that is fixed on the path, with sᵢ "
+        "≥ 0 where noise is one-sided and whole sᵢ where it is whole, gives the same output on a "
+        "neighbor, and different translations never meet, then P(E) ≤ e^c·Q(E) for every event E, "
+        "where c is the largest Σ|sᵢ|/bᵢ."
     ),
     source=(
         "Zhang, Kifer, POPL 2017 (arXiv 1607.08228v3); Wang, Ding, Kifer, Zhang, CCS 2020 "
@@ -646,10 +656,11 @@ GROUP_PRIVACY = Theorem(
 PRIVATE_SELECTION = Theorem(
     name="private-selection",
     statement=(
-        "If only the best of K runs is released, f is the generating function of K and r the least "
-        "f′(1−v)/f′(1−u) over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, "
-        "with ℓ the likelihood ratios in falling order; so ε-DP runs stay (2+η)·ε-DP for a "
-        "negative binomial K of shape η, 3ε-DP for a geometric one."
+        "If only the best of K independent runs is released, K drawn beforehand without the data, "
+        "f is the generating function of K and r the least f′(1−v)/f′(1−u) over the trade-off "
+        "curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, with ℓ the likelihood ratios in "
+        "falling order; so ε-DP runs stay (2+η)·ε-DP for a negative binomial K of shape η, 3ε-DP "
+        "for a geometric one."
     ),
     source=(
         "Liu, Talwar, STOC 2019 (arXiv 1811.07971); Papernot, Steinke, ICLR 2022 (arXiv "
@@ -672,10 +683,11 @@ GAUSSIAN_MIXTURE = Theorem(
 MATRIX_MECHANISM = Theorem(
     name="matrix-mechanism",
     statement=(
-        "C·x + N(0, σ²) is the Gaussian mechanism whose sensitivity is the largest length of "
-        "Σ C[:, j]·u_j over the steps of one record: the root of the largest Σ Xᵢⱼ where "
-        "X = CᵀC ≥ 0; with b bands and samples drawn in turn from b parts of the data, n steps are "
-        "⌈n/b⌉ subsampled Gaussians."
+        "C·x + N(0, σ²) is the Gaussian mechanism whose sensitivity is the largest length of Σ "
+        "C[:, j]·u_j over the steps of one record, whose rows of x move by u_j of length at most "
+        "1: the root of the largest Σ Xᵢⱼ where every entry of X = CᵀC is ≥ 0; with b bands on and "
+        "below the diagonal and Poisson samples drawn in turn from b parts of the data, n steps "
+        "are at most ⌈n/b⌉ subsampled Gaussians, each of the longest column."
     ),
     source=(
         "Denisov et al., NeurIPS 2022 (arXiv 2202.08312); Choquette-Choo et al., NeurIPS 2023 "
@@ -718,10 +730,10 @@ SHUFFLED_REPORTS = Theorem(
 LAST_ITERATE = Theorem(
     name="last-iterate",
     statement=(
-        "The last of k steps x ← φ(x) + N(0, σ²I) from one start, φ Lipschitz with constant c and "
-        "moved by at most s at every x by a record, is μ-GDP with μ² = (s·Σ cʲ)²/(σ²·Σ c²ʲ); with "
-        "projections to a convex set of diameter D, with (cᵏD + s·Σ cʲ)²/(σ²·Σ c²ʲ) for any "
-        "number k of last steps."
+        "The last of k steps x ← φ(x) + N(0, σ²I) from one start, φ Lipschitz with constant c ≤ 1 "
+        "and moved by at most s at every x by a record, is μ-GDP with μ² = (s·Σ cʲ)²/(σ²·Σ c²ʲ), j "
+        "from 0 to k − 1; with projections to a convex set of diameter D, with (cᵏD + s·Σ "
+        "cʲ)²/(σ²·Σ c²ʲ) for any number k of last steps."
     ),
     source="Bok, Su, Altschuler, ICML 2024 (arXiv 2403.00278), Thm 3.1, 4.2 and 4.3",
     proof="proofs/last_iterate.py",

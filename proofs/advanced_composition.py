@@ -21,6 +21,7 @@ from dpverify.guarantees import ApproxDP
 from dpverify.pairs import LeakyResponsePair
 from dpverify.theorems import ADVANCED_COMPOSITION, SIMULATION_LEMMA, Step
 from proofs.adaptive_domination import ADAPTIVE_DOMINATION
+from proofs.mean_loss import MEAN_LOSS
 from proofs.support.checks import VACUOUS, at_most
 from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative, same
@@ -130,7 +131,7 @@ PROOF = Proof(
         ),
     ),
     library=(the_library_is_above_the_optimum,),
-    uses=(SIMULATION_LEMMA, ADAPTIVE_DOMINATION),
+    uses=(MEAN_LOSS, SIMULATION_LEMMA, ADAPTIVE_DOMINATION),
     mutations={
         "1 + L": lambda: the_two_bad_events(sign=-1),
         "mean ε·tanh(ε/3)": lambda: mean_of_one_round(half=3),

@@ -1,7 +1,7 @@
 """Translated noise that gives the same output on a neighbor bounds the privacy loss.
 
 Let f be the density of the noise n, and let o(n) and o′(n) be the outputs on two neighbors. Split
-the noise space into the paths A of the program on the left. On A, translate by s_A. Suppose that
+the noise space into the paths A of the program on the left, which are countably many, as a path is a list of branches. On A, translate by s_A. Suppose that
 o′(n + s_A) = o(n) for n in A, and that the images A + s_A are disjoint for different translations;
 a translation is one-to-one, so they are disjoint for equal ones too. Then for every event E,
 P(o ∈ E) = Σ_A ∫_A 1[o(n) ∈ E]·f(n) dn ≤ Σ_A e^c·∫_A 1[o′(n + s_A) ∈ E]·f(n + s_A) dn, since
@@ -98,7 +98,7 @@ PROOF = Proof(
             (
                 "Let a program draw independent noises: Laplace noise, ∝ e^(−|n|/bᵢ) on the reals or on "
                 "whole numbers, or exponential or geometric noise, ∝ e^(−n/bᵢ) for n ≥ 0. If on every "
-                "path the noise, translated by an s that is fixed on the path, with sᵢ ≥ 0 where noise is "
+                "one of countably many paths the noise, translated by an s that is fixed on the path, with sᵢ ≥ 0 where noise is "
                 "one-sided and whole sᵢ where it is whole, gives the same output on a neighbor, and "
                 "different translations never meet, then P(E) ≤ e^c·Q(E) for every event E, where c is "
                 "the largest Σ|sᵢ|/bᵢ."

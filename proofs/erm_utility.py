@@ -47,10 +47,10 @@ def one_record_moves_the_score(share: int = 1) -> Step:
 
 
 def the_expectation(rate: int = 1) -> Step:
-    """∫₀¹ ln(1/β) dβ = 1."""
-    beta = sp.Symbol("beta", positive=True)
-    area = sp.integrate(-sp.log(beta), (beta, 0, 1))
-    return Step("expectation", same(area, rate), "all a, c")
+    """∫₀¹ (a + c·ln(1/β)) dβ = a + c."""
+    a, c, beta = sp.symbols("a c beta", positive=True)
+    area = sp.integrate(a - c * sp.log(beta), (beta, 0, 1))
+    return Step("expectation", same(area, a + rate * c), "all a, c")
 
 
 def the_inner_ball(half: int = 2) -> Step:

@@ -16,6 +16,7 @@ from dpverify.balls import ball
 from dpverify.guarantees import ApproxDP
 from dpverify.pairs import FinitePair, LeakyResponsePair
 from dpverify.theorems import LEAKY_RESPONSE, Step
+from proofs.leaky_table import LEAKY_TABLE
 from proofs.support.checks import VACUOUS, equal, every
 from proofs.support.enclosures import overlaps
 from proofs.support.form import Clause, Proof
@@ -118,6 +119,7 @@ PROOF = Proof(
         ),
     ),
     library=(the_library_has_this_table, the_library_has_this_profile),
+    uses=(LEAKY_TABLE,),
     mutations={
         "twice the profile": lambda: the_library_has_this_profile(scale=2),
         "excess over 2 + r": lambda: smaller_ratios_do_not_suffice(shift=2),

@@ -9,6 +9,7 @@ in [−rR, rR] (Cauchy and Schwarz, a statement about the plane of w and x), so 
 import sympy as sp
 
 from dpverify.theorems import Step, Theorem
+from proofs.lagrange_identity import LAGRANGE_IDENTITY
 from proofs.support.checks import every
 from proofs.support.form import Clause, Proof
 from proofs.support.symbolic import nonnegative, positive, same
@@ -111,7 +112,7 @@ PROOF = Proof(
         Clause(
             "least squares with ‖w‖ ≤ R, ‖x‖ ≤ r, |y| ≤ s has G = 2r(rR + s) and lies in [0, (rR + s)²];",
             by=(cauchy_and_schwarz, least_squares),
-            argued="that two vectors lie in a plane",
+            argued="that two vectors lie in a plane (lagrange-identity)",
         ),
         Clause(
             "the absolute loss is 1-Lipschitz, the hinge loss ‖x‖-Lipschitz;",
@@ -124,6 +125,7 @@ PROOF = Proof(
             argued="induction over the records",
         ),
     ),
+    uses=(LAGRANGE_IDENTITY,),
     mutations={
         "twice as steep": lambda: absolute_and_hinge(steep=2),
         "fourth powers": lambda: the_mean_minimizes_squares(two=4),

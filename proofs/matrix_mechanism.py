@@ -112,7 +112,8 @@ PROOF = Proof(
         Clause(
             (
                 "C·x + N(0, σ²) is the Gaussian mechanism whose sensitivity is the largest length of Σ C[:, "
-                "j]·u_j over the steps of one record: the root of the largest Σ Xᵢⱼ where X = CᵀC ≥ 0;"
+                "j]·u_j over the steps of one record, whose rows of x move by u_j of length at most 1: the "
+                "root of the largest Σ Xᵢⱼ where every entry of X = CᵀC is ≥ 0;"
             ),
             by=(the_move_is_a_quadratic_form, whole_matrices_by_enumeration),
             argued=(
@@ -122,11 +123,14 @@ PROOF = Proof(
         ),
         Clause(
             (
-                "with b bands and samples drawn in turn from b parts of the data, n steps are ⌈n/b⌉ "
-                "subsampled Gaussians."
+                "with b bands on and below the diagonal and Poisson samples drawn in turn from b parts of the "
+                "data, n steps are at most ⌈n/b⌉ subsampled Gaussians, each of the longest column."
             ),
             by=(columns_of_banded_matrices_do_not_meet,),
-            argued="that each block of rows is a Poisson-subsampled Gaussian mechanism given the past",
+            argued=(
+                "that each block of rows is a Poisson-subsampled Gaussian mechanism given the past, whose shift is "
+                "its column’s length, and longer shifts dominate"
+            ),
         ),
     ),
     library=(known_sensitivities, the_library_cuts_bands),

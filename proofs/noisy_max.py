@@ -43,9 +43,9 @@ def tails_of_laplace_noise(middle: int = 2) -> Step:
     w, g, y = 1 / (1 + a), 1 / (1 + b), c / (c + d)
     across = g / (middle * w) - g * (1 - w / 2)
     below = (1 - y / 2) - g * (1 - g * y / 2)
-    numerator = sp.factor(sp.together(across * (1 + a) * (1 + b)))
-    square = sp.simplify(numerator - a**2 / 2) == 0
-    holds = provided(square) & nonnegative(below, (b, c, d))
+    holds = same(across, a**2 / (2 * (1 + a) * (1 + b)))  # (1−w)²/(2w)·G
+    holds &= nonnegative(a**2 / (2 * (1 + a) * (1 + b)), (a, b))
+    holds &= nonnegative(below, (b, c, d))
     return Step("Laplace tails", holds, "all scales, all t and n")
 
 

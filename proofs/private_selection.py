@@ -145,8 +145,8 @@ PROOF = Proof(
     clauses=(
         Clause(
             (
-                "If only the best of K runs is released, f is the generating function of K and r the least "
-                "f′(1−v)/f′(1−u) over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, with ℓ "
+                "If only the best of K independent runs is released, K drawn beforehand without the data, f is the "
+                "generating function of K and r the least f′(1−v)/f′(1−u) over the trade-off curve, then δ(ε) ≤ ∫ f′(1−u)·(1 − e^ε·r/ℓ(u))₊ du, with ℓ "
                 "the likelihood ratios in falling order;"
             ),
             by=(

@@ -13,10 +13,10 @@ import sympy as sp
 
 from dpverify.pairs import FinitePair
 from dpverify.theorems import Step, Theorem
-from proofs.support.checks import VACUOUS, at_most, below, equal, provided
+from proofs.support.checks import VACUOUS, at_most, below, equal
 from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_pairs
-from proofs.support.symbolic import positive, same
+from proofs.support.symbolic import positive, same, tends_to
 
 RENYI_FROM_PROFILE = Theorem(
     name="renyi-from-profile",
@@ -37,8 +37,8 @@ def a_power_is_a_mixture_of_ramps(shift: int = 2) -> Step:
     primitive = order * above * (t * x ** (order - 1) / (order - 1) - x**order / order)
     is_primitive = same(sp.diff(primitive, x), weight * (t - x))
     at_top = same(primitive.subs(x, t), t**order)
-    at_bottom = sp.limit(x**above, x, 0) == 0  # both powers in the primitive are positive
-    holds = is_primitive & at_top & provided(at_bottom) & positive(weight)
+    at_bottom = tends_to(x**above, x, 0, 0)  # both powers in the primitive are positive
+    holds = is_primitive & at_top & at_bottom & positive(weight)
     return Step("t^α is a mixture of (t − x)₊", holds, "all t > 0, all α > 1")
 
 

@@ -23,7 +23,7 @@ from dpverify.theorems import LEAKY_RESPONSE, SIMULATION_LEMMA, Step
 from proofs.leaky_response import table
 from proofs.post_processing import POST_PROCESSING
 from proofs.renyi_from_profile import RENYI_FROM_PROFILE
-from proofs.support.checks import VACUOUS, below, equal, provided
+from proofs.support.checks import VACUOUS, at_most, below, equal, provided
 from proofs.support.form import Clause, Proof
 from proofs.support.laws import rational_pairs
 from proofs.support.symbolic import nonnegative, same
@@ -99,18 +99,17 @@ def the_library_finds_the_kernel(share: Fraction = Fraction(1)) -> Step:
             break
         for ratio, delta in ((1, 0), (2, 0), (1, Fraction(1, 4)), (3, Fraction(1, 2)), (2, 1)):
             worst = max(side.delta_at_ratio(Fraction(ratio)) for side in (pair, pair.reversed))
-            indistinguishable = worst <= share * delta
             guarantee = ApproxDP(epsilon=log(ratio), delta=float(delta))
             try:
                 kernel = simulate(pair.left, pair.right, guarantee)
             except NotIndistinguishable as refusal:
                 refused += 1
-                holds &= provided(not indistinguishable) & equal(refusal.excess, worst - delta)
+                holds &= below(share * delta, worst) & equal(refusal.excess, worst - delta)
                 holds &= equal(_excess(pair, refusal, Fraction(ratio)) - delta, refusal.excess)
             else:
                 made += 1
                 laws = all(sum(row) == 1 and min(row) >= 0 for row in kernel.matrix.tolist())
-                holds &= provided(indistinguishable) & provided(laws) & equal(kernel.residual, 0)
+                holds &= at_most(worst, share * delta) & provided(laws) & equal(kernel.residual, 0)
     holds &= below(100, made) & below(100, refused)
     return Step("`simulate`", holds, f"{made} kernels, {refused} refusals")
 

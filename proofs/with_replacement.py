@@ -23,6 +23,7 @@ from dpverify.pairs import Dominates, FinitePair, GaussianPair, dominates
 from dpverify.pairs.subsampling.poisson import SubsampledPair
 from dpverify.pairs.subsampling.with_replacement import WithReplacementPair
 from dpverify.theorems import (
+    EXACT_PROFILE,
     SEVERAL_RECORDS,
     WITH_REPLACEMENT,
     WITHOUT_REPLACEMENT,
@@ -128,11 +129,11 @@ PROOF = Proof(
         ),
         Clause(
             "and at most the convex envelope of this bound.",
-            argued="that a profile is convex in e^ε",
+            argued="that a profile is a supremum of lines in e^ε (exact-profile), so convex in it",
         ),
     ),
     library=(the_library_stays_above,),
-    uses=(WITHOUT_REPLACEMENT, SEVERAL_RECORDS, POST_PROCESSING),
+    uses=(WITHOUT_REPLACEMENT, SEVERAL_RECORDS, EXACT_PROFILE, POST_PROCESSING),
     mutations={
         "y = 1 + x/η": lambda: thresholds_agree(extra=1),
         "half of the bound": lambda: small_datasets(Fraction(1, 2)),

@@ -16,10 +16,10 @@ import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import Step, Theorem
-from proofs.support.checks import VACUOUS, below
+from dpverify.theorems import Check, Step, Theorem
+from proofs.support.checks import VACUOUS, at_most, below
 from proofs.support.digits import agrees
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import nonnegative, same
 from solvers.privacy.theorems import OBJECTIVE_PERTURBATION_LOGISTIC
 
@@ -81,6 +81,21 @@ def the_square_repairs_it(power: int = 2) -> Step:
     return Step("R²/4", holds, "ε = 4, the same records")
 
 
+def _is_allowed(case: tuple[int, int]) -> Check:
+    """ε_p = ε − 2·ln(1 + R/(4λ)) > 0, and all records are of norm at most R."""
+    epsilon, norm = case
+    with ctx.workprec(128):
+        budget = arb(epsilon) - 2 * (1 + arb(norm) / (4 * _RIDGE)).log()
+        return below(0, budget) & at_most(_SMALL, norm)
+
+
+def _is_private(case: tuple[int, int]) -> Check:
+    """The loss is at most ε for all |θ| ≤ 10^-3."""
+    epsilon, norm = case
+    with ctx.workprec(128):
+        return at_most(loss_near("1e-3", epsilon, norm), epsilon)
+
+
 PROOF = Proof(
     theorem=PUBLISHED_LOGISTIC,
     uses=(OBJECTIVE_PERTURBATION_LOGISTIC,),
@@ -91,6 +106,12 @@ PROOF = Proof(
         "no curvature": lambda: the_square_repairs_it(power=-3),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_allowed, _is_private),
+        at=(_EPSILON, _NORM),
+        control=(_EPSILON, 2),
+        argued=(
+            "that densities whose ratio exceeds e^ε on an interval contradict ε-DP, and the densities of the output (objective-perturbation-logistic)"
+        ),
         claimed="3-DP at data_norm = 12, C = 1",
         instance=(
             "one feature, no intercept; 12,000 records x = 1/1000 with label −1 on both sides",

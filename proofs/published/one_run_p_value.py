@@ -21,10 +21,10 @@ from itertools import product
 
 import sympy as sp
 
-from dpverify.theorems import ONE_RUN, Step, Theorem
+from dpverify.theorems import ONE_RUN, Check, Step, Theorem
 from proofs.one_run import binomial
 from proofs.support.checks import VACUOUS, at_most, below, equal, every
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import nonnegative, same
 
 PUBLISHED_ONE_RUN = Theorem(
@@ -72,14 +72,20 @@ def released(coins: tuple[int, ...], target: tuple[int, ...]) -> Fraction:
     return (1 - 7 * DELTA) / 8 if all_wrong else (1 + DELTA) / 8
 
 
-def counterexample(factor: Fraction = Fraction(1)) -> Step:
-    """Total variation δ = 1/128 between all neighbors; P(N ≥ 1) = 903/1024 > 902/1024 = 7/8 + 2·3·δ·(1/8)."""
+def _rows_and_neighbors() -> Check:
+    """Every row adds up to 1, and rows of neighbors are δ apart in total variation."""
     cube = list(product((-1, 1), repeat=CANARIES))
     holds = every(equal(sum(released(coins, t) for t in cube), 1) for coins in cube)
     for coins, i in product(cube, range(CANARIES)):
         turned = (*coins[:i], -coins[i], *coins[i + 1 :])
         gaps = (released(coins, t) - released(turned, t) for t in cube)
         holds &= equal(sum((max(gap, Fraction(0)) for gap in gaps), Fraction(0)), DELTA)
+    return holds
+
+
+def counterexample(factor: Fraction = Fraction(1)) -> Step:
+    """Total variation δ = 1/128 between all neighbors; P(N ≥ 1) = 903/1024 > 902/1024 = 7/8 + 2·3·δ·(1/8)."""
+    cube, holds = list(product((-1, 1), repeat=CANARIES)), _rows_and_neighbors()
     some_right = [t for t in cube if 1 in t]  # for the coins (1, 1, 1); the law is the same for all
     truth = sum((released((1, 1, 1), t) for t in some_right), Fraction(0))
     claimed = published_bound(3, 1, CANARIES, Fraction(1), factor * DELTA)
@@ -125,6 +131,19 @@ def the_range(weight: Fraction = Fraction(1)) -> Step:
     return Step("the range", holds & below(0, wrong), scope)
 
 
+def _is_private(guesses: int) -> Check:
+    """The mechanism’s rows add up to 1 and neighbors are δ apart in total variation; 1 ≤ v ≤ 3."""
+    return _rows_and_neighbors() & at_most(1, guesses) & at_most(guesses, CANARIES)
+
+
+def _is_rare(guesses: int) -> Check:
+    """P(N ≥ v) is at most the published bound, m = r = 3, ε = 0, δ = 1/128."""
+    cube = product((-1, 1), repeat=CANARIES)
+    right = [t for t in cube if t.count(1) >= guesses]  # for the coins (1, 1, 1)
+    truth = sum((released((1, 1, 1), t) for t in right), Fraction(0))
+    return at_most(truth, published_bound(3, guesses, CANARIES, Fraction(1), DELTA))
+
+
 PROOF = Proof(
     theorem=PUBLISHED_ONE_RUN,
     mutations={
@@ -135,6 +154,12 @@ PROOF = Proof(
     },
     uses=(ONE_RUN,),
     counterexample=Counterexample(
+        claim=Claim(_is_private, _is_rare),
+        at=1,
+        control=3,
+        argued=(
+            "that total variation δ is (0, δ)-DP, and that by symmetry all coins have one law; at v = 3 the bound is right"
+        ),
         claimed="P(N ≥ v) ≤ β + 2mδ·α for every v",
         instance=(
             "m = r = 3 canaries, all guessed; v = 1, ε = 0, δ = 1/128",

@@ -12,9 +12,9 @@ from dpverify.accounting.rules.advanced import AdvancedComposition
 from dpverify.accounting.rules.optimal import OptimalComposition
 from dpverify.balls import ball, enclose
 from dpverify.guarantees import ApproxDP
-from dpverify.theorems import ADVANCED_COMPOSITION, OPTIMAL_COMPOSITION, Step, Theorem
+from dpverify.theorems import ADVANCED_COMPOSITION, OPTIMAL_COMPOSITION, Check, Step, Theorem
 from proofs.support.checks import at_most, below, provided
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 
 ADVANCED_COMPOSITION_WITHOUT_PRIME = Theorem(
     name="notes-advanced-composition-lemma",
@@ -83,6 +83,20 @@ def the_prime_repairs_it(log_of: float = 1e-10) -> Step:
     return Step("ln(1/δ′)", holds, "δ′ = 1e-10")
 
 
+def _is_a_probability(slack: float) -> Check:
+    """δ′ in (0, 1); the parts are (ε, δ)-DP by leaky-response, which optimal-composition uses."""
+    return below(0, ball(slack)) & below(ball(slack), 1)
+
+
+def _composes(slack: float) -> Check:
+    """The exact δ at the stated ε̃, with ln(1/δ), is at most kδ + δ′."""
+    exact = OptimalComposition(_PART, _TIMES).delta(stated_epsilon(_PART.delta))
+    with ctx.workprec(128):
+        return at_most(
+            ball(exact.lower).union(ball(exact.upper)), _TIMES * ball(_PART.delta) + ball(slack)
+        )
+
+
 PROOF = Proof(
     theorem=ADVANCED_COMPOSITION_WITHOUT_PRIME,
     uses=(OPTIMAL_COMPOSITION, ADVANCED_COMPOSITION),
@@ -92,6 +106,12 @@ PROOF = Proof(
         "ln(1/δ) is repaired": lambda: the_prime_repairs_it(1e-8),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_a_probability, _composes),
+        at=_SLACK,
+        control=_PART.delta,
+        argued=(
+            "that leaky randomized responses are such parts (optimal-composition), and (ε̃, kδ + δ′)-DP is a δ of at most kδ + δ′ at ε̃; the lemma is right at δ′ = δ"
+        ),
         claimed="(58.3218, 1000·1e-8 + 1e-10)-DP",
         instance=(
             "k = 1000 leaky randomized responses at ε = 0.2, δ = 1e-8; δ′ = 1e-10",

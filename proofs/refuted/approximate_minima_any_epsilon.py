@@ -12,11 +12,11 @@ import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import ANALYTIC_GAUSSIAN, Step, Theorem
+from dpverify.theorems import ANALYTIC_GAUSSIAN, Check, Step, Theorem
 from proofs.approximate_minima import APPROXIMATE_MINIMA
-from proofs.support.checks import VACUOUS, below
+from proofs.support.checks import VACUOUS, at_most, below
 from proofs.support.digits import agrees, gaussian_profile
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import same
 
 APPROXIMATE_MINIMA_ANY_EPSILON = Theorem(
@@ -77,6 +77,18 @@ def where_it_starts_to_fail(shift: str = "0") -> Step:
     return Step("where it starts to fail", holds, f"{len(_FIRST_FAILURES)} values of δ₁")
 
 
+def _is_asked_for(epsilon: int) -> Check:
+    """0 < ε₁ − ε₃ < 1, as ε₁ − ε₃ < 1e-6, and ε₃ > 0."""
+    return below(0, epsilon) & below(0, _REST) & below(_REST, 1)
+
+
+def _is_private(epsilon: int) -> Check:
+    """The exact δ at ε₁ + ε₂ is at most δ₁ + δ₂, δ₁ = 1e-6 and δ₂ = 1e-12."""
+    with ctx.workprec(128):
+        delta = true_delta(arb(epsilon), "1e-6", epsilon + ball(_REST))
+        return at_most(delta, arb("1e-6") + arb("1e-12"))
+
+
 PROOF = Proof(
     theorem=APPROXIMATE_MINIMA_ANY_EPSILON,
     uses=(ANALYTIC_GAUSSIAN, APPROXIMATE_MINIMA),
@@ -87,6 +99,12 @@ PROOF = Proof(
         "it starts 1/100 later": lambda: where_it_starts_to_fail("0.01"),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_asked_for, _is_private),
+        at=30,
+        control=12,
+        argued=(
+            "that linear losses are allowed, whose exact minimum is a Gaussian release (analytic-gaussian), and that γ, ε₂ and δ₂ may be as small as one likes, so that the second noise hides nothing"
+        ),
         claimed="(30 + 1e-6, 1e-6 + 1e-12)-DP at ε₃ = 30, δ₁ = 1e-6, ε₁ − ε₃ + ε₂ = 1e-6",
         instance=(
             "ℓ(θ; x) = ⟨θ, x⟩, ‖x‖ ≤ L, any n and Λ > 0; exact solutions, γ → 0",

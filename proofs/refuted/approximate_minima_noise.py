@@ -13,10 +13,10 @@ import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import ANALYTIC_GAUSSIAN, Step, Theorem
-from proofs.support.checks import below, every
+from dpverify.theorems import ANALYTIC_GAUSSIAN, Check, Step, Theorem
+from proofs.support.checks import at_most, below, every
 from proofs.support.digits import agrees, gaussian_profile
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import same
 
 APPROXIMATE_MINIMA_NOISE = Theorem(
@@ -44,11 +44,11 @@ def where_a_solver_may_stop(two: int = 2) -> Step:
     return Step("where a solver may stop", holds, "all n, Λ, γ > 0")
 
 
-def squared_mu(apart: int) -> arb:
+def squared_mu(apart: int | Fraction) -> arb:
     """(apart·nγ/Λ)²/(σ₂² + (nσ₁/Λ)²) at ε₂ = 1, δ₂ = 1e-6, in units of nγ/Λ; σ₁'s part is at most 1e-9."""
     sigma = 1 + (2 * arb(10**6).log()).sqrt()
-    low = arb(apart) ** 2 / (sigma**2 + ball(_TINY))
-    return low.union(arb(apart) ** 2 / sigma**2)
+    low = ball(Fraction(apart)) ** 2 / (sigma**2 + ball(_TINY))
+    return low.union(ball(Fraction(apart)) ** 2 / sigma**2)
 
 
 def delta_exceeds_the_claim(apart: int = 2, printed: str = "1.25697e-4") -> Step:
@@ -66,6 +66,18 @@ def twice_the_noise_repairs_it(doubled: int = 1) -> Step:
     return Step("σ₂ for 2nγ/Λ", holds, "ε₂ = 1, δ₂ = 1e-6")
 
 
+def _are_stops(stops: tuple[Fraction, Fraction]) -> Check:
+    """A gradient of norm at most γ is within nγ/Λ of the minimum; here in units of that."""
+    return every(at_most(abs(stop), 1) for stop in stops)
+
+
+def _is_private(stops: tuple[Fraction, Fraction]) -> Check:
+    """The exact δ at ε₁ + ε₂ is at most δ₁ + δ₂ where the solver stops at these two points."""
+    with ctx.workprec(128):
+        delta = gaussian_profile(squared_mu(stops[0] - stops[1]), ball(1 + _TINY))
+        return at_most(delta, arb("1e-6") + ball(_TINY))
+
+
 PROOF = Proof(
     theorem=APPROXIMATE_MINIMA_NOISE,
     uses=(ANALYTIC_GAUSSIAN,),
@@ -76,6 +88,12 @@ PROOF = Proof(
         "not repaired": lambda: twice_the_noise_repairs_it(doubled=2),
     },
     counterexample=Counterexample(
+        claim=Claim(_are_stops, _is_private),
+        at=(Fraction(1), Fraction(-1)),
+        control=(Fraction(1, 2), Fraction(-1, 2)),
+        argued=(
+            "that losses which are 0 are allowed, that a solver may stop at either point, and that the release is then Gaussian (analytic-gaussian)"
+        ),
         claimed="(1 + 1e-9, 1e-6 + 1e-9)-DP at ε₂ = 1, δ₂ = 1e-6, ε₁ = δ₁ = 1e-9",
         instance=(
             "all losses 0 (declared L so small that n·σ₁/Λ ≤ 3e-5·nγ/Λ), any n, Λ, γ; one dimension",

@@ -5,10 +5,10 @@ Subtracting the least value, which no release depends on, makes it so (lipschitz
 
 from fractions import Fraction
 
-from dpverify.theorems import Step, Theorem
+from dpverify.theorems import Check, Step, Theorem
 from proofs.lipschitz_losses import LIPSCHITZ_LOSSES
 from proofs.support.checks import VACUOUS, at_most, below, equal
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 
 BOUNDED_MEANS_FROM_ZERO = Theorem(
     name="notes-bounded-from-zero",
@@ -36,6 +36,16 @@ def after_a_shift(least: int = 5) -> Step:
     return Step("after a shift", holds, "[0, 1]")
 
 
+def _is_lipschitz(shift: int) -> Check:
+    """ℓ(w) = w + shift, which is affine: 1-Lipschitz as its ends are apart by their distance."""
+    return at_most(abs((1 + shift) - (0 + shift)), 1)
+
+
+def _is_bounded(shift: int) -> Check:
+    """ℓ lies in [0, 1] at both ends of [0, 1]."""
+    return at_most(0, 0 + shift) & at_most(1 + shift, 1)
+
+
 PROOF = Proof(
     theorem=BOUNDED_MEANS_FROM_ZERO,
     uses=(LIPSCHITZ_LOSSES,),
@@ -44,6 +54,10 @@ PROOF = Proof(
         "another shift": lambda: after_a_shift(least=4),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_lipschitz, _is_bounded),
+        at=5,
+        control=0,
+        argued=("that w + 5 is one of these losses, on a set of diameter 1"),
         claimed="values in [0, 1]",
         instance=("ℓ(w) = w + 5 on C = [0, 1], G = 1, R = 1",),
         truth="values in [5, 6]",

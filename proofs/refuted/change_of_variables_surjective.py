@@ -6,8 +6,9 @@ f(√y)·|d√y/dy| = 1/(4√y), whose integral is 1/2: half of the mass is gone
 
 import sympy as sp
 
-from dpverify.theorems import Step, Theorem
-from proofs.support.form import Counterexample, Proof
+from dpverify.theorems import Check, Step, Theorem
+from proofs.support.checks import equal, every, some
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import same
 
 CHANGE_OF_VARIABLES_SURJECTIVE = Theorem(
@@ -34,6 +35,19 @@ def a_bijection_keeps_it(power: int = 3) -> Step:
     return Step("a bijection", holds, "H(x) = x³")
 
 
+def _is_surjective(power: int) -> Check:
+    """x^power maps [−1, 1] onto [0, 1] or [−1, 1]: it is continuous, and takes both ends."""
+    low = 0 if power % 2 == 0 else -1
+    return every(some(equal(x**power, end) for x in (-1, 0, 1)) for end in (low, 1))
+
+
+def _is_a_density(power: int) -> Check:
+    """f(H⁻¹(y))·|dH⁻¹/dy|, f = 1/2, adds up to 1 over the image; odd powers have two mirrored halves."""
+    y = sp.Symbol("y", positive=True)
+    half = sp.integrate(sp.diff(y ** sp.Rational(1, power), y) / 2, (y, 0, 1))
+    return equal(half * (1 + power % 2), sp.Integer(1))
+
+
 PROOF = Proof(
     theorem=CHANGE_OF_VARIABLES_SURJECTIVE,
     mutations={
@@ -41,6 +55,10 @@ PROOF = Proof(
         "x² as a bijection": lambda: a_bijection_keeps_it(power=2),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_surjective, _is_a_density),
+        at=2,
+        control=3,
+        argued=("that a density has mass 1, and that H⁻¹ is the root"),
         claimed="g is a density",
         instance=("x uniform on [−1, 1], H(x) = x², surjective onto [0, 1]",),
         truth="g(y) = 1/(4√y) has mass 1/2",

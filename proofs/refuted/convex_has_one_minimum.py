@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import sympy as sp
 
-from dpverify.theorems import Step, Theorem
-from proofs.support.checks import VACUOUS, equal
-from proofs.support.form import Counterexample, Proof
+from dpverify.theorems import Check, Step, Theorem
+from proofs.support.checks import VACUOUS, at_most, equal, every
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import nonnegative, same
 
 CONVEX_HAS_ONE_MINIMUM = Theorem(
@@ -52,6 +52,26 @@ def two_minima(second: int = 1) -> Step:
     return Step("two minima", holds, "x = −1 and x = 1")
 
 
+def _flat(x: Fraction, width: Fraction) -> Fraction:
+    """max(|x| − width, 0)."""
+    return max(abs(x) - width, Fraction(0))
+
+
+def _is_convex(width: Fraction) -> Check:
+    """At most its chord halfway between any two of 25 points, and linear between them if the width is whole."""
+    return every(
+        at_most(2 * _flat((x + y) / 2, width), _flat(x, width) + _flat(y, width))
+        for x in _POINTS
+        for y in _POINTS
+    ) & equal(Fraction(width).denominator, 1)
+
+
+def _has_one_minimum(width: Fraction) -> Check:
+    """The least value is taken at one point, of 25."""
+    least = min(_flat(x, width) for x in _POINTS)
+    return at_most(sum(_flat(x, width) == least for x in _POINTS), 1)
+
+
 PROOF = Proof(
     theorem=CONVEX_HAS_ONE_MINIMUM,
     mutations={
@@ -59,6 +79,12 @@ PROOF = Proof(
         "x = 2": lambda: two_minima(second=2),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_convex, _has_one_minimum),
+        at=Fraction(1),
+        control=Fraction(0),
+        argued=(
+            "that max(|x| − 1, 0) is convex for all points as for those, and each of two least points is a local minimum"
+        ),
         claimed="one minimum",
         instance=("f(x) = max(|x| − 1, 0)",),
         truth="f(−1) = f(1) = 0 = min f",

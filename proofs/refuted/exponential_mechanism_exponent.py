@@ -7,9 +7,9 @@ the regularizer enters with the wrong sign, which costs utility only. Two candid
 from fractions import Fraction
 
 from dpverify.pairs import FinitePair
-from dpverify.theorems import EXPONENTIAL_MECHANISM, Step, Theorem
+from dpverify.theorems import EXPONENTIAL_MECHANISM, Check, Step, Theorem
 from proofs.support.checks import at_most, below, equal
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 
 EXPONENTIAL_MECHANISM_EXPONENT = Theorem(
     name="notes-exponential-mechanism-exponent",
@@ -40,6 +40,20 @@ def the_mean_repairs_it(factor: int = 1) -> Step:
     return Step("the mean", at_most(max(pair.corners), _RATIO), "n = 3, e^ε = 4")
 
 
+def _are_neighbors(sides: tuple[tuple[int, ...], tuple[int, ...]]) -> Check:
+    """Two datasets of one size that differ in one record."""
+    left, right = sides
+    return equal(len(left), len(right)) & equal(
+        sum(a != b for a, b in zip(left, right, strict=True)), 1
+    )
+
+
+def _is_private(sides: tuple[tuple[int, ...], tuple[int, ...]]) -> Check:
+    """No ratio exceeds e^ε = 4 with the exponent as printed: the factor n and the sum."""
+    left, right = (law(side, factor=len(side)) for side in sides)
+    return at_most(max(FinitePair(left=left, right=right).corners), _RATIO)
+
+
 PROOF = Proof(
     theorem=EXPONENTIAL_MECHANISM_EXPONENT,
     uses=(EXPONENTIAL_MECHANISM,),
@@ -48,6 +62,10 @@ PROOF = Proof(
         "the sum is repaired": lambda: the_mean_repairs_it(factor=3),
     },
     counterexample=Counterexample(
+        claim=Claim(_are_neighbors, _is_private),
+        at=((0, 1, 1), (0, 0, 1)),
+        control=((0,), (1,)),
+        argued=("that the losses 1[θ ≠ x] with R = 0 are allowed; for n = 1 sum and mean are one"),
         claimed="ε-DP with e^ε = 4",
         instance=(
             "θ and x in {0, 1}, ℓ = 1[θ ≠ x], Δ = 1, R = 0, n = 3",

@@ -11,10 +11,10 @@ import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import EXPONENTIAL_MECHANISM, Step, Theorem
+from dpverify.theorems import EXPONENTIAL_MECHANISM, Check, Step, Theorem
 from proofs.support.checks import at_most, below, equal, every
 from proofs.support.digits import agrees
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import same
 
 EXPONENTIAL_MECHANISM_RADIUS = Theorem(
@@ -39,15 +39,15 @@ def the_instance_is_allowed(span: int = 2) -> Step:
     return Step("the instance", holds, "G = 1, R = 1")
 
 
-def rates(bound: int) -> tuple[Fraction, Fraction]:
+def rates(bound: int, records: int = _RECORDS) -> tuple[Fraction, Fraction]:
     """k in e^(−k·w) at ε = 1: εn/(2Δ) times the mean of x, before and after one replacement."""
-    half = Fraction(_RECORDS, 2 * bound)
-    return half, half * Fraction(_RECORDS - 2, _RECORDS)
+    half = Fraction(records, 2 * bound)
+    return half, half * Fraction(records - 2, records)
 
 
-def event_loss(bound: int) -> arb:
+def event_loss(bound: int, records: int = _RECORDS) -> arb:
     """ln of P′(w ≥ 0.99)/P(w ≥ 0.99), for densities ∝ e^(−k·w) on [−1, 1]."""
-    before, after = (_tail(ball(rate)) for rate in rates(bound))
+    before, after = (_tail(ball(rate)) for rate in rates(bound, records))
     return (after / before).log()
 
 
@@ -80,6 +80,17 @@ def the_diameter_repairs_it(bound: int = 2) -> Step:
     return Step("Δ = 2GR", holds, "ε = 1, n = 100")
 
 
+def _is_lipschitz(records: int) -> Check:
+    """|x| ≤ G = 1 for all records, x = ±1, one of which is replaced; and [−1, 1] has the radius R = 1."""
+    return every(at_most(abs(x), 1) for x in (1, -1)) & below(0, records)
+
+
+def _is_private(records: int) -> Check:
+    """The event w ≥ 0.99 loses at most ε = 1, with Δ = G·R, when one of `records` records +1 is replaced by −1."""
+    with ctx.workprec(128):
+        return at_most(event_loss(1, records), 1)
+
+
 PROOF = Proof(
     theorem=EXPONENTIAL_MECHANISM_RADIUS,
     uses=(EXPONENTIAL_MECHANISM,),
@@ -91,6 +102,12 @@ PROOF = Proof(
         "Δ = GR is repaired": lambda: the_diameter_repairs_it(bound=1),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_lipschitz, _is_private),
+        at=100,
+        control=1,
+        argued=(
+            "that ε-DP bounds the loss of every event; for one record Δ = G·R is enough, as both laws have one normalization"
+        ),
         claimed="ε = 1 with Δ = G·R",
         instance=(
             "C = [−1, 1] (R = 1), ℓ(w; x) = w·x with x = ±1 (G = 1), n = 100, ε = 1",

@@ -4,15 +4,16 @@ By optimality of θ_priv the excess is at most ⟨b, θ̄ − θ_priv⟩/n minus
 |θ| has almost that: its slope jumps at its minimum. (14.7) itself is right, and loose (perturbed-minimum).
 """
 
+from collections.abc import Callable
 from fractions import Fraction
 
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import Step, Theorem
+from dpverify.theorems import Check, Step, Theorem
 from proofs.support.checks import at_most, below
 from proofs.support.digits import agrees
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from solvers.privacy.theorems import PERTURBED_MINIMUM
 
 GAP_OF_A_PERTURBED_MINIMUM = Theorem(
@@ -48,6 +49,25 @@ def without_the_half(share: int = 1) -> Step:
     return Step("without the half", holds, "the same instance")
 
 
+def _of_a_fourth_power() -> tuple[arb, arb]:
+    """ℓ = θ⁴/4 in place of the root: L̄(1) − L̄(0), and |b|."""
+    return ball(Fraction(1, 4)) + ball(_RIDGE) / 2, 1 + ball(_RIDGE)
+
+
+def _is_convex(problem: Callable[[], tuple[arb, arb]]) -> Check:
+    """The excess is at most what a convex function that has slope |b| at 1 can have: |b|."""
+    with ctx.workprec(128):
+        excess, noise = problem()
+        return at_most(excess, noise) & below(0, noise)
+
+
+def _is_close(problem: Callable[[], tuple[arb, arb]]) -> Check:
+    """L̄(θ_priv) − L̄(θ̄) ≤ |b|·|1 − 0|/2, n = 1."""
+    with ctx.workprec(128):
+        excess, noise = problem()
+        return at_most(excess, noise / 2)
+
+
 PROOF = Proof(
     theorem=GAP_OF_A_PERTURBED_MINIMUM,
     uses=(PERTURBED_MINIMUM,),
@@ -56,6 +76,12 @@ PROOF = Proof(
         "half is enough": lambda: without_the_half(share=2),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_convex, _is_close),
+        at=excess_and_noise,
+        control=_of_a_fourth_power,
+        argued=(
+            "that √(θ² + 10⁻⁶) is convex with its minimum at 0, and that b is minus the slope of L̄ at θ_priv = 1"
+        ),
         claimed="an excess of at most ‖b‖·‖θ_priv − θ̄‖/(2n) = 0.5005",
         instance=("ℓ(θ) = √(θ² + 10^-6), λ = 10^-3, n = 1, b such that θ_priv = 1, θ̄ = 0",),
         truth="0.9995",

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import sympy as sp
 
-from dpverify.theorems import ANALYTIC_GAUSSIAN, Step, Theorem
-from proofs.support.checks import equal, fails
-from proofs.support.form import Counterexample, Proof
+from dpverify.theorems import ANALYTIC_GAUSSIAN, Check, Step, Theorem
+from proofs.support.checks import below, equal, fails
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import same
 
 GAUSSIAN_COORDINATES = Theorem(
@@ -43,6 +43,16 @@ def spherical_ones_are_not(stretch: int = 1) -> Step:
     return Step("spherical", holds, "all σ, all angles")
 
 
+def _are_variances(pair: tuple[int, int]) -> Check:
+    """Both are positive: diag(…) is a covariance."""
+    return below(0, min(pair))
+
+
+def _are_uncorrelated(pair: tuple[int, int]) -> Check:
+    """The covariance of the coordinates along (1, 1)/√2 and (1, −1)/√2 is 0."""
+    return equal(covariance(*pair), 0)
+
+
 PROOF = Proof(
     theorem=GAUSSIAN_COORDINATES,
     uses=(ANALYTIC_GAUSSIAN,),
@@ -51,6 +61,12 @@ PROOF = Proof(
         "stretched": lambda: spherical_ones_are_not(stretch=2),
     },
     counterexample=Counterexample(
+        claim=Claim(_are_variances, _are_uncorrelated),
+        at=(1, 4),
+        control=(1, 1),
+        argued=(
+            "that independent variables have covariance 0, and these two vectors are an orthogonal basis"
+        ),
         claimed="independent coordinates",
         instance=("Z ~ N(0, diag(1, 4)), basis (1, 1)/√2 and (1, −1)/√2",),
         truth="their covariance is −3/2",

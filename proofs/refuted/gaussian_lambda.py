@@ -11,11 +11,11 @@ independent, so that θ₂ is a release by itself: it solves g(θ₂) + λ·θ�
 import sympy as sp
 from flint import arb, ctx
 
-from dpverify.theorems import Step, Theorem
+from dpverify.theorems import Check, Step, Theorem
 from proofs.objective_utility import OBJECTIVE_UTILITY
-from proofs.support.checks import VACUOUS, below, every
+from proofs.support.checks import VACUOUS, at_most, below, every
 from proofs.support.digits import agrees
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import positive, same
 
 GAUSSIAN_LAMBDA = Theorem(
@@ -75,14 +75,20 @@ def the_second_coordinate_is_a_release(cross: int = 0) -> Step:
     return Step("θ₂ alone", holds, "all T, λ, s > 0")
 
 
+def masses(far: int) -> tuple[arb, arb]:
+    """P(|θ₂| ≤ 1) and Q(|θ₂| ≤ 1) at ‖θ*‖ = `far`."""
+    log = -arb(_DELTA).log()
+    sigma, lam = (10 * log).sqrt(), (2 * log).sqrt() / far
+    s = arb(_SMALL)
+    edges = [1 / arb(2).sqrt() + lam, s**2 / (1 + s**2).sqrt() + lam]
+    first, second = ((edge / sigma / arb(2).sqrt()).erf() for edge in edges)
+    return first, second
+
+
 def the_event_refutes_it(far: int = _FAR, left: str = "0.0480", right: str = "3.6e-6") -> Step:
     """P(|θ₂| ≤ 1) = 0.0480 and Q(|θ₂| ≤ 1) = 3.6e-6 at T = 10⁵: P > e·Q + δ, at δ = 10⁻⁶, ε′ = 1, K = 1."""
     with ctx.workprec(128):
-        log = -arb(_DELTA).log()
-        sigma, lam = (10 * log).sqrt(), (2 * log).sqrt() / far
-        s = arb(_SMALL)
-        edges = [1 / arb(2).sqrt() + lam, s**2 / (1 + s**2).sqrt() + lam]
-        mass, other = ((edge / sigma / arb(2).sqrt()).erf() for edge in edges)
+        mass, other = masses(far)
         holds = below(arb(1).exp() * other + arb(_DELTA), mass)
         holds &= agrees(mass, left) & agrees(other, right)
     return Step("P > e·Q + δ", holds, "T = 10⁵, s = 10⁻³, p = 2")
@@ -106,6 +112,18 @@ def what_the_balance_asks_for(factor: int = 1) -> Step:
     return Step("λ ~ L/ε", same(sp.sqrt(p * sigma2) / far, claimed), "all p, L, ε, δ")
 
 
+def _is_far(far: int) -> Check:
+    """T = ‖θ*‖ > 0, which makes λ > 0."""
+    return below(0, far)
+
+
+def _is_private(far: int) -> Check:
+    """P(|θ₂| ≤ 1) ≤ e·Q(|θ₂| ≤ 1) + δ, at K = 1."""
+    with ctx.workprec(128):
+        mass, other = masses(far)
+        return at_most(mass, arb(1).exp() * other + arb(_DELTA))
+
+
 PROOF = Proof(
     theorem=GAUSSIAN_LAMBDA,
     uses=(OBJECTIVE_UTILITY,),
@@ -119,6 +137,12 @@ PROOF = Proof(
         "without L/ε": lambda: what_the_balance_asks_for(factor=0),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_far, _is_private),
+        at=_FAR,
+        control=1,
+        argued=(
+            "that these losses are allowed with θ* = (T, 0) on both sides, and that θ₂ is part of the release; every constant K fails as T grows"
+        ),
         claimed="(1, 10⁻⁶)-DP with λ = √(2·ln(10⁶))/‖θ*‖",
         instance=(
             "ℓ(θ; x, y) = √(1 + (⟨θ, x⟩ − y)²), L = β = 1, p = 2, n = 2, ε′ = 1, δ = 10⁻⁶, K = 1, σ² = 10·ln(10⁶)",

@@ -8,12 +8,12 @@ import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import ANALYTIC_GAUSSIAN, Step, Theorem
+from dpverify.theorems import ANALYTIC_GAUSSIAN, Check, Step, Theorem
 from proofs.analytic_gaussian import normal_density
 from proofs.classical_gaussian import CLASSICAL_GAUSSIAN, mills_inequality
-from proofs.support.checks import VACUOUS, below
+from proofs.support.checks import VACUOUS, at_most, below
 from proofs.support.digits import agrees, gaussian_profile
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import same
 
 GAUSSIAN_MECHANISM_BEYOND_ONE = Theorem(
@@ -76,6 +76,17 @@ def it_fails_for_every_small_delta(largest: str = "0.1") -> Step:
     return Step("fails for every δ ≤ 0.1", holds, "all δ in (0, 0.1], at ε = 4·ln(1.25/δ)")
 
 
+def _is_asked_for(budget: tuple[int, str]) -> Check:
+    """ε > 0 and δ in (0, 1)."""
+    return below(0, budget[0]) & below(0, arb(budget[1])) & below(arb(budget[1]), 1)
+
+
+def _is_private(budget: tuple[int, str]) -> Check:
+    """The exact δ at ε of the noise is at most δ."""
+    with ctx.workprec(128):
+        return at_most(true_delta(arb(budget[0]), budget[1]), arb(budget[1]))
+
+
 PROOF = Proof(
     theorem=GAUSSIAN_MECHANISM_BEYOND_ONE,
     uses=(ANALYTIC_GAUSSIAN, CLASSICAL_GAUSSIAN),
@@ -87,6 +98,12 @@ PROOF = Proof(
         "every δ ≤ 0.9": lambda: it_fails_for_every_small_delta("0.9"),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_asked_for, _is_private),
+        at=(8, "0.01"),
+        control=(1, "0.01"),
+        argued=(
+            "that a query of sensitivity Δ which moves by Δ has the profile of analytic-gaussian, with μ = Δ/σ"
+        ),
         claimed="(8, 0.01)-DP and (10, 1e-5)-DP",
         instance=(
             "a query of ℓ2 sensitivity 1 with answers 0 and 1; σ² = 2·ln(1.25/δ)/ε²",

@@ -7,16 +7,17 @@ slides' own rule ε = ρ + √(2ρ·ln(1/δ)) gives, although that rule is loose
 """
 
 from fractions import Fraction
+from typing import TypeAlias
 
 import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import ANALYTIC_GAUSSIAN, Step, Theorem
+from dpverify.theorems import ANALYTIC_GAUSSIAN, Check, Step, Theorem
 from proofs.lecture_gaussian import LECTURE_GAUSSIAN
 from proofs.support.checks import at_most, below, every
 from proofs.support.digits import agrees, gaussian_profile
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import same
 
 GRADIENT_NOISE_VARIANCE = Theorem(
@@ -28,23 +29,24 @@ GRADIENT_NOISE_VARIANCE = Theorem(
     source="Nikolov, CSC2412, private gradient descent, slide on Z_t",
     proof="proofs/refuted/gradient_noise_variance.py",
 )
-_RECORDS = ((Fraction(1), Fraction(1)), (Fraction(-1), Fraction(-99, 100)))
+Records: TypeAlias = tuple[tuple[Fraction, ...], ...]
+_RECORDS: Records = ((Fraction(1), Fraction(1)), (Fraction(-1), Fraction(-99, 100)))
 _WEIGHTS = (3980, -4000)
 
 
-def gradients() -> list[list[arb]]:
+def gradients(records: Records = _RECORDS) -> list[list[arb]]:
     """∇ ln(1 + e^(−⟨v, θ⟩)) = −v/(1 + e^⟨v, θ⟩) at the instance's θ, for both records."""
     found = []
-    for record in _RECORDS:
+    for record in records:
         margin = sum((x * w for x, w in zip(record, _WEIGHTS, strict=True)), Fraction(0))
         factor = -1 / (1 + ball(margin).exp())
         found.append([ball(x) * factor for x in record])
     return found
 
 
-def squared_shift() -> arb:
+def squared_shift(records: Records = _RECORDS) -> arb:
     """n²·‖∇L − ∇L′‖² for one record replaced by the other."""
-    one, other = gradients()
+    one, other = gradients(records)
     return sum(((a - b) ** 2 for a, b in zip(one, other, strict=True)), arb(0))
 
 
@@ -73,6 +75,18 @@ def delta_exceeds_the_claim(variance: int = 5, printed: str = "1.5953e-6") -> St
     return Step("δ at the claimed ε", holds, "T = 1, ρ = 1, d = 1")
 
 
+def _are_records(records: Records) -> Check:
+    """Entries in [−1, 1]."""
+    return every(at_most(abs(x), 1) for record in records for x in record)
+
+
+def _is_private(records: Records) -> Check:
+    """One noisy gradient at ρ = 1 keeps to δ = 1e-6 at ε = 1 + √(2·ln 1e6), the noise having variance 4d + 1 = 5."""
+    with ctx.workprec(128):
+        claimed = 1 + (2 * arb(10**6).log()).sqrt()
+        return at_most(gaussian_profile(squared_shift(records) / 5, claimed), arb("1e-6"))
+
+
 PROOF = Proof(
     theorem=GRADIENT_NOISE_VARIANCE,
     uses=(ANALYTIC_GAUSSIAN, LECTURE_GAUSSIAN),
@@ -83,6 +97,12 @@ PROOF = Proof(
         "digits 1.7e-6": lambda: delta_exceeds_the_claim(printed="1.7000e-6"),
     },
     counterexample=Counterexample(
+        claim=Claim(_are_records, _is_private),
+        at=_RECORDS,
+        control=((Fraction(1), Fraction(1)), (Fraction(0), Fraction(0))),
+        argued=(
+            "that T = 1 step at this θ is an instance, a Gaussian release of the gradient (analytic-gaussian)"
+        ),
         claimed="(6.2565, 1e-6)-DP for one noisy gradient at ρ = 1",
         instance=(
             "logistic loss, d = 1, θ = (3980, −4000), any n; noise N(0, 5/n²·I)",

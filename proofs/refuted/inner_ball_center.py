@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import sympy as sp
 
-from dpverify.theorems import Step, Theorem
-from proofs.support.checks import below, equal
-from proofs.support.form import Counterexample, Proof
+from dpverify.theorems import Check, Step, Theorem
+from proofs.support.checks import at_most, below, equal
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import same
 
 INNER_BALL_CENTER = Theorem(
@@ -43,6 +43,16 @@ def the_right_center(half: int = 2) -> Step:
     return Step("the right center", holds, "all r ≤ R")
 
 
+def _is_a_radius(share: Fraction) -> Check:
+    """r = 1/2 ≤ R = 1, and the center is inside."""
+    return at_most(Fraction(1, 2), 1) & at_most(share * Fraction(1, 2), 1)
+
+
+def _is_near(share: Fraction) -> Check:
+    """The farthest point of the ball around (R − share·r)·w*/R is within r of w*; the notes have share 1."""
+    return at_most(farthest(share), Fraction(1, 2))
+
+
 PROOF = Proof(
     theorem=INNER_BALL_CENTER,
     mutations={
@@ -50,6 +60,12 @@ PROOF = Proof(
         "R − r": lambda: the_right_center(half=1),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_a_radius, _is_near),
+        at=Fraction(1),
+        control=Fraction(1, 2),
+        argued=(
+            "that in one dimension the farthest point is r/2 behind the center; the control is the center of the correction"
+        ),
         claimed="within r = 1/2 of w*",
         instance=("d = 1, R = 1, r = 1/2, w* = 1: the ball is [1/4, 3/4]",),
         truth="the point 1/4 is 3/4 away",

@@ -9,10 +9,10 @@ from fractions import Fraction
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import Step, Theorem
-from proofs.support.checks import below
+from dpverify.theorems import Check, Step, Theorem
+from proofs.support.checks import at_most, below
 from proofs.support.digits import agrees
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 
 KL_FROM_THE_WRONG_SIDE = Theorem(
     name="notes-kl-divergence",
@@ -45,6 +45,17 @@ def over_its_own_output(*, own: bool = True) -> Step:
     return Step("over A(x)", holds, "odds 3 : 1")
 
 
+def _are_odds(odds: int) -> Check:
+    """Odds of at least 1 : 1."""
+    return at_most(1, odds)
+
+
+def _is_a_divergence(odds: int) -> Check:
+    """The mean over the other side’s output is not negative, as a divergence."""
+    with ctx.workprec(128):
+        return at_most(0, mean_loss(odds, own=False))
+
+
 PROOF = Proof(
     theorem=KL_FROM_THE_WRONG_SIDE,
     mutations={
@@ -52,6 +63,12 @@ PROOF = Proof(
         "over A(x′) it is repaired": lambda: over_its_own_output(own=False),
     },
     counterexample=Counterexample(
+        claim=Claim(_are_odds, _is_a_divergence),
+        at=3,
+        control=1,
+        argued=(
+            "that a divergence is never negative (Gibbs), and that randomized response is a pair of laws; with odds 1 : 1 both are 0"
+        ),
         claimed="a divergence, which is ≥ 0",
         instance=("randomized response with odds 3 : 1",),
         truth="−0.54930…",

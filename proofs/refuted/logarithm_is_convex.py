@@ -2,16 +2,20 @@
 
 from fractions import Fraction
 
+import sympy as sp
+
 from dpverify.theorems import Step, Theorem
 from proofs.support.checks import below
 from proofs.support.form import Counterexample, Proof
+from proofs.support.symbolic import claimed
 
 LOGARITHM_IS_CONVEX = Theorem(
     name="notes-logarithm-convex",
-    statement="f(x) = ln(x) is convex where it is defined.",
-    source="Smith, Ullman, notes on private ERM, after Def. 3.2",
+    statement="log(x)/2 + log(y)/2 ≥ log(x/2 + y/2) for all x > 0, y > 0",
+    source="Smith, Ullman, notes on private ERM, after Def. 3.2: “ln(x) is convex”, as that definition has it",
     proof="proofs/refuted/logarithm_is_convex.py",
 )
+_X, _Y = sp.symbols("x y", positive=True)
 
 
 def the_midpoint(left: int = 1, right: int = 4) -> Step:
@@ -24,6 +28,9 @@ PROOF = Proof(
     theorem=LOGARITHM_IS_CONVEX,
     mutations={"equal points": lambda: the_midpoint(4, 4)},
     counterexample=Counterexample(
+        claim=claimed((sp.log(_X) + sp.log(_Y)) / 2, "≥", sp.log((_X + _Y) / 2)),
+        at={"x": Fraction(1), "y": Fraction(4)},
+        control={"x": Fraction(1), "y": Fraction(1)},
         claimed="f((x+y)/2) ≤ (f(x) + f(y))/2",
         instance=("f = ln, x = 1, y = 4",),
         truth="ln 2.5 > ln 2, as 6.25 > 4",

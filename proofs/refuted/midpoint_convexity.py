@@ -84,6 +84,9 @@ PROOF = Proof(
         "f(2) = 1": lambda: it_exceeds_a_chord(Fraction(1)),
     },
     counterexample=Counterexample(
+        argued=(
+            "that a slope would have to be two numbers at once, for every affine g: no instance decides that there is none; and that f exists, which is cited"
+        ),
         claimed="an affine g ≤ f with g(0) = f(0)",
         instance=("f additive with f(1) = 0, f(√2) = 1: f(a + b·√2) = b for rational a, b",),
         truth="a slope c would be f(1) = 0 and f(√2)/√2 = 1/√2 at once",

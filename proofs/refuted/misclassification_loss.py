@@ -1,8 +1,8 @@
 """The notes on ERM print the misclassification loss as 1 if y⟨w, x⟩ > 0. That is where the sign is right."""
 
-from dpverify.theorems import Step, Theorem
+from dpverify.theorems import Check, Step, Theorem
 from proofs.support.checks import equal, every
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 
 MISCLASSIFICATION_LOSS = Theorem(
     name="notes-misclassification-loss",
@@ -19,10 +19,25 @@ def it_is_inverted(sign: int = 1) -> Step:
     return Step("inverted", holds, f"{len(cases)} cases")
 
 
+def _is_a_case(case: tuple[int, int, int, int]) -> Check:
+    """w, x and y are ±1."""
+    return every(equal(abs(number), 1) for number in case)
+
+
+def _counts_errors(case: tuple[int, int, int, int]) -> Check:
+    """1 if sign·y⟨w, x⟩ > 0 is 1 where the prediction is wrong; the notes have the sign +1."""
+    w, x, y, sign = case
+    return equal(int(sign * y * w * x > 0), int(w * x != y))
+
+
 PROOF = Proof(
     theorem=MISCLASSIFICATION_LOSS,
     mutations={"y⟨w, x⟩ < 0 is no counterexample": lambda: it_is_inverted(sign=-1)},
     counterexample=Counterexample(
+        claim=Claim(_is_a_case, _counts_errors),
+        at=(1, 1, 1, 1),
+        control=(1, 1, 1, -1),
+        argued=("that the sign of w·x is w·x for ±1; the control has the sign of the correction"),
         claimed="loss 1 for a wrong prediction",
         instance=("w = 1, x = 1, y = 1: the prediction is right",),
         truth="y⟨w, x⟩ = 1 > 0, so the printed loss is 1",

@@ -8,11 +8,11 @@ large by 1/η. The instance is that of the noise's variance, with the right vari
 import sympy as sp
 from flint import arb, ctx
 
-from dpverify.theorems import ANALYTIC_GAUSSIAN, Step, Theorem
+from dpverify.theorems import ANALYTIC_GAUSSIAN, Check, Step, Theorem
 from proofs.refuted.gradient_noise_variance import squared_shift
-from proofs.support.checks import below
+from proofs.support.checks import at_most, below
 from proofs.support.digits import agrees, gaussian_profile
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import same
 
 NOISE_OUTSIDE_THE_STEP = Theorem(
@@ -45,6 +45,19 @@ def delta_exceeds_the_claim(eta: int = 2, printed: str = "0.006924") -> Step:
     return Step("δ at the claimed ε", holds, "ρ = 1, η = 2, d = 1")
 
 
+def _is_a_step(eta: int) -> Check:
+    """η > 0; the gradients differ by at most Δ² = 8 in units of 1/n²."""
+    with ctx.workprec(128):
+        return below(0, eta) & at_most(squared_shift(), 8)
+
+
+def _is_private(eta: int) -> Check:
+    """One step at ρ = 1 keeps to δ = 1e-6 at ε = 1 + √(2·ln 1e6)."""
+    with ctx.workprec(128):
+        claimed = 1 + (2 * arb(10**6).log()).sqrt()
+        return at_most(gaussian_profile(eta**2 * squared_shift() / 8, claimed), arb("1e-6"))
+
+
 PROOF = Proof(
     theorem=NOISE_OUTSIDE_THE_STEP,
     uses=(ANALYTIC_GAUSSIAN,),
@@ -54,6 +67,12 @@ PROOF = Proof(
         "digits 0.0130": lambda: delta_exceeds_the_claim(printed="0.013000"),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_a_step, _is_private),
+        at=2,
+        control=1,
+        argued=(
+            "that the released point moves by η times the gradients’ difference, under noise that does not grow with η (analytic-gaussian)"
+        ),
         claimed="(6.2565, 1e-6)-DP for one step at ρ = 1",
         instance=(
             "logistic loss, d = 1, θ = (3980, −4000), η = 2, noise N(0, 8/n²·I)",

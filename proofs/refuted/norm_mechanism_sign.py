@@ -47,6 +47,9 @@ PROOF = Proof(
         "no factor 2": lambda: the_two_wastes_budget(scale=1.0),
     },
     counterexample=Counterexample(
+        argued=(
+            "that a density has a finite integral, by shells; that it is infinite is a limit, which no instance decides"
+        ),
         claimed="a density ∝ e^(ε‖z‖/(2·GS))",
         instance=("any norm, any ε > 0, d = 1, 2, 3",),
         truth="its integral is ∞",

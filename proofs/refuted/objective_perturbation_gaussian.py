@@ -9,10 +9,10 @@ import sympy as sp
 from flint import arb, ctx
 
 from dpverify.balls import ball
-from dpverify.theorems import ANALYTIC_GAUSSIAN, Step, Theorem
-from proofs.support.checks import VACUOUS, below, provided
+from dpverify.theorems import ANALYTIC_GAUSSIAN, Check, Step, Theorem
+from proofs.support.checks import VACUOUS, at_most, below, provided
 from proofs.support.digits import agrees, gaussian_profile
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import nonnegative, same
 
 OBJECTIVE_PERTURBATION_GAUSSIAN = Theorem(
@@ -88,6 +88,18 @@ def the_tail_of_the_notes(root: int = 2) -> Step:
     return Step("their tail", holds, "all L, σ, δ")
 
 
+def _is_asked_for(case: tuple[int, int]) -> Check:
+    """ε > 0; the linear loss has β = 0, so that ln(1 + 2β/λ) = 0."""
+    return below(0, case[0]) & below(0, case[1])
+
+
+def _is_private(case: tuple[int, int]) -> Check:
+    """The exact δ at ε/2 is at most 1e-6, with the noise of the notes, 10·L²·ln(1/δ)/ε², or more."""
+    with ctx.workprec(128):
+        delta = gaussian_profile(squared_mu(*case), ball(case[0]) / 2)
+        return at_most(delta, arb("1e-6"))
+
+
 PROOF = Proof(
     theorem=OBJECTIVE_PERTURBATION_GAUSSIAN,
     uses=(ANALYTIC_GAUSSIAN,),
@@ -102,6 +114,12 @@ PROOF = Proof(
         "tail √(ln 1/δ)": lambda: the_tail_of_the_notes(root=1),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_asked_for, _is_private),
+        at=(1, 10),
+        control=(1, 40),
+        argued=(
+            "that linear losses are allowed, for which the output is a Gaussian release of sensitivity 2L (analytic-gaussian); the control has four times the variance"
+        ),
         claimed="(0.5, 1e-6)-DP at ε = 1; (2, 1e-6)-DP at ε = 4",
         instance=(
             "ℓ(θ; x) = ⟨θ, x⟩, ‖x‖ ≤ L (β = 0), any λ > 0, any d, δ = 1e-6",

@@ -11,11 +11,11 @@ datasets have the same b there: the noise cancels. Its curvature remains, 1 or s
 import sympy as sp
 from flint import arb, ctx
 
-from dpverify.theorems import Step, Theorem
+from dpverify.theorems import Check, Step, Theorem
 from proofs.objective_perturbation import OBJECTIVE_PERTURBATION
-from proofs.support.checks import below, every
+from proofs.support.checks import at_most, below, every
 from proofs.support.digits import agrees
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import positive, same
 
 OBJECTIVE_PERTURBATION_LAMBDA = Theorem(
@@ -108,6 +108,18 @@ def the_floor_repairs_it(share: int = 2) -> Step:
     return Step("the floor", holds, "all β, ε′")
 
 
+def _is_far(far: int) -> Check:
+    """T = ‖θ*‖ > 0, which makes λ > 0."""
+    return below(0, far)
+
+
+def _is_private(far: int) -> Check:
+    """ln((1 + λ)/(s² + λ)) ≤ ε′ = 1, λ = 2·ln 2/T and s = 1/100."""
+    with ctx.workprec(128):
+        lam = 2 * arb(2).log() / far
+        return at_most(((1 + lam) / (arb(1) / 100**2 + lam)).log(), 1)
+
+
 PROOF = Proof(
     theorem=OBJECTIVE_PERTURBATION_LAMBDA,
     uses=(OBJECTIVE_PERTURBATION,),
@@ -121,6 +133,12 @@ PROOF = Proof(
         "a third of the budget": lambda: the_floor_repairs_it(share=3),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_far, _is_private),
+        at=_FAR,
+        control=1,
+        argued=(
+            "that ε′-DP bounds the ratio of continuous densities at every point, and that these losses are allowed with θ* = (T, 0) on both sides; every constant K fails as T grows"
+        ),
         claimed="1-DP with λ = p·ln p/‖θ*‖",
         instance=(
             "ℓ(θ; x, y) = √(1 + (⟨θ, x⟩ − y)²), L = β = 1, p = 2, n = 2, ε′ = 1, K = 1",

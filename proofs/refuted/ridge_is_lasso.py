@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import sympy as sp
 
-from dpverify.theorems import Step, Theorem
-from proofs.support.form import Counterexample, Proof
+from dpverify.theorems import Check, Step, Theorem
+from proofs.support.checks import at_most, equal
+from proofs.support.form import Claim, Counterexample, Proof
 from proofs.support.symbolic import positive, same
 
 RIDGE_IS_LASSO = Theorem(
@@ -37,6 +38,16 @@ def the_minimum_of_lasso(weight: int = 2) -> Step:
     return Step("LASSO", holds, "x = y = 1, λ = 2")
 
 
+def _is_a_weight(weight: Fraction) -> Check:
+    """λ ≥ 0."""
+    return at_most(0, weight)
+
+
+def _has_one_minimum(weight: Fraction) -> Check:
+    """(1 − θ)² + λθ² is least at 1/(1 + λ), (1 − θ)² + λ|θ| at max(1 − λ/2, 0): these are equal."""
+    return equal(1 / (1 + weight), max(1 - weight / 2, Fraction(0)))
+
+
 PROOF = Proof(
     theorem=RIDGE_IS_LASSO,
     mutations={
@@ -44,6 +55,12 @@ PROOF = Proof(
         "λ = 1": lambda: the_minimum_of_lasso(weight=1),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_a_weight, _has_one_minimum),
+        at=Fraction(2),
+        control=Fraction(0),
+        argued=(
+            "that one problem has one set of minima, and where the derivatives vanish; without a penalty both are least squares"
+        ),
         claimed="one and the same minimum",
         instance=("one record x = y = 1, λ = 2",),
         truth="1/3 with 2θ², 0 with 2|θ|",

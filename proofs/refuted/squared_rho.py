@@ -52,6 +52,9 @@ PROOF = Proof(
         "at least 5": lambda: the_variance_has_this_size(least=5),
     },
     counterexample=Counterexample(
+        argued=(
+            "that a quotient which is not bounded is no constant: a limit, which no instance decides"
+        ),
         claimed="ρ² is a constant times dT·log(1/δ)/(ε²n²)",
         instance=("ρ = ε²/(T·log(1/δ)), any ε, δ, d, T; n → ∞",),
         truth="the quotient is ε⁶n²/(d·T³·log³(1/δ)) → ∞",

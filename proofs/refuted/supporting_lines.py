@@ -48,6 +48,9 @@ PROOF = Proof(
         "at y = 1/m²": lambda: no_line_supports_it_at_zero(quarter=1),
     },
     counterexample=Counterexample(
+        argued=(
+            "that no slope is below all slopes −1/√y: for every affine g, so that no instance decides; that −√x is convex, from its midpoints and continuity (convexity)"
+        ),
         claimed="an affine g ≤ f with g(0) = f(0)",
         instance=("C = [0, 1], f(x) = −√x, x = 0",),
         truth="a line of slope −m is above f at y = 1/(4m²), by 1/(4m)",

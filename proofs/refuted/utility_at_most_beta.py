@@ -7,11 +7,11 @@ printed bound with probability 0.9996, not 1/10.
 
 from flint import arb, ctx
 
-from dpverify.theorems import Step, Theorem
+from dpverify.theorems import Check, Step, Theorem
 from proofs.erm_utility import ERM_UTILITY
 from proofs.support.checks import VACUOUS, at_most, below
 from proofs.support.digits import agrees
-from proofs.support.form import Counterexample, Proof
+from proofs.support.form import Claim, Counterexample, Proof
 
 UTILITY_AT_MOST_BETA = Theorem(
     name="notes-erm-probability",
@@ -50,6 +50,17 @@ def at_least_one_minus_beta(most: str = "1") -> Step:
     return Step("at least 1 − β", holds, f"{count} values of εn and β")
 
 
+def _is_a_level(beta: str) -> Check:
+    """β in (0, 1)."""
+    return below(0, arb(beta)) & below(arb(beta), 1)
+
+
+def _is_unlikely(beta: str) -> Check:
+    """P(excess ≤ bound) ≤ β at εn = 100."""
+    with ctx.workprec(128):
+        return at_most(below_the_bound(100, arb(beta)), arb(beta))
+
+
 PROOF = Proof(
     theorem=UTILITY_AT_MOST_BETA,
     uses=(ERM_UTILITY,),
@@ -59,6 +70,12 @@ PROOF = Proof(
         "certainly": lambda: at_least_one_minus_beta(most="1.1"),
     },
     counterexample=Counterexample(
+        claim=Claim(_is_a_level, _is_unlikely),
+        at="0.1",
+        control="0.9999",
+        argued=(
+            "that “with probability at most β” is a bound on that probability, and the law of w on [−1, 1]"
+        ),
         claimed="P(excess ≤ bound) ≤ β = 1/10",
         instance=("C = [−1, 1], ℓ(w; x) = w (G = R = d = 1), Δ = GR, εn = 100: w + 1 has rate 50",),
         truth="P(excess ≤ bound) = 0.999632",

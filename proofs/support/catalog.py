@@ -13,7 +13,7 @@ from types import FrameType
 
 from dpverify.errors import InvalidParameter
 from dpverify.theorems import REGISTRY, Theorem
-from proofs.support.form import BrokenProof, Proof, Run, Verdict
+from proofs.support.form import RAISED, BrokenProof, Circle, Proof, Run, Verdict
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 120.0
@@ -86,25 +86,52 @@ def find(name: str) -> Proof:
 
 
 def run_with_uses(
-    names: Iterable[str], done: dict[Theorem, tuple[Run, Verdict]]
+    names: Iterable[str],
+    done: dict[Theorem, tuple[Run, Verdict]],
+    above: tuple[str, ...] = (),
 ) -> Iterator[tuple[Run, Verdict]]:
-    """Run proofs and, before each, those it uses; `done` remembers what ran already."""
+    """Run proofs and, before each, those it uses; `done` remembers what ran already.
+
+    `above` are the theorems that wait for this one; one that waits for itself rests on nothing.
+    """
     for name in names:
         proof = find(name)
+        if name in above:
+            raise Circle(f"{name} rests on itself: {' uses '.join((*above, name))}")
         if proof.theorem not in done:
-            used = {theorem: _used(theorem, done) for theorem in proof.uses}
+            used = {theorem: _used(theorem, done, (*above, name)) for theorem in proof.uses}
             with within(PATIENCE, name):
                 run = proof.run()
             done[proof.theorem] = run, run.verdict(used)
         yield done[proof.theorem]
 
 
-def _used(theorem: Theorem, done: dict[Theorem, tuple[Run, Verdict]]) -> Verdict:
-    """The verdict of a theorem that another one uses; one that cannot be run is no support."""
+def _used(
+    theorem: Theorem, done: dict[Theorem, tuple[Run, Verdict]], above: tuple[str, ...]
+) -> Verdict:
+    """The verdict of a theorem that another one uses; one that cannot be run is no support.
+
+    Neither is one whose name is proved, but whose statement is another.
+    """
     try:
-        return next(run_with_uses([theorem.name], done))[1]
+        run, verdict = next(run_with_uses([theorem.name], done, above))
+    except Circle:
+        raise
     except BrokenProof:
         return Verdict.FAILED
+    return verdict if run.proof.theorem == theorem else Verdict.FAILED
+
+
+def unsupported(proof: Proof, done: dict[Theorem, tuple[Run, Verdict]]) -> list[str]:
+    """What a proof uses and must not: theorems that fail, are false, or are stated otherwise."""
+    found = []
+    for theorem in proof.uses:
+        verdict = done[theorem][1] if theorem in done else None
+        if verdict is None:
+            found.append(f"it uses {theorem.name}, which cannot be run or says something else")
+        elif verdict in {Verdict.FAILED, Verdict.REFUTED, Verdict.REFUTED_ARGUED}:
+            found.append(f"it uses {theorem.name}, which is {verdict.value}")
+    return found
 
 
 def standing(proof: Proof) -> Verdict:
@@ -154,10 +181,15 @@ def _mentions() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
 
 def borrowed(proof: Proof) -> dict[str, str]:
     """What a proof takes from the literature, by itself or by what it uses, and who cites it."""
-    found = dict.fromkeys(proof.cites, proof.theorem.name)
-    for theorem in proof.uses:
-        for cited, name in borrowed(find(theorem.name)).items():
-            found.setdefault(cited, name)
+    found: dict[str, str] = {}
+    waiting, seen = [proof], {proof.theorem.name}
+    while waiting:
+        each = waiting.pop(0)
+        for cited in each.cites:
+            found.setdefault(cited, each.theorem.name)
+        fresh = [theorem.name for theorem in each.uses if theorem.name not in seen]
+        waiting += [find(name) for name in dict.fromkeys(fresh)]
+        seen.update(fresh)
     return found
 
 
@@ -174,7 +206,7 @@ def _proof(path: str) -> Proof:
             proof = import_module(path.removesuffix(".py").replace("/", ".")).PROOF
     except BrokenProof:
         raise
-    except Exception as error:  # whatever a proof file does, the others can still be run
+    except RAISED as error:  # whatever a proof file does, the others can still be run
         raise BrokenProof(f"{path} raises {type(error).__name__}: {error}") from error
     if not isinstance(proof, Proof) or proof.theorem.proof != path:
         raise BrokenProof(f"{path} must have a PROOF of a theorem that names {path}")

@@ -23,28 +23,29 @@ _EXACT = (int, Fraction, fmpq, fmpz, str, type(None))
 
 def at_most(small: Any, large: Any) -> Check:  # noqa: ANN401  # numbers of any kind
     """small ≤ large; for balls, certainly."""
-    return Check(bool(small <= large), _worth(small, large))
+    return _compared(small <= large, small > large, small, large)
 
 
 def below(small: Any, large: Any) -> Check:  # noqa: ANN401
     """small < large; for balls, certainly."""
-    return Check(bool(small < large), _worth(small, large))
+    return _compared(small < large, small >= large, small, large)
 
 
 def equal(one: Any, other: Any) -> Check:  # noqa: ANN401
     """one = other, as numbers, or as containers of numbers."""
-    return Check(bool(one == other), _worth(one, other))
+    return _compared(one == other, one != other, one, other)
 
 
 def near(found: Any, exact: Any, tolerance: Any) -> Check:  # noqa: ANN401
     """|found − exact| ≤ tolerance: never more than numeric, whatever the numbers are."""
     close = abs(Fraction(found) - Fraction(exact)) <= Fraction(tolerance)
-    return Check(close, Evidence.NUMERIC)
+    return Check(close, Evidence.NUMERIC, denied=not close)
 
 
 def dominated(strong: FinitePair, weak: FinitePair) -> Check:
     """The profile of `weak` lies nowhere above that of `strong`: `dominates`, in rationals."""
-    return Check(isinstance(dominates(strong, weak), Dominates), Evidence.EXACT)
+    holds = isinstance(dominates(strong, weak), Dominates)
+    return Check(holds, Evidence.EXACT, denied=not holds)
 
 
 def answered(yes: object) -> Check:
@@ -66,13 +67,18 @@ def some(checks: Iterable[Check]) -> Check:
     """At least one of them; as strong as the weakest of all, and no goal of its own."""
     listed = list(checks)
     joined = every(listed)
-    return Check(any(each.holds for each in listed), joined.evidence, joined.count)
+    denied = bool(listed) and all(each.denied for each in listed)
+    return Check(any(each.holds for each in listed), joined.evidence, joined.count, denied=denied)
 
 
 def fails(check: Check) -> Check:
-    """That a comparison of numbers does not hold; what was not shown of symbols is not refuted."""
-    refuted = check.evidence is not Evidence.SYMBOLIC and not check.holds
-    return Check(refuted, check.evidence, check.count)
+    """That a comparison of numbers is certainly false; what was not shown, of balls or symbols, is not."""
+    return Check(check.denied, check.evidence, check.count, denied=check.holds)
+
+
+def _compared(yes: object, no: object, *operands: object) -> Check:
+    """What came of a comparison: for balls neither yes nor no may be certain."""
+    return Check(bool(yes), _worth(*operands), denied=bool(no))
 
 
 def _worth(*operands: object) -> Evidence:

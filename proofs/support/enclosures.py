@@ -19,4 +19,5 @@ def overlaps(first: arb, second: arb, *, digits: int = 20) -> Check:
     than 10^−digits of themselves cannot.
     """
     narrow = all(value.rad() <= abs(value.mid()) * arb(10) ** -digits for value in (first, second))
-    return Check(bool(narrow and first.overlaps(second)), Evidence.CERTIFIED)
+    meet = bool(first.overlaps(second))
+    return Check(bool(narrow) and meet, Evidence.CERTIFIED, denied=not meet)

@@ -18,9 +18,15 @@ of three:
   no better than checked.
 - *checked*: `checked` says on which instances the clause was tried; nothing says that it holds beyond.
 
-The verdict is computed: that of the weakest clause, and no better than those of the theorems used. A
-statement is refuted if the steps of a counterexample hold; that these contradict it is argued, in the
-words of the counterexample.
+The verdict is computed: that of the weakest clause, and no better than those of the theorems used.
+
+A refutation is computed, too. The false statement is given as a *claim*, code that takes an instance:
+what the statement asks of it, and what it then says. At the counterexample all that is asked for must hold and
+what is said be certainly false, in rationals or balls; at a *control*, an instance or a corrected constant for which
+the statement is right, the same code must say yes, since a claim that is never true would refute anything. If
+the statement is a formula, letter by letter, and the claim reads that formula, it is *refuted*. Otherwise words
+say how the code follows from the statement, or, where no instance decides, how the steps contradict it: it
+is *refuted with argument*, and the words are printed.
 """
 
 import re
@@ -28,15 +34,22 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from dpverify.theorems import Check, Evidence, Step, Theorem
 
 StepFunction: TypeAlias = Callable[[], Step]
 
+RAISED = (Exception, SystemExit)
+"""What a proof may raise, and the others still run: only a user who interrupts ends them all."""
+
 
 class BrokenProof(Exception):
     """A proof file that cannot be run: it raises, does not end, or names another file's theorem."""
+
+
+class Circle(BrokenProof):
+    """A theorem that rests on itself, through those that it uses."""
 
 
 class Verdict(Enum):
@@ -47,6 +60,7 @@ class Verdict(Enum):
     CITED = "cited"
     CHECKED = "checked on instances"
     REFUTED = "refuted"
+    REFUTED_ARGUED = "refuted with argument"
     FAILED = "failed"
 
 
@@ -59,11 +73,11 @@ class Clause:
     argued: str = ""
     checked: str = ""
 
-    def standing(self, steps: Mapping[StepFunction, Step], *, borrows: bool) -> Verdict:
+    def standing(self, steps: Mapping[StepFunction, Step], *, sources: tuple[str, ...]) -> Verdict:
         """What the clause is worth, once its steps ran.
 
-        Words alone are worth something only where the proof `borrows`: uses or cites something that
-        they can follow from. Words on floats alone are worth no more than the floats.
+        Words alone are worth something only where they name one of the `sources`, theorems that they
+        follow from. Words on floats alone are worth no more than the floats.
         """
         own = [steps[function] for function in self.by]
         if not all(step.holds for step in own):
@@ -72,19 +86,53 @@ class Clause:
         if self.argued and own:
             return Verdict.ARGUED if tried else Verdict.CHECKED
         if self.argued:
-            return Verdict.ARGUED if borrows else Verdict.FAILED
+            return _by_words(self.argued, sources)
         if self.checked:
             return Verdict.CHECKED if tried else Verdict.FAILED
-        goals = {str(goal) for step in own for goal in step.check.goals if _is_plain(goal)}
+        goals = (goal for step in own for goal in step.check.goals)
         whole = all(step.evidence is Evidence.SYMBOLIC for step in own)
-        return Verdict.PROVED if whole and self.says in goals else Verdict.FAILED
+        shown = whole and any(_says(goal, self.says) for goal in goals)
+        return Verdict.PROVED if shown else Verdict.FAILED
+
+
+class Claimed(Protocol):
+    """A false statement as code: what it asks of an instance, and what it says of it."""
+
+    @property
+    def words(self) -> tuple[str, str]: ...
+    def asks(self, instance: Any) -> Check: ...  # noqa: ANN401  # whatever the claim is about
+    def says(self, instance: Any) -> Check: ...  # noqa: ANN401
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim that an author wrote: the statement at an instance, or what follows from it there.
+
+    That the code says what the words say is for a reader to judge.
+    """
+
+    asked: Callable[[Any], Check]
+    said: Callable[[Any], Check]
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """What the code asks for and says, in the words of its docstrings."""
+        return _formula(self.asked), _formula(self.said)
+
+    def asks(self, instance: Any) -> Check:  # noqa: ANN401
+        return self.asked(instance)
+
+    def says(self, instance: Any) -> Check:  # noqa: ANN401
+        return self.said(instance)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counterexample:
     """Why a statement is false: an instance anyone can replay, and the steps that show it.
 
-    The digits of `truth` are checked by the steps, they are not only printed.
+    The digits of `truth` are checked by the steps, they are not only printed. `claim` is the statement
+    as code, false `at` the counterexample and true at the `control`; `argued` says how the statement's
+    words amount to it.
     """
 
     claimed: str
@@ -92,6 +140,33 @@ class Counterexample:
     truth: str
     correction: str
     by: tuple[StepFunction, ...]
+    claim: Claimed | None = None
+    at: object = None
+    control: object = None
+    argued: str = ""
+
+    def problems(self, statement: str) -> tuple[str, ...]:
+        """Why the statement is not refuted by its own code; empty if it is, or if words alone say so."""
+        is_formula = self.is_formula(statement)
+        silent = not self.argued and not is_formula
+        found = ["nothing says how the counterexample contradicts the statement"] if silent else []
+        if self.claim is None:
+            return tuple(found)
+        asked, said = (_tried(part, self.at) for part in (self.claim.asks, self.claim.says))
+        told = [_tried(part, self.control) for part in (self.claim.asks, self.claim.says)]
+        if not _is_certain(asked, yes=True):
+            found.append("the counterexample is not shown to be what the statement asks for")
+        if not _is_certain(said, yes=False):
+            found.append("the statement is not certainly false at the counterexample")
+        if not all(_is_certain(each, yes=True) for each in told):
+            found.append("the statement's code is not true at its control, so it may never be")
+        return tuple(found)
+
+    def is_formula(self, statement: str) -> bool:
+        """Whether the claim reads the very formula that the statement is."""
+        from proofs.support.symbolic import Formula  # noqa: PLC0415  # sympy is slow
+
+        return isinstance(self.claim, Formula) and self.claim.text == statement.rstrip(".") != ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +187,9 @@ class Proof:
     counterexample: Counterexample | None = None
 
     @property
-    def borrows(self) -> bool:
-        """Whether there is something besides the steps that a clause can follow from."""
-        return bool(self.uses or self.cites)
+    def sources(self) -> tuple[str, ...]:
+        """What words without a step can follow from: names of theorems, or whatever is cited."""
+        return ("",) if self.cites else tuple(theorem.name for theorem in self.uses)
 
     @property
     def steps(self) -> tuple[StepFunction, ...]:
@@ -134,11 +209,9 @@ class Proof:
             if clause.says not in rest:
                 foreign.append(f"not in the statement: {clause.says!r}")
             rest = rest.replace(clause.says, " | ", 1)
-        pieces = rest.split("|")
-        if is_formal:  # a sign or a word in front of a formula may turn it around
-            pieces = [piece for piece in pieces if not _BETWEEN_FORMULAS.fullmatch(piece)]
-        else:
-            pieces = [piece for piece in pieces if set(_WORD.findall(piece)) - _JOINTS]
+        # A sign or a word beside a clause may turn it around.
+        joint = _BETWEEN_FORMULAS if is_formal else _BETWEEN_CLAUSES
+        pieces = [piece for piece in rest.split("|") if not joint.fullmatch(piece)]
         return (*(f"no clause says: {piece.strip()!r}" for piece in pieces), *foreign)
 
     def run(self) -> "Run":
@@ -151,16 +224,17 @@ class Proof:
         """The verdict if every step holds, without running one; what maps and pages show."""
         if self.missing:
             return Verdict.FAILED
-        own = [_promised(clause, borrows=self.borrows) for clause in self.clauses]
+        own = [_promised(clause, sources=self.sources) for clause in self.clauses]
         return self._joined(own, used)
 
     def _joined(self, own: list[Verdict], used: Mapping[Theorem, Verdict]) -> Verdict:
         """No better than the weakest clause, than what is cited and than what is used."""
         others = [used[theorem] for theorem in self.uses]
-        if Verdict.FAILED in {*own, *others} or Verdict.REFUTED in others:
+        if {Verdict.FAILED} & {*own, *others} or _FALSE & {*others}:
             return Verdict.FAILED
         if self.counterexample is not None:
-            return Verdict.REFUTED
+            formal = self.counterexample.is_formula(self.theorem.statement)
+            return Verdict.REFUTED if formal and not self.cites else Verdict.REFUTED_ARGUED
         taken = [Verdict.CITED] if self.cites else []
         ranked = list(Verdict)
         return max([*own, *others, *taken], key=ranked.index, default=Verdict.FAILED)
@@ -177,14 +251,16 @@ class Proof:
         """What came of every mutation: the step that rejected it, and the clauses that rest on it."""
         found = {}
         for name, wrong in self.mutations.items():
-            names = set(wrong.__code__.co_names)
+            names = {wrong.__name__, *wrong.__code__.co_names}
             broken = next((f.__name__ for f in self.steps if f.__name__ in names), "")
             clauses = tuple(clause.says for clause in self.clauses_of(broken))
             try:
-                passed = wrong().holds
+                step = wrong()
+                # No step is called, or no comparison sees it, but a guard.
+                passed = step.holds or not step.check.broken or not broken
             except BrokenProof:  # it does not end
                 raise
-            except Exception:  # noqa: BLE001  # whatever it is, the step did not see what is wrong
+            except RAISED:  # whatever it is, the step did not see what is wrong
                 passed = True
             found[name] = Rejection(broken, clauses, passed=passed)
         return found
@@ -246,11 +322,13 @@ class Run:
             self.steps[function].step.evidence is not Evidence.NUMERIC for function in found.by
         ):
             failed.append("the counterexample rests on floats alone")
+        if found is not None:
+            failed.extend(found.problems(self.proof.theorem.statement))
         return (*failed, *self.proof.missing, *weak)
 
     def _standing(self, clause: Clause) -> Verdict:
         ran = {function: shown.step for function, shown in self.steps.items()}
-        return clause.standing(ran, borrows=self.proof.borrows)
+        return clause.standing(ran, sources=self.proof.sources)
 
     def verdict(self, used: Mapping[Theorem, Verdict]) -> Verdict:
         """The verdict, given the verdicts of the theorems that the proof uses."""
@@ -260,20 +338,43 @@ class Run:
         return self.proof._joined(own, used)  # noqa: SLF001  # one rule for both
 
 
-_WORD = re.compile(r"[^\W_]+")
-_JOINTS = frozenset({"and", "so", "or"})
+_FALSE = frozenset({Verdict.REFUTED, Verdict.REFUTED_ARGUED})
+_BETWEEN_CLAUSES = re.compile(r"[\s.,;:]*(and|so|or)?[\s.,;:]*")
 _BETWEEN_FORMULAS = re.compile(r"[\s.,;]*(and)?[\s.,;]*")
 
 
-def _is_plain(goal: object) -> bool:
-    """Whether the goal's text says all that was shown, and another checker can show it, too."""
-    return bool(getattr(goal, "is_plain", False))
+def _says(goal: object, text: str) -> bool:
+    """Whether the goal is this text, and another checker shows what the text says, wherever it is said."""
+    from proofs.support.second import shows_everywhere  # noqa: PLC0415  # few proofs need it
+
+    return shows_everywhere(goal, text)
 
 
-def _promised(clause: Clause, *, borrows: bool) -> Verdict:
+def _by_words(argued: str, sources: tuple[str, ...]) -> Verdict:
+    """Words without a step follow from a theorem that they name, or from what is cited."""
+    return Verdict.ARGUED if any(name in argued for name in sources) else Verdict.FAILED
+
+
+def _tried(part: Callable[[Any], Check], instance: object) -> Check:
+    """What a claim's code says; where it raises, nothing."""
+    try:
+        return part(instance)
+    except BrokenProof:  # it does not end
+        raise
+    except RAISED:  # said as a problem, and the other proofs still run
+        return Check(holds=False, evidence=Evidence.NUMERIC)
+
+
+def _is_certain(check: Check, *, yes: bool) -> bool:
+    """Whether numbers that are exact, or balls, say yes, or say no."""
+    settled = check.holds if yes else check.denied
+    return settled and check.count > 0 and check.evidence is not Evidence.NUMERIC
+
+
+def _promised(clause: Clause, *, sources: tuple[str, ...]) -> Verdict:
     """What a clause is worth if its steps hold, and are more than floats."""
     if clause.argued:
-        return Verdict.ARGUED if clause.by or borrows else Verdict.FAILED
+        return Verdict.ARGUED if clause.by else _by_words(clause.argued, sources)
     return Verdict.CHECKED if clause.checked else Verdict.PROVED
 
 
@@ -283,11 +384,11 @@ def _taken(function: StepFunction) -> Step:
         return function()
     except BrokenProof:  # it does not end
         raise
-    except Exception as error:  # noqa: BLE001  # the other proofs still run
+    except RAISED as error:  # the other proofs still run
         raised = f"raises {type(error).__name__}: {error}"
         return Step(f"{function.__name__} {raised}", Check(holds=False, evidence=Evidence.NUMERIC))
 
 
-def _formula(step: StepFunction) -> str:
+def _formula(step: Callable[..., object]) -> str:
     """The step's docstring on one line."""
     return " ".join((step.__doc__ or "").split())

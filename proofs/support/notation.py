@@ -27,5 +27,6 @@ NOTATION: dict[str, str] = {
 
 
 def notation(statement: str) -> list[str]:
-    """The explanations of what occurs in a statement, in the order of the list."""
-    return [meaning for sign, meaning in NOTATION.items() if sign in statement]
+    """The explanations of what occurs in a statement, and is not said there, in the order of the list."""
+    used = {sign: meaning for sign, meaning in NOTATION.items() if sign in statement}
+    return [meaning for sign, meaning in used.items() if f"{sign} = P(" not in statement]

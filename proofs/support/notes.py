@@ -42,9 +42,11 @@ NOTES: dict[str, tuple[Statement, ...]] = {
         Statement(
             "the privacy loss lies in [−ε, ε], with mean ε(e^ε−1)/(e^ε+1) a round",
             RIGHT,
-            ("advanced-composition",),
+            ("mean-loss", "advanced-composition"),
         ),
-        Statement("the table of leaky randomized response", RIGHT, ("leaky-response",)),
+        Statement(
+            "the table of leaky randomized response", RIGHT, ("leaky-table", "leaky-response")
+        ),
         Statement("simulation lemma; and its converse", RIGHT, ("simulation-lemma", "blackwell")),
         Statement(
             "F* simulates the composition; the tight rule",

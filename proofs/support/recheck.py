@@ -139,6 +139,25 @@ def holds(goal: dict[str, Any]) -> bool:
     raise Undecided("a sign that single terms do not show")
 
 
+def has_no_poles(goal: dict[str, Any]) -> bool:
+    """Whether every denominator is a sum of terms ≥ 0 of which one is > 0."""
+
+    def checked(tree: Any) -> bool:  # noqa: ANN401  # JSON
+        if isinstance(tree, str) or tree[0] == "number":
+            return True
+        kind, *parts = tree
+        if kind == "^" and int(parts[1]) < 0:
+            top, _ = quotient(parts[0])
+            terms = [scaled(top, Fraction(sign)) for sign in (1, -1)]
+            signs = goal["signs"]
+            plus = [any(all(signs.get(n) == ">" for n, _ in m) for m in each) for each in terms]
+            if not any(ok and plain(each, signs) for ok, each in zip(plus, terms, strict=True)):
+                return False
+        return all(checked(part) for part in parts if not isinstance(part, int))
+
+    return checked(goal["left"]) and checked(goal["right"])
+
+
 def tally(goals: list[dict[str, Any]]) -> tuple[int, list[str], list[str]]:
     """How many goals are shown, which are not decided, and which are false."""
     shown, undecided, false = 0, [], []

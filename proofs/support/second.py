@@ -6,7 +6,8 @@ from typing import Any
 import sympy as sp
 
 from dpverify.theorems import Step
-from proofs.support.recheck import Undecided, holds, tally
+from proofs.support import functions
+from proofs.support.recheck import Undecided, has_no_poles, holds
 from proofs.support.symbolic import Expression, Goal
 
 _PATIENCE = 2000  # milliseconds that z3 may take for one goal
@@ -17,7 +18,7 @@ def exported(goal: Goal) -> dict[str, Any] | None:
     if goal.relation not in {"=", "≥", ">"}:
         return None
     atoms: dict[Expression, str] = {}
-    return {
+    made = {
         "text": str(goal),
         "left": _tree(sp.sympify(goal.left), atoms),
         "relation": goal.relation,
@@ -25,17 +26,21 @@ def exported(goal: Goal) -> dict[str, Any] | None:
         "signs": {str(name): goal.sign(name) for name in goal.variables},
         "atoms": list(atoms.values()),
     }
+    if atoms:
+        sides = {"left": goal.left, "right": goal.right}
+        made["functions"] = {side: _functions(sp.sympify(each)) for side, each in sides.items()}
+    return made
 
 
 def goals_of(steps: Iterable[Step]) -> list[dict[str, Any]]:
     """All goals of some steps, each once."""
-    found = {
-        str(goal): exported(goal)
-        for step in steps
-        for goal in step.check.goals
-        if isinstance(goal, Goal)
-    }
-    return [goal for goal in found.values() if goal is not None]
+    found = (exported(goal) for goal in _goals(steps))
+    return [goal for goal in found if goal is not None]
+
+
+def _goals(steps: Iterable[Step]) -> list[Goal]:
+    listed = (goal for step in steps for goal in step.check.goals if isinstance(goal, Goal))
+    return list({str(goal): goal for goal in listed}.values())
 
 
 def _tree(expression: Expression, atoms: dict[Expression, str]) -> Any:  # noqa: ANN401  # JSON
@@ -52,9 +57,65 @@ def _tree(expression: Expression, atoms: dict[Expression, str]) -> Any:  # noqa:
     return atoms.setdefault(expression, f"atom{len(atoms)}")
 
 
-def shown_again(goals: list[dict[str, Any]]) -> int:
-    """How many goals the checker of our own shows as well."""
-    return tally(goals)[0]
+def _functions(expression: Expression) -> Any:  # noqa: ANN401  # JSON
+    """The tree with its functions; a kind that nobody knows decides nothing."""
+    if expression.is_Symbol or expression.is_Rational:
+        return _tree(expression, {})
+    if expression is sp.E:
+        return ["exp", ["number", "1"]]
+    if not expression.args:
+        return ["constant", str(expression)]
+    parts = [_functions(part) for part in expression.args]
+    if expression.is_Pow:
+        whole = expression.exp.is_Integer and abs(int(expression.exp)) <= 12
+        return ["^", parts[0], int(expression.exp)] if whole else ["power", *parts]
+    kind = "+" if expression.is_Add else "*" if expression.is_Mul else type(expression).__name__
+    return [kind, *parts]
+
+
+def count_goals(steps: Iterable[Step]) -> int:
+    """How many different goals some steps have, limits among them."""
+    return len(_goals(steps))
+
+
+def not_shown_again(steps: Iterable[Step]) -> dict[str, str]:
+    """Goals that no checker but sympy shows, each with the reason."""
+    found = {}
+    for goal in _goals(steps):
+        made = exported(goal)
+        if made is None:
+            found[str(goal)] = "a limit"
+            continue
+        try:
+            _shows(made)
+        except Undecided as reason:
+            found[str(goal)] = str(reason)
+    return found
+
+
+def _shows(goal: dict[str, Any]) -> bool:
+    """Whether a checker of our own shows the goal: by arithmetic, else by normal forms of functions."""
+    try:
+        return holds(goal)
+    except Undecided:
+        if not goal["atoms"]:
+            raise
+        return functions.holds(goal)
+
+
+def shows_everywhere(goal: object, text: str) -> bool:
+    """Whether the goal is this text, and recheck shows what the text says, read anew, without a pole.
+
+    A pole is a denominator that may vanish for some values of the variables.
+    """
+    if type(goal) is not Goal or not goal.is_plain or str(goal) != text:
+        return False
+    read = goal.read_again()
+    made = None if read is None else exported(read)
+    try:
+        return made is not None and holds(made) and has_no_poles(made)
+    except Undecided:
+        return False
 
 
 def disagreements(steps: Iterable[Step]) -> list[str]:

@@ -4,13 +4,17 @@ Each covers all values of its symbols, within what they were declared to be, and
 showed as a `Goal`, which another checker can show again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import sympy as sp
+from flint import arb, ctx
 
+from dpverify.balls import ball
 from dpverify.theorems import Check, Evidence
+from proofs.support.checks import VACUOUS, at_most, below, equal
 
 Expression: TypeAlias = Any  # sympy has no types
 
@@ -32,10 +36,28 @@ class Goal:
     @property
     def is_plain(self) -> bool:
         """Whether the text says all: plain names of reals, and arithmetic that anyone can check."""
-        named = all(_is_plain_name(name) for name in self.variables)
         sides = (sp.sympify(self.left), sp.sympify(self.right))
         rational = all(side.is_rational_function(*self.variables) for side in sides)
-        return named and rational and not self.is_trusted
+        known = all(type(part).__module__.startswith("sympy.") for part in _parts(sides))
+        return self.is_named and rational and known and not self.is_trusted
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the variables are plain names of reals, each of one only."""
+        names = [str(name) for name in self.variables]
+        return all(map(_is_plain_name, self.variables)) and len(set(names)) == len(names)
+
+    def read_again(self) -> "Goal | None":
+        """The goal that the text of both sides spells, as sympy reads text; None if it is no formula."""
+        names = {str(name): name for name in self.variables}
+        try:
+            sides = [sp.parse_expr(str(side), names) for side in (self.left, self.right)]
+        except (SyntaxError, TypeError, ValueError, AttributeError, NameError):
+            return None
+        unknown = sides[0].free_symbols | sides[1].free_symbols
+        if not unknown <= set(self.variables):
+            return None
+        return Goal(sides[0], self.relation, sides[1], self.variables, self.cone)
 
     def __str__(self) -> str:
         formula = f"{self.left} {self.relation} {self.right}"
@@ -47,6 +69,82 @@ class Goal:
         if name.is_positive:
             return ">"
         return "≥" if name.is_nonnegative or name in self.cone else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A formula that is said to hold for all values of its variables, and may be false: a claim to refute.
+
+    An instance gives every variable a rational value. It must have the sign that the formula's text says;
+    both sides are computed in balls, from the formula itself.
+    """
+
+    goal: Goal
+
+    @property
+    def text(self) -> str:
+        """The formula, if its names are plain and it reads as what it is; else nothing."""
+        read = self.goal.read_again() if type(self.goal) is Goal and self.goal.is_named else None
+        same_sides = read is not None and (read.left, read.right) == (
+            sp.sympify(self.goal.left),
+            sp.sympify(self.goal.right),
+        )
+        return str(self.goal) if same_sides else ""
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """What is asked of an instance, and the formula."""
+        return "Values of the declared signs.", f"{self.goal}."
+
+    def asks(self, instance: Mapping[str, Fraction]) -> Check:
+        """Every variable has a value, of the sign that was declared."""
+        holds = equal(sorted(instance), sorted(map(str, self.goal.variables)))
+        for name in self.goal.variables:
+            value, sign = Fraction(instance[str(name)]), self.goal.sign(name)
+            holds &= below(0, value) if sign == ">" else at_most(0, value) if sign else VACUOUS
+        return holds
+
+    def says(self, instance: Mapping[str, Fraction]) -> Check:
+        """The relation between both sides at the instance."""
+        with ctx.workprec(256):
+            left, right = (
+                _value(sp.sympify(side), instance) for side in (self.goal.left, self.goal.right)
+            )
+            if self.goal.relation == "=":
+                return equal(left, right)
+            return at_most(right, left) if self.goal.relation == "≥" else below(right, left)
+
+
+def claimed(left: Expression, relation: str, right: Expression) -> Formula:
+    """The claim that left = right, left ≥ right or left > right for all values of their symbols."""
+    names = tuple(sorted(sp.sympify(left).free_symbols | sp.sympify(right).free_symbols, key=str))
+    return Formula(Goal(left, relation, right, names))
+
+
+def _value(expression: Expression, instance: Mapping[str, Fraction]) -> arb:
+    """An expression of sums, products, powers, exp and log at an instance, as a ball."""
+    if expression.is_Symbol:
+        return ball(Fraction(instance[str(expression)]))
+    if expression.is_Rational:
+        return ball(Fraction(int(expression.p), int(expression.q)))
+    parts = [_value(part, instance) for part in expression.args]
+    if expression.is_Add:
+        return sum(parts, arb(0))
+    if expression.is_Mul:
+        product = arb(1)
+        for part in parts:
+            product *= part
+        return product
+    if expression.is_Pow:
+        whole = expression.exp.is_Integer
+        return parts[0] ** int(expression.exp) if whole else parts[0] ** parts[1]
+    if isinstance(expression, sp.exp | sp.log):
+        return parts[0].exp() if isinstance(expression, sp.exp) else parts[0].log()
+    raise TypeError(f"expression={expression} must be made of sums, products, powers, exp and log")
+
+
+def _parts(sides: Sequence[Expression]) -> list[Expression]:
+    return [part for side in sides for part in sp.preorder_traversal(side)]
 
 
 def same(

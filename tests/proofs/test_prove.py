@@ -50,8 +50,8 @@ def test_only_what_a_theorem_needs_is_imported() -> None:
 def test_a_refutation_shows_its_counterexample() -> None:
     shown = RUNNER.invoke(APP, ["notes-erm-radius"])
     assert shown.exit_code == 0
-    assert "notes-erm-radius: refuted" in shown.stdout
-    for label in ("claimed:", "instance:", "truth:", "instead:"):
+    assert "notes-erm-radius: refuted with argument" in shown.stdout
+    for label in ("claimed:", "instance:", "truth:", "instead:", "asked:", "said:", "argued:"):
         assert label in shown.stdout
 
 
@@ -62,6 +62,8 @@ def test_json_is_one_object() -> None:
     assert found["verdict"] == "refuted"
     assert found["accepted_mutations"] == []
     assert found["counterexample"]["truth"] == "ln 2.5 > ln 2, as 6.25 > 4"
+    assert found["counterexample"]["says"] == f"{found['statement']}."
+    assert found["counterexample"]["argued"] == ""
     assert found["steps"][0]["evidence"] == "exact"
     assert found["proof"] == "proofs/refuted/logarithm_is_convex.py"
 
@@ -118,23 +120,30 @@ def test_a_mutation_is_rejected_by_a_step_and_its_clauses() -> None:
 
 
 def test_the_last_lines_are_for_newcomers() -> None:
-    kinds = ["proved", "proved with argument", "cited", "checked on instances", "refuted", "failed"]
-    more = {"seconds": 0.5, "goals": [{}, {}], "shown_again": 1}
+    kinds = ["proved", "proved with argument", "cited", "checked on instances"]
+    kinds += ["refuted", "refuted with argument", "failed"]
+    more: dict[str, object] = {"seconds": 0.5, "shown_again": 1}
+    more["not_shown_again"] = [{"goal": "x → 0", "reason": "a limit"}] * 2
+    more["counterexample"] = {"says": "It is so."}
     answers = [{"name": f"notes-{k}", "verdict": k, **more} for k in kinds]
     *told, seconds = summary(answers, ["proofs/a.py raises ValueError: no"])
-    assert told[4] == (
-        "1 false statements of lecture notes, each refuted by a counterexample, as intended"
-    )
+    assert told[4:7] == [
+        "2 false statements of lecture notes, each refuted by a counterexample, as intended",
+        "1 of these refuted: a formula that was computed to be false at the counterexample",
+        "1 of these refuted with argument: 1 computed, by words that tie code to them",
+    ]
     assert told[-2].startswith("2 FAILED")
-    assert told[-1] == "6 of 12 symbolic goals were shown again by a second checker"
-    assert seconds == "3 s"
+    shown = "7 of 21 symbolic goals were shown again by a second checker; not: "
+    assert told[-1].startswith(f"{shown}notes-proved (a limit) × 2, notes-proved with argument")
+    assert seconds == "4 s"
 
 
 BAD = {
     "raises.py": ("raise ValueError('no')", "proofs/raises.py raises ValueError: no"),
+    "exits.py": ("raise SystemExit(0)", "proofs/exits.py raises SystemExit: 0"),
     "loops.py": (
         "while True:\n    pass",
-        "proofs/loops.py does not end within 0.2 seconds",
+        "proofs/loops.py does not end within 0.5 seconds",
     ),
     "empty.py": ("PROOF = 1", "proofs/empty.py must have a PROOF of a theorem that names"),
 }
@@ -147,11 +156,12 @@ def test_a_file_that_cannot_be_run_is_one_line(
     source, expected = BAD[name]
     home = catalog.ROOT / "proofs" / name
     known = catalog.find("notes-misclassification-loss")
+    catalog.users(known.theorem)  # the sources are read while they are all there
     paths = [catalog.ROOT / str(known.theorem.proof), home]
     module = tmp_path / name
     module.write_text(source, encoding="utf-8")
     monkeypatch.setattr(catalog, "files", lambda: paths)
-    monkeypatch.setattr(catalog, "PATIENCE", 0.2)
+    monkeypatch.setattr(catalog, "PATIENCE", 0.5)
     given = import_module
 
     def imported(path: str) -> object:
@@ -202,10 +212,10 @@ def test_a_step_that_loops_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     endless = replace(proof, library=(loops,))
-    monkeypatch.setattr(catalog, "PATIENCE", 0.2)
+    monkeypatch.setattr(catalog, "PATIENCE", 0.5)
     monkeypatch.setattr(catalog, "proofs", lambda: {proof.theorem.name: endless})
     monkeypatch.setattr(catalog, "broken", dict)
     monkeypatch.setattr(catalog, "find", lambda _: endless)
     shown = RUNNER.invoke(APP, [])
     assert shown.exit_code == 1
-    assert "failed: post-processing does not end within 0.2 seconds" in shown.stdout
+    assert "failed: post-processing does not end within 0.5 seconds" in shown.stdout

@@ -227,8 +227,10 @@ def test_text_is_no_goal() -> None:
     )
 
 
-@pytest.mark.parametrize("error", [RuntimeError, AssertionError, NotImplementedError, OSError])
-def test_a_step_or_a_mutation_that_raises_is_said(error: type[Exception]) -> None:
+@pytest.mark.parametrize(
+    "error", [RuntimeError, AssertionError, NotImplementedError, OSError, SystemExit]
+)
+def test_a_step_or_a_mutation_that_raises_is_said(error: type[BaseException]) -> None:
     def raises() -> Step:
         raise error("no")
 

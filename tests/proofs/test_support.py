@@ -17,6 +17,7 @@ from proofs.support.enclosures import integral, overlaps
 from proofs.support.form import Clause, Counterexample, Proof, Verdict
 from proofs.support.geometric import Decay, Noise, inner_sum, outer_sum
 from proofs.support.laws import joint, rational_laws, rational_pairs
+from proofs.support.notation import notation
 from proofs.support.symbolic import nonnegative, positive, same, tends_to
 
 LEMMA = Theorem(
@@ -57,7 +58,7 @@ def empty() -> Step:
 
 
 COUNTEREXAMPLE = Counterexample(
-    claimed="1", instance=("x = 2",), truth="2", correction="2", by=(holds,)
+    claimed="1", instance=("x = 2",), truth="2", correction="2", by=(holds,), argued="words"
 )
 WHOLE = "It is so; and so is that."
 ARGUED = (
@@ -111,7 +112,7 @@ def proof(
         (proof(*ARGUED, library=(empty,)), Verdict.FAILED),
         (proof(), Verdict.FAILED),
         (proof(*ARGUED, cites=("Euclid",)), Verdict.CITED),
-        (proof(counterexample=COUNTEREXAMPLE), Verdict.REFUTED),
+        (proof(counterexample=COUNTEREXAMPLE), Verdict.REFUTED_ARGUED),
         (proof(counterexample=COUNTEREXAMPLE, library=(fails,)), Verdict.FAILED),
     ],
 )
@@ -123,7 +124,7 @@ def test_verdicts(made: Proof, expected: Verdict) -> None:
 
 def test_a_counterexample_by_floats_alone_is_none() -> None:
     found = Counterexample(
-        claimed="1", instance=("x = 2",), truth="2", correction="2", by=(sampled,)
+        claimed="1", instance=("x = 2",), truth="2", correction="2", by=(sampled,), argued="words"
     )
     run = proof(counterexample=found).run()
     assert run.verdict({}) is Verdict.FAILED
@@ -138,6 +139,7 @@ def test_a_counterexample_by_floats_alone_is_none() -> None:
         (Verdict.CITED, Verdict.CITED),
         (Verdict.CHECKED, Verdict.CHECKED),
         (Verdict.REFUTED, Verdict.FAILED),
+        (Verdict.REFUTED_ARGUED, Verdict.FAILED),
         (Verdict.FAILED, Verdict.FAILED),
     ],
 )
@@ -150,7 +152,7 @@ def test_a_verdict_is_no_better_than_what_it_uses(used: Verdict, expected: Verdi
 
 def test_words_alone_follow_from_what_is_used() -> None:
     other = Theorem(name="other", statement="So is that.", source="a test")
-    user = proof(ARGUED[0], WORDS, uses=(other,))
+    user = proof(ARGUED[0], Clause("so is that.", argued="by other"), uses=(other,))
     assert user.standing({other: Verdict.PROVED}) is Verdict.ARGUED
     assert user.run().verdict({other: Verdict.PROVED}) is Verdict.ARGUED
     assert proof(ARGUED[0], WORDS).standing({}) is Verdict.FAILED
@@ -318,3 +320,8 @@ def test_small_laws() -> None:
     assert len(list(rational_pairs(2, 3))) == 16
     pair = next(iter(rational_pairs(2, 3)))
     assert sum(joint(pair, [pair, pair]).left) == 1
+
+
+def test_letters_that_a_statement_explains_are_not_explained_again() -> None:
+    assert any(each.startswith("β: ") for each in notation("a loss that is β-smooth"))
+    assert not any(each.startswith("β: ") for each in notation("at most β, and β = P(W ≥ v)"))

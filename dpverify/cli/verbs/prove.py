@@ -1,7 +1,7 @@
 """`dpverify prove`: run the theorems that every number rests on."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from json import dumps
@@ -39,6 +39,7 @@ _STYLES = {
     "cited": "yellow",
     "checked on instances": "yellow",
     "refuted": "magenta",
+    "refuted with argument": "magenta",
     "failed": "bold red",
 }
 
@@ -118,6 +119,7 @@ def _proved(
     from proofs.support.catalog import (  # noqa: PLC0415  # sympy is slow
         PATIENCE,
         run_with_uses,
+        unsupported,
         within,
     )
     from proofs.support.form import BrokenProof  # noqa: PLC0415  # likewise
@@ -134,7 +136,7 @@ def _proved(
                 except BrokenProof as error:
                     unusable.append(str(error))
                     continue
-            answers.append(_answer(run, verdict, rejections))
+            answers.append(_answer(run, verdict, rejections, unsupported(run.proof, done)))
     except KeyboardInterrupt:
         if not answers:
             raise
@@ -176,20 +178,30 @@ def _at_work(what: str) -> Iterator[None]:
             sys.stderr.flush()
 
 
-def _answer(run: "Run", verdict: "Verdict", rejections: Any = None) -> dict[str, Any]:  # noqa: ANN401
+def _answer(
+    run: "Run",
+    verdict: "Verdict",
+    rejections: Any = None,  # noqa: ANN401
+    unsupported: Sequence[str] = (),
+) -> dict[str, Any]:
     from proofs.support.catalog import code, users  # noqa: PLC0415  # as above
     from proofs.support.notation import notation  # noqa: PLC0415
-    from proofs.support.second import disagreements, goals_of, shown_again  # noqa: PLC0415
+    from proofs.support.second import (  # noqa: PLC0415
+        count_goals,
+        disagreements,
+        goals_of,
+        not_shown_again,
+    )
 
     proof, theorem = run.proof, run.proof.theorem
     counterexample = proof.counterexample
     tried = {} if rejections is None else rejections
     steps = [shown.step for shown in run.shown]
-    doubts, goals = disagreements(steps), goals_of(steps)
+    doubts, open_goals = disagreements(steps), not_shown_again(steps)
     return {
         "name": theorem.name,
         "verdict": "failed" if doubts else verdict.value,
-        "problems": [*run.problems, *doubts],
+        "problems": [*run.problems, *unsupported, *doubts],
         "statement": theorem.statement,
         "notation": notation(theorem.statement),
         "source": theorem.source,
@@ -227,9 +239,15 @@ def _answer(run: "Run", verdict: "Verdict", rejections: Any = None) -> dict[str,
             "instance": list(counterexample.instance),
             "truth": counterexample.truth,
             "correction": counterexample.correction,
+            "asks": "" if counterexample.claim is None else counterexample.claim.words[0],
+            "says": "" if counterexample.claim is None else counterexample.claim.words[1],
+            "argued": counterexample.argued,
         },
-        "goals": goals,
-        "shown_again": shown_again(goals),
+        "goals": goals_of(steps),
+        "shown_again": count_goals(steps) - len(open_goals),
+        "not_shown_again": [
+            {"goal": goal, "reason": reason} for goal, reason in open_goals.items()
+        ],
         "mutations": [
             {"name": name, "step": each.step, "clauses": list(each.clauses), "passed": each.passed}
             for name, each in tried.items()
@@ -296,9 +314,9 @@ def summary(answers: list[dict[str, Any]], unusable: list[str]) -> list[str]:
     """What came of all proofs, in sentences for someone who sees them for the first time."""
     count = {kind: sum(each["verdict"] == kind for each in answers) for kind in _STYLES}
     count["failed"] += len(unusable)
-    notes = sum(
-        each["verdict"] == "refuted" and each["name"].startswith("notes-") for each in answers
-    )
+    false = [each for each in answers if each["verdict"].startswith("refuted")]
+    notes = sum(each["name"].startswith("notes-") for each in false)
+    computed = sum(map(_is_computed, false))
     sentences = (
         (count["proved"], "proved: every clause is a formula that was shown for its whole range"),
         (
@@ -312,24 +330,56 @@ def summary(answers: list[dict[str, Any]], unusable: list[str]) -> list[str]:
             "false statements of lecture notes, each refuted by a counterexample, as intended",
         ),
         (
-            count["refuted"] - notes,
+            len(false) - notes,
             "false statements of papers and code, each refuted by a counterexample, as intended",
+        ),
+        (
+            count["refuted"],
+            "of these refuted: a formula that was computed to be false at the counterexample",
+        ),
+        (
+            count["refuted with argument"],
+            f"of these refuted with argument: {computed} computed, by words that tie code to them",
         ),
         (count["failed"], "FAILED: see above"),
     )
     seconds = sum(each["seconds"] for each in answers)
-    goals, again = (sum(map(count, answers)) for count in (_goals, _again))
     told = [f"{number} {said}" for number, said in sentences if number]
-    second = f"{again} of {goals} symbolic goals were shown again by a second checker"
-    return [*told, *([second] if goals else []), f"{seconds:.0f} s"]
+    return [*told, *_second(answers), f"{seconds:.0f} s"]
 
 
-def _goals(answer: dict[str, Any]) -> int:
-    return len(answer["goals"])
+def _is_computed(answer: dict[str, Any]) -> bool:
+    return answer["verdict"] != "refuted" and bool(answer["counterexample"]["says"])
 
 
-def _again(answer: dict[str, Any]) -> int:
-    return int(answer["shown_again"])
+def _second(answers: list[dict[str, Any]]) -> list[str]:
+    """How many goals a second checker shows, and where the others are."""
+    again = sum(int(each["shown_again"]) for each in answers)
+    left = [
+        f"{each['name']} ({goal['reason']})" for each in answers for goal in each["not_shown_again"]
+    ]
+    if not again + len(left):
+        return []
+    told = f"{again} of {again + len(left)} symbolic goals were shown again by a second checker"
+    counted = (f"{name} × {left.count(name)}" if left.count(name) > 1 else name for name in left)
+    return [f"{told}; not: {', '.join(dict.fromkeys(counted))}" if left else told]
+
+
+def _show_counterexample(screen: Console, found: dict[str, Any] | None) -> None:
+    if found is None:
+        return
+    screen.print()
+    for label, text in (
+        ("claimed:", found["claimed"]),
+        ("instance:", "\n".join(found["instance"])),
+        ("truth:", found["truth"]),
+        ("instead:", found["correction"]),
+        ("asked:", found["asks"] and f"{found['asks']} Computed: true here, true at a control."),
+        ("said:", found["says"] and f"{found['says']} Computed: false here, true at the control."),
+        ("argued:", found["argued"]),
+    ):
+        if text:
+            _print(screen, label, text, width=10)
 
 
 def _show_one(answer: dict[str, Any]) -> None:
@@ -347,20 +397,13 @@ def _show_one(answer: dict[str, Any]) -> None:
         screen.print(answer["argument"], markup=False)
     _show_clauses(screen, answer)
     _show_steps(screen, answer)
-    if answer["counterexample"] is not None:
-        found = answer["counterexample"]
-        screen.print()
-        for label, text in (
-            ("claimed:", found["claimed"]),
-            ("instance:", "\n".join(found["instance"])),
-            ("truth:", found["truth"]),
-            ("instead:", found["correction"]),
-        ):
-            _print(screen, label, text, width=10)
+    _show_counterexample(screen, answer["counterexample"])
     for each in answer["mutations"]:
         resting = "; ".join(f"“{says}”" for says in each["clauses"]) or "the library"
         outcome = "LETS PASS" if each["passed"] else "rejects"
         _print(screen, "", f"{each['step']} {outcome} “{each['name']}”: {resting}", style="dim")
+    for each in answer["not_shown_again"]:
+        _print(screen, "", f"by sympy alone, {each['reason']}: {each['goal']}", style="dim")
     screen.print()
     for label, listed in (
         ("uses", answer["uses"]),

@@ -11,6 +11,7 @@ _ORDER = (
     "cited",
     "checked on instances",
     "refuted",
+    "refuted with argument",
     "failed",
 )
 
@@ -37,7 +38,8 @@ def proofs_page(theorems: list[dict[str, Any]], *, command: str) -> Page:
 _LEAD = (
     "“Proved” means that every clause is a formula shown for its whole range; “proved with "
     "argument” that the steps hold and words say how they amount to the statement; “cited” says "
-    "what is taken from the literature; “refuted” shows a counterexample to a false claim."
+    "what is taken from the literature; “refuted” shows a counterexample to a false formula, “refuted with argument” "
+    "one to words."
 )
 
 
@@ -80,6 +82,10 @@ def _theorem(each: dict[str, Any], listed: set[str]) -> Section:
             ("truth", found["truth"]),
             ("instead", found["correction"]),
         ]
+        facts += [("argued, not executed", found["argued"])] if found["argued"] else []
+    facts += [
+        (f"by sympy alone, {goal['reason']}", goal["goal"]) for goal in each["not_shown_again"]
+    ]
     links = [
         (label, tuple((name, f"#{name}" if name in listed else "#") for name in each[key]))
         for label, key in (("uses", "uses"), ("used by", "used_by"))
