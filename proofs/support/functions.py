@@ -231,7 +231,8 @@ class Forms:
             return sign == ">" or (power > 0 and bool(sign)) or (power > 0 and power % 2 == 0)
 
         def positive(name: str) -> bool:
-            return name.startswith(POSITIVE) or self.signs.get(name) == ">"
+            nonzero = name in self.sums and self.is_plain(self.sums[name], strict=True)  # a root
+            return nonzero or name.startswith("exp:") or self.signs.get(name) == ">"
 
         terms = all(c > 0 and all(known(n, p) for n, p in m) for m, c in part.items())
         return terms and (not strict or any(all(positive(n) for n, _ in m) for m in part))

@@ -125,6 +125,7 @@ def test_functions_have_one_form(left: object, right: object) -> None:
         (R * sp.exp(R), "≥"),
         (X * sp.exp(R), ">"),
         (sp.sqrt(R), "≥"),
+        (sp.sqrt(X + R**2), ">"),  # 0 where both are 0
     ],
 )
 def test_signs_that_terms_do_not_show_are_left_open(left: object, relation: str) -> None:
