@@ -1,5 +1,6 @@
-"""The pages of `dpverify check` and `dpverify disclose`: a document, and whether it holds."""
+"""The pages of `dpverify check`, `disclose` and `merge`: files, and what was found in them."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -66,6 +67,26 @@ def disclosure_page(document: dict[str, Any], *, command: str) -> Page:
         ),
         command=command,
         data=document,
+    )
+
+
+def merged_page(answer: dict[str, Any], *, command: str) -> Page:
+    """The page of a merge; `answer` is what `dpverify merge --json` prints."""
+    into = answer["into"]
+    return Page(
+        title="Draws of one audit, put together",
+        verdict=f"{answer['draws']:,} draws from {answer['files']:,} files",
+        tone="plain",
+        lead="These are draws, not yet a verdict: the audit that they belong to gives one.",
+        sections=(
+            Section(
+                title="How to get the verdict",
+                text=("Run the audit as each share was run, without --share, on the new file:",),
+                code=f"dpverify audit … --checkpoint {shlex.quote(into)}",
+            ),
+        ),
+        command=command,
+        data=answer,
     )
 
 
