@@ -284,7 +284,9 @@ def _report(
         wealth_figure,
     )
 
-    caption = "The ε that is claimed, the one that was shown, and the most that so many draws show."
+    caption = (
+        "The ε that is claimed, the one that was shown, and the most that these draws can show."
+    )
     pictures: list[Picture] = [picture(verdict_figure(verdict), caption, followed=False)]
     if verdict.witness is not None:
         outputs = outputs_figure(mechanism, verdict.witness)

@@ -106,6 +106,6 @@ def _facts(name: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 
         for place, each in enumerate(value, start=1):
             yield from _facts(f"{name} {place}".strip(), each)
     elif isinstance(value, list):
-        yield name, "; ".join(map(str, value))
+        yield name, "; ".join(map(str, value)) or "none"
     else:
         yield name, str(value)

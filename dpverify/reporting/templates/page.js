@@ -5,6 +5,9 @@
   const to = (axis, v) => (axis.scale === "log" ? Math.log(v) : v);
   const back = (axis, v) => (axis.scale === "log" ? Math.exp(v) : v);
 
+  // The number itself, or where things are counted the next whole one that is on the axis.
+  const near = (axis, v) => (axis.whole ? Math.min(Math.max(Math.round(v), Math.ceil(axis.range[0])), Math.floor(axis.range[1])) : v);
+
   // The value of a curve at x: that of the last step, or straight between points on the axes as drawn.
   function at(curve, frame, x) {
     const xs = curve.x, ys = curve.y;
@@ -36,8 +39,9 @@
     output.htmlFor = slider.id;
     row.append(label, slider, output);
     figure.querySelector(".readouts").append(row);
-    const show = (share) => {
-      const x = back(frame.x, ends[0] + share * (ends[1] - ends[0]));
+    const show = (chosen) => {
+      const x = near(frame.x, back(frame.x, ends[0] + chosen * (ends[1] - ends[0])));
+      const share = (to(frame.x, x) - ends[0]) / (ends[1] - ends[0]);
       line.setAttribute("x1", left + share * width); line.setAttribute("x2", left + share * width);
       const values = frame.curves.map((c) => [c.label, at(c, frame, x)]).filter((pair) => pair[1] !== null);
       output.textContent = `${frame.x.label} = ${digits(x)}: ` + values.map(([name, y]) => `${name} ${frame.curves.every((c) => c.steps) ? "=" : "≈"} ${digits(y)}`).join(", ");
