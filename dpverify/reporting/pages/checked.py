@@ -72,10 +72,10 @@ def disclosure_page(document: dict[str, Any], *, command: str) -> Page:
 
 def merged_page(answer: dict[str, Any], *, command: str) -> Page:
     """The page of a merge; `answer` is what `dpverify merge --json` prints."""
-    into = answer["into"]
+    into, files = answer["into"], answer["files"]
     return Page(
         title="Draws of one audit, put together",
-        verdict=f"{answer['draws']:,} draws from {answer['files']:,} files",
+        verdict=f"{answer['draws']:,} draws from {files:,} file{'' if files == 1 else 's'}",
         tone="plain",
         lead="These are draws, not yet a verdict: the audit that they belong to gives one.",
         sections=(
