@@ -90,6 +90,7 @@ def test_the_site_builds_strictly(tmp_path: Path) -> None:
     for page in DOCS.rglob("*.md"):
         built = (tmp_path / page.relative_to(DOCS).with_suffix(".html")).read_text("utf-8")
         assert "```" not in built, f"a block of {page.name} is not read as one"
+        assert "<blockquote>" not in built, f"an example of {page.name} is read as a quote"
     reference = (tmp_path / "reference" / "accounting.html").read_text("utf-8")
     assert "gaussian_summary" in reference
 
