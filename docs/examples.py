@@ -11,21 +11,11 @@ _EXAMPLE = re.compile(r"^>>> .*(?:\n.+)*", re.MULTILINE)  # to the next empty li
 class Examples(griffe.Extension):
     """Fences every example, so that it is shown as it is typed."""
 
-    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:  # noqa: ANN401  # of the tool
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:  # of the tool
         if obj.docstring is not None:
             obj.docstring.value = fenced(obj.docstring.value)
 
 
 def fenced(text: str) -> str:
-    """The text with its examples as blocks of code.
-
-    >>> print(fenced("Adds.\\n\\n>>> 1 + 1\\n2\\n").replace("```", "---"))
-    Adds.
-    <BLANKLINE>
-    ---pycon
-    >>> 1 + 1
-    2
-    ---
-    <BLANKLINE>
-    """
+    """The text with its examples as blocks of code."""
     return _EXAMPLE.sub(lambda found: f"```pycon\n{found[0]}\n```", text)
