@@ -42,6 +42,7 @@ LINES = {
     "fit": ["fit", "data.csv", "--target", "y", "--epsilon", "1", "--norm-bound", "1"],
     "prove": ["prove", "laplace"],
     "ledger": ["ledger", "status", "b.ledger"],
+    "merge": ["merge", "draws-1", "--into", "draws"],
     "demo": ["demo"],
 }
 
@@ -55,7 +56,10 @@ def make_pages(folder: Path) -> list[Path]:
     rows = [f"{x / 40 - 0.5},{1 if x > 20 else -1}" for x in range(40)]
     (folder / "data.csv").write_text("\n".join(["x,y", *rows]))
     command = [sys.executable, "-m", "dpverify"]
-    lines = [["ledger", "open", "b.ledger", "--epsilon", "3", *RELATION]]
+    lines = [
+        ["ledger", "open", "b.ledger", "--epsilon", "3", *RELATION],
+        ["audit", "mine.py:half", *PAIR, "--share", "1/9", "--checkpoint", "draws-1"],
+    ]
     lines += [[*line, "--report", f"{verb}.html"] for verb, line in LINES.items()]
     for line in lines:
         subprocess.run([*command, *line], cwd=folder, check=False, capture_output=True)
@@ -91,7 +95,7 @@ def main() -> int:
     parser.add_argument("axe", type=Path)
     parser.add_argument("pages", nargs="*")
     parser.add_argument("--pictures", type=Path)
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     folder = Path(tempfile.mkdtemp())
     asked = given.pages or make_pages(folder)
     pages = [address for page in asked for address in addresses(str(page))]

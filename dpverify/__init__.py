@@ -9,8 +9,9 @@
 Names are imported when they are first used, so that importing the package costs next to nothing.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dpverify.on_demand import on_demand
 
 if TYPE_CHECKING:
     from dpverify.accounting.accountant import Accountant, risk
@@ -338,13 +339,4 @@ _HOME = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever the name stands for
-    if name not in _HOME:
-        raise AttributeError(f"module 'dpverify' has no attribute {name!r}")
-    value = getattr(import_module(f"dpverify.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__ = on_demand(__name__, _HOME)

@@ -165,7 +165,10 @@ def read_claim(subject: Claimable | None, relation: Relation | None = None) -> A
     thing: Any = subject
     check_instance("claim", thing)
     if thing is None:
-        raise InvalidParameter("claim=None must be a guarantee, as the mechanism states no claim")
+        raise InvalidParameter(
+            "claim=None must be given, by the command line as --epsilon, --rho or --mu: "
+            "the mechanism states none"
+        )
     if isinstance(thing, (*GUARANTEES, ProfileClaim)):
         return thing
     if hasattr(thing, "guarantee"):

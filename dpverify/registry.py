@@ -11,15 +11,26 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from dpverify.errors import InvalidParameter, NotSupported, check_instance
 
 T = TypeVar("T")
 
 GROUP = "dpverify"  # of entry points that installed packages offer
-_HOMES = ("dpverify.accounting.rules", "dpverify.mechanisms.registered", "dpverify.auditing")
+_HOMES = (
+    "dpverify.accounting.rules",
+    "dpverify.mechanisms.registered",
+    "dpverify.auditing.attacks.proposals",
+)
 _KINDS: dict[str, "Registry[object]"] = {}
+
+
+class Later(NamedTuple):
+    """Where a thing is that nobody has asked for yet."""
+
+    module: str
+    name: str
 
 
 class Registry(Generic[T]):
@@ -31,7 +42,7 @@ class Registry(Generic[T]):
 
     def __init__(self, kind: str, *, needs: tuple[str, ...], takes_instances: bool = True) -> None:
         self.kind, self.needs, self.takes_instances = kind, needs, takes_instances
-        self._things: dict[str, T] = {}
+        self._things: dict[str, T | Later] = {}
         _KINDS[kind] = self  # type: ignore[assignment]  # one registry a kind
 
     @property
@@ -39,7 +50,7 @@ class Registry(Generic[T]):
         return tuple(self._things)
 
     def __iter__(self) -> Iterator[T]:
-        return iter(tuple(self._things.values()))
+        return iter([self[name] for name in self.names])
 
     def __len__(self) -> int:
         return len(self._things)
@@ -50,14 +61,21 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         if name not in self._things:
             raise InvalidParameter(f"{self.kind}={name!r} must be one of: {', '.join(self.names)}")
-        return self._things[name]
+        thing = self._things[name]
+        if isinstance(thing, Later):
+            thing = self._things[name] = getattr(import_module(thing.module), thing.name)
+        return cast("T", thing)
+
+    def add_later(self, name: str, place: str) -> None:
+        """Add under this name what is at `module.attribute`, without importing it yet."""
+        self._things[name] = Later(*place.rsplit(".", 1))
 
     def add(self, thing: T, *, name: str | None = None) -> None:
         """Add it under its own name, or under another."""
         if lacking := missing(thing, self.needs):
             raise InvalidParameter(f"{self.kind}={thing!r} must have {' and '.join(lacking)}")
         name = name or name_of(thing)
-        if self._things.get(name, thing) is not thing:
+        if name in self and self[name] is not thing:
             raise InvalidParameter(
                 f"name={name!r} must be new: there is another {self.kind} of this name"
             )

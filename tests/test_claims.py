@@ -175,7 +175,7 @@ def test_many_points_are_thinned_and_keep_their_ends() -> None:
         (Accountant(relation=Relation.ADD_REMOVE), "must have parts"),
         (Subsampled(Gaussian(sigma=1.0), rate=0.1), "relation"),
         (PureDP, "claim=PureDP must be an instance"),
-        (None, "claim=None must be a guarantee"),
+        (None, "claim=None must be given"),
     ],
 )
 def test_refuses_what_claims_nothing(subject: Guarantee, match: str) -> None:

@@ -103,10 +103,9 @@ def add_mechanism(tree: Copy) -> None:
     tree.change(
         "dpverify/mechanisms/registered.py",
         (
-            "from dpverify.registry",
-            "from dpverify.mechanisms.three_doors import ThreeDoors\nfrom dpverify.registry",
+            '    "laplace": "laplace.Laplace",\n',
+            '    "laplace": "laplace.Laplace",\n    "three_doors": "three_doors.ThreeDoors",\n',
         ),
-        ('    "laplace": Laplace,\n', '    "laplace": Laplace,\n    "three_doors": ThreeDoors,\n'),
     )
     tree.change(
         "dpverify/__init__.py",

@@ -44,6 +44,17 @@ def test_every_page_is_in_the_navigation() -> None:
     assert yaml.safe_load(text)["docs_dir"] == "docs"
 
 
+def test_titles_of_blocks_are_quoted() -> None:
+    """Else the site shows the fence itself as text."""
+    found = [
+        (page.name, line)
+        for page in (*DOCS.rglob("*.md"), ROOT / "README.md")
+        for line in page.read_text("utf-8").splitlines()
+        if re.match(r'```\w+ +(?!title="[^"]+"$)', line)
+    ]
+    assert not found
+
+
 def script(name: str, folder: Path) -> None:
     """Run a script of docs/ in a copy of it."""
     copy = folder / name
@@ -79,6 +90,7 @@ def test_the_site_builds_strictly(tmp_path: Path) -> None:
     for page in DOCS.rglob("*.md"):
         built = (tmp_path / page.relative_to(DOCS).with_suffix(".html")).read_text("utf-8")
         assert "```" not in built, f"a block of {page.name} is not read as one"
+        assert "<blockquote>" not in built, f"an example of {page.name} is read as a quote"
     reference = (tmp_path / "reference" / "accounting.html").read_text("utf-8")
     assert "gaussian_summary" in reference
 

@@ -14,20 +14,25 @@
 - `batches`: audits of the sampler that a training procedure draws its batches with.
 """
 
-from dpverify.auditing.adapters import from_diffprivlib, from_opendp
-from dpverify.auditing.auditor import audit
-from dpverify.auditing.bands.curves import ProfileBand, TradeOffBand
-from dpverify.auditing.bands.estimation import estimate_profile
-from dpverify.auditing.batches import BatchVerdict, audit_batches
-from dpverify.auditing.one_run.audit import audit_one_run
-from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu
-from dpverify.auditing.one_run.verdict import OneRunVerdict
-from dpverify.auditing.procedure.rounds import Progress
-from dpverify.auditing.sampling.journal import merge_checkpoints
-from dpverify.auditing.search import audit_over
-from dpverify.auditing.sharing import DrawnShare, draw_share
-from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness
+from typing import TYPE_CHECKING
+
 from dpverify.claims import ProfileClaim
+from dpverify.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from dpverify.auditing.adapters import from_diffprivlib, from_opendp
+    from dpverify.auditing.auditor import audit
+    from dpverify.auditing.bands.curves import ProfileBand, TradeOffBand
+    from dpverify.auditing.bands.estimation import estimate_profile
+    from dpverify.auditing.batches import BatchVerdict, audit_batches
+    from dpverify.auditing.one_run.audit import audit_one_run
+    from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu
+    from dpverify.auditing.one_run.verdict import OneRunVerdict
+    from dpverify.auditing.procedure.rounds import Progress
+    from dpverify.auditing.sampling.journal import merge_checkpoints
+    from dpverify.auditing.search import audit_over
+    from dpverify.auditing.sharing import DrawnShare, draw_share
+    from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness
 
 __all__ = [
     "BatchVerdict",
@@ -53,3 +58,29 @@ __all__ = [
     "one_run_epsilon",
     "one_run_mu",
 ]
+
+_HOME = {
+    "BatchVerdict": "batches",
+    "DrawnShare": "sharing",
+    "NotRefuted": "verdict",
+    "OneRunVerdict": "one_run.verdict",
+    "ProfileBand": "bands.curves",
+    "Progress": "procedure.rounds",
+    "Refuted": "verdict",
+    "TradeOffBand": "bands.curves",
+    "Verdict": "verdict",
+    "Witness": "verdict",
+    "audit": "auditor",
+    "audit_batches": "batches",
+    "audit_one_run": "one_run.audit",
+    "audit_over": "search",
+    "draw_share": "sharing",
+    "estimate_profile": "bands.estimation",
+    "from_diffprivlib": "adapters",
+    "from_opendp": "adapters",
+    "merge_checkpoints": "sampling.journal",
+    "one_run_epsilon": "one_run.limits",
+    "one_run_mu": "one_run.limits",
+}
+
+__getattr__, __dir__ = on_demand(__name__, _HOME)

@@ -316,7 +316,7 @@ class NotRefuted(_Finding):
         return (
             f"not refuted: {self.claim} survived {self.samples:,} draws a side "
             f"(level {self.level:g}, {self.seconds:.2f} s); this is no proof of it\n"
-            f"shown: {self._bound}; so many draws show at most ε ≥ "
+            f"shown: {self._bound}; this many draws can show at most ε ≥ "
             f"{rounded_down(self.most_shown)}\n"
             f"tried: {', '.join(self.tried)}{self._tail()}"
         )

@@ -7,20 +7,19 @@ too.
 """
 
 import codecs
+import contextlib
 import errno
 import os
-import platform
 import re
 import shlex
 import sys
-import tempfile
 import traceback
 import unicodedata
 from collections.abc import Callable
 from io import TextIOWrapper
 
+from dpverify.cli.objections import objection
 from dpverify.cli.packages import OWN
-from dpverify.errors import DPVerifyError
 
 MISUSE, DEFECT, INTERRUPTED = 2, 3, 130
 
@@ -63,9 +62,9 @@ def _judged(error: BaseException) -> tuple[int, str]:
 
 def _misuse(error: BaseException) -> str | None:
     """What was wrong with the command, its files or its surroundings; None if nothing was."""
+    if _is_on_purpose(error):
+        return str(error)
     match error:
-        case DPVerifyError():
-            return str(error)
         case OSError():
             return _unusable(error)
         case SystemExit() if _is_broken_pipe(error):
@@ -78,8 +77,13 @@ def _misuse(error: BaseException) -> str | None:
             reason = f"{type(error).__name__}: {error}"
             return f"module={broken!r} must be importable for this, and it is broken: {reason}"
         case _:
-            objection = getattr(error, "format_message", None)  # of the parser of commands
-            return None if objection is None else str(objection())
+            return objection(error)
+
+
+def _is_on_purpose(error: BaseException) -> bool:
+    """Whether it is one of ours; who raised one has imported their module, which takes a while."""
+    family = sys.modules.get("dpverify.errors")
+    return family is not None and isinstance(error, family.DPVerifyError)
 
 
 def _is_broken_pipe(error: SystemExit) -> bool:
@@ -112,7 +116,9 @@ def _drop_output() -> None:
 def _tell(code: int, sentence: str) -> int:
     if sys.stderr is not None:
         told = _LONG.sub(lambda found: f"{found[0][:60]}…{found[0][-30:]}", sentence)
-        sys.stderr.write(f"dpverify: {' '.join(told.split())}\n")
+        with contextlib.suppress(OSError):  # nowhere is left to say that; the code is what counts
+            sys.stderr.write(f"dpverify: {' '.join(told.split())}\n")
+            sys.stderr.flush()
     return code
 
 
@@ -143,6 +149,10 @@ def _defect(error: BaseException) -> str:
 
 def _kept(error: BaseException) -> str:
     """Where the traceback was written: a file, or if that fails, too, the lines above."""
+    # Needed here alone, and the time until a first interrupt can be told is to be short.
+    import platform  # noqa: PLC0415
+    import tempfile  # noqa: PLC0415
+
     lines = [
         f"command: {shlex.join(sys.argv)}\n",
         f"python: {platform.python_version()} on {platform.platform()}\n\n",
@@ -169,7 +179,7 @@ def _kept(error: BaseException) -> str:
 
 _TABLE = """
     ≤ <= ≥ >= ≠ != ≈ ~ ∝ ~ ∞ inf √ sqrt − - × x · * ± +- → -> ← <- ⇒ => ↦ |-> ‖ || ′ ' ⟨ < ⟩ >
-    ∇ grad ∈ in ∂ d ∫ int ∎ QED ℓ l — - – - ‘ ' ’ ' “ " ” " ₍ ( ₎ ) ₊ + ₋ - ⁻ ^- ⁺ ^+ ½ 1/2 ¼ 1/4
+    ∇ grad ∈ in ∂ d ∫ int ∎ QED ℓ l — - – - ‘ ' ’ ' “ " ” " ₍ ( ₎ ) ₊ + ₋ - ½ 1/2 ¼ 1/4
     ⌈ ceil( ⌉ ) ⌊ floor( ⌋ ) ⊆ subset ∪ or ∩ and ∅ {} § section ∑ sum ∏ prod ✓ ok
     ● # ◉ + ○ . ┃ | │ | ━ - ─ -
 """
@@ -180,10 +190,26 @@ _PLAIN = dict(zip(_SPELLED[::2], _SPELLED[1::2], strict=True))
 def plain(text: str) -> str:
     """Characters in ASCII, for terminals and files that have no others.
 
-    >>> plain("ε ≤ 1, ‖x‖² → ∞")
-    'epsilon <= 1, ||x||2 -> inf'
+    >>> plain("ε ≤ 10⁻¹², ‖x‖² → ∞")
+    'epsilon <= 10^-12, ||x||^2 -> inf'
     """
-    return "".join(_ascii(character) for character in text)
+    pieces = []
+    was_raised = False
+    for character in text:
+        is_raised = unicodedata.decomposition(character).startswith("<super>")
+        lowered = unicodedata.normalize("NFKD", character) if is_raised else character
+        pieces.append("^" * (is_raised and not was_raised) + "".join(map(_ascii, lowered)))
+        was_raised = is_raised
+    return "".join(pieces)
+
+
+def lacks(encoding: str | None, text: str) -> bool:
+    """Whether a text has characters that the encoding has not."""
+    try:
+        text.encode(encoding or "utf-8")
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return False
 
 
 def _ascii(character: str) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _WRITTEN = (
     *("--report", "--plot", "--band", "--output", "--label"),
-    *("--save-witness", "--certificate", "--checkpoint"),
+    *("--save-witness", "--certificate", "--checkpoint", "--into"),
 )
 
 

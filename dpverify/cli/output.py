@@ -13,7 +13,9 @@ from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
+from dpverify.cli.exits import lacks, plain
 from dpverify.errors import InvalidParameter
 from dpverify.waiting import waiting
 
@@ -108,16 +110,32 @@ def check_page(report: Path | None) -> None:
     check_output("report", report)
 
 
+class _Output(Console):
+    """Leaves sentences whole where no terminal is and COLUMNS is not set: they are searched in.
+
+    Characters that the encoding lacks are spelled out before columns are laid out.
+    """
+
+    def print(self, *objects: Any, **options: Any) -> None:  # noqa: ANN401  # as they are
+        is_free = not self.is_terminal and "COLUMNS" not in os.environ
+        if is_free and all(isinstance(each, str | Text) for each in objects):
+            options["soft_wrap"] = True
+        super().print(*objects, **options)
+
+    def render_str(self, text: str, **options: Any) -> Text:  # noqa: ANN401  # as they are
+        return super().render_str(plain(text) if lacks(self.encoding, text) else text, **options)
+
+
 def console() -> Console:
     """Standard output; color only on a terminal."""
-    return Console(highlight=False, soft_wrap=False)
+    return _Output(highlight=False, soft_wrap=False)
 
 
-def tell(text: str, *, soft_wrap: bool = False) -> None:
+def tell(text: str) -> None:
     """A text on standard output; on a terminal, lines that go on are indented a little more."""
     screen = console()
     if not screen.is_terminal:
-        screen.print(text, markup=False, soft_wrap=soft_wrap)
+        screen.print(text, markup=False)
         return
     for line in text.split("\n"):
         indent = " " * (len(line) - len(line.lstrip()) + 2)
@@ -132,9 +150,7 @@ def print_json(value: dict[str, Any]) -> None:
     Characters that the encoding of standard output does not have are escaped as JSON does it.
     """
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
+    if lacks(sys.stdout.encoding, text):
         text = json.dumps(value, indent=2, ensure_ascii=True, allow_nan=False)
     sys.stdout.write(text + "\n")
 

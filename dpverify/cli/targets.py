@@ -27,8 +27,7 @@ def load_target(target: str) -> Any:  # noqa: ANN401  # a mechanism of any kind
         )
     try:
         found: Any = _from_file(Path(place)) if place.endswith(".py") else _by_name(place)
-        for part in name.split("."):
-            found = getattr(found, part)
+        found = _member(found, name, target)
     except InvalidParameter:
         raise
     # A module may fail in any way while it is imported.
@@ -38,8 +37,25 @@ def load_target(target: str) -> Any:  # noqa: ANN401  # a mechanism of any kind
         raise InvalidParameter(f"target={target!r} must be importable: {reason}{hint}") from None
     if not callable(found) and not hasattr(found, "sample"):
         kind = type(found).__name__
-        raise InvalidParameter(f"target={target!r} must be a mechanism(data, rng), not a {kind}")
+        raise InvalidParameter(
+            f"target={target!r} must be a mechanism(data, rng), not of type {kind}"
+        )
     return found
+
+
+def _member(module: ModuleType, name: str, target: str) -> Any:  # noqa: ANN401  # of any kind
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            own = [each for each, value in vars(module).items() if _is_own(value, module)]
+            there = f" in the module: {', '.join(own)}" if own else "; the module has none"
+            raise InvalidParameter(f"target={target!r} must name a mechanism{there}")
+        found = getattr(found, part)
+    return found
+
+
+def _is_own(value: object, module: ModuleType) -> bool:
+    return callable(value) and getattr(value, "__module__", None) == module.__name__
 
 
 def _by_name(module: str) -> ModuleType:

@@ -91,9 +91,14 @@ class Decision:
                 return verdict.witness
 
     def __str__(self) -> str:
-        said = [f"  {rung.name}: {rung.said}" for rung in self.rungs]
+        said = [f"  {rung.name}: {self.short(rung)}" for rung in self.rungs]
         shown = [] if self.stopped else [f"    {line}" for line in _details(self.evidence)]
         return "\n".join([self.sentence, *said, *shown])
+
+    def short(self, rung: Rung) -> str:
+        """What a rung said; of a counterexample its name, as the sentence has its numbers."""
+        is_told = self.verdict == "refuted" and rung.name == self.rung == "certify"
+        return rung.said.partition(":")[0] if is_told else rung.said
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as JSON holds them; the proof itself is in the file of its certificate."""

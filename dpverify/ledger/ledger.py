@@ -33,6 +33,7 @@ from dpverify.ledger.plans import RequestPlan
 from dpverify.ledger.schemes import By, Scheme, checked_orders
 from dpverify.ledger.store import Store, StoredEntry, Transaction
 from dpverify.ledger.subjects import Requested, parts_of
+from dpverify.ledger.words import percent
 from dpverify.mechanisms import Gaussian
 from dpverify.neighbors import Relation
 
@@ -194,7 +195,7 @@ class Ledger:
             if not state.request(parts):
                 raise BudgetExceeded(
                     f"mechanism={shown} must fit what is left of the budget of "
-                    f"dataset={name!r}: {100 * state.share:.4g} % of it is spent"
+                    f"dataset={name!r}: {percent(state.share)} of it is spent"
                 )
             scheme = state.scheme
             if scheme is None:

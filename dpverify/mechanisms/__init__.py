@@ -15,29 +15,34 @@ should not be timed by an adversary. `arithmetic="real"` draws plain floats, for
 its claim says so.
 """
 
-from dpverify.mechanisms.amplification import (
-    LastIterate,
-    RandomAllocation,
-    Shuffled,
-    ShuffledReports,
-    Subsampled,
-    SubsampledWithoutReplacement,
-    SubsampledWithReplacement,
-)
-from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
-from dpverify.mechanisms.gaussian import Gaussian
-from dpverify.mechanisms.laplace import Laplace
-from dpverify.mechanisms.matrix import MatrixMechanism
-from dpverify.mechanisms.mixture import GaussianMixture
-from dpverify.mechanisms.norm import NormMechanism
-from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
-from dpverify.mechanisms.selection import (
-    BestOf,
-    ExponentialMechanism,
-    NoisyMax,
-    PermuteAndFlip,
-    SparseVector,
-)
+from typing import TYPE_CHECKING
+
+from dpverify.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from dpverify.mechanisms.amplification import (
+        LastIterate,
+        RandomAllocation,
+        Shuffled,
+        ShuffledReports,
+        Subsampled,
+        SubsampledWithoutReplacement,
+        SubsampledWithReplacement,
+    )
+    from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
+    from dpverify.mechanisms.gaussian import Gaussian
+    from dpverify.mechanisms.laplace import Laplace
+    from dpverify.mechanisms.matrix import MatrixMechanism
+    from dpverify.mechanisms.mixture import GaussianMixture
+    from dpverify.mechanisms.norm import NormMechanism
+    from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
+    from dpverify.mechanisms.selection import (
+        BestOf,
+        ExponentialMechanism,
+        NoisyMax,
+        PermuteAndFlip,
+        SparseVector,
+    )
 
 __all__ = [
     "BestOf",
@@ -62,3 +67,29 @@ __all__ = [
     "SubsampledWithReplacement",
     "SubsampledWithoutReplacement",
 ]
+
+_HOME = {
+    "BestOf": "selection",
+    "DiscreteGaussian": "discrete",
+    "DiscreteLaplace": "discrete",
+    "ExponentialMechanism": "selection",
+    "Gaussian": "gaussian",
+    "GaussianMixture": "mixture",
+    "Laplace": "laplace",
+    "LastIterate": "amplification",
+    "LeakyRandomizedResponse": "randomized_response",
+    "MatrixMechanism": "matrix",
+    "NoisyMax": "selection",
+    "NormMechanism": "norm",
+    "PermuteAndFlip": "selection",
+    "RandomAllocation": "amplification",
+    "RandomizedResponse": "randomized_response",
+    "Shuffled": "amplification",
+    "ShuffledReports": "amplification",
+    "SparseVector": "selection",
+    "Subsampled": "amplification",
+    "SubsampledWithReplacement": "amplification",
+    "SubsampledWithoutReplacement": "amplification",
+}
+
+__getattr__, __dir__ = on_demand(__name__, _HOME)

@@ -4,23 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
-from dpverify.mechanisms.amplification import (
-    LastIterate,
-    RandomAllocation,
-    Shuffled,
-    ShuffledReports,
-    Subsampled,
-    SubsampledWithoutReplacement,
-    SubsampledWithReplacement,
-)
-from dpverify.mechanisms.discrete import DiscreteGaussian, DiscreteLaplace
-from dpverify.mechanisms.gaussian import Gaussian
-from dpverify.mechanisms.laplace import Laplace
-from dpverify.mechanisms.matrix import MatrixMechanism
-from dpverify.mechanisms.mixture import GaussianMixture
-from dpverify.mechanisms.norm import NormMechanism
-from dpverify.mechanisms.randomized_response import LeakyRandomizedResponse, RandomizedResponse
-from dpverify.mechanisms.selection import BestOf, ExponentialMechanism, PermuteAndFlip
 from dpverify.registry import Registry
 
 MECHANISMS: Registry[Callable[..., Any]] = Registry(
@@ -28,28 +11,28 @@ MECHANISMS: Registry[Callable[..., Any]] = Registry(
 )
 """What `dpverify compose` composes: classes whose instances have a pair or a claim."""
 
-for _name, _maker in {
-    "gaussian": Gaussian,
-    "laplace": Laplace,
-    "norm": NormMechanism,
-    "randomized_response": RandomizedResponse,
-    "leaky_response": LeakyRandomizedResponse,
-    "exponential": ExponentialMechanism,
-    "subsampled": Subsampled,
-    "subsampled_without_replacement": SubsampledWithoutReplacement,
-    "subsampled_with_replacement": SubsampledWithReplacement,
-    "random_allocation": RandomAllocation,
-    "shuffled": Shuffled,
-    "discrete_gaussian": DiscreteGaussian,
-    "discrete_laplace": DiscreteLaplace,
-    "best_of": BestOf,
-    "gaussian_mixture": GaussianMixture,
-    "matrix": MatrixMechanism,
-    "permute_and_flip": PermuteAndFlip,
-    "shuffled_reports": ShuffledReports,
-    "last_iterate": LastIterate,
+for _name, _place in {
+    "gaussian": "gaussian.Gaussian",
+    "laplace": "laplace.Laplace",
+    "norm": "norm.NormMechanism",
+    "randomized_response": "randomized_response.RandomizedResponse",
+    "leaky_response": "randomized_response.LeakyRandomizedResponse",
+    "exponential": "selection.exponential.ExponentialMechanism",
+    "subsampled": "amplification.subsampled.Subsampled",
+    "subsampled_without_replacement": "amplification.subsampled.SubsampledWithoutReplacement",
+    "subsampled_with_replacement": "amplification.subsampled.SubsampledWithReplacement",
+    "random_allocation": "amplification.allocation.RandomAllocation",
+    "shuffled": "amplification.allocation.Shuffled",
+    "discrete_gaussian": "discrete.gaussian.DiscreteGaussian",
+    "discrete_laplace": "discrete.laplace.DiscreteLaplace",
+    "best_of": "selection.best_of.BestOf",
+    "gaussian_mixture": "mixture.GaussianMixture",
+    "matrix": "matrix.mechanism.MatrixMechanism",
+    "permute_and_flip": "selection.permute_and_flip.PermuteAndFlip",
+    "shuffled_reports": "amplification.shuffled_reports.ShuffledReports",
+    "last_iterate": "amplification.last_iterate.LastIterate",
 }.items():
-    MECHANISMS.add(_maker, name=_name)
+    MECHANISMS.add_later(_name, f"dpverify.mechanisms.{_place}")
 
 GUARANTEES: dict[str, Callable[..., Any]] = {
     "pure": PureDP,

@@ -11,20 +11,25 @@ The *simulation lemma* says which pair stands behind an (ε, δ) guarantee: leak
 response. *Composition* is the product of pairs. An *audit* is a test between the two sides.
 """
 
-from dpverify.pairs.base import Pair
-from dpverify.pairs.bounded_range import BoundedRangePair
-from dpverify.pairs.discrete.gaussian import DiscreteGaussianPair
-from dpverify.pairs.discrete.laplace import DiscreteLaplacePair
-from dpverify.pairs.domination import Dominates, NotDominates, dominates
-from dpverify.pairs.finite import FinitePair
-from dpverify.pairs.gaussian import GaussianPair
-from dpverify.pairs.laplace import LaplacePair
-from dpverify.pairs.leaky_response import LeakyResponsePair
-from dpverify.pairs.loss import LeakyLoss, PrivacyLoss, leaky_loss
-from dpverify.pairs.rationals import simplest_exponential, simplest_rational
-from dpverify.pairs.simulation import Kernel, LeakyKernel, NotIndistinguishable, simulate
-from dpverify.pairs.subsampling.poisson import Mixed, SampledPair, SubsampledPair
-from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
+from typing import TYPE_CHECKING
+
+from dpverify.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from dpverify.pairs.base import Pair
+    from dpverify.pairs.bounded_range import BoundedRangePair
+    from dpverify.pairs.discrete.gaussian import DiscreteGaussianPair
+    from dpverify.pairs.discrete.laplace import DiscreteLaplacePair
+    from dpverify.pairs.domination import Dominates, NotDominates, dominates
+    from dpverify.pairs.finite import FinitePair
+    from dpverify.pairs.gaussian import GaussianPair
+    from dpverify.pairs.laplace import LaplacePair
+    from dpverify.pairs.leaky_response import LeakyResponsePair
+    from dpverify.pairs.loss import LeakyLoss, PrivacyLoss, leaky_loss
+    from dpverify.pairs.rationals import simplest_exponential, simplest_rational
+    from dpverify.pairs.simulation import Kernel, LeakyKernel, NotIndistinguishable, simulate
+    from dpverify.pairs.subsampling.poisson import Mixed, SampledPair, SubsampledPair
+    from dpverify.pairs.subsampling.without_replacement import WithoutReplacementPair
 
 __all__ = [
     "BoundedRangePair",
@@ -52,3 +57,32 @@ __all__ = [
     "simplest_rational",
     "simulate",
 ]
+
+_HOME = {
+    "BoundedRangePair": "bounded_range",
+    "DiscreteGaussianPair": "discrete.gaussian",
+    "DiscreteLaplacePair": "discrete.laplace",
+    "Dominates": "domination",
+    "FinitePair": "finite",
+    "GaussianPair": "gaussian",
+    "Kernel": "simulation",
+    "LaplacePair": "laplace",
+    "LeakyKernel": "simulation",
+    "LeakyLoss": "loss",
+    "LeakyResponsePair": "leaky_response",
+    "Mixed": "subsampling.poisson",
+    "NotDominates": "domination",
+    "NotIndistinguishable": "simulation",
+    "Pair": "base",
+    "PrivacyLoss": "loss",
+    "SampledPair": "subsampling.poisson",
+    "SubsampledPair": "subsampling.poisson",
+    "WithoutReplacementPair": "subsampling.without_replacement",
+    "dominates": "domination",
+    "leaky_loss": "loss",
+    "simplest_exponential": "rationals",
+    "simplest_rational": "rationals",
+    "simulate": "simulation",
+}
+
+__getattr__, __dir__ = on_demand(__name__, _HOME)

@@ -117,7 +117,7 @@ def card(disclosure: Disclosure) -> Card:
         facts=tuple(_facts(disclosure)),
         foot=_clean(
             f"dpverify {code.dpverify or NOT_STATED} · seal "
-            f"{(disclosure.seal or NOT_STATED)[:16]} · verify with: dpverify check disclosure.yaml"
+            f"{(disclosure.seal or NOT_STATED)[:16]} · verify with: dpverify check FILE"
         ),
     )
 

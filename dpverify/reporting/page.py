@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 Tone = Literal["good", "bad", "plain"]
 
+_FEW_COLUMNS, _MOST_COLUMNS = 3, 5
+_PHONE = 45  # characters of a row that fit 390 pixels
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextTable:
@@ -22,6 +25,13 @@ class TextTable:
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     marked: int | None = None
+
+    @property
+    def stacks(self) -> bool:
+        """Whether a phone has no room for its rows, and shows them as cards."""
+        columns = len(self.header)
+        longest = max((sum(map(len, row)) for row in self.rows), default=0)
+        return columns > _MOST_COLUMNS or (columns >= _FEW_COLUMNS and longest > _PHONE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _POINTS_PER_INCH = 72.0  # of the vector graphics' own unit
 _WIDE = 2.2  # times its height: small print on a narrow screen
+_COUNTED = re.compile(r"^(runs|steps|draws|requests)\b")  # labels of axes that count
 _MOST_NUMBERS = 400  # of one curve; more than a slider can tell apart
 
 
@@ -64,6 +65,7 @@ def _element(document: str) -> str:
 
 
 def _frame(axes: "Axes", figure: "Figure") -> dict[str, Any]:
+    curves = [curve for curve in map(_curve, axes.get_lines()) if curve is not None]
     width, height = (float(side) * _POINTS_PER_INCH for side in figure.get_size_inches())
     place = axes.get_position()
     return {
@@ -78,13 +80,15 @@ def _frame(axes: "Axes", figure: "Figure") -> dict[str, Any]:
             "label": axes.get_xlabel(),
             "range": list(axes.get_xlim()),
             "scale": axes.get_xscale(),
+            # Then there is nothing between two numbers, such as runs or draws.
+            "whole": _COUNTED.search(axes.get_xlabel()) is not None,
         },
         "y": {
             "label": axes.get_ylabel(),
             "range": list(axes.get_ylim()),
             "scale": axes.get_yscale(),
         },
-        "curves": [curve for curve in map(_curve, axes.get_lines()) if curve is not None],
+        "curves": curves,
     }
 
 

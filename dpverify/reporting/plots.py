@@ -16,7 +16,7 @@ from dpverify.auditing.sampling.drawing import Target
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.statistics.points import implied_points
 from dpverify.auditing.verdict import Verdict, Witness
-from dpverify.balls import as_given, rounded_down
+from dpverify.balls import as_given, rounded_down, rounded_up
 from dpverify.errors import InvalidParameter
 from dpverify.pairs import LeakyLoss, LeakyResponsePair, leaky_loss
 
@@ -91,7 +91,7 @@ def profile_on(accountant: Accountant, delta: float, axes: "Axes | None") -> "Ax
 
 
 def verdict_on(verdict: Verdict, axes: "Axes | None") -> "Axes":
-    """The ε that is claimed, the one that was shown, and the most that so many draws could show."""
+    """The ε that is claimed, the one that was shown, and the most that this many draws can show."""
     axes = _axes() if axes is None else axes
     points = implied_points(verdict.claim)
     claimed = next((p for p in points if p.delta == verdict.delta), points[0]).epsilon
@@ -114,7 +114,7 @@ def verdict_figure(verdict: Verdict) -> "Figure":
     """`verdict_on` as a figure of its own."""
     from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
 
-    figure = Figure(figsize=(6.5, 2.2), layout="constrained")
+    figure = Figure(figsize=(6.5, 3.0), layout="constrained")
     verdict_on(verdict, figure.subplots())
     return figure
 
@@ -207,6 +207,7 @@ def _loss(axes: "Axes", loss: LeakyLoss, slack: float) -> None:
     losses, masses = loss.losses[likely], loss.masses[likely]
     beyond = losses > edge
     width = 1.6 * worst.epsilon
+    tail = max(loss.tail(edge) - loss.infinite_mass, 0.0)
     axes.bar(losses[~beyond], masses[~beyond], width, color=_COLORS[2], label="loss of the walk")
     if beyond.any():
         axes.bar(losses[beyond], masses[beyond], width, color=_COLORS[4], hatch="///")
@@ -214,7 +215,7 @@ def _loss(axes: "Axes", loss: LeakyLoss, slack: float) -> None:
         edge,
         color=_COLORS[4],
         linestyle="--",
-        label=f"beyond: bad event 2, probability {loss.tail(edge) - loss.infinite_mass:.2g}",
+        label=f"beyond: bad event 2, probability ≤ {rounded_up(tail, digits=2)}",
     )
     if loss.infinite_mass > 0.0:
         axes.plot(
@@ -222,7 +223,7 @@ def _loss(axes: "Axes", loss: LeakyLoss, slack: float) -> None:
             [],
             "^",
             color=_COLORS[0],
-            label=f"∞: bad event 1, probability {loss.infinite_mass:.2g}",
+            label=f"∞: bad event 1, probability ≤ {rounded_up(loss.infinite_mass, digits=2)}",
         )
         axes.annotate("∞ ▸", (1.0, 0.02), xycoords="axes fraction", ha="right", fontsize=11)
     axes.axvline(loss.times * loss.round_mean, color=_COLORS[0], linestyle=":", label="mean")
@@ -261,7 +262,11 @@ def _profile(axes: "Axes", accountant: Accountant, epsilon: float, delta: float)
     _band(axes, curve, _COLORS[6])
     if np.isfinite(epsilon) and delta > 0:
         axes.plot(
-            [epsilon], [delta], "o", color=_COLORS[4], label=f"ε = {epsilon:.4g}, δ = {delta:.3g}"
+            [epsilon],
+            [delta],
+            "o",
+            color=_COLORS[4],
+            label=f"ε ≤ {rounded_up(epsilon)} at δ = {as_given(delta)}",
         )
     axes.set(xlabel="ε", ylabel="δ(ε)", title="Privacy profile")
     _finish(axes)
@@ -303,7 +308,9 @@ def _growth(axes: "Axes", accountant: Accountant, delta: float) -> None:
                 linewidth=2.4 if name in {"numerical", "optimal"} else 1.5,
                 label=name,
             )
-    axes.set(xlabel="runs", ylabel=f"ε at δ = {delta:.3g}", title="Growth of ε under every rule")
+    axes.set(
+        xlabel="runs", ylabel=f"ε at δ = {as_given(delta)}", title="Growth of ε under every rule"
+    )
     _finish(axes)
 
 

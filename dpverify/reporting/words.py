@@ -144,8 +144,8 @@ def right_guesses(spent: Accountant, prior: float = 0.5) -> tuple[int, int]:
     return blind, max(min(told, PEOPLE), blind)
 
 
-def icons(blind: int, told: int) -> str:
-    """A hundred guesses as text.
+def icons(blind: int, told: int, columns: int = PEOPLE // 2) -> str:
+    """A hundred guesses as text, in lines of fifty, or of 25 where there are fewer columns.
 
     >>> print(icons(50, 65))
     ●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●
@@ -154,7 +154,8 @@ def icons(blind: int, told: int) -> str:
     """
     row = "●" * blind + "◉" * (told - blind) + "○" * (PEOPLE - told)
     legend = "100 guesses: ● right anyway, ◉ right with the release at most, ○ wrong"
-    return "\n".join((row[: PEOPLE // 2], row[PEOPLE // 2 :], legend))
+    long = PEOPLE // 2 if columns >= PEOPLE // 2 else PEOPLE // 4
+    return "\n".join((*(row[at : at + long] for at in range(0, PEOPLE, long)), legend))
 
 
 def _belief(spent: Accountant, prior: float) -> _Told:

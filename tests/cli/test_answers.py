@@ -28,6 +28,7 @@ NUMBERS = {
     "record": {"kind": "number", "low": 0, "high": 1},
 }
 FACTS = [(x / 40 - 0.5, 1 if x > 20 else -1) for x in range(40)]
+SHARE = ["audit", "mine.py:noisy", *PAIR, "--share", "1/9", "--checkpoint", "draws-1"]
 # A verb, and one of its command lines; later ones use what earlier ones wrote.
 LINES: list[tuple[int, list[str]]] = [
     (0, ["compose", "laplace(20)*3", "--delta", "1e-6", *RELATION]),
@@ -44,7 +45,7 @@ LINES: list[tuple[int, list[str]]] = [
     ),
     (1, ["audit", "mine.py:half", *PAIR, "--save-witness", "witness.json"]),
     (0, ["audit", "mine.py:noisy", *PAIR, "--samples", "300"]),
-    (0, ["audit", "mine.py:noisy", *PAIR, "--share", "1/9", "--checkpoint", "draws-1"]),
+    (0, SHARE),
     (0, ["merge", "draws-1", "--into", "draws"]),
     (1, ["trace", "mine.py:half", *PAIR, "--save-witness", "transcript.json"]),
     (0, ["trace", "mine.py:noisy", *PAIR]),
@@ -132,6 +133,7 @@ PAGES = [
     ["ledger", "spend", "b.ledger", "laplace(50)"],
     ["ledger", "history", "b.ledger"],
     ["ledger", "status", "b.ledger"],
+    ["merge", "draws-1", "--into", "draws"],
 ]
 
 
@@ -141,10 +143,11 @@ def test_every_page_says_where_it_comes_from(
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     assert run(["ledger", "open", "b.ledger", "--epsilon", "3", *RELATION]) == 0
     assert run([*PAGES[3], "--output", "disclosure.json"]) == 0
+    assert run(SHARE) == 0
     for line in PAGES:
+        read = [part.split(":")[0] for part in line if Path(part.split(":")[0]).is_file()]
         assert run([*line, "--report", "page.html"]) == 0, capsys.readouterr().err
         page = (folder / "page.html").read_text("utf-8")
         assert "2023-11-14 22:13 UTC" in page
         assert f"dpverify {line[0]}" in page
-        read = [part.split(":")[0] for part in line if Path(part.split(":")[0]).is_file()]
         assert page.count("sha256 ") == len(read), line

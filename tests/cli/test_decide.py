@@ -122,4 +122,4 @@ def test_misuse_is_one_line(words: list[str], capsys: pytest.CaptureFixture[str]
 
 def test_a_claim_is_needed(schema: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decide", f"{HERE}:enough", *schema[:2]]) == 2
-    assert "claim=None must be a guarantee" in capsys.readouterr().err
+    assert "claim=None must be given, by the command line as --epsilon" in capsys.readouterr().err

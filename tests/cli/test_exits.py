@@ -255,6 +255,48 @@ def test_a_full_disk_is_no_defect() -> None:
     assert done.stderr == "dpverify: output must be writable: No space left on device\n"
 
 
+def test_an_error_that_cannot_be_told_keeps_its_code() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, "noise"], check=False, stderr=full)
+    assert done.returncode == 2
+
+
+def test_columns_are_aligned_in_any_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", shown)
+    assert run(COMPOSE) == 0
+    shown.flush()
+    lines = shown.buffer.getvalue().decode("ascii").splitlines()
+    head = next(place for place, line in enumerate(lines) if line.startswith("rule "))
+    column = lines[head].index("theorem")
+    for line in lines[head + 1 : head + 8]:
+        assert line[column - 1] == " " != line[column], line
+
+
+def test_sentences_are_left_whole_where_no_terminal_is(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*NOISE, "--rate", "256/60000", "--times", "10"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert sum("Poisson batches of rate 0.004266666666666667" in line for line in lines) == 1
+
+
+def test_an_interrupt_before_anything_is_loaded_is_told() -> None:
+    code = (
+        "import signal, sys\n"
+        "class Early:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name in ('numpy', 'typer'):\n"
+        "            signal.raise_signal(signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Early())\n"
+        "from dpverify.cli import main\n"
+        "sys.argv = ['dpverify', '--version']\n"
+        "main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=ROOT
+    )
+    assert (done.returncode, done.stderr) == (130, "dpverify: interrupted\n")
+
+
 def test_a_closed_output_is_one_line() -> None:
     words = " ".join([*COMMAND, *NOISE])
     done = subprocess.run(
@@ -303,17 +345,22 @@ def test_noise_says_what_it_is_made_for(capsys: pytest.CaptureFixture[str]) -> N
 # bad input, and what is said of it; test_arguments.py has every verb with every argument wrong
 
 BAD = [
-    (["compose"], "expression"),
+    (["compose"], "expression must be given: Parts joined by + and repeated by *"),
+    (COMPOSE[:4], "--relation must be given: Neighboring relation: add-remove or replace-one"),
     (["compose", "", *COMPOSE[2:]], "must read like"),
     ([*COMPOSE, "--delta", "1e-5"], "--delta is given 2 times"),
     ([*COMPOSE, "--delta=1e-5"], "--delta is given 2 times"),
-    ([*COMPOSE, "more"], "more"),
-    ([*COMPOSE, "--tolerance", ""], "'' must be a real number"),
+    ([*COMPOSE, "more"], "arguments must end before 'more': `dpverify compose --help` lists"),
+    ([*COMPOSE, "--tolerance", ""], "--tolerance='' must be a real number"),
+    ([*COMPOSE, "--tolerance"], "--tolerance must be given a value"),
+    ([*COMPOSE, "--json=1"], "--json must be given without a value"),
     ([*COMPOSE, "--tolerance", "-1"], "tolerance=-1.0 must"),
     ([*COMPOSE, "--report", "."], "must"),
     ([*COMPOSE, "--plot", "no/where.png"], "plot='no/where.png' must be a file in"),
-    ([*COMPOSE, "--nonsense"], "--nonsense"),
-    (["noise"], "mechanism"),
+    ([*COMPOSE, "--xyz"], "--xyz must be an option of `dpverify compose`; --help lists them"),
+    ([*COMPOSE, "--tolerence", "1"], "did you mean --tolerance?"),
+    (["noise"], "mechanism must be given: Which noise"),
+    (["noise", "poisson", "--epsilon", "1"], "mechanism='poisson' must be one of: gaussian, "),
     (["noise", "gaussian", "--epsilon", "1"], "l2-sensitivity=None must be declared"),
     (["noise", "laplace", "--epsilon", "1"], "l1-sensitivity=None must be declared"),
     (["noise", "norm", "--epsilon", "1"], "sensitivity=None must be declared"),
@@ -324,7 +371,12 @@ BAD = [
     (["audit"], "target"),
     (["audit", "", *AUDIT, "--epsilon", "1"], "target='' must look like"),
     (["audit", "mine:", *AUDIT, "--epsilon", "1"], "must look like"),
-    (["audit", "mine:number", *AUDIT, "--epsilon", "1"], "must be a mechanism(data, rng)"),
+    (["audit", "mine:number", *AUDIT, "--epsilon", "1"], "must be a mechanism(data, rng), not of"),
+    (
+        ["audit", "mine:absent", *AUDIT, "--epsilon", "1"],
+        "must name a mechanism in the module: noi",
+    ),
+    (["audit", "mine.py:absent", *AUDIT, "--epsilon", "1"], "in the module: noisy"),
     (["audit", "none.py:noisy", *AUDIT, "--epsilon", "1"], "must be a file that exists"),
     (["audit", "mine:noisy", "--left", ".", "--right", "right.json"], "not a folder"),
     (["audit", "mine:noisy", "--left", "", "--right", "right.json"], "not a folder"),
@@ -375,7 +427,7 @@ BAD = [
     (["disclose", "gaussian(50)", *COMPOSE[2:], "--given", "binary"], "must be text in UTF-8"),
     (["disclose", "gaussian(50)", *COMPOSE[2:], "--format", "xml"], "format='xml' must be one of"),
     (["disclose", "binary", *COMPOSE[2:]], "must be a JSON file with an object, or a ledger"),
-    (["ledger", "nothing"], "No such command 'nothing'"),
+    (["ledger", "nothing"], "verb='nothing' must be one of: open, spend, status"),
     (["ledger", "open"], "file"),
     (["ledger", "open", "b.ledger", "--relation", "add-remove"], "epsilon=None must be given"),
     (["ledger", "open", ".", "--relation", "add-remove", "--epsilon", "1"], "is a folder"),

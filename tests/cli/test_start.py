@@ -82,6 +82,20 @@ def test_the_list_of_verbs_imports_none_of_them(folder: Path) -> None:
     assert all(f"  {verb} " in shown.stdout for verb in VERBS)
 
 
+def test_a_composition_imports_the_mechanisms_that_it_names(folder: Path) -> None:
+    code = (
+        "import sys; from dpverify.cli import run; run(['ledger', '--help']); "
+        f"run({PLAIN['compose']!r}); "
+        "print([m for m in ('scipy', 'dpverify.auditing', 'dpverify.mechanisms.laplace', "
+        "'dpverify.mechanisms.selection') if m in sys.modules], file=sys.stderr)"
+    )
+    shown = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT
+    )
+    assert folder.is_dir()
+    assert shown.stderr == "['scipy', 'dpverify.mechanisms.laplace']\n"
+
+
 def test_a_typing_error_gets_a_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["nois"]) == 2
     assert "Did you mean 'noise'?" in capsys.readouterr().err

@@ -237,7 +237,7 @@ def test_it_can_be_read_as_text_and_as_json() -> None:
     found = decided(known.too_little, level=1e-9)
     text = str(found).split("\n")
     assert text[0] == found.sentence
-    assert text[1].startswith("  certify: refuted: P[≤ 1 | 1.0] = 0.5")
+    assert text[1] == "  certify: refuted"
     told = found.to_dict()
     assert told["rungs"][0]["evidence"]["counterexample"]["probabilities"][0] == 0.5
     assert (told["verdict"], told["rung"], told["version"]) == ("refuted", "certify", 1)

@@ -101,6 +101,15 @@ def test_sliders_answer_to_the_keyboard(browser: Any, composed: Path) -> None:  
     assert page.locator("#slider-0").get_attribute("aria-valuetext")
 
 
+def test_counts_are_read_one_by_one(browser: Any, composed: Path) -> None:  # noqa: ANN401
+    page = Opened(browser, composed).page
+    row = page.locator(".readout", has_text="Growth of ε under every rule: runs")
+    row.locator("input").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert row.locator("output").inner_text().startswith("runs = 2: ")
+
+
 def test_hovering_moves_the_cursor_line(browser: Any, composed: Path) -> None:  # noqa: ANN401
     page = Opened(browser, composed).page
     page.locator("figure:has(.cursor) svg").scroll_into_view_if_needed()

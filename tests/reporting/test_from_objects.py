@@ -25,7 +25,7 @@ def test_an_accountant_draws_its_profile(axes: Any) -> None:  # noqa: ANN401
     drawn: Any = SPENT.plot(delta=1e-5, ax=axes)
     assert drawn is axes
     assert axes.get_yscale() == "log"
-    assert "ε = 3.709, δ = 1e-05" in [text.get_text() for text in axes.get_legend().get_texts()]
+    assert "ε ≤ 3.709 at δ = 1e-05" in [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 def test_a_new_figure_is_made_where_none_is_given() -> None:

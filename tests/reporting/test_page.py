@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 
 import dpverify as dpv
 from dpverify.cli import run
@@ -103,8 +104,6 @@ def test_what_a_user_gives_is_escaped_everywhere() -> None:
 
 
 def test_pictures_carry_words_and_numbers() -> None:
-    from matplotlib.figure import Figure  # noqa: PLC0415  # slow to import
-
     figure = Figure(figsize=(4, 3))
     axes = figure.subplots()
     axes.semilogy([0.0, 1.0, 2.0], [1.0, 0.1, 0.01], label="curve")
@@ -132,6 +131,35 @@ def refutation() -> dpv.Verdict:
 
     claim = dpv.PureDP(epsilon=1.0)
     return dpv.audit(half, left=[0.0], right=[1.0], claim=claim, level=0.01, seed=7)
+
+
+@pytest.mark.parametrize(
+    ("row", "stacks"),
+    [
+        (("right", "598", "1,000", "59.8 %"), False),
+        (("certify", "Is it proved for all neighbors?", "an answer of some length"), True),
+        (("x", "a text that is long, but beside one other there is room for it on a phone"), False),
+        (("1", "2", "3", "4", "5", "6"), True),
+    ],
+)
+def test_a_table_that_a_phone_has_no_room_for_becomes_cards(
+    row: tuple[str, ...],
+    stacks: bool,  # noqa: FBT001
+) -> None:
+    table = TextTable(caption="rows", header=row, rows=(row,))
+    assert table.stacks is stacks
+    section = Section(title="one", tables=(table,))
+    page = Page(title="t", verdict="v", tone="plain", lead="l", sections=(section,))
+    assert ('<table class="cards">' in render(page)) is stacks
+
+
+@pytest.mark.parametrize(("label", "whole"), [("runs", True), ("ε", False)])
+def test_a_slider_over_counts_stops_at_whole_numbers(label: str, whole: bool) -> None:  # noqa: FBT001
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([1.0, 10.0], [1.0, 2.0], label="curve")
+    axes.set_xlabel(label)
+    assert [frame["x"]["whole"] for frame in picture(figure, "words").frames] == [whole]
 
 
 def test_an_audit_tells_witness_and_counts() -> None:

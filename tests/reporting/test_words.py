@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dpverify as dpv
+from dpverify.reporting.words import icons
 
 ADD, REPLACE = dpv.Relation.ADD_REMOVE, dpv.Relation.REPLACE_ONE
 
@@ -114,3 +115,9 @@ def test_notebooks_show_words_and_pictures() -> None:
     table = dpv.risk(dpv.PureDP(1.0))._repr_html_()
     assert table.count("<tr>") == 6
     assert "0.4621" in table  # tanh(1/2), the advantage
+
+
+def test_fewer_columns_make_shorter_lines_of_people() -> None:
+    wide, narrow = icons(50, 65), icons(50, 65, 40)
+    assert [len(line) for line in narrow.splitlines()[:4]] == [25] * 4
+    assert "".join(narrow.splitlines()[:4]) == "".join(wide.splitlines()[:2])

@@ -54,7 +54,8 @@ class Journal:
             self._file = self._path.open("r+b", buffering=0)  # so that nothing is left to flush
         except OSError as error:
             raise InvalidParameter(
-                f"checkpoint={str(self._path)!r} must be a file that can be written: {error}"
+                f"checkpoint={str(self._path)!r} must be a file that can be written: "
+                f"{error.strerror}"
             ) from error
         try:
             self._read(audit)
@@ -220,7 +221,7 @@ def merge_checkpoints(checkpoints: Sequence[str | Path], into: str | Path) -> in
                         records[part.place] = payload
         except OSError as error:
             raise InvalidParameter(
-                f"checkpoints: {str(path)!r} must be a file that can be read: {error}"
+                f"checkpoints: {str(path)!r} must be a file that can be read: {error.strerror}"
             ) from error
     order = sorted(records, key=lambda place: (place[0], place[3], place[1], place[2].value))
     whole = [_first_line(first or {}), *(_framed(records[key]) for key in order)]
@@ -228,7 +229,7 @@ def merge_checkpoints(checkpoints: Sequence[str | Path], into: str | Path) -> in
         _write_atomically(target, b"".join(whole))
     except OSError as error:
         raise InvalidParameter(
-            f"into={str(into)!r} must be a file that can be written: {error}"
+            f"into={str(into)!r} must be a file that can be written: {error.strerror}"
         ) from error
     return sum(longest.values())
 

@@ -165,6 +165,7 @@ def audit(
             "checkpoint": checkpoint,
         }
         if share is not None:
+            _check_alone(share, report=report, plot=plot, band=band, save_witness=save_witness)
             return _draw_share(mechanism, share, asked, json=json)
         with live_line(history) as tell:
             verdict = dpv.audit(mechanism, **asked, progress=tell)
@@ -187,6 +188,16 @@ def _bets(level: float, method: str) -> float:
     from dpverify.auditing.procedure.state import Levels  # noqa: PLC0415  # slow to import
 
     return Levels.of(level, method).bets  # type: ignore[arg-type]  # checked by the audit
+
+
+def _check_alone(share: str, **written: Path | None) -> None:
+    """Refuse files about a verdict where there will be none."""
+    for name, path in written.items():
+        if path is not None:
+            raise InvalidParameter(
+                f"{name}={str(path)!r} must be left out with share={share!r}: a share is drawn and "
+                "not judged"
+            )
 
 
 def _draw_share(mechanism: Any, share: str, asked: dict[str, Any], *, json: bool) -> int:  # noqa: ANN401
@@ -273,7 +284,9 @@ def _report(
         wealth_figure,
     )
 
-    caption = "The ε that is claimed, the one that was shown, and the most that so many draws show."
+    caption = (
+        "The ε that is claimed, the one that was shown, and the most that these draws can show."
+    )
     pictures: list[Picture] = [picture(verdict_figure(verdict), caption, followed=False)]
     if verdict.witness is not None:
         outputs = outputs_figure(mechanism, verdict.witness)

@@ -169,7 +169,7 @@ def _disclosure(
     if json:
         print_json(found.to_dict())
     else:
-        tell(str(found), soft_wrap=True)
+        tell(str(found))
     if found.verdict == "wrong":
         if label is not None:
             sys.stderr.write("dpverify: label was not drawn: the disclosure is wrong\n")

@@ -248,7 +248,7 @@ def _show(
         names = ", ".join(table.skipped)
         screen.print(f"no time was left for: {names}", style="dim", markup=False)
     screen.print(f"\n{guess(accountant)}", markup=False)
-    screen.print(icons(*right_guesses(accountant)), style="dim", markup=False)
+    screen.print(icons(*right_guesses(accountant), screen.width), style="dim", markup=False)
     screen.print(f"As Gaussian DP: {summary}.", markup=False)
     for assumption in exact.assumes:
         screen.print(f"assumes: {assumption}", style="dim", markup=False)

@@ -94,7 +94,7 @@ def decide(
     if json:
         print_json(found.to_dict())
     else:
-        tell(str(found), soft_wrap=True)
+        tell(str(found))
     _save(found, certificate, save_witness)
     if report is not None:
         _report(found, target, seed, report)

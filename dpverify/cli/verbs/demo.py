@@ -42,7 +42,7 @@ def demo(
     for number, (title, story) in enumerate(example.STORIES.items(), start=1):
         screen.print()
         screen.print(f"{number}. {title}", style="bold cyan", markup=False)
-        with progress(title.rstrip("?.").lower()):
+        with progress(title):
             told.append(story())
         for line in told[-1].lines:
             _show(screen, line)

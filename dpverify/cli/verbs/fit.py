@@ -213,6 +213,7 @@ def _show(answer: dict[str, Any], claim: Claim, path: Path) -> None:
     screen = console()
     cost = f"ε = {as_given(claim.guarantee.epsilon)}"  # type: ignore[union-attr]  # PureDP or ApproxDP
     cost += f", δ = {as_given(answer['claim']['delta'])}" if "delta" in answer["claim"] else ""
+    cost += "" if "delta" in answer["claim"] else ", pure DP"
     cost += f" ({answer['claim']['relation']})"
     screen.print(f"[bold]{cost}[/bold] by {answer['method']} perturbation", highlight=False)
     if answer["reason"]:

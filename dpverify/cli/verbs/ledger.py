@@ -92,7 +92,7 @@ def open_ledger(
     report: Report = None,
     json: Json = False,
 ) -> None:
-    """Set a budget for a dataset, in a new file or in one that has others."""
+    """Set the budget of a dataset, in a new file or an old one."""
     check_page(report)
     budget = claim_of(epsilon, delta, rho, mu, order)
     if budget is None:
@@ -131,7 +131,7 @@ def spend(
     report: Report = None,
     json: Json = False,
 ) -> None:
-    """Charge a request before it runs: exit 0 if granted, 1 if the budget does not allow it."""
+    """Charge a request before it runs: exit 0 granted, 1 refused."""
     check_page(report)
     ledger = _ledger(file)
     mechanism, times = _requested(expression, ledger.filter(dataset).relation)
@@ -169,10 +169,12 @@ def _spent(
 
 
 def _sentence(expression: str, entry: "Entry | None", granted: bool, why: str) -> str:  # noqa: FBT001
+    from dpverify.ledger.words import percent  # noqa: PLC0415  # slow to import
+
     if entry is not None:
         return (
             f"granted: entry {entry.seq}, {expression} for {entry.dataset}; "
-            f"{100 * entry.share:.4g} % of the budget is spent"
+            f"{percent(entry.share)} of the budget is spent"
         )
     if granted:
         return f"fits: {expression}; nothing was charged"
@@ -213,6 +215,8 @@ def history(file: File, dataset: Dataset = None, report: Report = None, json: Js
     if console().width < _WIDE:
         _list(entries)
         return
+    from dpverify.ledger.words import percent  # noqa: PLC0415  # slow to import
+
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("entry", "time", "dataset", "user", "label", "request", "spent"):
         side: Any = "right" if name in {"entry", "spent"} else "left"
@@ -221,18 +225,20 @@ def history(file: File, dataset: Dataset = None, report: Report = None, json: Js
         what = entry.mechanism if entry.times <= 1 else f"{entry.times:,} × {entry.mechanism}"
         when = entry.time[:16].replace("T", " ")
         cells = (when, entry.dataset, entry.user, entry.label, what or "budget opened")
-        grid.add_row(str(entry.seq), *map(_plain, cells), f"{100 * entry.share:.4g} %")
+        grid.add_row(str(entry.seq), *map(_plain, cells), percent(entry.share))
     console().print(grid)
 
 
 def _list(entries: "Iterable[Entry]") -> None:
     """One entry below the other, where there is no room for a table."""
+    from dpverify.ledger.words import percent  # noqa: PLC0415  # slow to import
+
     for entry in entries:
         what = entry.mechanism if entry.times <= 1 else f"{entry.times:,} × {entry.mechanism}"
         label = f"{entry.label}: " if entry.label else ""
         when = entry.time[:16].replace("T", " ")
         tell(_plain(f"{entry.seq}  {when}, {entry.dataset}, {entry.user}").plain)
-        spent = f"{100 * entry.share:.4g} % spent"
+        spent = f"{percent(entry.share)} spent"
         tell(_plain(f"   {label}{what or 'budget opened'}, {spent}").plain)
 
 
@@ -242,7 +248,7 @@ def export(
     output: Annotated[Path, typer.Argument(help="Where to: .html, .json or .csv.")],
     json: Json = False,
 ) -> None:
-    """Check the whole file, and write it as a page, as JSON with hashes, or as a table."""
+    """Check the whole file, and write it as .html, .json or .csv."""
     kind = output.suffix.lower()
     if kind not in {".html", ".json", ".csv"}:
         raise InvalidParameter(f"output={str(output)!r} must end in .html, .json or .csv")
@@ -339,14 +345,14 @@ def _tell(
     if as_json:
         print_json(_answer(ledger, chosen))
         return
-    from dpverify.ledger.words import budget_in_words  # noqa: PLC0415  # slow to import
+    from dpverify.ledger.words import budget_in_words, percent  # noqa: PLC0415  # slow to import
 
     screen = console()
     for status in chosen:
         screen.print(
             Text.assemble(
                 (_plain(status.dataset).plain, "bold"),
-                f": {100 * status.share:.4g} % of {budget_in_words(status.budget)} "
+                f": {percent(status.share)} of {budget_in_words(status.budget)} "
                 f"({status.relation.value}) spent, requests: {status.requests:,}",
             )
         )
@@ -360,13 +366,14 @@ def _tell(
 def _details(status: "Status") -> list[str]:
     # Slow to import, and needed for words only.
     from dpverify.balls import rounded_up  # noqa: PLC0415
-    from dpverify.ledger.words import amounts_in_words, budget_in_words  # noqa: PLC0415
+    from dpverify.ledger.words import amounts_in_words, at_most, budget_in_words  # noqa: PLC0415
 
     lines = []
     if status.theorem is not None:
         lines.append(f"charged: {amounts_in_words(status.spent)} [{status.theorem.name}]")
     if status.needed is not None:
-        lines.append(f"a budget that would have sufficed: {budget_in_words(status.needed)}")
+        needed = budget_in_words(status.needed, at_most)
+        lines.append(f"a budget that would have sufficed: {needed}")
     if status.least_sigma is not None:
         least = rounded_up(status.least_sigma, digits=6)
         lines.append(f"least noise that still fits: gaussian(sigma={least})")

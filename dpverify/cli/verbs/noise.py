@@ -293,7 +293,7 @@ def _show(
     )
     screen.print(f"assumes: {_assumed(mechanism, answer)}", markup=False)
     gap = rounded_up(max(found.relative_gap, 1e-15), digits=1)
-    screen.print(f"noise smaller by a fraction of {gap} breaks the budget, certainly", style="dim")
+    screen.print(f"noise smaller by a fraction of {gap} provably breaks the budget", style="dim")
 
 
 def _stated(budget: ApproxDP) -> ApproxDP | PureDP:

@@ -1,5 +1,6 @@
-"""The pages of `dpverify check` and `dpverify disclose`: a document, and whether it holds."""
+"""The pages of `dpverify check`, `disclose` and `merge`: files, and what was found in them."""
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
@@ -69,6 +70,26 @@ def disclosure_page(document: dict[str, Any], *, command: str) -> Page:
     )
 
 
+def merged_page(answer: dict[str, Any], *, command: str) -> Page:
+    """The page of a merge; `answer` is what `dpverify merge --json` prints."""
+    into, files = answer["into"], answer["files"]
+    return Page(
+        title="Draws of one audit, put together",
+        verdict=f"{answer['draws']:,} draws from {files:,} file{'' if files == 1 else 's'}",
+        tone="plain",
+        lead="These are draws, not yet a verdict: the audit that they belong to gives one.",
+        sections=(
+            Section(
+                title="How to get the verdict",
+                text=("Run the audit as each share was run, without --share, on the new file:",),
+                code=f"dpverify audit … --checkpoint {shlex.quote(into)}",
+            ),
+        ),
+        command=command,
+        data=answer,
+    )
+
+
 def _cost(guarantee: Any) -> str:  # noqa: ANN401  # a part of the document, or "not stated"
     told = guarantee.get("epsilon") if isinstance(guarantee, dict) else None
     if not isinstance(told, dict):
@@ -85,6 +106,6 @@ def _facts(name: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 
         for place, each in enumerate(value, start=1):
             yield from _facts(f"{name} {place}".strip(), each)
     elif isinstance(value, list):
-        yield name, "; ".join(map(str, value))
+        yield name, "; ".join(map(str, value)) or "none"
     else:
         yield name, str(value)

@@ -55,7 +55,7 @@ def _claim(found: Decision, target: str) -> Section:
 
 
 def _ladder(found: Decision) -> Section:
-    said = {rung.name: rung.said for rung in found.rungs}
+    said = {rung.name: found.short(rung) for rung in found.rungs}
     rows = [(name, question, said.get(name, "not needed")) for name, question in _QUESTIONS.items()]
     table = TextTable(
         caption="Each rung is asked only if those above it could not tell",

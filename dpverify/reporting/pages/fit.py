@@ -12,7 +12,7 @@ def fit_page(
 ) -> Page:
     """The page of a fit; `answer` is the model's file, `proof` the run of the claim's theorem."""
     epsilon, delta = answer["claim"]["epsilon"], answer["claim"].get("delta", 0.0)
-    cost = f"ε = {as_given(epsilon)}, δ = {as_given(delta)}"
+    cost = f"ε = {as_given(epsilon)}" + (f", δ = {as_given(delta)}" if delta else ", pure DP")
     sections = [
         Section(title="The model", facts=_facts(answer), tables=_weights(answer)),
         Section(title="What is assumed", items=claim.assumes),

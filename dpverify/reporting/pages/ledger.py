@@ -5,7 +5,7 @@ from typing import Any
 
 from dpverify.balls import rounded_up
 from dpverify.ledger.entries import Entry, Status
-from dpverify.ledger.words import amounts_in_words, budget_in_words
+from dpverify.ledger.words import amounts_in_words, at_most, budget_in_words, percent
 from dpverify.reporting.budget_plots import budget_figure
 from dpverify.reporting.page import Page, Section, TextTable, theorem_section
 from dpverify.reporting.picture import picture
@@ -32,7 +32,7 @@ def ledger_page(
     return Page(
         title="What is left of a privacy budget",
         verdict=(
-            f"{worst.dataset}: {100 * worst.share:.4g} % of {budget_in_words(worst.budget)} spent"
+            f"{worst.dataset}: {percent(worst.share)} of {budget_in_words(worst.budget)} spent"
         ),
         tone="plain",
         lead=(
@@ -70,9 +70,9 @@ def _budgets(statuses: tuple[Status, ...]) -> TextTable:
                 budget_in_words(status.budget),
                 status.relation.value,
                 f"{status.requests:,}",
-                f"{100 * status.share:.4g} %",
+                percent(status.share),
                 amounts_in_words(status.spent),
-                "–" if status.needed is None else budget_in_words(status.needed),
+                "–" if status.needed is None else budget_in_words(status.needed, at_most),
                 "–" if status.least_sigma is None else rounded_up(status.least_sigma, digits=6),
             )
             for status in statuses
@@ -115,7 +115,7 @@ def _entries(entries: tuple[Entry, ...]) -> TextTable:
                 entry.user,
                 entry.label,
                 _asked(entry),
-                f"{100 * entry.share:.4g} %",
+                percent(entry.share),
                 entry.hash[:12],
             )
             for entry in reversed(shown)

@@ -3,6 +3,7 @@
 import math
 
 from dpverify.auditing.verdict import shorter
+from dpverify.balls import rounded_up
 from dpverify.reporting.page import Page, Section, TextTable, Tone
 from dpverify.tracing.evidence.releases import Release
 from dpverify.tracing.traced import Traced
@@ -17,7 +18,7 @@ def trace_page(found: Traced, *, target: str, command: str) -> Page:
         sections.append(Section(title="The audit on this pair", code=str(found.audit)))
     if found.notes:
         sections.append(Section(title="What to know besides", items=found.notes))
-    sections.append(_meaning(found))
+    sections += [_theorems(found)] if found.theorems else []
     return Page(
         title=f"Trace of {target}",
         verdict=found.headline.capitalize(),
@@ -48,8 +49,8 @@ def _claim(found: Traced, target: str) -> Section:
         facts=(
             ("mechanism", target),
             ("claimed", str(found.claim)),
-            ("spent at δ = 0", _number(pure.upper)),
-            ("spent at δ = 1e-6", _number(approx.upper)),
+            ("spent at δ = 0", rounded_up(pure.upper, digits=6)),
+            ("spent at δ = 1e-6", rounded_up(approx.upper, digits=6)),
             ("left data", shorter(found.left)),
             ("right data", shorter(found.right)),
             ("transcripts", str(found.transcripts)),
@@ -78,7 +79,7 @@ def _row(release: Release) -> tuple[str, ...]:
         release.distribution,
         _number(release.scale),
         _number(release.shift),
-        _number(release.loss),
+        "" if math.isnan(release.loss) else rounded_up(release.loss, digits=6),
     )
 
 
@@ -88,12 +89,11 @@ def _troubles(found: Traced) -> Section:
     return Section(title="Leaks, and what was not understood", items=(*leaks, *puzzles))
 
 
-def _meaning(found: Traced) -> Section:
+def _theorems(found: Traced) -> Section:
     return Section(
-        title="What this means",
-        text=(f"{found.headline}: {found.meaning}.",),
+        title="The theorems behind it",
         items=tuple(f"{t.name}: {t.statement}" for t in found.theorems),
-        code=f"dpverify prove {found.theorems[0].name}" if found.theorems else "",
+        code=f"dpverify prove {found.theorems[0].name}",
     )
 
 

@@ -5,6 +5,9 @@
   const to = (axis, v) => (axis.scale === "log" ? Math.log(v) : v);
   const back = (axis, v) => (axis.scale === "log" ? Math.exp(v) : v);
 
+  // The number itself, or where things are counted the next whole one that is on the axis.
+  const near = (axis, v) => (axis.whole ? Math.min(Math.max(Math.round(v), Math.ceil(axis.range[0])), Math.floor(axis.range[1])) : v);
+
   // The value of a curve at x: that of the last step, or straight between points on the axes as drawn.
   function at(curve, frame, x) {
     const xs = curve.x, ys = curve.y;
@@ -31,27 +34,34 @@
     const row = document.createElement("div"), label = document.createElement("label");
     const slider = document.createElement("input"), output = document.createElement("output");
     row.className = "readout";
-    slider.type = "range"; slider.min = 0; slider.max = 1000; slider.value = 500;
+    // In thousandths of the axis as drawn; or, where things are counted, in these.
+    const place = (share) => near(frame.x, back(frame.x, ends[0] + share * (ends[1] - ends[0])));
+    const along = (x) => (to(frame.x, x) - ends[0]) / (ends[1] - ends[0]);
+    slider.type = "range";
+    if (frame.x.whole) { slider.min = place(0); slider.max = place(1); slider.step = Math.max(1, Math.round((slider.max - slider.min) / 1000)); }
+    else { slider.min = 0; slider.max = 1000; }
     slider.id = `slider-${number}`; label.htmlFor = slider.id; label.textContent = `${frame.title}: ${frame.x.label}`;
     output.htmlFor = slider.id;
     row.append(label, slider, output);
     figure.querySelector(".readouts").append(row);
-    const show = (share) => {
-      const x = back(frame.x, ends[0] + share * (ends[1] - ends[0]));
+    const move = (share) => { slider.value = frame.x.whole ? place(share) : Math.round(1000 * share); };
+    const show = () => {
+      const x = frame.x.whole ? Number(slider.value) : place(slider.value / 1000), share = along(x);
       line.setAttribute("x1", left + share * width); line.setAttribute("x2", left + share * width);
       const values = frame.curves.map((c) => [c.label, at(c, frame, x)]).filter((pair) => pair[1] !== null);
       output.textContent = `${frame.x.label} = ${digits(x)}: ` + values.map(([name, y]) => `${name} ${frame.curves.every((c) => c.steps) ? "=" : "≈"} ${digits(y)}`).join(", ");
       slider.setAttribute("aria-valuetext", output.textContent);
     };
-    slider.addEventListener("input", () => show(slider.value / 1000));
+    slider.addEventListener("input", show);
     svg.addEventListener("pointermove", (event) => {
       const box = svg.getBoundingClientRect(), view = svg.viewBox.baseVal;
       const x = ((event.clientX - box.left) / box.width) * view.width, y = ((event.clientY - box.top) / box.height) * view.height;
       if (x < left || x > left + width || y < top || y > top + height) return;
-      slider.value = Math.round(((x - left) / width) * 1000);
-      show((x - left) / width);
+      move((x - left) / width);
+      show();
     });
-    show(0.5);
+    move(0.5);
+    show();
   }
 
   let number = 0;

@@ -118,7 +118,7 @@
       const before = measured.findLast((one) => one.noise < noise), after = measured.find((one) => one.noise > noise);
       this.accuracy.textContent = same ? `Measured accuracy: ${said(same)}.`
         : before && after ? `Measured accuracy: ${said(before)}, ${said(after)}; nothing between.`
-        : "No accuracy was measured at as much noise, or as little.";
+        : `Accuracy was measured for ${label} from ${exactly(measured[0].noise)} to ${exactly(measured.at(-1).noise)} only.`;
     }
 
     draw(places) {
