@@ -314,6 +314,7 @@ class NoisyNumber:
         op = self._is_end(other)
         if op:
             return self._compare(other, op)
+        self._tied(other, here(1))
         mine = self.realize(here(1))
         return mine == (other.realize(here(1)) if type(other) is NoisyNumber else other)
 
@@ -321,8 +322,15 @@ class NoisyNumber:
         op = self._is_end(other)
         if op:
             return not self._compare(other, op)
+        self._tied(other, here(1))
         mine = self.realize(here(1))
         return mine != (other.realize(here(1)) if type(other) is NoisyNumber else other)
+
+    def _tied(self, other: Any, place: Place) -> None:
+        other = _opened(other)
+        if _is_number(other) and isfinite(other):
+            form = self.worked_out()
+            form.journal.tied(form.offset, form.idx, form.coef, other, place)
 
     def __hash__(self) -> int:
         return hash(self.realize(here(1)))
