@@ -99,6 +99,14 @@ def test_noisy_numbers_in_tables_are_numbers(mechanism: Mechanism) -> None:
     assert _traced(mechanism, PureDP(epsilon=0.9)).verdict in {"refuted", "overspent"}
 
 
+def test_levels_that_no_row_has_are_told() -> None:
+    def table(x: Any, rng: Rng) -> Any:
+        index = pd.MultiIndex.from_product([["all", str(x[0])], [0]])[:1]
+        return pd.Series([float(x[1] + rng.laplace())], index=index)
+
+    assert _traced(table).verdict == "leaking"
+
+
 def test_outputs_with_rings_are_walked_once() -> None:
     def ring(x: Any, rng: Rng) -> Any:
         made: list[Any] = [x[0] + rng.laplace()]

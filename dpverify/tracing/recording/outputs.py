@@ -184,6 +184,7 @@ def _table(value: Any, found: Parts) -> Parts:
         found.parts.append(("names", list(value.names)))
     elif isinstance(value, pandas.MultiIndex):
         found.parts += [("names", list(value.names)), ("rows", list(value))]
+        found.parts.append(("levels", list(value.levels)))  # also those that no row has
     elif isinstance(value, pandas.Index):
         found.parts += [("names", list(value.names)), ("values", value.array)]
     elif isinstance(value, pandas.Categorical):
