@@ -27,7 +27,7 @@ from dpverify.tracing.evidence.steering import (
     turned,
 )
 from dpverify.tracing.evidence.understanding import BOTH, OutOfRuns
-from dpverify.tracing.recording.events import Bits, Puzzle
+from dpverify.tracing.recording.events import Bits, Puzzle, Value
 from dpverify.tracing.recording.places import Place
 from dpverify.tracing.recording.runs import TracedRun
 from dpverify.tracing.transcripts import Finding, Transcripts
@@ -121,8 +121,11 @@ def seen_rarely(runner: Transcripts, base: TracedRun, delta: float) -> Finding |
 def _tosses(runner: Transcripts, base: TracedRun, delta: float) -> dict[Place, list[Toss]]:
     found: dict[Place, list[Toss]] = defaultdict(list)
     turns: Counter[Place] = Counter()
+    seen: set[int] = set()  # draws behind numbers that the code saw as plain ones before
     for number, event in enumerate(base.journal.events):
-        if isinstance(event, Bits):
+        if isinstance(event, Value) and not event.final:
+            seen.update(np.ravel(event.idx).tolist())
+        elif isinstance(event, Bits):
             chances = chances_of(base, event)
             rarely = (chances > 0) & (chances <= delta * (1 + EDGE))
             ways = runner.fallen.ways.get(event.place, {})
@@ -132,8 +135,12 @@ def _tosses(runner: Transcripts, base: TracedRun, delta: float) -> dict[Place, l
                 both = np.array([ways.get((turn, i), 0) == BOTH for i in range(len(chances))])
                 left = np.flatnonzero((chances > 0) & ~rarely & ~both)
                 rarely[left] = not _turn_at_once(runner, base, number, left.tolist())
+            draws = np.ravel(event.idx)
             for i in np.flatnonzero(rarely).tolist():
-                found[event.place].append(Toss(number, i, float(chances[i])))
+                # Of numbers that were seen, any may be chosen for this line by what it is.
+                others = len(seen) if int(draws[i]) in seen else 1
+                chance = min(1.0, others * float(chances[i]))
+                found[event.place].append(Toss(number, i, chance))
     return found
 
 

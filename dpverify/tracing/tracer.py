@@ -323,6 +323,7 @@ class Tracer(Transcripts):
         known = spots_of(self.mechanism)
         waiting = deque(scripts(base, self.seed, self._delta, spot, known))
         waiting.extend(branches.crossed(base))
+        waiting.extendleft(branches.tied(base))
         twins = [worst.twin]
         while waiting:
             spare = _DECIDING if worst.certain else 6 + self.hardest
@@ -339,6 +340,7 @@ class Tracer(Transcripts):
                 break
             waiting.extendleft(branches.new(run))
             waiting.extend(branches.crossed(run))
+            waiting.extendleft(branches.tied(run))
             twins.append(finding.twin)
             if _worse(finding, worst):
                 worst = self.worst = finding
@@ -642,6 +644,11 @@ class Tracer(Transcripts):
             f"{'one run' if runs == 1 else f'{runs} runs'}; what it decides on other values is not "
             "seen"
             for place, runs in self.seen.most_common(_NOTED)
+        ]
+        notes += [
+            f"{place.where}: outcomes of {name} were seen as they came; what the code decides on "
+            "others is not seen"
+            for place, name in islice(self.chance.items(), _NOTED)
         ]
         notes += list(self.untried)[:_NOTED]
         notes += [

@@ -382,7 +382,7 @@ def test_running_totals_are_told_one_after_the_other() -> None:
             out.append(total)
         return out
 
-    left, right = [0.0] * 40, [0.0] * 30 + [1.0] + [0.0] * 9
+    left, right = [0.0] * 15, [0.0] * 10 + [1.0] + [0.0] * 4
     found = traced(totals, left, right)
     assert found.verdict == "shown"
     assert found.epsilon().upper == pytest.approx(0.5, rel=1e-9)
@@ -400,13 +400,13 @@ def test_totals_cost_in_proportion_to_their_number(kept: bool) -> None:  # noqa:
 
     def seconds(size: int) -> float:
         took = []
-        for _ in range(3):
+        for _ in range(2):
             start = time.process_time()
             trace_pair(totals, [0.0] * size, [*[0.0] * (size - 1), 1.0])
             took.append(time.process_time() - start)
         return min(took)
 
-    assert seconds(4_000) < 25 * seconds(400)  # 10 if it is linear, 100 if it is not
+    assert seconds(2_000) < 25 * seconds(200)  # 10 if it is linear, 100 if it is not
 
 
 # Magnitudes of noise.
@@ -414,7 +414,7 @@ def test_totals_cost_in_proportion_to_their_number(kept: bool) -> None:  # noqa:
 
 def test_magnitudes_add_up_in_proportion_to_their_number() -> None:
     def mechanism(x: float, rng: Any) -> Any:
-        return x + sum(abs(rng.normal()) for _ in range(200))
+        return x + sum(abs(rng.normal()) for _ in range(60))
 
     found = traced(mechanism, 0.0, 1.0)
     assert found.verdict == "not understood"
@@ -424,7 +424,7 @@ def test_magnitudes_add_up_in_proportion_to_their_number() -> None:
 def test_a_walk_by_magnitudes_comes_to_its_end() -> None:
     def mechanism(x: float, rng: Any) -> Any:
         far, steps = 0.0, 0
-        while far < 20.0:
+        while far < 8.0:
             far += abs(rng.normal())
             steps += 1
         return x + rng.laplace(), steps

@@ -2,6 +2,7 @@
 
 # ruff: noqa: ANN401  # data of any kind
 
+import functools
 import json
 import math
 from collections import namedtuple
@@ -17,6 +18,7 @@ from dpverify.guarantees import ApproxDP, PureDP
 from dpverify.neighbors import Relation
 from dpverify.schema import Answers, Number, Records
 from dpverify.tracing import Traced, TraceWitness, trace, trace_over
+from dpverify.tracing.tracer import confirmed
 from tests.flawed import FLAWED, FROM_NOTES, Flawed
 from tests.testing.demo_mechanisms import BROKEN as DEMOS
 from tests.testing.demo_mechanisms import Demo
@@ -25,6 +27,7 @@ from tests.tracing.honest_releases import HONEST_RELEASES, HonestRelease
 
 ONE = PureDP(epsilon=1.0)
 _MOST = 100  # executions
+FAMOUS = {flawed.name: flawed for flawed in (*FLAWED, *FROM_NOTES.values())}
 
 # Noise that is made by inversion, or whose length is a gamma variable: the law of what is added to
 # the data is not known to a trace. It says so, with the line, and an audit of that pair refutes.
@@ -70,9 +73,16 @@ def test_honest_releases_raise_no_alarm(release: HonestRelease) -> None:
         assert bracket.upper <= release.epsilon * (1 + 1e-9) + 2e-3 * (release.delta > 0) + 1e-9
 
 
-@pytest.mark.parametrize("flawed", [*FLAWED, *FROM_NOTES.values()], ids=lambda f: f.name)
+@functools.cache
+def _famous(name: str) -> Traced:
+    """The trace of a famous flaw, which two tests look at."""
+    flawed = FAMOUS[name]
+    return trace(flawed, left=flawed.left, right=flawed.right, claim=flawed.claim, confirm=False)
+
+
+@pytest.mark.parametrize("flawed", FAMOUS.values(), ids=lambda f: f.name)
 def test_famous_flaws(flawed: Flawed) -> None:
-    found = trace(flawed, left=flawed.left, right=flawed.right, claim=flawed.claim, confirm=False)
+    found = _famous(flawed.name)
     assert found.executions <= _MOST
     if flawed.bits:
         assert found.verdict == "shown"  # right in real arithmetic, which is what a trace judges
@@ -97,15 +107,9 @@ def _is_at_fault(flawed: Flawed | FlawedRelease, named: Any) -> bool:
 
 @pytest.mark.parametrize("name", sorted(NOT_FOLLOWED))
 def test_what_is_not_followed_is_refuted_by_the_audit(name: str) -> None:
-    flawed = next(f for f in (*FLAWED, *FROM_NOTES.values()) if f.name == name)
-    found = trace(
-        flawed,
-        left=flawed.left,
-        right=flawed.right,
-        claim=flawed.claim,
-        samples=flawed.samples,
-    )
-    assert found.verdict == "not understood"
+    flawed = FAMOUS[name]
+    assert _famous(name).verdict == "not understood"
+    found = confirmed(_famous(name), flawed, level=0.01, samples=flawed.samples, seed=0)
     assert found.refuted
 
 

@@ -33,7 +33,7 @@ def told_seeds(runner: Runner, base: TracedRun) -> frozenset[int] | Puzzle:
         if found is None:
             continue
         event, seed = found
-        other = seed // 2 + 3
+        other = np.asarray(seed // 2 + 3)
         forced = other if seed.ndim else int(other)
         changed = runner.record(runner.left, base.journal.script.turned({event: forced}, {}))
         if changed.raised != base.raised:
@@ -48,13 +48,14 @@ def told_seeds(runner: Runner, base: TracedRun) -> frozenset[int] | Puzzle:
     return frozenset(known)
 
 
-def _drawn(run: TracedRun, name: str) -> tuple[int, NDArray[np.int64]] | None:
+def _drawn(run: TracedRun, name: str) -> tuple[int, NDArray[Any]] | None:
     """The number of the event that drew a seed, and what it drew."""
     for number, event in enumerate(run.journal.events):
         if isinstance(event, (Pick, Value)):
             drawn = np.asarray(event.outcome if isinstance(event, Pick) else event.values)
-            if drawn.dtype.kind in "iuf" and np.all(drawn == np.floor(drawn)):
-                whole = drawn.astype(np.int64)
+            large = type(drawn.item()) is int if drawn.dtype == object and not drawn.ndim else False
+            if large or (drawn.dtype.kind in "iuf" and np.all(drawn == np.floor(drawn))):
+                whole = drawn if large else drawn.astype(np.int64)
                 names = {str(whole), told(whole), told(whole.tolist())}
                 if name in names or f"entropy={whole}," in name:
                     return number, whole

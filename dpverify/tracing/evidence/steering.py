@@ -1,6 +1,7 @@
 """Noise that is chosen: both sides of every comparison, far out, and at ties."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from dpverify.tracing.evidence.releases import EDGE
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import Bits, Move, Pick, Value
-from dpverify.tracing.recording.journal import beyond
+from dpverify.tracing.recording.journal import Tie, beyond
 from dpverify.tracing.recording.laws import TracedLaw, coin
 from dpverify.tracing.recording.runs import TracedRun, Twin
 
@@ -216,6 +217,7 @@ class Branches:
         # `scripts` has these flips.
         self.seen |= {other for *_, other in _compared(base) if other[1] < _FLIPPED}
         self.ways: set[tuple[bool, ...]] = set()
+        self.ties: Counter[Any] = Counter()
 
     def crossed(self, run: TracedRun) -> Iterator[NoiseScript]:
         """Scripts for ways through the first comparisons that no transcript took yet.
@@ -239,6 +241,21 @@ class Branches:
             if len(way) == _MOST_CROSSED:
                 return
 
+    def tied(self, run: TracedRun) -> Iterator[NoiseScript]:
+        """Scripts on which whole numbers are what the code asks whether they are.
+
+        The first times that a line asks. With δ > 0, what is rarer is left.
+        """
+        turns: Counter[Any] = Counter()
+        for tie in run.journal.ties:
+            turns[tie.place] += 1
+            if turns[tie.place] <= min(self.ties[tie.place], _TURNS):
+                continue
+            self.ties[tie.place] += 1
+            fixed = _equal(run, tie, self.delta)
+            if fixed:
+                yield run.journal.script.turned({}, fixed)
+
     def new(self, run: TracedRun) -> Iterator[NoiseScript]:
         """Scripts for the other outcome of comparisons that this transcript was the first to meet.
 
@@ -256,6 +273,33 @@ class Branches:
                 flip = flipped(run, number, self.delta)
                 if flip is not None:
                     yield flip
+
+
+def _equal(run: TracedRun, tie: Tie, delta: float) -> dict[int, float]:
+    """The draws of a tie so that all its numbers are equal; none if that cannot be, or is rare."""
+    fixed: dict[int, float] = {}
+    chance = 1.0
+    for draws, coefs, gap in zip(tie.draws.tolist(), tie.coefs.tolist(), tie.gaps, strict=True):
+        z = [float(run.journal.draws.z[j]) for j in draws]
+        short = float(gap) + sum(c * x for c, x in zip(coefs, z, strict=True))
+        for j, c, x in zip(draws, coefs, z, strict=True):
+            law, wanted = run.journal.draws.law_of(j), x - short / c if c else x
+            if law.is_discrete and wanted == round(wanted) and _happens(law, wanted, _FARTHEST):
+                chance *= _mass(law, wanted)
+                fixed[j] = wanted
+                break
+        else:
+            return {}
+    return fixed if chance > delta * (1 + EDGE) else {}
+
+
+def _mass(law: TracedLaw, z: float) -> float:
+    """The probability of one whole number."""
+    if law.name == "geometric":
+        return -math.expm1(-law.rate) * math.exp(-law.rate * (z - 1.0))
+    if law.name == "discrete laplace":
+        return math.tanh(law.rate / 2.0) * math.exp(-law.rate * abs(z))
+    return float(law.between(z - 0.5, z + 0.5))
 
 
 def _between(run: TracedRun, delta: float) -> Iterator[NoiseScript]:

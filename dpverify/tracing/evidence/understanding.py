@@ -18,6 +18,7 @@ from dpverify.tracing.noise.generator import OTHER
 from dpverify.tracing.noise.outside import OutsideGenerators
 from dpverify.tracing.recording.draws import NoiseScript
 from dpverify.tracing.recording.events import (
+    CAST,
     Bits,
     Odds,
     Pick,
@@ -38,7 +39,7 @@ from dpverify.tracing.recording.runs import SeenError, TracedRun, Twin, record, 
 
 _MOST_TRIALS = 12  # comparisons that may have no counterpart, in one round
 _ROUNDS = 3
-_FACES = 2.0**20  # whole numbers of fewer are coins
+_FACES = 16  # whole numbers of more do not soon come again: they are no coins
 _FEW = 4  # runs on either side, to see whether outputs can look alike
 _MOST_NOTED = 10_000  # comparisons of one row
 
@@ -129,6 +130,7 @@ class Runner:
     alone: Alone = _NOBODY  # comparisons that had no counterpart in an earlier transcript
     usual: set[tuple[Place, str]] = field(default_factory=set)  # exceptions of plain numbers
     seen: Counter[Place] = field(default_factory=Counter)
+    chance: dict[Place, str] = field(default_factory=dict)  # picks that are not chosen by steering
     fallen: Fallen = field(default_factory=Fallen)
     lines: ReachedLines = field(init=False)
     outside: OutsideGenerators = field(init=False)
@@ -147,6 +149,7 @@ class Runner:
         events = found.journal.events
         self.fallen.note(events)
         self.seen.update({e.place for e in events if isinstance(e, Value) and not e.final})
+        self.chance.update({e.place: e.key[0] for e in events if _is_by_chance(e)})
         self.returned = self.returned or not found.raised
         self.raised = found.raised or self.raised
         return found
@@ -431,9 +434,14 @@ def _is_coin(event: Any, run: TracedRun) -> bool:
     if isinstance(event, Value):
         laws = run.journal.draws.names_of(np.atleast_1d(event.idx)) if np.size(event.idx) else []
         return all(law.name == "integers" and law.parameter <= _FACES for law in laws)
-    if not isinstance(event, Pick) or event.key[0] in OTHER:
-        return False
+    if not isinstance(event, Pick) or event.key[0] in {*OTHER, "integers"}:
+        return False  # whole numbers that are picks are too many to come again
     return event.weights is not None or event.key[0] != "binomial"
+
+
+def _is_by_chance(event: Any) -> bool:
+    """Whether an outcome is one of very many, of which a trace sees a few as they come."""
+    return isinstance(event, Pick) and event.weights is None and event.key[0] != CAST
 
 
 def _vary(runs: list[TracedRun], told: list[Part]) -> bool:

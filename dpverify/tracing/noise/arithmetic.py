@@ -345,16 +345,20 @@ def _equality(*, negated: bool) -> Callable[[Any, Place], Any]:
         if sides is None or (is_noisy(sides[0]) and is_noisy(sides[1])):
             return NotImplemented
         form, number = sides if is_noisy(sides[0]) else sides[::-1]
-        if not form.size or np.ndim(number) or not form.whole or form.many:
+        if not form.size or np.ndim(number) or form.many or not is_plain(number):
             return NotImplemented
         laws = form.journal.draws.names_of(form.idx)
         offset, _, coef = form.full()
-        if len(laws) != 1 or laws[0].name != "integers" or np.any(coef != 1):
+        if len(laws) != 1 or not laws[0].is_discrete:
+            return NotImplemented
+        if laws[0].name != "integers" or not form.whole or np.any(coef != 1):
+            form.journal.tied(offset, form.idx, form.coef, number, place)
             return NotImplemented
         for op, end in (("less_equal", 0.0), ("greater_equal", laws[0].parameter - 1.0)):
             if np.all(offset + end == number):
                 found = _LINEAR[getattr(np, op)]((form, number), place)
                 return np.logical_not(found) if negated and found is not NotImplemented else found
+        form.journal.tied(offset, form.idx, form.coef, number, place)
         return NotImplemented
 
     return compared

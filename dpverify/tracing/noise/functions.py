@@ -123,7 +123,7 @@ def _np_mean(  # noqa: PLR0913, PLR0917  # numpy's signature
         return NotImplemented
     total = summed(form, axis, keep=bool(keepdims))
     share = np.size(total) / form.size
-    return stored(multiply((total, share), place), out)
+    return stored(as_number(multiply((total, share), place)), out)
 
 
 def _np_cumsum(place: Place, a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:

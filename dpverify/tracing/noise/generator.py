@@ -30,6 +30,7 @@ from dpverify.tracing.recording.places import Place, here
 _MOST_OUTCOMES = 400
 FEW = 2.0**31  # seeds that are drawn from fewer numbers can be tried one by one
 _SHORT = 8
+LARGEST = 2**63  # whole numbers that numpy draws are below it
 OTHER = (
     *("beta", "chisquare", "dirichlet", "f", "gamma", "hypergeometric", "lognormal", "logseries"),
     *("multinomial", "multivariate_hypergeometric", "negative_binomial", "noncentral_chisquare"),
@@ -362,6 +363,15 @@ class RecordingGenerator(np.random.Generator):
 
             return self._pick(key, None, sample, place)
         return self._whole(journal, TracedLaw("integers", float(width)), int(low), size, place)
+
+    def large(self, count: int) -> Any:
+        """A whole number below `count`, which may be too large for numpy: Python has such draws."""
+        size = count.bit_length() // 8 + 9  # what is uneven about the remainder is below 2^-64
+
+        def sample(rng: np.random.Generator) -> int:
+            return int.from_bytes(rng.bytes(size), "big") % count
+
+        return self._pick(("integers", str(count)), None, sample, here(2))
 
     def _whole(self, journal: Any, law: TracedLaw, low: int, size: Any, place: Place) -> Any:
         touches = ((place, low),) if low else ()

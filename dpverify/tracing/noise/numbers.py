@@ -130,7 +130,10 @@ class NoisyNumber:
 
     def __add__(self, other: Any) -> Any:
         if type(other) is float and not self.journal.eager:  # the common case, without a call
-            touches = (*self.touches[-_TOUCHES:], (here(1), other))
+            touches = self.touches
+            if len(touches) > _TOUCHES:
+                touches = touches[-_TOUCHES:]
+            touches += ((here(2), other),)
             return NoisyNumber(self.journal, self.offset + other, self.idx, self.coef, touches)
         if type(other) is NoisyNumber and not self.journal.eager:
             return _joined(self, other, 1)
@@ -166,16 +169,19 @@ class NoisyNumber:
 
     def __mul__(self, other: Any) -> Any:
         if type(other) is float and not self.journal.eager:  # the common case, without a call
-            touches = (*self.touches[-_TOUCHES:], (here(1), Factor(other)))
+            touches = self.touches
+            if len(touches) > _TOUCHES:
+                touches = touches[-_TOUCHES:]
+            touches += ((here(2), Factor(other)),)
             return NoisyNumber(
                 self.journal, self.offset * other, self.idx, self.coef * other, touches
             )
         other = _opened(other)
         if _is_number(other):
             if self.journal.eager and shapes.eager(self):
-                return self.realize(here(1)) * other
+                return self.realize(here(2)) * other
             made = self._times(other)
-            made.touches = (*made.touches, (here(1), Factor(other)))
+            made.touches = (*made.touches, (here(2), Factor(other)))
             return made
         return _other(self, other, np.multiply)
 
@@ -185,11 +191,11 @@ class NoisyNumber:
         other = _opened(other)
         if _is_number(other):
             if other == 0 or shapes.eager(self):
-                return self.realize(here(1)) / other
+                return self.realize(here(2)) / other
             divided = self._times(1.0)
             divided.offset = self.offset / other
             divided.coef = self.coef / other
-            divided.touches = (*self.touches[-_TOUCHES:], (here(1), Factor(1 / other)))
+            divided.touches = (*self.touches[-_TOUCHES:], (here(2), Factor(1 / other)))
             return divided
         return _other(self, other, np.true_divide)
 
@@ -211,8 +217,15 @@ class NoisyNumber:
     def _realized_sum(self, place: Place, *, final: bool) -> Any:
         added = self.idx
         if added.known is None:
-            value = self._told(place, final=final)
-            if self.coef:
+            offset, idx, coef = _worked_out(self)
+            if type(idx) is int and coef == 0.0:  # nothing is left of its noise: no release
+                value = offset
+            else:
+                value = self.journal.realize(offset, idx, coef, self.touches, place, final=final)
+            value = int(value) if self.whole else float(value)
+            if self.coef == 1.0 and self.offset == added.base:
+                added.known = value
+            elif self.coef:
                 added.known = self._sum_within(value)
             return value
         if not isfinite(added.base):
@@ -231,22 +244,11 @@ class NoisyNumber:
         """
         added = self.idx
         more = self.offset - self.coef * added.base
-        if self.coef == 1.0 and not more:
-            return value
         offset, idx, coef = _worked_out(NoisyNumber(self.journal, added.base, added, 1.0))
         noise = coef * self.journal.draws.z[idx]
         drawn = float(offset + np.sum(noise))
         seen = (value - more) / self.coef
         return seen if abs(seen - drawn) <= _CLOSE * float(np.sum(np.abs(noise))) else drawn
-
-    def _told(self, place: Place, *, final: bool) -> Any:
-        """A sum of forms as a number; where nothing is left of its noise, without a release."""
-        offset, idx, coef = _worked_out(self)
-        if type(idx) is int and coef == 0.0:
-            value = offset
-        else:
-            value = self.journal.realize(offset, idx, coef, self.touches, place, final=final)
-        return int(value) if self.whole else float(value)
 
     def _is_beside(self, other: Any) -> bool:
         """Whether noise, which is finite, has no say in a comparison with this number."""
@@ -314,52 +316,60 @@ class NoisyNumber:
         op = self._is_end(other)
         if op:
             return self._compare(other, op)
-        mine = self.realize(here(1))
-        return mine == (other.realize(here(1)) if type(other) is NoisyNumber else other)
+        self._tied(other, here(2))
+        mine = self.realize(here(2))
+        return mine == (other.realize(here(2)) if type(other) is NoisyNumber else other)
 
     def __ne__(self, other: object) -> Any:
         op = self._is_end(other)
         if op:
             return not self._compare(other, op)
-        mine = self.realize(here(1))
-        return mine != (other.realize(here(1)) if type(other) is NoisyNumber else other)
+        self._tied(other, here(2))
+        mine = self.realize(here(2))
+        return mine != (other.realize(here(2)) if type(other) is NoisyNumber else other)
+
+    def _tied(self, other: Any, place: Place) -> None:
+        other = _opened(other)
+        if _is_number(other) and isfinite(other):
+            form = self.worked_out()
+            form.journal.tied(form.offset, form.idx, form.coef, other, place)
 
     def __hash__(self) -> int:
-        return hash(self.realize(here(1)))
+        return hash(self.realize(here(2)))
 
     def __float__(self) -> float:
-        return float(self.realize(here(1)))
+        return float(self.realize(here(2)))
 
     def __int__(self) -> int:
-        return int(self.realize(here(1)))
+        return int(self.realize(here(2)))
 
     def __index__(self) -> int:
         if not self.whole:
             raise TypeError("'float' object cannot be interpreted as an integer")
-        return int(self.realize(here(1)))
+        return int(self.realize(here(2)))
 
     def __complex__(self) -> complex:
-        return complex(self.realize(here(1)))
+        return complex(self.realize(here(2)))
 
     def __bool__(self) -> bool:
-        return bool(self != 0) if self._is_end(0) else bool(self.realize(here(1)))
+        return bool(self != 0) if self._is_end(0) else bool(self.realize(here(2)))
 
     def __repr__(self) -> str:
-        return repr(self.realize(here(1)))
+        return repr(self.realize(here(2)))
 
     def __str__(self) -> str:
-        return str(self.realize(here(1)))
+        return str(self.realize(here(2)))
 
     def __format__(self, spec: str) -> str:
-        return format(self.realize(here(1)), spec)
+        return format(self.realize(here(2)), spec)
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(self.realize(here(1)), digits)
+        return round(self.realize(here(2)), digits)
 
     def __abs__(self) -> Any:
         if type(self.idx) is int and not self.journal.draws.law_of(self.idx).is_discrete:
             return NoisyMagnitude(self)
-        return abs(self.realize(here(1)))
+        return abs(self.realize(here(2)))
 
     def __copy__(self) -> "NoisyNumber":
         return self
@@ -368,17 +378,17 @@ class NoisyNumber:
         return self
 
     def __reduce__(self) -> Any:
-        return (int if self.whole else float, (self.realize(here(1)),))
+        return (int if self.whole else float, (self.realize(here(2)),))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not hasattr(int if self.whole else float, name):
             raise AttributeError(f"'float' object has no attribute {name!r}")
-        return getattr(self.realize(here(1)), name)
+        return getattr(self.realize(here(2)), name)
 
     # numpy.
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: FBT001
-        return np.array(self.realize(here(1)), dtype=dtype)
+        return np.array(self.realize(here(2)), dtype=dtype)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         return algebra.apply_ufunc(ufunc, method, inputs, options)
@@ -524,25 +534,30 @@ class Addition:
     __slots__ = ("base", "depth", "known", "one", "sign", "two")
 
     def __init__(self, one: Any, two: Any, sign: int, base: float) -> None:
-        self.one, self.two, self.sign, self.base = one, two, sign, base
-        mine = one.idx.depth if type(one.idx) is Addition else 0
-        other = two.idx.depth if type(two.idx) is Addition else 0
-        self.depth: int = 1 + max(mine, other)
+        self.one = one
+        self.two = two
+        self.sign = sign
+        self.base = base
+        mine, other = one.idx, two.idx
+        depth = mine.depth if type(mine) is Addition else 0
+        if type(other) is Addition and other.depth > depth:
+            depth = other.depth
+        self.depth: int = depth + 1
         self.known: float | None = None
 
 
 def _joined(one: NoisyNumber, two: NoisyNumber, sign: int) -> Any:
     """The sum or difference of two forms; a plain number if their noise cancels."""
     offset = one.offset + two.offset if sign > 0 else one.offset - two.offset
-    touches = (*one.touches, *two.touches)[-_TOUCHES:]
+    touches = one.touches + two.touches
+    if len(touches) > _TOUCHES:
+        touches = touches[-_TOUCHES:]
     whole = one.whole and two.whole
-    both_alone = type(one.idx) is int is type(two.idx)
-    if one.idx is two.idx or (both_alone and one.idx == two.idx):
+    mine, other = one.idx, two.idx
+    if mine is other or (type(mine) is int is type(other) and mine == other):
         coef = one.coef + sign * two.coef
-        if type(one.idx) is not np.ndarray:
-            return (
-                NoisyNumber(one.journal, offset, one.idx, coef, touches, whole) if coef else offset
-            )
+        if type(mine) is not np.ndarray:
+            return NoisyNumber(one.journal, offset, mine, coef, touches, whole) if coef else offset
     return NoisyNumber(one.journal, offset, Addition(one, two, sign, offset), 1.0, touches, whole)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpverify.tracing.noise.generator import (
+    LARGEST,
     RecordingGenerator,
     Tape,
     TracedBits,
@@ -179,18 +180,21 @@ class PythonRandom:
 
     def randrange(self, start: int, stop: int | None = None, step: int = 1) -> Any:
         low, high = (0, start) if stop is None else (start, stop)
-        count = len(range(low, high, step))
-        drawn = self.generator.integers(count)
+        drawn = self.randbelow(max(0, -((low - high) // step)))
         return low + step * drawn if low or step != 1 else drawn
 
     def randint(self, a: int, b: int) -> Any:
+        if b - a >= LARGEST:
+            return self.randrange(a, b + 1)
         return self.generator.integers(a, b, endpoint=True)
 
     def randbelow(self, exclusive_upper_bound: int) -> Any:
+        if exclusive_upper_bound > LARGEST:
+            return self.generator.large(exclusive_upper_bound)
         return self.generator.integers(exclusive_upper_bound)
 
     def getrandbits(self, k: int) -> Any:
-        return self.generator.integers(1 << k)
+        return self.randbelow(1 << k)
 
     randbits = getrandbits
 

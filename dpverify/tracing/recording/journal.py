@@ -12,6 +12,7 @@ from math import isfinite  # Python's own, whatever stands in its place during a
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpverify.arrays import Floats
 from dpverify.tracing.recording.draws import ONE_DRAW, Coordinates, NoiseScript, span
@@ -52,6 +53,18 @@ class KnownBound(NamedTuple):
     by: float
 
 
+class Tie(NamedTuple):
+    """Noisy numbers that the code asks whether they are equal to others: by how much they are not.
+
+    Each number is gap + coef·z short of being so, by its draws, which stand in one row a number.
+    """
+
+    place: Place
+    draws: NDArray[np.intp]
+    coefs: Floats
+    gaps: Floats
+
+
 def _at(values: Any, where: Any, shape: tuple[int, ...]) -> Any:
     found = values[where]
     return found.reshape(shape) if type(where) is slice else found
@@ -80,6 +93,7 @@ class TraceJournal:
         self.closed = False
         self.inner = False
         self.bounds: list[KnownBound] = []  # of numbers that were known before they were compared
+        self.ties: list[Tie] = []
         self.ambient: dict[Any, Any] = {}  # what np.random.* and random.* stand for in this run
 
     @property
@@ -104,6 +118,16 @@ class TraceJournal:
         if len(self.bounds) < _MOST_BOUNDS:
             every = (KnownBound(int(j), float(v), float(c), float(b)) for j, v, c, b in rows)
             self.bounds += [bound for bound in every if bound.coef]
+
+    def tied(self, offset: Any, idx: Any, coef: Any, to: Any, place: Place) -> None:
+        """Note that it is asked whether noisy numbers are equal to plain ones: they may be."""
+        if len(self.ties) >= _MOST_BOUNDS or np.size(idx) > _MOST_BOUNDS:
+            return
+        gaps = np.atleast_1d(np.asarray(offset, dtype=np.float64) - to)
+        shape = (gaps.size, -1) if np.size(idx) % max(gaps.size, 1) == 0 and gaps.size else None
+        if shape is not None:
+            draws, coefs = (np.asarray(x).reshape(shape) for x in np.broadcast_arrays(idx, coef))
+            self.ties.append(Tie(place, draws, coefs.astype(np.float64), gaps.reshape(-1)))
 
     def in_thread(self, place: Place) -> None:
         if _thread() != self.thread:

@@ -33,6 +33,7 @@ _CLOSE = 2.0**-51  # a few units in the last place
 _ATOMS = {int, float, bool, str, bytes, type(None)}
 _USUAL = {np.float64, np.int64, np.bool_, np.str_, np.bytes_}
 _DEEPEST = 20
+_TOO_LARGE = 2**1023  # for a float, as a whole number
 _NUMBERS = "biufc"  # kinds of dtype
 OPAQUE = "cannot be looked into"
 
@@ -183,6 +184,7 @@ def _table(value: Any, found: Parts) -> Parts:
         found.parts.append(("names", list(value.names)))
     elif isinstance(value, pandas.MultiIndex):
         found.parts += [("names", list(value.names)), ("rows", list(value))]
+        found.parts.append(("levels", list(value.levels)))  # also those that no row has
     elif isinstance(value, pandas.Index):
         found.parts += [("names", list(value.names)), ("values", value.array)]
     elif isinstance(value, pandas.Categorical):
@@ -199,23 +201,31 @@ def _table(value: Any, found: Parts) -> Parts:
 
 # Leaves.
 
+Entered = dict[int, tuple[Any, int]]
+"""Values that were entered, by identity, and the least depth at which each was; they are kept."""
 
-def forms_in(value: Any, depth: int = 0) -> Iterator[Any]:
-    """Every form in an output, in order."""
+
+def forms_in(value: Any, depth: int = 0, entered: Entered | None = None) -> Iterator[Any]:
+    """Every form in an output, in order. What is met again, as in a ring, is not entered again."""
     if type(value) in _ATOMS or depth > _DEEPEST:
         return
     if is_noisy(value) or type(value) is NoisyMagnitude:
         yield value
-    elif isinstance(value, np.ndarray) and value.dtype != object and type(value) is np.ndarray:
         return
-    elif not isinstance(value, np.generic) and text_of(value) is None:
+    entered = {} if entered is None else entered
+    if entered.get(id(value), (None, depth + 1))[1] <= depth:
+        return
+    entered[id(value)] = (value, depth)
+    if isinstance(value, np.ndarray) and value.dtype != object and type(value) is np.ndarray:
+        return
+    if not isinstance(value, np.generic) and text_of(value) is None:
         for part in _items(value):
             if type(part) is NoisyNumber:
                 yield part
             elif type(part) not in _ATOMS:
-                yield from forms_in(part, depth + 1)
+                yield from forms_in(part, depth + 1, entered)
         for _, part in opened(value).parts:
-            yield from forms_in(part, depth + 1)
+            yield from forms_in(part, depth + 1, entered)
 
 
 def _items(value: Any) -> Any:
@@ -337,62 +347,75 @@ def _flat(form: Any) -> NoisyArray:
 def leaves_of(output: Any, settled: dict[int, Any]) -> Leaves:
     """The parts of an output by path. The order of keys is a part of it, that of a set is not."""
     found: Leaves = {}
-    _walk(output, (), settled, found)
+    _Walk(settled, found).enter(output, ())
     return found
 
 
-def _walk(value: Any, path: tuple[Any, ...], settled: dict[int, Any], found: Leaves) -> None:
-    if is_noisy(value) or type(value) is NoisyMagnitude:
-        value = settled[id(value)]
-    if isinstance(value, np.generic):
-        if type(value) not in _USUAL:
-            found[*path, "type"] = type(value).__name__  # shorter or longer than Python's own
-        value = value.item()
-    text = None if type(value) in _ATOMS else text_of(value)
-    if type(value) in _ATOMS or text is not None:
-        found[path] = value if text is None else text
-        return
-    if len(path) > _DEEPEST:
-        found[*path, OPAQUE] = type(value).__qualname__
-        return
-    _walk_items(value, path, settled, found)
-    inside = opened(value)
-    for name, fact in inside.facts.items():
-        found[*path, name] = fact
-    if inside.opaque:
-        found[*path, OPAQUE] = type(value).__qualname__
-        return
-    for name, part in inside.parts:
-        _walk(part, (*path, name), settled, found)
+@dataclass(slots=True)
+class _Walk:
+    """A walk through an output; `above` are the values that it stands in, by identity."""
 
+    settled: dict[int, Any]
+    found: Leaves
+    above: dict[int, int] = field(default_factory=dict)
 
-def _walk_items(  # one case a kind
-    value: Any, path: tuple[Any, ...], settled: dict[int, Any], found: Leaves
-) -> None:
-    """What a value holds as a number, a text or a container."""
-    if isinstance(value, dict):
-        keys = [settled.get(id(key), key) for key in value]
-        found[*path, "keys"] = [canonical(key) for key in keys]
-        for key, part in zip(keys, value.values(), strict=True):
-            _walk(part, (*path, canonical(key)), settled, found)
-    elif isinstance(value, (list, tuple, deque)):
-        found[*path, "length"] = len(value)
-        for i, part in enumerate(value):
-            known = settled.get(id(part), part)
-            if type(known) in _ATOMS:
-                found[*path, i] = known
-            else:
-                _walk(part, (*path, i), settled, found)
-    elif isinstance(value, (set, frozenset)):
-        found[path] = sorted(canonical(settled.get(id(part), part)) for part in value)
-    elif isinstance(value, np.ndarray):
-        found[*path, "shape"], found[*path, "dtype"] = value.shape, repr(value.dtype)
-        if value.dtype == object:
-            _walk(list(value.reshape(-1)), path, settled, found)
+    def enter(self, value: Any, path: tuple[Any, ...]) -> None:
+        found = self.found
+        if is_noisy(value) or type(value) is NoisyMagnitude:
+            value = self.settled[id(value)]
+        if isinstance(value, np.generic):
+            if type(value) not in _USUAL:
+                found[*path, "type"] = type(value).__name__  # shorter or longer than Python's own
+            value = value.item()
+        text = None if type(value) in _ATOMS else text_of(value)
+        if type(value) in _ATOMS or text is not None:
+            found[path] = value if text is None else text
+        elif id(value) in self.above:
+            found[*path, "ring"] = self.above[id(value)]
+        elif len(path) > _DEEPEST:
+            found[*path, OPAQUE] = type(value).__qualname__
         else:
-            found[path] = np.asarray(value)
-    elif isinstance(value, (float, int, str, bytes)):
-        found[path] = next(kind for kind in _PLAIN if isinstance(value, kind))(value)
+            self.above[id(value)] = len(path)
+            self._open(value, path)
+            del self.above[id(value)]
+
+    def _open(self, value: Any, path: tuple[Any, ...]) -> None:
+        self._items(value, path)
+        inside = opened(value)
+        for name, fact in inside.facts.items():
+            self.found[*path, name] = fact
+        if inside.opaque:
+            self.found[*path, OPAQUE] = type(value).__qualname__
+            return
+        for name, part in inside.parts:
+            self.enter(part, (*path, name))
+
+    def _items(self, value: Any, path: tuple[Any, ...]) -> None:  # one case a kind
+        """What a value holds as a number, a text or a container."""
+        settled, found = self.settled, self.found
+        if isinstance(value, dict):
+            keys = [settled.get(id(key), key) for key in value]
+            found[*path, "keys"] = [canonical(key) for key in keys]
+            for key, part in zip(keys, value.values(), strict=True):
+                self.enter(part, (*path, canonical(key)))
+        elif isinstance(value, (list, tuple, deque)):
+            found[*path, "length"] = len(value)
+            for i, part in enumerate(value):
+                known = settled.get(id(part), part)
+                if type(known) in _ATOMS:
+                    found[*path, i] = known
+                else:
+                    self.enter(part, (*path, i))
+        elif isinstance(value, (set, frozenset)):
+            found[path] = sorted(canonical(settled.get(id(part), part)) for part in value)
+        elif isinstance(value, np.ndarray):
+            found[*path, "shape"], found[*path, "dtype"] = value.shape, repr(value.dtype)
+            if value.dtype == object:
+                self.enter(list(value.reshape(-1)), path)
+            else:
+                found[path] = np.asarray(value)
+        elif isinstance(value, (float, int, str, bytes)):
+            found[path] = next(kind for kind in _PLAIN if isinstance(value, kind))(value)
 
 
 _PLAIN: tuple[Any, ...] = (float, int, str, bytes)
@@ -466,10 +489,17 @@ def numbers_in(leaves: Leaves) -> tuple[list[tuple[Any, ...]], np.ndarray[Any, A
             flat = leaf.reshape(-1)
             paths.extend((*path, ("at", i)) for i in range(flat.size))
             values.extend(flat.astype(np.float64).tolist())
-        elif isinstance(leaf, (bool, int, float, np.number, np.bool_)):
+        elif isinstance(leaf, (bool, float, np.number, np.bool_)) or (
+            isinstance(leaf, int) and is_moderate(leaf)
+        ):
             paths.append(path)
             values.append(float(leaf))
     return paths, np.array(values, dtype=np.float64)
+
+
+def is_moderate(number: float) -> bool:
+    """Whether a number is a finite float, or a whole number that a float can hold."""
+    return math.isfinite(number) if type(number) is float else abs(number) < _TOO_LARGE
 
 
 def shown(leaves: Leaves, path: tuple[Any, ...]) -> str:

@@ -1,10 +1,11 @@
-"""Floating-point errors: the arithmetic of a trace is quiet, the code that is traced is as called.
+"""What a trace keeps quiet: floating-point errors of its own arithmetic, and the collector.
 
 What is infinite or no number is compared like any other value, so numpy's warnings are off while a
 trace computes. But code may catch them, or have them raised; so it runs under the settings under
 which the trace was called.
 """
 
+import gc
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ import numpy as np
 
 _CALLED: ContextVar[dict[str, Any] | None] = ContextVar("floating-point errors", default=None)
 
+_OFTEN = 50_000  # things that are made between two collections
 _OVERFLOWS = {"over": "ignore", "under": "ignore"}
 
 
@@ -27,6 +29,19 @@ def quiet() -> Iterator[None]:
             yield
     finally:
         _CALLED.reset(token)
+
+
+@contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Rare collections of garbage: a run makes many small things, and keeps them to its end."""
+    usual = gc.get_threshold()
+    rare = (max(usual[0], _OFTEN) if usual[0] else 0, *usual[1:])
+    gc.set_threshold(*rare)
+    try:
+        yield
+    finally:
+        if gc.get_threshold() == rare:  # and the code has not set another
+            gc.set_threshold(*usual)
 
 
 @contextmanager

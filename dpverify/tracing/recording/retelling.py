@@ -19,13 +19,14 @@ from dpverify.tracing.recording.events import CAST, Call, Event, Pick, Touch
 from dpverify.tracing.recording.following import Diverged
 from dpverify.tracing.recording.journal import Recording
 from dpverify.tracing.recording.laws import TracedLaw
-from dpverify.tracing.recording.outputs import Leaves
+from dpverify.tracing.recording.outputs import Leaves, is_moderate
 from dpverify.tracing.recording.places import Place
 
 _CLOSE = 1e-6  # relative: sums of floats in another order
 _COARSE = 1e-3  # where shorter floats met noise
 _NUMBER = re.compile(r"[-+]?\d+\.?\d*(?:[eE][-+]?\d+)?")
 _FACTS = {"type", "dtype"}  # of floats: a form has none
+_OBJECTS = repr(np.dtype(object))
 
 
 class Retelling(Recording):
@@ -88,16 +89,29 @@ class Retelling(Recording):
 
 def same_but_for_rounding(one: Leaves, two: Leaves, *, coarse: bool) -> bool:
     """Whether two outputs are one output, computed in another order."""
-    one, two = (
-        {path: leaf for path, leaf in leaves.items() if not path or path[-1] not in _FACTS}
-        for leaves in (one, two)
-    )
+    one, two = _but_for_form(one), _but_for_form(two)
     if one.keys() != two.keys():
         return False
-    sizes = [abs(float(x)) for x in one.values() if type(x) in {int, float} and np.isfinite(x)]
+    numbers = [x for x in one.values() if type(x) in {int, float} and is_moderate(x)]
+    sizes = [abs(float(x)) for x in numbers]
     most = max(sizes, default=1.0)
     close = _COARSE if coarse else _CLOSE
     return all(_like(leaf, two[path], close, most) for path, leaf in one.items())
+
+
+def _but_for_form(leaves: Leaves) -> Leaves:
+    """Leaves without what followed noise makes of them: rows of objects, and arrays of no axis."""
+    kept = {p: x for p, x in leaves.items() if not p or p[-1] not in _FACTS}
+    kept = {p: x for p, x in kept.items() if not p or p[-1] != "shape" or x != ()}
+    for path, leaf in leaves.items():
+        if path and path[-1] == "dtype" and leaf == _OBJECTS:
+            row = path[:-1]
+            names = [(*row, i) for i in range(kept.get((*row, "length"), 0))]
+            if names and all(type(kept.get(name)) in {int, float} for name in names):
+                parts = [kept.pop(name) for name in names]
+                del kept[*row, "length"]
+                kept[row] = np.array(parts).reshape(kept.get((*row, "shape"), ()))
+    return kept
 
 
 def _like(one: Any, two: Any, close: float, most: float) -> bool:

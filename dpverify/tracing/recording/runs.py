@@ -20,7 +20,7 @@ from dpverify.tracing.recording.following import Diverged
 from dpverify.tracing.recording.journal import Recording, TraceJournal
 from dpverify.tracing.recording.outputs import OPAQUE, Leaves, differing, leaves_of, settle, shown
 from dpverify.tracing.recording.places import OWN, Place, definition, is_inside
-from dpverify.tracing.recording.quiet import as_called
+from dpverify.tracing.recording.quiet import as_called, rarely_collected
 from dpverify.tracing.recording.replaying import Replaying
 from dpverify.tracing.recording.retelling import Retelling
 
@@ -66,7 +66,7 @@ def run(mechanism: Any, data: Any, journal: TraceJournal) -> TracedRun:
     start = definition(mechanism)
     result = TracedRun(journal, {}, start)
     rng = AnyGenerator(journal)
-    with installed(journal, mechanism):
+    with rarely_collected(), installed(journal, mechanism):
         try:
             with as_called(chosen=journal.chosen):
                 output = call(copy(), rng)
