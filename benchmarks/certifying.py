@@ -1,6 +1,7 @@
 """Certificates: each benchmark program proved or refuted, with its time and the size of its file.
 
-python benchmarks/certifying.py [--case NAME] [--audit] [--mutants] [--any] [--random N] [--json F]
+python benchmarks/certifying.py [--case NAME] [--audit] [--mutants] [--any] [--part I/N]
+                                [--random N [--seed S]] [--json F]
 
 Seconds are those of the processor. All is done in one thread, so that on a machine with nothing
 else to do they are those of the clock. `--any` takes the programs on data of any length.
@@ -146,6 +147,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--random", type=int, default=0, metavar="N", help="so many random programs"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the first random program")
+    parser.add_argument(
+        "--part", default="1/1", metavar="I/N", help="every N-th program, from I on"
+    )
     parser.add_argument("--json", type=Path, help="write the results to this file")
     given = parser.parse_args(arguments)
 
@@ -161,6 +165,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         programs = []
     if given.any:
         programs = [p for p in map(at_any_length, programs) if p is not None]
+    part, parts = map(int, given.part.split("/"))
+    programs = programs[part - 1 :: parts]
     rows = [row(program, audited=given.audit, seconds=given.seconds) for program in programs]
     results: dict[str, Any] = {"programs": rows}
     if rows:

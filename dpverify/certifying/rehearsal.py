@@ -296,9 +296,10 @@ def _check_values(plain: Values, guided: Values) -> None:
 
 
 def _size(token: Any) -> float:  # noqa: ANN401
-    if isinstance(token, (int, float, Fraction)) and abs(token) < sys.float_info.max:
-        return float(abs(token))
-    return 0.0
+    if not isinstance(token, (int, float, Fraction)):
+        return 0.0
+    size: Any = abs(token)
+    return float(size) if size < sys.float_info.max else 0.0
 
 
 def _near(a: Any, b: Any, small: float) -> bool:  # noqa: ANN401

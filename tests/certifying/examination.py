@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from dpverify.certifying import checking
 from tests.certifying.alterations import altered, count
+from tests.certifying.number_tables import number_tables
 from tests.certifying.small import INDUCED, SMALL, certificate
 from tests.certifying.test_hand_made import false_files, true_files
 from tests.certifying.touched import TOUCHED
@@ -35,10 +36,10 @@ _PAPERS_OF_EACH = 12
 
 def examine(checker: ModuleType) -> None:
     """Raise if the checker is not the one that we know."""
+    tables(checker)
     for name in sorted(SMALL | INDUCED, key=_SLOW.__contains__):
         read = copy.deepcopy(_certificate(name))
         assert checker.verify(read) == read["verdict"], name
-    tables(checker)
     for read, verdict in papers():
         assert verdict_of(checker, read) == verdict, read
 
@@ -135,6 +136,7 @@ def tables(checker: ModuleType) -> None:  # noqa: C901  # one after the other
         except checker.Invalid:
             continue
         raise AssertionError(wrong)
+    number_tables(checker, part["numbers"])
     data(part["neighbors"])
     no_data(checker, part["neighbors"])
     outputs(part["exactly"])
