@@ -111,6 +111,7 @@ def bounds(checker: ModuleType, numbers: Any) -> None:  # noqa: ANN401
     assert refused(checker, lambda: numbers.exp_bounds(F(65_536), 8))
     assert refused(checker, lambda: numbers.exp_bounds(F(-65_536), 8))
     assert numbers.root_bounds(F(1, 4), 2, 10) == (F(1, 2), F(1, 2) + F(1, 2**10))
+    assert numbers.root_bounds(F(1, 2**200), 3, 64) == (F(0), F(1, 2**64))
     assert numbers.root_bounds(F(1, 2), 1, 3) == (F(1, 2), F(5, 8))
 
 
