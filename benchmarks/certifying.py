@@ -112,7 +112,7 @@ def shown(found: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def random_programs(count: int, seed: int) -> dict[str, Any]:
+def random_programs(count: int, seed: int, seconds: float) -> dict[str, Any]:
     """Verdicts on random programs beside exhaustive enumeration."""
     import dpverify as dpv
     from tests.certifying.random_programs import cases
@@ -121,7 +121,9 @@ def random_programs(count: int, seed: int) -> dict[str, Any]:
     others: list[str] = []
     start = time.process_time()
     for case in cases(count, seed):
-        found = dpv.certify(case.program.mechanism, case.schema, case.claim.guarantee, seconds=30)
+        found = dpv.certify(
+            case.program.mechanism, case.schema, case.claim.guarantee, seconds=seconds
+        )
         truth = "proved" if case.decision.true else "refuted"
         right = (
             "open" if found.verdict == "open" else "right" if found.verdict == truth else "WRONG"
@@ -176,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         slow = [r["program"] for r in rows if r["seconds"] > LIMIT]
         print(f"\n{decided} of {len(rows)} decided as they are, {wrong} wrong; over 60 s: {slow}")
     if given.random:
-        results |= random_programs(given.random, given.seed)
+        results |= random_programs(given.random, given.seed, given.seconds)
         print(results["random"], f"{results['seconds']:.0f} s", *results["others"], sep="\n")
     if given.json:
         given.json.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
