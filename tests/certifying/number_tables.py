@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import product
 from types import ModuleType
 from typing import Any
 
@@ -31,6 +32,7 @@ def number_tables(checker: ModuleType, numbers: Any) -> None:  # noqa: ANN401
     arithmetic(checker, numbers)
     reading(checker, numbers)
     bounds(checker, numbers)
+    polynomials(checker, numbers)
     claims(checker, numbers)
     signs(checker, numbers)
     excesses(numbers)
@@ -71,6 +73,9 @@ def arithmetic(checker: ModuleType, numbers: Any) -> None:  # noqa: ANN401
     assert made(x).power(F(3)).num == {F(-3): F(1)}
     assert made(x).power(F(0)).num == one
     assert made(x).power(F(-2)).num == {F(2): F(1)}
+    assert made(x).power(F(-1)).num == {F(1): F(1)}
+    assert made({}).power(F(0)).num == one
+    assert made(x).power(F(1)).num == x
     assert made(x).power(F(1000)).num == {F(-1000): F(1)}
     for n in (F(1, 2), F(1001), F(-1001)):
         assert refused(checker, made(x).power, n)
@@ -112,7 +117,27 @@ def bounds(checker: ModuleType, numbers: Any) -> None:  # noqa: ANN401
     assert refused(checker, lambda: numbers.exp_bounds(F(-65_536), 8))
     assert numbers.root_bounds(F(1, 4), 2, 10) == (F(1, 2), F(1, 2) + F(1, 2**10))
     assert numbers.root_bounds(F(1, 2**200), 3, 64) == (F(0), F(1, 2**64))
-    assert numbers.root_bounds(F(1, 2), 1, 3) == (F(1, 2), F(5, 8))
+    for m, k in product((1, 2, 3), range(64)):
+        low, high = numbers.root_bounds(F(k, 64), m, 5)
+        assert low**m <= F(k, 64) < high**m
+        assert high - low == F(1, 32)
+
+
+def polynomials(checker: ModuleType, numbers: Any) -> None:  # noqa: ANN401
+    """Parabolas that just do, or do not, reach 0 at a point, whole and times x + 1 or 2 − x."""
+    for at in (F(1, 10), F(3, 10), F(1, 2), F(2, 3), F(9, 10)):
+        for lift in (F(1, 1000), F(-1, 1000)):
+            parabola = [at * at + lift, -2 * at, F(1)]
+            for factor in ([F(1)], [F(1), F(1)], [F(2), F(-1)]):
+                made = [F(0)] * (len(factor) + 2)
+                for (i, a), (j, b) in product(enumerate(parabola), enumerate(factor)):
+                    made[i + j] += a * b
+                for sign in (1, -1):
+                    signed = [sign * c for c in made]
+                    if lift > 0:
+                        assert numbers.polynomial_sign(signed) == sign
+                    else:
+                        assert refused(checker, numbers.polynomial_sign, signed)
 
 
 def claims(checker: ModuleType, numbers: Any) -> None:  # noqa: ANN401
@@ -145,6 +170,7 @@ def claims(checker: ModuleType, numbers: Any) -> None:  # noqa: ANN401
         (CLAIM, "laplace", plain(["1"], power=-1)), (LOG, "laplace", plain(["1"])),
         (EVERY, "laplace", plain(["1"])), (CLAIM, "laplace", plain(["1"], root=0)),
         (CLAIM, "laplace", plain(["1"], root=1001)), (CLAIM, "geometric", plain(["1"])),
+        (CLAIM, "geometric", plain(["0", "1", "1"])),
         (CLAIM, "geometric", plain(["0", "2"])), (CLAIM, "geometric", plain(["1", "1"])),
         (CLAIM, "geometric", plain(["0", "1"], ["2"])),
         (CLAIM, "geometric", plain(["0", "1"], ["1", "0"])),
@@ -166,11 +192,13 @@ def claims(checker: ModuleType, numbers: Any) -> None:  # noqa: ANN401
 def signs(checker: ModuleType, numbers: Any) -> None:  # noqa: ANN401
     made, unit = numbers.Quotient, numbers.ClaimUnit
     one, log, every = unit(CLAIM), unit(LOG), unit(EVERY)
-    near = exp_bounds(F(-1), 3000)
+    near = exp_bounds(F(-1), 200)
     q = made.of(1, -1)
     for claim, number, sign in (
         (one, made({}), 0), (one, made.of(3), 1), (one, made.of(-3, 5), -1),
-        (one, q - made.of(near[0]), 1), (one, q - made.of(near[1]), -1),
+        *((one, (q - made.of(near[0])) * made.of(c), 1) for c in (F(1), F(1, 2), F(3))),
+        *((one, (q - made.of(near[1])) * made.of(c), -1) for c in (F(1), F(1, 2), F(3))),
+        *((one, (made.of(near[i]) - q) * made.of(F(1, 2)), 2 * i - 1) for i in (0, 1)),
         (one, made.of(1, F(1, 2)) - made.of(F(1649, 1000)), -1),
         (one, made.of(1, F(1, 2)) - made.of(F(1648, 1000)), 1),
         (one, (q - made.of(1)) / (q - made.of(F(1, 3))), -1),
@@ -187,19 +215,18 @@ def signs(checker: ModuleType, numbers: Any) -> None:  # noqa: ANN401
         (every, q - made.of(1), -1), (every, made.of(1, 1) - made.of(1), 1),
         (every, made.of(1) - q * made.of(2) + q * q, 1),
         (every, (made.of(1) - q) / (made.of(1) + q), 1),
-        (every, made.of(1) - made.of(1, -400), 1),
+        (every, made.of(1) - made.of(1, -40), 1),
         (every, made.of(1, F(1, 3)) - made.of(1, F(1, 2)), -1),
     ):  # fmt: skip
         assert claim.sign(number) == sign, number.num
-    close = exp_bounds(F(-1), 6000)[0]
     for claim, number in (
-        (one, q - made.of(close)),
         (one, made.of(1) - made.of(1, -1001)),
         (log, made.of(1, F(1, 257)) - made.of(1)),
         (log, made.of(1, 1001) - made.of(1)),
         (log, made.of(1) / (q - made.of(F(1, 2)) + made({}))),
         (every, q - made.of(F(1, 2))),
-        (every, made.of(1) - made.of(1, -401)),
+        (unit(LOG | {"ratio": "4"}), made.of(1, F(-1, 2)) - made.of(F(1, 2))),  # it is 0
+        (unit(LOG | {"ratio": "4"}), made.of(F(1, 2)) - made.of(1, F(-1, 2))),
         (every, (q - made.of(F(1, 3))) * (q - made.of(F(1, 3)))),
     ):
         assert refused(checker, claim.sign, number), number.num
