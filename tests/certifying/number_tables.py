@@ -210,6 +210,8 @@ def signs(checker: ModuleType, numbers: Any) -> None:  # noqa: ANN401
         (log, made.of(1, F(3, 2)) - made.of(F(2828, 1000)), 1),
         (log, made.of(1, F(3, 2)) - made.of(F(2829, 1000)), -1),
         (log, made.of(2, -3) - made.of(F(1, 4)), 0),
+        (log, made.of(2, F(-3, 2)) - made.of(1, F(-1, 2)) + q - made.of(F(1, 2)), 0),
+        (unit(LOG | {"ratio": "4"}), made.of(2 + F(1, 2**63), F(-1, 2)) - made.of(1), 1),
         (log, made.of(1, F(1, 256)) - made.of(1), 1),
         (log, made.of(1, 1000) - made.of(1), 1),
         (every, q - made.of(1), -1), (every, made.of(1, 1) - made.of(1), 1),
