@@ -1,6 +1,7 @@
 """Certificates: each benchmark program proved or refuted, with its time and the size of its file.
 
-python benchmarks/certifying.py [--case NAME] [--audit] [--mutants] [--any] [--random N] [--json F]
+python benchmarks/certifying.py [--case NAME] [--audit] [--mutants] [--any] [--part I/N]
+                                [--random N [--seed S]] [--json F]
 
 Seconds are those of the processor. All is done in one thread, so that on a machine with nothing
 else to do they are those of the clock. `--any` takes the programs on data of any length.
@@ -111,7 +112,7 @@ def shown(found: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def random_programs(count: int, seed: int) -> dict[str, Any]:
+def random_programs(count: int, seed: int, seconds: float) -> dict[str, Any]:
     """Verdicts on random programs beside exhaustive enumeration."""
     import dpverify as dpv
     from tests.certifying.random_programs import cases
@@ -120,7 +121,9 @@ def random_programs(count: int, seed: int) -> dict[str, Any]:
     others: list[str] = []
     start = time.process_time()
     for case in cases(count, seed):
-        found = dpv.certify(case.program.mechanism, case.schema, case.claim.guarantee, seconds=30)
+        found = dpv.certify(
+            case.program.mechanism, case.schema, case.claim.guarantee, seconds=seconds
+        )
         truth = "proved" if case.decision.true else "refuted"
         right = (
             "open" if found.verdict == "open" else "right" if found.verdict == truth else "WRONG"
@@ -146,6 +149,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--random", type=int, default=0, metavar="N", help="so many random programs"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the first random program")
+    parser.add_argument(
+        "--part", default="1/1", metavar="I/N", help="every N-th program, from I on"
+    )
     parser.add_argument("--json", type=Path, help="write the results to this file")
     given = parser.parse_args(arguments)
 
@@ -161,6 +167,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         programs = []
     if given.any:
         programs = [p for p in map(at_any_length, programs) if p is not None]
+    part, parts = map(int, given.part.split("/"))
+    programs = programs[part - 1 :: parts]
     rows = [row(program, audited=given.audit, seconds=given.seconds) for program in programs]
     results: dict[str, Any] = {"programs": rows}
     if rows:
@@ -170,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         slow = [r["program"] for r in rows if r["seconds"] > LIMIT]
         print(f"\n{decided} of {len(rows)} decided as they are, {wrong} wrong; over 60 s: {slow}")
     if given.random:
-        results |= random_programs(given.random, given.seed)
+        results |= random_programs(given.random, given.seed, given.seconds)
         print(results["random"], f"{results['seconds']:.0f} s", *results["others"], sep="\n")
     if given.json:
         given.json.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")

@@ -3,49 +3,64 @@
 A mechanism may look at types or at bits, where symbols differ from what they stand for. Rehearsals
 on random datasets find such differences; they are a test of the symbolic run, not a proof of it.
 
-Where a mechanism asks something that symbols answer otherwise, it takes steps on numbers that no
-run on symbols takes. So the steps are compared too: what follows from them may be seldom.
+Where a mechanism asks something that symbols answer otherwise, what follows may be seldom. So all
+values that it computes on the way are compared too, one by one: the answer itself is one of them.
 """
 
 import math
+import re
 import sys
+from array import array
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
+from itertools import zip_longest
 from pathlib import Path
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from dpverify.certifying.any_length.automaton import Automaton
+from dpverify.certifying.extracting.contained import reachable
 from dpverify.certifying.extracting.extraction import Extraction
+from dpverify.certifying.extracting.noting import Noter, Site, is_noted, noted, told_to
 from dpverify.certifying.symbolic.exact import ExactNumber
 from dpverify.certifying.symbolic.generator import SymbolicGenerator, check_plain
 from dpverify.certifying.symbolic.outputs import filled, is_number, merged
 from dpverify.certifying.symbolic.outputs import values as values_of
-from dpverify.certifying.symbolic.points import PathPoint, as_float, point_on, valued
+from dpverify.certifying.symbolic.points import PathPoint, Row, as_float, point_on, valued
 from dpverify.certifying.symbolic.reasons import NotUnderstood
 from dpverify.certifying.symbolic.running import (
     Course,
     NoiseLaw,
     Shared,
     SymbolicRun,
+    current,
     is_library,
     once,
 )
 from dpverify.certifying.symbolic.schemas import Rows, concrete, lengths, rows_of, same_length
-from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic
+from dpverify.certifying.symbolic.symbols import PER_RECORD, Symbolic, refuse
 from dpverify.errors import InvalidParameter
-from dpverify.schema import Schema
+from dpverify.schema import Schema, Vector
 
 _RUNS = 12
 _TOLERANCE = 1e-9
 _OTHERWISE = "it returns something else on plain numbers than on symbols"
-_ELSEWHERE = "it takes a step on plain numbers that it never takes on symbols"
+_ELSEWHERE = "it computes something else on plain numbers than on symbols"
+_UNREAD = "its source cannot be read, to compare what it computes on numbers and on symbols"
+_TOO_MUCH = "it computes too much to compare it on numbers and on symbols"
+_MOST_VALUES = 2_000_000  # of one run
+_DEEPEST = 20
+_SMALL = 1e-12  # beside the largest value before it
 
-StepsTaken: TypeAlias = dict[tuple[CodeType, int], str]
-"""The instructions of a mechanism that were executed, and the line of each."""
+Values: TypeAlias = list[tuple[Site, Any, bool]]
+"""All that one run computed; and whether a comparison just before was too close for floats."""
+_INSIDE = re.compile("__[a-z]+__|<lambda>")
+_SEQUENCES = {deque, bytes, bytearray, range, array}
+ANY = "?"  # a value that is not looked into
 
 
 class DrawScript:
@@ -112,6 +127,7 @@ class GuidedRun(SymbolicRun):
         super().__init__(shared, [])
         self._script, self.known, self.records = script, dict(data), 1
         self._uniform: list[float] = []
+        self.close = False  # whether a comparison was decided by less than floats can tell
 
     def value(self, expression: Symbolic) -> float:
         parts = (float(c) * self._value_of(n) for n, c in expression.coefficients)
@@ -139,6 +155,8 @@ class GuidedRun(SymbolicRun):
 
     def decide(self, gap: Symbolic, *, strict: bool) -> bool:
         value = self.value(gap)
+        size = math.fsum(abs(float(c) * self._value_of(n)) for n, c in gap.coefficients)
+        self.close = self.close or (size > 0.0 and abs(value) <= _TOLERANCE * size)
         return value > 0.0 if strict else value >= 0.0
 
 
@@ -163,16 +181,15 @@ class PlainGenerator(SymbolicGenerator):
 
     def __getattribute__(self, name: str) -> Any:  # noqa: ANN401
         found = super().__getattribute__(name)
-        return _plainly(found) if name in SymbolicGenerator._KNOWN else found  # noqa: SLF001
+        return _plainly(name, found) if name in SymbolicGenerator._KNOWN else found  # noqa: SLF001
 
 
-def _plainly(method: Callable[..., Any]) -> Callable[..., Any]:
+def _plainly(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     def draw(*given: Any, **named: Any) -> Any:  # noqa: ANN401
         found = method(*given, **named)
         if isinstance(found, np.ndarray) and found.dtype == object:
-            whole = all(isinstance(x, (int, np.integer)) for x in found.ravel())
-            return found.astype(np.int64 if whole else np.float64)
-        return found
+            return found.astype(np.int64 if name in {"geometric", "integers"} else np.float64)
+        return float(found) if isinstance(found, np.floating) and name != "choice" else found
 
     return draw
 
@@ -184,57 +201,130 @@ def _shape(size: Any) -> tuple[int, ...]:  # noqa: ANN401
 
 
 def rehearse(extraction: Extraction, datasets: Sequence[Rows] | None = None) -> None:
-    """Raise where the mechanism returns something else on plain numbers than on symbols.
+    """Raise where the mechanism computes something else on plain numbers than on symbols.
 
     It is run at a point of each path, and at random. Data and noise are symbols, on data of the
     schema; on given datasets, the noise alone.
     """
     rng = np.random.default_rng(7)
-    plain_steps, symbolic_steps = StepsTaken(), StepsTaken()
     keys = lengths(extraction.schema) if datasets is None else datasets
-    _rehearse_paths(extraction, keys, rng, plain_steps, symbolic_steps)
-    for seed in range(_RUNS):
-        if datasets is None:
-            data = extraction.schema.draw(rng)
-            known, symbols = extraction.named(data)
-        else:
-            rows = datasets[int(rng.integers(len(datasets)))]
-            data, symbols = (concrete(extraction.schema, rows) for _ in range(2))
-            known = {}
-        script = DrawScript(seed)
-        with _stepping(plain_steps):
-            found = _plainly_run(extraction, data, script)
-        with _stepping(symbolic_steps):
-            expected = _guided(extraction, symbols, script, known)
-        if not _agree(found, expected):
-            raise NotUnderstood(_OTHERWISE)
-    _check_steps(plain_steps, symbolic_steps)
+    with _telling(extraction):
+        _rehearse_paths(extraction, keys, rng)
+        for seed in range(_RUNS):
+            if datasets is None:
+                data = extraction.schema.draw(rng)
+                known, symbols = extraction.named(data)
+            else:
+                rows = datasets[int(rng.integers(len(datasets)))]
+                data, symbols = (concrete(extraction.schema, rows) for _ in range(2))
+                known = {}
+            found, expected = _both(extraction, data, symbols, DrawScript(seed), known)
+            if not _agree(found, expected):
+                raise NotUnderstood(_OTHERWISE)
 
 
-def _check_steps(plain: StepsTaken, symbolic: StepsTaken) -> None:
-    only = plain.keys() - symbolic.keys()
-    if only:
-        raise NotUnderstood(_ELSEWHERE, min(plain[step] for step in only))
+def _telling(extraction: Extraction) -> AbstractContextManager[None]:
+    return noted([*reachable(extraction.mechanism), *reachable(extraction.prepared)])
+
+
+def _both(
+    extraction: Extraction,
+    data: Any,  # noqa: ANN401
+    symbols: Any,  # noqa: ANN401
+    script: DrawScript,
+    known: dict[str, float],
+) -> tuple[Any, Any]:
+    """What comes out on plain numbers and on symbols, if all values on the way are the same."""
+    plain, guided = Values(), Values()
+    with told_to(_noter(plain)), _read_only():
+        found = _plainly_run(extraction, data, script)
+    with told_to(_noter(guided)):
+        expected = _guided(extraction, symbols, script, known)
+    _check_values(plain, guided)
+    return found, expected
+
+
+def _noter(values: Values) -> Noter:
+    left = [_MOST_VALUES]
+
+    def note(site: Site, value: Any) -> None:  # noqa: ANN401
+        run = current.get()
+        guided = isinstance(run, GuidedRun)
+        values.append((site, _token(value, 0, left), guided and run.close))  # type: ignore[union-attr]
+        if left[0] < 0:
+            raise refuse(_TOO_MUCH)
+        if guided:
+            run.close = False  # type: ignore[union-attr]
+
+    return note
+
+
+def _token(value: Any, depth: int, left: list[int]) -> Any:  # noqa: ANN401
+    """A value as it is compared: numbers, texts and lists of these; nothing else is looked into."""
+    left[0] -= 1
+    kind = type(value)
+    if kind is Symbolic:
+        run = current.get()
+        return run.value(value) if isinstance(run, GuidedRun) else ANY
+    if issubclass(kind, (np.ndarray, np.generic)):
+        value = value.tolist()
+        kind = type(value)
+    if issubclass(kind, (bool, int, float, Fraction)) or value is None:
+        return value
+    if issubclass(kind, str):
+        return ("text", str(value))
+    if kind in {set, frozenset}:
+        return ("set", *sorted(map(repr, value)))
+    if kind is dict:
+        value = [part for pair in value.items() for part in pair]
+    elif not issubclass(kind, (list, tuple)) and kind not in _SEQUENCES:
+        return ANY
+    if depth > _DEEPEST or left[0] < 0:
+        raise refuse(_TOO_MUCH)
+    return (len(value), *(_token(part, depth + 1, left) for part in value))
+
+
+def _check_values(plain: Values, guided: Values) -> None:
+    peak = 1.0
+    nothing = (("", 0), ANY, False)
+    for one, other in zip_longest(plain, guided, fillvalue=nothing):
+        peak = max(peak, _size(one[1]))
+        if one[0] != other[0] or not _near(one[1], other[1], _SMALL * peak):
+            if other[2]:
+                return  # floats take another path
+            raise NotUnderstood(_ELSEWHERE, one[0][0] or other[0][0])
+
+
+def _size(token: Any) -> float:  # noqa: ANN401
+    if not isinstance(token, (int, float, Fraction)):
+        return 0.0
+    size: Any = abs(token)
+    return float(size) if size < sys.float_info.max else 0.0
+
+
+def _near(a: Any, b: Any, small: float) -> bool:  # noqa: ANN401
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(_near(x, y, small) for x, y in zip(a, b, strict=True))
+    if a == b or ANY in (a, b):
+        return True
+    numbers = all(isinstance(x, (int, float, Fraction)) for x in (a, b))
+    if not numbers or (isinstance(a, int) and isinstance(b, int)):
+        return numbers and a != a and b != b  # noqa: PLR0124  # NaN
+    if not math.isfinite(a) or not math.isfinite(b):
+        return math.isnan(a) and math.isnan(b)
+    return bool(abs(a - b) <= _TOLERANCE * max(abs(a), abs(b)) + small)
 
 
 @contextmanager
-def _stepping(taken: StepsTaken) -> Iterator[None]:
-    """Within the block, note each instruction of code that is not of a library."""
-    passed: set[CodeType] = set()
+def _read_only() -> Iterator[None]:
+    """Within the block, refuse to run code of a mechanism that does not tell its values."""
+    unread: list[str] = []
 
-    def step(frame: FrameType, event: str, _: object) -> Any:  # noqa: ANN401
-        if event == "call":
-            if frame.f_code in passed:
-                return None
-            if is_library(frame):
-                passed.add(frame.f_code)
-                return None
-            frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        elif event == "opcode":
-            at = (frame.f_code, frame.f_lasti)
-            if at not in taken:
-                taken[at] = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
-        return step
+    def step(frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        made = code.co_filename.startswith("<") and _INSIDE.fullmatch(code.co_name)
+        if event == "call" and not is_noted(code) and not made and not is_library(frame):
+            unread.append(f"{Path(code.co_filename).name}:{code.co_firstlineno}")
 
     before = sys.gettrace()
     sys.settrace(step)
@@ -242,36 +332,42 @@ def _stepping(taken: StepsTaken) -> Iterator[None]:
         yield
     finally:
         sys.settrace(before)
+    if unread:
+        raise NotUnderstood(_UNREAD, unread[0])
 
 
 def _rehearse_paths(
-    extraction: Extraction,
-    keys: Sequence[Rows | int],
-    rng: np.random.Generator,
-    plain_steps: StepsTaken,
-    symbolic_steps: StepsTaken,
+    extraction: Extraction, keys: Sequence[Rows | int], rng: np.random.Generator
 ) -> None:
     for key, course in ((k, course) for k in keys for course in extraction.courses[k]):
-        point = point_on(course, rng)
+        point = point_on(course, rng, lambda values: _beyond(extraction.schema, values))
         data = None if point is None else _dataset(extraction.schema, key, point)
         if point is None or data is None:
             continue
-        script = CourseScript(course, point)
         expected = _with_values(course.output, lambda v: valued(v, point.values, extraction.unit))  # noqa: B023
-        with _stepping(plain_steps):
-            found = _plainly_run(extraction, data, script)
-        same = _agree(found, expected)
-        edge = not same and not point.is_clear  # there, floats decide on another path
-        if edge or not plain_steps.keys() <= symbolic_steps.keys():
-            again = _dataset(extraction.schema, key, point)
-            known, symbols = extraction.named(again) if isinstance(key, int) else ({}, again)
-            with _stepping(symbolic_steps):
-                guided = _guided(extraction, symbols, script, known)
-            same = same or (edge and _agree(found, guided))
-        if same:
-            continue
+        again = _dataset(extraction.schema, key, point)
+        known, symbols = extraction.named(again) if isinstance(key, int) else ({}, again)
+        script = CourseScript(course, point)
+        found, guided = _both(extraction, data, symbols, script, known)
+        if _agree(found, expected) or (not point.is_clear and _agree(found, guided)):
+            continue  # where it is not clear, floats decide on another path
         last = course.run.trail[-1][0][-1] if course.run.trail else None
         raise NotUnderstood(_OTHERWISE, last)
+
+
+def _beyond(schema: Schema, values: dict[str, float]) -> list[Row]:
+    """What holds of all allowed records and not of those in which x0, x1, … have these values."""
+    domain = getattr(schema, "record", None)
+    if not isinstance(domain, Vector):
+        return []
+    made, width = list[Row](), domain.dimension
+    for start in range(0, len(values), width):
+        names = [f"x{i}" for i in range(start, start + width)]
+        at = np.array([values.get(n, 0.0) for n in names])
+        if domain.norm != math.inf and np.linalg.norm(at, domain.norm) > domain.radius:
+            slope = np.sign(at) if domain.norm == 1 else at / np.linalg.norm(at)
+            made.append((dict(zip(names, (-slope).tolist(), strict=True)), domain.radius, False))
+    return made
 
 
 def _dataset(schema: Schema, key: Rows | int, point: PathPoint) -> Any:  # noqa: ANN401
@@ -318,21 +414,18 @@ def rehearse_steps(automaton: Automaton) -> None:
     """Raise where the automaton, step by step, returns something else than the mechanism."""
     rng = np.random.default_rng(11)
     extraction = automaton.extraction
-    plain_steps, symbolic_steps = StepsTaken(), StepsTaken()
     for seed in range(_RUNS):
         data, script = extraction.schema.draw(rng), DrawScript(seed)
         if not len(data) and same_length(extraction.schema):
             continue  # no neighbors
-        with _stepping(plain_steps):
-            plain = _plainly_run(extraction, data, script)
         known, symbols = extraction.named(data) if automaton.values is None else ({}, data)
-        with _stepping(symbolic_steps):
-            _guided(extraction, symbols, script, known)
+        records = list(data)
+        with _telling(extraction):
+            plain, _ = _both(extraction, data, symbols, script, known)
         script.rewind()
-        walked = _walked(automaton, list(data), script)
+        walked = _walked(automaton, records, script)
         if not _agree(plain, walked):
             raise NotUnderstood("it returns something else at once than record by record")
-    _check_steps(plain_steps, symbolic_steps)
 
 
 def _walked(automaton: Automaton, records: list[Any], script: DrawScript) -> Any:  # noqa: ANN401

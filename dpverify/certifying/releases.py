@@ -194,6 +194,7 @@ class SumsAttempt:
                     verify(json.loads(json.dumps(evidence)))
                 except Invalid:
                     continue
+                rehearse(extraction, [left, right])
                 return self._disproof(evidence | {"claim": self._plain_claim(_ONE)}, left, right)
         return None
 

@@ -1,6 +1,7 @@
 """All certificates that differ from a given one in one place."""
 
 import copy
+import random
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import islice
@@ -35,6 +36,30 @@ def altered(read: Any, first: int = 0, step: int = 1) -> Iterator[tuple[str, Any
         change(_at(made, way[:-1]), way[-1])
         if made != kept or str(made) != str(kept):
             yield f"{'/'.join(map(str, way))} {how}", made
+
+
+def transplanted(read: Any, rng: random.Random, many: int) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """Files with one to three parts replaced by others of the same file, or swapped with them."""
+    kept = _kept(read)
+    ways: dict[type, list[tuple[Any, ...]]] = {}
+    for way in _ways(kept):
+        if way:
+            ways.setdefault(type(_at(kept, way)), []).append(way)
+    kinds = [kind for kind in ways if len(ways[kind]) > 1]
+    for _ in range(many):
+        made, told = copy.deepcopy(kept), []
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            a, b = rng.sample(ways[rng.choice(kinds)], 2)
+            try:
+                values = copy.deepcopy((_at(made, a), _at(made, b)))
+                _at(made, a[:-1])[a[-1]] = values[1]
+                if rng.random() < 0.5:
+                    _at(made, b[:-1])[b[-1]] = values[0]
+            except (KeyError, IndexError, TypeError):  # within a part that is gone
+                continue
+            told.append(f"{'/'.join(map(str, b))} at {'/'.join(map(str, a))}")
+        if made != kept:
+            yield ", ".join(told), made
 
 
 def count(read: Any) -> int:  # noqa: ANN401

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from dpverify.certifying import checking
 from tests.certifying.alterations import altered, count
+from tests.certifying.number_tables import number_tables
 from tests.certifying.small import INDUCED, SMALL, certificate
 from tests.certifying.test_hand_made import false_files, true_files
 from tests.certifying.touched import TOUCHED
@@ -35,10 +36,10 @@ _PAPERS_OF_EACH = 12
 
 def examine(checker: ModuleType) -> None:
     """Raise if the checker is not the one that we know."""
+    tables(checker)
     for name in sorted(SMALL | INDUCED, key=_SLOW.__contains__):
         read = copy.deepcopy(_certificate(name))
         assert checker.verify(read) == read["verdict"], name
-    tables(checker)
     for read, verdict in papers():
         assert verdict_of(checker, read) == verdict, read
 
@@ -69,7 +70,7 @@ def papers() -> list[tuple[Json, str | None]]:
     return [(read, verdict_of(checking, read)) for read in made]
 
 
-def tables(checker: ModuleType) -> None:  # noqa: C901  # one after the other
+def tables(checker: ModuleType) -> None:  # noqa: C901, PLR0915  # one after the other
     """Single functions, at values that one knows."""
     part = {
         name: importlib.import_module(f"{checker.__name__}.{name}")
@@ -135,9 +136,12 @@ def tables(checker: ModuleType) -> None:  # noqa: C901  # one after the other
         except checker.Invalid:
             continue
         raise AssertionError(wrong)
+    number_tables(checker, part["numbers"])
     data(part["neighbors"])
+    symbols(part["neighbors"])
     no_data(checker, part["neighbors"])
     outputs(part["exactly"])
+    refuses(checker, lambda: part["exactly"].filled(["int", {"a": 1}], iter(()), []))
     boxes(checker, part["masses"], part["numbers"])
 
 
@@ -191,6 +195,38 @@ def data(neighbors: Any) -> None:  # noqa: ANN401
         assert all({"x0", "x1", "d0", "d1"} <= whole for _, _, _, whole in found)
 
 
+def symbols(neighbors: Any) -> None:  # noqa: ANN401
+    """Neighbors in symbols, word for word."""
+    x, y, d = ([{f"{a}{i}": 1} for i in range(2)] for a in "xyd")
+    real = {"ordered": True, "ball": None, "values": None, "slots": [["0", None, False]]}
+    one = real | {"relation": "replace-one", "sizes": [2, 2]}
+    told = [(left, right, whole) for left, right, _, whole in neighbors.situations(one)]
+    assert told == [(x, [x[0] | d[0], x[1]], set()), (x, [x[0], x[1] | d[1]], set())]
+    added = list(neighbors.situations(real | {"relation": "add-remove", "sizes": [1, 2]}))
+    assert [(a, b) for a, b, _, _ in added] == [
+        (x[:1], [y[0], x[0]]), ([y[0], x[0]], x[:1]), (x[:1], [x[0], y[0]]), ([x[0], y[0]], x[:1])
+    ]  # fmt: skip
+    move = real | {"relation": "move", "sizes": [2, 2], "reach": "3", "norm": "inf"}
+    (every,) = neighbors.situations(move | {"monotone": False})
+    assert every[:2] == (x, [a | b for a, b in zip(x, d, strict=True)])
+    spans = [f for a in d for f in (a | {"": 3}, {n: -c for n, c in a.items()} | {"": 3})]
+    assert [f for f, _ in every[2][-4:]] == spans
+    up, down = neighbors.situations(move | {"monotone": True})
+    assert [f for f, _ in up[2][-2:]] == d
+    assert [f for f, _ in down[2][-2:]] == [{n: -c for n, c in a.items()} for a in d]
+    (total,) = neighbors.situations(move | {"monotone": False, "norm": "1"})
+    assert [f for f, _ in total[2][-5:]] == [
+        {"": 3, "a0": -1, "a1": -1},
+        *({f"a{i}": 1, f"d{i}": s} for i in range(2) for s in (1, -1)),
+    ]
+    pairs = neighbors.pairs
+    assert not list(pairs(one | {"sizes": [1, 1]}, [["1/2"], ["2/4"]]))
+    words = one | {"slots": None, "values": ["a", "b"], "sizes": [1, 1]}
+    assert list(pairs(words, [["a"], ["b"]])) == [(0, 1), (1, 0)]
+    wide = one | {"slots": [["0", "1", True]] * 2, "sizes": [1, 1]}
+    assert list(pairs(wide, [[[0, 1]], [[1, 0]]])) == [(0, 1), (1, 0)]
+
+
 def no_data(checker: ModuleType, neighbors: Any) -> None:  # noqa: ANN401
     """Schemas of nothing, or of more than can be listed."""
     few, many = ["1", "0"], ["0", "1", "1"]
@@ -214,6 +250,16 @@ def no_data(checker: ModuleType, neighbors: Any) -> None:  # noqa: ANN401
         {"slots": [["0", "99", True]] * 2},
     ):
         refuses(checker, lambda c=change: neighbors.datasets(base | c))
+    for answer in (1, 0, None, "true"):
+        refuses(checker, lambda a=answer: neighbors.flag(a))
+    refuses(checker, lambda: list(neighbors.situations(base | {"ordered": False, "slots": [unit]})))
+    refuses(checker, lambda: neighbors.allowed(base | {"ball": 0, "slots": [unit]}, [1]))
+    for radius in ("-1", "-1/2"):
+        refuses(checker, lambda r=radius: neighbors.reached(r, "2"))
+    reached = [
+        neighbors.reached(r, n) for r, n in (("3", "2"), ("3", "1"), ("0", "1"), ("1/2", "inf"))
+    ]
+    assert reached == [9, 3, 0, Fraction(1, 2)]
     refuses(checker, lambda: neighbors.size([Fraction(1)], "3"))
     refuses(checker, lambda: neighbors.moved([0], [0, 1], base))
     assert neighbors.size([Fraction(2), Fraction(-1)], "1") == 3
@@ -293,6 +339,10 @@ def boxes(checker: ModuleType, masses: Any, numbers: Any) -> None:  # noqa: ANN4
         ([least(n3=1, c=-1)],
          {"split": {"n3": "1", "": "-2"}, "yes": {"box": [["n3", 2, None]]},
           "no": {"box": [["n3", 0, 2]]}}, of(1)),
+        ([least(n0=1), least(n0=-1, c=1)],
+         {"drop": 1, "all": {"box": [up]}, "but": {"box": [["n0", 1, None]]}},
+         of(half) - of(half, -1)),
+        ([least(n0=1), least(n0=-1, c=-1)], {"impossible": {"0": "1", "1": "1"}}, of(0)),
     ):  # fmt: skip
         found = masses.BoxMasses(LAWS, unit).probability(facts, how)
         assert unit.sign(found - expected) == 0, (facts, how)
@@ -317,6 +367,9 @@ def boxes(checker: ModuleType, masses: Any, numbers: Any) -> None:  # noqa: ANN4
         ([*two, least(n0=-1, c=half)], {"box": [["n0", 0, 1]]}),
         ([least(n2=-1, c=-1)], {"box": [["n2", 0, None]]}),
         ([least(n0=1, c=1)], {"box": [up]}),
+        ([least(n0=1)], {"box": [up, up]}),
+        ([least(n0=1), least(n0=half)], {"box": [["n0", 0, 1]]}),
+        (two, {"impossible": {"0": "1", "1": "1"}}),
     ):
         refuses(checker, lambda f=facts, h=how: masses.BoxMasses(LAWS, unit).probability(f, h))
     every = numbers.ClaimUnit(ONE | {"unit": "every"})

@@ -1,13 +1,15 @@
 """Certificates with one thing changed: none that states something false is accepted."""
 
 import json
+import random
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from dpverify.certifying.checking import Invalid, verify
-from tests.certifying.alterations import altered
+from tests.certifying.alterations import altered, transplanted
 from tests.certifying.small import SMALL, certificate
 from tests.certifying.statements import is_false_there, is_true
 
@@ -48,11 +50,13 @@ def test_tight_claims_are_false_for_less(name: str) -> None:
             verify(read)
 
 
-def wrongly_accepted(name: str, start: int, step: int) -> tuple[list[str], int, int]:
+def wrongly_accepted(
+    read: Any,  # noqa: ANN401
+    changed: Iterable[tuple[str, Any]],
+) -> tuple[list[str], int, int]:
     """Alterations that state something false and are accepted; how many were, and were tried."""
-    read = certificate(name)
     same, wrong, accepted, tried = stated(read), [], 0, 0
-    for change, made in altered(read, start % step, step):
+    for change, made in changed:
         how = change
         tried += 1
         try:
@@ -74,7 +78,8 @@ def wrongly_accepted(name: str, start: int, step: int) -> tuple[list[str], int, 
 @pytest.mark.parametrize("name", SMALL)
 def test_no_altered_certificate_that_is_false_is_accepted(name: str) -> None:
     """One alteration in twenty; which ones depends on the certificate."""
-    wrong, accepted, tried = wrongly_accepted(name, len(name), 20)
+    read = certificate(name)
+    wrong, accepted, tried = wrongly_accepted(read, altered(read, len(name) % 20, 20))
     assert not wrong
     assert tried > 10
     assert accepted < tried / 2
@@ -83,6 +88,19 @@ def test_no_altered_certificate_that_is_false_is_accepted(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_no_alteration_that_is_false_is_accepted(name: str) -> None:
-    wrong, _, tried = wrongly_accepted(name, 0, 1)
+    read = certificate(name)
+    wrong, _, tried = wrongly_accepted(read, altered(read))
     assert not wrong
     assert tried > 200
+
+
+@pytest.mark.parametrize(
+    "many", [pytest.param(20, id="few"), pytest.param(1_000, id="many", marks=pytest.mark.slow)]
+)
+@pytest.mark.parametrize("name", SMALL)
+def test_no_part_of_a_certificate_can_stand_in_the_place_of_another(name: str, many: int) -> None:
+    read = certificate(name)
+    changed = transplanted(read, random.Random(len(name)), many)  # noqa: S311
+    wrong, _, tried = wrongly_accepted(read, changed)
+    assert not wrong
+    assert tried > many / 2

@@ -22,6 +22,7 @@ from dpverify.schema import Answers, Number, Records
 from tests.certifying.elsewhere import few_digits
 
 Rng = np.random.Generator
+NUMBER = Answers(sensitivity=1.0)
 ANSWER = Answers(dimension=1, sensitivity=1.0, low=0.0, high=1.0)
 LARGE = Answers(dimension=1, sensitivity=1.0, low=0, high=1_000_000, integer=True)
 LIST = Records(
@@ -318,6 +319,10 @@ TELLS: dict[str, Callable[[Any, Rng], Any]] = {
     "the name of a type": lambda *_: float.__name__ == "float",
     "a module": lambda *_: isinstance(np, types.ModuleType),
     "names": lambda *_: "float" not in globals(),
+    "equal types": lambda *_: type(1.0) == float,  # noqa: E721, UP003
+    "types of NumPy's": lambda *_: np.float64 != float,  # noqa: E721
+    "an attribute": lambda *_: hasattr(np.zeros(1)[0], "shape"),
+    "a name": lambda *_: max.__name__ == "max",
     "a frame": lambda *_: "float" not in sys._getframe().f_globals,
 }
 
@@ -333,8 +338,63 @@ def test_a_step_that_no_symbol_takes_is_open_with_its_line(tell: Callable[..., A
 
     extraction = Extraction(mechanism, LIST, *unit_of(1.0))
     extraction.on_symbols(1)
-    with pytest.raises(NotUnderstood, match=r"test_disguises.py:\d+: it takes a step on plain"):
+    with pytest.raises(
+        NotUnderstood, match=r"test_disguises.py:\d+: it computes something else on plain"
+    ):
         rehearse(extraction)
+
+
+@pytest.mark.parametrize("tell", TELLS.values(), ids=TELLS.keys())
+def test_a_bound_that_numbers_move_is_open_with_its_line(tell: Callable[..., Any]) -> None:
+    """The same steps are taken in both runs; only data between two bounds would tell."""
+
+    def mechanism(data: Any, rng: Rng) -> Any:  # noqa: ANN401
+        x = data[0]
+        if (x > 0.613 + 1e-5 * bool(tell(x, rng))) != (x > 0.613):
+            return 5.0
+        return x + rng.laplace(scale=1.0)
+
+    extraction = Extraction(mechanism, LIST, *unit_of(1.0))
+    extraction.on_symbols(1)
+    with pytest.raises(NotUnderstood, match=r"test_disguises.py:\d+: it computes something else"):
+        rehearse(extraction)
+
+
+def far_away(x: Any, rng: Rng) -> Any:  # noqa: ANN401
+    if x > 1e12 and repr(np.zeros(1)) == "array([0.])":
+        return 8.0
+    return x + rng.laplace(scale=1.0)
+
+
+def with_other_bits(x: Any, rng: Rng) -> Any:  # noqa: ANN401
+    bits = object.__getattribute__(rng, "bit_generator")
+    state = bits.state
+    rare = np.random.Generator.random(rng) < 1e-3
+    bits.state = state
+    return x if rare else x + rng.laplace(scale=1.0)
+
+
+@pytest.mark.parametrize("mechanism", [far_away, with_other_bits])
+def test_what_no_random_dataset_finds_is_open(mechanism: Callable[..., Any]) -> None:
+    found = dpv.certify(mechanism, NUMBER, dpv.PureDP(epsilon=1.0), seconds=4.0)
+    assert found.verdict == "open"
+
+
+def test_a_gaussian_that_symbols_alone_take_for_thin_is_not_refuted() -> None:
+    def mechanism(x: Any, rng: Rng) -> Any:  # noqa: ANN401
+        scale = (0.1, 10.0)[repr(np.zeros(1)) == "array([0.])"]
+        return x + rng.normal(scale=scale)
+
+    found = dpv.certify(mechanism, NUMBER, dpv.GaussianDP(mu=1.0), seconds=4.0)
+    assert found.verdict == "open"
+
+
+def test_code_without_a_source_is_open() -> None:
+    names: dict[str, Any] = {}
+    exec("def mechanism(x, rng):\n    return x + rng.laplace(scale=1.0)", names)  # noqa: S102
+    found = dpv.certify(names["mechanism"], NUMBER, dpv.PureDP(epsilon=1.0), seconds=4.0)
+    assert found.verdict == "open"
+    assert "source cannot be read" in found.reason
 
 
 def test_a_step_that_no_symbol_takes_is_found_in_loops_of_any_length() -> None:

@@ -13,6 +13,7 @@ from dpverify.schema import Answers, Number, Records
 
 Rng = np.random.Generator
 ONE = dpv.PureDP(epsilon=1.0)
+REPLACED = dpv.Relation.REPLACE_ONE
 
 
 def released(answers: Any, rng: Rng) -> list[Any]:  # noqa: ANN401
@@ -163,3 +164,18 @@ def test_the_scope_is_said_in_lowest_terms() -> None:
         told["claim"]["epsilon"] = epsilon
         checked = dpv.check_certificate(told)
         assert not checked.valid or "every epsilon" in checked.scope
+
+
+@pytest.mark.parametrize("output", [{"numbers": []}, ["int", {"value": 1}], ["float", 0.5]])
+def test_an_output_of_a_distribution_is_a_plain_one(output: Any) -> None:  # noqa: ANN401
+    """Whatever is none could be told as two outputs, or as one."""
+    bit = Records(record=Number(low=0, high=1, integer=True), length=1, relation=REPLACED)
+
+    def response(data: Any, rng: Rng) -> int:  # noqa: ANN401
+        return 1 if rng.random() < (1 + data[0]) / 3 else 0
+
+    read = written(response, bit)
+    assert read["method"] == "exact"
+    for tree in read["trees"]:
+        tree["then"][0]["output"] = output
+    assert not dpv.check_certificate(read).valid

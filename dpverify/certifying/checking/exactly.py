@@ -16,7 +16,7 @@ from dpverify.certifying.checking.forms import (
 from dpverify.certifying.checking.masses import BoxMasses
 from dpverify.certifying.checking.neighbors import allowed, datasets, pairs
 from dpverify.certifying.checking.numbers import ClaimUnit, Quotient
-from dpverify.certifying.checking.trees import NUMBERS, drawn, leaves, noises, unknown
+from dpverify.certifying.checking.trees import NUMBERS, check_plain, drawn, leaves, noises, unknown
 
 
 def exact(read: Json) -> str:
@@ -92,7 +92,10 @@ def filled(output: Json, numbers: Iterator[Json], facts: list[Fact]) -> Json:
         need(type(number) is int, "no number")
         facts += between(value, ["number", str(number)])
         return [output[0], number if output[0] == "int" else str(number)]
-    return [filled(part, numbers, facts) for part in output] if isinstance(output, list) else output
+    if isinstance(output, list):
+        return [filled(part, numbers, facts) for part in output]
+    check_plain(output)
+    return output
 
 
 def matches(output: Json, event: Json, cases: Json) -> Iterator[tuple[str, list[Fact], Json]]:

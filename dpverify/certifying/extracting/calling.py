@@ -43,8 +43,15 @@ _OWN_ROOT = str(Path(__file__).parents[2])
 
 def is_of_library(module: types.ModuleType | None) -> bool:
     """Whether a module is of the standard library, of an installed package, or of dpverify."""
+    if module is None or module.__name__ == "__main__":
+        return False
     file = getattr(module, "__file__", None)
-    return module is not None and (file is None or file.startswith((*_LIBRARY_ROOTS, _OWN_ROOT)))
+    return file is None or is_library_file(file)
+
+
+def is_library_file(name: str) -> bool:
+    """Whether a source file is of the standard library, of an installed package, or of dpverify."""
+    return name.startswith((*_LIBRARY_ROOTS, _OWN_ROOT))
 
 
 def is_prepared(function: types.FunctionType) -> bool:

@@ -10,6 +10,8 @@ it calls; so is every name that is not known to be harmless.
 import builtins
 import dis
 import functools
+import re
+import sys
 import types
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -19,6 +21,7 @@ import numpy as np
 
 from dpverify.certifying.extracting.calling import (
     ASKING,
+    is_library_file,
     is_number_type,
     is_of_library,
     is_prepared,
@@ -51,6 +54,10 @@ _STORED = frozenset(
     "dtype tobytes tofile view itemsize nbytes getfield byteswap hex result_type min_scalar_type "
     "common_type can_cast getsizeof __array_interface__ __array_struct__ __doc__ __module__ "
     "__dict__ __slots__ __array_ufunc__".split()
+)
+_INSIDE = re.compile(
+    "__(?!(main|getitem|setitem|len|init|post_init|call|contains|iter|next|add|sub|mul|truediv|neg"
+    "|abs|eq|ne|lt|le|gt|ge|bool|name|annotations|qualname|module|doc|enter|exit)__)[a-z_]+__"
 )
 _STORING = frozenset(
     "STORE_GLOBAL DELETE_GLOBAL STORE_ATTR DELETE_ATTR STORE_NAME IMPORT_NAME IMPORT_FROM "
@@ -92,6 +99,14 @@ def check_telling(value: Any) -> None:  # noqa: ANN401
     any exception catches those that only symbols raise; arrays of symbols are of another type. In
     functions without stand-ins, `type` and its kin are the true ones.
     """
+    for found in reachable(value):
+        asking = () if is_prepared(found) else ASKING
+        for code in _codes(found.__code__):
+            _check_telling(code, asking)
+
+
+def reachable(value: Any) -> Iterator[types.FunctionType]:  # noqa: ANN401
+    """The functions in Python that a call may come to: by names, closures, methods and classes."""
     waiting, seen = [value], set[int]()
     while waiting:
         found = waiting.pop()
@@ -100,15 +115,41 @@ def check_telling(value: Any) -> None:  # noqa: ANN401
         elif isinstance(found, types.MethodType):
             waiting += [*vars(type(found.__self__)).values()]
             found = found.__func__
+        elif isinstance(found, (staticmethod, classmethod)):
+            found = found.__func__
+        elif isinstance(found, property):
+            found = found.fget
+        elif isinstance(found, type) and _is_own(found):
+            waiting += [x for kind in found.__mro__ if _is_own(kind) for x in _methods(kind)]
+        elif type(found) in {list, tuple, dict} and len(found) <= _MOST:
+            waiting += found.values() if isinstance(found, dict) else found
+        elif _is_own(type(found)):
+            waiting.append(type(found))
         own = not is_stand(found) and not is_number_type(found)
-        if not isinstance(found, types.FunctionType) or not own or id(found.__code__) in seen:
+        if not isinstance(found, types.FunctionType) or not own or id(found) in seen:
             continue
-        asking = () if is_prepared(found) else ASKING
-        for code in _codes(found.__code__):
-            seen.add(id(code))
-            _check_telling(code, asking)
-            waiting += [x for name in code.co_names for x in _named(found, name)]
+        seen.add(id(found))
+        yield found
+        names = [name for code in _codes(found.__code__) for name in code.co_names]
+        waiting += [x for name in names for x in _named(found, name)]
         waiting += _cells(found)
+
+
+def _methods(kind: type) -> Iterator[Any]:
+    """What a class defines, without what a library has made for it, such as `dataclass`."""
+    for part in vars(kind).values():
+        code = getattr(part, "__code__", None)
+        made = code is not None and (
+            code.co_filename == "<string>" or is_library_file(code.co_filename)
+        )
+        if not made:
+            yield part
+
+
+def _is_own(kind: type) -> bool:
+    """Whether a class is the user's."""
+    number = is_number_type(kind)
+    return not number and not is_of_library(sys.modules.get(kind.__module__))
 
 
 def _named(function: types.FunctionType, name: str) -> Iterator[Any]:
@@ -128,7 +169,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def _check_telling(code: types.CodeType, asking: Collection[str]) -> None:
     plain, caught, line = False, list[str](), code.co_firstlineno
-    before = None
+    before, own = None, not is_library_file(code.co_filename)
     for step in dis.get_instructions(code):
         line = step.starts_line or line
         where = f"{Path(code.co_filename).name}:{line}"
@@ -145,6 +186,9 @@ def _check_telling(code: types.CodeType, asking: Collection[str]) -> None:
         if asked or (named and step.argval in _STORED):
             raise NotUnderstood(f"it may tell symbols from numbers by {step.argval}", where)
         caught += [step.argval] * named
+        inside = step.argval if named or step.opname in {"LOAD_CONST", "IMPORT_NAME"} else None
+        if own and isinstance(inside, str) and _INSIDE.fullmatch(inside):
+            raise NotUnderstood(f"it reaches by {inside} for what is inside of objects", where)
         constant = step.opname == "LOAD_CONST"
         plain = constant and any(step.argval is x for x in (None, True, False))
         before = step.opname

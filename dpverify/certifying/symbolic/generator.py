@@ -137,7 +137,9 @@ class SymbolicGenerator(np.random.Generator):
             self._check_weights(weights, len(options))
         if not replace:
             raise refuse("rng.choice without replacement is not understood")
-        return _shaped(size, 0, lambda _: _copied(options[self._fork(weights)]))
+        found = _shaped(size, 0, lambda _: _copied(options[self._fork(weights)]))
+        drawn = size is not None and not any(isinstance(x, Symbolic) for x in options)
+        return found.astype(np.asarray(options).dtype) if drawn else found
 
     def _check_weights(self, weights: list[ExactNumber], count: int) -> None:
         """NumPy raises on what it does not take for probabilities."""

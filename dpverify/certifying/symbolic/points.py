@@ -5,6 +5,7 @@ the one that is farthest from all other paths.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
 
 _MANY = 128
 _FAR = 1e6  # for what has no bounds
+_FARTHER = 1e3  # times the largest number that anything is compared with
 _WIDE = 8  # whole numbers are drawn among so many
+_MOST_CUTS = 40
 _SECONDS = 5.0  # for one point
 CLEAR = 1e-6  # so far from other paths, no rounding leads there
 Row: TypeAlias = tuple[dict[str, float], float, bool]
@@ -43,16 +46,29 @@ def as_float(number: ExactNumber, unit: EpsilonUnit) -> float:
     return float((EpsilonUnit() if unit.every else unit).enclosure(number).mid())
 
 
-def point_on(course: Course, rng: np.random.Generator) -> PathPoint | None:
-    """Where a run takes this path; None if none was found: most often it is never taken."""
+def point_on(
+    course: Course,
+    rng: np.random.Generator,
+    beyond: Callable[[dict[str, float]], list[Row]] = lambda _: [],
+) -> PathPoint | None:
+    """Where a run takes this path; None if none was found: most often it is never taken.
+
+    `beyond` tells what allowed data fulfill and those of a point do not.
+    """
     run = course.run
     tests = [asked[1 + answer] for asked, answer, _ in run.trail if asked[0] == "test"]
     rows = [_row(test, run) for test in tests]
     clamped = any(n in run.clamps for row in rows for n in row[0])
     for more in (_clamped(run, bound=False), _clamped(run, bound=True)) if clamped else ([],):
-        found = _solved([*rows, *more], run, rng)
+        wanted = [*rows, *more]
+        for _ in range(_MOST_CUTS):
+            found = _completed(wanted, run, rng)
+            cuts = [] if found is None else beyond(found.values)
+            if not cuts:
+                break
+            wanted += cuts
         if found is not None:
-            return _completed(found, run, rng)
+            return found
     return None
 
 
@@ -83,7 +99,8 @@ def _solved(rows: list[Row], run: SymbolicRun, rng: np.random.Generator) -> Path
     matrix = np.array([[row[0].get(n, 0.0) for n in names] for row in rows])
     constants = np.array([row[1] for row in rows])
     sizes = np.array([0.0 if row[2] else max(map(abs, row[0].values())) for row in rows])
-    ends = [_ends(n, run) for n in names]
+    far = max(_FAR, _FARTHER * float(abs(constants).max()))
+    ends = [_ends(n, run, far) for n in names]
     samples = np.array([_samples(n, e, run, rng) for n, e in zip(names, ends, strict=True)])
     over = matrix @ samples + constants[:, None]
     exact = np.where(over >= 0, 1.0, -1.0)
@@ -109,9 +126,9 @@ def _solved(rows: list[Row], run: SymbolicRun, rng: np.random.Generator) -> Path
     return PathPoint(dict(zip(names, at, strict=True)), float(found.x[-1]))
 
 
-def _ends(name: str, run: SymbolicRun) -> tuple[float, float]:
+def _ends(name: str, run: SymbolicRun, far: float = _FAR) -> tuple[float, float]:
     low, high = run.shared.bounds.get(name, (None, None))
-    return (-_FAR if low is None else float(low), _FAR if high is None else float(high))
+    return (-far if low is None else float(low), far if high is None else float(high))
 
 
 def _samples(
@@ -127,13 +144,16 @@ def _samples(
     if name in run.shared.whole:
         low = max(math.ceil(low), math.floor(high) - _WIDE if high < _FAR else -_WIDE)
         return rng.integers(low, min(math.floor(high), low + 2 * _WIDE) + 1, _MANY)
-    if low == -_FAR or high == _FAR:
+    if low <= -_FAR or high >= _FAR:
         return np.clip(rng.normal(scale=3.0, size=_MANY), low, high)
     return rng.uniform(low, high, _MANY)
 
 
-def _completed(point: PathPoint, run: SymbolicRun, rng: np.random.Generator) -> PathPoint:
-    """The point with all that no comparison was about; released noise is what makes up for it."""
+def _completed(rows: list[Row], run: SymbolicRun, rng: np.random.Generator) -> PathPoint | None:
+    """A point with all that no comparison was about; released noise is what makes up for it."""
+    point = _solved(rows, run, rng)
+    if point is None:
+        return None
     values, spent = dict(point.values), {noise for _, _, noise in run.releases.values()}
     data = [name for name in run.shared.bounds if name[0] == "x"]
     for name in (*data, *(n for n in run.noises if n not in spent)):
