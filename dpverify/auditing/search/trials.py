@@ -21,7 +21,7 @@ from dpverify.auditing.sampling.drawing import Target
 from dpverify.auditing.sampling.journal import Chapter, Journal
 from dpverify.auditing.sampling.outputs import WHOLE
 from dpverify.auditing.sampling.processes import OutOfTime
-from dpverify.auditing.sampling.reading import Raised
+from dpverify.auditing.sampling.reading import raised
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.search.quick import Outcome
 from dpverify.auditing.statistics.points import Point
@@ -229,8 +229,8 @@ class Calls:
     def _call(self, data: object, bits: np.random.BitGenerator) -> object:
         try:
             return detached(self.mechanism(data, np.random.Generator(bits)))
-        except Exception as error:  # noqa: BLE001  # what a mechanism raises is one of its outputs
-            return Raised(type(error).__name__, str(error))
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # what it raises is an output
+            return raised(error)
 
 
 def _bits(words: NDArray[np.uint64]) -> np.random.PCG64:
