@@ -13,7 +13,13 @@ import numpy as np
 from dpverify.arrays import Floats
 from dpverify.auditing.attacks.events import Event
 from dpverify.auditing.sampling.drawing import Side
-from dpverify.auditing.sampling.features import BITS, PROJECTIONS, SUMMARIES
+from dpverify.auditing.sampling.features import (
+    BITS,
+    MOST_CODED,
+    PROJECTIONS,
+    SUMMARIES,
+    digits,
+)
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
 from dpverify.auditing.sampling.sampler import Sampler
 
@@ -21,6 +27,7 @@ MANY = 72  # numbers of an output beyond which they are not searched one by one
 _MANY_TO_SORT = 2_048
 WITH_BITS = 4  # numbers whose bits are searched one by one
 _MOST_WITH_BITS = 1_024
+_GLANCE, _CODES = 512, 48  # draws a side; values of them that a code of answers has at least
 _LEAST_Z = 0.1  # at level 1/2 the critical score is 0, and every event looks alike
 
 
@@ -124,7 +131,16 @@ def numeric_features(seen: Draws) -> list[str]:
     parts = sum(map(is_part, names))
     summaries = [f for f in SUMMARIES if parts <= _MANY_TO_SORT or f not in {"gap", "jump"}]
     found = names + ([f"{f}({WHOLE})" for f in summaries] if parts > 1 else [])
-    return found + ([f"{f}({WHOLE})" for f in PROJECTIONS] if parts > MANY else [])
+    found += [f"{f}({WHOLE})" for f in PROJECTIONS] if parts > MANY else []
+    return found + (_digits(seen) if names == [WHOLE] else [])
+
+
+def _digits(seen: Draws) -> list[str]:
+    """The digits of outputs that may be codes of many answers: whole numbers of many values."""
+    heads = np.concatenate([side.column(WHOLE)[:_GLANCE] for side in (seen.left, seen.right)])
+    if not ((heads >= 0.0) & (heads <= MOST_CODED) & (heads == np.floor(heads))).all():
+        return []
+    return digits(float(heads.max())) if len(np.unique(heads)) >= _CODES else []
 
 
 def searched_features(seen: Draws) -> list[str]:
