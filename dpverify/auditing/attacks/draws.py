@@ -5,6 +5,7 @@ One imaginary hit is added on the other side, so that an event that happened the
 taken for impossible.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NewType, Protocol
 
@@ -47,7 +48,7 @@ class Draws:
         return self.left if side is Side.LEFT else self.right
 
     def followed_by(self, later: "Draws") -> "Draws":
-        return Draws(*(joined([self.on(side), later.on(side)]) for side in Side))
+        return joined_draws([self, later])
 
     def halves(self) -> tuple["Draws", "Draws"]:
         return self.split(max(self.left.size, self.right.size))
@@ -59,6 +60,11 @@ class Draws:
         return first, Draws(
             self.left.between(a, self.left.size), self.right.between(b, self.right.size)
         )
+
+
+def joined_draws(parts: Sequence[Draws]) -> Draws:
+    """The draws of all parts, in their order."""
+    return Draws(*(joined([part.on(side) for part in parts]) for side in Side))
 
 
 Explore = NewType("Explore", Draws)
