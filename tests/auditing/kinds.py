@@ -211,6 +211,9 @@ NUMBERS: dict[str, Any] = {
     "list that holds itself": itself,
     "Series": lambda v, rng: pd.Series(placed(v, rng, 70, 69)),
     "DataFrame": lambda v, rng: pd.DataFrame({"a": rng.normal(size=3), "b": [0.0, v, 1.0]}),
+    "column of a name that comes twice": lambda v, rng: pd.DataFrame(
+        [[v, rng.normal()]], columns=["a", "a"]
+    ),
     "sparse matrix": lambda v, rng: scipy.sparse.csr_array(placed(v, rng, 70, 69)[None, :]),
     "structured array": lambda v, rng: np.array(
         [(rng.normal(), v)], dtype=[("noise", "f8"), ("v", "f8")]

@@ -144,8 +144,10 @@ def swept(columns: Sequence[Floats]) -> dict[str, Floats]:
 
 
 def _added(total: Floats, terms: NDArray[Any]) -> Floats:
-    """A running sum, so that the order of additions is that of the rows."""
-    result: Floats = np.cumsum(np.vstack([total, terms]), axis=0)[-1]
+    """A sum, row after row: numpy's own takes another order where there is one draw."""
+    result = total.copy()
+    for row in terms:
+        result += row
     return result
 
 

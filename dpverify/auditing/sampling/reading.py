@@ -207,6 +207,9 @@ class _Reader:
     def _inner(self, value: Any) -> Any:  # noqa: ANN401, C901, PLR0912  # one case a kind
         if isinstance(value, np.ndarray):
             return self._array(value)
+        foreign = _foreign(value)
+        if foreign is not None:
+            return self.parts(foreign) if not isinstance(foreign, Fields) else self._fields(foreign)
         if isinstance(value, np.generic):
             return self._array(np.array([value]))
         if isinstance(value, (bytearray, memoryview)):
@@ -215,9 +218,6 @@ class _Reader:
             return Fields(type(value).__name__, (("name", value.name), *self._named(value.value)))
         if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
             return self._list(value)
-        foreign = _foreign(value)
-        if foreign is not None:
-            return self.parts(foreign) if not isinstance(foreign, Fields) else self._fields(foreign)
         if isinstance(value, Mapping):
             items = list(islice(value.items(), _MOST_ITEMS + 1))
             found = {self._key(k): self.parts(v) for k, v in items[:_MOST_ITEMS]}
@@ -453,8 +453,12 @@ def _foreign(value: Any) -> Any:  # noqa: ANN401  # one case a library
     kind = type(value).__name__
     if home == "pandas" and kind == "DataFrame":
         index = () if _is_default(value.index) else (("index", value.index.tolist()),)
-        columns = {name: value.iloc[:, i] for i, name in enumerate(value.columns)}
-        return Fields(kind, (("columns", {k: _series(v) for k, v in columns.items()}), *index))
+        places = enumerate(value.columns)
+        keys = (
+            list(value.columns) if value.columns.is_unique else [f"{n} at {i}" for i, n in places]
+        )
+        columns = {k: _series(v) for k, (_, v) in zip(keys, value.items(), strict=True)}
+        return Fields(kind, (("columns", columns), *index))
     if home == "pandas" and kind == "Series":
         index = () if _is_default(value.index) else (("index", value.index.tolist()),)
         return Fields(kind, (("values", _series(value)), ("name", value.name), *index))
