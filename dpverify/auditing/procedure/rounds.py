@@ -234,6 +234,6 @@ def notes(past: Explore) -> tuple[str, ...]:
     constant = [name for name, side in sides if side.size > 1 and _is_constant(side)]
     if not constant or unusable(past, bits=False):
         return ()
-    told = " and every output on the ".join(constant)
-    each = " (not one and the same)" if len(constant) > 1 else ""
-    return (f"every output on the {told} is the same{each}: does the mechanism use rng?",)
+    first, *more = constant
+    also = f", and so is every output on the {more[0]}" if more else ""
+    return (f"every output on the {first} is the same{also}: does the mechanism use rng?",)
