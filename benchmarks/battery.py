@@ -16,6 +16,7 @@ from scipy.stats import binom, laplace, norm
 
 Floats = NDArray[np.float64]
 Law = tuple[Floats, Floats]
+_EVENTS = 4_000
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,10 @@ def _nested(p: Floats, q: Floats) -> list[tuple[float, float]]:
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(-np.where(q > 0, p / q, np.inf), kind="stable")
     sums = np.cumsum(p[order]), np.cumsum(q[order])
-    keep = np.unique(np.geomspace(1, len(p), 400).astype(int)) - 1 if len(p) > 400 else slice(None)
+    keep: object = slice(None)
+    if len(p) > _EVENTS:  # few events near the best one would make a weak oracle
+        ends = [np.geomspace(1, len(p), 400), np.linspace(1, len(p), _EVENTS)]
+        keep = np.unique(np.concatenate(ends).astype(int)) - 1
     return list(zip(sums[0][keep].tolist(), sums[1][keep].tolist(), strict=True))
 
 
