@@ -7,7 +7,7 @@ fine enough for that order (exact for finite outputs, a fine grid for continuous
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy.stats import binom, laplace, norm
 
 Floats = NDArray[np.float64]
 Law = tuple[Floats, Floats]
+_EVENTS = 4_000
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,10 @@ def _nested(p: Floats, q: Floats) -> list[tuple[float, float]]:
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(-np.where(q > 0, p / q, np.inf), kind="stable")
     sums = np.cumsum(p[order]), np.cumsum(q[order])
-    keep = np.unique(np.geomspace(1, len(p), 400).astype(int)) - 1 if len(p) > 400 else slice(None)
+    keep: object = slice(None)
+    if len(p) > _EVENTS:  # few events near the best one would make a weak oracle
+        ends = [np.geomspace(1, len(p), 400), np.linspace(1, len(p), _EVENTS)]
+        keep = np.unique(np.concatenate(ends).astype(int)) - 1
     return list(zip(sums[0][keep].tolist(), sums[1][keep].tolist(), strict=True))
 
 
@@ -237,6 +241,38 @@ def leak() -> Case:
     return Case("leak of 1 %", Sampled(draw), 0, 1, masses, 1e-3)
 
 
+def long_vector(length: int, *, everywhere: bool) -> Case:
+    """Laplace noise on one coordinate that moves by 1; or Gaussian noise where all move a little.
+
+    Of the other coordinates, the law is the same on both sides: they tell nothing.
+    """
+    if everywhere:
+        right = np.full(length, 1.0 / math.sqrt(length))
+        masses = _cells(norm.cdf), _cells(lambda x: norm.cdf(x - 1))
+        draw = Sampled(lambda d, n, rng: d + rng.standard_normal((n, length)))
+        return Case(f"{length:,} numbers, all move", draw, np.zeros(length), right, masses, 1e-3)
+    right = np.zeros(length)
+    right[length * 2 // 3] = 1.0
+    masses = _cells(laplace.cdf), _cells(lambda x: laplace.cdf(x - 1))
+    draw = Sampled(lambda d, n, rng: d + rng.laplace(0, 1, (n, length)))
+    return Case(f"{length:,} numbers, one moves", draw, np.zeros(length), right, masses)
+
+
+def coded(case: Case) -> Case:
+    """The same with all answers as one integer."""
+
+    def draw(data: object, n: int, rng: np.random.Generator) -> NDArray:
+        answers = case.mechanism.draw(data, n, rng).astype(np.int64) + 1
+        return answers @ 3 ** np.arange(answers.shape[1])
+
+    return replace(case, name=f"{case.name}, coded", mechanism=Sampled(draw))
+
+
+def vectors() -> list[Case]:
+    """Outputs of many numbers."""
+    return [long_vector(n, everywhere=all_) for n in (1_000, 10_000) for all_ in (False, True)]
+
+
 def battery() -> list[Case]:
     five = np.array([0.0, 0, 0, 0, 0, 1, 1, 1, 1, 1]), np.array([1.0, 1, 1, 1, 1, 0, 0, 0, 0, 0])
     return [
@@ -251,6 +287,7 @@ def battery() -> list[Case]:
         sparse_vector("sparse vector 4", 4.0, 4.0 / 3.0, 1, five),
         sparse_vector("sparse vector 5 (no noise on answers)", 2.0, 0.0, None, five),
         sparse_vector("sparse vector 6 (never stops)", 2.0, 2.0, None, five),
+        coded(sparse_vector("sparse vector 6", 2.0, 2.0, None, five)),
         rappor("RAPPOR", 0.5125),
         rappor("one-time RAPPOR", 0.525),
         truncated_geometric(),

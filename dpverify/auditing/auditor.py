@@ -117,7 +117,8 @@ def audit(  # noqa: PLR0913  # the contract of the library
         client), among which the draws are divided. They do not change the verdict. The mechanism
         must be picklable then.
     progress
-        Called after every stage.
+        Called after every part of the draws, each of which takes a quarter of a second or one call
+        a side, and after every stage that was judged.
     seconds
         When these are over the audit ends with what it has found.
     checkpoint
@@ -130,7 +131,8 @@ def audit(  # noqa: PLR0913  # the contract of the library
 
     When the time is over, on Ctrl-C, or when drawing fails, the verdict so far is returned, and
     its `stopped` says why. It comes from the bets, which are valid whenever they are stopped, so
-    with method "fixed" such a verdict says nothing of ε. Only if nothing was drawn yet is there no
+    with method "fixed" such a verdict says nothing of ε. For a claim that implies many (ε, δ) its
+    bound on ε is one for a δ near 0.01. Only if nothing was drawn yet is there no
     verdict: what stopped the audit is raised.
 
     The draws must be independent given the data: a mechanism that remembers earlier calls is

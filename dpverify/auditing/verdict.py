@@ -170,10 +170,11 @@ class _Finding:
     pair at `delta` is at least `epsilon_lower`; this too errs with probability at most `level`.
     `samples` counts draws on each side until the decision; `tried` says what was looked for.
     `float_leak` is a witness that the bits of the outputs break the claim, where outputs are judged
-    as real numbers; `notes` hold what else the reader should know, `unusable` why the outputs could
-    not have shown anything. `stopped` says why the audit ended before its budget, if it did:
-    what is told then holds at its level nevertheless, since
-    it comes from bets, which may be stopped at any time; what was not looked at is left out.
+    as real numbers. Its level is apart: an honest mechanism has one with probability at most
+    `level`, besides. Where bits were not looked at, a note says so. `notes` hold what else the
+    reader should know, `unusable` why the outputs could not have shown anything. `stopped` says why
+    the audit ended before its budget, if it did: what is told then holds at its level nevertheless,
+    since it comes from bets, which may be stopped at any time; what was not looked at is left out.
     """
 
     claim: AuditClaim

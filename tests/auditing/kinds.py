@@ -12,6 +12,7 @@ import enum
 import json
 import math
 import struct
+import zlib
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType, SimpleNamespace
@@ -20,6 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped]  # it ships none
 import scipy.sparse
+
+from dpverify.auditing import audit
+from dpverify.guarantees import PureDP
 
 Rng = np.random.Generator
 
@@ -207,6 +211,9 @@ NUMBERS: dict[str, Any] = {
     "list that holds itself": itself,
     "Series": lambda v, rng: pd.Series(placed(v, rng, 70, 69)),
     "DataFrame": lambda v, rng: pd.DataFrame({"a": rng.normal(size=3), "b": [0.0, v, 1.0]}),
+    "column of a name that comes twice": lambda v, rng: pd.DataFrame(
+        [[v, rng.normal()]], columns=["a", "a"]
+    ),
     "sparse matrix": lambda v, rng: scipy.sparse.csr_array(placed(v, rng, 70, 69)[None, :]),
     "structured array": lambda v, rng: np.array(
         [(rng.normal(), v)], dtype=[("noise", "f8"), ("v", "f8")]
@@ -235,6 +242,9 @@ BITS: dict[str, Any] = {
     "mask of a masked array": lambda b, rng: np.ma.array(rng.normal(size=2), mask=[b, 1 - b]),
     "index of a Series": lambda b, rng: pd.Series(rng.normal(size=2), index=["a", "bc"[b]]),
     "integer in an array": lambda b, rng: np.append(rng.integers(1000, size=75), b),
+    "not a number in a long array": lambda b, rng: np.append(
+        rng.normal(size=70_000), [math.nan if b else 0.0]
+    ),
     "message of an error": "message",
     "type of an error": "type",
 }
@@ -248,6 +258,13 @@ ODD: dict[str, Any] = {
     "width of an array": lambda b, rng: rng.integers(1000, size=9).astype(
         np.int32 if b else np.int64
     ),
+    "integer or float in a dataclass": lambda b, rng: Report(float(rng.normal()), 3.0 if b else 3),
+    "integer or float in a deque": lambda b, _: collections.deque([3.0 if b else 3, 1]),
+    "integer or float six levels deep": lambda b, _: nested([3.0 if b else 3, "x"], 6),
+    "width of a Series": lambda b, rng: pd.Series(
+        rng.integers(9, size=2).astype(np.int32 if b else np.int64)
+    ),
+    "which of many is a float": lambda b, _: [1, 2.0] * 50 if b else [*[1, 2.0] * 49, 1.0, 2],
 }
 
 
@@ -271,3 +288,22 @@ class Hidden:
                 raise KeyError(float(rng.normal()))
             raise ValueError(float(rng.normal()))
         return make(bit, rng)
+
+
+LONG = {"coordinate 900 of 1,000", "not a number in a long array"}  # slow
+LEVEL, DRAWS = 0.1, 160
+
+
+def is_refuted(kind: str, number: int) -> bool:
+    """Whether an audit at level 0.1 refutes that an output of ε = 1 keeps ε = 1: the boundary."""
+    first = zlib.crc32(kind.encode())  # kinds that share a seed would share v, and err together
+    return audit(
+        Hidden(kind, 1.0),
+        left=0,
+        right=1,
+        claim=PureDP(epsilon=1.0),
+        level=LEVEL,
+        samples=DRAWS,
+        arithmetic="float" if kind in ODD else "real",
+        seed=first + number,
+    ).refuted

@@ -188,7 +188,7 @@ def test_a_constant_output_is_noted() -> None:
     assert "does the mechanism use rng" in str(verdict)
     apart = audit(lambda data, rng: data, left=0, right=1, claim=HALF, seed=1, samples=300)  # noqa: ARG005
     assert apart.refuted
-    assert "the same on left and right" in apart.notes[0]
+    assert "on the left is the same, and so is every output on the right" in apart.notes[0]
 
 
 class Forgetful:

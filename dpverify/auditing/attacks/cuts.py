@@ -114,7 +114,7 @@ def _spread(size: int) -> Ints:
 
 
 _AT_ONCE = 256  # numbers
-_QUANTILES = 12
+_QUANTILES = 8
 _GLANCE = 512  # draws a side that quantiles are estimated from
 _MOST_LOOKED_AT = 4_096  # draws a side
 _KEPT = 6

@@ -5,6 +5,7 @@ One imaginary hit is added on the other side, so that an event that happened the
 taken for impossible.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NewType, Protocol
 
@@ -13,7 +14,13 @@ import numpy as np
 from dpverify.arrays import Floats
 from dpverify.auditing.attacks.events import Event
 from dpverify.auditing.sampling.drawing import Side
-from dpverify.auditing.sampling.features import BITS, PROJECTIONS, SUMMARIES
+from dpverify.auditing.sampling.features import (
+    BITS,
+    MOST_CODED,
+    PROJECTIONS,
+    SUMMARIES,
+    digits,
+)
 from dpverify.auditing.sampling.outputs import WHOLE, Outputs, joined
 from dpverify.auditing.sampling.sampler import Sampler
 
@@ -21,6 +28,7 @@ MANY = 72  # numbers of an output beyond which they are not searched one by one
 _MANY_TO_SORT = 2_048
 WITH_BITS = 4  # numbers whose bits are searched one by one
 _MOST_WITH_BITS = 1_024
+_GLANCE, _CODES = 512, 48  # draws a side; values of them that a code of answers has at least
 _LEAST_Z = 0.1  # at level 1/2 the critical score is 0, and every event looks alike
 
 
@@ -40,7 +48,7 @@ class Draws:
         return self.left if side is Side.LEFT else self.right
 
     def followed_by(self, later: "Draws") -> "Draws":
-        return Draws(*(joined([self.on(side), later.on(side)]) for side in Side))
+        return joined_draws([self, later])
 
     def halves(self) -> tuple["Draws", "Draws"]:
         return self.split(max(self.left.size, self.right.size))
@@ -52,6 +60,11 @@ class Draws:
         return first, Draws(
             self.left.between(a, self.left.size), self.right.between(b, self.right.size)
         )
+
+
+def joined_draws(parts: Sequence[Draws]) -> Draws:
+    """The draws of all parts, in their order."""
+    return Draws(*(joined([part.on(side) for part in parts]) for side in Side))
 
 
 Explore = NewType("Explore", Draws)
@@ -124,7 +137,16 @@ def numeric_features(seen: Draws) -> list[str]:
     parts = sum(map(is_part, names))
     summaries = [f for f in SUMMARIES if parts <= _MANY_TO_SORT or f not in {"gap", "jump"}]
     found = names + ([f"{f}({WHOLE})" for f in summaries] if parts > 1 else [])
-    return found + ([f"{f}({WHOLE})" for f in PROJECTIONS] if parts > MANY else [])
+    found += [f"{f}({WHOLE})" for f in PROJECTIONS] if parts > MANY else []
+    return found + (_digits(seen) if names == [WHOLE] else [])
+
+
+def _digits(seen: Draws) -> list[str]:
+    """The digits of outputs that may be codes of many answers: whole numbers of many values."""
+    heads = np.concatenate([side.column(WHOLE)[:_GLANCE] for side in (seen.left, seen.right)])
+    if not ((heads >= 0.0) & (heads <= MOST_CODED) & (heads == np.floor(heads))).all():
+        return []
+    return digits(float(heads.max())) if len(np.unique(heads)) >= _CODES else []
 
 
 def searched_features(seen: Draws) -> list[str]:

@@ -1,6 +1,7 @@
 """Events that name values: single ones, sets of them, and those that only one side reaches."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ _FEW = 64  # values that need no second sample to be ranked
 _MOST_VALUES = 4096
 _GLANCE = 512
 _SEEN = 3  # times that a value must have come
+_PARTS = 4  # of the draws, each counted by ratios that the others show
 
 
 def values(name: str, seen: Draws, goal: Goal) -> Iterator[Proposal]:
@@ -89,27 +91,46 @@ def _per_value(codes: Ints, number: int) -> Floats:
 
 
 def _best_set(sides: tuple[Ints, Ints], number: int, goal: Goal, side: Side) -> tuple[Ints, float]:
-    """Codes of the best set among those that collect values in the order of their ratio.
-
-    If there are many values they are ordered on one half of the draws and cut on the other.
-    """
-    halves = [0 if number <= _FEW else len(codes) // 2 for codes in sides]
-    cut = [_per_value(codes[half:], number) for codes, half in zip(sides, halves, strict=True)]
-    ranked = (
-        cut
-        if number <= _FEW
-        else [_per_value(codes[:half], number) for codes, half in zip(sides, halves, strict=True)]
-    )
-    order = _ranking(ranked, side)
-    sizes = len(sides[0]) - halves[0], len(sides[1]) - halves[1]
-    i, merit = _best(goal, [np.cumsum(c[order]) for c in cut], sizes, side)
+    """Codes of the best set among those that collect values in the order of their ratio."""
+    if number > _FEW:
+        return _pooled(sides, number, goal, side)
+    counts = [_per_value(codes, number) for codes in sides]
+    order = np.argsort(-_ratios(counts, side), kind="stable")
+    i, merit = _best(goal, [np.cumsum(c[order]) for c in counts], _sizes(sides), side)
     return order[: i + 1], merit
 
 
-def _ranking(counts: Sequence[Floats], side: Side) -> Ints:
-    """Values by their estimated ratio, the most telling first; rare ones lean to 1."""
+def _pooled(sides: tuple[Ints, Ints], number: int, goal: Goal, side: Side) -> tuple[Ints, float]:
+    """The same where values are many and each is rare: so many with the largest estimated ratios.
+
+    Ratios that are estimated from few draws flatter what they rank first. So how many values to
+    take is counted on draws that did not rank them, part by part; the ranking itself is that of
+    all draws.
+    """
+    cut = [np.arange(_PARTS + 1) * len(codes) // _PARTS for codes in sides]
+    parts = [
+        [_per_value(codes[a:b], number) for codes, (a, b) in zip(sides, ends, strict=True)]
+        for ends in zip(*(pairwise(ends) for ends in cut), strict=True)
+    ]
+    whole = [np.sum(one, axis=0) for one in zip(*parts, strict=True)]
+    counts = np.zeros((2, number))
+    for part in parts:
+        rest = [one - own for one, own in zip(whole, part, strict=True)]
+        order = np.argsort(-_ratios(rest, side), kind="stable")
+        counts += [np.cumsum(own[order]) for own in part]
+    i, merit = _best(goal, list(counts), _sizes(sides), side)
+    return np.argsort(-_ratios(whole, side), kind="stable")[: i + 1], merit
+
+
+def _sizes(sides: tuple[Ints, Ints]) -> tuple[int, int]:
+    return len(sides[0]), len(sides[1])
+
+
+def _ratios(counts: Sequence[Floats], side: Side) -> Floats:
+    """The estimated log ratio of every value; that of rare ones leans to 0."""
     favored, other = counts[side.value], counts[side.other.value]
-    return np.argsort(-np.log((favored + 0.5) / (other + 0.5)), kind="stable")
+    result: Floats = np.log((favored + 0.5) / (other + 0.5))
+    return result
 
 
 def _texts(both: Outputs, name: str, where: Ints) -> tuple[str, ...]:

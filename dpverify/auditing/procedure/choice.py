@@ -1,7 +1,7 @@
 """Choosing the next events to test, from the draws so far, and stating them in few words."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,7 @@ from dpverify.auditing.attacks.draws import Bound, Explore, Goal, Proposal, meri
 from dpverify.auditing.attacks.events import Between, Event, OneOf
 from dpverify.auditing.attacks.proposals import Families, propose
 from dpverify.auditing.sampling.drawing import Side
-from dpverify.auditing.statistics.betting import Ladder, Stake, Wager, wager
+from dpverify.auditing.statistics.betting import Ladder, Stake, Wager, wager, watched
 from dpverify.auditing.statistics.binomial import critical
 from dpverify.auditing.statistics.points import Point
 
@@ -37,12 +37,25 @@ def best_choices(
     past: Explore, points: Sequence[Point], goal: Callable[[Point], Bound], families: Families
 ) -> dict[Side, Chosen]:
     """For each side that an event may favor, the event and the point that it breaks most."""
+    return _most_broken(_choices(past, points, goal, families))
+
+
+def _choices(
+    past: Explore, points: Sequence[Point], goal: Callable[[Point], Bound], families: Families
+) -> list[tuple[Side, Chosen]]:
+    """For each point and each side, the best event."""
+    return [
+        (side, Chosen(proposal=proposal, point=point))
+        for point in points
+        for side, proposal in propose(past, goal(point), families).items()
+    ]
+
+
+def _most_broken(choices: Iterable[tuple[Side, Chosen]]) -> dict[Side, Chosen]:
     best: dict[Side, Chosen] = {}
-    for point in points:
-        for side, proposal in propose(past, goal(point), families).items():
-            chosen = Chosen(proposal=proposal, point=point)
-            if side not in best or chosen.gain > best[side].gain:
-                best[side] = chosen
+    for side, chosen in choices:
+        if side not in best or chosen.gain > best[side].gain:
+            best[side] = chosen
     return best
 
 
@@ -53,22 +66,29 @@ def best_wager(
     known: Wager | None,
     ladder: Ladder,
 ) -> Wager | None:
-    """The bet that would have grown fastest: on new events, or on those bet on so far."""
+    """The bet that would have grown fastest: on new events, or on those bet on so far.
+
+    If none would have, the best event for the point that is watched.
+    """
 
     def goal(point: Point) -> Bound:
         return Bound(delta=point.delta, z=_HOPE, planned=past.left.size)
 
-    found = best_choices(past, points, goal, families)
-    best_first = sorted(found.items(), key=lambda item: -item[1].gain)
-    options = [
-        tuple(
-            Stake(event=chosen.proposal.event, favors=side, point=chosen.point)
-            for side, chosen in best_first
-        )
-    ]
+    found = _choices(past, points, goal, families)
+    options = [_stakes(_most_broken(found))]
     if known is not None:
         options.append(known.bet.stakes)
-    return wager(options, past, ladder)
+    seen = _stakes(_most_broken(item for item in found if item[1].point == watched(points)))
+    return wager(options, past, ladder, idle=seen[:1])
+
+
+def _stakes(found: dict[Side, Chosen]) -> tuple[Stake, ...]:
+    """Stakes on these events, the best first."""
+    best_first = sorted(found.items(), key=lambda item: -item[1].gain)
+    return tuple(
+        Stake(event=chosen.proposal.event, favors=side, point=chosen.point)
+        for side, chosen in best_first
+    )
 
 
 def best_bound(

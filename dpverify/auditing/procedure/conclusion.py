@@ -32,7 +32,7 @@ _LEARN_BITS = 4_096  # draws a side that events about bits are chosen from, if t
 _LOOSER = 0.05  # level at which the fresh block should confirm what the bets refuted
 DEPENDENT = "calls are not independent"
 UNCONFIRMED = "a fresh block does not confirm it: are the calls independent?"
-_LEAST_FRESH = 1_000  # draws a side of the block that follows an early refutation
+_LEAST_FRESH = 1_000  # draws a side of the block after an early refutation, if so many are allowed
 
 
 def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None) -> Verdict:
@@ -47,7 +47,8 @@ def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
         fresh, stopped = _fresh_block(plan, state, sampler, stopped)
         verdict = _early(plan, state, sampler, fresh)
     elif stopped is not None:
-        verdict = NotRefuted(**_common(plan, state, plan.shown_by_bets(state.wealth)))
+        shown = plan.shown_by_bets(state.wealth)
+        verdict = NotRefuted(**_common(plan, state, shown, plan.watched))
     else:
         verdict = _at_the_end(plan, state, sampler)
     linked = dependence(past if fresh is None else past.followed_by(fresh))
@@ -62,7 +63,7 @@ def conclude(plan: Plan, state: State, sampler: Sampler, stopped: Stopped | None
     verdict = replace(
         verdict,
         notes=(*verdict.notes, *notes(past), *_unexamined(plan, state, looked_at_bits=looked)),
-        unusable=unusable(past),
+        unusable=unusable(past, bits=plan.bits),
     )
     return replace(verdict, float_leak=leak, stopped=stopped)
 
@@ -80,10 +81,10 @@ def _unexamined(plan: Plan, state: State, *, looked_at_bits: bool) -> tuple[str,
 
 
 def _at_the_end(plan: Plan, state: State, sampler: Sampler) -> Verdict:
-    shown = plan.shown_by_bets(state.wealth)
     if state.chosen is None or state.counts is None:
-        return NotRefuted(**_common(plan, state, shown))
+        return NotRefuted(**_common(plan, state, plan.shown_by_bets(state.wealth), plan.watched))
     point, counts = state.chosen.point, state.counts
+    shown = _shown_at(plan, state, point)
     lower = max(shown, epsilon_lower(counts, delta=point.delta, level=plan.levels.bound))
     if rejects(counts, epsilon=point.epsilon, delta=point.delta, level=plan.levels.block):
         witness = _witness(plan, sampler, state.chosen, counts)
@@ -98,7 +99,7 @@ def _fresh_block(
     """Draws for the witness of an early refutation; none if they cannot be had."""
     if stopped is not None:
         return None, stopped
-    size = min(max(_LEAST_FRESH, state.used), max(plan.budget, _LEAST_FRESH))
+    size = min(max(_LEAST_FRESH, state.used), plan.budget)
     size = min(size, most_held(state.width)) if state.width > MANY else size
     try:
         left, right = sampler.draw(state.drawn, state.drawn + size)
@@ -113,12 +114,12 @@ def _fresh_block(
 
 def _early(plan: Plan, state: State, sampler: Sampler, fresh: Draws | None) -> Verdict:
     """After the bets refuted: a witness, judged on a fresh block if there is one."""
-    shown = plan.shown_by_bets(state.wealth)
     if fresh is None:
+        shown = plan.shown_by_bets(state.wealth)
         chosen = _last_bet(state)
         counts = counts_of(chosen.proposal.event, chosen.proposal.favors, state.latest[-1])
         witness = replace(_witness(plan, sampler, chosen, counts), fresh=False)
-        return Refuted(**_common(plan, state, shown, chosen.point), witness=witness)
+        return Refuted(**_common(plan, state, shown, plan.watched), witness=witness)
     points = plan.points if state.chosen is None else (state.chosen.point,)
     level, planned = plan.levels.block or plan.levels.whole, fresh.left.size
     best = best_bound(points, state.past(), plan.families(), level=level, planned=planned)
@@ -128,8 +129,13 @@ def _early(plan: Plan, state: State, sampler: Sampler, fresh: Draws | None) -> V
     lower = epsilon_lower(counts, delta=best.point.delta, level=plan.levels.fresh)
     witness = _witness(plan, sampler, best, counts)
     doubts = () if _confirms(counts, best.point, plan.levels.whole) else (UNCONFIRMED,)
-    common = _common(plan, state, max(shown, lower), best.point)
+    common = _common(plan, state, max(_shown_at(plan, state, best.point), lower), best.point)
     return Refuted(**common, witness=witness, notes=doubts)
+
+
+def _shown_at(plan: Plan, state: State, point: Point) -> float:
+    """What the bets have shown at the δ of this point, if that is the one they watch."""
+    return plan.shown_by_bets(state.wealth) if point.delta == plan.watched.delta else 0.0
 
 
 def _confirms(counts: Counts, point: Point, level: float) -> bool:

@@ -25,7 +25,8 @@ from dpverify.errors import DPVerifyError, InvalidParameter
 class Progress:
     """Draws a side so far, log wealth of the bets against the claim, and the budget.
 
-    `epsilon_lower` is what the bets have shown by now; it may be read at any time.
+    `epsilon_lower` is what the bets have shown by the last draws that were judged, at the δ of the
+    claim (of one that implies many, at a δ near 0.01); it may be read at any time.
     """
 
     samples: int
@@ -88,17 +89,23 @@ class Rounds:
                 if start == FIRST:
                     refuse_repeated(self.state.latest[0], fresh)
                 self.state = judged(self.plan, self.state, Confirm(fresh))
-                if self.progress is not None:
-                    self.progress(self._standing())
+                self._tell(0, judged=False)
                 if self.state.refuted:
                     return
             if end < self.plan.budget:
                 self.state = learned(self.plan, self.state)
 
-    def _standing(self) -> Progress:
+    def _tell(self, drawn: int, *, judged: bool) -> None:
+        """Tell how far the audit is: after every part, so after every pair of slow calls.
+
+        The last part of a stage is told once it is judged.
+        """
+        if self.progress is None or judged:
+            return
         state, plan = self.state, self.plan
         shown = plan.shown_by_bets(state.wealth)
-        return Progress(state.used, float(state.wealth.logs[0]), plan.budget, shown)
+        samples, wealth = state.used + drawn, float(state.wealth.logs[0])
+        self.progress(Progress(samples, wealth, plan.budget, shown))
 
     def _stage(self, begin: int, end: int) -> Draws:
         """Run one stage; if drawing stops early, judge what was drawn."""
@@ -123,10 +130,12 @@ class Rounds:
             self.state = judged(self.plan, self.state, Confirm(_side_by_side(parts)))
 
     def _draw(self, parts: list[tuple[Outputs, ...]], begin: int, end: int) -> None:
-        failing = begin == 0
+        failing, drawn = begin == 0, 0
         try:
             for part in self.sampler.pairs(begin, end):
                 parts.append(part)
+                drawn += part[0].size
+                self._tell(drawn, judged=drawn == end - begin)
                 failing = failing and all(map(_fails, part))
                 if failing:
                     refuse_useless(_side_by_side(parts))
@@ -194,24 +203,37 @@ def refuse_repeated(first: Draws, second: Draws) -> None:
             )
 
 
-def unusable(past: Explore) -> tuple[str, ...]:
-    """A note if all outputs are equal on both sides, so that the audit could show nothing."""
+def unusable(past: Explore, *, bits: bool) -> tuple[str, ...]:
+    """A note if all outputs are equal on both sides, so that the audit could show nothing.
+
+    With `bits`, how numbers are represented belongs to an output.
+    """
     if not (_is_constant(past.left) and _is_constant(past.right)):
         return ()
-    if not _is_constant(joined([past.left, past.right])):
+    both = joined([past.left, past.right])
+    if not _is_constant(both) or (bits and any(_differ(both, mark) for mark in both.marks)):
         return ()
     return ("every output is the same on left and right: does the mechanism use rng?",)
 
 
+def _differ(side: Outputs, name: str) -> bool:
+    texts = side.text(name)
+    return bool((texts != texts[0]).any())
+
+
 def _is_constant(side: Outputs) -> bool:
     keys = side.keys(WHOLE)
-    return bool((keys == keys[0]).all())
+    if not (keys == keys[0]).all():
+        return False
+    return not any(_differ(side, name) for name in side.texts)  # messages are no part of the whole
 
 
 def notes(past: Explore) -> tuple[str, ...]:
     """Further notes for the reader of the verdict."""
     sides = (("left", past.left), ("right", past.right))
     constant = [name for name, side in sides if side.size > 1 and _is_constant(side)]
-    if not constant or unusable(past):
+    if not constant or unusable(past, bits=False):
         return ()
-    return (f"every output is the same on {' and '.join(constant)}: does the mechanism use rng?",)
+    first, *more = constant
+    also = f", and so is every output on the {more[0]}" if more else ""
+    return (f"every output on the {first} is the same{also}: does the mechanism use rng?",)

@@ -18,7 +18,7 @@ from dpverify.auditing.attacks.proposals import Families, described, has_learner
 from dpverify.auditing.procedure.choice import Chosen, best_bound, best_wager, is_ready
 from dpverify.auditing.sampling.drawing import Side
 from dpverify.auditing.sampling.outputs import joined
-from dpverify.auditing.statistics.betting import Ladder, Wager, Wealth, wager
+from dpverify.auditing.statistics.betting import Ladder, Wager, Wealth, wager, watched
 from dpverify.auditing.statistics.binomial import Counts
 from dpverify.auditing.statistics.points import Point
 from dpverify.auditing.verdict import counts_of
@@ -55,6 +55,9 @@ class Levels:
     or if the claim itself is wrongly refuted, or by the block's bound; which, as
     `bound` ≤ `block`, errs only where a test at level `block` would:
     `below` + `bets` + `block` ≤ level.
+
+    Of a claim that implies many points, the bound is about one δ: that of the block's point, or
+    the one that the bets watch (`below`), which is told where no block speaks.
     """
 
     whole: float
@@ -137,11 +140,18 @@ class Plan:
         return Ladder.of(self.points)
 
     def shown_by_bets(self, wealth: Wealth) -> float:
-        """The lower bound on ε that the bets have reached, whenever it is looked at."""
-        if len(self.points) > 1 or self.levels.bets == 0.0:
+        """The lower bound on ε at the δ that is watched, whenever it is looked at."""
+        if self.levels.bets == 0.0:
             return 0.0
-        targets = self.target, -math.log(self.levels.below)
-        return wealth.epsilon_lower(self.ladder, self.points[0].epsilon, targets)
+        below = -math.log(self.levels.below)
+        if len(self.points) > 1:
+            return wealth.watched_lower(self.ladder, below)
+        return wealth.epsilon_lower(self.ladder, self.points[0].epsilon, (self.target, below))
+
+    @property
+    def watched(self) -> Point:
+        """The point whose δ the bets bound ε for."""
+        return watched(self.points)
 
     def families(self, *, classifiers: bool = True) -> Families:
         return Families(bits=self.bits, classifiers=classifiers)

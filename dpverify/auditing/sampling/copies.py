@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.auditing.sampling.reading import FAILURES, read
+from dpverify.auditing.sampling.reading import FAILURES, MOST_NUMBERS, read
 from dpverify.errors import InvalidParameter
 from dpverify.fingerprint import ATOMS, is_atom
 
 _FROZEN = (*ATOMS, *FAILURES)
 _UNCHANGING = {bool, int, float, complex, str, bytes, type(None), np.float64, np.int64, np.bool_}
 _UNCHANGING |= {np.str_, *FAILURES}
+_SIZED = {str, bytes, list, tuple, np.str_}
 _DEEPEST = 20  # containers within containers that are still called plain
 
 
@@ -46,7 +47,11 @@ def copier(data: Any) -> Callable[[], Any]:  # noqa: ANN401  # whatever the mech
 
 
 def detached(output: Any) -> Any:  # noqa: ANN401  # whatever the mechanism returns
-    """An output that later calls cannot change any more."""
+    """An output that later calls cannot change any more; what is huge is read at once."""
+    if type(output) in _SIZED and len(output) > MOST_NUMBERS:
+        return read(output)
+    if type(output) is np.ndarray and output.size > MOST_NUMBERS:
+        return read(output)
     if type(output) is np.ndarray and output.dtype != object:
         return output.copy()
     if type(output) is list and all(map(_is_unchanging, output)):

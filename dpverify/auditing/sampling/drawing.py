@@ -25,7 +25,14 @@ from dpverify.auditing.sampling.processes import (
     time_limit,
     time_limit_if_possible,
 )
-from dpverify.auditing.sampling.reading import FAILURES, Died, Raised, SetAside, TimedOut
+from dpverify.auditing.sampling.reading import (
+    FAILURES,
+    Died,
+    Raised,
+    SetAside,
+    TimedOut,
+    raised,
+)
 from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.errors import DPVerifyError, InvalidParameter, NotSupported
 
@@ -182,8 +189,23 @@ def _call(task: Drawing, side: Side, index: int, data: Any) -> object:  # noqa: 
         if task.timeout is None or task.is_over:
             raise  # not this call's limit
         return TimedOut()
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # what it raises is an output
-        return task.failure(Raised(type(error).__name__, str(error)))
+    except BaseException as error:
+        if not _is_its_own(error, task):
+            raise
+        return task.failure(raised(error))
+
+
+def _is_its_own(error: BaseException, task: Drawing) -> bool:
+    """Whether an exception is an output of the mechanism.
+
+    In the caller's process one that is no `Exception` may be the caller's, raised by a signal; but
+    what ends a generator or cancels a task is never raised from outside.
+    """
+    if isinstance(error, KeyboardInterrupt):
+        return False
+    if isinstance(error, (Exception, SystemExit, GeneratorExit)) or os.getpid() != task.process:
+        return True
+    return type(error).__module__ == "asyncio.exceptions"
 
 
 def _block(task: Drawing, side: Side) -> Outputs:

@@ -9,6 +9,9 @@ zeros end its significand of 53 bits, `low_bits(output)` the last three bits of 
 is added in floating point leaves traces there: the sum of two floats is a multiple of the smaller
 of their last places, so a small output that came from 1 + noise has zeros where one that came from
 0 + noise has random bits. [Mironov, CCS 2012]
+
+A whole number may be a code of many answers: `binary3(output)` and `ternary3(output)` are its
+digits in bases 2 and 3, which are the answers where it was written in one of these.
 """
 
 import re
@@ -27,6 +30,10 @@ SWEPT = frozenset({"max", "min", "spread", "sum", "norm", "zeros"})
 PROJECTIONS = tuple(f"projection{i}" for i in range(4))  # sums with random signs
 _AT_ONCE = 256  # columns
 BITS = ("lowest_bit", "zero_bits", "low_bits")
+BASES = {"binary": 2, "ternary": 3}
+MOST_CODED = 1 << 20  # that a code of answers may be
+
+_DIGIT = re.compile(r"(binary|ternary)(\d+)")
 
 _ITEM = re.compile(r"output\[(\d+)\]")  # an entry of a list, not one of an entry of it
 
@@ -37,6 +44,9 @@ def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], siz
     argument = rest.removesuffix(")")
     if function in BITS and rest.endswith(")"):
         return _bits(function, column(argument))
+    digit = _DIGIT.fullmatch(function)
+    if digit and argument == "output":
+        return _digit(column(argument), BASES[digit[1]], int(digit[2]))
     if argument != "output" or function not in (*SUMMARIES, *PROJECTIONS):
         return np.full(size, np.nan)
     if function in ("argmax", "argmin"):
@@ -53,6 +63,23 @@ def derive(name: str, column: Callable[[str], Floats], parts: Sequence[str], siz
         signs = [_sign(function, part) for part in ordered]
         return swept([s * c for s, c in zip(signs, columns, strict=True)])["sum"]
     return swept(columns)[function]
+
+
+def digits(largest: float) -> list[str]:
+    """The names of the digits that numbers up to this have, in all bases."""
+    return [
+        f"{name}{place}(output)"
+        for name, base in BASES.items()
+        for place in range(int(np.log(max(largest, 1.0)) / np.log(base) + 1e-9) + 1)
+    ]
+
+
+def _digit(values: Floats, base: int, place: int) -> Floats:
+    """A digit of whole numbers from 0 up to `MOST_CODED`; NaN of all others."""
+    with np.errstate(invalid="ignore"):
+        coded = (values >= 0.0) & (values <= MOST_CODED) & (values == np.floor(values))
+    whole = np.where(coded, values, 0.0).astype(np.int64)
+    return np.where(coded, (whole // base**place % base).astype(np.float64), np.nan)
 
 
 @lru_cache(maxsize=1 << 18)
@@ -117,8 +144,10 @@ def swept(columns: Sequence[Floats]) -> dict[str, Floats]:
 
 
 def _added(total: Floats, terms: NDArray[Any]) -> Floats:
-    """A running sum, so that the order of additions is that of the rows."""
-    result: Floats = np.cumsum(np.vstack([total, terms]), axis=0)[-1]
+    """A sum, row after row: numpy's own takes another order where there is one draw."""
+    result = total.copy()
+    for row in terms:
+        result += row
     return result
 
 

@@ -12,6 +12,7 @@ without end are read as far as they go, and an `Opaque` part that was not read t
 
 import dataclasses
 import datetime as dt
+import hashlib
 import math
 import numbers
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,7 +21,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from itertools import islice
+from functools import lru_cache
+from itertools import groupby, islice
 from typing import Any
 
 import numpy as np
@@ -30,8 +32,12 @@ EXACT = 1 << 53  # integers up to this are floats
 MOST_NUMBERS = 1 << 16  # of one array that are kept one by one
 _MOST_ITEMS = 1 << 14  # of one list, or of a whole output's parts that are not arrays
 _DEEPEST = 24
+_LONGEST_REPR = 1 << 14  # characters
+LONGEST_TEXT = 4_096  # characters of a text that are looked at one by one
+_MOST_BITS = 13_000  # of an integer that is written out
+LOW = 1 << 16  # the last bits of integers beyond all floats
 _SUMS = 1_024  # that longer arrays are folded to
-_CHUNK = 1 << 20
+_CHUNK = 1 << 18
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 _PLAIN = frozenset({bool, int, float, np.bool_, np.float64, np.float32, np.int64, np.int32})
 
@@ -42,6 +48,22 @@ class Raised:
 
     kind: str
     message: str
+
+
+def raised(error: BaseException) -> Raised:
+    """The exception as an output; of a group, with what is in it."""
+    return Raised(type(error).__name__, _message(error))
+
+
+def _message(error: BaseException, depth: int = 0) -> str:
+    try:
+        told = str(error)
+    except Exception as hook:  # noqa: BLE001  # a hook of a foreign type
+        return f"its text raises {type(hook).__name__}"
+    if isinstance(error, BaseExceptionGroup) and depth < _DEEPEST:
+        inner = (f"{type(one).__name__}: {_message(one, depth + 1)}" for one in error.exceptions)
+        told += f" [{'; '.join(inner)}]"
+    return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +104,20 @@ class Elements:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """A number that no float holds, its text, and the nearest float."""
+    """A number that no float holds, its text, and the nearest float; an integer's last bits."""
 
     text: str
     value: float
+    low: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LongText:
+    """The beginning of a text or of bytes that are too long to keep, and a text for all of it."""
+
+    head: str | bytes
+    length: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,21 +140,14 @@ def read(output: object) -> Read:
     """The output as plain parts."""
     if type(output) is Read:
         return output
-    parts = _Reader().parts(output)
-    return Read(parts, type(output).__name__ if isinstance(parts, Opaque) else kind_of(output))
+    reader = _Reader()
+    parts = reader.parts(output)
+    return Read(parts, reader.kind)
 
 
-def kind_of(output: object, depth: int = 0) -> str:
-    """The type of an output, and the types or width of the numbers in it."""
-    name = type(output).__name__
-    if isinstance(output, np.ndarray):
-        return f"{name} of {output.dtype.name}"
-    if depth > 3 or not isinstance(output, (list, tuple, dict)):
-        return name
-    inner = output.values() if isinstance(output, dict) else output
-    kinds = [kind_of(item, depth + 1) for item in islice(inner, _MOST_ITEMS)]
-    shown = kinds if len(kinds) <= 16 else list(dict.fromkeys(kinds))
-    return f"{name} of {', '.join(shown[:64])}" if shown else name
+def kind_of(array: NDArray[Any]) -> str:
+    """The type of an array and the width of its numbers."""
+    return f"{type(array).__name__} of {array.dtype.name}"
 
 
 def is_number_array(array: NDArray[Any]) -> bool:
@@ -139,6 +164,23 @@ class _Reader:
     def __init__(self) -> None:
         self.left = _MOST_ITEMS
         self.path: list[int] = []
+        self.kinds: list[tuple[int, str, int]] = []  # depth and type of parts, and how many alike
+
+    @property
+    def kind(self) -> str:
+        """The types of all parts, as they stand in each other: `list(float × 3, int)`."""
+        told, above = "", 1
+        for depth, kind, times in self.kinds:
+            between = "(" * (depth - above) if depth > above else ")" * (above - depth) + ", "
+            told += (between if told else "") + kind + (f" × {times}" if times > 1 else "")
+            above = depth
+        return told + ")" * (above - 1)
+
+    def _note(self, kind: str, times: int = 1, *, below: int = 0) -> None:
+        depth = len(self.path) + below
+        if self.kinds and self.kinds[-1][:2] == (depth, kind):
+            times += self.kinds.pop()[2]
+        self.kinds.append((depth, kind, times))
 
     def parts(self, value: Any) -> Any:  # noqa: ANN401
         self.left -= 1
@@ -150,6 +192,8 @@ class _Reader:
             kind = type(value).__name__
             return Opaque(kind, f"what lies more than {_DEEPEST} levels deep")
         self.path.append(id(value))
+        own = type(value)  # not isinstance, which hooks may answer
+        self._note(kind_of(value) if issubclass(own, np.ndarray) else own.__name__)
         try:
             atom = _atom(value)
             return self._inner(value) if atom is None else atom
@@ -163,6 +207,9 @@ class _Reader:
     def _inner(self, value: Any) -> Any:  # noqa: ANN401, C901, PLR0912  # one case a kind
         if isinstance(value, np.ndarray):
             return self._array(value)
+        foreign = _foreign(value)
+        if foreign is not None:
+            return self.parts(foreign) if not isinstance(foreign, Fields) else self._fields(foreign)
         if isinstance(value, np.generic):
             return self._array(np.array([value]))
         if isinstance(value, (bytearray, memoryview)):
@@ -171,9 +218,6 @@ class _Reader:
             return Fields(type(value).__name__, (("name", value.name), *self._named(value.value)))
         if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
             return self._list(value)
-        foreign = _foreign(value)
-        if foreign is not None:
-            return self.parts(foreign) if not isinstance(foreign, Fields) else self._fields(foreign)
         if isinstance(value, Mapping):
             items = list(islice(value.items(), _MOST_ITEMS + 1))
             found = {self._key(k): self.parts(v) for k, v in items[:_MOST_ITEMS]}
@@ -201,6 +245,7 @@ class _Reader:
         return self._state(value)
 
     def _key(self, key: Any) -> Any:  # noqa: ANN401
+        self._note(f"key {type(key).__name__}", below=1)
         return key if _atom(key) is not None else Opaque(_shown(key))
 
     def _named(self, value: Any) -> tuple[tuple[str, Any], ...]:  # noqa: ANN401
@@ -215,6 +260,8 @@ class _Reader:
         if whole and value and _PLAIN.issuperset(map(type, value)):
             array = np.array(value)
             if is_number_array(array):
+                for kind, alike in groupby(map(type, value)):
+                    self._note(kind.__name__, sum(1 for _ in alike), below=1)
                 return self._array(array)
         most = min(_MOST_ITEMS, max(self.left, 0))
         found: list[Any] = []
@@ -273,7 +320,9 @@ def _atom(value: Any) -> Any:  # noqa: ANN401  # None where it is none
         return _integer(value) if kind is int else value
     if value is None:
         return Opaque("None")
-    if isinstance(value, (str, bytes, *FAILURES, Opaque)):
+    if isinstance(value, (str, bytes)):
+        return value if len(value) <= MOST_NUMBERS else _long_text(value)
+    if isinstance(value, (*FAILURES, Opaque)):
         return value
     if isinstance(value, _NUMBERS) and not isinstance(value, (np.longdouble, Enum)):
         return _integer(value) if isinstance(value, (int, np.integer)) else value
@@ -285,7 +334,24 @@ def _atom(value: Any) -> Any:  # noqa: ANN401  # None where it is none
 
 
 def _integer(value: Any) -> Any:  # noqa: ANN401
-    return value if abs(int(value)) <= EXACT else Exact(str(int(value)), nearest(value))
+    if abs(int(value)) <= EXACT:
+        return value
+    whole = int(value)
+    spelled = str(whole) if whole.bit_length() <= _MOST_BITS else digested(hex(whole))
+    return Exact(spelled, nearest(value), whole % LOW)
+
+
+def _long_text(value: str | bytes) -> LongText:
+    whole = value if isinstance(value, bytes) else value.encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(whole, digest_size=12).hexdigest()
+    head = value[:LONGEST_TEXT]
+    return LongText(head, len(value), f"{head[:100]!r}… (digest {digest})")
+
+
+def digested(text: str, most: int = 100) -> str:
+    """The beginning of a text and a digest of all of it."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    return f"{text[:most]}… (digest {digest})"
 
 
 def nearest(value: Any) -> float:  # noqa: ANN401
@@ -349,28 +415,36 @@ def _stacked(items: list[Any]) -> Any:  # noqa: ANN401
 
 
 def _folded(array: NDArray[Any]) -> Fields:
-    """An array that is too long to keep: its extremes and norms, and sums with random signs.
+    """An array that is too long to keep: extremes, norms, odd entries, sums with random signs.
 
     Every entry has its sign and its sum by its place alone.
     """
     flat = array.reshape(-1)
-    rng = np.random.Generator(np.random.PCG64(7))
-    sums = np.zeros(_SUMS)
-    square = 0.0
-    for start in range(0, flat.size, _CHUNK):
-        signs = rng.integers(0, 2, _CHUNK, dtype=np.int8) * 2.0 - 1.0
-        chunk = np.nan_to_num(flat[start : start + _CHUNK].astype(np.float64))
+    sums, square = np.zeros(_SUMS), 0.0
+    odd = np.zeros(3)
+    for number, start in enumerate(range(0, flat.size, _CHUNK)):
+        chunk = flat[start : start + _CHUNK].astype(np.float64)
+        odd += [np.count_nonzero(found) for found in (np.isnan(chunk), np.isinf(chunk), chunk == 0)]
+        chunk = np.nan_to_num(chunk)
         square += float(chunk @ chunk)
         padded = np.zeros(_CHUNK)
-        padded[: chunk.size] = chunk
-        sums += (padded * signs).reshape(-1, _SUMS).sum(axis=0)
+        padded[: chunk.size] = chunk * _signs(number)[: chunk.size]
+        sums += padded.reshape(-1, _SUMS).sum(axis=0)
     shape = [float(length) for length in array.shape]
     places = np.array([flat.argmax(), flat.argmin()], np.float64)
     extremes = np.array([flat.max(), flat.min()], np.float64)
     what = f"single entries of arrays of more than {MOST_NUMBERS:,} numbers"
     note = Opaque("folded", f"{what} (their extremes and {_SUMS:,} random sums of all were)")
     named = (("shape", np.array(shape)), ("places", places), ("extremes", extremes))
-    return Fields("array", (*named, ("square", square), ("sums", sums), ("note", note)))
+    more = (("nan, infinite, zero", odd), ("square", square), ("sums", sums), ("note", note))
+    return Fields("array", (*named, *more))
+
+
+@lru_cache(maxsize=64)
+def _signs(number: int) -> NDArray[np.int8]:
+    """The random signs of the entries of one chunk, the same for every array."""
+    rng = np.random.Generator(np.random.PCG64([7, number]))
+    return rng.integers(0, 2, _CHUNK, dtype=np.int8) * np.int8(2) - np.int8(1)
 
 
 def _foreign(value: Any) -> Any:  # noqa: ANN401  # one case a library
@@ -379,8 +453,12 @@ def _foreign(value: Any) -> Any:  # noqa: ANN401  # one case a library
     kind = type(value).__name__
     if home == "pandas" and kind == "DataFrame":
         index = () if _is_default(value.index) else (("index", value.index.tolist()),)
-        columns = {name: value.iloc[:, i] for i, name in enumerate(value.columns)}
-        return Fields(kind, (("columns", {k: _series(v) for k, v in columns.items()}), *index))
+        places = enumerate(value.columns)
+        keys = (
+            list(value.columns) if value.columns.is_unique else [f"{n} at {i}" for i, n in places]
+        )
+        columns = {k: _series(v) for k, (_, v) in zip(keys, value.items(), strict=True)}
+        return Fields(kind, (("columns", columns), *index))
     if home == "pandas" and kind == "Series":
         index = () if _is_default(value.index) else (("index", value.index.tolist()),)
         return Fields(kind, (("values", _series(value)), ("name", value.name), *index))
@@ -437,6 +515,8 @@ def _attributes(value: Any) -> tuple[tuple[str, Any], ...] | None:  # noqa: ANN4
 def _shown(value: Any) -> str:  # noqa: ANN401
     """The `repr`, or the name of the type where it holds an address in memory."""
     found = repr(value)
+    if len(found) > _LONGEST_REPR:
+        found = digested(found, _LONGEST_REPR)
     return type(value).__name__ if " at 0x" in found else found
 
 

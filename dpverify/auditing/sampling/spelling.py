@@ -15,11 +15,13 @@ from dpverify.auditing.sampling.reading import (
     Elements,
     Exact,
     Fields,
+    LongText,
     Opaque,
     Raised,
     Read,
     SetAside,
     TimedOut,
+    digested,
 )
 
 SET_ASIDE = "\x1aset aside"  # the text of a failure that is in no event; no `repr` is like it
@@ -46,7 +48,7 @@ def canonical(output: object, *, numeric: bool = False) -> str:  # noqa: C901, P
             return f"dies by {how}"
         case SetAside():
             return SET_ASIDE
-        case Opaque(text=shown) | Exact(text=shown):
+        case Opaque(text=shown) | Exact(text=shown) | LongText(text=shown):
             return shown
         case bool() | np.bool_():
             return str(int(output) if numeric else bool(output))
@@ -83,10 +85,7 @@ spelled = partial(canonical, numeric=True)
 
 def shortened(text: str) -> str:
     """The text itself, or its beginning and a digest of all of it."""
-    if len(text) <= _LONGEST:
-        return text
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-    return f"{text[:100]}… (digest {digest})"
+    return text if len(text) <= _LONGEST else digested(text)
 
 
 def number_text(value: float) -> str:

@@ -26,10 +26,13 @@ from dpverify.auditing.sampling.outputs import (
 )
 from dpverify.auditing.sampling.reading import (
     EXACT,
+    LONGEST_TEXT,
+    LOW,
     MOST_NUMBERS,
     Elements,
     Exact,
     Fields,
+    LongText,
     Opaque,
     Raised,
     is_number_array,
@@ -42,11 +45,9 @@ from dpverify.auditing.sampling.spelling import shortened, spelled
 _MOST_MEMBERS = 256  # elements of a set that are asked for one by one
 _MOST_IN_TEXT = 64  # numbers within a text
 _ENDING = 16  # characters of a text that are counted from its end
-_LONGEST_TEXT = 4_096  # characters of a text that are looked at one by one
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _NAN = int(np.float64(np.nan).view(np.uint64))
 _FEW = 8
-_LOW, _DIGITS = 1 << 16, 4_000  # of integers beyond all floats
 
 _NUMBERS = (bool, np.bool_, int, np.integer, float, np.floating)
 
@@ -80,7 +81,7 @@ def from_objects(outputs: Sequence[object]) -> Outputs:
         return from_array(uniform)
     readings = [read(output) for output in outputs]
     trees = [reading.parts for reading in readings]
-    kinds = np.array([reading.kind for reading in readings], np.str_)
+    kinds = np.array([shortened(reading.kind) for reading in readings], np.str_)
     uniform = _same_arrays(trees)
     if uniform is not None:
         rows = from_array(uniform)
@@ -155,14 +156,14 @@ def flattened(tree: Any, name: str) -> Iterator[Leaf]:  # noqa: ANN401, C901, PL
     match tree:
         case bool() | np.bool_() | int() | np.integer() | float() | np.floating():
             yield name, nearest(tree)
-        case Exact(text=text, value=value):
+        case Exact(value=value, low=low):
             yield name, value
             yield from _part_text(tree, name)
-            if text.removeprefix("-").isdigit():
-                yield f"{name} mod {_LOW}", float(int(text[-_DIGITS:]) % _LOW)
+            if low is not None:
+                yield f"{name} mod {LOW}", float(low)
         case Raised(message=message):
             yield f"message of {name}", message
-            yield from _of_text(message, f"message of {name}")
+            yield from _of_text(message, len(message), f"message of {name}")
         case np.ndarray():
             yield from lengths(name, tree.shape)
             yield name, tree
@@ -180,10 +181,11 @@ def flattened(tree: Any, name: str) -> Iterator[Leaf]:  # noqa: ANN401, C901, PL
         case Elements(items=items):
             yield from _of_set(items, name)
             yield from _part_text(tree, name)
-        case str() | bytes():
-            yield f"len({name})", float(len(tree))
+        case str() | bytes() | LongText():
+            whole = LongText(tree, len(tree), "") if isinstance(tree, (str, bytes)) else tree
+            yield f"len({name})", float(whole.length)
             yield from _part_text(tree, name)
-            yield from _of_text(tree, name)
+            yield from _of_text(whole.head, whole.length, name)
         case Opaque(text=text, unread=unread):
             yield from _part_text(tree, name)
             yield from _numbers_in(text, name)
@@ -231,22 +233,22 @@ def _of_set(items: tuple[Any, ...], name: str) -> Iterator[Leaf]:
             yield name, item
 
 
-def _of_text(text: str | bytes, name: str) -> Iterator[Leaf]:
+def _of_text(text: str | bytes, length: int, name: str) -> Iterator[Leaf]:
     """The characters of a text as numbers, and the numbers that are written in it."""
-    head = text[:_LONGEST_TEXT]
+    head = text[:LONGEST_TEXT]
     if head:
         codes = list(head) if isinstance(head, bytes) else [ord(letter) for letter in head]
         yield f"ord({name})", np.array(codes, np.float64)
         for i, code in enumerate(reversed(codes[-_ENDING:]), 1):
             yield f"ord({name})[-{i}]", float(code)
-    if len(text) > len(head):
-        what = f"single characters of a text beyond the first {_LONGEST_TEXT:,}"
+    if length > len(head):
+        what = f"single characters of a text beyond the first {LONGEST_TEXT:,}"
         yield name, Opaque("", what)
     yield from _numbers_in(head if isinstance(head, str) else head.decode("latin-1"), name)
 
 
 def _numbers_in(text: str, name: str) -> Iterator[Leaf]:
-    for i, found in enumerate(_NUMBER.findall(text[:_LONGEST_TEXT])[:_MOST_IN_TEXT]):
+    for i, found in enumerate(_NUMBER.findall(text[:LONGEST_TEXT])[:_MOST_IN_TEXT]):
         value = float(found)
         if not math.isnan(value):
             yield f"number {i} in {name}", value

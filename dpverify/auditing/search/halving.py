@@ -1,10 +1,12 @@
 """Which pairs of a schema look worst for a claim: successive halving over candidates.
 
 Many pairs get few draws each; the better ones are kept, joined by variants of the best, and get
-more. Nothing is judged here: these draws choose the pairs that fresh draws will judge, so they
-cost nothing of the level, however many pairs are tried.
+more. Where there is a limit in time, each pair has one of its own. Nothing is judged here: these
+draws choose the pairs that fresh draws will judge, so they cost nothing of the level, however many
+pairs are tried.
 """
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -24,6 +26,7 @@ _UNIT = 300  # first draws of a pair times this are the whole exploration
 _LEAST = 32
 _DOUBT = 1.0  # standard errors by which a pair's promise is discounted
 _POINTS = 3
+_SLOW = 3.0  # times its even share of the time, that one pair may take in one round
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,8 @@ _ROUNDS = (_Round(0, 0, 1), _Round(16, 16, 3), _Round(8, 4, 10), _Round(3, 0, 30
 class Halving(Pass):
     """Successive halving over the pairs of a schema; `ranked` holds them, the worst first.
 
-    `patterns` are the names of the first pairs. `budget` is about the draws a side of all rounds.
+    `patterns` are the names of the first pairs, `unseen` is how many had no time for one draw.
+    `budget` is about the draws a side of all rounds.
     The search's `samples` and `level` are those that the pair is to be judged with: what is worst
     depends on them. With `bits`, events about the bits of outputs count too.
     """
@@ -55,6 +59,7 @@ class Halving(Pass):
         self.seed = derived(search.seed, 0)
         self.ranked: list[PairTrial] = []
         self.patterns: tuple[str, ...] = ()
+        self.unseen = 0
         self._rng = np.random.default_rng([self.seed, 0])
         self._unit = max(_LEAST, budget // _UNIT)
         self._share = min(1.0, budget / (self._unit * _UNIT))  # of all numbers of pairs
@@ -67,9 +72,13 @@ class Halving(Pass):
         last = not self._rounds
         kept = self.ranked[: max(2, round(now.keep * self._share))]
         new = self._variants(round(now.variants * self._share)) if kept else self._beginning()
-        fresh = [self._started(candidate) for candidate in new]
-        trials = [self._more(trial, self._unit * now.units, last=last) for trial in [*kept, *fresh]]
+        due = [*kept, *(self._started(candidate) for candidate in new)]
+        size = self._unit * now.units
+        trials = [
+            self._more(trial, size, last=last, share=len(due) - i) for i, trial in enumerate(due)
+        ]
         self.ranked = sorted(trials, key=lambda trial: -trial.score)  # stable: patterns first
+        self.unseen += sum(trial.seen is None for trial in self.ranked)
         return not last
 
     def _beginning(self) -> list[Candidate]:
@@ -94,10 +103,22 @@ class Halving(Pass):
         self.search.tried[number] = trial
         return trial
 
-    def _more(self, trial: PairTrial, size: int, *, last: bool) -> PairTrial:
-        after = trial.drawn(size)
+    def _more(self, trial: PairTrial, size: int, *, last: bool, share: int) -> PairTrial:
+        after = self._boxed(trial, share).drawn(size)
+        after = replace(after, sampler=replace(after.sampler, until=self.search.until))
         self.search.used += after.size - trial.size
         return after if after.seen is None else replace(after, score=self._score(after, last=last))
+
+    def _boxed(self, trial: PairTrial, share: int) -> PairTrial:
+        """The pair with a limit in time, if the search has one: some times its even share.
+
+        So one pair on which the mechanism is slow does not take the time of all others.
+        """
+        if self.search.until is None:
+            return trial
+        left = max(self.search.until - time.time(), 0.0)
+        rounds = 1 + len(self._rounds)
+        return trial.within(_SLOW * left / (share * rounds))
 
     def _score(self, trial: PairTrial, *, last: bool) -> float:
         families = Families(bits=self.bits, classifiers=last)

@@ -80,7 +80,8 @@ def audit_over(  # noqa: PLR0913  # as `audit` has, and what the search needs
     minimize
         Whether the pair of a refutation is simplified, with further draws; not with `seconds`.
     seconds
-        A third of them at most are for the exploration.
+        A third of them at most are for the exploration, and in it no pair on which the mechanism is
+        slow takes the time of all others.
     checkpoint
         A file that keeps all draws but those that simplify the pair of a refutation: a search that
         was killed goes on from it. What was left undone for lack of `seconds` is done then.
@@ -224,7 +225,8 @@ def _told(explored: Halving) -> str:
     """What was explored, in words; before anything is judged."""
     names, search = explored.patterns, explored.search
     shown = "; ".join(names[:6]) + ("; …" if len(names) > 6 else "")
+    slow = f"; too slow for a look: {explored.unseen}" if explored.unseen else ""
     return (
         f"{len(search.tried)} neighboring pairs, on {search.used:,} draws a side that judged "
-        f"nothing ({shown})"
+        f"nothing ({shown}{slow})"
     )

@@ -238,8 +238,7 @@ def _summed_up(
 
 def _ladder(points: Sequence[Point]) -> Ladder:
     """The claim's ε and larger ones; tests of smaller ones would not refute the claim."""
-    full = Ladder.of(points)
-    return Ladder(full.more[: full.below], full.below)
+    return Ladder.of(points).without_grid()
 
 
 def _futile(seems: Look, log_wealth: float, target: float, left: int) -> bool:

@@ -6,6 +6,7 @@ in the base class, and a pass supplies its step.
 """
 
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -15,13 +16,13 @@ import numpy as np
 from numpy.random.bit_generator import ISpawnableSeedSequence
 from numpy.typing import NDArray
 
-from dpverify.auditing.attacks.draws import Draws
+from dpverify.auditing.attacks.draws import Draws, joined_draws
 from dpverify.auditing.sampling.copies import copier, detached
 from dpverify.auditing.sampling.drawing import Target
 from dpverify.auditing.sampling.journal import Chapter, Journal
 from dpverify.auditing.sampling.outputs import WHOLE
 from dpverify.auditing.sampling.processes import OutOfTime
-from dpverify.auditing.sampling.reading import Raised
+from dpverify.auditing.sampling.reading import raised
 from dpverify.auditing.sampling.sampler import Sampler
 from dpverify.auditing.search.quick import Outcome
 from dpverify.auditing.statistics.points import Point
@@ -87,10 +88,11 @@ class PairTrial:
         """The trial with `size` draws a side, or as many as there is time for."""
         if self.size >= size:
             return self
+        parts: list[Draws] = [] if self.seen is None else [self.seen]
         try:
-            fresh = Draws.of(self.sampler, self.size, size)
+            parts.extend(Draws(*part) for part in self.sampler.pairs(self.size, size))
         except OutOfTime:
-            return self
+            pass  # a slow pair is known by what it has
         except Exception as error:
             if not self.sampler.vectorized:
                 raise
@@ -103,7 +105,13 @@ class PairTrial:
             cause = error.__cause__ or error
             reason = f"{type(cause).__name__}: {cause}"
             return replace(self, sampler=singly, seen=None, broken=reason).drawn(size)
-        return replace(self, seen=fresh if self.seen is None else self.seen.followed_by(fresh))
+        return replace(self, seen=joined_draws(parts)) if parts else self
+
+    def within(self, seconds: float) -> "PairTrial":
+        """The trial, with draws that end after so many seconds if they did not before."""
+        end = time.time() + seconds
+        until = end if self.sampler.until is None else min(self.sampler.until, end)
+        return replace(self, sampler=replace(self.sampler, until=until))
 
 
 class Search:
@@ -131,6 +139,7 @@ class Search:
         self.seed = seed
         self.journal = journal
         self.drawing = drawing
+        self.until: float | None = drawing.get("until")
         self.tried: dict[Hashable, PairTrial] = {}
         self.used = 0
 
@@ -229,8 +238,8 @@ class Calls:
     def _call(self, data: object, bits: np.random.BitGenerator) -> object:
         try:
             return detached(self.mechanism(data, np.random.Generator(bits)))
-        except Exception as error:  # noqa: BLE001  # what a mechanism raises is one of its outputs
-            return Raised(type(error).__name__, str(error))
+        except (Exception, SystemExit) as error:  # noqa: BLE001  # what it raises is an output
+            return raised(error)
 
 
 def _bits(words: NDArray[np.uint64]) -> np.random.PCG64:

@@ -20,12 +20,14 @@ where ε is 4 and more. Pairs also let a vectorized mechanism draw both sides in
 claim's, larger ones above it and smaller ones below. If all of those above up to some ε have
 rejected, the truth is larger than ε, unless the test of the first grid point not below the truth
 rejected, which has probability at most its level; and likewise from 0 upwards for those below. The
-bound that this gives may be watched like the wealth. It is one about the δ of the claim, so only
-claims that are one point (ε, δ) have it.
+bound that this gives may be watched like the wealth. It is one about a δ that was fixed before: the
+claim's, where it is one point (ε, δ). Of a claim that implies many points one is watched, and its
+δ has tests from 0 upwards only: that some point was refuted does not say which.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -45,6 +47,7 @@ _SHRINK = 2.0  # nats of evidence that count for nothing
 _CAUTION = 1.0  # imaginary pairs with the worst payoff
 _STEPS = np.cumsum(np.geomspace(0.01, 1.0, 40))  # of ε above the claim's
 _LOWER = np.concatenate([[0.0], np.cumsum(np.geomspace(0.02, 0.4, 40))])  # grid from 0 to about 6
+_MIDDLING = 0.01  # δ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,28 +90,47 @@ class Bet:
             risk += ratio + stake.point.delta
         return np.maximum(total / risk, -1.0)
 
+    def payoffs_on(self, ladder: "Ladder") -> Floats:
+        """The payoffs for all rows of a ladder."""
+        watched = [
+            replace(stake, point=Point(epsilon=0.0, delta=ladder.delta)) for stake in self.stakes
+        ]
+        above, below = self.payoffs(ladder.more), Bet(tuple(watched)).payoffs(ladder.grid)
+        return np.concatenate([above, below])
+
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """The grid of ε: by how much each exceeds the claim's.
+    """The rows of ε that are tested: those of the claim, and those that are watched.
 
-    The claim's own first, then the larger ones, then from `below` on smaller ones, upwards from 0.
+    `more` is by how much ε exceeds what is claimed: the claim's own first, then larger ones. `grid`
+    holds ε upwards from 0, each with `delta`.
     """
 
     more: Floats
-    below: int
+    grid: Floats
+    delta: float
 
     @classmethod
     def of(cls, points: Sequence[Point]) -> "Ladder":
-        above = np.concatenate([[0.0], _STEPS])
-        if len(points) > 1:
-            return cls(above, len(above))
-        claimed = points[0].epsilon
-        return cls(np.concatenate([above, _grid_below(claimed) - claimed]), len(above))
+        point = watched(points)
+        grid = _LOWER if len(points) > 1 else _LOWER[: np.searchsorted(_LOWER, point.epsilon)]
+        return cls(np.concatenate([[0.0], _STEPS]), grid, point.delta)
+
+    def without_grid(self) -> "Ladder":
+        return replace(self, grid=self.grid[:0])
+
+    def __len__(self) -> int:
+        return len(self.more) + len(self.grid)
 
 
-def _grid_below(claimed: float) -> Floats:
-    return _LOWER[: np.searchsorted(_LOWER, claimed)]
+def watched(points: Sequence[Point]) -> Point:
+    """The point whose δ has a lower bound on ε from bets: one of a middling δ, if there are many.
+
+    >>> watched([Point(epsilon=0.0, delta=0.4), Point(epsilon=1.0, delta=0.02)])
+    Point(epsilon=1.0, delta=0.02)
+    """
+    return min(points, key=lambda point: abs(math.log(max(point.delta, 1e-300) / _MIDDLING)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,34 +142,40 @@ class Wager:
     logs: Floats  # log of the factor, by ε (row) and code (column)
 
 
-def wager(options: Sequence[Sequence[Stake]], seen: Explore, ladder: Ladder) -> Wager | None:
+def wager(
+    options: Sequence[Sequence[Stake]],
+    seen: Explore,
+    ladder: Ladder,
+    *,
+    idle: Sequence[Stake] = (),
+) -> Wager | None:
     """The bet that would have grown fastest, on all or some stakes of one of the options.
 
-    If none would against the claim: the first stake, against smaller ε; None if there are none.
+    If none would against the claim: `idle` or the first stake, for the sake of the grid from 0
+    upwards; None if there is none.
     """
     bets = [Bet((stake,)) for stakes in options for stake in stakes]
     bets += [Bet(tuple(stakes)) for stakes in options if len(stakes) == 2]
     best: tuple[float, Bet] | None = None
     for bet in dict.fromkeys(bets):
-        growth = _stake_out(bet, seen, np.zeros(1))[0]
+        growth = _stake_out(bet, seen, bet.payoffs(np.zeros(1)))[0]
         if growth > 0.0 and (best is None or growth > best[0]):
             best = (growth, bet)
-    if best is None and (not bets or ladder.below == len(ladder.more)):
+    if best is None and (not bets or not ladder.grid.size):
         return None
-    chosen = bets[0] if best is None else best[1]
-    growth, logs = _stake_out(chosen, seen, ladder.more)
+    chosen = (Bet(tuple(idle)) if idle else bets[0]) if best is None else best[1]
+    growth, logs = _stake_out(chosen, seen, chosen.payoffs_on(ladder))
     return Wager(chosen, growth, logs)
 
 
-def _stake_out(bet: Bet, seen: Explore, more: Floats) -> tuple[float, Floats]:
-    """The growth of the claim's own test, and the logs of factors, at the best λ for every ε."""
+def _stake_out(bet: Bet, seen: Explore, payoffs: Floats) -> tuple[float, Floats]:
+    """The growth of the claim's own test, and the logs of factors, at the best λ for every row."""
     chances, pairs = _chances(bet, seen)
-    payoffs = bet.payoffs(more)
     seen_codes = np.flatnonzero(chances)
     logs = np.log1p(_FRACTIONS[None, :, None] * payoffs[:, None, seen_codes])
     means = logs @ chances[seen_codes] + _CAUTION / pairs * np.log1p(-_FRACTIONS)
     best = np.argmax(means, axis=1)
-    rows = np.arange(len(more))
+    rows = np.arange(len(payoffs))
     # The best λ on the past is too bold for the future: shrink it where the evidence is thin.
     evidence = pairs * means[rows, best]
     trust = np.maximum(1.0 - _SHRINK / np.maximum(evidence, 1e-9), 0.25) * (evidence > 0.0)
@@ -166,14 +194,14 @@ def _chances(bet: Bet, seen: Explore) -> tuple[Floats, int]:
 
 @dataclass(frozen=True, slots=True)
 class Wealth:
-    """Log wealth against the claim and against every larger ε of the grid; and the highest yet."""
+    """Log wealth in every row of a ladder, the claim's own first; and the highest yet."""
 
     logs: Floats
     highest: Floats
 
     @classmethod
     def start(cls, ladder: Ladder) -> "Wealth":
-        zero = np.zeros(len(ladder.more))
+        zero = np.zeros(len(ladder))
         return cls(zero, zero)
 
     def after(self, chosen: Wager | None, fresh: Confirm, target: float) -> tuple["Wealth", int]:
@@ -206,12 +234,15 @@ class Wealth:
 
         Tests count that have rejected without a gap, upwards from the claim's or from 0.
         """
-        at, below = targets
-        upper = _without_gap(self.highest[: ladder.below] >= at)
+        upper = _without_gap(self.highest[: len(ladder.more)] >= targets[0])
         if upper:
             return claimed + float(ladder.more[upper - 1])
-        lower = _without_gap(self.highest[ladder.below :] >= below)
-        return claimed + float(ladder.more[ladder.below + lower - 1]) if lower else 0.0
+        return self.watched_lower(ladder, targets[1])
+
+    def watched_lower(self, ladder: Ladder, target: float) -> float:
+        """The same from the tests upwards from 0 alone."""
+        lower = _without_gap(self.highest[len(ladder.more) :] >= target)
+        return float(ladder.grid[lower - 1]) if lower else 0.0
 
 
 def _without_gap(rejected: NDArray[np.bool_]) -> int:

@@ -1,16 +1,21 @@
 """Attacks: all have one interface, and one of a user's own joins them."""
 
+import math
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import dpverify as dpv
 from dpverify.auditing import audit
-from dpverify.auditing.attacks.draws import Draws, Goal, Proposal, merit_of
-from dpverify.auditing.attacks.events import Linear
+from dpverify.auditing.attacks.draws import Bound, Draws, Goal, Proposal, merit_of
+from dpverify.auditing.attacks.events import Linear, OneOf
 from dpverify.auditing.attacks.proposals import ATTACKS, Attack, Families, Family
+from dpverify.auditing.attacks.sets import values
 from dpverify.auditing.sampling.drawing import Side
+from dpverify.auditing.sampling.features import digits
+from dpverify.auditing.sampling.tabulating import from_array
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import PureDP
 
@@ -62,6 +67,51 @@ def test_every_attack_has_a_name_and_one_interface() -> None:
         assert attack.name
         wanted = [Families(bits=True), Families(only_bits=True), Families(classifiers=False)]
         assert any(attack.is_tried(each) for each in wanted)
+
+
+def test_many_values_are_pooled_by_their_ratio() -> None:
+    """Of 400 values 40 have e² times the odds: a set of many of them, and of hardly any others."""
+    rng = np.random.default_rng(3)
+    special = rng.permutation(400)[:40]
+    odds = np.ones(400)
+    odds[special] = math.exp(2.0)
+    drawn = [rng.choice(400, 4_000, p=p / p.sum()) for p in (odds, np.ones(400))]
+    draws = Draws(*(from_array(side.astype(np.float64)) for side in drawn))
+    goal = Bound(delta=0.0, z=1.6, planned=6_000)
+    best = max(values("output", draws, goal), key=lambda proposal: proposal.merit)
+    assert best.favors is Side.LEFT
+    assert isinstance(best.event, OneOf)
+    found = {int(text) for text in best.event.texts}
+    assert len(found & set(special.tolist())) >= 10
+    assert len(found - set(special.tolist())) <= 2
+    assert best.merit < math.log(math.exp(2.0) * 400 / (360 + 40 * math.exp(2.0)))
+
+
+def test_digits_of_a_code_by_hand() -> None:
+    block = from_array(np.array([5.0, 0.0, 0.5, -1.0, 2.0**21]))
+    assert block.column("binary0(output)")[:2].tolist() == [1.0, 0.0]
+    assert block.column("binary2(output)")[:2].tolist() == [1.0, 0.0]
+    assert block.column("ternary1(output)")[0] == 1.0
+    assert np.isnan(block.column("ternary0(output)")[2:]).all()
+    assert digits(8.0) == [f"binary{i}(output)" for i in range(4)] + [
+        f"ternary{i}(output)" for i in range(2)
+    ]
+
+
+class Answers:
+    """Eleven answers above a threshold that none stops at, as one number; ε of each is 0.5."""
+
+    def sample(self, data: int, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
+        above = rng.random((size, 11)) < 1.0 / (1.0 + math.exp(-0.5 if data else 0.0))
+        return above @ (1 << np.arange(11))
+
+
+def test_answers_that_are_coded_as_one_number_are_seen() -> None:
+    """The number of answers above tells e^2.5 at 10 of 11; single codes come five times each."""
+    verdict = audit(
+        Answers(), left=0, right=1, claim=PureDP(epsilon=9.0), samples=10_000, method="fixed"
+    )
+    assert 1.6 < verdict.epsilon_lower < 5.5
 
 
 def test_half_an_attack_is_refused() -> None:

@@ -14,8 +14,9 @@ import pytest
 
 from dpverify.auditing import NotRefuted, Progress, Refuted, Witness, audit
 from dpverify.auditing.sampling.drawing import Drawing, Drawn
+from dpverify.claims import Claimable, ProfileClaim
 from dpverify.errors import InvalidParameter
-from dpverify.guarantees import GaussianDP, PureDP
+from dpverify.guarantees import GaussianDP, PureDP, RenyiDP, ZeroConcentratedDP
 from dpverify.mechanisms import Laplace
 from tests.auditing.workloads import dying, endless, noisy, unhurried
 
@@ -157,9 +158,21 @@ def test_a_fixed_test_that_was_not_reached_says_nothing() -> None:
     assert verdict.epsilon_lower == 0.0
 
 
-def test_claims_of_many_points_have_no_bound_from_bets() -> None:
-    verdict = audit(interrupting(3_000), **GIVEN, claim=GaussianDP(mu=3.0))
-    assert verdict.epsilon_lower == 0.0
+@pytest.mark.parametrize(
+    "claim",
+    [
+        GaussianDP(mu=3.0),
+        ZeroConcentratedDP(rho=2.0),
+        RenyiDP(order=2.0, epsilon=3.0),
+        ProfileClaim(points=((0.5, 0.3), (1.0, 0.1), (2.0, 0.01))),
+    ],
+)
+def test_stopped_audits_of_claims_of_many_points_show_a_bound(claim: Claimable) -> None:
+    """The truth of Laplace noise of scale 1 at δ is below 1."""
+    verdict = audit(interrupting(3_000), **GIVEN, claim=claim)
+    assert verdict.stopped is not None
+    assert 0.3 < verdict.epsilon_lower < 1.0
+    assert verdict.delta == pytest.approx(0.01)
 
 
 @pytest.mark.parametrize("value", [0, -1, math.nan, math.inf])
@@ -175,6 +188,24 @@ def test_the_bound_shown_on_the_way_never_falls() -> None:
     assert bounds == sorted(bounds)
     assert 0.3 < bounds[-1] < 1.0
     assert "ε ≥" in str(told[-1])
+
+
+def test_progress_is_told_after_every_pair_of_slow_calls() -> None:
+    def slow(data: float, rng: np.random.Generator) -> float:
+        time.sleep(0.26)  # a task takes a quarter of a second
+        return noisy(data, rng)
+
+    told: list[int] = []
+    audit(slow, **GIVEN, claim=LOOSE, samples=2, progress=lambda now: told.append(now.samples))
+    assert told == [1, 2]
+
+
+def test_a_witness_takes_no_more_draws_than_were_allowed() -> None:
+    verdict = audit(
+        lambda data, rng: 9.0 * data + noisy(data, rng), **GIVEN, claim=FALSE, samples=200
+    )
+    assert isinstance(verdict, Refuted)
+    assert verdict.witness.counts.trials <= 200
 
 
 def tiring(after: int) -> Callable[[float, np.random.Generator], float]:

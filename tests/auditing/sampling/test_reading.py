@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from dpverify.auditing import audit
+from dpverify.auditing.sampling.copies import detached
 from dpverify.auditing.sampling.outputs import ODD, TYPE
+from dpverify.auditing.sampling.reading import Read, read
 from dpverify.auditing.sampling.tabulating import from_array, from_objects
 from dpverify.guarantees import PureDP
 
@@ -79,6 +81,8 @@ UNREAD: dict[str, tuple[Any, str]] = {
     "deep without end": (Deep, "more than 24 levels deep"),
     "many texts": (lambda: ["a"] * 20_000, "beyond the first 16,384"),
     "long text": (lambda: "x" * 10_000, "single characters of a text beyond the first 4,096"),
+    "very long text": (lambda: "x" * 10**6, "characters of a text beyond the first 4,096"),
+    "very long bytes": (lambda: bytes(10**6), "characters of a text beyond the first 4,096"),
     "long array": (lambda: np.ones(10**6), "single entries of arrays of more than 65,536 numbers"),
 }
 
@@ -103,6 +107,7 @@ READ: dict[str, tuple[Any, str, float]] = {
     "missing time": (lambda: np.datetime64("NaT"), "output.seconds[0]", np.nan),
     "date": (lambda: np.datetime64("1970-01-02"), "output.seconds[0]", 86_400.0),
     "integer beyond floats": (lambda: 2**80 + 5, "output mod 65536", 5.0),
+    "integer of a million bits": (lambda: (1 << 10**6) + 7, "output mod 65536", 7.0),
     "20 levels": (lambda: deep(20), "output" + "[0]" * 20, 1.0),
     "long list of numbers": (lambda: [0.5] * 60_000, "output[59999]", 0.5),
 }
@@ -135,6 +140,23 @@ def test_representation_is_told_apart_from_value() -> None:
     rows = from_array(np.array([[1.0, 2.0], [-0.0, 2.0]], np.float32))
     assert rows.text(TYPE).tolist() == ["ndarray of float32"] * 2
     assert rows.text(ODD).tolist() == ["", "-0 at 0"]
+
+
+def test_types_are_told_as_they_stand_in_each_other() -> None:
+    made = [[1, 2, 3.0], [[1], [2]], {"a": np.float32(1)}, Fraction(1, 3), np.ones(2, np.int8)]
+    assert [read(value).kind for value in made] == [
+        "list(int × 2, float)",
+        "list(list(int), list(int))",
+        "dict(key str, float32)",
+        "Fraction",
+        "ndarray of int8",
+    ]
+
+
+def test_what_is_huge_is_not_held_until_it_is_read() -> None:
+    for huge in ("x" * 10**5, bytes(10**5), np.ones(10**5), [1.0] * 10**5):
+        assert isinstance(detached(huge), Read)
+    assert detached("short") == "short"
 
 
 def functions(_data: int, rng: np.random.Generator) -> Any:  # noqa: ANN401

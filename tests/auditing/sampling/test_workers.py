@@ -1,5 +1,6 @@
 """Calls that end their process are outputs, and disturb no other draw."""
 
+import asyncio
 import os
 import signal
 import sys
@@ -48,6 +49,34 @@ def exiting(data: int, rng: np.random.Generator) -> float:
     if rng.random() < (0.5 if data else 0.05):
         sys.exit(3)
     return float(rng.random())
+
+
+class Abandon(BaseException):
+    """No `Exception`, like those of frameworks that stop a task."""
+
+
+class Wordless(Exception):
+    """It has no text."""
+
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+class Abandoning:
+    """Raises what not every `except` catches, the more often on the right."""
+
+    def __init__(self, *kinds: type[BaseException]) -> None:
+        self.kinds = kinds
+
+    def __call__(self, data: int, rng: np.random.Generator) -> float:
+        if rng.random() < (0.9 if data else 0.1):
+            raise self.kinds[0]
+        return float(rng.random())
+
+
+def grouped(data: int, rng: np.random.Generator) -> float:
+    inner = "ab"[data if rng.random() < 0.9 else 1 - data]
+    raise ExceptionGroup("many", [ValueError(inner)])
 
 
 class MortalBlocks(Mortal):
@@ -131,3 +160,22 @@ def test_ignoring_is_said_with_one_of_two_words() -> None:
 def test_what_cannot_be_sent_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="picklable for isolate=True"):
         audit(lambda data, rng: data + rng.random(), **GIVEN, isolate=True)
+
+
+@pytest.mark.parametrize("kind", [asyncio.CancelledError, GeneratorExit, Wordless])
+def test_all_that_is_raised_is_an_output(kind: type[BaseException]) -> None:
+    verdict = audit(Abandoning(kind), **GIVEN, samples=300)
+    assert isinstance(verdict, Refuted)
+    assert str(verdict.witness.event) in {f"output raises {kind.__name__}", "output is a number"}
+
+
+def test_what_may_be_the_callers_is_an_output_in_a_process_of_its_own_only() -> None:
+    with pytest.raises(Abandon):
+        audit(Abandoning(Abandon), **GIVEN, samples=300)
+    assert audit(Abandoning(Abandon), **GIVEN, samples=300, isolate=True).refuted
+
+
+def test_what_is_in_a_group_of_exceptions_counts() -> None:
+    verdict = audit(grouped, **GIVEN, samples=300)
+    assert isinstance(verdict, Refuted)
+    assert not verdict.unusable

@@ -4,6 +4,7 @@ import math
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from scipy.stats import binom
 
 import solvers
@@ -380,3 +382,66 @@ def test_a_claim_under_another_relation_is_refused() -> None:
     claim = Claim(ONE, Relation.REPLACE_ONE, LAPLACE)
     with pytest.raises(InvalidParameter, match="must hold for relation"):
         audit_over(noisy, UNITS, claim=claim)
+
+
+class Logistic:
+    """Objective perturbation for records of norm 1, many fits at once; the labels are public.
+
+    "norm" takes records as they are; "intercept" has one that is neither perturbed nor held back.
+    """
+
+    labels = np.array([-1.0, 1.0, -1.0, 1.0])
+    ridge = 1.8  # 2·(1/4)/(e^(1/4) − 1) is less: half of ε = 1 pays for the curvature
+
+    def __init__(self, flaw: str) -> None:
+        self.flaw = flaw
+
+    def sample(self, data: Any, size: int, *, rng: Rng) -> Any:  # noqa: ANN401
+        rows = np.asarray(data, np.float64).reshape(4, -1)
+        if self.flaw != "norm":
+            rows = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1.0)
+        noise = rng.normal(size=(size, 2))
+        noise *= rng.gamma(2, 4.0, size=(size, 1)) / np.linalg.norm(noise, axis=1, keepdims=True)
+        held = np.full(2, self.ridge)
+        if self.flaw == "intercept":
+            rows = np.column_stack([rows, np.ones(4)])
+            noise, held = np.column_stack([noise, np.zeros(size)]), np.append(held, 1e-3)
+        weights = np.zeros((size, len(held)))
+        for _ in range(25):  # Newton's method
+            wrong = scipy.special.expit(-self.labels * (weights @ rows.T))
+            slope = noise + held * weights - (wrong * self.labels) @ rows
+            bend = np.einsum("ni,ij,ik->njk", wrong * (1.0 - wrong), rows, rows) + np.diag(held)
+            weights -= np.linalg.solve(bend, slope[..., None])[..., 0]
+        return weights
+
+
+@pytest.mark.false_alarm(1e-9)
+@pytest.mark.parametrize(
+    ("flaw", "radius"),
+    [
+        pytest.param("none", 1.0, marks=pytest.mark.slow),
+        ("intercept", 1.0),
+        ("norm", 10.0),
+    ],
+)
+def test_a_logistic_regression_without_bounds_is_refuted_by_the_search_alone(
+    flaw: str, radius: float
+) -> None:
+    schema = Records(
+        record=Vector(dimension=2, radius=radius, norm=2), length=4, relation=Relation.REPLACE_ONE
+    )
+    given: dict[str, Any] = {"samples": 3_000, "explore": 4_000, "minimize": False, "level": 1e-9}
+    verdict = audit_over(Logistic(flaw), schema, claim=ONE, seed=1, **given)
+    assert verdict.refuted is (flaw != "none")
+
+
+def test_a_pair_on_which_the_mechanism_is_slow_has_a_limit_of_its_own() -> None:
+    def slow(data: Any, rng: Rng) -> float:  # noqa: ANN401
+        time.sleep(0.05)
+        return float(rng.normal() + len(data))
+
+    search = Search(slow, implied_points(ONE), level=0.1, samples=100, seed=1)
+    trial = search.trial(next(UNITS.patterns()), 1).within(1.0).drawn(5_000)
+    assert 1 <= trial.size < 100
+    assert trial.seen is not None
+    assert search.trial(next(UNITS.patterns()), 1).within(1e-3).drawn(100).seen is None

@@ -131,9 +131,9 @@ def test_below_a_claim_that_stands_smaller_epsilons_are_rejected() -> None:
 
 def test_tests_count_only_without_a_gap() -> None:
     grid = ladder(0.1)
-    assert (grid.more[grid.below :] + 0.1)[:3] == pytest.approx([0.0, 0.02, 0.0416], abs=1e-3)
-    below = len(grid.more) - grid.below
-    reached = np.full(len(grid.more), 9.0)
+    assert grid.grid[:3] == pytest.approx([0.0, 0.02, 0.0416], abs=1e-3)
+    first = len(grid.more)
+    reached = np.full(len(grid), 9.0)
 
     def shown(low: list[int]) -> float:
         highest = reached.copy()
@@ -141,9 +141,20 @@ def test_tests_count_only_without_a_gap() -> None:
         return Wealth(highest, highest).epsilon_lower(grid, 0.1, (9.0, 9.0))
 
     assert shown([3]) == pytest.approx(0.1 + grid.more[2])
-    assert shown([0, grid.below + 2]) == pytest.approx(0.1 + grid.more[grid.below + 1])
-    assert shown([0, grid.below]) == 0.0
-    assert shown([0]) == pytest.approx(0.1 + grid.more[grid.below + below - 1])
+    assert shown([0, first + 2]) == pytest.approx(grid.grid[1])
+    assert shown([0, first]) == 0.0
+    assert shown([0]) == pytest.approx(grid.grid[-1])
+
+
+def test_a_watched_point_has_tests_of_its_own_delta() -> None:
+    """1 − e^ε·0 − δ over the risk e^ε + δ, for the watched δ whatever the stake is against."""
+    points = [Point(epsilon=0.0, delta=0.4), Point(epsilon=1.0, delta=0.02)]
+    grid = Ladder.of(points)
+    one = Stake(event=Between(feature="output", high=0.0), favors=Side.LEFT, point=points[0])
+    shares = Bet((one,)).payoffs_on(grid)
+    ratios = np.exp(grid.grid)
+    assert shares[len(grid.more) :, 1] == pytest.approx((1.0 - 0.02) / (ratios + 0.02))
+    assert shares[0, 1] == pytest.approx((1.0 - 0.4) / (1.0 + 0.4))
 
 
 def test_no_bet_where_nothing_would_have_grown() -> None:
