@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dpverify.accounting.gaussian_summary import GaussianSummary
     from dpverify.accounting.risk import Risk
     from dpverify.auditing import (
+        AsItGoes,
         BatchVerdict,
         DrawnShare,
         NotRefuted,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         ProfileBand,
         ProfileClaim,
         Refuted,
+        Tiers,
         TradeOffBand,
         Verdict,
         Witness,
@@ -118,6 +120,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Accountant",
     "ApproxDP",
+    "AsItGoes",
     "AttackRisk",
     "BatchVerdict",
     "BestOf",
@@ -182,6 +185,7 @@ __all__ = [
     "Theorem",
     "TraceWitness",
     "Traced",
+    "Tiers",
     "TradeOffBand",
     "Verdict",
     "Witness",
@@ -229,6 +233,7 @@ __all__ = [
 _HOME = {
     "Accountant": "accounting.accountant",
     "ApproxDP": "guarantees",
+    "AsItGoes": "auditing",
     "AttackRisk": "accounting.budgets",
     "BatchVerdict": "auditing",
     "BestOf": "mechanisms",
@@ -293,6 +298,7 @@ _HOME = {
     "Theorem": "theorems",
     "TraceWitness": "tracing",
     "Traced": "tracing",
+    "Tiers": "auditing",
     "TradeOffBand": "auditing",
     "Verdict": "auditing",
     "Witness": "auditing",

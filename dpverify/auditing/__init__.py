@@ -19,8 +19,10 @@ from dpverify.auditing.auditor import audit
 from dpverify.auditing.bands.curves import ProfileBand, TradeOffBand
 from dpverify.auditing.bands.estimation import estimate_profile
 from dpverify.auditing.batches import BatchVerdict, audit_batches
+from dpverify.auditing.one_run.as_it_goes import AsItGoes
 from dpverify.auditing.one_run.audit import audit_one_run
 from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu
+from dpverify.auditing.one_run.tiers import Tiers
 from dpverify.auditing.one_run.verdict import OneRunVerdict
 from dpverify.auditing.procedure.rounds import Progress
 from dpverify.auditing.sampling.journal import merge_checkpoints
@@ -30,6 +32,7 @@ from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness
 from dpverify.claims import ProfileClaim
 
 __all__ = [
+    "AsItGoes",
     "BatchVerdict",
     "DrawnShare",
     "NotRefuted",
@@ -38,6 +41,7 @@ __all__ = [
     "ProfileClaim",
     "Progress",
     "Refuted",
+    "Tiers",
     "TradeOffBand",
     "Verdict",
     "Witness",
