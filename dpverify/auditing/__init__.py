@@ -11,6 +11,7 @@
 - `search`: the pair of datasets on which a mechanism does worst;
 - `bands`: whole profiles and trade-off curves, with confidence bands;
 - `one_run`: audits of a training procedure that runs once;
+- `training`: canaries for PyTorch, and steps of DP-SGD from inside;
 - `batches`: audits of the sampler that a training procedure draws its batches with.
 """
 
@@ -28,6 +29,7 @@ from dpverify.auditing.procedure.rounds import Progress
 from dpverify.auditing.sampling.journal import merge_checkpoints
 from dpverify.auditing.search import audit_over
 from dpverify.auditing.sharing import DrawnShare, draw_share
+from dpverify.auditing.training.steps import StepsVerdict, audit_steps
 from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness
 from dpverify.claims import ProfileClaim
 
@@ -41,6 +43,7 @@ __all__ = [
     "ProfileClaim",
     "Progress",
     "Refuted",
+    "StepsVerdict",
     "Tiers",
     "TradeOffBand",
     "Verdict",
@@ -49,6 +52,7 @@ __all__ = [
     "audit_batches",
     "audit_one_run",
     "audit_over",
+    "audit_steps",
     "draw_share",
     "estimate_profile",
     "from_diffprivlib",

@@ -49,18 +49,19 @@ def audit_one_run(  # noqa: PLR0913  # a front door
     claim: Claimable,
     score: Callable[[Any, Any], float] | None = None,
     plans: Sequence[Plan | tuple[int, int]] | None = None,
+    runs: int = 1,
     delta: float | None = None,
     level: float = 0.01,
     seed: int = 0,
 ) -> OneRunVerdict:
-    """Try to refute `claim` for adding or removing one record, from one run of `train`.
+    """Try to refute `claim` for adding or removing one record, from one run of `train`, or a few.
 
     Parameters
     ----------
     train
-        `train(included, rng)`, called once. `included` is an array of bools if `canaries` is a
-        number, else the list of those canaries that are in. Returns the scores of all canaries, in
-        order, larger for what looks included; or, if `score` is given, whatever that takes.
+        `train(included, rng)`, called once a run. `included` is an array of bools if `canaries` is
+        a number, else the list of those canaries that are in. Returns the scores of all canaries,
+        in order, larger for what looks included; or, if `score` is given, whatever that takes.
     canaries
         How many, or the canaries themselves.
     score
@@ -71,6 +72,9 @@ def audit_one_run(  # noqa: PLR0913  # a front door
         ends, and a 16th at the top. Or guesses in `Tiers`, the surest first: the default, about
         4 % of the canaries in three tiers, where the claim is Gaussian DP. Or `AsItGoes`, where
         each guess is chosen, or withheld, by what the earlier ones showed.
+    runs
+        How often to train, each time with fresh coins. The canaries of all runs are judged as if
+        there had been one run with all of them: each coin moves one run only.
     delta
         At which δ `epsilon_lower` is stated; the claim's own, or 1e-5, if None.
 
@@ -90,15 +94,18 @@ def audit_one_run(  # noqa: PLR0913  # a front door
         raise InvalidParameter(f"canaries={canaries!r} must be a number or a list of records")
     count = canaries if isinstance(canaries, (int, np.integer)) else len(canaries)
     check_count("canaries", count)
+    check_count("runs", runs)
     promised = read_claim(claim, Relation.ADD_REMOVE)
     if claimed_delta(promised, LARGEST_EPSILON) >= 1.0:
         raise InvalidParameter(f"claim={promised!r} must be finite: no guesses could refute it")
-    chosen = _plans(plans, int(count), promised)
+    each, count = int(count), int(count) * int(runs)
+    chosen = _plans(plans, count, promised)
     seeds = np.random.SeedSequence(int(seed)).spawn(3)
     coins, training, ties = (np.random.Generator(np.random.PCG64(child)) for child in seeds)
-    included = coins.random(int(count)) < 0.5
-    scores = _scores(train, canaries, score, included, training)
-    order = np.lexsort((ties.random(int(count)), scores))
+    included = coins.random(count) < 0.5
+    parts = included.reshape(int(runs), each)
+    scores = np.concatenate([_scores(train, canaries, score, part, training) for part in parts])
+    order = np.lexsort((ties.random(count), scores))
     counted = [_counted(plan, scores, order, included) for plan in chosen]
     share, at = level / len(chosen), _delta(promised, delta)
     values = [_p_value(seen, promised, share) for seen in counted]
@@ -113,7 +120,7 @@ def audit_one_run(  # noqa: PLR0913  # a front door
         best=chosen[best],
         correct=counted[best].correct,
         guesses=counted[best].guesses,
-        canaries=int(count),
+        canaries=count,
         included=int(included.sum()),
         plans=chosen,
         seed=int(seed),
