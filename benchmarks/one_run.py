@@ -1,6 +1,6 @@
 """One run with 10,000 canaries, Gaussian scores with μ = 1: what is certified, and false alarms.
 
-The truth is ε = 4.377 at δ = 1e-5. `python benchmarks/one_run.py --seeds 20 --first 0 --nulls 10000`
+The truth is ε = 4.377 at δ = 1e-5. `python benchmarks/one_run.py --seeds 20 --nulls 10000`
 prints the mean certified ε at level 0.05 through Gaussian DP and without it, and how often the true
 claim, μ = 1, is refuted. Only the penalty of guesses enters a p-value, so each is computed once.
 """

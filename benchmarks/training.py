@@ -1,4 +1,4 @@
-# ruff: noqa: ANN401, ANN001, ANN201
+# ruff: noqa: ANN401
 """One Opacus model on scikit-learn's digits, audited end to end: as it should be, and with bugs.
 
 Needs the extra `torch`. `python benchmarks/training.py [--json]` trains a small network four

@@ -33,6 +33,7 @@ from dpverify.errors import InvalidParameter, check_level, check_positive
 
 _LEAST_P = 1e-300
 _LARGEST_MU = 1e6
+_ROUNDING = 1e-12  # of the noncentral t distribution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,8 +210,8 @@ class _Steps:
             return _LARGEST_MU
 
         def tail(mu: float) -> float:
-            law = scipy.stats.nct(a + b - 2, mu / spread)
-            return float(law.sf(shift / deviation / spread))
+            found = scipy.special.nctdtr(a + b - 2, mu / spread, shift / deviation / spread)
+            return 1.0 - float(found) + _ROUNDING
 
         low, high = 0.0, shift / deviation
         if not tail(low) <= level:
