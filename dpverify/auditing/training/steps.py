@@ -42,6 +42,15 @@ class StepsVerdict:
 
     `mu_lower` exceeds the μ of one step with probability at most `level`, if noise is Gaussian of
     one size: μ-GDP with μ = 1/σ is what is accounted for. Not refuted does not mean private.
+
+    >>> import dpverify as dpv
+    >>> rng = np.random.default_rng(1)
+    >>> sums, included = np.zeros((40, 10)), np.arange(40) % 2 == 0
+    >>> found = dpv.audit_steps(
+    ...     0.5 * rng.normal(size=sums.shape), sums, canary=np.ones(10), included=included,
+    ...     clip=1.0, noise_multiplier=2.0)
+    >>> found.refuted
+    True
     """
 
     refuted: bool

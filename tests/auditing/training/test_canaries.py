@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 import dpverify as dpv
 from dpverify.auditing import training
-from tests.test_readme import ROOT
+from tests.test_readme import ROOT, blocks
 from tests.test_site import interpreter_with
 
 
@@ -136,6 +137,19 @@ def test_these_tests_pass_with_torch_and_opacus(python: str) -> None:
     )
     assert done.returncode == 0, done.stdout
     assert "skipped" not in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.false_alarm(1e-8)  # seeds are fixed but for one loader's
+def test_the_guide_runs_as_printed(python: str) -> None:
+    found = blocks(ROOT / "docs" / "training.md")
+    theirs = [(a, b) for a, b in pairwise(found) if a.needs == "opacus"]
+    assert len(theirs) == 2
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    for block, printed in theirs:
+        command = [python, "-W", "ignore", "-c", block.text]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+        assert done.stdout == printed.text, done.stderr
 
 
 @pytest.mark.slow
