@@ -1,7 +1,7 @@
 # ruff: noqa: ANN401
 """One Opacus model on scikit-learn's digits, audited end to end: as it should be, and with bugs.
 
-Needs the extra `torch`. `python benchmarks/training.py [--json]` trains a small network four
+Needs the extra `torch`. `python benchmarks/training.py` trains a small network four
 times: correctly; with noise in the first step of each epoch only; with the batch clipped instead
 of its samples; on shuffled epochs instead of Poisson samples. Each time the sampler, the steps and
 canaries are audited against one and the same accounting.
@@ -28,7 +28,6 @@ from dpverify.auditing.training import (
 
 RECORDS, BATCH, CLIP, SIGMA, EPOCHS, CANARIES = 1280, 64, 1.0, 0.8, 4, 400
 RATE = BATCH / RECORDS
-LEVEL = 0.001
 BUGS = ("none", "noise once per epoch", "batch clipped", "shuffled")
 
 warnings.filterwarnings("ignore")
@@ -93,20 +92,20 @@ def accounting() -> Any:
     return step, spent.compose(step, times=EPOCHS * RECORDS // BATCH)
 
 
-def audited(bug: str, seed: int = 0) -> dict[str, Any]:
+def audited(bug: str, *, seed: int, level: float) -> dict[str, Any]:
     x, y = digits()
     data = torch.utils.data.TensorDataset(x[:RECORDS], y[:RECORDS])
     step, spent = accounting()
     start = time.process_time()
 
     sampler = dpv.audit_batches(
-        Training(data, bug, seed).loader, claimed=step, epochs=EPOCHS, level=LEVEL
+        Training(data, bug, seed).loader, claimed=step, epochs=EPOCHS, level=level
     )
 
     watched = Training(data, bug, seed)
     recorder = StepRecorder(watched.optimizer, watched.model, seed=seed)
     watched.run(recorder.insert)
-    steps = recorder.audit(noise_multiplier=SIGMA, clip=CLIP, level=LEVEL)
+    steps = recorder.audit(noise_multiplier=SIGMA, clip=CLIP, level=level)
     with torch.no_grad():
         right = (watched.model(x[RECORDS:]).argmax(dim=1) == y[RECORDS:]).float().mean()
 
@@ -133,7 +132,7 @@ def audited(bug: str, seed: int = 0) -> dict[str, Any]:
         return held.loss_scores(training.model)
 
     runs = {
-        name: dpv.audit_one_run(train, canaries=CANARIES, claim=spent, level=LEVEL, seed=seed)
+        name: dpv.audit_one_run(train, canaries=CANARIES, claim=spent, level=level, seed=seed)
         for name, train in (("gradient canaries", gradients), ("mislabeled canaries", records))
     }
     return {
@@ -150,12 +149,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--level", type=float, default=0.001)
     told = parser.parse_args()
     _, spent = accounting()
     if not told.json:
         print(f"accounted for: ε = {spent.epsilon(delta=1e-5)} at δ = 1e-5")
     for bug in BUGS:
-        found = audited(bug, told.seed)
+        found = audited(bug, seed=told.seed, level=told.level)
         kinds = [name for name in found if name not in {"bug", "accuracy", "seconds"}]
         if told.json:
             print(json.dumps({"bug": bug} | {kind: found[kind].refuted for kind in kinds}))
