@@ -175,7 +175,7 @@ def test_a_shuffle_may_be_split_evenly(records: int) -> None:
 
 def test_a_loader_without_batches_of_indices_is_refused() -> None:
     loader = Loader(shuffled, np.random.default_rng(1))
-    loader.batch_sampler = None
+    loader.batch_sampler = None  # type: ignore[assignment]  # as PyTorch has it
     with pytest.raises(dpv.InvalidParameter, match="gives records, not their indices"):
         dpv.audit_batches(loader, claimed=WAYS["Poisson"][0])
 

@@ -65,7 +65,8 @@ def worst_case(tiers: Tiers, penalty: int, canaries: int) -> float:
         b_eq=[1.0],
     )
     assert solved.status == 0
-    return float(-solved.fun)
+    assert solved.fun is not None
+    return -float(solved.fun)
 
 
 SMALL = [

@@ -17,16 +17,16 @@ STEPS, SIZE, BATCH, CLIP, SIGMA = 60, 30, 16, 2.0, 0.6
 
 def clipped(rows: Floats) -> Floats:
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows * np.minimum(1.0, CLIP / norms)
+    return np.asarray(rows * np.minimum(1.0, CLIP / norms))
 
 
 def honest(rows: Floats, canary: Floats, noise: Floats, _step: int) -> Floats:
-    return clipped(np.concatenate([rows, canary])).sum(axis=0) + CLIP * SIGMA * noise
+    return np.asarray(clipped(np.concatenate([rows, canary])).sum(axis=0) + CLIP * SIGMA * noise)
 
 
 def batch_clipped(rows: Floats, canary: Floats, noise: Floats, _step: int) -> Floats:
     total = np.concatenate([rows, canary]).sum(axis=0)
-    return clipped(total[None])[0] + CLIP * SIGMA * noise
+    return np.asarray(clipped(total[None])[0] + CLIP * SIGMA * noise)
 
 
 def less_noise(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floats:
@@ -43,7 +43,7 @@ def private_size(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floa
 
 
 def not_clipped(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floats:
-    return honest(rows, canary[:0], noise, step) + canary.sum(axis=0)
+    return np.asarray(honest(rows, canary[:0], noise, step) + canary.sum(axis=0))
 
 
 def run(release: Any, seed: int, *, same_noise: int = 1, **options: Any) -> dpv.StepsVerdict:  # noqa: ANN401
