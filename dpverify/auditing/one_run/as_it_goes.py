@@ -126,12 +126,12 @@ class Played:
             case ApproxDP(epsilon=epsilon, delta=delta):
                 return epsilon, delta
             case _:
-                grid = np.linspace(0.0, 12.0, 61).tolist()
-                for epsilon in grid:
-                    delta = claimed_delta(claim, epsilon)
-                    if self.canaries * delta / (1.0 + math.exp(epsilon)) <= level / 4.0:
-                        break
-                return epsilon, delta
+                low, high = 0.0, 12.0
+                for _ in range(7):
+                    middle = (low + high) / 2.0
+                    price = self.canaries * claimed_delta(claim, middle) / (1.0 + math.exp(middle))
+                    low, high = (low, middle) if price <= level / 4.0 else (middle, high)
+                return high, claimed_delta(claim, high)
 
     def _largest_capital(self, odds: float, goal: float) -> float:
         """Kelly's stake for the expected share of right guesses, as far as 0 and the goal allow."""
