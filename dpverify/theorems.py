@@ -538,6 +538,23 @@ ONE_RUN = Theorem(
     proof="proofs/one_run.py",
 )
 
+ONE_RUN_TIERS = Theorem(
+    name="one-run-tiers",
+    statement=(
+        "If each of m canaries is included by its own fair coin, r_t of them are guessed in tier t "
+        "after one run that is (ε_j, δ_j)-DP for each j, with E_j = e^(ε_j), and Z is the sum over "
+        "wrong guesses of the whole numbers w_t ≥ 1, all of these fixed in advance, then P(Z ≤ c) "
+        "≤ θ + mΣ λ_j·δ_j for all u_tj(z) in [0, λ_j] and θ ≥ 0 with 1[z ≤ c] ≤ θ + Σ_s r_s·U_s(z) "
+        "− (z/w_t)·(U_t(z) + V_t(z−w_t)) for all z ≥ 0 and w_t ≤ z, and at z = 0 without the last "
+        "term, where U_t = Σ_j u_tj and V_t = Σ_j E_j·u_tj, both 0 below z = 0;"
+        " and if guesses are made one after another, each chosen by the release and the coins "
+        "already shown, and bets at odds E = e^ε raise a capital from 1 and never above x, then "
+        "under (ε, δ)-DP P(the capital reaches x) ≤ 1/x + mδ/(1+E)."
+    ),
+    source="Stein's method of exchangeable pairs, and a capped test supermartingale",
+    proof="proofs/one_run_tiers.py",
+)
+
 CDF_BAND = Theorem(
     name="cdf-band",
     statement=(

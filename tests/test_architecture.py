@@ -30,7 +30,7 @@ LAYERS: dict[str, tuple[str, ...]] = {  # of a package: its modules and folders,
     ),
     "dpverify.auditing": (
         *("adapters", "sampling", "attacks", "statistics", "verdict", "procedure", "auditor"),
-        *("sharing", "search", "bands", "one_run", "batches"),
+        *("sharing", "search", "bands", "one_run", "batches", "training"),
     ),
     "dpverify.certifying": (  # the checker knows nothing of what it checks
         *("checking", "symbolic", "extracting", "any_length", "rehearsal"),

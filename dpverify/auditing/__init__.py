@@ -11,6 +11,7 @@
 - `search`: the pair of datasets on which a mechanism does worst;
 - `bands`: whole profiles and trade-off curves, with confidence bands;
 - `one_run`: audits of a training procedure that runs once;
+- `training`: canaries for PyTorch, and steps of DP-SGD from inside;
 - `batches`: audits of the sampler that a training procedure draws its batches with.
 """
 
@@ -25,16 +26,20 @@ if TYPE_CHECKING:
     from dpverify.auditing.bands.curves import ProfileBand, TradeOffBand
     from dpverify.auditing.bands.estimation import estimate_profile
     from dpverify.auditing.batches import BatchVerdict, audit_batches
+    from dpverify.auditing.one_run.as_it_goes import AsItGoes
     from dpverify.auditing.one_run.audit import audit_one_run
     from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu
+    from dpverify.auditing.one_run.tiers import Tiers
     from dpverify.auditing.one_run.verdict import OneRunVerdict
     from dpverify.auditing.procedure.rounds import Progress
     from dpverify.auditing.sampling.journal import merge_checkpoints
     from dpverify.auditing.search import audit_over
     from dpverify.auditing.sharing import DrawnShare, draw_share
+    from dpverify.auditing.training.steps import StepsVerdict, audit_steps
     from dpverify.auditing.verdict import NotRefuted, Refuted, Verdict, Witness
 
 __all__ = [
+    "AsItGoes",
     "BatchVerdict",
     "DrawnShare",
     "NotRefuted",
@@ -43,6 +48,8 @@ __all__ = [
     "ProfileClaim",
     "Progress",
     "Refuted",
+    "StepsVerdict",
+    "Tiers",
     "TradeOffBand",
     "Verdict",
     "Witness",
@@ -50,6 +57,7 @@ __all__ = [
     "audit_batches",
     "audit_one_run",
     "audit_over",
+    "audit_steps",
     "draw_share",
     "estimate_profile",
     "from_diffprivlib",
@@ -60,6 +68,7 @@ __all__ = [
 ]
 
 _HOME = {
+    "AsItGoes": "one_run.as_it_goes",
     "BatchVerdict": "batches",
     "DrawnShare": "sharing",
     "NotRefuted": "verdict",
@@ -67,6 +76,8 @@ _HOME = {
     "ProfileBand": "bands.curves",
     "Progress": "procedure.rounds",
     "Refuted": "verdict",
+    "StepsVerdict": "training.steps",
+    "Tiers": "one_run.tiers",
     "TradeOffBand": "bands.curves",
     "Verdict": "verdict",
     "Witness": "verdict",
@@ -74,6 +85,7 @@ _HOME = {
     "audit_batches": "batches",
     "audit_one_run": "one_run.audit",
     "audit_over": "search",
+    "audit_steps": "training.steps",
     "draw_share": "sharing",
     "estimate_profile": "bands.estimation",
     "from_diffprivlib": "adapters",

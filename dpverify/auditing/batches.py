@@ -115,7 +115,8 @@ def audit_batches(  # noqa: PLR0913  # what is drawn, as what, and for how long
         `SubsampledWithoutReplacement`, `SubsampledWithReplacement`, `Shuffled` or
         `RandomAllocation`.
     records
-        The number of records; that of the loader's dataset if None.
+        The number of records; that of the loader's dataset if None. The rate of Opacus' loaders
+        is 1/len(loader), which is not the size of a batch over the number of records.
     epochs
         How often to go through `batches`: a loader begins anew each time.
     steps
@@ -174,6 +175,11 @@ class _Batches:
     @classmethod
     def read(cls, batches: Any, records: int, epochs: int, steps: int | None) -> "_Batches":  # noqa: ANN401
         sampler = getattr(batches, "batch_sampler", None)
+        if sampler is None and hasattr(batches, "batch_sampler"):
+            raise InvalidParameter(
+                f"batches={shown(batches)} must have a batch_sampler that is not None: a loader "
+                "without one gives records, not their indices"
+            )
         source = batches if sampler is None else sampler
         if not isinstance(source, Iterable):
             raise InvalidParameter(f"batches={shown(batches)} must be batches, one after another")
@@ -362,15 +368,16 @@ class _Epochs:
         for start in range(0, size, t):
             counts = seen.counts(start, start + t)
             missing = int((self.selected - counts).sum()) if start + t <= size else 0
-            allowed = int(seen.sizes[start]) if self.even else 1  # the rest of a shuffle
+            # What is left over of a shuffle is less than a batch.
+            allowed = max(int(seen.sizes[start]), 1) if self.even else 1
             wrong.append(bool((counts > self.selected).any()) or missing >= allowed)
         times = "once" if self.selected == 1 else f"{self.selected} times"
         yield _impossible(np.array(wrong), f"not every record {times}", what="epochs")
         if self.even:
             whole = np.array([i % t != t - 1 for i in range(size)])  # the last one may be smaller
             sizes = seen.sizes[whole]
-            told = "other sizes than the first"
-            yield _impossible(sizes != seen.sizes[0], told)
+            told = "other sizes than the first"  # by one, if the records are split evenly
+            yield _impossible(np.abs(sizes - seen.sizes[0]) > 1, told)
         else:
             yield from self._swaps(seen)
         starts = range(0, size, t)

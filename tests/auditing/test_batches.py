@@ -164,6 +164,35 @@ def test_a_shuffle_may_leave_out_the_rest_of_an_epoch() -> None:
     assert found.looks_like == "shuffled epochs of 18 batches, with 12 records left out"
 
 
+@pytest.mark.parametrize("records", [303, 299, 11])
+def test_a_shuffle_may_be_split_evenly(records: int) -> None:
+    """Seven batches of 44, 44, 43, … records are a shuffle, too."""
+    rng = np.random.default_rng(0)
+    drawn = [batch for _ in range(9) for batch in np.array_split(rng.permutation(records), 7)]
+    claimed = dpv.Shuffled(NOISE, batches=7)
+    assert not dpv.audit_batches(drawn, claimed=claimed, records=records).refuted
+
+
+def test_a_loader_without_batches_of_indices_is_refused() -> None:
+    loader = Loader(shuffled, np.random.default_rng(1))
+    loader.batch_sampler = None  # type: ignore[assignment]  # as PyTorch has it
+    with pytest.raises(dpv.InvalidParameter, match="gives records, not their indices"):
+        dpv.audit_batches(loader, claimed=WAYS["Poisson"][0])
+
+
+def test_opacus_loaders_are_poisson_at_the_rate_that_opacus_accounts_for() -> None:
+    torch = pytest.importorskip("torch")
+    opacus = pytest.importorskip("opacus")
+    data = torch.utils.data.TensorDataset(torch.zeros(N))
+    plain = torch.utils.data.DataLoader(data, batch_size=B)
+    generator = torch.Generator().manual_seed(5)
+    loader = opacus.data_loader.DPDataLoader.from_data_loader(plain, generator=generator)
+    claimed = dpv.Subsampled(NOISE, rate=1 / len(plain))
+    found = dpv.audit_batches(loader, claimed=claimed, epochs=10)
+    assert not found.refuted
+    assert "Poisson" in found.looks_like
+
+
 # Each law that a test rests on, by enumeration.
 
 

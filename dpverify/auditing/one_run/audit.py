@@ -6,20 +6,29 @@ out. How many guesses can be right under a claim is known exactly (`guessing`), 
 ones refute it. [Steinke, Nasr, Jagielski, NeurIPS 2023]
 
 How many canaries to guess must be settled before looking. Several numbers may be tried, each with
-its share of the level.
+its share of the level; or guesses in tiers, of which the surest weigh most, are one test that uses
+the order of all scores (`tiers`).
 """
 
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Mask
+from dpverify.auditing.one_run.as_it_goes import AsItGoes, Played
 from dpverify.auditing.one_run.guessing import Guessed
-from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu, one_run_p_value
-from dpverify.auditing.one_run.verdict import GuessPlan, OneRunVerdict
+from dpverify.auditing.one_run.limits import (
+    Tiered,
+    one_run_epsilon,
+    one_run_mu,
+    one_run_p_value,
+)
+from dpverify.auditing.one_run.tiers import Tiers
+from dpverify.auditing.one_run.verdict import GuessPlan, OneRunVerdict, Plan
 from dpverify.auditing.statistics.binomial import LARGEST_EPSILON
 from dpverify.auditing.statistics.points import claimed_delta
 from dpverify.claims import AuditClaim, Claimable, read_claim
@@ -28,7 +37,8 @@ from dpverify.guarantees import ApproxDP, GaussianDP, PureDP
 from dpverify.neighbors import Relation
 
 _SHARES = ((1 / 64, 1 / 64), (1 / 8, 1 / 8), (1 / 16, 0.0))  # of the canaries, in and out
-_FEWEST = 8  # guesses in a default plan
+_TIERS, _WEIGHTS = (0.005, 0.015, 0.02), (5, 3, 1)  # of the canaries, for Gaussian claims
+_FEWEST = 8  # guesses in a default plan, or in its first tier
 _DELTA = 1e-5  # where a claim names none
 
 
@@ -38,19 +48,20 @@ def audit_one_run(  # noqa: PLR0913  # a front door
     canaries: int | Sequence[Any],
     claim: Claimable,
     score: Callable[[Any, Any], float] | None = None,
-    plans: Sequence[GuessPlan | tuple[int, int]] | None = None,
+    plans: Sequence[Plan | tuple[int, int]] | None = None,
+    runs: int = 1,
     delta: float | None = None,
     level: float = 0.01,
     seed: int = 0,
 ) -> OneRunVerdict:
-    """Try to refute `claim` for adding or removing one record, from one run of `train`.
+    """Try to refute `claim` for adding or removing one record, from one run of `train`, or a few.
 
     Parameters
     ----------
     train
-        `train(included, rng)`, called once. `included` is an array of bools if `canaries` is a
-        number, else the list of those canaries that are in. Returns the scores of all canaries, in
-        order, larger for what looks included; or, if `score` is given, whatever that takes.
+        `train(included, rng)`, called once a run. `included` is an array of bools if `canaries` is
+        a number, else the list of those canaries that are in. Returns the scores of all canaries,
+        in order, larger for what looks included; or, if `score` is given, whatever that takes.
     canaries
         How many, or the canaries themselves.
     score
@@ -58,7 +69,12 @@ def audit_one_run(  # noqa: PLR0913  # a front door
     plans
         How many of the highest scores to guess in and of the lowest out: one pair or several, each
         with an equal share of the level. By default a 64th and an eighth of the canaries at both
-        ends, and a 16th at the top.
+        ends, and a 16th at the top. Or guesses in `Tiers`, the surest first: the default, about
+        4 % of the canaries in three tiers, where the claim is Gaussian DP. Or `AsItGoes`, where
+        each guess is chosen, or withheld, by what the earlier ones showed.
+    runs
+        How often to train, each time with fresh coins. The canaries of all runs are judged as if
+        there had been one run with all of them: each coin moves one run only.
     delta
         At which δ `epsilon_lower` is stated; the claim's own, or 1e-5, if None.
 
@@ -78,22 +94,22 @@ def audit_one_run(  # noqa: PLR0913  # a front door
         raise InvalidParameter(f"canaries={canaries!r} must be a number or a list of records")
     count = canaries if isinstance(canaries, (int, np.integer)) else len(canaries)
     check_count("canaries", count)
+    check_count("runs", runs)
     promised = read_claim(claim, Relation.ADD_REMOVE)
     if claimed_delta(promised, LARGEST_EPSILON) >= 1.0:
         raise InvalidParameter(f"claim={promised!r} must be finite: no guesses could refute it")
-    chosen = _plans(plans, int(count))
+    each, count = int(count), int(count) * int(runs)
+    chosen = _plans(plans, count, promised)
     seeds = np.random.SeedSequence(int(seed)).spawn(3)
     coins, training, ties = (np.random.Generator(np.random.PCG64(child)) for child in seeds)
-    included = coins.random(int(count)) < 0.5
-    scores = _scores(train, canaries, score, included, training)
-    order = np.lexsort((ties.random(int(count)), scores))
-    counted = [
-        Guessed(guesses=plan.guesses, correct=plan.right(order, included), canaries=int(count))
-        for plan in chosen
-    ]
-    values = [one_run_p_value(guessed, promised) for guessed in counted]
-    best = int(np.argmin(values))
+    included = coins.random(count) < 0.5
+    parts = included.reshape(int(runs), each)
+    scores = np.concatenate([_scores(train, canaries, score, part, training) for part in parts])
+    order = np.lexsort((ties.random(count), scores))
+    counted = [_counted(plan, scores, order, included) for plan in chosen]
     share, at = level / len(chosen), _delta(promised, delta)
+    values = [_p_value(seen, promised, share) for seen in counted]
+    best = int(np.argmin(values))
     return OneRunVerdict(
         claim=promised,
         level=float(level),
@@ -103,7 +119,8 @@ def audit_one_run(  # noqa: PLR0913  # a front door
         mu_lower=_mu(counted, share) if isinstance(promised, GaussianDP) else None,
         best=chosen[best],
         correct=counted[best].correct,
-        canaries=int(count),
+        guesses=counted[best].guesses,
+        canaries=count,
         included=int(included.sum()),
         plans=chosen,
         seed=int(seed),
@@ -111,19 +128,48 @@ def audit_one_run(  # noqa: PLR0913  # a front door
     )
 
 
-def _epsilon(guessed: Guessed, delta: float, level: float) -> float:
+_Seen: TypeAlias = Guessed | Tiered | Played
+
+
+def _counted(plan: Plan, scores: Floats, order: NDArray[np.int64], included: Mask) -> _Seen:
+    count = len(included)
+    match plan:
+        case Tiers():
+            return Tiered(plan, plan.wrong(order, included), count)
+        case AsItGoes():
+            return Played(plan.play(scores, order, included), count)
+        case GuessPlan(guesses=guesses):
+            right = plan.right(order, included)
+            return Guessed(guesses=guesses, correct=right, canaries=count)
+
+
+def _p_value(seen: _Seen, claim: AuditClaim, level: float) -> float:
+    match seen:
+        case Tiered():
+            return seen.p_value(claim)
+        case Played():
+            return seen.p_value(claim, level)
+        case Guessed():
+            return one_run_p_value(seen, claim)
+
+
+def _epsilon(seen: _Seen, delta: float, level: float) -> float:
+    if isinstance(seen, Tiered | Played):
+        return seen.epsilon(delta, level)
     return one_run_epsilon(
-        guesses=guessed.guesses,
-        correct=guessed.correct,
-        canaries=guessed.canaries,
+        guesses=seen.guesses,
+        correct=seen.correct,
+        canaries=seen.canaries,
         delta=delta,
         level=level,
     )
 
 
-def _mu(counted: Sequence[Guessed], level: float) -> float:
+def _mu(counted: Sequence[_Seen], level: float) -> float:
     return max(
-        one_run_mu(guesses=g.guesses, correct=g.correct, canaries=g.canaries, level=level)
+        g.mu(level)
+        if isinstance(g, Tiered | Played)
+        else one_run_mu(guesses=g.guesses, correct=g.correct, canaries=g.canaries, level=level)
         for g in counted
     )
 
@@ -143,20 +189,30 @@ def _delta(claim: AuditClaim, delta: float | None) -> float:
 
 
 def _plans(
-    plans: Sequence[GuessPlan | tuple[int, int]] | None, canaries: int
-) -> tuple[GuessPlan, ...]:
+    plans: Sequence[Plan | tuple[int, int]] | None, canaries: int, claim: AuditClaim
+) -> tuple[Plan, ...]:
     if plans is None:
-        least = min(_FEWEST, canaries)
-        numbers = [tuple(math.ceil(share * canaries) for share in shares) for shares in _SHARES]
-        found = [GuessPlan(*n) for n in numbers if least <= sum(n) <= canaries]
-        return tuple(dict.fromkeys(found)) or (GuessPlan(canaries - canaries // 2, canaries // 2),)
-    found = [plan if isinstance(plan, GuessPlan) else GuessPlan(*plan) for plan in plans]
+        return _default_plans(canaries, claim)
+    found = [
+        plan if isinstance(plan, GuessPlan | Tiers | AsItGoes) else GuessPlan(*plan)
+        for plan in plans
+    ]
     if not found:
         raise InvalidParameter(f"plans={plans!r} must not be empty")
     for plan in found:
         if plan.guesses > canaries:
             raise InvalidParameter(f"plans={plan!r} must guess at most canaries={canaries}")
     return tuple(dict.fromkeys(found))
+
+
+def _default_plans(canaries: int, claim: AuditClaim) -> tuple[Plan, ...]:
+    tiers = tuple(round(share * canaries) for share in _TIERS)
+    if isinstance(claim, GaussianDP) and tiers[0] >= _FEWEST:
+        return (Tiers(tiers, _WEIGHTS),)
+    least = min(_FEWEST, canaries)
+    numbers = [tuple(math.ceil(share * canaries) for share in shares) for shares in _SHARES]
+    found = [GuessPlan(*n) for n in numbers if least <= sum(n) <= canaries]
+    return tuple(dict.fromkeys(found)) or (GuessPlan(canaries - canaries // 2, canaries // 2),)
 
 
 def _scores(

@@ -1,18 +1,19 @@
 """P-values and lower bounds on ε and μ from the number of right guesses after one run.
 
 Bounds on the chance of so many right guesses are true one by one, so a claim that implies many
-(ε, δ) is held to whichever of them bounds best, or to all together (`guess_mixture`), at no cost.
+(ε, δ) is held to whichever of them bounds best, or to all together (`tiers`), at no cost.
 """
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
 
 from dpverify.arrays import Floats
 from dpverify.auditing.one_run.guessing import Guessed, float_slopes, float_tails, guess_tail
-from dpverify.auditing.one_run.mixture import MOST_GUESSES, best_mixture
+from dpverify.auditing.one_run.tiers import TierBound, Tiers, best_tier_bound
 from dpverify.auditing.statistics.points import claimed_delta
 from dpverify.claims import AuditClaim, ProfileClaim
 from dpverify.errors import InvalidParameter, check_between
@@ -20,6 +21,9 @@ from dpverify.guarantees import ApproxDP, GaussianDP, PureDP, RenyiDP, ZeroConce
 
 _GRID = 48  # values of ε at which a claim's profile is held against the guesses
 _AROUND = np.linspace(-0.8, 0.9, 12)  # of the best of them, for all together
+_POINTS = 10  # of a profile, around the odds that tiers of guesses show
+_MOST_WRONG = 1_500  # as a penalty: beyond, the program takes longer than it is worth
+_ROUNDS = 3  # of the program: the best proof for one μ is nearly that for the next
 _DECIDED, _HOPELESS = 1e-6, 0.5  # p-values beyond which a sharper one decides nothing
 _STEP_BACK = 1e-9  # by which floats may have missed the exact root, relatively
 
@@ -37,8 +41,12 @@ def one_run_epsilon(
     guessed = Guessed(guesses=guesses, correct=correct, canaries=canaries)
     check_between("delta", delta, 0.0, 1.0)
     _check_level(level)
+    return _epsilon(guessed, delta, level)
+
+
+def _epsilon(guessed: Guessed, delta: float, level: float) -> float:
     low, high = 0.0, 1.0
-    if correct == 0 or float_tails(guessed, low, delta) > level:
+    if guessed.correct == 0 or float_tails(guessed, low, delta) > level:
         return 0.0
     while float_tails(guessed, high, delta) <= level:
         low, high = high, 2.0 * high
@@ -60,9 +68,15 @@ def one_run_mu(*, guesses: int, correct: int, canaries: int, level: float) -> fl
     0.571
     """
     guessed = Guessed(guesses=guesses, correct=correct, canaries=canaries)
-    pure = one_run_epsilon(guesses=guesses, correct=correct, canaries=canaries, level=level)
+    epsilon, single = _single_mu(guessed, level)
+    return max(single, _mixed_mu(guessed, epsilon, single, level))
+
+
+def _single_mu(guessed: Guessed, level: float) -> tuple[float, float]:
+    """The ε that serves best, and the μ that it alone rejects."""
+    pure = _epsilon(guessed, 0.0, level)
     if pure == 0.0:
-        return 0.0
+        return 0.0, 0.0
     epsilons = np.linspace(0.0, pure, 4 * _GRID + 1)[:-1]
     tails, slopes = float_tails(guessed, epsilons, 0.0), float_slopes(guessed, epsilons)
     with np.errstate(divide="ignore"):
@@ -75,34 +89,118 @@ def one_run_mu(*, guesses: int, correct: int, canaries: int, level: float) -> fl
         delta = claimed_delta(GaussianDP(mu=mu), epsilon)
         return guess_tail(guessed, epsilon=epsilon, delta=delta) <= level
 
-    single = _certified(float(mus[best]), rejected)
-    return max(single, _mixed_mu(guessed, epsilon, single, level))
+    return epsilon, _certified(float(mus[best]), rejected)
 
 
 def _mixed_mu(guessed: Guessed, epsilon: float, mu: float, level: float) -> float:
-    """The same by all points around ε together: the weights that are best for `mu` reject more."""
-    if mu == 0.0 or guessed.guesses > MOST_GUESSES:
+    """The same by all points around ε together: the proof that is best for `mu` rejects more."""
+    tiers, wrong = Tiers((guessed.guesses,), (1,)), guessed.guesses - guessed.correct
+    if mu == 0.0 or wrong > _MOST_WRONG:
         return 0.0
     epsilons = np.unique(np.maximum(epsilon + _AROUND, 0.0))
+    deltas = _gaussian_profile(np.full_like(epsilons, 1.02 * mu), epsilons)
+    canaries = guessed.canaries
+    proof = best_tier_bound(tiers, wrong, epsilons=epsilons, deltas=deltas, canaries=canaries)
+    return 0.0 if proof is None else _proved_mu(proof, canaries, level)
 
-    def profile(at: float) -> Floats:
-        return _gaussian_profile(np.full_like(epsilons, at), epsilons)
 
-    mixture = best_mixture(guessed, epsilons, profile(1.02 * mu))
-    if mixture is None:
-        return 0.0
-    room = level - mixture.base(guessed)
+def _proved_mu(proof: TierBound, canaries: int, level: float) -> float:
+    """The largest μ that one proof rejects."""
+    room, epsilons = level - proof.base(), proof.epsilons
+
+    def affordable(deltas: Floats) -> bool:
+        return proof.price(canaries, deltas) <= room
+
     low, high = 0.0, 64.0
     for _ in range(60):
         middle = (low + high) / 2.0
-        affordable = mixture.price(guessed, profile(middle)) <= room
-        low, high = (middle, high) if affordable else (low, middle)
+        fits = affordable(_gaussian_profile(np.full_like(epsilons, middle), epsilons))
+        low, high = (middle, high) if fits else (low, middle)
 
-    def rejected(at: float) -> bool:
-        exact = [claimed_delta(GaussianDP(mu=at), e) for e in epsilons.tolist()]
-        return mixture.price(guessed, np.array(exact)) <= room
+    def rejected(mu: float) -> bool:
+        exact = [claimed_delta(GaussianDP(mu=mu), e) for e in epsilons.tolist()]
+        return affordable(np.array(exact))
 
     return _certified(low, rejected)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiered:
+    """Guesses in tiers, how many of each were wrong, and about how many canaries."""
+
+    tiers: Tiers
+    wrong: tuple[int, ...]
+    canaries: int
+
+    @property
+    def guesses(self) -> int:
+        return self.tiers.guesses
+
+    @property
+    def correct(self) -> int:
+        return self.guessed.correct
+
+    @property
+    def guessed(self) -> Guessed:
+        """All tiers as one."""
+        guesses = self.tiers.guesses
+        right = guesses - sum(self.wrong)
+        return Guessed(guesses=guesses, correct=right, canaries=self.canaries)
+
+    def proof(self, epsilons: Floats, deltas: Floats) -> TierBound | None:
+        penalty = self.tiers.penalty(self.wrong)
+        if penalty > _MOST_WRONG or not self.guessed.correct:
+            return None
+        return best_tier_bound(
+            self.tiers, penalty, epsilons=epsilons, deltas=deltas, canaries=self.canaries
+        )
+
+    def points(self) -> Floats:
+        """Values of ε around the odds that the penalty shows, for holding a profile against it."""
+        worst = self.tiers.penalty(self.tiers.sizes)
+        penalty = self.tiers.penalty(self.wrong)
+        odds = math.log((worst - penalty + 1.0) / (penalty + 1.0))
+        return np.linspace(max(0.4 * odds, 0.0), max(odds + 1.0, 0.5), _POINTS)
+
+    def p_value(self, claim: AuditClaim) -> float:
+        """A bound on the chance of so small a penalty under the claim."""
+        match claim:
+            case PureDP(epsilon=epsilon) | ApproxDP(epsilon=epsilon):
+                epsilons = np.array([epsilon])
+                deltas = np.array([0.0 if isinstance(claim, PureDP) else claim.delta])
+            case ProfileClaim(points=points):
+                finite = [(e, d) for e, d in points if math.isfinite(e)]
+                if not finite:
+                    return 1.0
+                epsilons, deltas = np.array(finite[:: max(1, len(finite) // _POINTS)]).T
+            case _:
+                epsilons = self.points()
+                deltas = _upper_profile(claim, epsilons)
+        proof = self.proof(epsilons, deltas)
+        return 1.0 if proof is None else proof.bound(self.canaries, deltas)
+
+    def epsilon(self, delta: float, level: float) -> float:
+        """L ≥ 0 with P(L > ε) ≤ level, if the training is (ε, δ)-DP and the tiers were fixed."""
+        low, high = 0.0, float(self.points()[-1]) + 1.0
+        for _ in range(12):
+            middle = (low + high) / 2.0
+            proof = self.proof(np.array([middle]), np.array([delta]))
+            fits = proof is not None and proof.bound(self.canaries, np.array([delta])) <= level
+            low, high = (middle, high) if fits else (low, middle)
+        return low
+
+    def mu(self, level: float) -> float:
+        """L ≥ 0 with P(L > μ) ≤ level, if the training is μ-GDP and the tiers were fixed before."""
+        epsilons = self.points()
+        best = 0.0
+        mu = _single_mu(self.guessed, level)[1] or 0.1 * float(epsilons[-1])
+        for _ in range(_ROUNDS):
+            proof = self.proof(epsilons, _gaussian_profile(np.full_like(epsilons, mu), epsilons))
+            found = 0.0 if proof is None else _proved_mu(proof, self.canaries, level)
+            if found <= best + 1e-3:
+                return max(found, best)
+            best = mu = found
+        return best
 
 
 def one_run_p_value(guessed: Guessed, claim: AuditClaim) -> float:
@@ -131,12 +229,19 @@ def one_run_p_value(guessed: Guessed, claim: AuditClaim) -> float:
             rough = _rough_profile(claim, epsilons)
     best = float(epsilons[int(np.argmin(float_tails(guessed, epsilons, rough)))])
     single = guess_tail(guessed, epsilon=best, delta=claimed_delta(claim, best))
-    if not _DECIDED < single < _HOPELESS or guessed.guesses > MOST_GUESSES:
+    wrong = guessed.guesses - guessed.correct
+    if not _DECIDED < single < _HOPELESS or wrong > _MOST_WRONG:
         return single
     around = np.unique(np.maximum(best + _AROUND, 0.0))
     deltas = _upper_profile(claim, around)
-    mixture = best_mixture(guessed, around, deltas)
-    return single if mixture is None else min(single, mixture.bound(guessed, deltas))
+    proof = best_tier_bound(
+        Tiers((guessed.guesses,), (1,)),
+        wrong,
+        epsilons=around,
+        deltas=deltas,
+        canaries=guessed.canaries,
+    )
+    return single if proof is None else min(single, proof.bound(guessed.canaries, deltas))
 
 
 def _upper_profile(claim: AuditClaim, epsilon: Floats) -> Floats:

@@ -13,7 +13,7 @@ from scipy.stats import binom
 from dpverify.accounting.conversion import to_approx
 from dpverify.auditing.one_run.guessing import Guessed, guess_tail
 from dpverify.auditing.one_run.limits import one_run_epsilon, one_run_mu, one_run_p_value
-from dpverify.auditing.one_run.mixture import Mixture, best_mixture
+from dpverify.auditing.one_run.tiers import TierBound, Tiers, best_tier_bound
 from dpverify.claims import ProfileClaim
 from dpverify.errors import InvalidParameter
 from dpverify.guarantees import (
@@ -113,23 +113,24 @@ def test_all_points_together_are_the_optimum_of_the_program(r: int, v: int, m: i
     points = [(0.0, 0.2), (0.5, 0.05), (1.0, 0.01), (1.5, 0.002)]
     found = guessed(r, v, m)
     epsilons, deltas = (np.array(column) for column in zip(*points, strict=True))
-    mixture = best_mixture(found, epsilons, deltas)
-    assert mixture is not None
-    bound, best = mixture.bound(found, deltas), worst_case(r, v, m, points)
+    tiers = Tiers((r,), (1,))
+    proof = best_tier_bound(tiers, r - v, epsilons=epsilons, deltas=deltas, canaries=m)
+    assert proof is not None
+    bound, best = proof.bound(m, deltas), worst_case(r, v, m, points)
     assert best - 1e-7 <= bound <= best + 1e-5
     assert bound < min(guess_tail(found, epsilon=e, delta=d) for e, d in points)
 
 
 @given(
-    weights=st.lists(st.floats(0, 2), min_size=3, max_size=3),
+    tests=st.lists(st.floats(0, 0.4), min_size=24, max_size=24),
     v=st.integers(1, 12),
     epsilon=st.floats(0.1, 2.0),
 )
-def test_any_weights_give_a_bound(weights: list[float], v: int, epsilon: float) -> None:
+def test_any_numbers_give_a_bound(tests: list[float], v: int, epsilon: float) -> None:
     points = [(0.0, 0.2), (epsilon, 0.05), (epsilon + 1.0, 0.01)]
     epsilons, deltas = (np.array(column) for column in zip(*points, strict=True))
-    found = guessed(12, v)
-    bound = Mixture(epsilons, np.array(weights)).bound(found, deltas)
+    table = np.array(tests).reshape(1, 3, 8)
+    bound = TierBound(Tiers((12,), (1,)), 12 - v, epsilons, table).bound(12, deltas)
     assert bound >= min(worst_case(12, v, 12, points), 1.0) - 1e-7
 
 

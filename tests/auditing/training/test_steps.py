@@ -1,0 +1,149 @@
+"""Steps of DP-SGD that are as claimed stand; each way of getting them wrong is refuted."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import binom, kstest
+
+import dpverify as dpv
+
+Floats = NDArray[np.float64]
+Rng = np.random.Generator
+STEPS, SIZE, BATCH, CLIP, SIGMA = 60, 30, 16, 2.0, 0.6
+
+
+def clipped(rows: Floats) -> Floats:
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows * np.minimum(1.0, CLIP / norms))
+
+
+def honest(rows: Floats, canary: Floats, noise: Floats, _step: int) -> Floats:
+    return np.asarray(clipped(np.concatenate([rows, canary])).sum(axis=0) + CLIP * SIGMA * noise)
+
+
+def batch_clipped(rows: Floats, canary: Floats, noise: Floats, _step: int) -> Floats:
+    total = np.concatenate([rows, canary]).sum(axis=0)
+    return np.asarray(clipped(total[None])[0] + CLIP * SIGMA * noise)
+
+
+def less_noise(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floats:
+    return honest(rows, canary, 0.8 * noise, step)
+
+
+def noise_once(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floats:
+    return honest(rows, canary, noise * (step % 10 == 0), step)
+
+
+def private_size(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floats:
+    """A mean over the batch that was drawn, told as a sum of the batch that was expected."""
+    return honest(rows, canary, noise, step) / (len(rows) + len(canary)) * BATCH
+
+
+def not_clipped(rows: Floats, canary: Floats, noise: Floats, step: int) -> Floats:
+    return np.asarray(honest(rows, canary[:0], noise, step) + canary.sum(axis=0))
+
+
+def run(release: Any, seed: int, *, same_noise: int = 1, **options: Any) -> dpv.StepsVerdict:  # noqa: ANN401
+    rng = np.random.default_rng(seed)
+    included = rng.random(STEPS) < 0.5
+    included[:4] = [True, False, True, False]
+    released, others, canaries = [], [], []
+    noise = rng.normal(size=SIZE)
+    for step in range(STEPS):
+        rows = rng.normal(size=(1 + rng.binomial(4 * BATCH, 0.25), SIZE)) + 0.5
+        canary = -10.0 * rows.sum(axis=0)
+        noise = rng.normal(size=SIZE) if step % same_noise == 0 else noise
+        released.append(release(rows, canary[None][: int(included[step])], noise, step))
+        others.append(clipped(rows).sum(axis=0))
+        canaries.append(canary)
+    return dpv.audit_steps(
+        released,
+        others,
+        canary=canaries,
+        included=included,
+        clip=CLIP,
+        noise_multiplier=SIGMA,
+        **options,
+    )
+
+
+@pytest.mark.false_alarm(1e-9)
+def test_steps_as_claimed_are_refuted_at_most_at_the_level() -> None:
+    refuted = sum(run(honest, seed, level=0.3).refuted for seed in range(60))
+    assert refuted <= binom.isf(1e-9, 60, 0.3)
+
+
+@pytest.mark.false_alarm(1e-9)
+def test_each_p_value_is_one() -> None:
+    """Each is uniform, or above uniform, over honest runs: the largest excess, by DKW."""
+    found: dict[str, list[float]] = {}
+    for seed in range(150):
+        for test in run(honest, seed + 1000).tests:
+            name = "".join(c for c in test.seen if c.isalpha())
+            found.setdefault(name, []).append(test.p_value)
+    assert len(found) == 7
+    for values in found.values():
+        assert kstest(values, "uniform", alternative="greater").pvalue > 1e-10
+
+
+@pytest.mark.parametrize(
+    ("release", "told"),
+    [
+        (batch_clipped, "times the clipping norm"),
+        (less_noise, "noise is 0."),
+        (noise_once, "times the noise"),
+        (private_size, "as by a private batch size"),
+        (not_clipped, "times the clipping norm"),
+    ],
+)
+def test_bugs_are_refuted_and_named(release: Callable[..., Floats], told: str) -> None:
+    found = run(release, 1)
+    assert found.refuted
+    assert told in "\n".join(str(found).splitlines()[1:])
+
+
+def test_noise_that_is_used_again_is_named() -> None:
+    found = run(honest, 2, same_noise=3)
+    assert found.refuted
+    assert "used again" in str(found)
+    assert "noise of successive steps" in str(found)
+
+
+@pytest.mark.false_alarm(1e-9)
+def test_mu_of_a_step_is_bounded_from_below() -> None:
+    bounds = [run(honest, seed + 50, level=1e-11).mu_lower for seed in range(20)]
+    assert max(bounds) <= 1 / SIGMA
+    assert run(not_clipped, 3, level=1e-3).mu_lower > 1 / SIGMA
+    assert run(noise_once, 3, level=1e-3).mu_lower > 1 / SIGMA
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"clip": 0.0}, "clip=0.0 must"),
+        ({"noise_multiplier": -1.0}, "noise_multiplier=-1.0 must"),
+        ({"level": 0.0}, "level=0.0 must"),
+        ({"released": np.zeros((6, 3))}, "must be alike"),
+        ({"released": [[np.nan] * 4] * 6}, "released must be rows of finite numbers"),
+        ({"released": "noise"}, "released must be rows"),
+        ({"canary": np.zeros(4)}, "canary of shape"),
+        ({"canary": np.ones(5)}, "canary of shape"),
+        ({"included": np.ones(6)}, "included must be 6 bools"),
+        ({"included": np.ones(6, dtype=bool)}, "true in 2 steps at least"),
+    ],
+)
+def test_bad_input_is_refused(changes: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {
+        "released": np.ones((6, 4)),
+        "others": np.zeros((6, 4)),
+        "canary": np.ones(4),
+        "included": np.arange(6) % 2 == 0,
+        "clip": 1.0,
+        "noise_multiplier": 1.0,
+    } | changes
+    with pytest.raises(dpv.InvalidParameter, match=message) as caught:
+        dpv.audit_steps(given.pop("released"), given.pop("others"), **given)
+    assert "\n" not in str(caught.value)
