@@ -7,7 +7,7 @@ from typing import Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dpverify.arrays import Floats, Ints
+from dpverify.arrays import Floats
 from dpverify.claims import Claim
 from dpverify.errors import (
     Arithmetic,
@@ -25,7 +25,14 @@ from dpverify.neighbors import Relation
 from solvers.bounds import Bounds, Data
 from solvers.domains import Domain
 from solvers.losses import Loss
-from solvers.privacy.clipped_sums import ELEMENTWISE, ClippedSums, classes_of
+from solvers.privacy.clipped_sums import (
+    ELEMENTWISE,
+    FARTHEST,
+    ClippedSums,
+    Wholes,
+    ceil_log2,
+    classes_of,
+)
 from solvers.privacy.noise import Kind, StepNoise
 
 Output: TypeAlias = Literal["average", "last"]
@@ -113,7 +120,7 @@ class Method(Protocol):
     def rate(self, dimension: int) -> float: ...
     def gradient_sums(
         self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator
-    ) -> Ints: ...
+    ) -> Wholes: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +135,15 @@ class Path:
         return self.setting.domain.project(np.zeros((count, dimension)))
 
     def after(self, parameters: Floats, released: Floats) -> Floats:
-        """The projection of θ − η·(released/n + ridge·θ)."""
-        gradient = released / self.divisor + float(self.setting.ridge) * parameters
-        return self.setting.domain.project(parameters - self.learning_rate * gradient)
+        """The projection of θ − η·(released/n + ridge·θ).
+
+        A path that leads away for ever, since η is too large, ends at numbers that floats hold.
+        """
+        with np.errstate(over="ignore"):
+            gradient = released / self.divisor + float(self.setting.ridge) * parameters
+            moved = parameters - self.learning_rate * gradient
+        farthest = math.ldexp(FARTHEST, -ceil_log2(float(self.setting.bounds.norm)))
+        return self.setting.domain.project(np.clip(moved, -farthest, farthest))
 
     def result(self, gradients: Floats, output: Output) -> Floats:
         """The last iterate, or the average of all from the start on."""

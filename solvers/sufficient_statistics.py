@@ -9,7 +9,7 @@ import numpy as np
 from flint import arb
 from numpy.typing import ArrayLike
 
-from dpverify.arrays import Floats, Ints
+from dpverify.arrays import Floats
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
 from dpverify.errors import (
@@ -34,7 +34,7 @@ from dpverify.theorems import (
 from solvers.bounds import Bounds, Data
 from solvers.descent import above, features_and_labels
 from solvers.domains import Domain, WholeSpace
-from solvers.privacy.clipped_sums import MOST_RECORDS
+from solvers.privacy.clipped_sums import Wholes, exact_zeros
 from solvers.privacy.noise import Budget, Kind, StepNoise, check_budget, noise_ratio
 
 PureNoise: TypeAlias = Literal["laplace", "norm"]
@@ -144,22 +144,20 @@ class SufficientStatistics:
             arithmetic=self.arithmetic,
         )
 
-    def sums(self, data: Data) -> tuple[Ints, int]:
+    def sums(self, data: Data) -> tuple[Wholes, int]:
         """The scaled statistics of the data, exactly, as multiples of 2^exponent."""
         X, y = self.bounds.prepare(*features_and_labels(data), clip=self.clip_records)  # noqa: N806
-        if len(X) > MOST_RECORDS:
-            raise InvalidParameter(f"X has {len(X)} rows; there must be at most {MOST_RECORDS}")
         self.domain.check_dimension(X.shape[1])
         exponent = math.frexp(float(self.bounds.norm))[1] - _BITS
         # Towards zero, so that no record becomes longer: whole numbers of at most 20 bits.
         rows = np.trunc(np.ldexp(np.column_stack([X, np.ldexp(y, self.label_exponent)]), -exponent))
-        total = np.zeros((X.shape[1], X.shape[1] + 1), np.int64)
+        total = exact_zeros((X.shape[1], X.shape[1] + 1), len(X))
         for start in range(0, len(X), _BLOCK):
             block = rows[start : start + _BLOCK]
             total += (block[:, :-1].T @ block).astype(np.int64)  # exact: at most 2^52
         return self._vector(total), 2 * exponent
 
-    def _vector(self, total: Ints) -> Ints:
+    def _vector(self, total: Wholes) -> Wholes:
         """Diagonal, entries above it (times 181/128 where ℓ2 counts), and Xᵀy."""
         d = len(total)
         upper = total[:, :d][np.triu_indices(d, 1)]

@@ -21,7 +21,6 @@ from solvers.domains import Domain
 from solvers.estimators.declarations import Declaration, generator, together
 from solvers.estimators.fitting import FitRequest, Fitted, LinearModel, fit_weights
 from solvers.losses import HuberHinge, Logistic, Loss, Softmax
-from solvers.privacy.clipped_sums import MOST_RECORDS
 from solvers.registry import domain_named, loss_named
 
 LABELS_READ_OFF = "which labels occur is public: no classes were declared, so they were read off y"
@@ -98,8 +97,6 @@ class LinearClassifier(ClassifierMixin, LinearModel):  # type: ignore[misc]  # s
         if self.records is None and declared.relation is Relation.ADD_REMOVE:
             return other, "no number of records was declared"
         records = defaults.public_records(self.records, declared.relation, len(rows))
-        if records > MOST_RECORDS // 2:
-            return other, f"{records} records may be more than sums of gradients take"
         parts = 1 if classes == 2 or self._has_joint else classes
         follows, why = defaults.follows_gradients(
             declared.share(parts).budget,

@@ -154,7 +154,8 @@ def _objective(
 ) -> Fitted:
     """Objective perturbation; only the logistic loss has a theorem that spares ln(1 + β/λ)."""
     dimension = rows.shape[1]
-    charged = 0.0 if isinstance(request.loss, Logistic) else request.loss.smoothness(request.bounds)
+    spared = isinstance(request.loss, Logistic) or not request.loss.smooth  # which is refused
+    charged = 0.0 if spared else request.loss.smoothness(request.bounds)
     ridge = request.ridge_for(dimension, smoothness=charged)
     problem = Problem(
         loss=request.loss,
@@ -338,7 +339,8 @@ def _planned(request: FitRequest, rows: Floats) -> _Plan:
         setting=replace(setting, clip=chosen.clip),
         dimension=dimension,
         steps=chosen.steps,
-        learning_rate=chosen.learning_rate,
+        # Beyond one over the ridge, steps lead away from the minimum, not towards it.
+        learning_rate=min(chosen.learning_rate, 1.0 / setting.ridge if setting.ridge else math.inf),
         output="last",
     )
 
