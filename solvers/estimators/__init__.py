@@ -9,7 +9,9 @@ from dpverify.errors import check_member
 from solvers.estimators.classifiers import PrivateClassifier, PrivateLogisticRegression, PrivateSVM
 from solvers.estimators.declarations import PrivateEstimator
 from solvers.estimators.median import PrivateMedian
+from solvers.estimators.pipeline import PrivatePipeline
 from solvers.estimators.regression import PrivateLinearRegression, PrivateRegressor
+from solvers.estimators.standardizer import PrivateStandardizer
 from solvers.registry import LOSSES
 
 __all__ = [
@@ -17,8 +19,10 @@ __all__ = [
     "PrivateLinearRegression",
     "PrivateLogisticRegression",
     "PrivateMedian",
+    "PrivatePipeline",
     "PrivateRegressor",
     "PrivateSVM",
+    "PrivateStandardizer",
     "model_for",
 ]
 
