@@ -14,6 +14,7 @@ from typing import Any
 # One line a name, so that a new module adds lines and changes none.
 _MODULES = {
     "Bounds": "solvers.bounds",
+    "Chunks": "solvers.chunks",
     "Loss": "solvers.losses",
     "Logistic": "solvers.losses",
     "HuberHinge": "solvers.losses",

@@ -12,6 +12,7 @@ from dpverify.claims import Claim
 from dpverify.errors import (
     Arithmetic,
     InvalidParameter,
+    NotSupported,
     check_arithmetic,
     check_between,
     check_count,
@@ -22,12 +23,14 @@ from dpverify.errors import (
     settle_fields,
 )
 from dpverify.neighbors import Relation
-from solvers.bounds import Bounds, Data
+from solvers.bounds import Bounds, Data, prepared_chunks
+from solvers.chunks import Chunks
 from solvers.domains import Domain
 from solvers.losses import Loss
 from solvers.privacy.clipped_sums import (
     ELEMENTWISE,
     FARTHEST,
+    ChunkedSums,
     ClippedSums,
     Wholes,
     ceil_log2,
@@ -85,18 +88,27 @@ class DescentSetting:
             )
         return length
 
-    def sums(self, data: Data) -> ClippedSums:
+    def sums(self, data: Data) -> "ClippedSums | ChunkedSums":
         """The data, checked, as sums of clipped gradients."""
+        if isinstance(data, Chunks):
+            return self._chunked(prepared_chunks(data, self.bounds, clip=self.clip_records))
         X, y = self.bounds.prepare(*features_and_labels(data), clip=self.clip_records)  # noqa: N806
-        if self.relation is Relation.REPLACE_ONE and len(X) != self.records:
+        self._check_shape(X.shape)
+        clip = self.clipping_norm(X.shape[1] * classes_of(self.loss))
+        return ClippedSums.of(self.loss, (X, y), norm=float(self.bounds.norm), clip=clip)
+
+    def _check_shape(self, shape: tuple[int, ...]) -> None:
+        if self.relation is Relation.REPLACE_ONE and shape[0] != self.records:
             raise InvalidParameter(
-                f"records={self.records!r} must be the {len(X)} rows of X: where records are "
+                f"records={self.records!r} must be the {shape[0]} rows of X: where records are "
                 "replaced, how many there are is public"
             )
-        dimension = X.shape[1] * classes_of(self.loss)
-        self.domain.check_dimension(dimension)
-        clip = self.clipping_norm(dimension)
-        return ClippedSums.of(self.loss, (X, y), norm=float(self.bounds.norm), clip=clip)
+        self.domain.check_dimension(shape[1] * classes_of(self.loss))
+
+    def _chunked(self, chunks: Chunks) -> ChunkedSums:
+        self._check_shape(chunks.shape)
+        clip = self.clipping_norm(chunks.shape[1] * classes_of(self.loss))
+        return ChunkedSums(self.loss, chunks, norm=float(self.bounds.norm), clip=clip)
 
     def radius(self, dimension: int) -> float:
         """How far the domain reaches from the start, which is θ = 0 or else its projection."""
@@ -119,7 +131,7 @@ class Method(Protocol):
     def divisor(self) -> float: ...
     def rate(self, dimension: int) -> float: ...
     def gradient_sums(
-        self, sums: ClippedSums, parameters: Floats, rng: np.random.Generator
+        self, sums: ClippedSums | ChunkedSums, parameters: Floats, rng: np.random.Generator
     ) -> Wholes: ...
 
 
@@ -232,7 +244,9 @@ def above(value: float) -> float:
     return math.nextafter(value, math.inf)
 
 
-def _gradients(method: Method, sums: ClippedSums, size: int, rng: np.random.Generator) -> Floats:
+def _gradients(
+    method: Method, sums: ClippedSums | ChunkedSums, size: int, rng: np.random.Generator
+) -> Floats:
     """The noisy gradient sums of `size` runs: an array (size, steps, d)."""
     noise, path = method.noise(sums.dimension), path_of(method, sums.dimension)
     result = np.empty((size, int(method.steps), sums.dimension))
@@ -245,6 +259,8 @@ def _gradients(method: Method, sums: ClippedSums, size: int, rng: np.random.Gene
 
 
 def features_and_labels(data: Data) -> tuple[ArrayLike, ArrayLike]:
+    if isinstance(data, Chunks):
+        raise NotSupported("data in chunks must be gathered() for this mechanism")
     try:
         X, y = data  # noqa: N806
     except (TypeError, ValueError):

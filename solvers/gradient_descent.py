@@ -26,7 +26,7 @@ from solvers.descent import (
     check_output,
     released,
 )
-from solvers.privacy.clipped_sums import ClippedSums, Wholes
+from solvers.privacy.clipped_sums import ChunkedSums, ClippedSums, Wholes
 from solvers.privacy.noise import Budget, StepNoise, check_budget, kind_of, noise_ratio
 
 
@@ -129,7 +129,7 @@ class GradientDescent:
 
     def gradient_sums(
         self,
-        sums: ClippedSums,
+        sums: ClippedSums | ChunkedSums,
         parameters: Floats,
         rng: np.random.Generator,  # noqa: ARG002  # no batch to draw
     ) -> Wholes:

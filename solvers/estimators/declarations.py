@@ -180,6 +180,10 @@ class Rows:
             return kept, targets
         return np.hstack([kept, np.full((len(kept), 1), self.constant)]), targets
 
+    def width(self, features: int) -> int:
+        """How many columns prepared rows have."""
+        return features if self.constant == 0.0 else features + 1
+
     def split(self, weights: Floats) -> tuple[Floats, Floats]:
         """Coefficients (m, d) and intercepts (m) from weights (m, d + 1), or (m, d)."""
         if self.constant == 0.0:

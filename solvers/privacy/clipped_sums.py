@@ -9,7 +9,7 @@ the clipping norm.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dpverify.arrays import Floats, Ints
 from dpverify.errors import InvalidParameter, check_positive
+from solvers.chunks import Block, Chunks
 from solvers.losses import Loss, Softmax
 
 ELEMENTWISE = "elementwise float functions depend on their arguments alone"
@@ -66,7 +67,7 @@ class ClippedSums:
         check_positive("clip", clip)
         rows, labels = data
         feature = ceil_log2(norm) - _FEATURE_BITS
-        exponent = ceil_log2(clip) - _FEATURE_BITS - _SLOPE_BITS
+        exponent = _exponent(clip)
         # Towards zero, so that no row becomes longer.
         whole = np.trunc(np.ldexp(rows, -feature))
         lengths = np.linalg.norm(whole, axis=1)
@@ -173,6 +174,54 @@ class ClippedSums:
         whole = np.trunc(np.ldexp(parameters, -exponents))
         rounded: Floats = np.ldexp(whole, exponents + self.feature_exponent)
         return rounded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BlockSum:
+    """The sum over one block of data in chunks: of all records, or of the chosen."""
+
+    loss: Loss
+    norm: float
+    clip: float
+    parameters: Floats
+
+    def __call__(self, block: Block, chosen: NDArray[np.bool_] | None = None) -> Wholes:
+        sums = ClippedSums.of(self.loss, block, norm=self.norm, clip=self.clip)
+        return sums.total(self.parameters, chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkedSums:
+    """`ClippedSums` over data in chunks: the same whole numbers, however the data are cut."""
+
+    loss: Loss
+    chunks: Chunks
+    _: KW_ONLY
+    norm: float
+    clip: float
+
+    @property
+    def records(self) -> int:
+        return len(self.chunks)
+
+    @property
+    def dimension(self) -> int:
+        return self.chunks.shape[1] * classes_of(self.loss)
+
+    @property
+    def exponent(self) -> int:
+        """Of the unit of sums; that of `ClippedSums`."""
+        return _exponent(self.clip)
+
+    def total(self, parameters: Floats, chosen: NDArray[np.bool_] | None = None) -> Wholes:
+        """As `ClippedSums.total`: one pass over the data."""
+        one = _BlockSum(loss=self.loss, norm=self.norm, clip=self.clip, parameters=parameters)
+        extras = None if chosen is None else self.chunks.split(chosen)
+        return np.asarray(self.chunks.total(one, extras))
+
+
+def _exponent(clip: float) -> int:
+    return ceil_log2(clip) - _FEATURE_BITS - _SLOPE_BITS
 
 
 def classes_of(loss: Loss) -> int:
