@@ -33,6 +33,7 @@ _MODULES = {
     "PrivateLinearRegression": "solvers.estimators",
     "PrivateMedian": "solvers.estimators",
     "PrivateStandardizer": "solvers.estimators",
+    "PrivateNaiveBayes": "solvers.estimators",
     "PrivatePipeline": "solvers.estimators",
     "PrivateClassifier": "solvers.estimators",
     "PrivateRegressor": "solvers.estimators",

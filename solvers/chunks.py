@@ -214,9 +214,10 @@ class _Parquet:
                 raise InvalidParameter(
                     f"columns of {path} must be those of {self.paths[0]}: they changed"
                 )
-            batches = file.iter_batches(batch_size=self.rows, columns=wanted)
-            while (batch := _next(batches, path)) is not None:
-                yield {name: batch.column(name) for name in wanted}
+            for group in range(file.num_row_groups):  # one at a time: all would be held at once
+                batches = file.iter_batches(self.rows, row_groups=[group], columns=wanted)
+                while (batch := _next(batches, path)) is not None:
+                    yield {name: batch.column(name) for name in wanted}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -333,7 +334,7 @@ def _opened(path: str) -> Any:  # noqa: ANN401  # a pyarrow.parquet.ParquetFile
             "pyarrow must be installed to read parquet: pip install pyarrow"
         ) from None
     try:
-        return parquet.ParquetFile(path)
+        return parquet.ParquetFile(path, pre_buffer=False)
     except (ArrowException, OSError):
         raise InvalidParameter(f"path={path!r} must be a whole parquet file") from None
 

@@ -6,6 +6,7 @@ is drawn. A fitted model has `claim_`, and `certificate_` where a solver had to 
 """
 
 from dpverify.errors import check_member
+from solvers.estimators.bayes import PrivateNaiveBayes
 from solvers.estimators.classifiers import PrivateClassifier, PrivateLogisticRegression, PrivateSVM
 from solvers.estimators.declarations import PrivateEstimator
 from solvers.estimators.median import PrivateMedian
@@ -19,6 +20,7 @@ __all__ = [
     "PrivateLinearRegression",
     "PrivateLogisticRegression",
     "PrivateMedian",
+    "PrivateNaiveBayes",
     "PrivatePipeline",
     "PrivateRegressor",
     "PrivateSVM",

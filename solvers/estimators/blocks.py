@@ -21,9 +21,11 @@ def check_chunked(y: object) -> None:
 
 
 def declared_classes(classes: Sequence[Any] | None) -> NDArray[Any]:
-    """The classes of data in chunks, which are not read off them."""
+    """The classes, where they are not read off the data."""
     if classes is None:
-        raise InvalidParameter("classes=None must be declared for data in chunks")
+        raise InvalidParameter(
+            "classes=None must be declared: labels are not read off the data here"
+        )
     found = np.unique(np.asarray(classes))
     if len(found) < 2:
         raise InvalidParameter(f"classes={classes!r} must be at least two")

@@ -65,16 +65,11 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimat
         self._bounds(None)
         rng = generator(self.random_state)
         rows = validate_data(self, X, dtype=np.float64, ensure_min_samples=declared.least_records)
-        low, high = self._bounds(rows.shape[1])
-        if not self.clip and ((rows < low) | (rows > high)).any():
-            raise InvalidParameter(
-                "every value of X must lie between low and high, or be clipped (clip=True)"
-            )
-        middle, half = 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-        scaled = np.clip((np.clip(rows, low, high) - middle) / half, -1.0, 1.0)
+        middle, half = center_and_half(*self._bounds(rows.shape[1]))
+        scaled = within_one(rows, middle, half, clip=self.clip)
         moments = BoundedMoments(budget=declared.budget, relation=declared.relation)
         released = moments.sample(scaled, 1, rng=rng)[0]
-        mean, deviation = _mean_and_deviation(released, moments)
+        mean, deviation = mean_and_deviation(released, moments)
         self.mean_: Floats = middle + half * mean
         self.scale_: Floats = half * deviation
         self.claim_ = moments.claim
@@ -92,24 +87,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimat
         return scaled
 
     def _bounds(self, features: int | None) -> tuple[Floats, Floats]:
-        """One bound a feature; before the data are seen, for any number of them."""
-        if self.low is None or self.high is None:
-            raise InvalidParameter(
-                f"low={self.low!r} and high={self.high!r} must be declared: bounds on every feature"
-            )
-        try:
-            low, high = (np.asarray(value, np.float64) for value in (self.low, self.high))
-            if features is not None:
-                low, high = (np.broadcast_to(value, (features,)) for value in (low, high))
-            ordered = bool((np.isfinite(high - low) & (low < high)).all())
-        except (TypeError, ValueError):
-            ordered = False
-        if not ordered:
-            raise InvalidParameter(
-                f"low={self.low!r} must be below high={self.high!r}: finite numbers, one for all "
-                "features or one for each"
-            )
-        return low, high
+        return feature_bounds(self.low, self.high, features)
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401  # scikit-learn's own name and type
         tags = super().__sklearn_tags__()
@@ -117,7 +95,43 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, PrivateEstimat
         return tags
 
 
-def _mean_and_deviation(released: Floats, moments: BoundedMoments) -> tuple[Floats, Floats]:
+def feature_bounds(low: object, high: object, features: int | None) -> tuple[Floats, Floats]:
+    """Declared bounds, one a feature; for features=None only checked, before data are seen."""
+    if low is None or high is None:
+        raise InvalidParameter(
+            f"low={low!r} and high={high!r} must be declared: bounds on every feature"
+        )
+    try:
+        least, most = (np.asarray(value, np.float64) for value in (low, high))
+        if features is not None:
+            least, most = (np.broadcast_to(value, (features,)) for value in (least, most))
+        ordered = bool((np.isfinite(most - least) & (least < most)).all())
+    except (TypeError, ValueError):
+        ordered = False
+    if not ordered:
+        raise InvalidParameter(
+            f"low={low!r} must be below high={high!r}: finite numbers, one for all features or one "
+            "for each"
+        )
+    return least, most
+
+
+def center_and_half(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """The middle between bounds, and how far they are from it."""
+    return 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
+
+
+def within_one(rows: Floats, middle: Floats, half: Floats, *, clip: bool) -> Floats:
+    """Features moved to [−1, 1], each record by itself; or refuse what lies outside."""
+    scaled: Floats = (rows - middle) / half
+    if not clip and (np.abs(scaled) > 1.0 + 2.0**-40).any():
+        raise InvalidParameter(
+            "every value of X must lie between low and high, or be clipped (clip=True)"
+        )
+    return np.clip(scaled, -1.0, 1.0)
+
+
+def mean_and_deviation(released: Floats, moments: BoundedMoments) -> tuple[Floats, Floats]:
     """Of features in [−1, 1]; noise is told from spread by its own size, which is public."""
     d = (len(released) - 1) // 2
     count = max(float(released[-1]), 1.0)
@@ -125,5 +139,5 @@ def _mean_and_deviation(released: Floats, moments: BoundedMoments) -> tuple[Floa
     error = float(np.sqrt(noise.second_moment / noise.dimension)) / count
     mean = np.clip(released[:d] / count, -1.0, 1.0)
     variance = released[d : 2 * d] / count - mean**2
-    least = min(error, 1.0) ** 2 + 2.0**-20  # a constant feature is not blown up
+    least = min(error, 1.0) + 2.0**-20  # what noise alone would show: constants are not blown up
     return mean, np.sqrt(np.clip(variance, least, 1.0))

@@ -3,7 +3,9 @@
 Features z in [−1, 1] are rounded towards zero to multiples of 2^-20, so that sums of z and of z²
 are exact. A record that is added or removed moves (z, z²) of each feature by at most 2 in ℓ1 and
 √2 in ℓ2, and the count by 1. One that is replaced moves (z, z²) by at most 9/4 in ℓ1 and 2 in ℓ2;
-the count is then public. [proofs/bounded_moments.py]
+the count is then public. [proofs/bounded_moments.py] Of records in groups, such as classes, each
+group has its moments, and a record that is replaced may leave one group and join another: that is
+one record less and one more.
 """
 
 import math
@@ -12,10 +14,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpverify.arrays import Floats
+from dpverify.arrays import Floats, Ints
 from dpverify.balls import ball, enclose
 from dpverify.claims import Claim
-from dpverify.errors import check_draw, settle_fields
+from dpverify.errors import check_count, check_draw, settle_fields
 from dpverify.guarantees import PureDP
 from dpverify.neighbors import Relation
 from dpverify.theorems import ANALYTIC_GAUSSIAN, LAPLACE
@@ -31,7 +33,7 @@ class BoundedMoments:
     """Σz, Σz² and the number of records, for features z in [−1, 1], with noise.
 
     Laplace noise for PureDP budgets, Gaussian noise for others. Under REPLACE_ONE the number of
-    records is public, and is returned as it is.
+    records is public, and is returned as it is, unless there are several groups.
 
     >>> moments = BoundedMoments(budget=PureDP(epsilon=1.0), relation=Relation.ADD_REMOVE)
     >>> moments.sensitivity(3), moments.noise(3).dimension
@@ -40,9 +42,11 @@ class BoundedMoments:
 
     budget: Budget
     relation: Relation
+    groups: int = 1
 
     def __post_init__(self) -> None:
         settle_fields(self)
+        check_count("groups", self.groups)
         object.__setattr__(self, "relation", Relation.parse(self.relation))
         check_budget(self.budget)
 
@@ -58,14 +62,16 @@ class BoundedMoments:
 
     @property
     def _counted(self) -> bool:
-        return self.relation is Relation.ADD_REMOVE
+        return self.groups > 1 or self.relation is Relation.ADD_REMOVE
 
     def sensitivity(self, features: int) -> float:
         """In ℓ1 for Laplace noise, else in ℓ2; not rounded down."""
+        moved = 1 if self.relation is Relation.ADD_REMOVE else 2  # records that come or go
         if self.kind == "laplace":
-            exact = Fraction(2 * features + 1) if self._counted else Fraction(9 * features, 4)
+            whole = Fraction(moved * (2 * features + 1))
+            exact = whole if self._counted else Fraction(9 * features, 4)
             return enclose(lambda: ball(exact))[1]
-        squares = 2 * features + 1 if self._counted else 4 * features
+        squares = moved * (2 * features + 1) if self._counted else 4 * features
         return enclose(lambda: ball(squares).sqrt())[1]
 
     def noise(self, features: int) -> StepNoise:
@@ -75,7 +81,7 @@ class BoundedMoments:
             kind=self.kind,
             scale=math.nextafter(noise_ratio(self.budget, 1) * reach, math.inf),
             sensitivity=reach,
-            dimension=2 * features + self._counted,
+            dimension=self.groups * (2 * features + self._counted),
         )
 
     def sums(self, features: Floats) -> Wholes:
@@ -89,6 +95,21 @@ class BoundedMoments:
         if self._counted:
             total[-1] += n << (2 * _BITS)
         return total
+
+    def grouped_sums(self, features: Floats, groups: Ints) -> Wholes:
+        """The sums of each group, one after the other."""
+        parts = [self.sums(features[groups == group]) for group in range(self.groups)]
+        return np.concatenate(parts)
+
+    def sample_groups(
+        self, data: tuple[Floats, Ints], size: int, *, rng: np.random.Generator
+    ) -> Floats:
+        """`size` releases (size, groups, 2d + 1), for features and the number of each's group."""
+        check_draw(size, rng)
+        features, groups = data
+        rows = np.tile(self.grouped_sums(features, groups), (size, 1))
+        drawn = self.noise(features.shape[1]).release(rows, -2 * _BITS, rng)
+        return drawn.reshape(size, self.groups, -1)
 
     def sample(self, data: Floats, size: int, *, rng: np.random.Generator) -> Floats:
         """`size` releases (size, 2d + 1): sums, sums of squares, number of records."""

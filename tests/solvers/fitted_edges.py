@@ -166,7 +166,20 @@ def _median(rng: np.random.Generator, norm: float) -> tuple[Any, str]:  # noqa: 
     return model, "numbers"
 
 
-MODELS: list[Draw] = [_logistic, _svm, _classifier, _least_squares, _regressor, _median]
+def _bayes(rng: np.random.Generator, norm: float) -> tuple[Any, str]:
+    classes, labels = _classes(rng)
+    return solvers.PrivateNaiveBayes(low=-norm, high=norm, classes=classes), labels
+
+
+def _standardized(rng: np.random.Generator, norm: float) -> tuple[Any, str]:
+    """Standardized by itself; what it makes of rows is checked, and there is nothing to predict."""
+    flags = {"with_mean": bool(rng.random() < 0.5), "with_std": bool(rng.random() < 0.5)}
+    return solvers.PrivateStandardizer(low=-norm, high=norm, **flags), "two"
+
+
+MODELS: list[Draw] = [
+    *(_logistic, _svm, _classifier, _least_squares, _regressor, _median, _bayes, _standardized),
+]
 
 
 # what must hold
@@ -191,8 +204,9 @@ def _outcome(model: Any, data: Data) -> str:  # noqa: ANN401
     assert released
     assert all(np.isfinite(np.asarray(value, np.float64)).all() for value in released)
     if len(rows):
-        assert len(model.predict(rows[:3])) == len(rows[:3])
+        seen = model.predict if hasattr(model, "predict") else model.transform
+        assert len(seen(rows[:3])) == len(rows[:3])
     return "ends"
 
 
-_RELEASED = {"coef_", "intercept_", "median_"}
+_RELEASED = {"coef_", "intercept_", "median_", "theta_", "class_prior_", "mean_", "scale_"}

@@ -301,7 +301,7 @@ def test_misuse(tmp_path: Path) -> None:
         (lambda: Chunks.parquet(path, "z"), "target='z'"),
         (lambda: Chunks.parquet(path, "y", columns=["y"]), "must be different columns"),
         (lambda: logistic().fit(chunks, y), "y must not be given beside data in chunks"),
-        (lambda: logistic(classes=None).fit(chunks), "classes=None must be declared for data"),
+        (lambda: logistic(classes=None).fit(chunks), "classes=None must be declared"),
         (lambda: logistic(classes=(1,)).fit(chunks), "must be at least two"),
         (
             lambda: logistic(relation="replace-one").fit(Chunks.arrays(features[:0], y[:0])),
