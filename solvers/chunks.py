@@ -90,7 +90,9 @@ class Chunks:
 
     def __len__(self) -> int:
         if self.sizes is None:
-            raise InvalidParameter("chunks must be checked() before their records are counted")
+            raise InvalidParameter(
+                "sizes=None must be known: call checked() before records are counted"
+            )
         return sum(self.sizes)
 
     def map(self, change: Change, *, width: int | None = None) -> "Chunks":
@@ -150,7 +152,9 @@ class _Work:
                 f"every chunk of X must have the {self.columns} columns of the first one"
             )
         if block[1].shape != block[0].shape[:1]:
-            raise InvalidParameter("every chunk must have as many labels in y as rows in X")
+            raise InvalidParameter(
+                f"every chunk must have a label for each row: {block[1].shape} and {block[0].shape}"
+            )
         for change in self.changes:
             block = change(block)
         return self.function(block, *extra)
@@ -360,6 +364,6 @@ def _numbers(column: Any) -> Floats:  # noqa: ANN401  # a pyarrow column
 
 def _labels(column: Any) -> NDArray[Any]:  # noqa: ANN401
     if column.null_count:
-        raise InvalidParameter("y must be finite: it has missing entries")
+        raise InvalidParameter(f"y of type {column.type} must be finite: it has missing entries")
     found: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return found

@@ -17,7 +17,9 @@ from solvers.estimators.declarations import Declaration, Rows
 def check_chunked(y: object) -> None:
     """Refuse labels beside chunks."""
     if y is not None:
-        raise InvalidParameter("y must not be given beside data in chunks, which have it in them")
+        raise InvalidParameter(
+            f"y={type(y).__name__} must not be given beside data in chunks, which have it in them"
+        )
 
 
 def declared_classes(classes: Sequence[Any] | None) -> NDArray[Any]:

@@ -189,7 +189,7 @@ def test_what_chunks_cannot_do_is_said() -> None:
     )
     with pytest.raises(NotSupported, match="must be PoissonBatches for data in chunks"):
         batches.sample(chunks, 1, rng=rng)
-    with pytest.raises(InvalidParameter, match="must be checked"):
+    with pytest.raises(InvalidParameter, match="call checked"):
         len(chunks)
 
 
@@ -300,7 +300,7 @@ def test_misuse(tmp_path: Path) -> None:
         (lambda: Chunks.parquet(tmp_path / "none.parquet", "y"), "must be a parquet file"),
         (lambda: Chunks.parquet(path, "z"), "target='z'"),
         (lambda: Chunks.parquet(path, "y", columns=["y"]), "must be different columns"),
-        (lambda: logistic().fit(chunks, y), "y must not be given beside data in chunks"),
+        (lambda: logistic().fit(chunks, y), "must not be given beside data in chunks"),
         (lambda: logistic(classes=None).fit(chunks), "classes=None must be declared"),
         (lambda: logistic(classes=(1,)).fit(chunks), "must be at least two"),
         (
